@@ -2,7 +2,7 @@
 # Makes a Debian package of a built program: packaging/deb.sh PROGRAM OUTPUT-FOLDER
 #
 # In it: the program, a manual page for each command, completions for bash, zsh and fish, the units of
-# systemd for the tunnel with examples in /etc/paceline, licences and the list of changes. What it depends on is asked of the
+# systemd for the tunnel and for recv, with examples in /etc/paceline, licences and the list of changes. What it depends on is asked of the
 # program itself (dpkg-shlibdeps), so that it suits the release of Debian or Ubuntu that it is made on.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -303,6 +303,18 @@ fn a_receiver_with_a_list_admits_its_clients_and_reads_it_again() {
         child.wait().expect("an end");
         write(format!("one {}\n", public[0]));
     }
+    // A receiver without a list says so, and goes on: as a service, which is asked to reload.
+    let receiver = ["recv", "--listen", "127.0.0.1:0", "--key-file", &server, "-o", "/dev/null"];
+    let mut child = program(&receiver).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let mut line = || lines.next().expect("it says more").expect("text");
+    let at = line().replace("listening at ", "");
+    let asked = Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
+    assert!(asked.expect("kill").success());
+    assert!(line().contains("no list of clients"));
+    assert_eq!(send(&path, &at, &shared).0, Some(0));
+    child.kill().expect("it runs");
+    child.wait().expect("an end");
     // At the start it ends the program.
     write("one\n".into());
     let seen = common::paceline(&[

@@ -55,6 +55,7 @@ fn an_ordinary_users_receiver_gives_up_capabilities() {
 fn the_units_are_confined() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
     for unit in [
+        "paceline-recv.service",
         "paceline-tunnel-client.service",
         "paceline-tunnel-server.service",
         "paceline-tunnel@.service",
@@ -73,6 +74,10 @@ fn the_units_are_confined() {
         assert!(output.status.success(), "{unit}: {}", out.lines().last().unwrap_or_default());
         let text = std::fs::read_to_string(&path).expect("the unit");
         assert!(!text.contains("printed into the journal"), "{unit}");
+        if unit == "paceline-recv.service" {
+            assert!(text.contains("\nExecReload=/bin/kill -HUP $MAINPID\n"), "{unit}");
+            continue;
+        }
         // The control socket's place, which `tunnel status` of root looks into: /run/paceline and /run/paceline-*.
         assert!(text.contains("\nRuntimeDirectory=paceline"), "{unit}");
         assert!(text.contains("\nRuntimeDirectoryMode=0700\n"), "{unit}");

@@ -57,6 +57,7 @@ fn serve_here(loops: NonZeroUsize) -> Result<(), Failure> {
         listen,
         identity,
         clients: None,
+        outlives_hangup: false,
         limits,
         loops,
         realtime: false,

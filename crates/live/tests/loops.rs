@@ -128,6 +128,7 @@ fn serve_once(
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         identity,
         clients: None,
+        outlives_hangup: false,
         limits,
         loops: loops.try_into().expect("not zero"),
         realtime: false,

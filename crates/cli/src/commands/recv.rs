@@ -1,5 +1,6 @@
 //! `paceline recv`: takes files and measurements from `paceline send`.
 
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -241,6 +242,8 @@ impl Recv {
             listen,
             identity: keys.identity,
             clients: self.clients.clone(),
+            // At a terminal SIGHUP means that the terminal is gone.
+            outlives_hangup: !std::io::stdin().is_terminal(),
             limits,
             loops: self.loops.unwrap_or_else(processors),
             realtime: self.realtime,
@@ -359,6 +362,7 @@ fn words(event: &Event) -> String {
         Event::Listening(at) => format!("listening at {at}"),
         Event::Connected(from) => format!("{from}: connected"),
         Event::Listed(count) => format!("the list of clients was read: {count} admitted"),
+        Event::NoList => "SIGHUP: there is no list of clients (--clients) to read again".into(),
         Event::NotListed(why) => format!("{why}; the list of clients that was read before stays"),
         Event::Unfinished(found) => format!(
             "{} here {} not finished, with {} bytes of files: the same `paceline send` goes on with it; without \

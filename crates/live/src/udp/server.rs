@@ -33,6 +33,9 @@ pub struct ServerOptions {
     /// The file with the clients that it admits ([`clients_file`](crate::clients_file)), which SIGHUP has it read
     /// again; `None` if it admits all who have its key.
     pub clients: Option<PathBuf>,
+    /// True if SIGHUP does not end it where it has no list of clients to read again: a service, which systemd asks to
+    /// reload so.
+    pub outlives_hangup: bool,
     /// What it allows: all loops together, so that one of them may have all of the connections.
     pub limits: ServerLimits,
     /// How many event loops it has, each on a thread of its own, with a socket of its own: 1 to
@@ -81,6 +84,8 @@ pub enum Event {
     Listed(usize),
     /// The list of clients cannot be read again, for this reason: the list before stays.
     NotListed(String),
+    /// SIGHUP has come, and there is no list of clients to read again.
+    NoList,
     /// Transfers that were interrupted are here.
     Unfinished(Unfinished),
     /// A transfer goes on.
@@ -164,9 +169,9 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     let listed = options.clients.as_deref().map(ListedClients::read).transpose()?;
     let sockets = Socket::bind_several(options.listen, count)?;
     // Before there are threads, so that signals are blocked in all of them.
-    let interrupts = match listed {
-        Some(_) => Interrupts::watch_with_reload()?,
-        None => Interrupts::watch()?,
+    let interrupts = match listed.is_some() || options.outlives_hangup {
+        true => Interrupts::watch_with_reload()?,
+        false => Interrupts::watch()?,
     };
     let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
     let (clients, ordinary) = (AtomicU64::new(0), Once::new());

@@ -201,7 +201,12 @@ impl<'a> Loop<'a> {
     /// loops, and the others look at intervals.
     fn admit_listed(&mut self) {
         let SharedState { listed, interrupts, .. } = self.shared;
-        let Some(listed) = listed else { return };
+        let Some(listed) = listed else {
+            if interrupts.take_reload() {
+                self.clients.tell(Event::NoList);
+            }
+            return;
+        };
         if interrupts.take_reload() {
             self.clients.tell(match listed.reload() {
                 Ok(count) => Event::Listed(count),

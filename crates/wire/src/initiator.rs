@@ -11,6 +11,7 @@ use crate::client_key::ClientKey;
 use crate::connection::{Connection, Limits, Role};
 use crate::key::{Key, KeyError, code, random};
 use crate::packet::{COOKIE, Initiation, Packet, Response, Retry};
+use crate::reset::ResetQuestion;
 use crate::terms::{Answer, Offer};
 use crate::{FormatError, noise};
 
@@ -282,8 +283,10 @@ impl Initiator {
         let payload = noise::read(&mut attempt.state, response.noise);
         let Some(payload) = payload else { return Ok(None) };
         let Ok(answer) = Answer::read(&payload) else { return Ok(None) };
-        let (window, credit, idle, handout) = match answer {
-            Answer::Accepted { window, credit, idle, handout } => (window, credit, idle, handout),
+        let (window, credit, idle, handout, reset) = match answer {
+            Answer::Accepted { window, credit, idle, handout, reset } => {
+                (window, credit, idle, handout, reset)
+            }
             Answer::Refused(reason) => return Err(ConnectError::Refused(reason)),
         };
         let Attempt { mtu, local, asked, .. } = *attempt;
@@ -294,10 +297,11 @@ impl Initiator {
         let keys = noise::keys(state).ok_or(ConnectError::BadKey)?;
         self.attempts.swap(0, at);
         self.offer.mtu = mtu;
+        let question = ResetQuestion::new(&self.keys.0, reset);
         let role = Role::Initiator { window, credit, idle, rtt };
         let ids = (local, response.sender);
         Connection::new(now, role, keys, ids, self.to, &self.offer, &self.limits)
-            .map(|connection| Some(connection.with_peer(None, handout)))
+            .map(|made| Some(made.with_peer(None, handout).with_reset(question)))
             .map_err(ConnectError::Refused)
     }
 }

@@ -30,6 +30,9 @@ const RESPONSE: u8 = 0x92;
 const RETRY: u8 = 0x93;
 /// The first byte of a transport packet.
 pub const TRANSPORT: u8 = 0x41;
+/// The first byte of a client's question whether its server was restarted. The receiver's identifier follows, as
+/// in transport packets.
+pub const QUESTION: u8 = 0x42;
 
 /// The congestion header of a datagram, if it is a transport packet: what routers read.
 #[inline]
@@ -44,11 +47,11 @@ pub fn congestion_header(datagram: &[u8]) -> Option<Header> {
 /// receiver's identifier.
 pub const SERVER_NUMBER_AT: usize = 2;
 
-/// Whose a datagram is, of several servers that share an address (`Server::numbered`); `None` if it is no
-/// transport packet, so that any of them may take it.
+/// Whose a datagram is, of several servers that share an address (`Server::numbered`); `None` if it is neither a
+/// transport packet nor a [`QUESTION`], so that any of them may take it.
 #[inline]
 pub fn server_number(datagram: &[u8]) -> Option<u8> {
-    if datagram.first() != Some(&TRANSPORT) {
+    if !matches!(datagram.first(), Some(&(TRANSPORT | QUESTION))) {
         return None;
     }
     datagram.get(SERVER_NUMBER_AT).copied()

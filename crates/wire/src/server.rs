@@ -4,6 +4,8 @@
 //! be reached at their address, and which costs the server no memory. Only then does it compute
 //! anything, and remember a connection.
 
+mod question;
+
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use crate::counts::{ConnectionCounts, CountGuard, HalfOpenGuard};
 use crate::initiator::{INITIATION_CODE, RETRY_CODE};
 use crate::key::{Identity, KeyError, code, random};
 use crate::packet::{COOKIE, Initiation, Packet, Response, Retry};
+use crate::reset::ResetSecret;
 use crate::terms::{Answer, Offer, Service};
 use crate::{ClientPublic, Handout, noise};
 
@@ -123,6 +126,7 @@ impl Slot {
 pub struct Server {
     identity: Identity,
     codes: (hmac::Key, hmac::Key),
+    resets: ResetSecret,
     cookies: hmac::Key,
     limits: ServerLimits,
     slots: Vec<Option<Slot>>,
@@ -151,6 +155,7 @@ impl Server {
     pub fn new(identity: Identity, limits: ServerLimits) -> Result<Server, KeyError> {
         let codes = (identity.key().mac(INITIATION_CODE), identity.key().mac(RETRY_CODE));
         Ok(Server {
+            resets: ResetSecret::new(&identity),
             identity,
             codes,
             cookies: hmac::Key::new(hmac::HMAC_SHA256, &random::<32>()?),
@@ -271,6 +276,7 @@ impl Server {
                 slot.map(|slot| (index, slot.connection.on_datagram(now, from, ecn, bytes, sink)))
             }
             Ok(Packet::Initiation(packet)) => return self.on_initiation(now, from, &packet),
+            _ if self.on_question(from, bytes) => return None,
             _ => None,
         };
         match found {
@@ -547,7 +553,9 @@ impl Server {
     ) -> Option<(Connection, Vec<u8>)> {
         let limits = &self.limits.each;
         let Limits { window, reads_later: credit, idle, .. } = *limits;
-        let answer = Answer::Accepted { window, credit, idle, handout: handout.clone() };
+        let reset = self.resets.ticket(responder.local, responder.remote)?;
+        let handed = handout.clone();
+        let answer = Answer::Accepted { window, credit, idle, handout: handed, reset };
         let response = responder.write(&answer)?;
         let keys = noise::keys(responder.state)?;
         let ids = (responder.local, responder.remote);

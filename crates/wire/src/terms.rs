@@ -4,7 +4,7 @@ use paceline_cc::Span;
 
 use crate::bytes::{Reader, Writer, printable};
 use crate::handout::LONGEST_HANDOUT;
-use crate::{FormatError, Handout};
+use crate::{FormatError, Handout, ResetTicket};
 
 /// The longest scheme.
 pub const LONGEST_SCHEME: usize = 400;
@@ -62,6 +62,8 @@ pub enum Answer {
         idle: Span,
         /// What it hands out to the initiator.
         handout: Handout,
+        /// The ticket by which the initiator recognises a restart of the responder.
+        reset: ResetTicket,
     },
     /// The connection is refused, for this reason.
     Refused(String),
@@ -135,15 +137,16 @@ impl Offer {
 
 impl Answer {
     pub(crate) fn write(&self) -> Result<Vec<u8>, FormatError> {
-        let mut bytes = vec![0; 16 + LONGEST_REFUSAL.max(LONGEST_HANDOUT)];
+        let mut bytes = vec![0; 64 + LONGEST_REFUSAL.max(LONGEST_HANDOUT)];
         let mut writer = Writer::new(&mut bytes);
         match self {
-            Answer::Accepted { window, credit, idle, handout } => {
+            Answer::Accepted { window, credit, idle, handout, reset } => {
                 writer.u8(0)?;
                 writer.u64(*window)?;
                 writer.u8(u8::from(*credit))?;
                 write_idle(&mut writer, *idle)?;
                 handout.write(&mut writer)?;
+                reset.write(&mut writer)?;
             }
             Answer::Refused(reason) => {
                 let end = reason.floor_char_boundary(LONGEST_REFUSAL);
@@ -167,7 +170,8 @@ impl Answer {
                 let window = reader.u64("the window")?;
                 let credit = read_flag(&mut reader, "the kind of window")?;
                 let (idle, handout) = (read_idle(&mut reader)?, Handout::read(&mut reader)?);
-                Answer::Accepted { window, credit, idle, handout }
+                let reset = ResetTicket::read(&mut reader)?;
+                Answer::Accepted { window, credit, idle, handout, reset }
             }
             1 => Answer::Refused(printable(reader.text(LONGEST_REFUSAL, "the refusal")?)),
             value => {
@@ -203,7 +207,8 @@ mod tests {
         let (networks, routes) = (vec![prefix("10.77.0.2/24")], vec![prefix("fd00::/8")]);
         let handout = Handout { networks, routes };
         let idle = Span::from_secs(60);
-        let accepted = Answer::Accepted { window: 7, credit: true, idle, handout };
+        let reset = ResetTicket::default();
+        let accepted = Answer::Accepted { window: 7, credit: true, idle, handout, reset };
         for answer in [accepted, Answer::Refused("no".into())] {
             let bytes = answer.write().expect("room");
             assert_eq!(Answer::read(&bytes), Ok(answer));

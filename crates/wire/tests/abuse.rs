@@ -45,7 +45,7 @@ fn strangers_get_no_answer_and_leave_no_trace() {
             0 => {
                 let length = 1 + random.below(1500) as usize;
                 let mut bytes = vec![random.next_u64() as u8; length];
-                bytes[0] = [0x91, 0x92, 0x93, 0x41][random.below(4) as usize];
+                bytes[0] = [0x91, 0x92, 0x93, 0x41, 0x42, 0x43][random.below(6) as usize];
                 bytes
             }
             // A handshake with another server's key.

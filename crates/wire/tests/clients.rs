@@ -353,9 +353,13 @@ fn a_client_bears_whatever_a_server_answers() {
         let mut answer = vec![0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 39, 16];
         answer.extend([random.below(10) as u8, 4 + 2 * random.below(2) as u8]);
         answer.extend((0..random.below(60)).map(|_| random.next_u64() as u8));
+        // A handout of one address, and the ticket for the time after a restart.
+        let ticket: Vec<u8> = (0..32).map(|_| random.next_u64() as u8).collect();
         match i % 3 {
             0 => answer.truncate(random.below(answer.len() as u64) as usize),
-            1 if i % 2 == 0 => answer.splice(14.., [1, 4, 10, 0, 0, 2, 24, 0]).for_each(drop),
+            1 if i % 2 == 0 => answer
+                .splice(14.., [&[1, 4, 10, 0, 0, 2, 24, 0][..], &ticket].concat())
+                .for_each(drop),
             _ => {}
         }
         let to = SocketAddr::from(SERVER);

@@ -181,6 +181,7 @@ impl Qlog {
                 End::Here { reason, .. } => ("local", "application", reason.clone()),
                 End::There { code: 0, reason } => ("remote", "clean", reason.clone()),
                 End::There { reason, .. } => ("remote", "application", reason.clone()),
+                End::Reset => ("remote", "stateless_reset", "the server was restarted".into()),
                 End::Silence(span) => ("local", "idle_timeout", format!("nothing came for {span}")),
             };
             let data = json!({ "owner": owner, "trigger": trigger, "reason": reason });

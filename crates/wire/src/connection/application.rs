@@ -15,6 +15,10 @@ impl Connection {
     pub fn local(&self) -> u32 {
         self.local
     }
+    /// The identifiers of this end and of the other.
+    pub(crate) fn ids(&self) -> (u32, u32) {
+        (self.local, self.remote)
+    }
     /// The address of the other end, and how often it has changed.
     pub fn remote(&self) -> (SocketAddr, u64) {
         (self.path.current(), self.path.changes())

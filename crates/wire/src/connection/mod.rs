@@ -15,6 +15,7 @@ mod peer;
 mod rest;
 mod segment_reassembly;
 mod setup;
+mod unanswered;
 
 use setup::quiet;
 pub use setup::{LONGEST_IDLE, Limits, Role};
@@ -34,6 +35,7 @@ use self::outgoing::Outgoing;
 use self::path::Path;
 use self::peer::Peer;
 use self::rest::Rest;
+use self::unanswered::Unanswered;
 use crate::bytes::printable;
 use crate::cipher::{ReplayWindow, TAG};
 use crate::frame::{self, Frame, Frames, Kind, OlderRanges};
@@ -109,6 +111,8 @@ pub enum End {
     },
     /// Nothing has come from the other end for so long.
     Silence(Span),
+    /// The server answers, but no longer has this connection: it was restarted. The client can connect again at once.
+    Reset,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +147,8 @@ pub struct Connection {
     scheme: Box<str>,
     service: Service,
     messages: Messages,
+    /// At an initiator: the question that it asks a server that does not answer. `None` at a responder.
+    unanswered: Option<Unanswered>,
     state: State,
     idle: Span,
     /// When something came, or, if that was later, when this end had something to send again after a rest.
@@ -192,6 +198,8 @@ impl Connection {
                 let timers = timers.min(self.path.wake());
                 let incoming = self.incoming.as_ref().map_or(Time::NEVER, Incoming::wake);
                 let outgoing = self.outgoing.as_ref().map_or(Time::NEVER, Outgoing::wake);
+                let unanswered = self.unanswered.as_ref().map_or(Time::NEVER, Unanswered::wake);
+                let timers = timers.min(unanswered);
                 timers.min(incoming).min(outgoing).min(self.black_hole.wake()).min(self.keys.wake())
             }
         }
@@ -221,7 +229,7 @@ impl Connection {
         sink: &mut dyn Sink,
     ) -> bool {
         let Ok(packet::Packet::Transport(read)) = packet::Packet::read(bytes) else {
-            return false;
+            return self.on_reset(bytes);
         };
         let Transport { receiver, number: wire_number, header, payload_at, .. } = read;
         let number = packet::count(wire_number);
@@ -248,6 +256,9 @@ impl Connection {
         self.replay.insert(number);
         self.heard = now;
         self.rest.on_heard();
+        if let Some(unanswered) = &mut self.unanswered {
+            unanswered.on_heard();
+        }
         self.ping = self.next_ping();
         if newest {
             self.path.on_newest(now, from);
@@ -403,6 +414,9 @@ impl Connection {
     fn transmit_open(&mut self, now: Time, bytes: &mut [u8]) -> Option<Transmit> {
         self.follow_path(now);
         let to = self.path.current();
+        if let Some(question) = self.reset_question(now, bytes) {
+            return Some(question);
+        }
         if let Some((to, token)) = self.path.pop_answer() {
             return self.control(to, &Frame::Answer(token), bytes);
         }
@@ -419,6 +433,7 @@ impl Connection {
         if self.ping <= now || keys.is_some() {
             self.ping = now + quiet(self.idle, 8);
             self.pings = self.pings.wrapping_add(1);
+            self.on_sent(now);
             return self.control(to, &Frame::Ping(self.pings), bytes);
         }
         if let Some(outgoing) = &mut self.outgoing {
@@ -438,6 +453,7 @@ impl Connection {
             let frame = self.messages.pop(now, rtt);
             let length = frame.and_then(|frame| frame::write(&frame, &mut place).ok());
             if let Some(length) = length {
+                self.on_sent(now);
                 return self.packet(to, place.get(..length)?, bytes);
             }
         }
@@ -522,6 +538,7 @@ impl Connection {
         let headers = (self.ip_udp, at);
         let length = self.outgoing.as_mut()?.fill(now, (packet, from), data, headers, room).ok()?;
         let transmit = self.finish(to, packet.ecn, at, length, bytes)?;
+        self.on_sent(now);
         Some(Transmit { data: Some(data.number), ..transmit })
     }
 

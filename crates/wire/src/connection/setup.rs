@@ -192,6 +192,7 @@ impl Connection {
             scheme: sends.as_str().into(),
             service: offer.service,
             messages: Messages::default(),
+            unanswered: None,
             state: State::Open,
             idle,
             heard: now,

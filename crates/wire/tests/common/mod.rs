@@ -165,6 +165,18 @@ impl TestNetwork {
         limits: ServerLimits,
     ) -> TestNetwork {
         let identity = Identity::generate().expect("random numbers");
+        TestNetwork::with_identity(identity, seed, conditions, offer, client_limits, limits)
+    }
+
+    /// A network whose server has these keys.
+    pub fn with_identity(
+        identity: Identity,
+        seed: u64,
+        conditions: PathConditions,
+        offer: Offer,
+        client_limits: Limits,
+        limits: ServerLimits,
+    ) -> TestNetwork {
         let key = identity.key().clone();
         let client = SocketAddr::from(([10, 0, 0, 2], 4000));
         let to = SocketAddr::from(SERVER);

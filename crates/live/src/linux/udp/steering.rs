@@ -1,6 +1,7 @@
 //! Several sockets at one address, one for each event loop. The kernel gives each datagram to one of
-//! them: a packet of a connection to the socket whose number stands in the connection's identifier, so that
-//! it reaches its loop from whatever address it comes; anything else by its addresses and ports.
+//! them: a packet of a connection, or a client's question whether the server still has one, to the socket whose
+//! number stands in the connection's identifier, so that it reaches its loop from whatever address it comes;
+//! anything else by its addresses and ports.
 
 use std::io;
 use std::mem::size_of;
@@ -8,7 +9,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
 use nix::sys::socket::{setsockopt, sockopt};
-use paceline_wire::packet::{SERVER_NUMBER_AT, TRANSPORT};
+use paceline_wire::packet::{QUESTION, SERVER_NUMBER_AT, TRANSPORT};
 
 use super::Socket;
 use crate::LiveError;
@@ -65,7 +66,8 @@ fn steer(socket: &UdpSocket) -> nix::Result<()> {
     // The kernel runs it with UDP's content at byte 0. A datagram without that byte ends it with 0.
     let mut program = [
         step(load_byte, 0),
-        libc::sock_filter { code: equal, jt: 1, jf: 0, k: u32::from(TRANSPORT) },
+        libc::sock_filter { code: equal, jt: 2, jf: 0, k: u32::from(TRANSPORT) },
+        libc::sock_filter { code: equal, jt: 1, jf: 0, k: u32::from(QUESTION) },
         step(answer, NO_SOCKET),
         step(load_byte, SERVER_NUMBER_AT as u32),
         step(answer_loaded, 0),
@@ -129,7 +131,8 @@ mod tests {
                 let from = UdpSocket::bind(at).expect("a socket");
                 let number = i % 3;
                 let mut packet = vec![random.next_u64() as u8; 20 + i];
-                (packet[0], packet[SERVER_NUMBER_AT]) = (TRANSPORT, number as u8);
+                let kind = [TRANSPORT, QUESTION][i / 3 % 2];
+                (packet[0], packet[SERVER_NUMBER_AT]) = (kind, number as u8);
                 assert_eq!(paceline_wire::packet::server_number(&packet), Some(number as u8));
                 from.send_to(&packet, to).expect("sent");
                 assert_eq!(taker(&sockets, &mut inbox), Some(number));

@@ -149,6 +149,22 @@ fn a_client_follows_changes_of_addresses_and_outlives_its_network_and_server() {
     assert_eq!(seen, ["1", "2", "0", "3", "client 0", "server 0", "left 0"], "{err}");
 }
 
+/// A restarted server answers the client's question with a reset, long before `--timeout` is over.
+#[test]
+fn a_client_connects_again_soon_after_its_server_was_restarted() {
+    let script = r#"join; TIMEOUT=60s; serve; client; up
+        kill -9 $S; wait $S 2> /dev/null; serve
+        began=$(date +%s%N)
+        until inside ping -q -c 1 -W 0.1 10.77.0.1 > /dev/null 2>&1 || test $(($(date +%s%N) - began)) -gt 100000000000; do :; done
+        took=$((($(date +%s%N) - began) / 1000000))
+        test $took -lt 50000 && echo "before the timeout"
+        told client "ended: the server was restarted"; grep -c "connected; packets" $TMPDIR/client
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let test = "a_client_connects_again_soon_after_its_server_was_restarted";
+    let Some((seen, err)) = run(test, script) else { return };
+    assert_eq!(seen, ["before the timeout", "2", "client 0", "server 0", "left 0"], "{err}");
+}
+
 #[test]
 fn a_default_route_through_the_tunnel_needs_an_interface_for_its_own_packets() {
     let script = r#"join; serve

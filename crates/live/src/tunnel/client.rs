@@ -157,6 +157,7 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         waiting: None,
     };
     let mut connected = false;
+    let mut last_reset = None;
     loop {
         // Each time: the name may have moved into a network that is routed through the tunnel.
         let attempt = match name.addresses() {
@@ -182,6 +183,14 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
                 let end = client.carry(*connection, socket, tell)?;
                 match end {
                     End::Here { .. } => return Ok(true),
+                    // The server answers: connect at once, but at most once a second.
+                    End::Reset
+                        if !options.once
+                            && last_reset.is_none_or(|last| client.clock.now() >= last + PAUSE) =>
+                    {
+                        last_reset = Some(client.clock.now());
+                        continue;
+                    }
                     end if options.once => return Ok(reason(&end).is_empty()),
                     _ => {}
                 }

@@ -120,6 +120,7 @@ fn reason(end: &End) -> String {
         End::There { code: 0, .. } | End::Here { code: 0, .. } => String::new(),
         End::There { reason, .. } if reason.is_empty() => "the other end gave up".into(),
         End::There { reason, .. } | End::Here { reason, .. } => reason.clone(),
+        End::Reset => "the server was restarted".into(),
         End::Silence(span) => {
             format!("nothing has come for {span}: the other end has died, or the path is down")
         }

@@ -333,7 +333,10 @@ impl Client {
             let Some(at) = retry.next(now) else { return Err(last) };
             if std::mem::take(&mut is_first) {
                 let pause = at.since(now).as_millis_f64() / 1000.0;
-                tell(format!("{last}; connecting again in {pause:.1} s"));
+                tell(match at > now {
+                    true => format!("{last}; connecting again in {pause:.1} s"),
+                    false => format!("{last}; connecting again"),
+                });
             }
             if let Some(name) = &mut name {
                 name.look_up()?;
@@ -526,6 +529,9 @@ impl Client {
                 rtts.on_change(now, &mut connection);
             }
             if let Some(end) = connection.ended() {
+                if *end == End::Reset {
+                    retry.on_restart();
+                }
                 if let Err(failure) = progress.check(end, outbound.as_deref()) {
                     earlier.add(&connection, mtu);
                     if let Some(outbound) = &mut outbound {
@@ -795,6 +801,7 @@ impl TransferProgress {
                 "the other end closed the connection before all had arrived".into()
             }
             End::There { reason, .. } => format!("the other end closed the connection: {reason}"),
+            End::Reset => "the receiver was restarted".into(),
             End::Silence(span) => format!(
                 "nothing has come from the other end for {span}: it has died, or the path is down"
             ),

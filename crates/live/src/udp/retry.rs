@@ -27,6 +27,13 @@ impl Retry {
         (self.last_progress, self.pause) = (now, FIRST_PAUSE);
     }
 
+    /// The other end was restarted and answers: the next attempt follows at once, unless the connection before has made no progress either.
+    pub(super) fn on_restart(&mut self) {
+        if self.pause == FIRST_PAUSE {
+            self.pause = Span::ZERO;
+        }
+    }
+
     /// Returns when to connect again after a connection or an attempt has failed; `None` if it is time to give up.
     pub(super) fn next(&mut self, now: Time) -> Option<Time> {
         let end = self.last_progress + self.patience;
@@ -34,7 +41,7 @@ impl Retry {
             return None;
         }
         let next = (now + self.pause).min(end);
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.pause = (self.pause * 2).clamp(FIRST_PAUSE * 2, LONGEST_PAUSE);
         Some(next)
     }
 }
@@ -42,6 +49,21 @@ impl Retry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_restarted_receiver_is_asked_at_once_but_not_again_and_again() {
+        let mut retry = Retry::new(Span::from_secs(20), Time::ZERO);
+        let mut now = Time::ZERO;
+        for pause in [0, 400, 800] {
+            retry.on_restart();
+            let next = retry.next(now).expect("patience is left");
+            assert_eq!(next, now + Span::from_millis(pause));
+            now = next;
+        }
+        retry.on_progress(now);
+        retry.on_restart();
+        assert_eq!(retry.next(now), Some(now));
+    }
 
     #[test]
     fn pauses_grow_to_five_seconds_and_end_with_patience() {
@@ -55,6 +77,8 @@ mod tests {
         assert_eq!(pauses, [200.0, 400.0, 800.0, 1600.0, 3200.0, 5000.0, 5000.0, 3800.0]);
         retry.on_progress(now);
         assert_eq!(retry.next(now), Some(now + FIRST_PAUSE));
+        retry.on_restart();
+        assert_eq!(retry.next(now), Some(now + FIRST_PAUSE * 2));
         assert_eq!(Retry::new(Span::ZERO, now).next(now), None);
     }
 }

@@ -6,6 +6,7 @@ mod emulation;
 #[cfg(test)]
 mod example_tests;
 mod keys;
+mod messages;
 mod mistake;
 mod names;
 mod output;

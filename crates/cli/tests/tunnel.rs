@@ -491,3 +491,28 @@ fn bulk_traffic_arrives_as_it_was_sent_with_and_without_offloads() {
     let expected = [each.repeat(4), vec!["left 0"]].concat();
     assert_eq!(seen, expected, "{err}");
 }
+
+/// Standard output and standard error of both ends are a pipe that nobody reads, and full.
+#[test]
+fn messages_that_nobody_reads_hold_up_no_packets() {
+    let script = r#"join; (umask 077; "$P" key new -o $TMPDIR/identity > $TMPDIR/key)
+        mkfifo $TMPDIR/pipe; exec 7<> $TMPDIR/pipe
+        dd if=/dev/zero of=$TMPDIR/pipe bs=4096 count=1000 oflag=nonblock 2> /dev/null
+        dd if=/dev/zero of=$TMPDIR/pipe bs=1 count=5000 oflag=nonblock 2> /dev/null
+        "$P" tunnel server --listen 0.0.0.0:5312 --address 10.77.0.1/24 --device outer \
+            --key-file $TMPDIR/identity >&7 2>&7 & S=$!
+        # More than one connection, so that there are more messages.
+        for n in 1 2 3; do
+            nsenter --net --target $N "$P" tunnel client 192.168.9.1:5312 --key-file $TMPDIR/key \
+                --address 10.77.0.2/24 >&7 2>&7 & C=$!
+            up; echo "up $n"; kill $C; wait $C; echo "client $?"
+        done
+        kill $S; wait $S; echo "server $?"
+        exec 7>&-; touch $TMPDIR/server $TMPDIR/client; end"#;
+    let test = "messages_that_nobody_reads_hold_up_no_packets";
+    let Some((seen, err)) = run(test, script) else { return };
+    let round = |n| [format!("up {n}"), "client 0".into()];
+    let mut wanted: Vec<String> = [1, 2, 3].into_iter().flat_map(round).collect();
+    wanted.push("server 0".into());
+    assert_eq!(seen, wanted, "{err}");
+}

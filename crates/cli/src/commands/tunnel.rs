@@ -21,6 +21,7 @@ use self::status::Status;
 use super::recv::PLAINTEXT;
 use crate::args;
 use crate::keys::{ClientKey, ServerKeys};
+use crate::messages::Messages;
 use crate::output::{self, Error};
 use crate::table::counted;
 
@@ -173,10 +174,10 @@ impl Device {
         Limits { idle, silence, seed: self.seed, ..Limits::default() }
     }
 
-    fn tell(&self, event: &Event) {
+    fn tell(&self, messages: &mut Messages, event: &Event) {
         let text = words(event);
         if !self.quiet || text.starts_with("warning") {
-            output::note(&text);
+            messages.note(text);
         }
     }
 }
@@ -227,14 +228,14 @@ impl Server {
             }),
             once,
         };
-        let mut printed = Ok(());
+        let mut messages = Messages::default();
         let good = server(&options, &mut |event| {
-            self.device.tell(&event);
+            self.device.tell(&mut messages, &event);
             if let (Event::Listening(_), Some(key)) = (&event, &key) {
-                printed = output::print(key);
+                messages.print(key.clone());
             }
         });
-        printed?;
+        messages.end()?;
         good.map_err(fail)
     }
 }
@@ -263,7 +264,10 @@ impl Client {
             limits: self.device.limits(),
             once,
         };
-        client(&options, &mut |event| self.device.tell(&event)).map_err(fail)
+        let mut messages = Messages::default();
+        let good = client(&options, &mut |event| self.device.tell(&mut messages, &event));
+        messages.end()?;
+        good.map_err(fail)
     }
 }
 

@@ -14,6 +14,7 @@ use paceline_wire::{Limits, ServerLimits};
 use super::config::{self, Role, TunnelFile};
 use super::{fail, give_up_capabilities, words};
 use crate::keys::KeyText;
+use crate::messages::Messages;
 use crate::output::{self, Error};
 
 /// Bring a tunnel up as its file says, with default route, name servers, address translation and kill switch
@@ -118,6 +119,7 @@ struct Attendant {
     foreground: Option<Foreground>,
     /// Why the setup has failed, for which the loop was asked to end.
     failure: Option<LiveError>,
+    messages: Messages,
     quiet: bool,
 }
 
@@ -135,7 +137,8 @@ fn carry(
     let device = DeviceOptions { name: device, addresses, routes, offload: true };
     let limits = Limits { idle: timeout, silence: timeout, ..Limits::default() };
     let mark = setup.mark();
-    let mut attendant = Attendant { setup, foreground, failure: None, quiet };
+    let mut attendant =
+        Attendant { setup, foreground, failure: None, messages: Messages::default(), quiet };
     let ended = match (role, keys) {
         (Role::Client { server: to, scheme, keepalive }, Keys::Client(key)) => {
             let options = ClientOptions {
@@ -161,13 +164,14 @@ fn carry(
         }
         _ => Err(LiveError::Message("the key is not one of this end".into())),
     };
-    let Attendant { setup, failure, .. } = attendant;
+    let Attendant { setup, failure, mut messages, .. } = attendant;
     if setup.has_kill_switch() {
-        output::note(&format!(
+        messages.note(format!(
             "the kill switch of tunnel {name} stays; to lift it: paceline tunnel down {name}"
         ));
     }
     let undone = setup.end();
+    messages.flush();
     failure.map_or(Ok(()), Err).and(ended.map(drop)).and(undone).map_err(fail)
 }
 
@@ -175,7 +179,7 @@ impl Attendant {
     fn hear(&mut self, event: Event) {
         let text = words(&event);
         if !self.quiet || text.starts_with("warning") {
-            output::note(&text);
+            self.messages.note(text);
         }
         match event {
             Event::Connected { .. } | Event::Listening(_) => {
@@ -195,11 +199,15 @@ impl Attendant {
     /// The tunnel stands: makes the changes.
     fn stand(&mut self) -> Result<(), LiveError> {
         for remark in self.setup.apply()? {
-            output::note(&format!("warning: {remark}"));
+            self.messages.note(format!("warning: {remark}"));
         }
         notify("READY=1\nSTATUS=up");
         match self.foreground.take() {
-            Some(foreground) => foreground.leave(),
+            Some(foreground) => {
+                // After that, standard error leads nowhere.
+                self.messages.flush();
+                foreground.leave()
+            }
             None => Ok(()),
         }
     }

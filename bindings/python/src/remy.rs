@@ -7,7 +7,6 @@ use paceline_cc::schemes::remy::{RemyParams, RuleTable, halves};
 use paceline_cc::{Rate, Span};
 use paceline_lab::written;
 use paceline_path::BufferSize;
-use paceline_remy::evaluate;
 use paceline_remy::spec::Specification;
 use paceline_remy::usage::Usage;
 use paceline_remy::{Assessment, Network, Readable, score, words};
@@ -131,15 +130,16 @@ pub(crate) fn rule_tables() -> Vec<String> {
     paceline_remy::tables().iter().map(|table| table.name.to_string()).collect()
 }
 
-/// Tables and schemes with their names; with `repairs`, senders of tables send again what was lost.
+/// Tables and schemes with their names; senders of tables have these parameters.
 fn candidates(
     tables: &[String],
     schemes: &[String],
-    repairs: bool,
+    params: &RemyParams,
 ) -> PyResult<Vec<(String, SchemeChoice)>> {
     let mut all = Vec::new();
     for name in tables {
-        all.push((name.clone(), evaluate::scheme(&find_table(name)?.0, repairs, None)));
+        let halves = halves(params.clone(), Arc::clone(&find_table(name)?.0), None);
+        all.push((name.clone(), CustomScheme::new("remy", halves).into()));
     }
     let names = paceline_remy::names();
     for text in schemes {
@@ -187,9 +187,9 @@ pub(crate) fn evaluate_on(
         .map_err(|error| argument_error(file, error))?;
     if let Some(text) = duration {
         specification.duration =
-            written::length(&text).map_err(|e| argument_error("duration", e))?;
+            written::length(&text).map_err(|e| argument_error("duration", e))?.into();
     }
-    let all = candidates(&tables, &schemes, specification.repairs())?;
+    let all = candidates(&tables, &schemes, &specification.params())?;
     let seeds = seeds(first_seed, count)?;
     let control = RunControl::default();
     let rows = run_interruptibly(py, threads, &control, || {
@@ -248,7 +248,8 @@ pub(crate) fn evaluate_network(
         network.loss = loss;
     });
     let rate = network.packets_per_ms(duration).map_err(|error| run_error(py, error))?;
-    let all = candidates(&tables, &schemes, false)?;
+    let params = RemyParams { as_published: true, ..RemyParams::default() };
+    let all = candidates(&tables, &schemes, &params)?;
     let seeds = seeds(first_seed, count)?;
     let control = RunControl::default();
     let rows = run_interruptibly(py, threads, &control, || {

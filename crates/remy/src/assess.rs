@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_scheme_is_not_better_than_itself() {
         let mut specification = Specification::general_purpose();
-        specification.duration = Span::from_secs(3);
+        specification.duration = Span::from_secs(3).into();
         let scheme: SchemeChoice = "newreno".parse().expect("built in");
         let first = assess("a", &scheme, &specification, &[1, 2], None).expect("runs");
         let again = assess("a", &scheme, &specification, &[1, 2], Some(&first)).expect("runs");

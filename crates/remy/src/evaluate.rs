@@ -110,7 +110,7 @@ pub fn scheme(
 fn trial(table: &Arc<RuleTable>, specimen: &Specimen, uses: bool) -> Result<Trial, BuildError> {
     let usage = uses.then(|| Arc::new(Usage::new(table.rules().len())));
     let observer = usage.clone().map(|usage| usage as Arc<dyn RuleObserver>);
-    let scheme = scheme(table, specimen.repairs, observer);
+    let scheme = specimen.scheme(table, observer);
     let senders = score::run(&specimen.network, &scheme, specimen.duration, specimen.seed)?;
     Ok(Trial { senders, uses: usage.map_or_else(Vec::new, |usage| usage.rules()) })
 }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use paceline_cc::{Rate, Span};
+use paceline_cc::{AckPolicy, Rate, Span, Stream};
 use paceline_sim::flow::{Amount, On, Workload};
-use paceline_sim::path::{BufferSize, Impairments, Loss};
+use paceline_sim::path::{BufferSize, Impairments, Jitter, JitterShape, Loss};
 use paceline_sim::scenario::{
-    Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, SchemeChoice,
+    Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
 };
 use paceline_sim::{BuildError, mean_rate, service};
 
@@ -41,6 +41,21 @@ impl fmt::Display for Network {
         }
         if self.loss > 0.0 {
             write!(f, ", loss {:.3} %", 100.0 * self.loss)?;
+        }
+        if !matches!(self.queue, QueueChoice::Auto) {
+            write!(f, ", queue {}", self.queue)?;
+        }
+        if !self.jitter.is_zero() {
+            write!(f, ", jitter {}", self.jitter)?;
+        }
+        if self.acked_packets > 1 {
+            write!(f, ", {} packets per acknowledgement", self.acked_packets)?;
+        }
+        if !self.ack_slot.is_zero() {
+            write!(f, ", acknowledgements every {}", self.ack_slot)?;
+        }
+        if !self.starts.is_zero() {
+            write!(f, ", starts within {}", self.starts)?;
         }
         match &self.router {
             RouterChoice::Auto => {}
@@ -89,6 +104,20 @@ pub struct Network {
     pub buffer: BufferSize,
     /// The share of packets that get lost behind the (first) link.
     pub loss: f64,
+    /// The mean of a random delay of each acknowledgement, distributed exponentially, as of `paceline
+    /// compare --jitter`. Acknowledgements do not overtake each other. Zero for none.
+    pub jitter: Span,
+    /// Receivers acknowledge after this many packets, and 40 ms after a packet at the latest; 1
+    /// acknowledges each packet at once.
+    pub acked_packets: u32,
+    /// Acknowledgements reach their sender in groups, at multiples of this time, as over links that
+    /// grant their uplink in slots. Zero for none.
+    pub ack_slot: Span,
+    /// Each sender's first period begins at a time drawn uniformly from zero to this:
+    /// [`Network::start_of`].
+    pub starts: Span,
+    /// The queue of each link; by default the one that the senders' scheme names, or else droptail.
+    pub queue: QueueChoice,
     /// The router of each link; by default the one that the senders' scheme brings, if it does.
     pub router: RouterChoice,
     /// A second link behind the first: a parking lot. The senders are divided into three groups as
@@ -120,6 +149,11 @@ impl Network {
             off: Amount::Exponential(5.0),
             buffer: BufferSize::Unlimited,
             loss: 0.0,
+            jitter: Span::ZERO,
+            acked_packets: 1,
+            ack_slot: Span::ZERO,
+            starts: Span::ZERO,
+            queue: QueueChoice::Auto,
             router: RouterChoice::Auto,
             second: None,
             others: None,
@@ -136,6 +170,17 @@ impl Network {
     /// What each sender sends. Every on-period is a connection of its own.
     pub fn workload(&self) -> Workload {
         Workload::OnOff { on: self.on, off: self.off, starts_off: true, fresh: true }
+    }
+
+    /// When the first period of a sender begins in a run with this seed.
+    pub fn start_of(&self, sender: u32, seed: u64) -> Span {
+        match self.starts.is_zero() {
+            true => Span::ZERO,
+            false => {
+                let mut random = Stream::new(seed, &format!("start of sender {sender}"));
+                self.starts.mul_f64(random.uniform())
+            }
+        }
     }
 
     /// How many senders have the scheme that is tried.
@@ -199,6 +244,7 @@ impl Network {
         let half = self.second.as_ref().map(|_| self.rtt / 2);
         let link = LinkSpec::new("link", self.link.clone()).with(|link| {
             link.buffer = self.buffer;
+            link.queue = self.queue.clone();
             link.router = self.router.clone();
             link.rtt = Some(self.rtt);
             link.after.delay = half.unwrap_or_default();
@@ -211,22 +257,38 @@ impl Network {
         if let Some(second) = &self.second {
             scenario.links.push(LinkSpec::new("second", second.clone()).with(|link| {
                 link.buffer = self.buffer;
+                link.queue = self.queue.clone();
                 link.router = self.router.clone();
                 link.rtt = Some(self.rtt);
                 link.after.delay = half.unwrap_or_default();
             }));
         }
+        let acks = self.ack_impairments();
+        let ack = AckPolicy { every: self.acked_packets, ..AckPolicy::DELAYED };
+        let ack = (self.acked_packets > 1).then_some(ack);
+        let mut sender = 0;
         let mut add = |scheme: &SchemeChoice, senders: u32| {
             for (path, count) in self.groups(senders) {
                 let flow = FlowSpec::bulk(scheme.clone(), path).with(|flow| {
                     flow.count = count;
                     flow.rtt = Span::ZERO;
                     flow.data.delay = if half.is_some() { Span::ZERO } else { self.rtt };
+                    flow.acks.impairments = acks.clone();
+                    flow.ack = ack;
                     flow.workload = self.workload();
                     // The published simulator has no handshake: its senders begin with data.
                     flow.handshake = false;
                 });
-                scenario.flows.push(flow);
+                if self.starts.is_zero() {
+                    scenario.flows.push(flow);
+                    continue;
+                }
+                for _ in 0..count {
+                    let start = self.start_of(sender, seed);
+                    let one = flow.clone();
+                    scenario.flows.push(one.with(|flow| (flow.count, flow.start) = (1, start)));
+                    sender += 1;
+                }
             }
         };
         add(&scheme, self.own());
@@ -234,6 +296,17 @@ impl Network {
             add(others.scheme.as_ref().unwrap_or(&scheme), self.senders - self.own());
         }
         scenario
+    }
+
+    /// What happens to acknowledgements on their way back.
+    fn ack_impairments(&self) -> Impairments {
+        let shape = JitterShape::Exponential;
+        let jitter = Jitter { shape, mean: self.jitter, sd: self.jitter };
+        Impairments {
+            jitter: (!self.jitter.is_zero()).then_some(jitter),
+            slot: (!self.ack_slot.is_zero()).then_some(self.ack_slot),
+            ..Impairments::default()
+        }
     }
 
     /// So many senders by the links that they pass.

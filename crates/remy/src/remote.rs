@@ -92,20 +92,17 @@ pub fn answer(
         Some((table, swapped)) => Some((read(&table)?, swapped)),
         None => None,
     };
-    let mut drawn: Option<(u64, Vec<Specimen>)> = None;
+    let networks = specification.networks();
     let mut specimens = Vec::new();
     for (draw, index) in question.networks {
-        let known = match drawn.take() {
-            Some((seed, known)) if seed == draw => known,
-            _ => specification.specimens(draw),
-        };
-        let missing = || other(format!("the specification has no network {index}"));
-        let specimen = known.get(index).cloned().ok_or_else(missing)?;
+        if index >= networks {
+            return Err(other(format!("the specification has no network {index}")));
+        }
+        let specimen = specification.specimen(draw, index);
         specimens.push(match &beside {
             Some((table, swapped)) => specimen.beside(table, *swapped),
             None => specimen,
         });
-        drawn = Some((draw, known));
     }
     let evaluator = TrainingEvaluator::default();
     let trials = evaluator.trials(&table, &specimens, question.uses)?;
@@ -191,7 +188,7 @@ mod tests {
     #[test]
     fn trials_elsewhere_are_those_here() {
         let specification = Specification::parse_in(TEXT, None).expect("a specification");
-        assert_eq!(specification.duration, Span::from_secs(3));
+        assert_eq!(specification.duration, Span::from_secs(3).into());
         let named = crate::tables();
         let table = named.iter().next().expect("a built-in table").table().expect("sound");
         let specimens = specification.specimens(7);

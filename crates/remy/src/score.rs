@@ -197,7 +197,8 @@ fn shares(network: &Network, duration: Span, seed: u64) -> Option<Vec<f64>> {
     let mut edges: Vec<(Time, usize, bool)> = Vec::new();
     for sender in 0..network.senders {
         let setup = Setup::new(seed, sender);
-        let periods = Periods::new(network.workload(), Time::ZERO, &setup)?;
+        let start = Time::ZERO + network.start_of(sender, seed);
+        let periods = Periods::new(network.workload(), start, &setup)?;
         for (on, off) in periods.take_while(|(on, _)| *on < end) {
             edges.push((on, sender as usize, true));
             edges.push((off.min(end), sender as usize, false));

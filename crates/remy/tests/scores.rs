@@ -178,7 +178,7 @@ fn a_table_is_evaluated_with_the_uses_of_its_rules() {
     let table = RuleTable::new(RuleTree::single(Action::new(1.0, 1, 3.0))).expect("sane");
     let table = Arc::new(table);
     let mut specification = Specification::general_purpose();
-    specification.duration = Span::from_secs(5);
+    specification.duration = Span::from_secs(5).into();
     let score = evaluate(&table, &specification, 1).expect("runs");
     assert_eq!(score.specimens.len(), 36);
     assert!((score.total - score.specimens.iter().sum::<f64>()).abs() < 1e-9);

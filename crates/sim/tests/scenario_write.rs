@@ -115,7 +115,7 @@ rate = "12345678bps"
 queue = "codel[target=7ms]"
 buffer = "64kB"
 router = "none"
-after = { delay = "1234567ns", delay_trace = "tests/data/moves.delay", jitter = "2ms", jitter_sd = "1ms", jitter_shape = "normal", overtake = true, loss = 0.01, burst = 5, reorder = 0.02, reorder_by = "3ms", duplicate = 0.001 }
+after = { delay = "1234567ns", delay_trace = "tests/data/moves.delay", jitter = "2ms", jitter_sd = "1ms", jitter_shape = "normal", overtake = true, loss = 0.01, burst = 5, reorder = 0.02, reorder_by = "3ms", duplicate = 0.001, slot = "5ms" }
 [[link]]
 name = "traced"
 trace = "lte-driving"

@@ -12,7 +12,7 @@ from . import _units
 
 _TIMES = {
     "duration", "warmup", "bin", "rtt", "delay", "start", "stop", "stagger", "stagger_stop", "on",
-    "off", "jitter", "jitter_sd", "reorder_by", "period", "at",
+    "off", "jitter", "jitter_sd", "reorder_by", "slot", "period", "at",
 }  # fmt: skip
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _PLURALS = {"links": "link", "flows": "flow", "media": "medium"}

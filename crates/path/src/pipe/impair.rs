@@ -1,6 +1,6 @@
 //! What may happen to packets on the way, beyond a fixed delay.
 
-use paceline_cc::{Span, Stream};
+use paceline_cc::{Span, Stream, Time};
 use paceline_trace::Delays;
 
 use super::PipeError;
@@ -22,6 +22,9 @@ pub struct Impairments {
     pub reorder: Option<Reorder>,
     /// The probability that a packet arrives twice.
     pub duplicate: f64,
+    /// Packets arrive in groups, at the next multiple of this time after they would have arrived
+    /// (netem's `slot`): a link that grants its uplink periodically.
+    pub slot: Option<Span>,
 }
 
 /// A random delay in addition to the fixed one. The sum is never below zero.
@@ -76,6 +79,14 @@ impl Impairments {
     pub(super) fn reorders(&self) -> bool {
         (self.reorder_jitter && (self.jitter.is_some() || self.delays.is_some()))
             || self.reorder.is_some_and(|reorder| reorder.probability > 0.0)
+    }
+
+    /// When a packet arrives that would do so at `due`.
+    pub(super) fn arrival(&self, due: Time) -> Time {
+        let Some(slot) = self.slot.map(Span::as_nanos).filter(|&slot| slot > 0) else {
+            return due;
+        };
+        due + Span::from_nanos((slot - due.as_nanos() % slot) % slot)
     }
 
     pub(super) fn check(&self) -> Result<(), PipeError> {

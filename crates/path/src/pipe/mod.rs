@@ -304,11 +304,12 @@ impl Pipe {
             };
             let (delay, moved) = impaired.impairments.delay(base, &mut impaired.stream);
             impaired.counters.reordered += u64::from(moved);
+            let due = impaired.impairments.arrival(now + delay);
             if impaired.impairments.reorders() {
-                impaired.enter(now + delay, moved, &mut self.last, packet);
+                impaired.enter(due, moved, &mut self.last, packet);
                 self.due = impaired.due();
             } else {
-                self.enter(now + delay, packet);
+                self.enter(due, packet);
             }
         }
     }

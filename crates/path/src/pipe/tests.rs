@@ -219,3 +219,23 @@ fn a_new_delay_moves_what_is_on_the_way() {
         assert_eq!(pipe.wake().as_nanos() / 1_000_000, 71);
     }
 }
+
+#[test]
+fn slots_release_packets_in_groups_and_in_order() {
+    let slot = Span::from_millis(20);
+    let seen = run(impaired(Impairments { slot: Some(slot), ..Impairments::default() }), 100);
+    assert!(seen.iter().all(|(_, at)| at.as_nanos() % slot.as_nanos() == 0), "{seen:?}");
+    assert!(in_order(&seen));
+    // Nothing comes earlier than without slots, or a slot later.
+    for (held, plain) in seen.iter().zip(run(Pipe::new(Span::from_millis(20)), 100)) {
+        assert!(held.1 >= plain.1 && held.1.since(plain.1) < slot);
+    }
+    // Those that overtake are held, too.
+    let rough = Impairments {
+        slot: Some(slot),
+        jitter: jitter(JitterShape::Exponential),
+        reorder_jitter: true,
+        ..Impairments::default()
+    };
+    assert!(run(impaired(rough), 100).iter().all(|(_, at)| at.as_nanos() % slot.as_nanos() == 0));
+}

@@ -38,6 +38,8 @@
 //! second table that is trained in turn with the first. The objective may also be `metric =
 //! "completion_time"`: how long flows of a given size take.
 
+mod buffers;
+mod length;
 mod networks;
 mod objective;
 mod parse;
@@ -46,12 +48,15 @@ mod ranges;
 
 use std::path::Path;
 
-use paceline_cc::Span;
+use paceline_cc::schemes::remy::RemyParams;
+use paceline_cc::{Span, Spec};
 use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::{RouterChoice, SchemeChoice};
 use paceline_sim::trace::Trace;
 use thiserror::Error;
 
+pub use buffers::{BufferUnit, Buffers};
+pub use length::RunLength;
 pub use networks::{Origin, Specimen};
 pub use objective::{Metric, Objective};
 pub use ranges::{Range, Scale};
@@ -126,27 +131,44 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Specification {
-    /// The link's rate in Mbit/s, unless there are traces.
+    /// The link's rate in Mbit/s; if there are traces, the places of those that are the link.
     pub link_mbps: Range,
     /// Traces, each of which is the link of some networks.
     pub traces: Vec<Trace>,
+    /// True if each network begins at a random place of its trace.
+    pub random_trace_start: bool,
     /// The rate in Mbit/s of a second link behind the first, if there is one: see
     /// [`crate::Network::second`].
     pub second_mbps: Option<Range>,
     /// The RTT in milliseconds.
     pub rtt_ms: Range,
+    /// As of [`crate::Network::jitter`], in milliseconds.
+    pub jitter_ms: Range,
+    /// Packets that an acknowledgement covers, rounded.
+    pub acked_packets: Range,
+    /// As of [`crate::Network::ack_slot`], in milliseconds.
+    pub ack_slot_ms: Range,
+    /// The resolution of the senders' clocks, if it is written: see [`Specification::resolution`].
+    pub resolution: Option<Span>,
     /// How many senders.
     pub senders: Range,
     /// Senders of another scheme, if there are any.
     pub others: Option<OthersRange>,
+    /// As of [`crate::Network::starts`], in milliseconds.
+    pub starts_ms: Range,
     /// How long senders are on in the mean: in seconds, unless `on_unit` says otherwise.
     pub on_s: Range,
     /// What `on_s` counts.
     pub on_unit: OnUnit,
     /// How long senders are off in the mean, in seconds.
     pub off_s: Range,
+    /// Queues, each of which is the link's in some networks; none for the one that the senders' scheme
+    /// names, or else droptail.
+    pub queues: Vec<Spec>,
+    /// The places of queues.
+    pub queue: Range,
     /// The buffer.
-    pub buffer: BufferSize,
+    pub buffer: Buffers,
     /// The share of packets that get lost behind the link.
     pub loss: Range,
     /// The router of each link; by default the one that the senders' scheme brings, if it does.
@@ -154,7 +176,7 @@ pub struct Specification {
     /// How often each combination is taken.
     pub draws: u32,
     /// How long each network is simulated.
-    pub duration: Span,
+    pub duration: RunLength,
     /// What counts.
     pub objective: Objective,
 }
@@ -185,10 +207,18 @@ impl Specification {
     /// The thesis' general-purpose networks: 36 of 10 to 20 Mbit/s, 100 to 200 ms and 1 to 16
     /// senders, on and off for 5 s in the mean, with unlimited buffers, for 100 s.
     pub fn general_purpose() -> Specification {
-        let range = |from, to, steps| Range { from, to, steps, scale: Scale::Linear };
+        let range = Range::steps;
         Specification {
             link_mbps: range(10.0, 20.0, 3),
             traces: Vec::new(),
+            random_trace_start: false,
+            jitter_ms: Range::one(0.0),
+            acked_packets: Range::one(1.0),
+            ack_slot_ms: Range::one(0.0),
+            resolution: None,
+            starts_ms: Range::one(0.0),
+            queues: Vec::new(),
+            queue: Range::one(0.0),
             second_mbps: None,
             others: None,
             on_unit: OnUnit::Seconds,
@@ -196,11 +226,11 @@ impl Specification {
             senders: range(1.0, 16.0, 4),
             on_s: Range::one(5.0),
             off_s: Range::one(5.0),
-            buffer: BufferSize::Unlimited,
+            buffer: BufferSize::Unlimited.into(),
             loss: Range::one(0.0),
             router: RouterChoice::Auto,
             draws: 1,
-            duration: Span::from_secs(100),
+            duration: Span::from_secs(100).into(),
             objective: Objective::default(),
         }
     }
@@ -214,6 +244,29 @@ impl Specification {
     /// flows with a given size have no end otherwise.
     pub fn repairs(&self) -> bool {
         self.objective.metric == Metric::CompletionTime
+    }
+
+    /// True if acknowledgements come at other times than those at which packets leave the link: with
+    /// jitter, delayed or aggregated acknowledgements in some network.
+    pub fn disturbs_acks(&self) -> bool {
+        self.jitter_ms.to > 0.0 || self.ack_slot_ms.to > 0.0 || self.acked_packets.to > 1.0
+    }
+
+    /// The resolution of the senders' clocks: RTTs that exceed the smallest one by at most this much
+    /// count as the smallest. What is written, or else 1 ms if [`Specification::disturbs_acks`], as
+    /// the kernel's program has it, or else that of the published simulator.
+    pub fn resolution(&self) -> Span {
+        match self.resolution {
+            Some(resolution) => resolution,
+            None if self.disturbs_acks() => Span::from_millis(1),
+            None => RemyParams::default().resolution,
+        }
+    }
+
+    /// The parameters of senders of a table on these networks.
+    pub fn params(&self) -> RemyParams {
+        let (as_published, resolution) = (!self.repairs(), self.resolution());
+        RemyParams { as_published, resolution, ..RemyParams::default() }
     }
 
     /// Reads a specification.

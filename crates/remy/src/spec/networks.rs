@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::RuleTable;
+use paceline_cc::schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
 use paceline_cc::{Rate, Span, Stream};
 use paceline_sim::flow::{Amount, On};
-use paceline_sim::scenario::Capacity;
+use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};
 
-use super::{OnUnit, Range, Scale, Specification};
-use crate::evaluate;
+use super::{OnUnit, Range, Specification};
 use crate::network::{Network, Others};
 
 /// One network of a specification, with its seed.
@@ -23,6 +22,8 @@ pub struct Specimen {
     pub seed: u64,
     /// True if senders of a table send again what was lost.
     pub repairs: bool,
+    /// The resolution of the senders' clocks: [`Specification::resolution`].
+    pub resolution: Span,
     /// Where it comes from, for those who try tables elsewhere.
     pub origin: Origin,
 }
@@ -40,11 +41,28 @@ pub struct Origin {
     pub beside: Option<(Arc<RuleTable>, bool)>,
 }
 
+/// How many ranges a specification has.
+const RANGES: usize = 14;
+
 impl Specimen {
+    /// Senders of a table on this network. `observer` hears which rules they use.
+    pub fn scheme(
+        &self,
+        table: &Arc<RuleTable>,
+        observer: Option<Arc<dyn RuleObserver>>,
+    ) -> SchemeChoice {
+        let params = RemyParams {
+            as_published: !self.repairs,
+            resolution: self.resolution,
+            ..RemyParams::default()
+        };
+        CustomScheme::new("remy", halves(params, Arc::clone(table), observer)).into()
+    }
+
     /// The same with a table for the senders of the other kind; if `swapped`, seen from these: they
     /// are now those of the scheme that is tried.
     pub(crate) fn beside(mut self, table: &Arc<RuleTable>, swapped: bool) -> Specimen {
-        let scheme = evaluate::scheme(table, self.repairs, None);
+        let scheme = self.scheme(table, None);
         self.origin.beside = Some((Arc::clone(table), swapped));
         let own = self.network.own();
         if let Some(others) = &mut self.network.others {
@@ -58,38 +76,40 @@ impl Specimen {
 }
 
 impl Specification {
-    /// The ranges, in the order in which their values are combined and drawn.
-    pub(super) fn ranges(&self) -> [Range; 8] {
-        let nothing = Range::one(0.0);
-        let link = match self.traces.len() {
-            0 => self.link_mbps,
-            // The number of the trace.
-            count => {
-                let steps = count as u32;
-                Range { from: 0.0, to: (count - 1) as f64, steps, scale: Scale::Linear }
-            }
-        };
-        let others = self.others.as_ref().map_or(nothing, |others| others.senders);
+    /// The ranges, in the order in which their values are combined and drawn. New ones come last, so
+    /// that the networks of older specifications stay.
+    pub(super) fn ranges(&self) -> [&Range; RANGES] {
+        const NOTHING: &Range = &Range::one(0.0);
+        let others = self.others.as_ref().map_or(NOTHING, |others| &others.senders);
         [
-            link,
-            self.rtt_ms,
-            self.senders,
-            self.on_s,
-            self.off_s,
-            self.loss,
-            self.second_mbps.unwrap_or(nothing),
+            &self.link_mbps,
+            &self.rtt_ms,
+            &self.senders,
+            &self.on_s,
+            &self.off_s,
+            &self.loss,
+            self.second_mbps.as_ref().unwrap_or(NOTHING),
             others,
+            &self.jitter_ms,
+            &self.acked_packets,
+            &self.ack_slot_ms,
+            &self.starts_ms,
+            &self.queue,
+            &self.buffer.range,
         ]
     }
 
     /// The network of values of [`Specification::ranges`].
-    fn network(&self, values: [f64; 8]) -> Network {
-        let [link, rtt, senders, on, off, loss, second, others] = values;
-        Network::new(Rate::from_mbps(link), Span::from_secs_f64(rtt / 1e3)).with(|network| {
+    fn network(&self, values: [f64; RANGES]) -> Network {
+        let [link, rtt, senders, on, off, loss, second, others, more @ ..] = values;
+        let [jitter, acked_packets, ack_slot, starts, queue, buffer] = more;
+        let span = |millis: f64| Span::from_secs_f64(millis / 1e3);
+        Network::new(Rate::from_mbps(link), span(rtt)).with(|network| {
             if let Some(trace) = self.traces.get(link.round() as usize) {
                 network.link = Capacity::trace(trace.clone());
             }
-            network.second = self.second_mbps.map(|_| Capacity::Constant(Rate::from_mbps(second)));
+            network.second =
+                self.second_mbps.as_ref().map(|_| Capacity::Constant(Rate::from_mbps(second)));
             network.senders = senders.round() as u32;
             // Of two tables that are trained each may be alone.
             let least = u32::from(!self.trains_two());
@@ -103,30 +123,53 @@ impl Specification {
                 OnUnit::Icsi => On::Bytes(Amount::Icsi { plus: on }),
             };
             network.off = Amount::Exponential(off);
-            (network.buffer, network.loss) = (self.buffer, loss);
+            (network.buffer, network.loss) = (self.buffer.size(buffer), loss);
             network.router = self.router.clone();
+            (network.jitter, network.ack_slot) = (span(jitter), span(ack_slot));
+            network.acked_packets = acked_packets.round() as u32;
+            network.starts = span(starts);
+            if let Some(queue) = self.queues.get(queue.round() as usize) {
+                network.queue = queue.clone().into();
+            }
         })
+    }
+
+    /// The number of networks.
+    pub fn networks(&self) -> usize {
+        let counts = self.ranges().map(Range::count);
+        counts.iter().product::<usize>() * self.draws.max(1) as usize
+    }
+
+    /// Network number `index` of those that follow from `seed`: see [`Specification::specimens`].
+    pub fn specimen(&self, seed: u64, index: usize) -> Specimen {
+        let mut random = Stream::new(seed, &format!("specimen {index}"));
+        let mut rest = index / self.draws.max(1) as usize;
+        let mut values = [0.0; RANGES];
+        for (value, range) in values.iter_mut().zip(self.ranges()) {
+            let count = range.count();
+            *value = range.value(rest % count, &mut random);
+            rest /= count;
+        }
+        let mut network = self.network(values);
+        if self.random_trace_start
+            && let Capacity::Trace { trace, .. } = &network.link
+        {
+            let start = trace.period().mul_f64(random.uniform());
+            network.link = Capacity::trace(trace.starting_at(start));
+        }
+        Specimen {
+            duration: self.duration.of(&network),
+            network,
+            seed: random.next_u64(),
+            repairs: self.repairs(),
+            resolution: self.resolution(),
+            origin: Origin { draw: seed, index, beside: None },
+        }
     }
 
     /// The networks, with seeds that follow from `seed`. Equal seeds give equal networks, so that
     /// tables can be compared on the same ones.
     pub fn specimens(&self, seed: u64) -> Vec<Specimen> {
-        let ranges = self.ranges();
-        let counts = ranges.map(|range| range.count());
-        let all = counts.iter().product::<usize>() * self.draws.max(1) as usize;
-        let specimen = |index: usize| {
-            let mut random = Stream::new(seed, &format!("specimen {index}"));
-            let mut rest = index / self.draws.max(1) as usize;
-            let mut values = [0.0; 8];
-            for ((value, range), count) in values.iter_mut().zip(ranges).zip(counts) {
-                *value = range.value(rest % count, &mut random);
-                rest /= count;
-            }
-            let network = self.network(values);
-            let (duration, repairs) = (self.duration, self.repairs());
-            let origin = Origin { draw: seed, index, beside: None };
-            Specimen { network, duration, seed: random.next_u64(), repairs, origin }
-        };
-        (0..all).map(specimen).collect()
+        (0..self.networks()).map(|index| self.specimen(seed, index)).collect()
     }
 }

@@ -3,15 +3,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_cc::{ParamValue, Span};
+use paceline_cc::schemes::remy::{RemyParams, halves};
+use paceline_cc::{ParamValue, Span, Spec};
+use paceline_sim::Names;
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::{RouterChoice, SchemeChoice, check_router, check_scheme};
+use paceline_sim::scenario::{
+    CustomScheme, RouterChoice, SchemeChoice, check_router, check_scheme,
+};
 use paceline_sim::trace::{self, Trace};
 use serde::Deserialize;
+use toml::Value;
 
-use super::quantity::{Kind, Values, bytes, mbps, millis, seconds};
-use super::{Metric, Objective, OnUnit, OthersRange, Range, Specification, SpecificationError};
-use crate::evaluate::scheme;
+use super::length::RunLength;
+use super::quantity::{Kind, bytes, mbps, millis, names, seconds};
+use super::{
+    Buffers, Metric, Objective, OnUnit, OthersRange, Range, Specification, SpecificationError,
+};
 
 /// The most networks of a specification.
 const MAX_NETWORKS: usize = 100_000;
@@ -28,7 +35,7 @@ pub(super) fn read(text: &str, folder: Option<&Path>) -> Result<Specification, S
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileSpecification {
-    duration: Option<String>,
+    duration: Option<Value>,
     networks: Networks,
     #[serde(default)]
     objective: FileObjective,
@@ -40,18 +47,25 @@ struct FileSpecification {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Networks {
-    link: Option<Values>,
-    traces: Option<Vec<String>>,
-    second_link: Option<Values>,
-    rtt: Values,
-    senders: Values,
+    link: Option<Value>,
+    traces: Option<Value>,
+    trace_start: Option<TraceStart>,
+    second_link: Option<Value>,
+    rtt: Value,
+    jitter: Option<Value>,
+    delayed_acks: Option<Value>,
+    ack_aggregation: Option<Value>,
+    resolution: Option<String>,
+    senders: Value,
     others: Option<FileOthers>,
-    on: Option<Values>,
-    on_bytes: Option<Values>,
-    on_icsi: Option<Values>,
-    off: Values,
-    buffer: Option<String>,
-    loss: Option<Values>,
+    starts: Option<Value>,
+    on: Option<Value>,
+    on_bytes: Option<Value>,
+    on_icsi: Option<Value>,
+    off: Value,
+    queue: Option<Value>,
+    buffer: Option<Value>,
+    loss: Option<Value>,
     router: Option<String>,
     draws: Option<u32>,
 }
@@ -63,7 +77,15 @@ struct FileOthers {
     file: Option<String>,
     #[serde(default)]
     trained: bool,
-    senders: Values,
+    senders: Value,
+}
+
+/// Where recordings begin.
+#[derive(Copy, Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TraceStart {
+    Beginning,
+    Random,
 }
 
 impl FileOthers {
@@ -71,7 +93,7 @@ impl FileOthers {
     fn choice(
         &self,
         folder: Option<&Path>,
-        repairs: bool,
+        params: RemyParams,
     ) -> Result<Option<SchemeChoice>, SpecificationError> {
         let fail = |key, problem: String| Err(SpecificationError::value(key, problem));
         match (&self.scheme, &self.file, self.trained) {
@@ -82,7 +104,10 @@ impl FileOthers {
             (None, Some(file), false) => {
                 let place = folder.map_or_else(|| file.into(), |folder| folder.join(file));
                 match crate::file::load(place) {
-                    Ok(loaded) => Ok(Some(scheme(&Arc::new(loaded.table), repairs, None))),
+                    Ok(loaded) => {
+                        let halves = halves(params, Arc::new(loaded.table), None);
+                        Ok(Some(CustomScheme::new("remy", halves).into()))
+                    }
                     Err(error) => fail("networks.others.file", error.to_string()),
                 }
             }
@@ -159,12 +184,10 @@ impl FileSpecification {
         let value = |key, problem: String| SpecificationError::value(key, problem);
         let networks = &self.networks;
         let objective = self.objective.read(networks)?;
-        let duration = match &self.duration {
-            None => Span::from_secs(100),
-            Some(text) => Span::read(text).map_err(|problem| value("duration", problem))?,
-        };
-        if duration.is_zero() || duration > Span::from_secs(1_000_000) {
-            return Err(value("duration", format!("{duration} is not above 0 and up to 1000000s")));
+        let duration = RunLength::read(self.duration.as_ref())?;
+        if matches!(duration, RunLength::Packets { .. }) && networks.link.is_none() {
+            let problem = "a number of packets needs rates: write networks.link, or a time";
+            return Err(value("duration", problem.into()));
         }
         let loss = match &networks.loss {
             None => Range::one(0.0),
@@ -173,10 +196,12 @@ impl FileSpecification {
             }
         };
         let buffer = match &networks.buffer {
-            None => BufferSize::Unlimited,
-            Some(text) => {
-                BufferSize::parse(text).map_err(|problem| value("networks.buffer", problem))?
-            }
+            None => BufferSize::Unlimited.into(),
+            Some(written) => Buffers::read(written)?,
+        };
+        let (queues, queue) = match &networks.queue {
+            None => (Vec::new(), Range::one(0.0)),
+            Some(written) => queues(written)?,
         };
         let router = match &networks.router {
             None => RouterChoice::Auto,
@@ -186,11 +211,12 @@ impl FileSpecification {
         };
         let draws = networks.draws.unwrap_or(1);
         let count = |key| kind(key, 0.0, MAX_SENDERS, <f64 as ParamValue>::read);
-        let (link_mbps, traces) = match (&networks.link, &networks.traces) {
+        let (link, traces) = match (&networks.link, &networks.traces) {
             (Some(link), None) => (kind("networks.link", 1e-3, 1e6, mbps).range(link)?, Vec::new()),
-            (None, Some(names)) if !names.is_empty() => {
+            (None, Some(written)) => {
+                let (names, places) = names("networks.traces", written)?;
                 let traces = names.iter().map(|name| load_trace(name, folder));
-                (Range::one(0.0), traces.collect::<Result<_, _>>()?)
+                (places, traces.collect::<Result<_, _>>()?)
             }
             _ => return Err(value("networks", "write one of link and traces".into())),
         };
@@ -206,26 +232,54 @@ impl FileSpecification {
             }
             _ => return Err(value("networks", "write one of on, on_bytes and on_icsi".into())),
         };
+        let random_trace_start = match networks.trace_start {
+            None | Some(TraceStart::Beginning) => false,
+            Some(TraceStart::Random) if !traces.is_empty() => true,
+            Some(TraceStart::Random) => {
+                let problem = "there are no traces: write networks.traces, or remove it";
+                return Err(value("networks.trace_start", problem.into()));
+            }
+        };
+        let time = |key, written: &Option<Value>, most| match written {
+            None => Ok(Range::one(0.0)),
+            Some(written) => kind(key, 0.0, most, millis).range(written),
+        };
+        let jitter_ms = time("networks.jitter", &networks.jitter, 1e4)?;
+        let ack_slot_ms = time("networks.ack_aggregation", &networks.ack_aggregation, 1e4)?;
+        let starts_ms = time("networks.starts", &networks.starts, 1e9)?;
+        let acked_packets = match &networks.delayed_acks {
+            None | Some(Value::Boolean(false)) => Range::one(1.0),
+            Some(Value::Boolean(true)) => Range::one(2.0),
+            Some(written) => kind("networks.delayed_acks", 1.0, 1000.0, <f64 as ParamValue>::read)
+                .range(written)?,
+        };
+        let resolution = match &networks.resolution {
+            None => None,
+            Some(text) => {
+                let read = Span::read(text).and_then(|time| match time <= Span::from_secs(1) {
+                    true => Ok(time),
+                    false => Err(format!("{time} is not from 0 to 1s")),
+                });
+                Some(read.map_err(|problem| value("networks.resolution", problem))?)
+            }
+        };
         let second_mbps = match &networks.second_link {
             None => None,
             Some(second) => Some(kind("networks.second_link", 1e-3, 1e6, mbps).range(second)?),
         };
-        let others = match &networks.others {
-            None => None,
-            Some(_) if second_mbps.is_some() => {
-                let problem = "with a second link all senders have the same scheme";
-                return Err(value("networks.others", problem.into()));
-            }
-            Some(others) => Some(OthersRange {
-                scheme: others.choice(folder, objective.metric == Metric::CompletionTime)?,
-                senders: count("networks.others.senders").range(&others.senders)?,
-            }),
-        };
-        let specification = Specification {
-            link_mbps,
+        let mut specification = Specification {
+            link_mbps: link,
             traces,
+            random_trace_start,
+            jitter_ms,
+            acked_packets,
+            ack_slot_ms,
+            resolution,
+            starts_ms,
+            queues,
+            queue,
             second_mbps,
-            others,
+            others: None,
             on_unit,
             on_s,
             rtt_ms: kind("networks.rtt", 1e-3, 3.6e6, millis).range(&networks.rtt)?,
@@ -239,6 +293,17 @@ impl FileSpecification {
             duration,
             objective,
         };
+        specification.others = match &networks.others {
+            None => None,
+            Some(_) if specification.second_mbps.is_some() => {
+                let problem = "with a second link all senders have the same scheme";
+                return Err(value("networks.others", problem.into()));
+            }
+            Some(others) => Some(OthersRange {
+                scheme: others.choice(folder, specification.params())?,
+                senders: count("networks.others.senders").range(&others.senders)?,
+            }),
+        };
         let counts = specification.ranges().map(|range| range.count());
         let all = counts.iter().try_fold(draws as usize, |all, &count| all.checked_mul(count));
         if !all.is_some_and(|all| (1..=MAX_NETWORKS).contains(&all)) {
@@ -247,6 +312,19 @@ impl FileSpecification {
         }
         Ok(specification)
     }
+}
+
+/// The queues of these names, and the range of their places.
+fn queues(written: &Value) -> Result<(Vec<Spec>, Range), SpecificationError> {
+    let fail = |problem: String| SpecificationError::value("networks.queue", problem);
+    let (names, places) = names("networks.queue", written)?;
+    let known = Names::default();
+    let queue = |name: &String| {
+        let spec = Spec::parse(name).map_err(|error| fail(error.to_string()))?;
+        known.queues.check(&spec).map_err(|error| fail(error.to_string()))?;
+        Ok(spec)
+    };
+    Ok((names.iter().map(queue).collect::<Result<_, _>>()?, places))
 }
 
 /// A built-in trace, or one in a file, which is looked for in `folder`.

@@ -1,36 +1,16 @@
-//! Values with units, and ranges of them, as they are written.
+//! Values with units, and ranges and lists of them, as they are written.
 
 use paceline_cc::{ParamValue, Rate, Span};
 use paceline_sim::path::BufferSize;
-use serde::Deserialize;
+use toml::{Table, Value};
 
 use super::{Range, Scale, SpecificationError};
 
-/// A value with its unit, or a number.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Quantity {
-    Number(f64),
-    Text(String),
-}
+/// The most values of a range or list.
+const MAX_STEPS: u32 = 10_000;
 
-/// One value, or a range.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Values {
-    One(Quantity),
-    Range(FileRange),
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct FileRange {
-    from: Quantity,
-    to: Quantity,
-    steps: Option<u32>,
-    #[serde(default)]
-    scale: Scale,
-}
+/// The keys of a range.
+const RANGE_KEYS: [&str; 6] = ["from", "to", "steps", "step", "scale", "values"];
 
 /// How a value is read: the least and the largest one, and how text becomes a number.
 pub(super) struct Kind {
@@ -56,46 +36,200 @@ pub(super) fn millis(text: &str) -> Result<f64, String> {
     Span::read(text).map(Span::as_millis_f64)
 }
 
+/// A value as [`Kind::read`] takes it: numbers without their type, texts without quotes.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
 impl Kind {
     fn fail(&self, problem: impl Into<String>) -> SpecificationError {
         SpecificationError::value(self.key, problem)
     }
 
-    fn quantity(&self, quantity: &Quantity) -> Result<f64, SpecificationError> {
-        let value = match quantity {
-            Quantity::Text(text) => (self.read)(text).map_err(|problem| self.fail(problem))?,
-            // A number without a unit is one only where there are no units.
-            Quantity::Number(number) => {
-                (self.read)(&number.to_string()).map_err(|problem| self.fail(problem))?
-            }
-        };
-        let Kind { least, most, .. } = self;
-        if !(*least..=*most).contains(&value) {
-            return Err(self.fail(format!("{value} is not from {least} to {most}")));
-        }
-        Ok(value)
+    /// A value whose bounds are not looked at.
+    fn number(&self, value: &Value) -> Result<f64, SpecificationError> {
+        // A number without a unit is one only where there are no units.
+        let text = plain(value).ok_or_else(|| {
+            let kind = value.type_str();
+            self.fail(format!("{kind} `{value}`: expected one value, a list of values or a range"))
+        })?;
+        let number = (self.read)(&text).map_err(|problem| self.fail(problem))?;
+        if number.is_finite() { Ok(number) } else { Err(self.fail(format!("{text} is no number"))) }
     }
 
-    pub(super) fn range(&self, values: &Values) -> Result<Range, SpecificationError> {
-        let written = match values {
-            Values::One(quantity) => return Ok(Range::one(self.quantity(quantity)?)),
-            Values::Range(written) => written,
+    fn quantity(&self, value: &Value) -> Result<f64, SpecificationError> {
+        let number = self.number(value)?;
+        let Kind { least, most, .. } = self;
+        if !(*least..=*most).contains(&number) {
+            return Err(self.fail(format!("{number} is not from {least} to {most}")));
+        }
+        Ok(number)
+    }
+
+    /// One value, a list of values, or a range.
+    pub(super) fn range(&self, written: &Value) -> Result<Range, SpecificationError> {
+        match written {
+            Value::Array(list) => self.list(list, false),
+            Value::Table(table) => self.table(table),
+            one => Ok(Range::one(self.quantity(one)?)),
+        }
+    }
+
+    fn list(&self, list: &[Value], is_random: bool) -> Result<Range, SpecificationError> {
+        if list.is_empty() || list.len() > MAX_STEPS as usize {
+            let count = list.len();
+            return Err(self.fail(format!("a list has 1 to {MAX_STEPS} values, not {count}")));
+        }
+        let values = list.iter().enumerate().map(|(place, value)| {
+            self.quantity(value).map_err(|error| {
+                let SpecificationError::Value { problem, .. } = &error else { return error };
+                self.fail(format!("value {} of the list, {value}: {problem}", place + 1))
+            })
+        });
+        Ok(Range::list(values.collect::<Result<_, _>>()?, is_random))
+    }
+
+    fn table(&self, table: &Table) -> Result<Range, SpecificationError> {
+        check_keys(self.key, table)?;
+        let scale = scale(self.key, table)?;
+        if let Some(values) = table.get("values") {
+            let Value::Array(list) = values else {
+                return Err(self.fail("values is a list, such as values = [VALUE, VALUE]"));
+            };
+            return self.list(list, listed_scale(self.key, table)?);
+        }
+        let end = |key: &str| {
+            let missing = || self.fail(format!("a range needs {key}: write from = ..., to = ..."));
+            table.get(key).ok_or_else(missing).and_then(|value| Ok((value, self.quantity(value)?)))
         };
-        let (from, to) = (self.quantity(&written.from)?, self.quantity(&written.to)?);
-        let steps = match (written.scale.is_random(), written.steps) {
-            (true, None) => 1,
-            (true, Some(_)) => {
+        let ((written_from, from), (written_to, to)) = (end("from")?, end("to")?);
+        if from > to {
+            return Err(self.fail(format!(
+                "from = {written_from} is above to = {written_to}: write from = {written_to}, to = \
+                 {written_from}"
+            )));
+        }
+        let (steps, to) = match (scale.is_random(), table.get("steps"), table.get("step")) {
+            (true, None, None) => (1, to),
+            (true, _, _) => {
                 return Err(self.fail("a random range has no steps: write draws instead"));
             }
-            (false, None) => return Err(self.fail("a range needs steps, such as steps = 3")),
-            (false, Some(steps @ 1..=10_000)) => steps,
-            (false, Some(steps)) => {
-                return Err(self.fail(format!("{steps} steps are not 1 to 10000")));
+            (false, Some(_), Some(_)) => {
+                return Err(self.fail("write one of steps, a count, and step, a distance"));
             }
+            (false, None, None) => {
+                return Err(
+                    self.fail("a range needs steps, such as steps = 3, or step, a distance")
+                );
+            }
+            (false, Some(Value::Integer(steps)), None) => {
+                let count = u32::try_from(*steps).ok().filter(|n| (1..=MAX_STEPS).contains(n));
+                let problem = || self.fail(format!("{steps} steps are not 1 to {MAX_STEPS}"));
+                (count.ok_or_else(problem)?, to)
+            }
+            (false, Some(steps), None) => {
+                return Err(
+                    self.fail(format!("steps = {steps} is no whole number: write steps = 3"))
+                );
+            }
+            (false, None, Some(step)) => self.stepped(from, to, step, scale)?,
         };
-        if written.scale.is_logarithmic() && from <= 0.0 {
+        if scale.is_logarithmic() && from <= 0.0 {
             return Err(self.fail("a logarithmic range begins above zero"));
         }
-        Ok(Range { from, to, steps, scale: written.scale })
+        Ok(Range { scale, ..Range::steps(from, to, steps) })
     }
+
+    /// The number of values a distance apart, and the last one, which is at most `to`.
+    fn stepped(
+        &self,
+        from: f64,
+        to: f64,
+        written: &Value,
+        scale: Scale,
+    ) -> Result<(u32, f64), SpecificationError> {
+        if scale.is_logarithmic() {
+            return Err(self.fail("a logarithmic range has steps, a count: write steps = 3"));
+        }
+        let step = self.number(written)?;
+        // Sums of decimal fractions are rounded: a last value that is nearly `to` counts.
+        let count = ((to - from) / step + 1e-9).floor() + 1.0;
+        if step > 0.0 && count <= f64::from(MAX_STEPS) {
+            return Ok((count as u32, from + (count - 1.0) * step));
+        }
+        Err(self
+            .fail(format!("step = {written} is not above zero, or has over {MAX_STEPS} values")))
+    }
+}
+
+/// Makes sure that a range has no other keys than ranges have.
+fn check_keys(key: &'static str, table: &Table) -> Result<(), SpecificationError> {
+    match table.keys().find(|name| !RANGE_KEYS.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let known = RANGE_KEYS.join(", ");
+            let problem = format!("a range has no key `{name}`; there are: {known}");
+            Err(SpecificationError::value(key, problem))
+        }
+    }
+}
+
+/// The scale that a range names.
+fn scale(key: &'static str, table: &Table) -> Result<Scale, SpecificationError> {
+    let Some(written) = table.get("scale") else { return Ok(Scale::Linear) };
+    let known = written.as_str().and_then(Scale::of_name);
+    known.ok_or_else(|| {
+        let problem = format!(
+            "there is no scale {written}; there are \"linear\", \"log\" or \"logarithmic\", \
+             \"random\", and \"random-log\" or \"random-logarithmic\""
+        );
+        SpecificationError::value(key, problem)
+    })
+}
+
+/// True if one of the listed `values` of a table is drawn for each network.
+fn listed_scale(key: &'static str, table: &Table) -> Result<bool, SpecificationError> {
+    let fail = |problem: &str| Err(SpecificationError::value(key, problem));
+    if table.keys().any(|name| name != "values" && name != "scale") {
+        return fail("beside values there is scale = \"random\" only");
+    }
+    match (table.get("scale"), scale(key, table)?) {
+        (None, _) => Ok(false),
+        (Some(_), Scale::Random) => Ok(true),
+        _ => fail("listed values have scale = \"random\", or none"),
+    }
+}
+
+/// A name, a list of names, or `{ values = [...], scale = "random" }`, of which one is drawn for each
+/// network: the names, and the range of their places.
+pub(super) fn names(
+    key: &'static str,
+    written: &Value,
+) -> Result<(Vec<String>, Range), SpecificationError> {
+    let fail = |problem: String| SpecificationError::value(key, problem);
+    let (list, is_random) = match written {
+        Value::Array(list) => (list.as_slice(), false),
+        Value::Table(table) => match table.get("values") {
+            Some(Value::Array(list)) => (list.as_slice(), listed_scale(key, table)?),
+            _ => {
+                let problem = "write a name, a list, or { values = [...], scale = \"random\" }";
+                return Err(fail(problem.into()));
+            }
+        },
+        one => (std::slice::from_ref(one), false),
+    };
+    if list.is_empty() || list.len() > MAX_STEPS as usize {
+        return Err(fail(format!("a list has 1 to {MAX_STEPS} names, not {}", list.len())));
+    }
+    let name = |value: &Value| {
+        plain(value).ok_or_else(|| fail(format!("`{value}` is no name: write it in quotes")))
+    };
+    let names: Vec<String> = list.iter().map(name).collect::<Result<_, _>>()?;
+    let range = Range::places(names.len(), is_random);
+    Ok((names, range))
 }

@@ -1,11 +1,9 @@
 //! Ranges of values.
 
 use paceline_cc::Stream;
-use serde::Deserialize;
 
 /// How the values of a range lie.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Equally far apart.
     #[default]
@@ -19,6 +17,17 @@ pub enum Scale {
 }
 
 impl Scale {
+    /// The scale of this name; `log` is short for `logarithmic`.
+    pub fn of_name(name: &str) -> Option<Scale> {
+        Some(match name {
+            "linear" => Scale::Linear,
+            "logarithmic" | "log" => Scale::Logarithmic,
+            "random" => Scale::Random,
+            "random-logarithmic" | "random-log" => Scale::RandomLogarithmic,
+            _ => return None,
+        })
+    }
+
     /// True if values are drawn, so that there are no steps.
     pub fn is_random(self) -> bool {
         matches!(self, Scale::Random | Scale::RandomLogarithmic)
@@ -30,23 +39,43 @@ impl Scale {
     }
 }
 
-/// A range of values.
-#[derive(Copy, Clone, Debug, PartialEq)]
+/// A range of values, or a list of them.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Range {
-    /// The first.
+    /// The first; of a list the least one.
     pub from: f64,
-    /// The last.
+    /// The last; of a list the largest one.
     pub to: f64,
     /// How many; one is `from`.
     pub steps: u32,
-    /// How they lie.
+    /// How they lie. One value of a list is drawn for each network if it is random.
     pub scale: Scale,
+    /// The values, if they are listed; else empty.
+    pub listed: Vec<f64>,
 }
 
 impl Range {
     /// One value.
     pub const fn one(value: f64) -> Range {
-        Range { from: value, to: value, steps: 1, scale: Scale::Linear }
+        Range::steps(value, value, 1)
+    }
+
+    /// So many values, equally far apart.
+    pub const fn steps(from: f64, to: f64, steps: u32) -> Range {
+        Range { from, to, steps, scale: Scale::Linear, listed: Vec::new() }
+    }
+
+    /// These values; with `is_random` one of them is drawn for each network.
+    pub fn list(values: Vec<f64>, is_random: bool) -> Range {
+        let from = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let to = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let scale = if is_random { Scale::Random } else { Scale::Linear };
+        Range { from, to, steps: values.len() as u32, scale, listed: values }
+    }
+
+    /// The places of a list with so many entries.
+    pub(super) fn places(count: usize, is_random: bool) -> Range {
+        Range::list((0..count).map(|place| place as f64).collect(), is_random)
     }
 
     /// How many combinations it adds.
@@ -57,6 +86,13 @@ impl Range {
     /// The value of step `step`, or one drawn from `random`.
     pub(super) fn value(&self, step: usize, random: &mut Stream) -> f64 {
         let Range { from, to, .. } = *self;
+        if !self.listed.is_empty() {
+            let place = match self.scale.is_random() {
+                true => random.below(self.listed.len() as u64) as usize,
+                false => step,
+            };
+            return self.listed.get(place).copied().unwrap_or(from);
+        }
         let part = match self.scale {
             scale if scale.is_random() => random.uniform(),
             _ if self.steps <= 1 => 0.0,

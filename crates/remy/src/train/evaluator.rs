@@ -7,7 +7,7 @@ use paceline_cc::schemes::remy::{RuleObserver, RuleTable};
 use rayon::prelude::*;
 
 use crate::clock::CpuClock;
-use crate::evaluate::{self, Evaluator, EvaluatorError, Trial};
+use crate::evaluate::{Evaluator, EvaluatorError, Trial};
 use crate::score::{self, SenderFigures};
 use crate::spec::Specimen;
 use crate::usage::Usage;
@@ -67,8 +67,8 @@ impl TrainingEvaluator {
         let clock = CpuClock::start();
         let usage = uses.then(|| Arc::new(Usage::new(table.rules().len())));
         let observer = usage.clone().map(|usage| usage as Arc<dyn RuleObserver>);
-        let Specimen { network, duration, seed, repairs, .. } = specimen;
-        let scheme = evaluate::scheme(table, *repairs, observer);
+        let Specimen { network, duration, seed, .. } = specimen;
+        let scheme = specimen.scheme(table, observer);
         let senders = score::run_within_reason(network, &scheme, *duration, *seed)?;
         self.work.add(duration.as_secs_f64(), clock.seconds());
         let senders = senders.unwrap_or_else(|| {

@@ -60,8 +60,8 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         findings.measure(format!("icsi.{name}"), record.number(name));
     }
     let model = Specification::general_purpose();
-    let ratio = |range: paceline_remy::spec::Range| range.to / range.from;
-    let range = ratio(model.link_mbps) * ratio(model.rtt_ms) * ratio(model.senders);
+    let ratio = |range: &paceline_remy::spec::Range| range.to / range.from;
+    let range = ratio(&model.link_mbps) * ratio(&model.rtt_ms) * ratio(&model.senders);
     findings.measure("model.range", range);
     for (short, file) in GENERAL {
         let Some(path) = setting.table(file) else { continue };

@@ -27,6 +27,7 @@ pub(super) struct FileStretch {
     reorder: Option<f64>,
     reorder_by: Option<Period>,
     duplicate: Option<f64>,
+    slot: Option<Period>,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -140,6 +141,7 @@ impl Reader<'_> {
                 loss,
                 reorder,
                 duplicate: read.duplicate.unwrap_or(0.0),
+                slot: read.slot.map(|slot| slot.0).filter(|slot| !slot.is_zero()),
             },
         })
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paceline_cc::Span;
+use paceline_cc::schemes::remy::RemyParams;
 use paceline_path::BufferSize;
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::{Assessment, Estimate, EvalRow, Network};
@@ -27,6 +28,7 @@ the score is the mean over senders of log2(throughput / link) - log2(delay / RTT
 Examples:
   paceline remy eval RemyCC-2014-100x.dna --link 15Mbps --rtt 150ms --senders 2
   paceline remy eval starter --scheme cubic,copa --link 15Mbps --buffer 1000 --json
+  paceline remy eval general-delta1 --link 15Mbps --rtt 150ms --jitter 1ms
   paceline remy eval mine.toml other.dna --on scenarios/remy/unseen.toml --seeds 8")]
 pub(crate) struct Eval {
     /// Tables: files, or the names of built-in ones
@@ -81,6 +83,14 @@ struct OneNetwork {
     /// The share of packets that get lost behind the link [default: 0]
     #[arg(long, value_parser = share, allow_hyphen_values = true)]
     loss: Option<f64>,
+    /// The mean of a random delay of each acknowledgement, distributed exponentially, as of `compare
+    /// --jitter` [default: 0s]
+    #[arg(long, value_parser = args::span, allow_hyphen_values = true)]
+    jitter: Option<Span>,
+    /// RTTs that exceed the smallest one by at most this much count as the smallest, for senders of
+    /// tables [default: 10ns, as in the published simulator]
+    #[arg(long, value_parser = args::span, allow_hyphen_values = true)]
+    resolution: Option<Span>,
 }
 
 impl OneNetwork {
@@ -93,6 +103,8 @@ impl OneNetwork {
             (self.off.is_some(), "--off"),
             (self.buffer.is_some(), "--buffer"),
             (self.loss.is_some(), "--loss"),
+            (self.jitter.is_some(), "--jitter"),
+            (self.resolution.is_some(), "--resolution"),
         ]
         .into_iter()
         .find_map(|(given, name)| given.then_some(name))
@@ -160,8 +172,10 @@ impl Eval {
     fn on_network(&self, on: Span, seeds: &[u64]) -> Result<(), Error> {
         let duration = self.duration.unwrap_or(Span::from_secs(1000));
         let (network, packets_per_ms) = self.network(on, duration)?;
+        let mut params = RemyParams { as_published: true, ..RemyParams::default() };
+        params.resolution = self.network.resolution.unwrap_or(params.resolution);
         let mut rows = Vec::new();
-        for (name, scheme) in self.candidates(false)? {
+        for (name, scheme) in self.candidates(&params)? {
             let row = paceline_remy::eval(
                 &name,
                 &network,
@@ -210,7 +224,7 @@ impl Eval {
         mut specification: Specification,
         seeds: &[u64],
     ) -> Result<(), Error> {
-        specification.duration = self.duration.unwrap_or(specification.duration);
+        specification.duration = self.duration.map_or(specification.duration, Into::into);
         let mut rows: Vec<Assessment> = Vec::new();
         if specification.trains_two() {
             return Err(Error::Usage(
@@ -219,7 +233,7 @@ impl Eval {
                     .into(),
             ));
         }
-        for (name, scheme) in self.candidates(specification.repairs())? {
+        for (name, scheme) in self.candidates(&specification.params())? {
             let row = paceline_remy::assess(&name, &scheme, &specification, seeds, rows.first());
             rows.push(row.map_err(|error| Error::Message(format!("{name}: {error}")))?);
         }
@@ -246,16 +260,17 @@ impl Eval {
             network.senders = asked.senders.unwrap_or(2);
             network.buffer = asked.buffer.unwrap_or(BufferSize::Unlimited);
             network.loss = asked.loss.unwrap_or(0.0);
+            network.jitter = asked.jitter.unwrap_or(Span::ZERO);
         });
         let rate = network.packets_per_ms(duration);
         Ok((network, rate.map_err(|error| Error::Message(error.to_string()))?))
     }
 
-    /// The tables and schemes with their names; senders of tables repair losses if `repairs`.
-    fn candidates(&self, repairs: bool) -> Result<Vec<(String, SchemeChoice)>, Error> {
+    /// The tables and schemes with their names; senders of tables have these parameters.
+    fn candidates(&self, params: &RemyParams) -> Result<Vec<(String, SchemeChoice)>, Error> {
         let mut all = Vec::new();
         for name in &self.tables {
-            all.push((name.clone(), scheme(name, table(name)?, repairs)));
+            all.push((name.clone(), scheme(name, table(name)?, params)));
         }
         let names = paceline_remy::names();
         for text in self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list)) {

@@ -75,9 +75,7 @@ pub(super) fn built_in(name: &str) -> Result<Arc<RuleTable>, Error> {
     }
 }
 
-/// The scheme of a table with the rules of the published simulator; with `repairs` senders send again
-/// what was lost.
-fn scheme(name: &str, table: Arc<RuleTable>, repairs: bool) -> SchemeChoice {
-    let params = RemyParams { as_published: !repairs, ..RemyParams::default() };
-    CustomScheme::new(name, halves(params, table, None)).into()
+/// The scheme of a table.
+fn scheme(name: &str, table: Arc<RuleTable>, params: &RemyParams) -> SchemeChoice {
+    CustomScheme::new(name, halves(params.clone(), table, None)).into()
 }

@@ -172,6 +172,9 @@ pub(super) fn stretch(
         }
     }
     table.fraction("duplicate", impairments.duplicate, 0.0)?;
+    if let Some(slot) = &impairments.slot {
+        table.set("slot", exact("slot", slot)?);
+    }
     into.set(key, table.inline());
     Ok(())
 }

@@ -1,0 +1,121 @@
+//! Buffers of the networks: one size, several, or a range of one unit.
+
+use paceline_cc::Span;
+use paceline_sim::path::BufferSize;
+use toml::Value;
+
+use super::quantity::{Kind, names};
+use super::{Range, SpecificationError};
+
+const KEY: &str = "networks.buffer";
+
+/// The sizes of the link's buffer.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Buffers {
+    /// The sizes, or the places of those that are listed.
+    pub range: Range,
+    /// What the numbers of the range are.
+    pub unit: BufferUnit,
+}
+
+/// What a number of [`Buffers`] is.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BufferUnit {
+    /// The place in this list.
+    Listed(Vec<BufferSize>),
+    /// Packets, rounded.
+    Packets,
+    /// Bytes, rounded.
+    Bytes,
+    /// Seconds at the link's mean rate.
+    Seconds,
+    /// Bandwidth-delay products.
+    Bdp,
+    /// Seconds that each packet may wait.
+    SojournSeconds,
+}
+
+impl From<BufferSize> for Buffers {
+    fn from(size: BufferSize) -> Buffers {
+        Buffers { range: Range::places(1, false), unit: BufferUnit::Listed(vec![size]) }
+    }
+}
+
+impl Buffers {
+    /// The size of a value of the range.
+    pub(super) fn size(&self, value: f64) -> BufferSize {
+        // At least one packet or byte, which is the least that can be written.
+        let whole = || (value + 0.5).max(1.0) as u64;
+        match &self.unit {
+            BufferUnit::Listed(sizes) => {
+                sizes.get(value as usize).copied().unwrap_or(BufferSize::Unlimited)
+            }
+            BufferUnit::Packets => BufferSize::Packets(whole()),
+            BufferUnit::Bytes => BufferSize::Bytes(whole()),
+            BufferUnit::Seconds => BufferSize::Time(Span::from_secs_f64(value)),
+            BufferUnit::Bdp => BufferSize::Bdp(value),
+            BufferUnit::SojournSeconds => BufferSize::Sojourn(Span::from_secs_f64(value)),
+        }
+    }
+
+    /// Reads one size, a list of sizes, or a range of sizes with one unit.
+    pub(super) fn read(written: &Value) -> Result<Buffers, SpecificationError> {
+        let fail = |problem: String| SpecificationError::value(KEY, problem);
+        let table = written.as_table().filter(|table| !table.contains_key("values"));
+        let Some(table) = table else {
+            let (names, range) = names(KEY, written)?;
+            let sizes = names.iter().map(|name| BufferSize::parse(name).map_err(fail));
+            let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
+            return Ok(Buffers { range, unit: BufferUnit::Listed(sizes) });
+        };
+        // The unit is that of `from`; `to` has to have it, too.
+        let from = table.get("from").map(|from| names(KEY, from)).transpose()?;
+        let from = from.and_then(|(names, _)| names.into_iter().next());
+        let missing = || fail("a range needs from: write from = ..., to = ...".into());
+        let size = BufferSize::parse(&from.ok_or_else(missing)?).map_err(fail)?;
+        let kind = |read| Kind { key: KEY, least: 0.0, most: 1e15, read };
+        let (unit, kind) = match size {
+            BufferSize::Packets(_) => (BufferUnit::Packets, kind(packets)),
+            BufferSize::Bytes(_) => (BufferUnit::Bytes, kind(super::quantity::bytes)),
+            BufferSize::Time(_) => (BufferUnit::Seconds, kind(seconds)),
+            BufferSize::Bdp(_) => (BufferUnit::Bdp, kind(products)),
+            BufferSize::Sojourn(_) => (BufferUnit::SojournSeconds, kind(sojourn)),
+            BufferSize::Unlimited => {
+                let problem =
+                    "a range has no end at \"inf\": write a list, such as [\"1bdp\", \"inf\"]";
+                return Err(fail(problem.into()));
+            }
+        };
+        Ok(Buffers { range: kind.range(written)?, unit })
+    }
+}
+
+fn packets(text: &str) -> Result<f64, String> {
+    match BufferSize::parse(text)? {
+        BufferSize::Packets(packets) => Ok(packets as f64),
+        _ => Err(format!("{text} is no number of packets: both ends of a range have one unit")),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match BufferSize::parse(text)? {
+        BufferSize::Time(time) => Ok(time.as_secs_f64()),
+        _ => Err(format!("{text} is no time: both ends of a range have one unit")),
+    }
+}
+
+fn products(text: &str) -> Result<f64, String> {
+    match BufferSize::parse(text)? {
+        BufferSize::Bdp(products) => Ok(products),
+        _ => Err(format!("{text} is not in bdp: both ends of a range have one unit")),
+    }
+}
+
+fn sojourn(text: &str) -> Result<f64, String> {
+    match BufferSize::parse(text)? {
+        BufferSize::Sojourn(time) => Ok(time.as_secs_f64()),
+        _ => Err(format!("{text} has no sojourn=: both ends of a range have one unit")),
+    }
+}

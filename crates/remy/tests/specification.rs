@@ -1,0 +1,284 @@
+//! What specifications say of networks: values, lists, ranges, and what is refused with a remedy.
+
+use std::sync::Arc;
+
+use paceline_cc::schemes::remy::RemyParams;
+use paceline_cc::{Rate, Span};
+use paceline_remy::spec::{Specification, Specimen};
+use paceline_remy::{Network, score};
+use paceline_sim::flow::{Amount, On};
+use paceline_sim::scenario::{CustomScheme, SchemeChoice};
+
+const WHOLE: &str =
+    "[networks]\nlink = \"10Mbps\"\nrtt = \"150ms\"\nsenders = 2\non = \"5s\"\noff = \"5s\"\n";
+
+/// The specification with a key in place of the one of this name, or with one more.
+fn with(line: &str) -> String {
+    let key = line.split('=').next().unwrap_or_default().trim();
+    let lines = WHOLE.lines().filter(|old| !old.starts_with(&format!("{key} =")));
+    lines.map(|line| line.to_string() + "\n").collect::<String>() + line + "\n"
+}
+
+fn specimens(line: &str) -> Vec<Specimen> {
+    Specification::parse(&with(line)).unwrap_or_else(|error| panic!("{line}: {error}")).specimens(1)
+}
+
+fn error(line: &str) -> String {
+    Specification::parse(&with(line)).expect_err(line).to_string()
+}
+
+fn megabits(specimens: &[Specimen]) -> Vec<f64> {
+    let rate = |one: &Specimen| one.network.packets_per_ms(one.duration).expect("a link");
+    specimens.iter().map(|one| (rate(one) * 1e7).round() / 1e6).collect()
+}
+
+#[test]
+fn values_are_listed_or_lie_in_steps() {
+    let list = specimens("link = [\"10Mbps\", \"20Mbps\", \"30Mbps\"]");
+    assert_eq!(megabits(&list), [10.0, 20.0, 30.0]);
+    let step = specimens("link = { from = \"10Mbps\", to = \"20Mbps\", step = \"4Mbps\" }");
+    assert_eq!(megabits(&step), [10.0, 14.0, 18.0]);
+    // Decimal fractions whose sum is rounded.
+    let fine = specimens("loss = { from = 0.1, to = 0.3, step = 0.1 }");
+    assert_eq!(fine.len(), 3);
+    for scale in ["log", "logarithmic"] {
+        let line = format!(
+            "link = {{ from = \"1Mbps\", to = \"100Mbps\", steps = 3, scale = \"{scale}\" }}"
+        );
+        assert_eq!(megabits(&specimens(&line)), [1.0, 10.0, 100.0]);
+    }
+    let drawn = "link = { values = [\"1Mbps\", \"5Mbps\"], scale = \"random\" }\ndraws = 40";
+    let drawn = megabits(&specimens(drawn));
+    let ones = drawn.iter().filter(|rate| **rate == 1.0).count();
+    assert!(drawn.len() == 40 && (8..32).contains(&ones), "{drawn:?}");
+}
+
+#[test]
+fn buffers_have_lists_and_ranges() {
+    let words = |line: &str| -> Vec<String> {
+        let all = specimens(line);
+        all.iter().map(|one| one.network.buffer.to_string()).collect()
+    };
+    let bdp = "buffer = { from = \"0.25bdp\", to = \"4bdp\", steps = 3, scale = \"log\" }";
+    assert_eq!(words(bdp), ["0.25bdp", "1bdp", "4bdp"]);
+    assert_eq!(words("buffer = [50, \"1bdp\", \"inf\"]"), ["50p", "1bdp", "inf"]);
+    let time = "buffer = { from = \"20ms\", to = \"60ms\", step = \"20ms\" }";
+    assert_eq!(words(time), ["20ms", "40ms", "60ms"]);
+    let packets = "buffer = { from = 10, to = 1000, scale = \"random-log\" }\ndraws = 30";
+    let packets = words(packets);
+    let small = packets.iter().filter(|size| size.len() < 4).count();
+    assert!((5..25).contains(&small), "{packets:?}");
+    for (line, problem) in [
+        ("buffer = { from = 10, to = \"1bdp\", steps = 2 }", "both ends of a range have one unit"),
+        ("buffer = { from = \"1bdp\", to = \"inf\", steps = 2 }", "inf is not in bdp"),
+        ("buffer = { from = \"inf\", to = \"inf\", steps = 2 }", "write a list"),
+        ("buffer = { to = \"1bdp\", steps = 2 }", "a range needs from"),
+    ] {
+        assert!(error(line).contains("line 7: networks.buffer: "), "{line}: {}", error(line));
+        assert!(error(line).contains(problem), "{line}: {}", error(line));
+    }
+}
+
+/// What the outside review of the trainer found, and its neighbours.
+#[test]
+fn what_is_refused_is_named_with_key_line_and_remedy() {
+    for (line, place, problem) in [
+        (
+            "link = [10, 20, 30]",
+            "line 6: networks.link: value 1 of the list, 10",
+            "a rate needs a unit",
+        ),
+        (
+            "link = { from = \"10Mbps\", to = \"20Mbps\", scale = \"lin\" }",
+            "line 6: networks.link",
+            "there is no scale \"lin\"; there are \"linear\", \"log\"",
+        ),
+        (
+            "senders = { from = 4, to = 1, steps = 2 }",
+            "line 6: networks.senders",
+            "from = 1, to = 4",
+        ),
+        (
+            "senders = { from = 4, to = 1, scale = \"random\" }",
+            "networks.senders",
+            "is above to = 1",
+        ),
+        ("rtt = { from = \"1ms\", to = \"2ms\", step = 4 }", "networks.rtt", "a time needs a unit"),
+        (
+            "rtt = { from = \"1ms\", to = \"2ms\", step = \"0s\" }",
+            "networks.rtt",
+            "is not above zero",
+        ),
+        (
+            "rtt = { from = \"1ms\", to = \"2ms\", step = \"1ms\", scale = \"log\" }",
+            "networks.rtt",
+            "write steps = 3",
+        ),
+        ("rtt = { from = \"1ms\", to = \"2ms\", stpes = 4 }", "networks.rtt", "no key `stpes`"),
+        ("rtt = { from = \"1ms\", to = \"2ms\", steps = 2.5 }", "networks.rtt", "no whole number"),
+        ("rtt = { from = \"1ms\", to = \"2ms\", steps = 0 }", "networks.rtt", "not 1 to 10000"),
+        ("rtt = { to = \"2ms\", steps = 2 }", "networks.rtt", "a range needs from"),
+        ("rtt = []", "networks.rtt", "1 to 10000 values, not 0"),
+        (
+            "rtt = { values = [\"1ms\"], scale = \"log\" }",
+            "networks.rtt",
+            "scale = \"random\", or none",
+        ),
+        ("rtt = true", "networks.rtt", "expected one value, a list of values or a range"),
+        ("jitter = 1", "networks.jitter", "a time needs a unit"),
+        ("delayed_acks = 0", "networks.delayed_acks", "0 is not from 1 to 1000"),
+        ("resolution = \"1min\"", "networks.resolution", "60s is not from 0 to 1s"),
+        ("queue = \"codle\"", "line 7: networks.queue", "did you mean `codel`"),
+        ("trace_start = \"random\"", "networks.trace_start", "there are no traces"),
+        ("starts = -1", "networks.starts", "time"),
+    ] {
+        let error = error(line);
+        assert!(error.contains(place) && error.contains(problem), "{line}: {error}");
+    }
+    for (line, problem) in [
+        ("duration = 100", "line 1: duration: 100: expected a time with its unit"),
+        ("duration = { packets = 0 }", "is not from 1 to 1e12"),
+        ("duration = { packet = 10 }", "no key `packet`: write { packets"),
+        ("duration = { packets = 9, least = \"2s\", most = \"1s\" }", "is above most"),
+    ] {
+        let text = format!("{line}\n{WHOLE}");
+        let error = Specification::parse(&text).expect_err(line).to_string();
+        assert!(error.contains(problem), "{line}: {error}");
+    }
+    let text = format!(
+        "duration = {{ packets = 9 }}\n{}",
+        WHOLE.replace("link = \"10Mbps\"", "traces = \"leo\"")
+    );
+    let error = Specification::parse(&text).expect_err("no rate").to_string();
+    assert!(error.contains("a number of packets needs rates"), "{error}");
+}
+
+#[test]
+fn slow_links_are_simulated_for_longer() {
+    let text = format!(
+        "duration = {{ packets = 10000, most = \"50s\" }}\n{}",
+        WHOLE.replace("\"10Mbps\"", "[\"1Mbps\", \"10Mbps\", \"100Mbps\"]")
+    );
+    let specification = Specification::parse(&text).expect("a specification");
+    let lengths: Vec<f64> =
+        specification.specimens(1).iter().map(|one| one.duration.as_secs_f64()).collect();
+    assert_eq!(lengths, [50.0, 10.0, 1.0]);
+}
+
+#[test]
+fn clocks_are_coarse_where_acknowledgements_are_disturbed() {
+    let resolution = |line: &str| specimens(line)[0].resolution;
+    for line in ["jitter = \"10us\"", "delayed_acks = true", "ack_aggregation = [\"0s\", \"2ms\"]"]
+    {
+        assert_eq!(resolution(line), Span::from_millis(1), "{line}");
+    }
+    for line in ["jitter = \"0s\"", "delayed_acks = false", "queue = \"codel\"", "loss = 0.01"] {
+        assert_eq!(resolution(line), Span::from_nanos(10), "{line}");
+    }
+    assert_eq!(resolution("resolution = \"20us\"\njitter = \"1ms\""), Span::from_micros(20));
+}
+
+fn throughput(network: &Network, scheme: &SchemeChoice) -> f64 {
+    let senders = score::run(network, scheme, Span::from_secs(60), 1).expect("runs");
+    senders.iter().map(score::SenderFigures::raw_throughput).sum()
+}
+
+/// The table divides its rules at an RTT ratio that only networks without any jitter reach.
+#[test]
+fn jitter_takes_its_throughput_from_a_table_and_a_coarser_clock_gives_it_back() {
+    let network = |jitter: Span| {
+        Network::new(Rate::from_mbps(15.0), Span::from_millis(150)).with(|network| {
+            (network.on, network.off) = (On::Time(Amount::Fixed(1e6)), Amount::Fixed(0.0));
+            network.jitter = jitter;
+        })
+    };
+    let named = paceline_remy::tables();
+    let table = named.find("general-delta1").expect("built in").table().expect("sane");
+    let scheme = |resolution: Span| {
+        let params = RemyParams { as_published: true, resolution, ..RemyParams::default() };
+        let halves = paceline_cc::schemes::remy::halves(params, Arc::clone(&table), None);
+        SchemeChoice::from(CustomScheme::new("remy", halves))
+    };
+    let (fine, coarse) = (scheme(Span::from_nanos(10)), scheme(Span::from_millis(1)));
+    let still = throughput(&network(Span::ZERO), &fine);
+    let disturbed = throughput(&network(Span::from_millis(1)), &fine);
+    let mended = throughput(&network(Span::from_millis(1)), &coarse);
+    assert!(disturbed < 0.6 * still && mended > 0.9 * still, "{still} {disturbed} {mended}");
+}
+
+#[test]
+fn acknowledgements_are_delayed_and_come_in_slots() {
+    let plain = Network::new(Rate::from_mbps(10.0), Span::from_millis(40)).with(|network| {
+        network.senders = 1;
+        (network.on, network.off) = (On::Time(Amount::Fixed(1e6)), Amount::Fixed(0.0));
+    });
+    let scheme: SchemeChoice = "vegas".parse().expect("built in");
+    let full = throughput(&plain, &scheme);
+    let delayed = plain.clone().with(|network| network.acked_packets = 4);
+    let slots = plain.clone().with(|network| network.ack_slot = Span::from_millis(20));
+    for network in [&delayed, &slots] {
+        let rate = throughput(network, &scheme);
+        assert!(rate > 0.5 * full && rate != full, "{network}: {rate} {full}");
+    }
+    assert!(delayed.to_string().ends_with("4 packets per acknowledgement"), "{delayed}");
+    assert!(slots.to_string().ends_with("acknowledgements every 20ms"), "{slots}");
+}
+
+#[test]
+fn senders_start_at_their_own_times_and_are_judged_from_then_on() {
+    let network = Network::new(Rate::from_mbps(10.0), Span::from_millis(40)).with(|network| {
+        (network.on, network.off) = (On::Time(Amount::Fixed(1e6)), Amount::Fixed(0.0));
+        network.starts = Span::from_secs(30);
+    });
+    let scheme: SchemeChoice = "vegas".parse().expect("built in");
+    let senders = score::run(&network, &scheme, Span::from_secs(60), 1).expect("runs");
+    let starts = [network.start_of(0, 1), network.start_of(1, 1)];
+    assert_ne!(starts[0], starts[1]);
+    for (sender, start) in senders.iter().zip(starts) {
+        assert!((sender.on_s - (60.0 - start.as_secs_f64())).abs() < 0.1, "{start}: {sender:?}");
+    }
+    // The first has the link alone until the second comes, then half of it.
+    let (first, last) = (starts.iter().min().expect("two"), starts.iter().max().expect("two"));
+    let alone = last.as_secs_f64() - first.as_secs_f64();
+    let shared = (60.0 - last.as_secs_f64()) / 2.0;
+    let early = senders.iter().find(|one| one.share_s > shared + 0.5 * alone).expect("one");
+    assert!((early.share_s - alone - shared).abs() < 0.01, "{early:?}");
+}
+
+#[test]
+fn queues_are_named_and_recordings_begin_anywhere() {
+    let queues = specimens("queue = [\"droptail\", \"codel\"]\nbuffer = \"1bdp\"");
+    let words: Vec<String> = queues.iter().map(|one| one.network.to_string()).collect();
+    assert!(words[0].ends_with("queue droptail") && words[1].ends_with("queue codel"), "{words:?}");
+    let scheme: SchemeChoice = "cubic".parse().expect("built in");
+    let delay = |one: &Specimen| {
+        let senders = score::run(&one.network, &scheme, Span::from_secs(30), 1).expect("runs");
+        senders[0].delay_ms
+    };
+    assert!(delay(&queues[1]) < delay(&queues[0]));
+    let begun = |line: &str| {
+        let text =
+            WHOLE.replace("link = \"10Mbps\"", &format!("traces = [\"lte-driving\"]\n{line}"));
+        let all = Specification::parse(&text).expect("a specification").specimens(1);
+        let figures = score::run(&all[0].network, &scheme, Span::from_secs(9), 1).expect("runs");
+        (figures, all[0].seed)
+    };
+    let beginning = begun("");
+    assert_eq!(begun("trace_start = \"beginning\""), beginning);
+    assert_ne!(begun("trace_start = \"random\"").0, beginning.0);
+}
+
+/// The networks of specifications that are shipped are those with which their tables were trained.
+#[test]
+fn shipped_networks_stay_as_they_were() {
+    let text = include_str!("../../../scenarios/remy/range-100x.toml");
+    let all = Specification::parse(text).expect("shipped").specimens(7);
+    let words = |one: &Specimen| format!("{} seed {}", one.network, one.seed);
+    assert_eq!(
+        [words(&all[0]), words(&all[all.len() - 1])],
+        [
+            "1 sender over 39210594bps, 150ms, on 1s, off 1s, buffer 5bdp seed 10235752506090023522",
+            "2 senders over 230102589bps, 150ms, on 1s, off 1s, buffer 5bdp seed 5103381138846535572",
+        ]
+    );
+}

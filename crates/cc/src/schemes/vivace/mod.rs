@@ -34,7 +34,7 @@
 //! | bound of a step | (5 + 10k) % | (5 + 6k) % | (10 + 7k) % |
 //! | least step | none | 0.5 Mbit/s | 2.2 % |
 //! | moving | while the utility rises | upwards, in steps over 10 % | upwards |
-//! | timeout | half the rate | half the rate; near the floor it hibernates | the rate stays |
+//! | timeout | half the rate | half the rate; near the floor it hibernates | the rate stays; one packet in flight until an acknowledgement comes |
 //! | floor | 2 packets per RTT | 1.3 Mbit/s less a probe's step | 2 packets per RTT |
 //! | window | 100000 packets | 100000 packets | twice rate × smoothed RTT |
 //!

@@ -41,6 +41,8 @@ pub struct VivaceSender {
     rule: Rule,
     mss: u32,
     rtt: Span,
+    /// True from an expiry of the retransmission timer until an acknowledgement comes.
+    timed_out: bool,
 }
 
 impl VivaceSender {
@@ -55,7 +57,7 @@ impl VivaceSender {
         let margin = if params.rule == Rule::Kernel { super::kernel::MARGIN } else { 0 };
         let monitor = Monitor::new(mss, margin);
         rates.begin(monitor.open().number);
-        VivaceSender { monitor, rates, rule: params.rule, mss, rtt: Span::ZERO }
+        VivaceSender { monitor, rates, rule: params.rule, mss, rtt: Span::ZERO, timed_out: false }
     }
 
     fn close(&mut self) {
@@ -83,7 +85,9 @@ impl Controller for VivaceSender {
             self.monitor.on_fate(fate, feedback);
         }
         let mut end = false;
+        self.timed_out &= feedback.acked == 0;
         if feedback.congestion == Some(Congestion::Timeout) {
+            self.timed_out = true;
             end |= self.rates.on_timeout(self.monitor.open().number);
         } else if !feedback.in_recovery && feedback.acked > 0 {
             end |= self.rates.on_recovered();
@@ -102,6 +106,8 @@ impl Controller for VivaceSender {
         let rate = Rate::from_bps(self.rates.rate().clamp(1000.0, 1e12) as u64);
         let mss = u64::from(self.mss);
         let (cwnd, burst) = match self.rule {
+            // Linux takes the window to one packet (`tcp_enter_loss`), and the module sets it anew at each acknowledgement.
+            Rule::Kernel if self.timed_out => (mss, 2 * self.mss),
             Rule::Kernel if self.rtt.is_zero() => (INITIAL * mss, 2 * self.mss),
             Rule::Kernel => {
                 let cwnd = rate.bytes_in(self.rtt).saturating_mul(2).clamp(4 * mss, 1 << 40);

@@ -53,7 +53,7 @@ fn every_rule_finds_the_rate_of_a_link() {
 }
 
 #[test]
-fn timeouts_halve_the_programs_rate_and_leave_the_modules() {
+fn timeouts_halve_the_programs_rate_and_take_the_modules_window_to_one_packet() {
     for (rule, factor) in [(Rule::Kernel, 1.0), (Rule::Nsdi2018, 0.5), (Rule::Paper, 0.5)] {
         let params = VivaceParams { rule, utility: Utility::Loss };
         let mut sender =
@@ -76,6 +76,12 @@ fn timeouts_halve_the_programs_rate_and_leave_the_modules() {
         let ratio = rate(&sender) / before;
         // Probing may begin at once, 5 % above or below.
         assert!((0.94 * factor..=1.06 * factor).contains(&ratio), "{rule:?}: {ratio}");
+        // Where nothing answers, the module's sender does not send a window for each expiry of the timer.
+        let before = sender.plan().cwnd;
+        sender.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
+        assert_eq!(sender.plan().cwnd, if rule == Rule::Kernel { u64::from(MSS) } else { before });
+        sender.on_feedback(&acks.ack(1));
+        assert!(sender.plan().cwnd >= 4 * u64::from(MSS), "{rule:?}");
     }
 }
 

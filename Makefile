@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site page-frames python wheel wheel-test tunnel-long transfer-long tunnel-office kernel-long page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
+.PHONY: demo test site page-frames python wheel wheel-test tunnel-long transfer-long tunnel-office tunnel-soak kernel-long page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -70,6 +70,10 @@ tunnel-long: setup
 ## An office of 20 clients at one tunnel's server, with the figures of docs/tunnel.md: three runs, minutes. As root.
 tunnel-office: setup
 	$(CARGO) test --release --locked -p paceline-cli --test tunnel_clients -- --ignored --nocapture
+
+## A tunnel at full rate for an hour, with the memory of both ends: docs/tunnel.md. As root. MINUTES and SCHEME change it.
+tunnel-soak: build
+	tests/tunnel-soak.sh $(PROGRAM) $(or $(MINUTES),60) $(or $(SCHEME),cubic)
 
 ## A folder of 10,000 files and 2 GB over an emulated LTE link, with outages, kills of both ends and another address: an hour.
 ## As root. FILES and BYTES make it smaller.

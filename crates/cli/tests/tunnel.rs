@@ -86,7 +86,7 @@ devices() { echo "$1 $({ ip -o link; inside ip -o link; } | grep -c -e outer -e 
 
 /// What a script has said, and what went to standard error; `None` if it cannot run here.
 fn run(test: &str, script: &str) -> Option<(Vec<String>, String)> {
-    let needs = ["ping", "ip", "iperf3", "nsenter", "unshare"];
+    let needs = ["ping", "ip", "ss", "nft", "iperf3", "nsenter", "unshare"];
     let output = alone(test, &needs, &format!("{FUNCTIONS}{script}"))?;
     Some((lines(&output), text(&output.stderr)))
 }
@@ -515,4 +515,42 @@ fn messages_that_nobody_reads_hold_up_no_packets() {
     let mut wanted: Vec<String> = [1, 2, 3].into_iter().flat_map(round).collect();
     wanted.push("server 0".into());
     assert_eq!(seen, wanted, "{err}");
+}
+
+/// Packets that come while the client has no connection would be old when it has one.
+#[test]
+fn packets_from_before_the_connection_are_dropped() {
+    let script = r#"join; (umask 077; "$P" key new -o $TMPDIR/identity > $TMPDIR/key)
+        # One attempt, which lasts until the server is there.
+        TIMEOUT=120s client; told client "device paceline0 is up"
+        nft add table inet counts
+        nft "add chain inet counts in { type filter hook input priority 0; }"
+        nft add rule inet counts in iifname outer udp dport 9 counter
+        arrived() { echo "arrived $(nft list ruleset | sed -n 's/.*dport 9 counter packets \([0-9]*\).*/\1/p')"; }
+        inside bash -c 'for i in $(seq 100); do echo old > /dev/udp/10.77.0.1/9; sleep 0.02; done'
+        serve; up; arrived
+        inside bash -c 'echo new > /dev/udp/10.77.0.1/9'; up; arrived
+        nft delete table inet counts
+        kill $C; wait $C; kill $S; wait $S; end"#;
+    let test = "packets_from_before_the_connection_are_dropped";
+    let Some((seen, err)) = run(test, script) else { return };
+    assert_eq!(seen, ["arrived 0", "arrived 1"], "{err}");
+}
+
+/// The kernel ends the server's socket once, as an administrator may ask: the next `recvmmsg` fails with ECONNABORTED.
+#[test]
+fn an_error_that_passes_does_not_end_the_server() {
+    let script = r#"join; serve; client; up
+        for n in 1 2 3; do
+            ss -K -u -a "sport = 5312" | grep -c ":5312"
+            up; inside ping -n -q -c 3 -i 0.2 -W 5 10.77.0.1 | grep -c " 0% packet loss"
+        done
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; end"#;
+    let test = "an_error_that_passes_does_not_end_the_server";
+    let Some((seen, err)) = run(test, script) else { return };
+    if seen.first().is_some_and(|count| count == "0") {
+        let why = "the kernel ends no sockets (CONFIG_INET_DIAG_DESTROY)";
+        return paceline_testing::skip(paceline_testing::Need::Kernel, test, why);
+    }
+    assert_eq!(seen, ["1", "1", "1", "1", "1", "1", "client 0", "server 0"], "{err}");
 }

@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site page-frames python wheel wheel-test tunnel-long transfer-long tunnel-office tunnel-soak kernel-long page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
+.PHONY: demo test site page-frames python wheel wheel-test tunnel-long transfer-long tunnel-office tunnel-soak kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -122,6 +122,12 @@ api: setup
 kernel-long: setup
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-kernel --features bpf --test load
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-cli --features bpf --test kernel killed
+
+## A Linux guest for the simulator in ~/.cache/paceline/linux (docs/linux-guest.md): minutes the first time.
+linux-guest: build
+	@.ci/setup linux-guest
+	$(PROGRAM) linux build
+	$(PROGRAM) linux test
 
 ## docs/home.md, anew: what a user of a home network sees with other schemes and queues.
 home: setup

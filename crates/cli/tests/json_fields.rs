@@ -194,6 +194,17 @@ fn lists_and_claims() {
     printed.document("trace info", &run(&["trace", "info", "--delays", "leo", "--json"]));
     printed.document("kernel list", &run(&["kernel", "list", "--json"]));
     printed.document("kernel status", &run(&["kernel", "status", "--json"]));
+    let folder = Folder::new("fields-linux");
+    let manifest = json!({
+        "protocol": 1, "version": "6.12.1", "kernel_sha256": "00", "initramfs_sha256": "00",
+        "config_sha256": "00", "schemes": ["reno"], "hz": 1000, "source": "s", "compiler": "gcc",
+    });
+    folder.write("manifest.json", manifest.to_string().as_bytes());
+    printed.document("linux list", &run(&["linux", "list", &folder.path(""), "--json"]));
+    // There is no kernel beside the manifest: the status is 1, and the document is whole.
+    let seen = paceline(&["linux", "test", &folder.path(""), "--json"]);
+    assert_eq!(seen.code, 1, "{}", seen.err);
+    printed.document("linux test", &serde_json::from_str(&seen.out).expect("JSON"));
     printed.document("reproduce --list", &run(&["reproduce", "--list", "--json"]));
     let some = ["reproduce", "A01", "A06", "A16", "--quick", "--json", "-q"];
     printed.document("reproduce", &run(&some));
@@ -208,6 +219,8 @@ fn lists_and_claims() {
         "trace info",
         "kernel list",
         "kernel status",
+        "linux list",
+        "linux test",
         "reproduce --list",
         "reproduce",
         "validate",

@@ -2,4 +2,5 @@
 //! and whose network device are the simulator's. `crates/guest/PROTOCOL.md` has what both say to each
 //! other.
 
+pub mod build;
 pub mod frames;

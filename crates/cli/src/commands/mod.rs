@@ -11,6 +11,7 @@ mod generate;
 mod kernel;
 mod key;
 mod link;
+mod linux;
 mod log;
 mod loss;
 pub(crate) mod mahimahi;
@@ -58,6 +59,9 @@ pub(crate) enum Command {
     /// Load congestion controls into this machine's own TCP (eBPF)
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    /// Build and test Linux guests: the kernel's own TCP in the simulator's time
+    #[command(subcommand)]
+    Linux(linux::Linux),
     /// Put an ABC router, or any link and queue, in front of a device of this machine
     Router(Box<router::RouterCommand>),
     /// Measure the simulator's speed
@@ -136,6 +140,7 @@ impl Command {
             Command::Validate(command) => command.run(),
             Command::Gap(command) => command.run(),
             Command::Kernel(command) => command.run(),
+            Command::Linux(command) => command.run(),
             Command::Router(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),

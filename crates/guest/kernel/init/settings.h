@@ -7,7 +7,7 @@
 
 #define PROTOCOL 1
 #define MAX_CONNECTIONS 16
-#define MAX_PERIODS 128
+#define MAX_PERIODS 512
 #define MAX_SYSCTLS 64
 /* The kernel's command line has at most 4096 bytes. */
 #define LINE 4096

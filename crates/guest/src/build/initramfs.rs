@@ -1,0 +1,160 @@
+//! The initramfs: `/init`, which gcc builds, and three devices.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::error::{BuildError, at};
+use super::places::write_whole;
+use super::run::{command, run};
+
+macro_rules! sources {
+    ($($name:literal),+ $(,)?) => {
+        [$(($name, include_str!(concat!("../../kernel/init/", $name)))),+]
+    };
+}
+
+/// The source of `/init`.
+const SOURCES: [(&str, &str); 14] = sources![
+    "base.c",
+    "base.h",
+    "loop.h",
+    "main.c",
+    "network.c",
+    "network.h",
+    "program.c",
+    "program.h",
+    "receiver.c",
+    "sender.c",
+    "settings.c",
+    "settings.h",
+    "telemetry.c",
+    "telemetry.h",
+];
+/// No C library, no start files, no notes of the linker: equal compilers build equal files.
+const FLAGS: [&str; 13] = [
+    "-std=gnu11",
+    "-O2",
+    "-w",
+    "-ffreestanding",
+    "-fno-stack-protector",
+    "-fno-pie",
+    "-fcf-protection=none",
+    "-fno-asynchronous-unwind-tables",
+    "-static",
+    "-no-pie",
+    "-nostdlib",
+    "-Wl,--build-id=none",
+    "-s",
+];
+
+/// Builds `/init` in `place` and returns the initramfs there.
+pub(super) fn build(place: &Path) -> Result<PathBuf, BuildError> {
+    let folder = place.join("init-source");
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    let mut gcc = command("gcc");
+    gcc.current_dir(&folder).args(FLAGS).args(["-o", "../init.guest"]);
+    for (name, text) in SOURCES {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(at(&path))?;
+        if name.ends_with(".c") {
+            gcc.arg(name);
+        }
+    }
+    run(gcc, "/init cannot be compiled", &place.join("init.log"), &mut |_| {})?;
+    let program = place.join("init.guest");
+    let program = fs::read(&program).map_err(at(&program))?;
+    let packed = pack(&archive(&program))?;
+    let path = place.join("initramfs.cpio.gz");
+    write_whole(&path, &packed, false)?;
+    Ok(path)
+}
+
+/// The archive in the format "newc" (buffer-format.rst of the kernel), without times and inodes of the host.
+fn archive(init: &[u8]) -> Vec<u8> {
+    const FOLDER: u32 = 0o040755;
+    const PROGRAM: u32 = 0o100755;
+    const DEVICE: u32 = 0o020600;
+    const OPEN_DEVICE: u32 = 0o020666;
+    let mut archive = Vec::new();
+    let empty: &[u8] = &[];
+    let entries = [
+        ("dev", FOLDER, (0, 0), empty),
+        ("dev/console", DEVICE, (5, 1), empty),
+        ("dev/null", OPEN_DEVICE, (1, 3), empty),
+        ("dev/urandom", OPEN_DEVICE, (1, 9), empty),
+        ("init", PROGRAM, (0, 0), init),
+        ("TRAILER!!!", 0, (0, 0), empty),
+    ];
+    for (inode, (name, mode, device, content)) in (1..).zip(entries) {
+        let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
+        let name_length = u32::try_from(name.len() + 1).unwrap_or(u32::MAX);
+        archive.extend(b"070701");
+        let fields = [inode, mode, 0, 0, 1, 0, length, 0, 0, device.0, device.1, name_length, 0];
+        for field in fields {
+            archive.extend(format!("{field:08X}").as_bytes());
+        }
+        archive.extend(name.as_bytes());
+        archive.push(0);
+        pad(&mut archive, 4);
+        archive.extend(content);
+        pad(&mut archive, 4);
+    }
+    pad(&mut archive, 512);
+    archive
+}
+
+fn pad(bytes: &mut Vec<u8>, to: usize) {
+    bytes.resize(bytes.len().next_multiple_of(to), 0);
+}
+
+/// Compresses by `gzip`, without name and time.
+fn pack(bytes: &[u8]) -> Result<Vec<u8>, BuildError> {
+    let failed =
+        |error| BuildError::Failed(format!("the initramfs cannot be packed: gzip: {error}"));
+    let mut gzip = command("gzip");
+    gzip.args(["-n", "-9"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = gzip.spawn().map_err(failed)?;
+    let input = child.stdin.take();
+    std::thread::scope(|scope| {
+        // Beside the reading of what it prints: pipes are short.
+        let writing = scope.spawn(move || input.map_or(Ok(()), |mut input| input.write_all(bytes)));
+        let output = child.wait_with_output().map_err(failed)?;
+        writing.join().unwrap_or(Ok(())).map_err(failed)?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(failed(std::io::Error::other(output.status.to_string()))),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_has_its_entries_at_multiples_of_four() {
+        let archive = archive(b"program");
+        assert_eq!(archive.len() % 512, 0);
+        let text = String::from_utf8_lossy(&archive);
+        for name in ["dev/console\0", "dev/urandom\0", "init\0", "TRAILER!!!\0"] {
+            let at = text.find(name).expect(name);
+            assert_eq!(&text[at - 110..at - 104], "070701", "{name}");
+            assert_eq!((at - 110) % 4, 0, "{name}");
+        }
+        let at = text.find("program").expect("the content");
+        assert_eq!(at % 4, 0);
+        // The length of the content: the seventh field.
+        let head = text.find("init\0").expect("init") - 110;
+        assert_eq!(&text[head + 6 + 6 * 8..head + 6 + 7 * 8], "00000007");
+    }
+
+    #[test]
+    fn packing_depends_on_the_content_alone() {
+        let bytes = vec![7; 1 << 20];
+        let packed = pack(&bytes).expect("gzip");
+        assert!(packed.len() < 1 << 12);
+        assert_eq!(packed, pack(&bytes).expect("gzip"));
+    }
+}

@@ -1,0 +1,134 @@
+//! Congestion controls of the user's as kernel modules: `linux:./mine.c`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::error::{BuildError, at};
+use super::kernel;
+use super::manifest::BuiltGuest;
+use super::places::{Lock, sha256, write_whole};
+use super::run::run;
+use super::tools;
+
+/// A module that has been built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BuiltModule {
+    /// The file that the guest loads.
+    pub path: PathBuf,
+    /// The name of the congestion control that the module registers.
+    pub scheme: String,
+}
+
+/// Compiles a congestion control in C for a guest. It takes seconds; a source that was compiled for this kernel
+/// before is not compiled again.
+///
+/// # Errors
+/// The source registers no congestion control or does not compile, or the guest's object files are gone.
+pub fn build_module(guest: &BuiltGuest, source: &Path) -> Result<BuiltModule, BuildError> {
+    let name = source.display();
+    let text = fs::read_to_string(source)
+        .map_err(|error| BuildError::Unusable(format!("{name}: {error}")))?;
+    let scheme = scheme_of(&text).ok_or_else(|| {
+        BuildError::Unusable(format!(
+            "{name}: registers no congestion control: expected a `struct tcp_congestion_ops` with .name = \"...\""
+        ))
+    })?;
+    let real = source.canonicalize().map_err(at(source))?;
+    let beside = real.parent().unwrap_or(Path::new("/"));
+    if real.to_string_lossy().contains([' ', ':', '#', '$', '\'', '"']) {
+        return Err(BuildError::Unusable(format!(
+            "{name}: the kernel's build takes no folder with such a name: move the file to a path of letters and digits"
+        )));
+    }
+    let (place, tree) = guest.build_tree()?;
+    let stem = stem_of(&real);
+    // Headers beside the source are looked at by `make` itself: one folder for each path and kernel.
+    let key = format!("{}\n{}", real.display(), guest.manifest.kernel_sha256);
+    let folder = place.join("modules").join(format!("{stem}-{}", &sha256(key.as_bytes())[..10]));
+    let _lock = Lock::take(&folder)?;
+    let built = BuiltModule { path: folder.join(format!("{stem}.ko")), scheme };
+    let stamp = folder.join("source.sha256");
+    let hash = sha256(text.as_bytes());
+    let is_whole = !text.lines().any(|line| line.trim_start().starts_with("#include \""));
+    if is_whole && built.path.is_file() && fs::read_to_string(&stamp).is_ok_and(|old| old == hash) {
+        return Ok(built);
+    }
+    tools::check(false)?;
+    let copy = folder.join(format!("{stem}.c"));
+    if fs::read_to_string(&copy).map_or(true, |old| old != text) {
+        write_whole(&copy, text.as_bytes(), false)?;
+    }
+    let makefile = format!("obj-m := {stem}.o\nccflags-y := -I{}\n", beside.display());
+    write_whole(&folder.join("Kbuild"), makefile.as_bytes(), false)?;
+    let mut make = kernel::make(&tree, &place);
+    make.arg(format!("M={}", folder.display())).arg("modules");
+    let doing = format!("{name} cannot be compiled as a kernel module");
+    run(make, &doing, &folder.join("build.log"), &mut |_| {}).map_err(|error| {
+        // The user's file is meant, not its copy.
+        let text = error.to_string().replace(&copy.display().to_string(), &name.to_string());
+        BuildError::Failed(text)
+    })?;
+    write_whole(&stamp, hash.as_bytes(), false)?;
+    Ok(built)
+}
+
+/// The name of the object file: modules' names have letters, digits and `_`.
+fn stem_of(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    stem.chars().map(word).take(40).collect()
+}
+
+/// The `.name` of the first `struct tcp_congestion_ops` of a C source that has one.
+fn scheme_of(text: &str) -> Option<String> {
+    let text = without_comments(text);
+    let (_, rest) = text.split_once("tcp_congestion_ops")?;
+    for after in rest.split(".name").skip(1) {
+        let Some(value) = after.trim_start().strip_prefix('=') else { continue };
+        let Some(value) = value.trim_start().strip_prefix('"') else { continue };
+        let name = value.split('"').next().unwrap_or_default();
+        // TCP_CA_NAME_MAX is 16, with the zero byte.
+        let is_name = (1..16).contains(&name.len())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        return is_name.then(|| name.to_string());
+    }
+    None
+}
+
+fn without_comments(text: &str) -> String {
+    let mut rest = text;
+    let mut code = String::new();
+    while let Some(start) = rest.find("/*") {
+        code += &rest[..start];
+        let after = &rest[start + 2..];
+        rest = after.find("*/").map_or("", |end| &after[end + 2..]);
+        code.push(' ');
+    }
+    code += rest;
+    let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_scheme_is_found_in_its_source() {
+        let source = |name: &str| {
+            format!(
+                "// struct tcp_congestion_ops of .name = \"wrong\"\n/* .name = \"wrong\" */\n\
+                 static struct tcp_congestion_ops mine;\nstatic struct tcp_congestion_ops mine = {{\n\
+                 \t.owner = THIS_MODULE,\n\t.name\t= \"{name}\",\n}};\n"
+            )
+        };
+        assert_eq!(scheme_of(&source("fixed")).as_deref(), Some("fixed"));
+        assert_eq!(scheme_of(&source("my-bbr_2")).as_deref(), Some("my-bbr_2"));
+        for wrong in ["", "a name", "sixteen_letters_"] {
+            assert_eq!(scheme_of(&source(wrong)), None, "{wrong}");
+        }
+        assert_eq!(scheme_of("int main(void) { return 0; } /* tcp_congestion_ops"), None);
+        assert_eq!(stem_of(Path::new("/a/tcp-mine.v2.c")), "tcp_mine_v2");
+    }
+}

@@ -127,7 +127,11 @@ pub fn assess(
             }
         })
         .collect();
-    let totals: Vec<f64> = runs.iter().map(|seed| seed.iter().map(|run| run.score).sum()).collect();
+    let total = |seed: &Vec<Run>| {
+        let scores: Vec<f64> = seed.iter().map(|run| run.score).collect();
+        specification.objective.total(&scores)
+    };
+    let totals: Vec<f64> = runs.iter().map(total).collect();
     let each: Vec<f64> = totals.iter().map(|total| total / count.max(1) as f64).collect();
     let others = first.map_or(&totals, |first| &first.totals);
     let over: Vec<f64> = totals.iter().zip(others).map(|(own, other)| own - other).collect();

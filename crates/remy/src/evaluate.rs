@@ -40,7 +40,7 @@ impl Trial {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Score {
-    /// The sum over the networks of the mean utility of their senders.
+    /// [`Objective::total`] of the mean utilities of the networks' senders.
     pub total: f64,
     /// That of each network.
     pub specimens: Vec<f64>,
@@ -133,7 +133,8 @@ pub fn evaluate_by(
     let packets = trials.iter().flat_map(|trial| &trial.senders).map(|sender| sender.packets).sum();
     let simulated_s = specimens.iter().map(|specimen| specimen.duration.as_secs_f64()).sum();
     let uses = usage::join(trials.into_iter().map(|trial| trial.uses));
-    Ok(Score { total: scores.iter().sum(), specimens: scores, uses, simulated_s, packets })
+    let total = specification.objective.total(&scores);
+    Ok(Score { total, specimens: scores, uses, simulated_s, packets })
 }
 
 /// What a table is worth on the networks of a specification, tried on all cores, with the uses of

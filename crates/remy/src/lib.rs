@@ -20,5 +20,5 @@ pub use clock::CpuClock;
 pub use dna::{Dna, DnaError};
 pub use eval::{EvalRow, OverRuns, eval};
 pub use file::{FileError, Problem, TableFile, load, names, parse, tables};
-pub use network::{Network, Others, PACKET};
+pub use network::{Measures, Network, Others, PACKET};
 pub use readable::{Readable, ReadableError};

@@ -10,6 +10,8 @@ use paceline_sim::scenario::{
 };
 use paceline_sim::{BuildError, mean_rate, service};
 
+use crate::spec::DelayMeasure;
+
 /// Bytes of a packet. One per millisecond is 10 Mbit/s, the convention of the published tools.
 pub const PACKET: u32 = 1250;
 
@@ -126,6 +128,18 @@ pub struct Network {
     pub second: Option<Capacity>,
     /// Senders of another scheme, which are among `senders`.
     pub others: Option<Others>,
+    /// What is measured beside throughput and mean delay.
+    pub measures: Measures,
+}
+
+/// What is measured beside throughput and mean delay.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measures {
+    /// The delay that [`crate::score::SenderFigures::delay_quantile_ms`] has; not known if it is the
+    /// mean. Quantiles take the delays of all packets, and so more time and memory.
+    pub delay: DelayMeasure,
+    /// True if [`crate::score::SenderFigures::repeats`] is known.
+    pub repeats: bool,
 }
 
 /// Senders of another scheme.
@@ -157,7 +171,20 @@ impl Network {
             router: RouterChoice::Auto,
             second: None,
             others: None,
+            measures: Measures::default(),
         }
+    }
+
+    /// True if nothing of the network is beyond the published model, losses and traces excepted: its
+    /// queue is droptail, acknowledgements come at once and one for each packet, all senders begin at
+    /// time zero, and means are measured alone.
+    pub fn is_as_published(&self) -> bool {
+        matches!(self.queue, QueueChoice::Auto)
+            && self.acked_packets <= 1
+            && self.jitter.is_zero()
+            && self.ack_slot.is_zero()
+            && self.starts.is_zero()
+            && self.measures == Measures::default()
     }
 
     /// The same with a change: `network.with(|network| network.senders = 8)`.
@@ -234,11 +261,13 @@ impl Network {
 
     /// The scenario of senders of `scheme`. As in the published simulator the whole RTT lies between
     /// the link and the receiver, acknowledgements take no time, and losses happen between link
-    /// and delay. Only sums are recorded. Senders of `scheme` come first, those of another after them.
+    /// and delay. Only sums are recorded, unless a quantile is measured. Senders of `scheme` come first, those of another after them.
     pub fn scenario(&self, scheme: SchemeChoice, duration: Span, seed: u64) -> Scenario {
         let mut scenario = Scenario::new("remy");
         (scenario.mss, scenario.seed, scenario.duration) = (PACKET, seed, duration);
-        (scenario.record, scenario.digest) = (Record::Sums, false);
+        let is_mean = self.measures.delay == DelayMeasure::Mean;
+        scenario.record = if is_mean { Record::Sums } else { Record::Metrics };
+        scenario.digest = false;
         // The published simulator's hosts answer at once.
         scenario.host_jitter = Some(Span::ZERO);
         let half = self.second.as_ref().map(|_| self.rtt / 2);

@@ -41,7 +41,7 @@ struct TrialsResponse {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TrialBits {
-    senders: Vec<(bool, [u64; 6])>,
+    senders: Vec<(bool, [u64; 8])>,
     uses: Vec<UseBits>,
 }
 
@@ -134,9 +134,11 @@ fn read(text: &str) -> Result<Arc<RuleTable>, EvaluatorError> {
 impl TrialBits {
     fn of(trial: &Trial) -> TrialBits {
         let sender = |sender: &SenderFigures| {
-            let SenderFigures { packets, on_s, share_s, delay_ms, flows, log2_slowdown, other } =
+            let SenderFigures { packets, on_s, share_s, delay_ms, flows, log2_slowdown, .. } =
                 *sender;
-            let numbers = [packets, on_s, share_s, delay_ms, flows, log2_slowdown];
+            let SenderFigures { delay_quantile_ms: quantile_ms, repeats, other, .. } = *sender;
+            let numbers =
+                [packets, on_s, share_s, delay_ms, flows, log2_slowdown, quantile_ms, repeats];
             (other, numbers.map(f64::to_bits))
         };
         let bits = |memory: &Memory| memory.values.map(f64::to_bits).to_vec();
@@ -151,10 +153,20 @@ impl TrialBits {
     }
 
     fn trial(self) -> Result<Trial, EvaluatorError> {
-        let sender = |(other, numbers): (bool, [u64; 6])| {
-            let [packets, on_s, share_s, delay_ms, flows, log2_slowdown] =
+        let sender = |(other, numbers): (bool, [u64; 8])| {
+            let [packets, on_s, share_s, delay_ms, flows, log2_slowdown, quantile_ms, repeats] =
                 numbers.map(f64::from_bits);
-            SenderFigures { packets, on_s, share_s, delay_ms, flows, log2_slowdown, other }
+            SenderFigures {
+                packets,
+                on_s,
+                share_s,
+                delay_ms,
+                other,
+                flows,
+                log2_slowdown,
+                delay_quantile_ms: quantile_ms,
+                repeats,
+            }
         };
         let memory = |bits: Vec<u64>| {
             let mut memory = Memory::default();

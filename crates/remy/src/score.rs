@@ -14,6 +14,7 @@ use paceline_sim::scenario::SchemeChoice;
 use paceline_sim::{BuildError, FlowSums, Simulation};
 
 use crate::network::{Network, PACKET};
+use crate::spec::DelayMeasure;
 
 /// The utility of a sender that was on and of whose packets none arrived, as published.
 pub(crate) const STARVED: f64 = -2_147_483_647.0;
@@ -47,6 +48,13 @@ pub struct SenderFigures {
     /// other flows: the path's RTT and the time that the flow's bytes take at the mean rate of the
     /// slowest link. A flow that has not finished counts with the time so far. Zero without flows.
     pub log2_slowdown: f64,
+    /// A quantile of the times from sending a packet to its arrival, in milliseconds; zero if none
+    /// arrived, or [`Measures::delay`](crate::network::Measures::delay) does not ask for one.
+    pub delay_quantile_ms: f64,
+    /// Packets that were sent in vain for each packet that arrived: those that the sender took for
+    /// lost, and those that arrived once more. Zero if none arrived, or
+    /// [`Measures::repeats`](crate::network::Measures::repeats) does not ask for it.
+    pub repeats: f64,
 }
 
 impl SenderFigures {
@@ -59,6 +67,8 @@ impl SenderFigures {
         other: false,
         flows: 1.0,
         log2_slowdown: -STARVED,
+        delay_quantile_ms: 0.0,
+        repeats: 0.0,
     };
 
     /// Packets per millisecond of its equal share of the time.
@@ -146,6 +156,18 @@ fn all_figures(
     simulation: &Simulation,
 ) -> Result<Vec<SenderFigures>, BuildError> {
     let mut figures = figures(network, duration, seed, simulation.sums());
+    if network.measures.delay != DelayMeasure::Mean {
+        let outcome = simulation.outcome()?;
+        for (sender, flow) in figures.iter_mut().zip(&outcome.flows) {
+            let delays = &flow.one_way_delay_ms;
+            sender.delay_quantile_ms = match network.measures.delay {
+                DelayMeasure::Mean => delays.mean,
+                DelayMeasure::Median => delays.p50,
+                DelayMeasure::P95 => delays.p95,
+                DelayMeasure::P99 => delays.p99,
+            };
+        }
+    }
     if let On::Bytes(_) = network.on {
         let paths = network.paths(duration)?;
         for ((sender, (bytes_per_s, rtt)), flows) in
@@ -182,9 +204,17 @@ pub fn figures(
         on_s: sums.on_s,
         share_s: shares.as_ref().map_or(sums.on_s, |shares| shares[index]),
         delay_ms: if sums.packets > 0 { 1e3 * sums.delay_s / sums.packets as f64 } else { 0.0 },
+        repeats: if network.measures.repeats { repeats(&sums) } else { 0.0 },
         ..SenderFigures::default()
     };
     sums.enumerate().map(figures).collect()
+}
+
+/// Packets sent in vain for each that arrived.
+fn repeats(sums: &FlowSums) -> f64 {
+    let arrived = sums.bytes as f64 / f64::from(PACKET);
+    let in_vain = (sums.packets as f64 - arrived).max(0.0) + sums.lost as f64;
+    if arrived > 0.0 { in_vain / arrived } else { 0.0 }
 }
 
 /// The seconds of each sender's equal share; `None` if senders do not switch by time, or if there are

@@ -282,3 +282,111 @@ fn shipped_networks_stay_as_they_were() {
         ]
     );
 }
+
+/// The specification with these lines, and with an objective.
+fn aimed(line: &str, objective: &str) -> Specification {
+    let text = format!("{}[objective]\n{objective}\n", with(line));
+    Specification::parse(&text).unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+#[test]
+fn rivals_come_beside_the_senders_in_a_share_of_the_networks() {
+    let counts = |line: &str| -> Vec<(u32, u32)> {
+        let all = specimens(line);
+        all.iter().map(|one| (one.network.own(), one.network.senders)).collect()
+    };
+    assert_eq!(counts("others = \"cubic\""), [(2, 3)]);
+    assert_eq!(counts("others = { scheme = \"cubic\", beside = [0, 4] }"), [(2, 2), (2, 6)]);
+    assert_eq!(counts("others = { scheme = \"cubic\", senders = 1 }"), [(1, 2)]);
+    let both = specimens("others = [\"cubic\", \"bbr3\"]");
+    let words: Vec<String> = both.iter().map(|one| one.network.to_string()).collect();
+    assert!(
+        words[0].ends_with("1 of them cubic") && words[1].ends_with("1 of them bbr3"),
+        "{words:?}"
+    );
+    let shared = counts("others = { scheme = \"cubic\", share = 0.25 }\ndraws = 400");
+    let present = shared.iter().filter(|counts| **counts == (2, 3)).count();
+    assert!((70..130).contains(&present), "{present} of 400");
+    assert_eq!(shared.iter().filter(|counts| **counts == (2, 2)).count(), 400 - present);
+    // Without them a network is one that never had any, and its senders are the same.
+    let alone = specimens("others = { scheme = \"cubic\", share = 0 }");
+    assert_eq!(alone[0].network.to_string(), specimens("draws = 1")[0].network.to_string());
+    for (line, problem) in [
+        ("others = \"cubci\"", "networks.others.scheme: unknown scheme `cubci`"),
+        ("others = { scheme = \"cubic\", senders = 1, beside = 1 }", "write one of senders"),
+        (
+            "others = { scheme = \"cubic\", share = 2 }",
+            "networks.others.share: 2 is not from 0 to 1",
+        ),
+        ("others = { scheme = \"cubic\", share = [0, 1] }", "write one number from 0 to 1"),
+        ("others = { schema = \"cubic\" }", "line 7: networks.others: unknown field `schema`"),
+    ] {
+        assert!(error(line).contains(problem), "{line}: {}", error(line));
+    }
+}
+
+#[test]
+fn traces_are_drawn_anew_from_the_model() {
+    let text = WHOLE.replace("link = \"10Mbps\"", "traces = { model = \"lte-*\", draws = 8 }");
+    let specification = Specification::parse(&format!("duration = \"5s\"\n{text}")).expect("sane");
+    let words = |seed: u64| -> Vec<String> {
+        specification.specimens(seed).iter().map(|one| one.network.to_string()).collect()
+    };
+    let (first, second) = (words(1), words(2));
+    assert_eq!(first, words(1));
+    assert!(first.len() == 8 && first.iter().all(|word| word.contains("over lte-")), "{first:?}");
+    assert!(first.iter().zip(&second).all(|(one, other)| one != other), "{first:?} {second:?}");
+    // One after the other, each name has as many.
+    assert_eq!(first.iter().filter(|word| word.contains("lte-walking")).count(), 2, "{first:?}");
+    // A single network is the one among all: others ask for it by its number.
+    let one = specification.specimen(2, 5);
+    let all = specification.specimens(2);
+    assert_eq!((one.network.to_string(), one.seed), (second[5].clone(), all[5].seed));
+    let scheme: SchemeChoice = "vegas".parse().expect("built in");
+    let run = |one: &Specimen| score::run(&one.network, &scheme, one.duration, one.seed);
+    assert_eq!(run(&one).expect("runs"), run(&all[5]).expect("runs"));
+    for (written, problem) in [
+        ("{ model = \"lte\", draws = 8 }", "the model has no `lte`; there are: "),
+        ("{ model = \"lte-*\" }", "draws is missing: write { model"),
+        ("{ model = \"lte-*\", draws = 0 }", "draws = 0 is no number from 1"),
+        ("{ model = \"lte-*\", draw = 8 }", "no key `draw`"),
+    ] {
+        let text = WHOLE.replace("link = \"10Mbps\"", &format!("traces = {written}"));
+        let error = Specification::parse(&text).expect_err(written).to_string();
+        assert!(error.contains("line 2: networks.traces: ") && error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn aims_count_quantiles_of_delay_and_packets_sent_in_vain() {
+    let run = |specification: &Specification, scheme: &str| {
+        let one = &specification.specimens(1)[0];
+        let scheme: SchemeChoice = scheme.parse().expect("built in");
+        score::run(&one.network, &scheme, Span::from_secs(30), 1).expect("runs")
+    };
+    let plain = run(&aimed("buffer = 40", ""), "cubic");
+    assert!(plain.iter().all(|one| one.delay_quantile_ms == 0.0 && one.repeats == 0.0));
+    let p95 = run(&aimed("buffer = 40", "delay = \"p95\""), "cubic");
+    let median = run(&aimed("buffer = 40", "delay = \"median\""), "cubic");
+    for ((plain, p95), median) in plain.iter().zip(&p95).zip(&median) {
+        // What is measured changes nothing of the run.
+        assert_eq!((plain.packets, plain.delay_ms), (p95.packets, p95.delay_ms));
+        assert!(p95.delay_quantile_ms > p95.delay_ms, "{p95:?}");
+        assert!((150.0..p95.delay_quantile_ms).contains(&median.delay_quantile_ms), "{median:?}");
+    }
+    // 2 % of what is sent gets lost, and is sent again.
+    let lossy = run(&aimed("loss = 0.02", "repeats = 1"), "bbr3");
+    for sender in &lossy {
+        assert!((0.01..0.04).contains(&sender.repeats), "{sender:?}");
+    }
+    for (objective, problem) in [
+        ("delay = \"p90\"", "unknown variant `p90`, expected one of `mean`"),
+        ("worst = 0", "line 8: objective.worst: it is a share of the networks above 0"),
+        ("worst = 1.5", "objective.worst"),
+        ("repeats = -1", "objective.repeats: it has to be finite"),
+    ] {
+        let text = format!("{WHOLE}[objective]\n{objective}\n");
+        let error = Specification::parse(&text).expect_err(objective).to_string();
+        assert!(error.contains(problem), "{objective}: {error}");
+    }
+}

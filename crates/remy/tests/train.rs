@@ -107,6 +107,26 @@ fn evaluating_only_what_a_rule_touches_changes_nothing() {
     assert_eq!(train(true), train(false));
 }
 
+/// An aim on the worst networks is reached on these, and the training says so.
+#[test]
+fn tables_can_be_trained_for_the_worst_networks() {
+    let text = format!("{SPECIFICATION}[objective]\nworst = 0.5\n");
+    let mut trainer = trainer(&text, 2);
+    let first = Arc::clone(trainer.table());
+    while !trainer.is_done(2) {
+        let entry = trainer.step(&|| false).expect("a step");
+        assert!(entry.gain.is_finite() && entry.score.is_finite(), "{entry:?}");
+    }
+    let specification = Specification::parse(&text).expect("a specification");
+    let after = evaluate(trainer.table(), &specification, 77).expect("runs");
+    let before = evaluate(&first, &specification, 77).expect("runs");
+    assert!(after.total > before.total, "{before:?} {after:?}");
+    // Four networks: the mean of the worst two, times four.
+    let mut worst = after.specimens.clone();
+    worst.sort_by(f64::total_cmp);
+    assert!((after.total - 2.0 * (worst[0] + worst[1])).abs() < 1e-9, "{after:?}");
+}
+
 /// Two kinds of senders, of which each has a table of its own.
 const TWO: &str = r#"
 duration = "3s"

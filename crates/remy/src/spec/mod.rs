@@ -32,6 +32,9 @@
 //!
 //! [objective]
 //! others_delta = 10.0                        # the others count, too, with a delta of their own
+//! delay = "p95"                              # not the mean
+//! repeats = 1.0                              # less log2(1 + packets sent in vain per packet)
+//! worst = 0.25                               # the mean of the worst quarter of the networks
 //! ```
 //!
 //! Instead of a scheme, `others` may have `file`, a table beside this file, or `trained = true`: a
@@ -42,24 +45,27 @@ mod buffers;
 mod length;
 mod networks;
 mod objective;
+mod others;
 mod parse;
 mod quantity;
 mod ranges;
+mod traces;
 
 use std::path::Path;
 
 use paceline_cc::schemes::remy::RemyParams;
 use paceline_cc::{Span, Spec};
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::{RouterChoice, SchemeChoice};
-use paceline_sim::trace::Trace;
+use paceline_sim::scenario::RouterChoice;
 use thiserror::Error;
 
 pub use buffers::{BufferUnit, Buffers};
 pub use length::RunLength;
 pub use networks::{Origin, Specimen};
-pub use objective::{Metric, Objective};
+pub use objective::{DelayMeasure, Metric, Objective};
+pub use others::OthersRange;
 pub use ranges::{Range, Scale};
+pub use traces::Traces;
 
 /// The most bytes of a specification in a file.
 const LARGEST: u64 = 1 << 20;
@@ -133,8 +139,8 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
 pub struct Specification {
     /// The link's rate in Mbit/s; if there are traces, the places of those that are the link.
     pub link_mbps: Range,
-    /// Traces, each of which is the link of some networks.
-    pub traces: Vec<Trace>,
+    /// Traces, if they are the links.
+    pub traces: Traces,
     /// True if each network begins at a random place of its trace.
     pub random_trace_start: bool,
     /// The rate in Mbit/s of a second link behind the first, if there is one: see
@@ -193,16 +199,6 @@ pub enum OnUnit {
     Icsi,
 }
 
-/// Senders of another scheme.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OthersRange {
-    /// Their scheme; `None` if they follow a second table, which is trained in turn with the first.
-    pub scheme: Option<SchemeChoice>,
-    /// How many of the senders have it. Where that would be all senders, one is left that has not,
-    /// unless both tables are trained.
-    pub senders: Range,
-}
-
 impl Specification {
     /// The thesis' general-purpose networks: 36 of 10 to 20 Mbit/s, 100 to 200 ms and 1 to 16
     /// senders, on and off for 5 s in the mean, with unlimited buffers, for 100 s.
@@ -210,7 +206,7 @@ impl Specification {
         let range = Range::steps;
         Specification {
             link_mbps: range(10.0, 20.0, 3),
-            traces: Vec::new(),
+            traces: Traces::default(),
             random_trace_start: false,
             jitter_ms: Range::one(0.0),
             acked_packets: Range::one(1.0),
@@ -237,7 +233,7 @@ impl Specification {
 
     /// True if a second table is trained in turn with the first.
     pub fn trains_two(&self) -> bool {
-        self.others.as_ref().is_some_and(|others| others.scheme.is_none())
+        self.others.as_ref().is_some_and(|others| others.schemes.is_empty())
     }
 
     /// True if senders send again what was lost, which those of the published program do not do:

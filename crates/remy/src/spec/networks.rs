@@ -6,9 +6,10 @@ use paceline_cc::schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
 use paceline_cc::{Rate, Span, Stream};
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};
+use rayon::prelude::*;
 
 use super::{OnUnit, Range, Specification};
-use crate::network::{Network, Others};
+use crate::network::{Measures, Network, Others};
 
 /// One network of a specification, with its seed.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub struct Origin {
 }
 
 /// How many ranges a specification has.
-const RANGES: usize = 14;
+const RANGES: usize = 15;
 
 impl Specimen {
     /// Senders of a table on this network. `observer` hears which rules they use.
@@ -96,26 +97,29 @@ impl Specification {
             &self.starts_ms,
             &self.queue,
             &self.buffer.range,
+            self.others.as_ref().map_or(NOTHING, |others| &others.scheme),
         ]
     }
 
     /// The network of values of [`Specification::ranges`].
     fn network(&self, values: [f64; RANGES]) -> Network {
         let [link, rtt, senders, on, off, loss, second, others, more @ ..] = values;
-        let [jitter, acked_packets, ack_slot, starts, queue, buffer] = more;
+        let [jitter, acked_packets, ack_slot, starts, queue, buffer, scheme] = more;
         let span = |millis: f64| Span::from_secs_f64(millis / 1e3);
         Network::new(Rate::from_mbps(link), span(rtt)).with(|network| {
-            if let Some(trace) = self.traces.get(link.round() as usize) {
-                network.link = Capacity::trace(trace.clone());
-            }
             network.second =
                 self.second_mbps.as_ref().map(|_| Capacity::Constant(Rate::from_mbps(second)));
             network.senders = senders.round() as u32;
-            // Of two tables that are trained each may be alone.
-            let least = u32::from(!self.trains_two());
-            network.others = self.others.as_ref().map(|known| Others {
-                scheme: known.scheme.clone(),
-                senders: (others.round() as u32).min(network.senders.saturating_sub(least)),
+            network.others = self.others.as_ref().map(|known| {
+                let mut senders = others.round() as u32;
+                if known.are_beside {
+                    network.senders += senders;
+                } else {
+                    // Of two tables that are trained each may be alone.
+                    let least = u32::from(!self.trains_two());
+                    senders = senders.min(network.senders.saturating_sub(least));
+                }
+                Others { scheme: known.schemes.get(scheme.round() as usize).cloned(), senders }
             });
             network.on = match self.on_unit {
                 OnUnit::Seconds => On::Time(Amount::Exponential(on)),
@@ -128,6 +132,8 @@ impl Specification {
             (network.jitter, network.ack_slot) = (span(jitter), span(ack_slot));
             network.acked_packets = acked_packets.round() as u32;
             network.starts = span(starts);
+            network.measures =
+                Measures { delay: self.objective.delay, repeats: self.objective.repeats > 0.0 };
             if let Some(queue) = self.queues.get(queue.round() as usize) {
                 network.queue = queue.clone().into();
             }
@@ -151,6 +157,23 @@ impl Specification {
             rest /= count;
         }
         let mut network = self.network(values);
+        // What follows draws nothing for specifications without it, whose seeds stay as they were.
+        if let Some(others) = self.others.as_ref().filter(|others| others.share < 1.0)
+            && random.uniform() >= others.share
+            && let Some(absent) = &mut network.others
+        {
+            if others.are_beside {
+                network.senders -= absent.senders;
+            }
+            absent.senders = 0;
+        }
+        let duration = self.duration.of(&network);
+        if !self.traces.is_empty() {
+            let place = values[0].round() as usize;
+            let trace = self.traces.at(place, duration, || random.next_u64());
+            // There is a trace at each place of the range.
+            network.link = trace.map_or(network.link, Capacity::trace);
+        }
         if self.random_trace_start
             && let Capacity::Trace { trace, .. } = &network.link
         {
@@ -158,7 +181,7 @@ impl Specification {
             network.link = Capacity::trace(trace.starting_at(start));
         }
         Specimen {
-            duration: self.duration.of(&network),
+            duration,
             network,
             seed: random.next_u64(),
             repairs: self.repairs(),
@@ -170,6 +193,11 @@ impl Specification {
     /// The networks, with seeds that follow from `seed`. Equal seeds give equal networks, so that
     /// tables can be compared on the same ones.
     pub fn specimens(&self, seed: u64) -> Vec<Specimen> {
-        (0..self.networks()).map(|index| self.specimen(seed, index)).collect()
+        let specimen = |index| self.specimen(seed, index);
+        match self.traces.models.is_empty() {
+            true => (0..self.networks()).map(specimen).collect(),
+            // Drawing a trace takes up to a tenth of a second.
+            false => (0..self.networks()).into_par_iter().map(specimen).collect(),
+        }
     }
 }

@@ -18,6 +18,21 @@ pub enum Metric {
     CompletionTime,
 }
 
+/// Which delay of a sender's packets counts.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayMeasure {
+    /// The mean.
+    #[default]
+    Mean,
+    /// The median.
+    Median,
+    /// The 95th percentile.
+    P95,
+    /// The 99th percentile.
+    P99,
+}
+
 /// What a network's senders are worth: throughput by `alpha`-fairness, less `delta` times delay; or
 /// the time that their flows take.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -32,12 +47,21 @@ pub struct Objective {
     pub delta: f64,
     /// The same for senders of another kind; they count for nothing without it.
     pub others_delta: Option<f64>,
+    /// Which delay of a sender's packets counts.
+    pub delay: DelayMeasure,
+    /// What log2(1 + [`SenderFigures::repeats`]) counts against throughput.
+    pub repeats: f64,
+    /// The mean over this share of the networks counts, those of the lowest scores (conditional value at
+    /// risk); `None` for the sum over all networks.
+    pub worst: Option<f64>,
 }
 
 impl Default for Objective {
     fn default() -> Objective {
         let metric = Metric::ThroughputDelay;
-        Objective { metric, alpha: 1.0, beta: 1.0, delta: 1.0, others_delta: None }
+        let (delay, repeats, worst) = (DelayMeasure::Mean, 0.0, None);
+        let (alpha, beta, delta, others_delta) = (1.0, 1.0, 1.0, None);
+        Objective { metric, alpha, beta, delta, others_delta, delay, repeats, worst }
     }
 }
 
@@ -62,10 +86,49 @@ impl Objective {
             Metric::ThroughputDelay if sender.packets == 0.0 => STARVED,
             Metric::ThroughputDelay => {
                 let own = Objective { delta, ..*self };
-                own.utility(sender.throughput(), sender.delay_ms / 100.0)
+                let delay_ms = match self.delay {
+                    DelayMeasure::Mean => sender.delay_ms,
+                    DelayMeasure::Median | DelayMeasure::P95 | DelayMeasure::P99 => {
+                        sender.delay_quantile_ms
+                    }
+                };
+                let utility = own.utility(sender.throughput(), delay_ms / 100.0);
+                match self.repeats {
+                    0.0 => utility,
+                    weight => utility - weight * (1.0 + sender.repeats).log2(),
+                }
             }
         };
         Some(score)
+    }
+
+    /// The sum over networks of their scores; with [`Objective::worst`] their number times the mean of the
+    /// worst ones. A network at the edge of the share counts in part.
+    pub fn total(&self, scores: &[f64]) -> f64 {
+        let threshold = self.threshold(scores);
+        scores.iter().map(|&score| self.counted(score, threshold)).sum()
+    }
+
+    /// The largest score that is one of the worst; `None` if all count alike.
+    pub(crate) fn threshold(&self, scores: &[f64]) -> Option<f64> {
+        let share = self.worst?;
+        let mut sorted = scores.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let worst = (share * sorted.len() as f64).ceil() as usize;
+        sorted.get(worst.clamp(1, sorted.len().max(1)) - 1).copied()
+    }
+
+    /// What a network's score counts, where `threshold` parts the worst scores of a table from the others.
+    ///
+    /// The sums of these are that table's [`Objective::total`]. With the threshold of another table
+    /// they are no more than it (Rockafellar and Uryasev 2000: conditional value at risk is the maximum
+    /// over thresholds). So what another table gains by them, it gains at least; and they add up network by
+    /// network.
+    pub(crate) fn counted(&self, score: f64, threshold: Option<f64>) -> f64 {
+        match (self.worst, threshold) {
+            (Some(share), Some(threshold)) => threshold - (threshold - score).max(0.0) / share,
+            _ => score,
+        }
     }
 
     /// The same aims seen from senders of the other kind.
@@ -90,6 +153,37 @@ mod tests {
         assert_eq!(objective.of_others().score(&sender), Some(-0.1));
         assert_eq!(objective.of_others().of_others(), objective);
         assert_eq!(Objective::default().score(&sender), None);
+    }
+
+    #[test]
+    fn repeats_and_quantiles_count_if_asked_for() {
+        let mut sender = SenderFigures::default();
+        (sender.packets, sender.share_s, sender.delay_ms) = (1000.0, 1.0, 100.0);
+        (sender.repeats, sender.delay_quantile_ms) = (1.0, 400.0);
+        assert_eq!(Objective::default().score(&sender), Some(0.0));
+        let repeats = Objective { repeats: 0.5, ..Objective::default() };
+        assert_eq!(repeats.score(&sender), Some(-0.5));
+        let delay = Objective { delay: DelayMeasure::P95, ..Objective::default() };
+        assert_eq!(delay.score(&sender), Some(-2.0));
+    }
+
+    #[test]
+    fn the_worst_share_of_networks_counts() {
+        let scores = [-4.0, 0.0, -1.0, -2.0, 5.0, 1.0, 2.0, 3.0];
+        assert_eq!(Objective::default().total(&scores), 4.0);
+        let objective = |share| Objective { worst: Some(share), ..Objective::default() };
+        // The mean of the worst two of eight, and of the worst two and a half.
+        assert_eq!(objective(0.25).total(&scores), 8.0 * -3.0);
+        let part = 8.0 * (-4.0 - 2.0 + 0.5 * -1.0) / 2.5;
+        assert!((objective(2.5 / 8.0).total(&scores) - part).abs() < 1e-9);
+        assert!((objective(1.0).total(&scores) - 4.0).abs() < 1e-9);
+        assert_eq!(objective(0.01).total(&scores), 8.0 * -4.0);
+        assert_eq!(objective(0.5).total(&[]), 0.0);
+        // By another table's threshold a total is never more than by its own.
+        for threshold in [-9.0, -2.0, 0.3, 9.0] {
+            let counted = |&score: &f64| objective(0.25).counted(score, Some(threshold));
+            assert!(scores.iter().map(counted).sum::<f64>() <= 8.0 * -3.0 + 1e-9);
+        }
     }
 
     #[test]

@@ -1,29 +1,25 @@
 //! Specifications as they are written.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{RemyParams, halves};
 use paceline_cc::{ParamValue, Span, Spec};
 use paceline_sim::Names;
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::{
-    CustomScheme, RouterChoice, SchemeChoice, check_router, check_scheme,
-};
-use paceline_sim::trace::{self, Trace};
+use paceline_sim::scenario::{RouterChoice, check_router};
 use serde::Deserialize;
 use toml::Value;
 
 use super::length::RunLength;
 use super::quantity::{Kind, bytes, mbps, millis, names, seconds};
 use super::{
-    Buffers, Metric, Objective, OnUnit, OthersRange, Range, Specification, SpecificationError,
+    Buffers, DelayMeasure, Metric, Objective, OnUnit, Range, Specification, SpecificationError,
+    Traces, others,
 };
 
 /// The most networks of a specification.
 const MAX_NETWORKS: usize = 100_000;
 /// The most senders of a network.
-const MAX_SENDERS: f64 = 10_000.0;
+pub(super) const MAX_SENDERS: f64 = 10_000.0;
 
 /// Reads a specification; traces in files are looked for in `folder`.
 pub(super) fn read(text: &str, folder: Option<&Path>) -> Result<Specification, SpecificationError> {
@@ -57,7 +53,7 @@ struct Networks {
     ack_aggregation: Option<Value>,
     resolution: Option<String>,
     senders: Value,
-    others: Option<FileOthers>,
+    others: Option<Value>,
     starts: Option<Value>,
     on: Option<Value>,
     on_bytes: Option<Value>,
@@ -70,54 +66,12 @@ struct Networks {
     draws: Option<u32>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileOthers {
-    scheme: Option<String>,
-    file: Option<String>,
-    #[serde(default)]
-    trained: bool,
-    senders: Value,
-}
-
 /// Where recordings begin.
 #[derive(Copy, Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum TraceStart {
     Beginning,
     Random,
-}
-
-impl FileOthers {
-    /// Their scheme; `None` if they follow a second table, which is trained, too.
-    fn choice(
-        &self,
-        folder: Option<&Path>,
-        params: RemyParams,
-    ) -> Result<Option<SchemeChoice>, SpecificationError> {
-        let fail = |key, problem: String| Err(SpecificationError::value(key, problem));
-        match (&self.scheme, &self.file, self.trained) {
-            (Some(scheme), None, false) => match check_scheme(scheme) {
-                Ok(spec) => Ok(Some(spec.into())),
-                Err(error) => fail("networks.others.scheme", error.to_string()),
-            },
-            (None, Some(file), false) => {
-                let place = folder.map_or_else(|| file.into(), |folder| folder.join(file));
-                match crate::file::load(place) {
-                    Ok(loaded) => {
-                        let halves = halves(params, Arc::new(loaded.table), None);
-                        Ok(Some(CustomScheme::new("remy", halves).into()))
-                    }
-                    Err(error) => fail("networks.others.file", error.to_string()),
-                }
-            }
-            (None, None, true) => Ok(None),
-            _ => fail(
-                "networks.others",
-                "write one of scheme = \"NAME\", file = \"TABLE\" and trained = true".into(),
-            ),
-        }
-    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -128,6 +82,9 @@ struct FileObjective {
     beta: Option<f64>,
     delta: Option<f64>,
     others_delta: Option<f64>,
+    delay: Option<DelayMeasure>,
+    repeats: Option<f64>,
+    worst: Option<f64>,
 }
 
 impl FileObjective {
@@ -140,6 +97,7 @@ impl FileObjective {
             ("objective.beta", self.beta),
             ("objective.delta", self.delta),
             ("objective.others_delta", self.others_delta),
+            ("objective.repeats", self.repeats),
         ] {
             match number {
                 Some(number) if !(number.is_finite() && number >= 0.0) => {
@@ -151,12 +109,20 @@ impl FileObjective {
                 _ => {}
             }
         }
+        if metric == Metric::CompletionTime && self.delay.is_some() {
+            return fail("objective.delay", "it has no part in completion times: remove it");
+        }
+        if self.worst.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+            let problem = "it is a share of the networks above 0 and up to 1: write worst = 0.25";
+            return fail("objective.worst", problem);
+        }
         if metric == Metric::CompletionTime && networks.on.is_some() {
             let problem = "completion times need flows of a given size: write networks.on_bytes or \
                            networks.on_icsi instead of networks.on";
             return fail("objective.metric", problem);
         }
-        let trained = networks.others.as_ref().is_some_and(|others| others.trained);
+        let trained = networks.others.as_ref().and_then(|others| others.get("trained"));
+        let trained = trained.and_then(Value::as_bool).unwrap_or(false);
         match self.others_delta {
             Some(_) if networks.others.is_none() => {
                 let problem = "there are no others: write networks.others, or remove it";
@@ -174,6 +140,9 @@ impl FileObjective {
             beta: self.beta.unwrap_or(default.beta),
             delta: self.delta.unwrap_or(default.delta),
             others_delta: self.others_delta,
+            delay: self.delay.unwrap_or_default(),
+            repeats: self.repeats.unwrap_or(0.0),
+            worst: self.worst,
         })
     }
 }
@@ -210,13 +179,13 @@ impl FileSpecification {
             }
         };
         let draws = networks.draws.unwrap_or(1);
-        let count = |key| kind(key, 0.0, MAX_SENDERS, <f64 as ParamValue>::read);
         let (link, traces) = match (&networks.link, &networks.traces) {
-            (Some(link), None) => (kind("networks.link", 1e-3, 1e6, mbps).range(link)?, Vec::new()),
+            (Some(link), None) => {
+                (kind("networks.link", 1e-3, 1e6, mbps).range(link)?, Traces::default())
+            }
             (None, Some(written)) => {
-                let (names, places) = names("networks.traces", written)?;
-                let traces = names.iter().map(|name| load_trace(name, folder));
-                (places, traces.collect::<Result<_, _>>()?)
+                let (traces, places) = Traces::read(written, folder)?;
+                (places, traces)
             }
             _ => return Err(value("networks", "write one of link and traces".into())),
         };
@@ -299,10 +268,7 @@ impl FileSpecification {
                 let problem = "with a second link all senders have the same scheme";
                 return Err(value("networks.others", problem.into()));
             }
-            Some(others) => Some(OthersRange {
-                scheme: others.choice(folder, specification.params())?,
-                senders: count("networks.others.senders").range(&others.senders)?,
-            }),
+            Some(written) => Some(others::read(written, folder, specification.params())?),
         };
         let counts = specification.ranges().map(|range| range.count());
         let all = counts.iter().try_fold(draws as usize, |all, &count| all.checked_mul(count));
@@ -325,12 +291,4 @@ fn queues(written: &Value) -> Result<(Vec<Spec>, Range), SpecificationError> {
         Ok(spec)
     };
     Ok((names.iter().map(queue).collect::<Result<_, _>>()?, places))
-}
-
-/// A built-in trace, or one in a file, which is looked for in `folder`.
-fn load_trace(name: &str, folder: Option<&Path>) -> Result<Trace, SpecificationError> {
-    let beside = folder.map(|folder| folder.join(name)).filter(|path| path.exists());
-    let place = beside.as_deref().and_then(Path::to_str).unwrap_or(name);
-    trace::load(place)
-        .map_err(|error| SpecificationError::value("networks.traces", error.to_string()))
 }

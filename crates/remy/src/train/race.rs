@@ -28,8 +28,10 @@ const RUIN: f64 = -1e6;
 pub(super) struct Baseline {
     /// The networks.
     pub(super) specimens: Vec<Specimen>,
-    /// The score on each.
+    /// What the score on each counts: [`Objective::counted`] with the table's own threshold.
     pub(super) scores: Vec<f64>,
+    objective: Objective,
+    threshold: Option<f64>,
     /// The uses of each rule on all of them.
     pub(super) uses: Vec<RuleUse>,
     /// Whether a rule is used on a network, by network and rule.
@@ -48,7 +50,9 @@ impl Baseline {
         seed: u64,
     ) -> Result<Baseline, TrainError> {
         let trials = evaluator.trials(table, &specimens, true)?;
-        let scores = trials.iter().map(|trial| trial.score(objective)).collect();
+        let scores: Vec<f64> = trials.iter().map(|trial| trial.score(objective)).collect();
+        let threshold = objective.threshold(&scores);
+        let scores = scores.into_iter().map(|score| objective.counted(score, threshold)).collect();
         // Each connection begins with the rule for an empty memory, which nobody hears of.
         let first = table.rule_for(&Memory::default());
         let used = |uses: &[RuleUse]| -> Vec<bool> {
@@ -62,10 +66,16 @@ impl Baseline {
         for at in (1..order.len()).rev() {
             order.swap(at, (random.next_u64() % (at as u64 + 1)) as usize);
         }
-        Ok(Baseline { specimens, scores, uses, used, order })
+        let objective = *objective;
+        Ok(Baseline { specimens, scores, objective, threshold, uses, used, order })
     }
 
-    /// The sum of the scores.
+    /// What another table's score on a network counts beside the table's.
+    pub(super) fn counted(&self, score: f64) -> f64 {
+        self.objective.counted(score, self.threshold)
+    }
+
+    /// The sum of what the scores count.
     pub(super) fn total(&self) -> f64 {
         self.scores.iter().sum()
     }
@@ -177,7 +187,7 @@ impl<E: Evaluator> Race<'_, E> {
             false => fresh.order.clone(),
         };
         let scores = self.scores(number, &candidate.table, &fresh.specimens, &networks)?;
-        let gain = |(network, score): (usize, f64)| score - fresh.scores[network];
+        let gain = |(network, score): (usize, f64)| fresh.counted(score) - fresh.scores[network];
         Ok(networks.into_iter().zip(scores).map(gain).sum())
     }
 
@@ -206,7 +216,9 @@ impl<E: Evaluator> Race<'_, E> {
                     let networks = &runner.networks[runner.gains.len()..upto];
                     let scores =
                         self.scores(number, &candidate.table, &baseline.specimens, networks)?;
-                    let gain = |(&network, score): (&usize, f64)| score - baseline.scores[network];
+                    let gain = |(&network, score): (&usize, f64)| {
+                        baseline.counted(score) - baseline.scores[network]
+                    };
                     let gains: Vec<f64> = networks.iter().zip(scores).map(gain).collect();
                     runner.gains.extend(gains);
                     Ok::<(), TrainError>(())

@@ -242,7 +242,8 @@ impl<E: Evaluator> Trainer<E> {
             let both = Arc::new(both);
             let all: Vec<usize> = (0..baseline.specimens.len()).collect();
             let scores = race.scores(tried + extra, &both, &baseline.specimens, &all)?;
-            let together = scores.iter().sum::<f64>() - baseline.total();
+            let counted = scores.iter().map(|&score| baseline.counted(score));
+            let together = counted.sum::<f64>() - baseline.total();
             if together > gain {
                 (table, gain) = (both, together);
                 changed.push(winner);
@@ -298,7 +299,7 @@ impl<E: Evaluator> Trainer<E> {
             let kept = kept.tree().map_err(|error| EvaluatorError::Other(error.to_string()))?;
             let kept = Arc::new(RuleTable::new(kept)?);
             let before = self.race(memo, stop).scores(0, &kept, &now.specimens, &all)?;
-            let before: f64 = before.iter().sum();
+            let before = self.objective().total(&before);
             gain = (now.total() - before) * per_draw;
             note += &format!(", before {:.3}", before * per_draw);
             if gain < 0.0 {

@@ -1,6 +1,6 @@
 //! What a loop of a server knows of its clients, and does with what comes from them.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::Ordering;
@@ -10,16 +10,12 @@ use paceline_cc::{Rate, Span, Time};
 use paceline_wire::{Arrival, Connection, End, Server, Service, Sink, Transmit};
 
 use super::arrivals::{Arrivals, RttSamples, SentSummary, Summary};
-use super::note::{Note, TAKEN_OVER};
+use super::inbound::Inbound;
+use super::note::Note;
 use super::qlog::Qlog;
 use super::server::{ConnectionResult, Event, Events};
 use super::server_loop::SharedState;
-use super::store::{Owner, Report, Reports, TransferStatus, Worker};
-
-/// Bytes of a stream that are handed to its worker at once, if more come together.
-const MOST_GATHERED: usize = 256 << 10;
-/// Buffers that a client keeps for the next bytes.
-const SPARE_BUFFERS: usize = 4;
+use super::store::{Owner, Report, Reports, TransferStatus};
 
 /// What the server knows of a client.
 struct Client {
@@ -28,20 +24,8 @@ struct Client {
     /// Place of its connection, once known.
     slot: Option<usize>,
     arrivals: Arrivals,
-    /// Takes in the stream's bytes, once some have come.
-    worker: Option<Worker>,
-    /// There is no worker for it: what comes is thrown away.
-    is_refused: bool,
-    /// Bytes of the stream that the worker does not have yet.
-    gathered: Vec<u8>,
-    /// Empty buffers.
-    spare: Vec<Vec<u8>>,
-    /// Bytes that were taken in and that the connection does not know of.
-    taken: u64,
-    /// A newer connection receives its transfer.
-    is_taken_over: bool,
-    /// What is to be told, the oldest first.
-    notes: VecDeque<Note>,
+    /// The files that it brings.
+    inbound: Inbound,
     qlog: Option<Qlog>,
     /// Round-trip times of what this end sends.
     rtts: RttSamples,
@@ -86,17 +70,7 @@ impl<'a> Clients<'a> {
         for (connection, report) in self.reported.try_iter() {
             // The connection may be over.
             let Some(client) = self.clients.get_mut(&connection) else { continue };
-            match report {
-                Report::Taken(mut buffer) => {
-                    client.taken += buffer.len() as u64;
-                    if client.spare.len() < SPARE_BUFFERS {
-                        buffer.clear();
-                        client.spare.push(buffer);
-                    }
-                }
-                Report::Note(note) => client.notes.push_back(note),
-                Report::TakenOver => client.is_taken_over = true,
-            }
+            client.inbound.on_report(report);
             if let Some(slot) = client.slot
                 && touched.last() != Some(&slot)
             {
@@ -107,7 +81,7 @@ impl<'a> Clients<'a> {
 
     /// How far the transfer of a connection is.
     pub(super) fn status(&self, connection: u32) -> TransferStatus {
-        self.clients.get(&connection).map_or(TransferStatus::None, Client::status)
+        self.clients.get(&connection).map_or(TransferStatus::None, |client| client.inbound.status())
     }
 
     /// Forgets a client. Returns what was wrong, if something was, and notes what was measured.
@@ -115,7 +89,7 @@ impl<'a> Clients<'a> {
         // The transfer may go on behind what has come.
         self.hand_on(connection.local());
         let client = self.clients.remove(&connection.local());
-        let status = client.as_ref().map_or(TransferStatus::None, Client::status);
+        let status = client.as_ref().map_or(TransferStatus::None, |client| client.inbound.status());
         let is_unfinished =
             matches!(status, TransferStatus::Underway | TransferStatus::Unrepeatable);
         let reason = match end {
@@ -168,13 +142,7 @@ impl<'a> Clients<'a> {
                 number,
                 slot: None,
                 arrivals: Arrivals::new(now, shared.options.series),
-                worker: None,
-                is_refused: false,
-                gathered: Vec::new(),
-                spare: Vec::new(),
-                taken: 0,
-                is_taken_over: false,
-                notes: VecDeque::new(),
+                inbound: Inbound::default(),
                 qlog,
                 rtts: RttSamples::new(),
                 measured: None,
@@ -201,15 +169,15 @@ impl<'a> Clients<'a> {
         self.hand_on(local);
         let client = self.client(local, now);
         client.slot = Some(slot);
-        connection.consume(std::mem::take(&mut client.taken));
+        client.inbound.consume(connection);
         while let Some(bytes) = connection.receive_message() {
             match Note::read(&bytes) {
                 Some(Note::Summarize) => {
                     let stats = connection.received().unwrap_or_default();
-                    client.notes.push_back(Note::Summary(client.arrivals.summary(stats)));
+                    client.inbound.tell(Note::Summary(client.arrivals.summary(stats)));
                     if let Some(sent) = connection.sent() {
                         connection.stop();
-                        client.notes.push_back(Note::Sent(SentSummary::new(&sent, &client.rtts)));
+                        client.inbound.tell(Note::Sent(SentSummary::new(&sent, &client.rtts)));
                     }
                 }
                 Some(Note::Limit { bps }) => connection.set_limit(Some(Rate::from_bps(bps))),
@@ -218,55 +186,16 @@ impl<'a> Clients<'a> {
                 _ => {}
             }
         }
-        // What there is no room for now waits for the next acknowledgement.
-        while let Some(note) = client.notes.front()
-            && connection.send_message(note.to_bytes())
-        {
-            client.notes.pop_front();
-        }
-        if client.is_taken_over {
-            connection.close(TAKEN_OVER, "the transfer goes on over a newer connection");
-        }
+        client.inbound.talk(connection);
         server.reschedule(slot);
     }
 
     /// Hands the bytes that have come to the client's worker.
     fn hand_on(&mut self, connection: u32) {
         let Clients { shared, clients, events, reports, .. } = self;
-        let Some(client) = clients.get_mut(&connection).filter(|one| !one.gathered.is_empty())
-        else {
-            return;
-        };
-        if client.worker.is_none() && !client.is_refused {
+        if let Some(client) = clients.get_mut(&connection) {
             let owner = Owner { connection, number: client.number, reports, events };
-            match Worker::start(&shared.store, &shared.workers, owner) {
-                Ok(worker) => client.worker = Some(worker),
-                Err(text) => {
-                    client.is_refused = true;
-                    events.tell(Event::Failed(text.clone()));
-                    client.notes.push_back(Note::File { file: 0, kept: false, text });
-                }
-            }
-        }
-        match &client.worker {
-            Some(worker) => {
-                let next = client.spare.pop().unwrap_or_default();
-                worker.push(std::mem::replace(&mut client.gathered, next));
-            }
-            None => {
-                client.taken += client.gathered.len() as u64;
-                client.gathered.clear();
-            }
-        }
-    }
-}
-
-impl Client {
-    fn status(&self) -> TransferStatus {
-        match &self.worker {
-            Some(worker) => worker.status(),
-            None if self.is_refused => TransferStatus::TurnedAway,
-            None => TransferStatus::None,
+            client.inbound.hand_on(&shared.store, &shared.workers, owner);
         }
     }
 }
@@ -274,8 +203,7 @@ impl Client {
 impl Sink for Clients<'_> {
     fn on_stream(&mut self, connection: u32, bytes: &[u8]) {
         let Some(client) = self.clients.get_mut(&connection) else { return };
-        client.gathered.extend(bytes);
-        if client.gathered.len() >= MOST_GATHERED {
+        if client.inbound.on_stream(bytes) {
             self.hand_on(connection);
         }
     }

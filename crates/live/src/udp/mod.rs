@@ -11,6 +11,7 @@ pub(crate) mod client;
 mod clients;
 pub(crate) mod clock;
 mod course;
+mod inbound;
 mod listed;
 mod note;
 mod outbound;

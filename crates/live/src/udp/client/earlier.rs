@@ -1,0 +1,48 @@
+//! Counters over several connections of a client.
+
+use paceline_cc::Time;
+use paceline_flow::SenderStats;
+use paceline_wire::Connection;
+
+/// Counters of connections that were cut off, by this end's view, and when the first one stood.
+#[derive(Default)]
+pub(super) struct Earlier {
+    pub(super) start: Time,
+    pub(super) connections: u32,
+    pub(super) sent: SenderStats,
+    pub(super) acknowledged: u64,
+    pub(super) goodput: u64,
+}
+
+impl Earlier {
+    /// Adds a connection that was cut off.
+    pub(super) fn add(&mut self, connection: &Connection, mtu: u16) {
+        self.sent = sum(self.sent, connection.sent().unwrap_or_default());
+        self.acknowledged += acknowledged(connection, mtu);
+        self.goodput += connection.stream_acknowledged();
+    }
+}
+
+/// Adds counters of two connections.
+pub(super) fn sum(one: SenderStats, other: SenderStats) -> SenderStats {
+    let mut sum = one;
+    sum.sent += other.sent;
+    sum.retransmits += other.retransmits;
+    sum.lost += other.lost;
+    sum.late += other.late;
+    sum.timeouts += other.timeouts;
+    sum.probes += other.probes;
+    sum.acks += other.acks;
+    sum.reports += other.reports;
+    sum
+}
+
+/// Bytes on the wire that were acknowledged, each piece of data once: what was sent, less what was
+/// lost and what is still on its way. Packets that came late, and were repeated for nothing, count as
+/// lost.
+pub(super) fn acknowledged(connection: &Connection, mtu: u16) -> u64 {
+    let sent = connection.sent().unwrap_or_default();
+    let in_flight = connection.sender().map_or(0, paceline_flow::Sender::in_flight);
+    let gone = sent.sent.saturating_sub(sent.lost);
+    gone.saturating_mul(u64::from(mtu)).saturating_sub(in_flight)
+}

@@ -1,0 +1,73 @@
+//! What a client notes of its connection: round-trip times, and the log and the course over time if they are wanted.
+
+use paceline_cc::{Ack, Span, Time};
+use paceline_wire::{Arrival, Connection, Sink};
+
+use crate::udp::arrivals::{Arrivals, RttSamples};
+use crate::udp::course::SentCourse;
+use crate::udp::qlog::Qlog;
+
+/// Round-trip times, and the log and the course over time if they are wanted.
+pub(super) struct Rtts {
+    pub(super) rtts: RttSamples,
+    /// What the server sends, if it is asked to.
+    pub(super) arrivals: Option<Arrivals>,
+    /// Its bytes, IP and UDP headers included.
+    pub(super) arrived: u64,
+    pub(super) qlog: Option<Qlog>,
+    pub(super) course: Option<SentCourse>,
+    /// The latest time that an acknowledgement came.
+    pub(super) now: Time,
+}
+
+impl Sink for Rtts {
+    fn on_ack(&mut self, _connection: u32, now: Time, packet: (u64, u32), ack: &Ack) {
+        self.now = now;
+        if let Some(qlog) = &mut self.qlog {
+            qlog.on_ack(now, packet, ack, true);
+        }
+    }
+    fn on_packet(&mut self, _connection: u32, now: Time, arrival: &Arrival) {
+        self.arrived += u64::from(arrival.size);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.on_packet(now, arrival.sent, arrival.size);
+        }
+    }
+    fn on_rtt(&mut self, _connection: u32, rtt: Span) {
+        self.rtts.push(rtt);
+        if let Some(course) = &mut self.course {
+            course.on_rtt(self.now, rtt);
+        }
+    }
+}
+
+impl Rtts {
+    /// Data has left in a datagram of so many bytes.
+    pub(super) fn on_sent(&mut self, now: Time, number: u64, length: usize, ip_udp: usize) {
+        if let Some(qlog) = &mut self.qlog {
+            qlog.on_data(now, number, length as u32, false);
+        }
+        if let Some(course) = &mut self.course {
+            course.on_sent(now, (length + ip_udp) as u64);
+        }
+    }
+
+    /// Something has happened to the connection until `now`.
+    pub(super) fn on_change(&mut self, now: Time, connection: &mut Connection) {
+        if let Some(qlog) = &mut self.qlog {
+            connection.drain_losses().for_each(|loss| qlog.on_loss(now, &loss));
+        }
+        let Some(sender) = connection.sender() else { return };
+        if let Some(qlog) = &mut self.qlog {
+            qlog.on_state(now, sender);
+        }
+        if let Some(course) = &mut self.course {
+            course.on_state(now, sender);
+        }
+    }
+
+    /// True if somebody wants to know of each packet.
+    pub(super) fn is_watching(&self) -> bool {
+        self.qlog.is_some() || self.course.is_some()
+    }
+}

@@ -174,7 +174,7 @@ mod tests {
         let objective = |share| Objective { worst: Some(share), ..Objective::default() };
         // The mean of the worst two of eight, and of the worst two and a half.
         assert_eq!(objective(0.25).total(&scores), 8.0 * -3.0);
-        let part = 8.0 * (-4.0 - 2.0 + 0.5 * -1.0) / 2.5;
+        let part = 8.0 * (-4.0 - 2.0 - 0.5) / 2.5;
         assert!((objective(2.5 / 8.0).total(&scores) - part).abs() < 1e-9);
         assert!((objective(1.0).total(&scores) - 4.0).abs() < 1e-9);
         assert_eq!(objective(0.01).total(&scores), 8.0 * -4.0);

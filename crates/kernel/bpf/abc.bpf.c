@@ -14,9 +14,17 @@ SEC("struct_ops")
 void BPF_PROG(abc_start, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct abc_socket *s = 0;
 
-	if (!(tp->ecn_flags & ECN_MODE_ACCECN) || !begin(sk))
+	if (tp->ecn_flags & ECN_MODE_ACCECN)
+		s = begin(sk);
+	if (!s) {
 		fall_back(sk);
+		return;
+	}
+	s->accelerated = tp->delivered_ecn_bytes[BYTES_ECT1];
+	s->braked = tp->delivered_ecn_bytes[BYTES_ECT0];
+	s->ce = tp->delivered_ecn_bytes[BYTES_CE];
 }
 
 SEC("struct_ops")

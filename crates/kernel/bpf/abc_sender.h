@@ -9,7 +9,7 @@
 struct abc_socket {
 	struct totals totals;
 	struct abc abc;
-	/* The kernel's counts at the last acknowledgement. */
+	/* The kernel's counts of Accurate ECN at the last acknowledgement. */
 	u32 accelerated;
 	u32 braked;
 	u32 ce;
@@ -44,9 +44,6 @@ inline_always struct abc_socket *begin(struct sock *sk)
 		return 0;
 	__builtin_memset(&s->totals, 0, sizeof(s->totals));
 	abc_init(&s->abc);
-	s->accelerated = tp->delivered_ecn_bytes[BYTES_ECT1];
-	s->braked = tp->delivered_ecn_bytes[BYTES_ECT0];
-	s->ce = tp->delivered_ecn_bytes[BYTES_CE];
 	s->delivered_ce = tp->delivered_ce;
 	s->round_end = tp->delivered;
 	s->echo = 0;

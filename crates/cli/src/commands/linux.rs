@@ -30,7 +30,7 @@ pub(crate) enum Linux {
     List(List),
     /// Start a guest, and say what guests need of this machine
     Test(Test),
-    /// Compile a congestion control in C for a guest
+    /// Compile a congestion control for a guest: a C file of yours, or one of Paceline's own
     Module(Module),
 }
 
@@ -90,8 +90,8 @@ pub(crate) struct Test {
 
 #[derive(Args)]
 pub(crate) struct Module {
-    /// The source: a file with a `struct tcp_congestion_ops` that has a .name
-    source: PathBuf,
+    /// A C file with a `struct tcp_congestion_ops` that has a .name, or abc_ecn, c2tcp, vegas_ebpf
+    source: String,
     /// The guest's folder; $PACELINE_LINUX or ~/.cache/paceline/linux if it is not given
     #[arg(long = "linux", value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -343,7 +343,11 @@ struct ModuleResult {
 impl Module {
     fn run(self) -> Result<(), Error> {
         let guest = BuiltGuest::read(&folder_or_default(self.folder)?).map_err(fail)?;
-        let built = build::build_module(&guest, &self.source).map_err(fail)?;
+        let built = build::find_module(&guest, &self.source).map_err(fail)?;
+        let Some(built) = built else {
+            let text = format!("the guest's kernel has `{}` itself", self.source);
+            return Err(Error::Usage(text));
+        };
         let (path, scheme) = (built.path.display().to_string(), built.scheme);
         match self.json {
             true => output::print_json(&ModuleResult { path, congestion_control: scheme }),

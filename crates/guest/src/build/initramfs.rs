@@ -151,6 +151,29 @@ mod tests {
     }
 
     #[test]
+    fn init_is_the_same_file_in_every_folder() {
+        if ["gcc", "gzip"].iter().any(|tool| super::super::tools::find(tool).is_none()) {
+            let test = paceline_testing::this_test();
+            return paceline_testing::skip(
+                paceline_testing::Need::Programs,
+                &test,
+                "gcc and gzip build /init",
+            );
+        }
+        let base = std::env::temp_dir().join(format!("paceline-init-{}", std::process::id()));
+        let build = |name: &str| {
+            let place = base.join(name);
+            fs::create_dir_all(&place).expect("a folder");
+            let built = build(&place).expect("an initramfs");
+            (fs::read(place.join("init.guest")).expect("/init"), fs::read(built).expect("a file"))
+        };
+        let (program, packed) = build("one");
+        assert_eq!(build("another/with a space"), (program.clone(), packed));
+        assert!(program.len() < 100_000, "{} bytes", program.len());
+        fs::remove_dir_all(&base).expect("the folder");
+    }
+
+    #[test]
     fn packing_depends_on_the_content_alone() {
         let bytes = vec![7; 1 << 20];
         let packed = pack(&bytes).expect("gzip");

@@ -20,6 +20,56 @@ pub struct BuiltModule {
     pub scheme: String,
 }
 
+/// Paceline's own congestion controls: those of `paceline kernel`, compiled as modules from the same sources.
+pub const OWN: [&str; 3] = ["abc_ecn", "c2tcp", "vegas_ebpf"];
+
+macro_rules! programs {
+    ($($name:literal),+ $(,)?) => {
+        [$(($name, include_str!(concat!("../../../kernel/bpf/", $name)))),+]
+    };
+}
+
+/// The sources of [`OWN`].
+const PROGRAMS: [(&str, &str); 14] = programs![
+    "abc.h",
+    "abc_ecn.bpf.c",
+    "abc_sender.h",
+    "as_module.h",
+    "c2tcp.bpf.c",
+    "c2tcp.h",
+    "cubic.h",
+    "feedback.h",
+    "fixed.h",
+    "hystart.h",
+    "reno.h",
+    "sockets.h",
+    "vegas.h",
+    "vegas_ebpf.bpf.c",
+];
+
+/// Returns the module that a guest has to load for a congestion control: a path of a C file, which is compiled, one
+/// of [`OWN`], or a name that the guest has. `None` if its kernel has it.
+///
+/// # Errors
+/// The guest has no such congestion control, and it cannot be built.
+pub fn find_module(guest: &BuiltGuest, name: &str) -> Result<Option<BuiltModule>, BuildError> {
+    if name.contains('/') || name.ends_with(".c") {
+        return build_module(guest, Path::new(name)).map(Some);
+    }
+    if guest.manifest.schemes.iter().any(|scheme| scheme == name) {
+        return Ok(None);
+    }
+    if OWN.contains(&name) {
+        return build_own_module(guest, name).map(Some);
+    }
+    Err(BuildError::Unusable(format!(
+        "the Linux guest {} has no congestion control `{name}`: it has {}; modules are {}; a file is named as ./{name}.c",
+        guest.folder.display(),
+        guest.manifest.schemes.join(", "),
+        OWN.join(", ")
+    )))
+}
+
 /// Compiles a congestion control in C for a guest. It takes seconds; a source that was compiled for this kernel
 /// before is not compiled again.
 ///
@@ -41,33 +91,80 @@ pub fn build_module(guest: &BuiltGuest, source: &Path) -> Result<BuiltModule, Bu
             "{name}: the kernel's build takes no folder with such a name: move the file to a path of letters and digits"
         )));
     }
-    let (place, tree) = guest.build_tree()?;
+    // Headers beside the source may have changed: `make` looks at them.
+    let is_whole = !text.lines().any(|line| line.trim_start().starts_with("#include \""));
     let stem = stem_of(&real);
-    // Headers beside the source are looked at by `make` itself: one folder for each path and kernel.
-    let key = format!("{}\n{}", real.display(), guest.manifest.kernel_sha256);
+    let parts = Parts {
+        stem: &stem,
+        key: &real.display().to_string(),
+        name: &name.to_string(),
+        files: &[(&format!("{stem}.c"), &text)],
+        includes: Some(beside),
+        is_whole,
+    };
+    Ok(BuiltModule { path: compile(guest, &parts)?, scheme })
+}
+
+/// Compiles one of [`OWN`].
+fn build_own_module(guest: &BuiltGuest, name: &str) -> Result<BuiltModule, BuildError> {
+    let stem = format!("paceline_{name}");
+    let main = format!("#include \"as_module.h\"\n#include \"{name}.bpf.c\"\nAS_MODULE({name});\n");
+    let file = format!("{stem}.c");
+    let mut files = vec![(file.as_str(), main.as_str())];
+    files.extend(PROGRAMS);
+    let own = format!("the congestion control `{name}`");
+    let parts =
+        Parts { stem: &stem, key: name, name: &own, files: &files, includes: None, is_whole: true };
+    Ok(BuiltModule { path: compile(guest, &parts)?, scheme: name.into() })
+}
+
+/// What a module is compiled from.
+struct Parts<'a> {
+    /// The module's name.
+    stem: &'a str,
+    /// What tells its folder from others.
+    key: &'a str,
+    /// What errors call it.
+    name: &'a str,
+    /// Names and texts of its files, `STEM.c` first.
+    files: &'a [(&'a str, &'a str)],
+    /// A folder with headers.
+    includes: Option<&'a Path>,
+    /// The files are all that it is compiled from.
+    is_whole: bool,
+}
+
+fn compile(guest: &BuiltGuest, parts: &Parts<'_>) -> Result<PathBuf, BuildError> {
+    let (place, tree) = guest.build_tree()?;
+    let stem = parts.stem;
+    let key = format!("{}\n{}", parts.key, guest.manifest.kernel_sha256);
     let folder = place.join("modules").join(format!("{stem}-{}", &sha256(key.as_bytes())[..10]));
     let _lock = Lock::take(&folder)?;
-    let built = BuiltModule { path: folder.join(format!("{stem}.ko")), scheme };
+    let built = folder.join(format!("{stem}.ko"));
     let stamp = folder.join("source.sha256");
-    let hash = sha256(text.as_bytes());
-    let is_whole = !text.lines().any(|line| line.trim_start().starts_with("#include \""));
-    if is_whole && built.path.is_file() && fs::read_to_string(&stamp).is_ok_and(|old| old == hash) {
+    let texts: Vec<_> = parts.files.iter().map(|(_, text)| *text).collect();
+    let hash = sha256(texts.concat().as_bytes());
+    let is_same = built.is_file() && fs::read_to_string(&stamp).is_ok_and(|old| old == hash);
+    if parts.is_whole && is_same {
         return Ok(built);
     }
     tools::check(false)?;
-    let copy = folder.join(format!("{stem}.c"));
-    if fs::read_to_string(&copy).map_or(true, |old| old != text) {
-        write_whole(&copy, text.as_bytes(), false)?;
+    for (name, text) in parts.files {
+        let copy = folder.join(name);
+        if fs::read_to_string(&copy).map_or(true, |old| old != *text) {
+            write_whole(&copy, text.as_bytes(), false)?;
+        }
     }
-    let makefile = format!("obj-m := {stem}.o\nccflags-y := -I{}\n", beside.display());
+    let includes = parts.includes.map(|path| format!("ccflags-y := -I{}\n", path.display()));
+    let makefile = format!("obj-m := {stem}.o\n{}", includes.unwrap_or_default());
     write_whole(&folder.join("Kbuild"), makefile.as_bytes(), false)?;
     let mut make = kernel::make(&tree, &place);
     make.arg(format!("M={}", folder.display())).arg("modules");
-    let doing = format!("{name} cannot be compiled as a kernel module");
+    let doing = format!("{} cannot be compiled as a kernel module", parts.name);
     run(make, &doing, &folder.join("build.log"), &mut |_| {}).map_err(|error| {
         // The user's file is meant, not its copy.
-        let text = error.to_string().replace(&copy.display().to_string(), &name.to_string());
-        BuildError::Failed(text)
+        let copy = folder.join(format!("{stem}.c")).display().to_string();
+        BuildError::Failed(error.to_string().replace(&copy, parts.name))
     })?;
     write_whole(&stamp, hash.as_bytes(), false)?;
     Ok(built)

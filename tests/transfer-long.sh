@@ -1,15 +1,15 @@
 #!/bin/bash
 # A folder goes over an emulated LTE link while everything happens to it that may: three outages of 15 s, a kill -9 of each
 # end, another address of the sender. Compares what arrives, and counts what is sent twice (5 % at most).
-# usage: transfer-long.sh PROGRAM [FILES [BYTES [TRACE]]]; as root; needs ip, nft, unshare, python3.
+# usage: transfer-long.sh PROGRAM [FILES [BYTES [TRACE [SCHEME]]]]; as root; needs ip, nft, unshare, python3.
 # Prints one line of results. All of it is in network namespaces of its own, and in a temporary folder.
 set -euo pipefail
 
-program=$(realpath "$1") files=${2:-10000} bytes=${3:-2000000000} trace=${4:-lte-driving}
+program=$(realpath "$1") files=${2:-10000} bytes=${3:-2000000000} trace=${4:-lte-driving} scheme=${5:-}
 if [ -z "${TRANSFER_LONG_INSIDE:-}" ]; then
   folder=$(mktemp -d "${TMPDIR:-/tmp}/paceline-transfer.XXXXXX")
   trap 'rm -rf "$folder"' EXIT
-  TRANSFER_LONG_INSIDE=1 FOLDER=$folder unshare --net --kill-child "$0" "$program" "$files" "$bytes" "$trace"
+  TRANSFER_LONG_INSIDE=1 FOLDER=$folder unshare --net --kill-child "$0" "$program" "$files" "$bytes" "$trace" "$scheme"
   exit
 fi
 
@@ -96,7 +96,7 @@ events() {
 }
 
 cat > inside.sh <<'INSIDE'
-program=$1 port=$2
+program=$1 port=$2 scheme=$3
 # The second address, once it is asked for.
 (
   while [ ! -e move ] && [ ! -e done ]; do sleep 0.2; done
@@ -106,7 +106,7 @@ program=$1 port=$2
   ip route show | while read -r route; do ip route change ${route%% src *} src 100.127.0.9; done
 ) &
 for run in 1 2 3 4 5; do
-  "$program" send from "$PACELINE_BASE:$port" --key-file client.key --retry 120s --json > "send.$run.json" 2>> send.err &
+  "$program" send from "$PACELINE_BASE:$port" --key-file client.key --retry 120s ${scheme:+--scheme "$scheme"} --json > "send.$run.json" 2>> send.err &
   echo $! > send.pid
   if wait $!; then break; fi
 done
@@ -118,7 +118,7 @@ INSIDE
 receive & receiver=$!
 events & watcher=$!
 start=$(date +%s)
-timeout 7200 "$program" link -q --up "$trace" --down 50Mbps --up-queue 'codel' -- bash inside.sh "$program" "$port" || true
+timeout 7200 "$program" link -q --up "$trace" --down 50Mbps --up-queue 'codel' -- bash inside.sh "$program" "$port" "$scheme" || true
 touch done
 end=$(date +%s)
 kill "$(cat recv.pid)" || true

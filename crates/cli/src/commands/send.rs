@@ -55,7 +55,7 @@ pub(crate) struct Send {
     #[command(flatten)]
     key: ClientKey,
     /// The scheme that decides how fast to send
-    #[arg(long, value_name = "NAME", default_value = "vivace")]
+    #[arg(long, value_name = "NAME", default_value = "copa")]
     scheme: String,
     /// Send meaningless data for this long, to measure
     #[arg(long, value_name = "TIME", value_parser = args::length)]

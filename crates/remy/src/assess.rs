@@ -5,14 +5,13 @@
 use paceline_cc::Span;
 use paceline_sim::BuildError;
 use paceline_sim::metrics::student_t_975;
-use paceline_sim::scenario::SchemeChoice;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::clock::CpuClock;
-use crate::evaluate::Trial;
+use crate::evaluate::{Contender, Trial};
 use crate::network::PACKET;
-use crate::score::{self, SenderFigures};
+use crate::score::SenderFigures;
 use crate::spec::{Specification, Specimen};
 
 /// A mean over seeds.
@@ -93,7 +92,7 @@ struct Run {
 /// If a network cannot be built.
 pub fn assess(
     name: &str,
-    scheme: &SchemeChoice,
+    contender: &Contender,
     specification: &Specification,
     seeds: &[u64],
     first: Option<&Assessment>,
@@ -102,7 +101,7 @@ pub fn assess(
         seeds.iter().map(|&seed| specification.specimens(seed)).collect();
     let run = |specimen: &Specimen| {
         let start = CpuClock::start();
-        let senders = score::run(&specimen.network, scheme, specimen.duration, specimen.seed)?;
+        let senders = contender.run(&specimen.network, specimen.duration, specimen.seed)?;
         let trial = Trial { senders, uses: Vec::new() };
         let score = trial.score(&specification.objective);
         Ok(Run { trial, score, cpu_s: start.seconds() })
@@ -157,6 +156,7 @@ pub fn assess(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_sim::scenario::SchemeChoice;
 
     #[test]
     fn intervals_are_students() {
@@ -172,6 +172,7 @@ mod tests {
         let mut specification = Specification::general_purpose();
         specification.duration = Span::from_secs(3).into();
         let scheme: SchemeChoice = "newreno".parse().expect("built in");
+        let scheme = Contender::from(scheme);
         let first = assess("a", &scheme, &specification, &[1, 2], None).expect("runs");
         let again = assess("a", &scheme, &specification, &[1, 2], Some(&first)).expect("runs");
         assert_eq!(again.over_first, Estimate { mean: 0.0, ci95: Some(0.0) });

@@ -4,13 +4,14 @@ use paceline_cc::Span;
 use paceline_sim::BuildError;
 use paceline_sim::metrics::Distribution;
 use paceline_sim::runs::{Run, Spread};
-use paceline_sim::scenario::{Capacity, SchemeChoice};
+use paceline_sim::scenario::Capacity;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::clock::CpuClock;
+use crate::evaluate::Contender;
 use crate::network::{Network, PACKET};
-use crate::score::{self, SenderFigures};
+use crate::score::SenderFigures;
 
 /// What a table or scheme reached: means over its senders, and over seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -66,13 +67,14 @@ pub fn eval(
     name: &str,
     network: &Network,
     packets_per_ms: f64,
-    scheme: &SchemeChoice,
+    contender: &Contender,
     duration: Span,
     seeds: &[u64],
     spread: Spread,
 ) -> Result<EvalRow, BuildError> {
     let is_recorded = matches!(network.link, Capacity::Trace { .. } | Capacity::Schedule { .. });
-    let mut first = network.scenario(scheme.clone(), duration, seeds.first().copied().unwrap_or(1));
+    let mut first =
+        network.scenario(contender.scheme(), duration, seeds.first().copied().unwrap_or(1));
     first.runs.spread = spread;
     let run = |(at, &seed): (usize, &u64)| {
         let start = match is_recorded {
@@ -80,7 +82,7 @@ pub fn eval(
             false => Span::ZERO,
         };
         let clock = CpuClock::start();
-        let senders = score::run_from(network, scheme, duration, seed, start)?;
+        let senders = contender.run_from(network, duration, seed, start)?;
         Ok(Measured { senders, cpu_s: clock.seconds() })
     };
     let runs: Vec<Measured> =

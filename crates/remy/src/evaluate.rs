@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use paceline_cc::Span;
 use paceline_cc::schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
 use paceline_sim::BuildError;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use rayon::prelude::*;
 
-use crate::score::{self, SenderFigures};
+use crate::network::Network;
+use crate::score::{self, BoundedRun, SenderFigures};
 use crate::spec::{Objective, Specification, Specimen};
-use crate::usage::{self, RuleUse, Usage};
+use crate::usage::{self, RuleUse, Usage, UsageCounts};
+use crate::world::{FastRun, TableSenders};
 
 /// What a table did on one network.
 #[derive(Clone, Debug)]
@@ -106,13 +109,113 @@ pub fn scheme(
     CustomScheme::new("remy", halves(params, Arc::clone(table), observer)).into()
 }
 
-/// Tries a table on one network.
-fn trial(table: &Arc<RuleTable>, specimen: &Specimen, uses: bool) -> Result<Trial, BuildError> {
+/// What is tried on networks.
+#[derive(Clone, Debug)]
+pub enum Contender {
+    /// A scheme, by name or as a value.
+    Scheme(SchemeChoice),
+    /// Senders that follow a table.
+    Table {
+        /// The table.
+        table: Arc<RuleTable>,
+        /// Their parameters; which table they name does not matter.
+        params: RemyParams,
+    },
+}
+
+impl From<SchemeChoice> for Contender {
+    fn from(scheme: SchemeChoice) -> Contender {
+        Contender::Scheme(scheme)
+    }
+}
+
+impl Contender {
+    /// What each sender of a network gets.
+    ///
+    /// # Errors
+    /// If the network cannot be built.
+    pub fn run(
+        &self,
+        network: &Network,
+        duration: Span,
+        seed: u64,
+    ) -> Result<Vec<SenderFigures>, BuildError> {
+        self.run_from(network, duration, seed, Span::ZERO)
+    }
+
+    /// The same, where the recordings of the network begin `start` later: see
+    /// [`paceline_sim::runs::Run::scenario`].
+    pub(crate) fn run_from(
+        &self,
+        network: &Network,
+        duration: Span,
+        seed: u64,
+        start: Span,
+    ) -> Result<Vec<SenderFigures>, BuildError> {
+        if let Contender::Table { table, params } = self
+            && start.is_zero()
+        {
+            let senders = TableSenders { table, others: None, params };
+            if let Some(run) = FastRun::new(network, senders, duration, seed) {
+                return Ok(run.run(None));
+            }
+        }
+        score::run_from(network, &self.scheme(), duration, seed, start)
+    }
+
+    /// Its senders' scheme.
+    pub(crate) fn scheme(&self) -> SchemeChoice {
+        match self {
+            Contender::Scheme(scheme) => scheme.clone(),
+            Contender::Table { table, params } => {
+                CustomScheme::new("remy", halves(params.clone(), Arc::clone(table), None)).into()
+            }
+        }
+    }
+}
+
+/// A table on one network, in the specialised world if that can run it, else in the general one.
+pub(crate) struct TableRun {
+    /// The figures; none if the run was given up.
+    pub(crate) run: BoundedRun,
+    /// The uses of each rule, if they were counted.
+    pub(crate) uses: Vec<RuleUse>,
+}
+
+/// Tries a table on one network. Gives the run up if `bounded` and its senders flood the network: see
+/// [`score::run_within_reason`].
+pub(crate) fn run_table(
+    table: &Arc<RuleTable>,
+    specimen: &Specimen,
+    uses: bool,
+    bounded: bool,
+) -> Result<TableRun, BuildError> {
+    let Specimen { network, duration, seed, origin, .. } = specimen;
+    let (duration, seed) = (*duration, *seed);
+    let others = origin.beside.as_ref().map(|(table, _)| table);
+    let senders = TableSenders { table, others, params: &specimen.params() };
+    if let Some(run) = FastRun::new(network, senders, duration, seed) {
+        let mut usage = uses.then(|| UsageCounts::new(table.rules().len()));
+        let run = match bounded {
+            true => run.run_within_reason(network.packets_per_ms(duration)?, usage.as_mut()),
+            false => BoundedRun::whole(run.run(usage.as_mut()), duration),
+        };
+        return Ok(TableRun { run, uses: usage.map_or_else(Vec::new, UsageCounts::into_rules) });
+    }
     let usage = uses.then(|| Arc::new(Usage::new(table.rules().len())));
     let observer = usage.clone().map(|usage| usage as Arc<dyn RuleObserver>);
     let scheme = specimen.scheme(table, observer);
-    let senders = score::run(&specimen.network, &scheme, specimen.duration, specimen.seed)?;
-    Ok(Trial { senders, uses: usage.map_or_else(Vec::new, |usage| usage.rules()) })
+    let run = match bounded {
+        true => score::run_within_reason(network, &scheme, duration, seed)?,
+        false => BoundedRun::whole(score::run(network, &scheme, duration, seed)?, duration),
+    };
+    Ok(TableRun { run, uses: usage.map_or_else(Vec::new, |usage| usage.rules()) })
+}
+
+/// Tries a table on one network, to the end.
+fn trial(table: &Arc<RuleTable>, specimen: &Specimen, uses: bool) -> Result<Trial, BuildError> {
+    let TableRun { run, uses } = run_table(table, specimen, uses, false)?;
+    Ok(Trial { senders: run.senders.unwrap_or_default(), uses })
 }
 
 /// What a table is worth on the networks of a specification, tried by `evaluator`.

@@ -14,6 +14,7 @@ pub mod spec;
 pub mod train;
 pub mod usage;
 pub mod words;
+mod world;
 
 pub use assess::{Assessment, Estimate, SpecimenRow, assess};
 pub use clock::CpuClock;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use paceline_cc::{AckPolicy, Rate, Span, Stream};
-use paceline_sim::flow::{Amount, On, Workload};
+use paceline_cc::{AckPolicy, Rate, Setup, Span, Stream, Time};
+use paceline_sim::flow::{Amount, On, Periods, Workload};
 use paceline_sim::path::{BufferSize, Impairments, Jitter, JitterShape, Loss};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
@@ -210,6 +210,18 @@ impl Network {
         }
     }
 
+    /// When each sender is on in a run of this length with this seed: the beginning and the end of each
+    /// period that begins before the run ends. `None` if senders do not switch by time.
+    pub(crate) fn periods(&self, duration: Span, seed: u64) -> Option<Vec<Vec<(Time, Time)>>> {
+        let end = Time::ZERO + duration;
+        let periods = |sender| {
+            let start = Time::ZERO + self.start_of(sender, seed);
+            let periods = Periods::new(self.workload(), start, &Setup::new(seed, sender))?;
+            Some(periods.take_while(|(on, _)| *on < end).collect())
+        };
+        (0..self.senders).map(periods).collect()
+    }
+
     /// How many senders have the scheme that is tried.
     pub fn own(&self) -> u32 {
         self.senders - self.others.as_ref().map_or(0, |others| others.senders.min(self.senders))
@@ -226,7 +238,7 @@ impl Network {
     }
 
     /// The mean rates of the links.
-    fn rates(&self, duration: Span) -> Result<(Rate, Option<Rate>), BuildError> {
+    pub(crate) fn rates(&self, duration: Span) -> Result<(Rate, Option<Rate>), BuildError> {
         let rate = |capacity: &Capacity| -> Result<Rate, BuildError> {
             if let Capacity::Constant(rate) = capacity {
                 return Ok(*rate);

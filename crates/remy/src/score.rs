@@ -7,8 +7,8 @@
 //!
 //! Of senders whose flows have a given size the completion times are known, too.
 
-use paceline_cc::{Setup, Span, Time};
-use paceline_sim::flow::{On, Periods, Transfer};
+use paceline_cc::{Span, Time};
+use paceline_sim::flow::{On, Transfer};
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::SchemeChoice;
 use paceline_sim::{BuildError, FlowSums, Simulation};
@@ -24,6 +24,53 @@ const PARTS: u64 = 20;
 /// How many packets it lets the stages of a network hand over for each that the link can carry. One
 /// that is sent, carried and acknowledged is handed over about three times.
 const OVERLOAD: f64 = 16.0;
+
+/// When a run is given up because its senders have sent many times what the link carries. What a table
+/// does there is of no use, and packets that wait without an end take time and memory.
+pub(crate) struct Overload {
+    /// What the link carries in packets per millisecond.
+    carried: f64,
+    duration: Span,
+}
+
+impl Overload {
+    /// For a link that carries so many packets per millisecond.
+    pub(crate) fn new(carried: f64, duration: Span) -> Overload {
+        Overload { carried, duration }
+    }
+
+    /// The times at which a run is looked at; the last one is its end.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Span> + use<> {
+        let duration = self.duration;
+        (1..=PARTS).map(move |part| match part {
+            PARTS => duration,
+            _ => Span::from_nanos(duration.as_nanos() / PARTS * part),
+        })
+    }
+
+    /// True if a run is given up in which stages have handed over so many packets by the time `part`.
+    pub(crate) fn is_reached(&self, part: Span, hand_overs: u64) -> bool {
+        let most = OVERLOAD * (self.carried * part.as_millis_f64() + 1000.0);
+        part < self.duration && hand_overs as f64 > most
+    }
+}
+
+/// What came of a run that may be given up.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct BoundedRun {
+    /// What each sender got; `None` if the run was given up.
+    pub senders: Option<Vec<SenderFigures>>,
+    /// How much of the network's time was simulated.
+    pub simulated: Span,
+}
+
+impl BoundedRun {
+    /// A run to its end.
+    pub(crate) fn whole(senders: Vec<SenderFigures>, duration: Span) -> BoundedRun {
+        BoundedRun { senders: Some(senders), simulated: duration }
+    }
+}
 
 /// What one sender got in a run.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
@@ -123,8 +170,7 @@ pub(crate) fn run_from(
     all_figures(network, duration, seed, &simulation)
 }
 
-/// The same, given up when senders have sent many times what the link carries: `None`. What a table
-/// does there is of no use, and packets that wait without an end take time and memory.
+/// The same, given up when senders have sent many times what the link carries.
 ///
 /// # Errors
 /// As of [`run`].
@@ -133,19 +179,17 @@ pub fn run_within_reason(
     scheme: &SchemeChoice,
     duration: Span,
     seed: u64,
-) -> Result<Option<Vec<SenderFigures>>, BuildError> {
-    let carried = network.packets_per_ms(duration)?;
+) -> Result<BoundedRun, BuildError> {
+    let overload = Overload::new(network.packets_per_ms(duration)?, duration);
     let scenario = network.scenario(scheme.clone(), duration, seed);
     let mut simulation = Simulation::new(scenario)?;
-    for part in 1..=PARTS {
-        let so_far = Span::from_nanos(duration.as_nanos() / PARTS * part);
-        simulation.advance(Time::ZERO + if part == PARTS { duration } else { so_far });
-        let most = OVERLOAD * (carried * so_far.as_millis_f64() + 1000.0);
-        if part < PARTS && simulation.world().hand_overs() as f64 > most {
-            return Ok(None);
+    for part in overload.parts() {
+        simulation.advance(Time::ZERO + part);
+        if overload.is_reached(part, simulation.world().hand_overs()) {
+            return Ok(BoundedRun { senders: None, simulated: part });
         }
     }
-    all_figures(network, duration, seed, &simulation).map(Some)
+    Ok(BoundedRun::whole(all_figures(network, duration, seed, &simulation)?, duration))
 }
 
 /// The figures of each sender of a run, with the completion times of flows of a given size.
@@ -196,13 +240,28 @@ pub fn figures(
     seed: u64,
     sums: impl ExactSizeIterator<Item = FlowSums>,
 ) -> Vec<SenderFigures> {
-    let shares = shares(network, duration, seed);
+    // Senders that do not switch by time have no equal share, nor have those over two links.
+    let periods = match network.second {
+        None => network.periods(duration, seed),
+        Some(_) => None,
+    };
+    let shares = periods.map(|periods| shares_of(&periods, Time::ZERO + duration));
+    figures_of(network, shares.as_deref(), sums)
+}
+
+/// The figures of each sender, from the sums of a run. `shares` are the seconds of each sender's equal
+/// share, if there is one.
+pub(crate) fn figures_of(
+    network: &Network,
+    shares: Option<&[f64]>,
+    sums: impl ExactSizeIterator<Item = FlowSums>,
+) -> Vec<SenderFigures> {
     let own = network.own() as usize;
     let figures = |(index, sums): (usize, FlowSums)| SenderFigures {
         other: index >= own,
         packets: sums.bytes as f64 / f64::from(PACKET),
         on_s: sums.on_s,
-        share_s: shares.as_ref().map_or(sums.on_s, |shares| shares[index]),
+        share_s: shares.map_or(sums.on_s, |shares| shares[index]),
         delay_ms: if sums.packets > 0 { 1e3 * sums.delay_s / sums.packets as f64 } else { 0.0 },
         repeats: if network.measures.repeats { repeats(&sums) } else { 0.0 },
         ..SenderFigures::default()
@@ -217,27 +276,19 @@ fn repeats(sums: &FlowSums) -> f64 {
     if arrived > 0.0 { in_vain / arrived } else { 0.0 }
 }
 
-/// The seconds of each sender's equal share; `None` if senders do not switch by time, or if there are
-/// two links, over which no share is equal.
-fn shares(network: &Network, duration: Span, seed: u64) -> Option<Vec<f64>> {
-    if network.second.is_some() {
-        return None;
-    }
-    let end = Time::ZERO + duration;
+/// The seconds of each sender's equal share, from the periods in which each is on before `end`.
+pub(crate) fn shares_of(periods: &[Vec<(Time, Time)>], end: Time) -> Vec<f64> {
     let mut edges: Vec<(Time, usize, bool)> = Vec::new();
-    for sender in 0..network.senders {
-        let setup = Setup::new(seed, sender);
-        let start = Time::ZERO + network.start_of(sender, seed);
-        let periods = Periods::new(network.workload(), start, &setup)?;
-        for (on, off) in periods.take_while(|(on, _)| *on < end) {
-            edges.push((on, sender as usize, true));
-            edges.push((off.min(end), sender as usize, false));
+    for (sender, periods) in periods.iter().enumerate() {
+        for &(on, off) in periods {
+            edges.push((on, sender, true));
+            edges.push((off.min(end), sender, false));
         }
     }
     edges.sort_unstable();
     // A sender's share up to now is what everybody's would be that had been on all the time, less
     // what that was when it switched on.
-    let mut shares = vec![0.0; network.senders as usize];
+    let mut shares = vec![0.0; periods.len()];
     let mut began = vec![0.0; shares.len()];
     let (mut last, mut active, mut all) = (Time::ZERO, 0u32, 0.0);
     for (at, sender, on) in edges {
@@ -253,7 +304,7 @@ fn shares(network: &Network, duration: Span, seed: u64) -> Option<Vec<f64>> {
             shares[sender] += all - began[sender];
         }
     }
-    Some(shares)
+    shares
 }
 
 #[cfg(test)]
@@ -264,6 +315,10 @@ mod tests {
 
     fn network() -> Network {
         Network::new(Rate::from_mbps(10.0), Span::from_millis(100))
+    }
+
+    fn shares(network: &Network, duration: Span, seed: u64) -> Option<Vec<f64>> {
+        Some(shares_of(&network.periods(duration, seed)?, Time::ZERO + duration))
     }
 
     #[test]

@@ -73,6 +73,36 @@ impl RuleUse {
     }
 }
 
+/// Counts the uses of each rule of a table in a run that nothing else counts, without atomic operations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UsageCounts {
+    /// The uses of each rule, and the number of the next one whose memory is taken.
+    rules: Vec<(RuleUse, u64)>,
+}
+
+impl UsageCounts {
+    /// No uses of a table of so many rules.
+    pub(crate) fn new(rules: usize) -> UsageCounts {
+        UsageCounts { rules: vec![(RuleUse::default(), 0); rules] }
+    }
+
+    /// Counts a use of rule `rule` for `memory`.
+    #[inline]
+    pub(crate) fn count(&mut self, rule: usize, memory: &Memory) {
+        let Some((uses, next)) = self.rules.get_mut(rule) else { return };
+        let number = uses.count;
+        uses.count += 1;
+        if number == *next {
+            *next = uses.take(number, memory);
+        }
+    }
+
+    /// The uses so far, by the number of the rule.
+    pub(crate) fn into_rules(self) -> Vec<RuleUse> {
+        self.rules.into_iter().map(|(uses, _)| uses).collect()
+    }
+}
+
 /// Counts the uses of each rule of a table, in one run.
 #[derive(Debug, Default)]
 pub struct Usage {

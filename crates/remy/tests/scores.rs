@@ -4,14 +4,13 @@ mod support;
 
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{Action, RemyParams, RuleTable, RuleTree, halves};
+use paceline_cc::schemes::remy::{Action, RemyParams, RuleTable, RuleTree};
 use paceline_cc::{Rate, Span};
-use paceline_remy::evaluate::{Local, evaluate, evaluate_by};
+use paceline_remy::evaluate::{Contender, Local, evaluate, evaluate_by};
 use paceline_remy::spec::{Scale, Specification, Specimen};
 use paceline_remy::train::Settings;
 use paceline_remy::{Network, eval};
 use paceline_sim::runs::Spread;
-use paceline_sim::scenario::CustomScheme;
 
 /// The rows of eight senders, whose scores vary little from run to run: 1000 s instead of 10,000 s,
 /// so that the bound is .03. `paceline remy eval` takes all rows at their length: docs/remy.md.
@@ -33,7 +32,7 @@ fn published_tables_score_as_published() {
         let path = folder.join(format!("remycc/RemyCC-{name}.dna"));
         let table = Arc::new(paceline_remy::load(path).expect("a table").table);
         let params = RemyParams { as_published: true, ..RemyParams::default() };
-        let scheme = CustomScheme::new(name, halves(params, table, None)).into();
+        let senders = Contender::Table { table, params };
         let number = |name: &str| cell(name).parse::<f64>().expect("a number");
         let rate = Rate::from_mbps(number("link_mbps"));
         let network =
@@ -43,7 +42,7 @@ fn published_tables_score_as_published() {
             name,
             &network,
             number("link_ppt_pkts_per_ms"),
-            &scheme,
+            &senders,
             duration,
             &[1],
             Spread::default(),

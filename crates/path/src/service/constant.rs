@@ -39,7 +39,7 @@ impl Constant {
 
     /// When a packet of `size` bytes whose transmission starts at `start` is through.
     #[inline]
-    pub(crate) fn finish(&mut self, start: Time, size: u32) -> Time {
+    pub fn finish(&mut self, start: Time, size: u32) -> Time {
         if size != self.size {
             self.divide(size);
         }

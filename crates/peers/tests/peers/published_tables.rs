@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::RuleTable;
+use paceline_cc::schemes::remy::{RemyParams, RuleTable};
 use paceline_cc::{Rate, Span};
 use paceline_flow::{Amount, On};
 use paceline_peers::vector::Declared::Holds;
 use paceline_peers::vector::{Outcome, near, same};
-use paceline_remy::{Network, PACKET, eval, evaluate, load};
+use paceline_remy::evaluate::Contender;
+use paceline_remy::{Network, PACKET, eval, load};
 
 use crate::vectors::remy_memories;
 use crate::{Declaration, judge};
@@ -153,11 +154,12 @@ fn runs(run: &Run, table: RuleTable) -> Outcome {
     network.senders = run.senders;
     network.on = On::Time(Amount::Exponential(run.on));
     network.off = Amount::Exponential(run.on);
-    let scheme = evaluate::scheme(&Arc::new(table), false, None);
+    let params = RemyParams { as_published: true, ..RemyParams::default() };
+    let table = Contender::Table { table: Arc::new(table), params };
     let packets_per_ms = run.mbps * 1e3 / (8.0 * f64::from(PACKET));
     let span = Span::from_secs(run.seconds);
     let outcome =
-        eval("table", &network, packets_per_ms, &scheme, span, &[1, 2, 3], Default::default());
+        eval("table", &network, packets_per_ms, &table, span, &[1, 2, 3], Default::default());
     let outcome = outcome.map_err(|error| error.to_string())?;
     near("Mbit/s", outcome.throughput_mbps, run.mbps_of_one, 0.05 * run.mbps_of_one)?;
     near("delay", outcome.delay_ms / 150.0, run.delay, 0.05 * run.delay)

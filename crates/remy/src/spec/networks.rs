@@ -46,18 +46,22 @@ pub struct Origin {
 const RANGES: usize = 15;
 
 impl Specimen {
+    /// The parameters of senders of a table.
+    pub(crate) fn params(&self) -> RemyParams {
+        RemyParams {
+            as_published: !self.repairs,
+            resolution: self.resolution,
+            ..RemyParams::default()
+        }
+    }
+
     /// Senders of a table on this network. `observer` hears which rules they use.
     pub fn scheme(
         &self,
         table: &Arc<RuleTable>,
         observer: Option<Arc<dyn RuleObserver>>,
     ) -> SchemeChoice {
-        let params = RemyParams {
-            as_published: !self.repairs,
-            resolution: self.resolution,
-            ..RemyParams::default()
-        };
-        CustomScheme::new("remy", halves(params, Arc::clone(table), observer)).into()
+        CustomScheme::new("remy", halves(self.params(), Arc::clone(table), observer)).into()
     }
 
     /// The same with a table for the senders of the other kind; if `swapped`, seen from these: they

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use paceline_cc::schemes::remy::{RuleObserver, RuleTable};
+use paceline_cc::schemes::remy::RuleTable;
 use rayon::prelude::*;
 
 use crate::clock::CpuClock;
-use crate::evaluate::{Evaluator, EvaluatorError, Trial};
-use crate::score::{self, SenderFigures};
+use crate::evaluate::{self, Evaluator, EvaluatorError, TableRun, Trial};
+use crate::score::SenderFigures;
 use crate::spec::Specimen;
-use crate::usage::Usage;
 
 /// What an evaluator has done.
 #[derive(Debug, Default)]
@@ -65,17 +64,14 @@ impl TrainingEvaluator {
         uses: bool,
     ) -> Result<Trial, EvaluatorError> {
         let clock = CpuClock::start();
-        let usage = uses.then(|| Arc::new(Usage::new(table.rules().len())));
-        let observer = usage.clone().map(|usage| usage as Arc<dyn RuleObserver>);
-        let Specimen { network, duration, seed, .. } = specimen;
-        let scheme = specimen.scheme(table, observer);
-        let senders = score::run_within_reason(network, &scheme, *duration, *seed)?;
-        self.work.add(duration.as_secs_f64(), clock.seconds());
-        let senders = senders.unwrap_or_else(|| {
+        let TableRun { run, uses } = evaluate::run_table(table, specimen, uses, true)?;
+        self.work.add(run.simulated.as_secs_f64(), clock.seconds());
+        let network = &specimen.network;
+        let senders = run.senders.unwrap_or_else(|| {
             let own = network.own() as usize;
             let nothing = |at| SenderFigures { other: at >= own, ..SenderFigures::STARVED };
             (0..network.senders as usize).map(nothing).collect()
         });
-        Ok(Trial { senders, uses: usage.map_or_else(Vec::new, |usage| usage.rules()) })
+        Ok(Trial { senders, uses })
     }
 }

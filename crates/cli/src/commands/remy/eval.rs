@@ -6,6 +6,7 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_cc::schemes::remy::RemyParams;
 use paceline_path::BufferSize;
+use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::{Assessment, Estimate, EvalRow, Network};
 use paceline_sim::flow::{Amount, On};
@@ -13,7 +14,7 @@ use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use serde::Serialize;
 
-use super::{scheme, table};
+use super::table;
 use crate::args;
 use crate::output::{self, Error};
 use crate::runs::range_as;
@@ -175,12 +176,12 @@ impl Eval {
         let mut params = RemyParams { as_published: true, ..RemyParams::default() };
         params.resolution = self.network.resolution.unwrap_or(params.resolution);
         let mut rows = Vec::new();
-        for (name, scheme) in self.candidates(&params)? {
+        for (name, contender) in self.candidates(&params)? {
             let row = paceline_remy::eval(
                 &name,
                 &network,
                 packets_per_ms,
-                &scheme,
+                &contender,
                 duration,
                 seeds,
                 self.spread,
@@ -233,8 +234,8 @@ impl Eval {
                     .into(),
             ));
         }
-        for (name, scheme) in self.candidates(&specification.params())? {
-            let row = paceline_remy::assess(&name, &scheme, &specification, seeds, rows.first());
+        for (name, contender) in self.candidates(&specification.params())? {
+            let row = paceline_remy::assess(&name, &contender, &specification, seeds, rows.first());
             rows.push(row.map_err(|error| Error::Message(format!("{name}: {error}")))?);
         }
         let specimens: Vec<Vec<Specimen>> =
@@ -267,22 +268,23 @@ impl Eval {
     }
 
     /// The tables and schemes with their names; senders of tables have these parameters.
-    fn candidates(&self, params: &RemyParams) -> Result<Vec<(String, SchemeChoice)>, Error> {
+    fn candidates(&self, params: &RemyParams) -> Result<Vec<(String, Contender)>, Error> {
         let mut all = Vec::new();
         for name in &self.tables {
-            all.push((name.clone(), scheme(name, table(name)?, params)));
+            let contender = Contender::Table { table: table(name)?, params: params.clone() };
+            all.push((name.clone(), contender));
         }
         let names = paceline_remy::names();
         for text in self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list)) {
             let spec = names.check_scheme(text).map_err(|error| Error::Usage(error.to_string()))?;
-            let choice = if spec.sender.name == "remy" {
+            let choice: SchemeChoice = if spec.sender.name == "remy" {
                 let halves = names.schemes.build(&spec.sender);
                 let halves = halves.map_err(|error| Error::Usage(error.to_string()))?;
                 CustomScheme::new(text, halves).into()
             } else {
                 SchemeChoice::Named(spec)
             };
-            all.push((text.to_string(), choice));
+            all.push((text.to_string(), choice.into()));
         }
         Ok(all)
     }

@@ -75,7 +75,7 @@ pub(super) fn built_in(name: &str) -> Result<Arc<RuleTable>, Error> {
     }
 }
 
-/// The scheme of a table.
-fn scheme(name: &str, table: Arc<RuleTable>, params: &RemyParams) -> SchemeChoice {
-    CustomScheme::new(name, halves(params.clone(), table, None)).into()
+/// The scheme of a table whose senders send again what was lost.
+fn scheme(name: &str, table: Arc<RuleTable>) -> SchemeChoice {
+    CustomScheme::new(name, halves(RemyParams::default(), table, None)).into()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{RemyParams, RuleTable};
+use paceline_cc::schemes::remy::RuleTable;
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
 use paceline_remy::PACKET;
@@ -27,7 +27,7 @@ pub(super) fn add(
     link: Rate,
     rtt: Span,
 ) -> Result<(), Error> {
-    let scheme = super::scheme(name, Arc::clone(table), &RemyParams::default());
+    let scheme = super::scheme(name, Arc::clone(table));
     let whole = Capacity::Constant(link);
     let joins = run(&scheme, whole, rtt, true)?;
     page.figure(

@@ -1,0 +1,77 @@
+//! Which networks the specialised world can run.
+
+use paceline_cc::schemes::remy::Per;
+use paceline_cc::{Rate, Span, Stream};
+use paceline_sim::flow::On;
+use paceline_sim::path::BufferSize;
+use paceline_sim::scenario::{Capacity, RouterChoice};
+
+use super::TableSenders;
+use super::link::FastLink;
+use crate::network::{Network, PACKET};
+
+/// The link of a network that the specialised world can run, for a run of this length with this seed;
+/// `None` if the general world has to run it. These are the conditions:
+///
+/// - There is one link, of a constant rate above zero or with a trace that repeats.
+/// - Its buffer is droptail, has no limit of waiting times, and holds a packet at least. (Sizes in
+///   bytes, times and bandwidth-delay products are numbers of packets, since all packets are alike.)
+/// - There is a delay behind the link. Losses behind it are independent.
+/// - No router marks packets, and no table looks at marks.
+/// - Senders switch on and off by time, not by bytes.
+/// - Each packet is acknowledged at once, senders begin at time zero, and nothing is measured but
+///   means: [`Network::is_as_published`].
+/// - Senders repair nothing, and no timeout changes what they do: they are as published. They apply a
+///   rule once for the acknowledgements of an instant.
+/// - All of them follow tables that are known: that which is tried, or one for those of the second
+///   kind. Senders of other schemes beside them are not simulated here.
+pub(super) fn fits(
+    network: &Network,
+    senders: &TableSenders<'_>,
+    duration: Span,
+    seed: u64,
+) -> Option<FastLink> {
+    let own = network.own();
+    let others_are_known = match &network.others {
+        _ if own == network.senders => true,
+        Some(others) => others.scheme.is_none() || senders.others.is_some(),
+        None => true,
+    };
+    let mut tables = senders.others.into_iter().chain([senders.table]);
+    let is_plain = network.second.is_none()
+        && matches!(network.on, On::Time(_))
+        && matches!(network.router, RouterChoice::Auto | RouterChoice::None)
+        && !network.rtt.is_zero()
+        && (0.0..=1.0).contains(&network.loss)
+        && network.is_as_published()
+        && senders.params.as_published
+        && senders.params.per == Per::Batch;
+    if !is_plain || !others_are_known || tables.any(|table| table.hears_marks()) {
+        return None;
+    }
+    let link = match &network.link {
+        Capacity::Constant(rate) if *rate > Rate::ZERO => FastLink::constant(*rate),
+        Capacity::Trace { trace, opportunity, overhead, repeat: true } if *opportunity > 0 => {
+            FastLink::trace(trace, *opportunity, *overhead)
+        }
+        _ => return None,
+    };
+    let link = link.with_buffer(packets(network, duration)?);
+    Some(match network.loss > 0.0 {
+        true => link.with_losses(network.loss, Stream::new(seed, "link link")),
+        false => link,
+    })
+}
+
+/// The packets that a network's buffer holds, `Some(None)` if that is any number; `None` if it is no
+/// number of packets, or none at all.
+fn packets(network: &Network, duration: Span) -> Option<Option<u64>> {
+    if network.buffer == BufferSize::Unlimited {
+        return Some(None);
+    }
+    let (rate, _) = network.rates(duration).ok()?;
+    let limit = network.buffer.resolve(rate, network.rtt);
+    let by_bytes = limit.bytes.map(|bytes| bytes / u64::from(PACKET));
+    let packets = limit.packets.into_iter().chain(by_bytes).min()?;
+    (packets > 0 && limit.sojourn.is_none()).then_some(Some(packets))
+}

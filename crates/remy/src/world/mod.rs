@@ -1,0 +1,298 @@
+//! A specialised world for training: what the general one of `paceline-sim` does on the networks that
+//! tables are trained on, to the bit, and several times as fast.
+//!
+//! Senders of tables that repair nothing, over one link with a droptail buffer and a constant delay,
+//! need no more than this of all that a simulator has: a line of packets in the order of their arrival
+//! ([`line`]), a link that knows when each packet leaves it ([`link`]), and for each sender the memory, the
+//! window, the pacing and three numbers ([`sender`]). Retransmission timers, and what an account declares
+//! lost, have no part in it: such a sender hears of nothing but acknowledgements, a packet that is late
+//! still has one, and packets do not overtake each other.
+//!
+//! Of events at the same nanosecond arrivals come first and then senders in the order of their numbers,
+//! as there.
+
+mod fits;
+mod line;
+mod link;
+mod sender;
+mod wakeups;
+
+use std::sync::Arc;
+
+use paceline_cc::schemes::remy::{Memory, RemyParams, RuleTable};
+use paceline_cc::{Span, Time};
+
+use self::fits::fits;
+use self::line::{Line, Packet};
+use self::link::{FastLink, Passage};
+use self::sender::{FastSender, FollowedTable, RuleUses};
+use self::wakeups::Wakeups;
+use crate::network::{Network, PACKET};
+use crate::score::{self, BoundedRun, Overload, SenderFigures};
+use crate::usage::UsageCounts;
+
+/// The senders of a network: those of the table that is tried, and others.
+#[derive(Copy, Clone)]
+pub(crate) struct TableSenders<'a> {
+    /// The table that is tried.
+    pub(crate) table: &'a Arc<RuleTable>,
+    /// The table of the others, if the network's others have one that is known.
+    pub(crate) others: Option<&'a Arc<RuleTable>>,
+    /// The parameters of all of them.
+    pub(crate) params: &'a RemyParams,
+}
+
+/// A network that the specialised world can run, at time zero.
+pub(crate) struct FastRun<'a> {
+    network: &'a Network,
+    tables: Vec<FollowedTable<'a>>,
+    periods: Vec<Vec<(Time, Time)>>,
+    duration: Span,
+    world: World,
+}
+
+/// The state of a run.
+#[derive(Clone)]
+struct World {
+    now: Time,
+    link: FastLink,
+    /// The delay behind the link.
+    delay: Span,
+    line: Line,
+    senders: Vec<FastSender>,
+    wakeups: Wakeups,
+    counts: HandOverCounts,
+}
+
+/// What the general world counts as hand-overs between its stages.
+#[derive(Copy, Clone, Debug, Default)]
+struct HandOverCounts {
+    /// Packets that were sent, that entered the link, and that get lost behind it.
+    sent: u64,
+    entered: u64,
+    lost: u64,
+    /// Packets that arrived.
+    arrived: u64,
+    /// True if the general world has a stage for the delay behind the link: where it cannot compute
+    /// departures as packets enter; and true if it has one for losses.
+    has_delay_stage: bool,
+    has_loss_stage: bool,
+}
+
+impl<'a> FastRun<'a> {
+    /// The run of a network, if [`fits`] lets it.
+    pub(crate) fn new(
+        network: &'a Network,
+        senders: TableSenders<'a>,
+        duration: Span,
+        seed: u64,
+    ) -> Option<FastRun<'a>> {
+        let link = fits(network, &senders, duration, seed)?;
+        let mut tables = vec![FollowedTable::new(senders.table, senders.params, true)];
+        let own = network.own() as usize;
+        if let Some(table) = senders.others.filter(|_| own < network.senders as usize) {
+            tables.push(FollowedTable::new(table, senders.params, false));
+        }
+        let periods = network.periods(duration, seed)?;
+        let mut world = World {
+            now: Time::ZERO,
+            link,
+            delay: network.rtt,
+            line: Line::new(),
+            senders: Vec::with_capacity(periods.len()),
+            wakeups: Wakeups::new(periods.len()),
+            counts: HandOverCounts::of(network),
+        };
+        for (number, periods) in periods.iter().enumerate() {
+            let table = if number < own { 0 } else { tables.len() - 1 };
+            let mut sender = FastSender::new(table, &tables[table]);
+            sender.switch = periods.first().map_or(Time::NEVER, |&(on, _)| on);
+            sender.wake = sender.switch;
+            world.wakeups.set(number, sender.wake);
+            world.senders.push(sender);
+        }
+        Some(FastRun { network, tables, periods, duration, world })
+    }
+
+    /// Runs to the end.
+    pub(crate) fn run(mut self, uses: Option<&mut UsageCounts>) -> Vec<SenderFigures> {
+        self.advance(Time::ZERO + self.duration, uses);
+        self.figures()
+    }
+
+    /// Runs to the end, or until senders have sent many times what the link carries: see
+    /// [`score::run_within_reason`]. `carried` is what it carries in packets per millisecond.
+    pub(crate) fn run_within_reason(
+        mut self,
+        carried: f64,
+        mut uses: Option<&mut UsageCounts>,
+    ) -> BoundedRun {
+        let overload = Overload::new(carried, self.duration);
+        for part in overload.parts() {
+            self.advance(Time::ZERO + part, uses.as_deref_mut());
+            if overload.is_reached(part, self.world.hand_overs(Time::ZERO + part)) {
+                return BoundedRun { senders: None, simulated: part };
+            }
+        }
+        BoundedRun::whole(self.figures(), self.duration)
+    }
+
+    fn advance(&mut self, end: Time, uses: Option<&mut UsageCounts>) {
+        let FastRun { tables, periods, world, .. } = self;
+        match uses {
+            Some(uses) => world.advance(tables, periods, end, uses),
+            None => world.advance(tables, periods, end, &mut ()),
+        }
+    }
+
+    fn figures(&self) -> Vec<SenderFigures> {
+        let end = Time::ZERO + self.duration;
+        let sums = self.world.senders.iter().zip(&self.periods).map(|(sender, periods)| {
+            let on = |all: Span, &(on, off): &(Time, Time)| all + off.min(end).since(on);
+            let mut sums = paceline_sim::FlowSums::default();
+            sums.bytes = sender.packets * u64::from(PACKET);
+            sums.packets = sender.packets;
+            sums.delay_s = sender.delay.as_secs_f64();
+            sums.on_s = periods.iter().fold(Span::ZERO, on).as_secs_f64();
+            sums
+        });
+        score::figures_of(self.network, Some(&score::shares_of(&self.periods, end)), sums)
+    }
+}
+
+impl World {
+    /// Lets everything happen that is due before `end`.
+    fn advance(
+        &mut self,
+        tables: &[FollowedTable<'_>],
+        periods: &[Vec<(Time, Time)>],
+        end: Time,
+        uses: &mut impl RuleUses,
+    ) {
+        loop {
+            let (arrival, wakeup) = (self.line.due(), self.wakeups.earliest());
+            let sender = if arrival <= wakeup {
+                if arrival >= end {
+                    return;
+                }
+                self.now = arrival;
+                let packet = self.line.pop();
+                if packet.lost {
+                    continue;
+                }
+                self.counts.arrived += 1;
+                let sender = packet.sender as usize;
+                let place = &mut self.senders[sender];
+                place.packets += 1;
+                place.delay += arrival.since(packet.sent);
+                place.on_ack(arrival, (packet.number, packet.sent), &tables[place.table], uses);
+                sender
+            } else {
+                if wakeup >= end {
+                    return;
+                }
+                self.now = wakeup;
+                self.wakeups.first()
+            };
+            if self.senders[sender].switch <= self.now {
+                self.switch(sender, tables, &periods[sender]);
+            }
+            self.send(sender);
+        }
+    }
+
+    /// A sender switches on or off.
+    #[cold]
+    #[inline(never)]
+    fn switch(&mut self, number: usize, tables: &[FollowedTable<'_>], periods: &[(Time, Time)]) {
+        let sender = &mut self.senders[number];
+        while sender.switch <= self.now {
+            sender.is_on = !sender.is_on;
+            sender.switch = if sender.is_on {
+                sender.connect(&tables[sender.table]);
+                sender.periods += 1;
+                periods[sender.periods - 1].1
+            } else {
+                periods.get(sender.periods).map_or(Time::NEVER, |&(on, _)| on)
+            };
+        }
+    }
+
+    /// A sender sends what it may at this time.
+    #[inline(always)]
+    fn send(&mut self, number: usize) {
+        let World { now, link, delay, line, senders, wakeups, counts } = self;
+        let sender = &mut senders[number];
+        let mut wake = sender.switch;
+        while sender.is_on && sender.has_window() {
+            if sender.next_send() > *now {
+                wake = wake.min(sender.next_send());
+                break;
+            }
+            let packet = Packet {
+                due: Time::NEVER,
+                sent: *now,
+                number: sender.on_send(*now),
+                sender: number as u32,
+                lost: false,
+            };
+            counts.sent += 1;
+            match link.enter(*now) {
+                Passage::Carried(departure) => {
+                    line.push(Packet { due: departure + *delay, ..packet })
+                }
+                Passage::Lost(departure) => {
+                    counts.lost += 1;
+                    line.push(Packet { due: departure + *delay, lost: true, ..packet });
+                }
+                Passage::Dropped => continue,
+            }
+            counts.entered += 1;
+        }
+        if wake != sender.wake {
+            sender.wake = wake;
+            wakeups.set(number, wake);
+        }
+    }
+
+    /// Packets that the general world would have handed from stage to stage before `end`, up to which
+    /// this one has run.
+    fn hand_overs(&self, end: Time) -> u64 {
+        let HandOverCounts { sent, entered, lost, arrived, has_delay_stage, has_loss_stage } =
+            self.counts;
+        // Into the link; and to the receiver, and from there back to the sender.
+        let mut all = sent + 2 * arrived;
+        if has_delay_stage || has_loss_stage {
+            let inside =
+                self.line.newest_first().take_while(|packet| packet.due - self.delay >= end);
+            let (inside, inside_lost) =
+                inside.fold((0, 0), |(all, lost), packet| (all + 1, lost + u64::from(packet.lost)));
+            all += (entered - inside) * u64::from(has_loss_stage);
+            all += (entered - lost - (inside - inside_lost)) * u64::from(has_delay_stage);
+        }
+        all
+    }
+}
+
+/// Counts the uses of rules.
+impl RuleUses for UsageCounts {
+    #[inline]
+    fn on_use(&mut self, rule: usize, memory: &Memory) {
+        self.count(rule, memory);
+    }
+}
+
+impl HandOverCounts {
+    fn of(network: &Network) -> HandOverCounts {
+        let is_constant = matches!(network.link, paceline_sim::scenario::Capacity::Constant(_));
+        let has_loss_stage = network.loss > 0.0;
+        HandOverCounts {
+            has_delay_stage: has_loss_stage || !is_constant,
+            has_loss_stage,
+            ..HandOverCounts::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! The specialised world against the general one, to the bit.
+
+use std::sync::Arc;
+
+use paceline_cc::schemes::remy::{
+    Action, Domain, RemyParams, Rule, RuleObserver, RuleTable, RuleTree, Signal,
+};
+use paceline_cc::{Rate, Span, Stream};
+use paceline_sim::flow::{Amount, On};
+use paceline_sim::path::BufferSize;
+use paceline_sim::scenario::{Capacity, RouterChoice};
+use paceline_sim::trace::Trace;
+
+use super::{FastRun, TableSenders};
+use crate::evaluate;
+use crate::network::{Network, Others};
+use crate::score::{self, BoundedRun, SenderFigures};
+use crate::usage::{RuleUse, Usage, UsageCounts};
+
+/// A run in either world.
+type Ran = (BoundedRun, Vec<RuleUse>);
+
+/// The bits of a sender's figures.
+type FigureBits = (bool, [u64; 8]);
+
+/// Every bit of the figures.
+fn bits(run: &BoundedRun) -> (Option<Vec<FigureBits>>, Span) {
+    let sender = |sender: &SenderFigures| {
+        let SenderFigures { packets, on_s, share_s, delay_ms, flows, log2_slowdown, .. } = *sender;
+        let (quantile, repeats) = (sender.delay_quantile_ms, sender.repeats);
+        let figures = [packets, on_s, share_s, delay_ms, flows, log2_slowdown, quantile, repeats];
+        (sender.other, figures.map(f64::to_bits))
+    };
+    (run.senders.as_ref().map(|senders| senders.iter().map(sender).collect()), run.simulated)
+}
+
+fn published() -> RemyParams {
+    RemyParams { as_published: true, ..RemyParams::default() }
+}
+
+/// What a table's senders get, with others of `others`, in the specialised world.
+fn fast(
+    network: &Network,
+    (table, others): (&Arc<RuleTable>, Option<&Arc<RuleTable>>),
+    duration: Span,
+    seed: u64,
+) -> Option<Ran> {
+    let senders = TableSenders { table, others, params: &published() };
+    let run = FastRun::new(network, senders, duration, seed)?;
+    let mut uses = UsageCounts::new(table.rules().len());
+    let carried = network.packets_per_ms(duration).expect("a link");
+    let run = run.run_within_reason(carried, Some(&mut uses));
+    Some((run, uses.into_rules()))
+}
+
+/// The same in the general world.
+fn general(
+    network: &Network,
+    (table, others): (&Arc<RuleTable>, Option<&Arc<RuleTable>>),
+    duration: Span,
+    seed: u64,
+) -> Ran {
+    let mut network = network.clone();
+    if let (Some(own), Some(table)) = (&mut network.others, others) {
+        own.scheme = Some(evaluate::scheme(table, false, None));
+    }
+    let usage = Arc::new(Usage::new(table.rules().len()));
+    let observer: Arc<dyn RuleObserver> = usage.clone();
+    let scheme = evaluate::scheme(table, false, Some(observer));
+    let run = score::run_within_reason(&network, &scheme, duration, seed).expect("runs");
+    (run, usage.rules())
+}
+
+/// The published program's first rule.
+fn first_rule() -> RuleTable {
+    RuleTable::new(RuleTree::single(Action::new(1.0, 1, 3.0))).expect("a table")
+}
+
+/// A table with random boxes and actions, some of which are extreme.
+fn random_table(random: &mut Stream) -> RuleTable {
+    let action = |random: &mut Stream| {
+        let increment = random.below(60) as i32 - 20;
+        let intersend = match random.below(4) {
+            0 => 0.0,
+            1 => 0.05 + random.uniform(),
+            _ => 10.0 * random.uniform(),
+        };
+        Action::new(1.3 * random.uniform(), increment, intersend)
+    };
+    let mut rules = Vec::new();
+    for _ in 0..random.below(12) {
+        let signal = Signal::ALL[random.below(6) as usize];
+        let lower = if signal == Signal::RttRatio { 1.0 } else { 0.0 };
+        let width = if signal == Signal::RttRatio { 0.3 } else { 30.0 };
+        let lower = lower + width * random.uniform();
+        let domain = Domain::WHOLE.between(signal, lower, lower + width * random.uniform());
+        rules.push(Rule { domain, action: action(random) });
+    }
+    // At times there is no rule for some memories.
+    if random.chance(0.9) {
+        rules.push(Rule { domain: Domain::WHOLE, action: action(random) });
+    } else if rules.is_empty() {
+        return first_rule();
+    }
+    RuleTable::flat(rules).expect("a table")
+}
+
+/// A table: of those built in, the first rule, or a random one.
+fn some_table(random: &mut Stream) -> Arc<RuleTable> {
+    let built_in: Vec<Arc<RuleTable>> = crate::tables()
+        .iter()
+        .filter_map(|named| named.table().ok())
+        .filter(|table| !table.hears_marks())
+        .collect();
+    match random.below(4) {
+        0 => Arc::new(first_rule()),
+        1 => Arc::new(random_table(random)),
+        _ => Arc::clone(&built_in[random.below(built_in.len() as u64) as usize]),
+    }
+}
+
+fn some_trace(random: &mut Stream) -> Trace {
+    // Bursts, gaps, and several opportunities in a millisecond.
+    let mut at = random.below(5) as u32;
+    let pace = 1 + random.below(12);
+    let entries = (0..400).map(|_| {
+        at += match random.below(20) {
+            0 => random.below(400) as u32,
+            1..8 => 0,
+            _ => random.below(pace) as u32,
+        };
+        at + 1
+    });
+    Trace::new("random", entries.collect()).expect("a trace")
+}
+
+fn some_link(random: &mut Stream) -> Capacity {
+    match random.below(6) {
+        0 => Capacity::trace(some_trace(random)),
+        1 => Capacity::Trace {
+            trace: some_trace(random),
+            opportunity: 1 + random.below(4000) as u32,
+            overhead: random.below(60) as u32,
+            repeat: true,
+        },
+        // Rates at which transmissions take whole nanoseconds, so that events coincide.
+        2 => Capacity::Constant(Rate::from_mbps((1 + random.below(20)) as f64)),
+        _ => Capacity::Constant(Rate::from_bps(500_000 + random.below(40_000_000))),
+    }
+}
+
+fn some_network(random: &mut Stream) -> Network {
+    let link = some_link(random);
+    let rtt = match random.below(3) {
+        0 => Span::from_millis(1 + random.below(250)),
+        _ => Span::from_nanos(1000 + random.below(300_000_000)),
+    };
+    let amount = |random: &mut Stream| match random.below(5) {
+        0 => Amount::Fixed(0.001 * random.below(4000) as f64),
+        1 => Amount::Exponential(0.05),
+        _ => Amount::Exponential(0.1 + 4.0 * random.uniform()),
+    };
+    Network::new(Rate::from_mbps(1.0), rtt).with(|network| {
+        network.link = link;
+        let most = if random.chance(0.1) { 40 } else { 10 };
+        network.senders = 1 + random.below(most) as u32;
+        let on = amount(random);
+        network.on = On::Time(on);
+        network.off = amount(random);
+        if matches!((on, network.off), (Amount::Fixed(on), Amount::Fixed(off)) if on + off < 0.05) {
+            network.off = Amount::Exponential(1.0);
+        }
+        network.buffer = match random.below(6) {
+            0 => BufferSize::Packets(1 + random.below(60)),
+            1 => BufferSize::Bytes(1250 + random.below(40_000)),
+            2 => BufferSize::Bdp(0.1 + 2.0 * random.uniform()),
+            3 => BufferSize::Time(Span::from_millis(1 + random.below(80))),
+            _ => BufferSize::Unlimited,
+        };
+        network.loss = if random.chance(0.2) { 0.05 * random.uniform() } else { 0.0 };
+        network.router = if random.chance(0.2) { RouterChoice::None } else { RouterChoice::Auto };
+    })
+}
+
+/// Changes a network.
+type Change<'a> = &'a dyn Fn(&mut Network);
+
+/// Networks that the specialised world must leave to the general one.
+#[test]
+fn what_does_not_fit_is_left_to_the_general_world() {
+    let table = Arc::new(first_rule());
+    let fits = |change: Change<'_>, repairs: bool, others: Option<&Arc<RuleTable>>| {
+        let network = Network::new(Rate::from_mbps(10.0), Span::from_millis(100)).with(change);
+        let params = RemyParams { as_published: !repairs, ..RemyParams::default() };
+        let senders = TableSenders { table: &table, others, params: &params };
+        FastRun::new(&network, senders, Span::from_secs(1), 1).is_some()
+    };
+    assert!(fits(&|_| {}, false, None));
+    assert!(!fits(&|_| {}, true, None), "senders that repair");
+    let beside = |network: &mut Network| {
+        let scheme = Some("cubic".parse().expect("built in"));
+        network.others = Some(Others { scheme, senders: 1 });
+    };
+    assert!(!fits(&beside, false, None), "another scheme beside");
+    assert!(fits(&beside, false, Some(&table)), "the others' table is known");
+    let marked = Domain::WHOLE.between(Signal::AccelShare, 0.0, 2.0);
+    let rule = Rule { domain: marked, action: Action::new(1.0, 1, 3.0) };
+    let hears = Arc::new(RuleTable::flat([rule]).expect("a table"));
+    assert!(!fits(&beside, false, Some(&hears)), "a table that hears marks");
+    let changes: [(&str, Change); 8] = [
+        ("by bytes", &|network| network.on = On::Bytes(Amount::Fixed(1e5))),
+        ("two links", &|network| network.second = Some(network.link.clone())),
+        ("a router", &|network| {
+            network.router = RouterChoice::Scheme(paceline_cc::Spec::parse("abc").expect("legal"));
+        }),
+        ("no delay", &|network| network.rtt = Span::ZERO),
+        ("rate zero", &|network| network.link = Capacity::Constant(Rate::ZERO)),
+        ("a schedule", &|network| {
+            let steps = vec![(Span::ZERO, Rate::from_mbps(5.0))];
+            network.link = Capacity::Schedule { steps, period: None };
+        }),
+        ("waiting times", &|network| {
+            network.buffer = BufferSize::Sojourn(Span::from_millis(50));
+        }),
+        ("no room for a packet", &|network| network.buffer = BufferSize::Bytes(1249)),
+    ];
+    for (what, change) in changes {
+        assert!(!fits(change, false, None), "{what}");
+    }
+}
+
+#[test]
+fn random_networks_give_the_figures_of_the_general_world_to_the_bit() {
+    let mut random = Stream::new(1, "networks of both worlds");
+    let (mut taken, mut fell_back, mut given_up, mut dropped) = (0, 0, 0, 0);
+    for draw in 0..400 {
+        let mut network = some_network(&mut random);
+        let table = some_table(&mut random);
+        let mut others = None;
+        if random.chance(0.3) {
+            network.others = Some(Others {
+                scheme: None,
+                senders: random.below(4).min(network.senders.into()) as u32,
+            });
+            others = random.chance(0.7).then(|| some_table(&mut random));
+        }
+        let duration = Span::from_millis(2000 + random.below(9000));
+        let seed = random.next_u64();
+        let tables = (&table, others.as_ref());
+        let Some(fast) = fast(&network, tables, duration, seed) else {
+            fell_back += 1;
+            continue;
+        };
+        let general = general(&network, tables, duration, seed);
+        let about = format!("draw {draw}: {network}, {table:?}");
+        assert_eq!(bits(&fast.0), bits(&general.0), "{about}");
+        assert_eq!(fast.1, general.1, "{about}");
+        taken += 1;
+        given_up += u32::from(fast.0.senders.is_none());
+        dropped += u32::from(network.buffer != BufferSize::Unlimited);
+    }
+    assert!(taken >= 350, "only {taken} of 400 networks were run by the specialised world");
+    assert!(given_up >= 5 && dropped >= 100, "{given_up} given up, {dropped} with a limit");
+    assert_eq!(taken + fell_back, 400);
+}

@@ -11,6 +11,7 @@ remedy() {
   case $1 in
   traces) echo "name the folder of the recordings in PACELINE_TRACES" ;;
   reference) echo "name the folder of the reference files in PACELINE_REFERENCE" ;;
+  linux) echo "build a guest with \`paceline linux build\`, or name the folder of one in PACELINE_LINUX" ;;
   packetdrill) echo "name gtests/net/tcp of a checkout of google/packetdrill in PACELINE_PACKETDRILL" ;;
   net) echo "run as root, or allow unprivileged user namespaces, and let /dev/net/tun be there" ;;
   programs) echo ".ci/setup tests installs them, or prints the line that does" ;;

@@ -212,7 +212,7 @@ pub(crate) fn compare(
             let comparison = lab::Comparison {
                 trace: trace.clone(),
                 capacity: capacity.clone(),
-                scheme: scheme.clone().into(),
+                scheme: scheme.clone(),
                 ..plain.clone()
             };
             comparisons.push((comparison, note.clone()));

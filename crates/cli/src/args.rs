@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use paceline_cc::{Halves, ParamValue, Span, Spec, SpecError};
 pub(crate) use paceline_lab::written::{
-    ComparedSchemes, Schemes, bin, buffer, capacity, compared, length, rate, rtt, schemes,
+    ComparedSchemes, Schemes, bin, buffer, capacity, length, rate, rtt, schemes,
 };
 use paceline_trace::Delays;
 use paceline_wire::LONGEST_IDLE;

@@ -6,6 +6,7 @@ mod emulation;
 #[cfg(test)]
 mod example_tests;
 mod keys;
+mod linux_hosts;
 mod messages;
 mod mistake;
 mod names;

@@ -1,6 +1,40 @@
 //! Linux itself as the ends of simulated flows: a User-Mode Linux kernel for each host, whose clock
 //! and whose network device are the simulator's. `crates/guest/PROTOCOL.md` has what both say to each
 //! other.
+//!
+//! [`transport`] makes an end of a flow from a name such as `linux:cubic`; [`find`] finds a built guest.
+//! Guests run on Linux on x86-64; elsewhere there is an error that says so.
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod account;
 pub mod build;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod calendar;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod end;
+mod error;
+mod files;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod frame;
 pub mod frames;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod guest;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod host;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod launch;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod memory;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod ring;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod store;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod system;
+mod transport;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod vhost;
+
+pub use error::Error;
+pub use files::{PROTOCOL, find};
+pub use transport::{FAMILY, transport};

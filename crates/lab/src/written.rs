@@ -4,7 +4,7 @@ use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_sim::Names;
 use paceline_sim::runs::Spread;
-use paceline_sim::scenario::{Capacity, check_scheme};
+use paceline_sim::scenario::{Capacity, SchemeChoice, check_scheme};
 
 /// A time above zero and up to a week.
 ///
@@ -99,7 +99,7 @@ fn schemes_of(text: &str, names: &Names) -> Result<Schemes, String> {
 /// The schemes of a comparison: as [`schemes`] reads them, but `all` gives schemes that need more than
 /// their name what the registry has for them, and a note that says so.
 #[derive(Clone, Debug)]
-pub struct ComparedSchemes(pub Vec<(SchemeSpec, Option<String>)>);
+pub struct ComparedSchemes(pub Vec<(SchemeChoice, Option<String>)>);
 
 /// Reads the schemes of a comparison.
 ///
@@ -117,14 +117,15 @@ pub fn compared_of(text: &str, names: &Names) -> Result<ComparedSchemes, String>
     let mut all = Vec::new();
     for part in paceline_cc::spec::split_list(text) {
         if part != "all" {
-            all.extend(schemes_of(part, names)?.0.into_iter().map(|spec| (spec, None)));
+            let scheme = names.read_scheme(part).map_err(|error| error.to_string())?;
+            all.push((scheme, None));
             continue;
         }
         for scheme in paceline_cc::SCHEMES {
             let written = scheme.bulk.map_or(scheme.name, |setting| setting.spec);
             // A scheme that needs more than its name, such as a file, is left out.
             let Ok(spec) = check_scheme(written) else { continue };
-            all.push((spec, scheme.bulk.map(|setting| setting.reason.to_string())));
+            all.push((spec.into(), scheme.bulk.map(|setting| setting.reason.to_string())));
         }
     }
     if all.is_empty() {

@@ -473,6 +473,7 @@ impl Builder<'_> {
         setup.mss = self.scenario.mss;
         setup.workload = one.workload.clone();
         (setup.start, setup.stop) = (one.start, one.stop);
+        setup.end = Time::ZERO + self.scenario.duration;
         let fail = |problem| BuildError::Transport { flow: one.name.clone(), problem };
         made.make(&setup).map_err(fail)
     }

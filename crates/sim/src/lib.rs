@@ -74,7 +74,7 @@ pub use census::Census;
 pub use error::BuildError;
 pub use gateway::{FlowEnd, Gateway};
 pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState};
-pub use names::Names;
+pub use names::{Names, ReadTransport, Transports};
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
     MediumOutcome, Outcome, PooledDelays, SenderCounters, StationOutcome,

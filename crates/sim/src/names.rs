@@ -1,10 +1,16 @@
 //! What scenarios may call by name: schemes and queues, those that are built in and those of users.
 
+use std::fmt;
+use std::sync::Arc;
+
 use paceline_cc::{
     Halves, ParamInfo, ParamValue as _, Rate, Registry, SchemeSpec, Span, Spec, SpecError, Stream,
 };
 use paceline_path::queue::Queues;
 use paceline_path::{Limit, Queue};
+
+use crate::scenario::SchemeChoice;
+use crate::transport::CustomTransport;
 
 /// The schemes and queues that scenarios may name. `Names::default()` has those that are built in;
 /// a [`Registry`] or [`Queues`] to which a user has added converts into one with `into()`.
@@ -15,12 +21,63 @@ pub struct Names {
     pub schemes: Registry,
     /// Queues.
     pub queues: Queues,
+    /// Families of transports that come whole, such as `linux:`.
+    pub transports: Transports,
+}
+
+/// Makes a transport from the text behind the family's prefix; says what is wrong with it if it cannot.
+pub type ReadTransport = Arc<dyn Fn(&str) -> Result<CustomTransport, String> + Send + Sync>;
+
+/// Families of transports that come whole: `linux:cubic` is `cubic` of the family `linux`.
+#[derive(Clone, Default)]
+pub struct Transports(Vec<(String, ReadTransport)>);
+
+impl Transports {
+    /// Adds a family. It replaces one of the same prefix.
+    pub fn set(
+        &mut self,
+        prefix: &str,
+        read: impl Fn(&str) -> Result<CustomTransport, String> + Send + Sync + 'static,
+    ) {
+        self.0.retain(|(other, _)| other != prefix);
+        self.0.push((prefix.to_string(), Arc::new(read)));
+    }
+
+    /// The transport that is written as `prefix:rest`; `None` if no family has the prefix.
+    fn read(&self, text: &str) -> Option<Result<CustomTransport, SpecError>> {
+        let (prefix, rest) = text.split_once(':')?;
+        let (_, read) = self.0.iter().find(|(family, _)| family == prefix.trim())?;
+        let syntax = |problem| SpecError::Syntax { text: text.to_string(), problem };
+        Some(read(rest.trim()).map_err(syntax))
+    }
+}
+
+impl fmt::Debug for Transports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(prefix, _)| prefix)).finish()
+    }
 }
 
 impl Names {
     /// These schemes and queues.
     pub fn new(schemes: Registry, queues: Queues) -> Names {
-        Names { schemes, queues }
+        Names { schemes, queues, transports: Transports::default() }
+    }
+
+    /// Reads a scheme, perhaps with its queue, or a transport of one of the families, and makes sure that
+    /// scheme and queue can be built.
+    ///
+    /// # Errors
+    /// As of [`Names::check_scheme`]; what the family says of its transport.
+    pub fn read_scheme(&self, text: &str) -> Result<SchemeChoice, SpecError> {
+        let Some(made) = self.transports.read(text.trim()) else {
+            return self.check_scheme(text).map(SchemeChoice::Named);
+        };
+        let made = made?;
+        if let Some(queue) = made.queue() {
+            self.queues.check(queue)?;
+        }
+        Ok(made.into())
     }
 
     /// Reads a scheme, perhaps with its queue, and makes sure that both can be built.
@@ -74,13 +131,13 @@ fn same_value(one: &str, other: &str) -> bool {
 
 impl From<Registry> for Names {
     fn from(schemes: Registry) -> Names {
-        Names { schemes, queues: Queues::builtin() }
+        Names::new(schemes, Queues::builtin())
     }
 }
 
 impl From<Queues> for Names {
     fn from(queues: Queues) -> Names {
-        Names { schemes: Registry::builtin(), queues }
+        Names::new(Registry::builtin(), queues)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use paceline_cc::{Body, Packet, Span, Stage, Stream, Time};
+use paceline_cc::{Body, Packet, Span, Spec, Stage, Stream, Time};
 use paceline_flow::Workload;
 
 use crate::outcome::SenderCounters;
@@ -23,6 +23,11 @@ pub trait TransportEnd: Stage + Send {
     fn counters(&self) -> SenderCounters {
         SenderCounters::default()
     }
+    /// Why this end has stopped to work, such as a program that ended. The run has no outcome then:
+    /// [`Simulation::outcome`](crate::Simulation::outcome) gives an error with this text.
+    fn failure(&self) -> Option<String> {
+        None
+    }
     /// Names and values of inner state, for plots: windows in packets, rates in Mbit/s, times in
     /// milliseconds.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
@@ -40,6 +45,8 @@ pub struct TransportSetup {
     pub start: Time,
     /// See `start`.
     pub stop: Time,
+    /// When the run ends.
+    pub end: Time,
     seed: u64,
     flow: u32,
 }
@@ -51,6 +58,7 @@ impl TransportSetup {
             workload: Workload::Bulk,
             start: Time::ZERO,
             stop: Time::NEVER,
+            end: Time::NEVER,
             seed,
             flow,
         }
@@ -74,6 +82,7 @@ pub type MakeTransport =
 pub struct CustomTransport {
     label: String,
     make: MakeTransport,
+    queue: Option<Spec>,
 }
 
 impl CustomTransport {
@@ -82,7 +91,19 @@ impl CustomTransport {
         label: impl Into<String>,
         make: impl Fn(&TransportSetup) -> Result<TransportEnds, String> + Send + Sync + 'static,
     ) -> CustomTransport {
-        CustomTransport { label: label.into(), make: Arc::new(make) }
+        CustomTransport { label: label.into(), make: Arc::new(make), queue: None }
+    }
+
+    /// The same transport, for which a link that leaves its queue to its flows takes `queue`.
+    #[must_use]
+    pub fn with_queue(mut self, queue: Option<Spec>) -> CustomTransport {
+        self.queue = queue;
+        self
+    }
+
+    /// The queue that it wants at the bottleneck.
+    pub fn queue(&self) -> Option<&Spec> {
+        self.queue.as_ref()
     }
 
     /// What it is called in outcomes and errors.

@@ -23,11 +23,13 @@ pub enum Need {
     Browser,
     /// `packetdrill`: packetdrill's scripts, in the folder that `PACELINE_PACKETDRILL` names.
     Packetdrill,
+    /// `linux`: a built Linux guest (`paceline linux build`), in the folder that `PACELINE_LINUX` names.
+    Linux,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 8] = [
+    pub const ALL: [Need; 9] = [
         Need::Traces,
         Need::Reference,
         Need::Net,
@@ -36,6 +38,7 @@ impl Need {
         Need::Python,
         Need::Browser,
         Need::Packetdrill,
+        Need::Linux,
     ];
 
     /// Its word in `PACELINE_REQUIRE` and in lists of skipped tests.
@@ -49,6 +52,7 @@ impl Need {
             Need::Python => "python",
             Need::Browser => "browser",
             Need::Packetdrill => "packetdrill",
+            Need::Linux => "linux",
         }
     }
 }

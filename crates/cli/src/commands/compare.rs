@@ -18,6 +18,7 @@ use paceline_sim::runs::Runs;
 use paceline_sim::scenario::Capacity;
 
 use crate::args;
+use crate::linux_hosts::{self, LinuxArgs};
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::runs::RunsArgs;
@@ -38,8 +39,8 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME|FILE|RATE")]
     reverse_trace: Option<String>,
     /// Schemes, separated by commas. `all` is every scheme; those that need a queue that marks get
-    /// one, and a note says so
-    #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared)]
+    /// one, and a note says so. linux:cubic is the cubic of a Linux kernel (docs/linux-guest.md)
+    #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = linux_hosts::compared)]
     schemes: args::ComparedSchemes,
     /// Add a row for each trace: what a sender would reach that knows the future of the link
     #[arg(long)]
@@ -73,6 +74,8 @@ pub(crate) struct Compare {
     seed: u64,
     #[command(flatten)]
     runs: RunsArgs,
+    #[command(flatten)]
+    linux: LinuxArgs,
     /// Go on beyond --runs, up to 200 runs, until on every row half the 95 % interval of the median is
     /// below this share of the median, in utilization and p95 delay
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
@@ -122,6 +125,8 @@ impl Compare {
             // Better now than after all runs.
             output::make_folder(folder)?;
         }
+        let guest = self.linux.find(self.schemes.0.iter().map(|(scheme, _)| scheme))?;
+        let guest = guest.map(|guest| guest.describe());
         let comparisons = self.comparisons()?;
         let schemes = self.schemes.0.len().max(1);
         let mut pool = Pool::new(&comparisons, self.threads.into(), self.quiet)?;
@@ -132,7 +137,8 @@ impl Compare {
         let best = self.omniscient.then(|| pool.omniscient(schemes)).transpose()?;
         let mut rows = Vec::new();
         for (at, mut runs) in pool.rows.into_iter().enumerate() {
-            let note = &self.schemes.0[at % schemes].1;
+            let (scheme, note) = &self.schemes.0[at % schemes];
+            let note = if linux_hosts::is_linux(scheme) { &guest } else { note };
             for row in &mut runs {
                 row.note = note.clone().or_else(|| row.note.take());
             }

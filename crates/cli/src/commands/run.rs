@@ -12,8 +12,10 @@ use paceline_report::PageInfo;
 use paceline_sim::Outcome;
 use paceline_sim::runs::Run as SimulatedRun;
 use paceline_sim::scenario::{self, Record, Scenario, ScenarioError};
+use serde::Serialize;
 
 use crate::args;
+use crate::linux_hosts::{self, LinuxArgs};
 use crate::mistake::Mistake;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
@@ -39,6 +41,8 @@ pub(crate) struct Run {
     seed: Option<u64>,
     #[command(flatten)]
     runs: RunsArgs,
+    #[command(flatten)]
+    linux: LinuxArgs,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -56,6 +60,9 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn run(self) -> Result<(), Error> {
         let mut scenario = read_scenario(&self.file)?;
+        let flows = scenario.arrivals.iter().map(|arrivals| &arrivals.flow).chain(&scenario.flows);
+        let guest = self.linux.find(flows.map(|flow| &flow.scheme))?;
+        let guest = guest.map(|guest| guest.describe());
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         scenario.duration = self.duration.unwrap_or(scenario.duration);
         scenario.runs = self.runs.or(scenario.runs);
@@ -79,15 +86,15 @@ impl Run {
         let runs = several::run_all(&scenario).map_err(wrong)?;
         let silent = |name: &str| format!("flow {name}: nothing arrived");
         let written = match &self.output {
-            Some(folder) => self.write(folder, &scenario, &runs),
+            Some(folder) => self.write(folder, &scenario, &runs, &guest),
             None => Ok(()),
         };
         let (printed, warnings): (_, Vec<String>) = match &runs[..] {
             [(_, outcome)] => {
                 let flows = outcome.flows.iter().filter(|flow| flow.goodput_mbps == 0.0);
                 let printed = match self.json {
-                    true => output::print_json(&RunFields::of(outcome)),
-                    false => output::print(&tables(outcome)),
+                    true => output::print_json(&of_guest(&RunFields::of(outcome), &guest)),
+                    false => output::print(&(tables(outcome) + &guest_line(&guest))),
                 };
                 (printed, flows.map(|flow| silent(&flow.name)).collect())
             }
@@ -96,8 +103,8 @@ impl Run {
                 let flows = all.flows.iter().filter(|flow| flow.goodput_mbps.median == 0.0);
                 let warnings = flows.map(|flow| silent(flow.name)).collect();
                 let printed = match self.json {
-                    true => output::print_json(&all),
-                    false => output::print(&several::tables(&all)),
+                    true => output::print_json(&of_guest(&all, &guest)),
+                    false => output::print(&(several::tables(&all) + &guest_line(&guest))),
                 };
                 (printed, warnings)
             }
@@ -111,6 +118,7 @@ impl Run {
         folder: &Path,
         scenario: &Scenario,
         runs: &[(SimulatedRun, Outcome)],
+        guest: &Option<String>,
     ) -> Result<(), Error> {
         let outcome = &runs[0].1;
         let several = if runs.len() > 1 { ScenarioRuns::of(runs) } else { None };
@@ -119,20 +127,22 @@ impl Run {
             None => paceline_lab::view::views(scenario, outcome),
         };
         let json = match &several {
-            Some(all) => output::to_json(all)?,
-            None => output::to_json(&RunFields::of(outcome))?,
+            Some(all) => output::to_json(&of_guest(all, guest))?,
+            None => output::to_json(&of_guest(&RunFields::of(outcome), guest))?,
         };
         let explanation = match &several {
             Some(all) => several::explanation(all),
             None => page::explanation(scenario, outcome),
         };
+        let mut facts = vec![("digest".into(), outcome.digest.clone())];
+        facts.extend(guest.as_ref().map(|guest| ("Linux guest".into(), guest.clone())));
         let info = PageInfo {
             title: outcome.name.clone(),
             explanation,
             command: command_line(std::env::args_os().skip(1)),
             version: env!("CARGO_PKG_VERSION").into(),
             seed: Some(scenario.seed),
-            facts: vec![("digest".into(), outcome.digest.clone())],
+            facts,
         };
         let page = paceline_report::scenario_page(&info, &links, &flows);
         let mut written = vec![
@@ -152,6 +162,24 @@ impl Run {
     }
 }
 
+/// A result as JSON, with the Linux guest that took part.
+#[derive(Serialize)]
+struct OfGuest<'a, T> {
+    #[serde(flatten)]
+    result: &'a T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    linux_guest: Option<&'a str>,
+}
+
+fn of_guest<'a, T>(result: &'a T, guest: &'a Option<String>) -> OfGuest<'a, T> {
+    OfGuest { result, linux_guest: guest.as_deref() }
+}
+
+/// The last line of the tables: which Linux guest took part.
+fn guest_line(guest: &Option<String>) -> String {
+    guest.as_ref().map_or_else(String::new, |guest| format!("\nLinux guest: {guest}\n"))
+}
+
 /// Reads a scenario file; a mistake is shown with its line.
 pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
     let name = file.display().to_string();
@@ -159,7 +187,7 @@ pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
     let text = String::from_utf8(text).map_err(|_| {
         Error::Usage(format!("{name}: cannot be read: a scenario is text in UTF-8"))
     })?;
-    scenario::parse_with(&name, &text, file.parent(), &paceline_remy::names())
+    scenario::parse_with(&name, &text, file.parent(), &linux_hosts::names())
         .map_err(|error| diagnostic(&error, &text))
 }
 

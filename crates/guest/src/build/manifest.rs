@@ -81,6 +81,14 @@ impl BuiltGuest {
         (self.folder.join(KERNEL), self.folder.join(INITRAMFS))
     }
 
+    /// Says what the guest is, for results: the release, and the first digits of the hashes.
+    pub fn describe(&self) -> String {
+        let short = |hash: &str| hash.chars().take(12).collect::<String>();
+        let Manifest { version, kernel_sha256, initramfs_sha256, .. } = &self.manifest;
+        let (kernel, initramfs) = (short(kernel_sha256), short(initramfs_sha256));
+        format!("Linux {version}, kernel {kernel}, initramfs {initramfs}")
+    }
+
     /// Compares the guest's files with the manifest.
     ///
     /// # Errors

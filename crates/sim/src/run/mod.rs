@@ -320,8 +320,10 @@ impl Simulation {
     /// counts are zero, the senders' counters and the digest excepted.
     ///
     /// # Errors
-    /// None that [`Simulation::new`] has not had before.
+    /// An end of a transport that comes whole has stopped to work. No other that [`Simulation::new`] has not
+    /// had before.
     pub fn outcome(&self) -> Result<Outcome, BuildError> {
+        self.check_transports()?;
         let mut outcome = Outcome {
             name: self.scenario.name.clone(),
             duration_s: self.measured().as_secs_f64(),
@@ -343,6 +345,19 @@ impl Simulation {
         outcome.pooled = self.pooled(&outcome.flows);
         outcome.arrivals = self.arrivals();
         Ok(outcome)
+    }
+
+    /// Looks for ends of transports that have stopped to work.
+    fn check_transports(&self) -> Result<(), BuildError> {
+        for place in self.places.flows.iter().chain(&self.places.arrivals) {
+            for stage in [place.sender, place.receiver] {
+                let end = self.world.transport_endpoint(stage);
+                if let Some(problem) = end.and_then(|end| end.end().failure()) {
+                    return Err(BuildError::Transport { flow: place.name.to_string(), problem });
+                }
+            }
+        }
+        Ok(())
     }
 
     fn link(&self, index: usize) -> Result<LinkOutcome, BuildError> {

@@ -149,7 +149,11 @@ impl SchemeChoice {
 
     /// The queue that it names for the bottleneck.
     pub fn queue(&self) -> Option<&Spec> {
-        self.named().and_then(|spec| spec.queue.as_ref())
+        match self {
+            SchemeChoice::Named(spec) => spec.queue.as_ref(),
+            SchemeChoice::Custom(_) => None,
+            SchemeChoice::Transport(made) => made.queue(),
+        }
     }
 }
 

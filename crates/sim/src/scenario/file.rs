@@ -306,7 +306,7 @@ impl Reader<'_> {
                 return self.fail(&place, message, help);
             }
         };
-        let scheme = self.names.check_scheme(read.scheme.get_ref());
+        let scheme = self.names.read_scheme(read.scheme.get_ref());
         let scheme = scheme.map_err(|error| self.wrong(&read.scheme, error))?;
         let mut flow = FlowSpec::bulk(scheme, &[]);
         (flow.path, flow.station) = (path, station);

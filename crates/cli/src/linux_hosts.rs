@@ -1,0 +1,73 @@
+//! Linux hosts as ends of simulated flows: schemes such as `linux:cubic`, and where their guest is.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use clap::Args;
+use paceline_guest::FAMILY;
+use paceline_guest::build::BuiltGuest;
+use paceline_lab::written::{ComparedSchemes, compared_of};
+use paceline_sim::Names;
+use paceline_sim::scenario::SchemeChoice;
+
+use crate::output::Error;
+
+/// The folder that `--linux` names. Schemes are read with the arguments, before it is known; guests are looked
+/// for when a run begins.
+static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+
+/// Where the guest is.
+#[derive(Args)]
+pub(crate) struct LinuxArgs {
+    /// Folder of the Linux guest for schemes such as linux:cubic; otherwise $PACELINE_LINUX or
+    /// ~/.cache/paceline/linux
+    #[arg(long = "linux", value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+impl LinuxArgs {
+    /// Lets this run look for the guest in the folder that the option names. Returns the guest if one of
+    /// `schemes` needs it.
+    ///
+    /// # Errors
+    /// A scheme needs a guest, and there is none.
+    pub(crate) fn find<'a>(
+        &self,
+        schemes: impl IntoIterator<Item = &'a SchemeChoice>,
+    ) -> Result<Option<BuiltGuest>, Error> {
+        if let Some(folder) = &self.folder {
+            // A process runs one command.
+            FOLDER.get_or_init(|| folder.clone());
+        }
+        if !schemes.into_iter().any(is_linux) {
+            return Ok(None);
+        }
+        files().map(Some).map_err(|error| Error::Usage(error.to_string()))
+    }
+}
+
+fn files() -> Result<BuiltGuest, paceline_guest::Error> {
+    paceline_guest::find(FOLDER.get().map(PathBuf::as_path))
+}
+
+/// Returns true if the ends of a flow are Linux hosts.
+pub(crate) fn is_linux(scheme: &SchemeChoice) -> bool {
+    match scheme {
+        SchemeChoice::Transport(made) => {
+            made.label().split_once(':').is_some_and(|(family, _)| family == FAMILY)
+        }
+        _ => false,
+    }
+}
+
+/// All schemes and queues: the built-in ones, tables in files, and Linux hosts.
+pub(crate) fn names() -> Names {
+    let mut names = paceline_remy::names();
+    names.transports.set(FAMILY, |text| paceline_guest::transport(text, files));
+    names
+}
+
+/// Reads the schemes of a comparison.
+pub(crate) fn compared(text: &str) -> Result<ComparedSchemes, String> {
+    compared_of(text, &names())
+}

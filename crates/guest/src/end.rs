@@ -1,0 +1,221 @@
+//! An end of a flow that is a Linux host: the simulator's packets are the frames of its device.
+
+use std::collections::VecDeque;
+
+use paceline_cc::{Body, Packet, Span, Stage, Time};
+use paceline_sim::{SenderCounters, TransportEnd, TransportEnds, TransportSetup};
+
+use crate::account::{Arrivals, Departures};
+use crate::build::BuiltGuest;
+use crate::error::Error;
+use crate::frame;
+use crate::frames::{self, Sample};
+use crate::guest::{Guest, ORIGIN};
+use crate::host::{self, Role};
+use crate::store::Frames;
+use crate::transport::HostSettings;
+use crate::vhost::Device;
+
+/// The two hosts of a flow, set up and at simulated time 0.
+///
+/// # Errors
+/// The guest does not have the congestion control or the workload; what [`Guest::boot`] says.
+pub(crate) fn ends(
+    files: &BuiltGuest,
+    settings: &HostSettings,
+    setup: &TransportSetup,
+) -> Result<TransportEnds, Error> {
+    let (there, back) = (Frames::default(), Frames::default());
+    let host = |role: Role, leaving: &Frames, arriving: &Frames| {
+        let words = host::words(role, settings, setup)?;
+        let device = Device::new(role.mac(), host::mtu(settings, setup)?);
+        let (guest, hello) = Guest::boot(files, &words, device)?;
+        if !hello.schemes.contains(&settings.scheme) {
+            return Err(Error::Unusable(format!(
+                "the Linux guest has no congestion control `{}`; it has {}",
+                settings.scheme,
+                hello.schemes.join(", ")
+            )));
+        }
+        End::new(guest, role, leaving.clone(), arriving.clone())
+    };
+    let sender = host(Role::Sender, &there, &back)?;
+    let receiver = host(Role::Receiver, &back, &there)?;
+    Ok((Box::new(sender), Box::new(receiver)))
+}
+
+/// A host.
+struct End {
+    /// `None` once it has failed.
+    guest: Option<Guest>,
+    failure: Option<String>,
+    role: Role,
+    /// Frames that leave, and those that arrive.
+    leaving: Frames,
+    arriving: Frames,
+    /// Packets that are ready to leave.
+    ready: VecDeque<Packet>,
+    /// When the guest wants to run, in simulated time.
+    wake: Time,
+    arrivals: Arrivals,
+    departures: Departures,
+    /// The newest report of the connection.
+    sample: Option<Sample>,
+}
+
+/// Guest time of a simulated time.
+fn guest_time(now: Time) -> u64 {
+    now.as_nanos().saturating_add(ORIGIN)
+}
+
+impl End {
+    fn new(guest: Guest, role: Role, leaving: Frames, arriving: Frames) -> Result<End, Error> {
+        let mut end = End {
+            guest: None,
+            failure: None,
+            role,
+            leaving,
+            arriving,
+            ready: VecDeque::new(),
+            wake: Time::ZERO,
+            arrivals: Arrivals::default(),
+            departures: Departures::default(),
+            sample: None,
+        };
+        end.wake = wake(&guest)?;
+        end.guest = Some(guest);
+        Ok(end)
+    }
+
+    /// Lets the guest do something; a guest that fails is ended.
+    fn with_guest(&mut self, act: impl FnOnce(&mut Guest) -> Result<(), Error>) {
+        let Some(guest) = &mut self.guest else { return };
+        match act(guest).and_then(|()| wake(guest)) {
+            Ok(wake) => self.wake = wake,
+            Err(error) => self.fail(error.to_string()),
+        }
+    }
+
+    fn fail(&mut self, problem: String) {
+        let host =
+            if self.role == Role::Sender { "the sending host" } else { "the receiving host" };
+        self.failure.get_or_insert(format!("{host}: {problem}"));
+        self.guest = None;
+        self.wake = Time::NEVER;
+    }
+
+    /// Takes what the guest has sent and reported.
+    fn collect(&mut self, now: Time) {
+        let Some(guest) = &mut self.guest else { return };
+        let peer = self.role.peer().mac();
+        for frame in guest.take_frames() {
+            // Other frames, such as IPv6 router solicitations, have no receiver here.
+            if frame[..6] != peer || !frame::is_ipv4(&frame) {
+                continue;
+            }
+            if let Some(segment) = frame::segment(&frame) {
+                self.departures.on_segment(now, &segment);
+            }
+            let mut packet = Packet::opaque(frame::ip_length(&frame));
+            packet.ecn = frame::ecn(&frame);
+            packet.body = Body::Opaque(self.leaving.put(frame));
+            self.ready.push_back(packet);
+        }
+        let mut problem = None;
+        for report in guest.take_reports() {
+            match report.body {
+                frames::Body::Sample(sample) | frames::Body::End(sample) => {
+                    self.sample = Some(sample);
+                }
+                frames::Body::Error(text) => {
+                    problem = Some(Error::Reported(text).to_string());
+                }
+                frames::Body::Exit(status) if status != 0 => {
+                    problem = Some(format!("its program ended with status {status}"));
+                }
+                frames::Body::Exit(_) | frames::Body::Note(_) | frames::Body::Hello { .. } => {}
+            }
+        }
+        if let Some(problem) = problem {
+            self.fail(problem);
+        }
+    }
+}
+
+/// When a guest wants to run, in simulated time.
+fn wake(guest: &Guest) -> Result<Time, Error> {
+    Ok(match guest.wake()? {
+        u64::MAX => Time::NEVER,
+        at => Time::from_nanos(at.saturating_sub(ORIGIN)),
+    })
+}
+
+impl Stage for End {
+    fn push(&mut self, now: Time, packet: &Packet) {
+        let Body::Opaque(handle) = packet.body else { return };
+        let Some(mut frame) = self.arriving.get(handle) else { return };
+        frame::set_ecn(&mut frame, packet.ecn);
+        if let Some(segment) = frame::segment(&frame) {
+            match self.role {
+                Role::Receiver => self.arrivals.on_segment(&segment),
+                Role::Sender => {
+                    self.departures.on_acknowledgement(now, &segment, &frame::sack(&frame));
+                }
+            }
+        }
+        self.with_guest(|guest| guest.deliver(guest_time(now), &frame));
+    }
+
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        if self.ready.is_empty() && self.wake <= now {
+            self.with_guest(|guest| guest.advance(guest_time(now)));
+            self.collect(now);
+        }
+        match self.ready.pop_front() {
+            Some(packet) => {
+                *place = packet;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn wake(&self) -> Time {
+        if self.ready.is_empty() { self.wake } else { Time::ZERO }
+    }
+}
+
+impl TransportEnd for End {
+    fn received(&self) -> u64 {
+        self.arrivals.bytes()
+    }
+
+    fn take_rtt(&mut self) -> Option<Span> {
+        self.departures.take_rtt()
+    }
+
+    fn counters(&self) -> SenderCounters {
+        let mut counters = SenderCounters::default();
+        let Departures { segments, repeated, .. } = self.departures;
+        (counters.sent, counters.retransmits, counters.lost) = (segments, repeated, repeated);
+        counters.timeouts = self.sample.as_ref().map_or(0, |sample| sample.timeouts.into());
+        counters
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.clone()
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let Some(sample) = &self.sample else { return };
+        see("cwnd", f64::from(sample.cwnd));
+        // Linux' infinity is 2³¹ - 1.
+        if sample.ssthresh < i32::MAX as u32 {
+            see("ssthresh", f64::from(sample.ssthresh));
+        }
+        see("rtt", f64::from(sample.srtt_us) / 1e3);
+        if sample.pacing_rate < u64::MAX {
+            see("pacing", sample.pacing_rate as f64 * 8e-6);
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! A running guest: its process, its clock and its network device, driven from one thread. Times are
+//! nanoseconds since the guest's boot.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::build::BuiltGuest;
+use crate::calendar::{Calendar, gone};
+use crate::error::Error;
+use crate::files::PROTOCOL;
+use crate::frame;
+use crate::frames::{self, Body, Report};
+use crate::launch::{self, Process, Started};
+use crate::system;
+use crate::vhost::{self, Device, HEADER, Header, LONGEST, RECEIVE, TRANSMIT};
+
+/// Guest time at which simulated time begins, in ns: the guest is set up by then (PROTOCOL.md).
+pub(crate) const ORIGIN: u64 = 1_000_000_000;
+/// Wall-clock time after which a guest that says nothing hangs. A guest that computes for one event takes
+/// milliseconds; the rest is for busy machines.
+const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+/// How often a silent guest's process is looked at.
+const LOOK_INTERVAL: u16 = 200;
+/// How long errors wait for the process of a guest whose connections are closed.
+const LONGEST_END: Duration = Duration::from_secs(3);
+/// Runs at one time, and messages in a run, after which a guest hangs: virtual time does not go on.
+const MOST_STEPS: u32 = 1_000_000;
+/// Frames that a guest sends at one time at most.
+const MOST_FRAMES: usize = 100_000;
+/// Reports that are kept until somebody takes them.
+const MOST_REPORTS: usize = 100_000;
+
+/// A guest.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    calendar: Calendar,
+    device: Device,
+    /// The device's requests; until the guest has connected, where it will.
+    requests: Connection,
+    /// Where the guest is told of used buffers.
+    calls: Option<UnixStream>,
+    is_call_answered: bool,
+    /// The guest wants to be told that frames were sent.
+    is_transmit_call_due: bool,
+    frames: Vec<Vec<u8>>,
+    reports: Vec<Report>,
+    /// Messages since the last run began.
+    steps: u32,
+    longest_silence: Duration,
+    /// Frames for which the guest had no buffer.
+    pub(crate) without_buffer: u64,
+    /// Last, so that connections are closed before the process is ended and waited for.
+    process: Option<Process>,
+}
+
+#[derive(Debug)]
+enum Connection {
+    Awaited(UnixListener),
+    Open(UnixStream),
+}
+
+/// What `hello` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hello {
+    /// Congestion controls that the kernel has.
+    pub(crate) schemes: Vec<String>,
+}
+
+impl Guest {
+    /// Starts a guest and lets it set itself up, until its time is [`ORIGIN`].
+    ///
+    /// # Errors
+    /// What the host refuses, or the guest reports; a guest that ends, hangs or lies.
+    pub(crate) fn boot(
+        files: &BuiltGuest,
+        words: &[String],
+        device: Device,
+    ) -> Result<(Guest, Hello), Error> {
+        let Started { mut process, calendar, device: listener } = launch::start(files, words)?;
+        let first = accept(&calendar, &mut process).and_then(Calendar::start);
+        let calendar = first.map_err(|error| explain(error, Some(&mut process), &[]))?;
+        let mut guest = Guest::over(calendar, Connection::Awaited(listener), device);
+        guest.process = Some(process);
+        let set_up = guest.set_up();
+        let hello = guest.explained(set_up)?;
+        if let Some(process) = &mut guest.process {
+            process.remove_folder();
+        }
+        Ok((guest, hello))
+    }
+
+    fn over(calendar: Calendar, requests: Connection, device: Device) -> Guest {
+        Guest {
+            calendar,
+            device,
+            requests,
+            calls: None,
+            is_call_answered: true,
+            is_transmit_call_due: false,
+            frames: Vec::new(),
+            reports: Vec::new(),
+            steps: 0,
+            longest_silence: LONGEST_SILENCE,
+            without_buffer: 0,
+            process: None,
+        }
+    }
+
+    /// Lets the guest boot and set itself up.
+    fn set_up(&mut self) -> Result<Hello, Error> {
+        self.wait()?;
+        for _ in 0..MOST_STEPS {
+            let wake = self.calendar.wake()?;
+            if wake >= ORIGIN {
+                self.calendar.advance(ORIGIN)?;
+                // What a kernel sends by itself when a device comes up, such as router solicitations.
+                self.frames.clear();
+                return self.hello();
+            }
+            self.advance_to(wake.max(self.calendar.now()))?;
+        }
+        Err(Error::Hangs("it does not get through its set-up".into()))
+    }
+
+    /// Takes `hello` from the reports.
+    fn hello(&mut self) -> Result<Hello, Error> {
+        let mut hello = None;
+        for report in self.reports.drain(..) {
+            match report.body {
+                Body::Hello { protocol: PROTOCOL, schemes, .. } => hello = Some(Hello { schemes }),
+                Body::Hello { protocol, .. } => {
+                    return Err(Error::Unusable(format!(
+                        "the guest's /init speaks protocol {protocol}, and this program {PROTOCOL}; \
+                         build it again with `paceline linux build`"
+                    )));
+                }
+                Body::Error(text) => return Err(Error::Reported(text)),
+                _ => {}
+            }
+        }
+        hello.ok_or_else(|| {
+            Error::Hangs(format!(
+                "its set-up was not complete at {} s of its time: it has sent no hello",
+                ORIGIN / 1_000_000_000
+            ))
+        })
+    }
+
+    /// When the guest wants to run next; `u64::MAX` if never by itself.
+    ///
+    /// # Errors
+    /// The host's.
+    pub(crate) fn wake(&self) -> Result<u64, Error> {
+        if self.is_transmit_call_due { Ok(self.calendar.now()) } else { self.calendar.wake() }
+    }
+
+    /// Hands a frame to the guest at `now`.
+    ///
+    /// # Errors
+    /// A guest that ends, hangs or lies.
+    pub(crate) fn deliver(&mut self, now: u64, frame: &[u8]) -> Result<(), Error> {
+        let delivered = self.deliver_to(now, frame);
+        self.explained(delivered)
+    }
+
+    fn deliver_to(&mut self, now: u64, frame: &[u8]) -> Result<(), Error> {
+        self.calendar.advance(now)?;
+        self.steps = 0;
+        if !self.device.give_frame(frame)? {
+            self.without_buffer += 1;
+            return Ok(());
+        }
+        if self.device.wants_call(RECEIVE)? { self.call(RECEIVE) } else { Ok(()) }
+    }
+
+    /// Lets the guest do everything that is due by `now`.
+    ///
+    /// # Errors
+    /// A guest that ends, hangs or lies.
+    pub(crate) fn advance(&mut self, now: u64) -> Result<(), Error> {
+        let advanced = self.advance_to(now);
+        self.explained(advanced)
+    }
+
+    fn advance_to(&mut self, now: u64) -> Result<(), Error> {
+        for _ in 0..MOST_STEPS {
+            if std::mem::take(&mut self.is_transmit_call_due) && self.device.wants_call(TRANSMIT)? {
+                self.calendar.advance(now)?;
+                self.call(TRANSMIT)?;
+            }
+            if self.calendar.wake()? > now {
+                return Ok(());
+            }
+            self.calendar.run(now)?;
+            self.wait()?;
+        }
+        Err(Error::Hangs(format!("its time does not go on at {now} ns")))
+    }
+
+    /// Frames that the guest has sent since the last call, in order.
+    pub(crate) fn take_frames(&mut self) -> impl Iterator<Item = Vec<u8>> + '_ {
+        self.frames.drain(..)
+    }
+
+    /// Reports that have come since the last call, in order.
+    pub(crate) fn take_reports(&mut self) -> impl Iterator<Item = Report> + '_ {
+        self.reports.drain(..)
+    }
+
+    /// Waits until the guest waits.
+    fn wait(&mut self) -> Result<(), Error> {
+        self.steps = 0;
+        while !self.calendar.is_waiting() {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// Tells the guest of used buffers, and waits until it has heard.
+    fn call(&mut self, ring: usize) -> Result<(), Error> {
+        let Some(calls) = &mut self.calls else {
+            return Err(Error::lies("it has named no socket for its device's calls"));
+        };
+        calls.write_all(&vhost::call(ring)).map_err(gone)?;
+        self.is_call_answered = false;
+        self.steps = 0;
+        while !self.is_call_answered {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a message of the guest's and does what it says.
+    fn step(&mut self) -> Result<(), Error> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            return Err(Error::Hangs("it sends messages and never waits".into()));
+        }
+        let since = Instant::now();
+        loop {
+            let requests = match &self.requests {
+                Connection::Awaited(listener) => listener.as_fd(),
+                Connection::Open(socket) => socket.as_fd(),
+            };
+            let mut ready = vec![
+                PollFd::new(self.calendar.socket().as_fd(), PollFlags::POLLIN),
+                PollFd::new(requests, PollFlags::POLLIN),
+            ];
+            if let Some(calls) = self.calls.as_ref().filter(|_| !self.is_call_answered) {
+                ready.push(PollFd::new(calls.as_fd(), PollFlags::POLLIN));
+            }
+            match poll(&mut ready, PollTimeout::from(LOOK_INTERVAL)) {
+                Err(nix::Error::EINTR) => continue,
+                Err(error) => return Err(Error::host("waiting for the guest")(error.into())),
+                Ok(0) => {}
+                Ok(_) => {
+                    let is_ready = |at: usize| {
+                        ready.get(at).and_then(PollFd::revents).is_some_and(|it| !it.is_empty())
+                    };
+                    let (calendar, requests) = (is_ready(0), is_ready(1));
+                    // The order is fixed, so that runs are equal if several are there.
+                    return match (requests, calendar) {
+                        (true, _) => self.on_request(),
+                        (_, true) => self.calendar.on_message(),
+                        _ => self.on_call_answer(),
+                    };
+                }
+            }
+            if let Some(how) = self.process.as_mut().and_then(Process::ended) {
+                return Err(Error::Ended(how));
+            }
+            if since.elapsed() > self.longest_silence {
+                let seconds = self.longest_silence.as_secs();
+                return Err(Error::Hangs(format!("it has said nothing for {seconds} s")));
+            }
+        }
+    }
+
+    fn on_request(&mut self) -> Result<(), Error> {
+        let socket = match &mut self.requests {
+            Connection::Open(socket) => socket,
+            Connection::Awaited(listener) => {
+                let (socket, _) = listener.accept().map_err(Error::host("the guest's device"))?;
+                limit_waits(&socket)?;
+                self.requests = Connection::Open(socket);
+                return Ok(());
+            }
+        };
+        let (mut header, mut files) = ([0; HEADER], Vec::new());
+        let length = system::receive(socket, &mut header, &mut files).map_err(gone)?;
+        if length == 0 {
+            return Err(Error::Ended("its device is closed".into()));
+        }
+        socket.read_exact(&mut header[length..]).map_err(gone)?;
+        let header = Header::read(header)?;
+        let mut payload = [0; LONGEST];
+        let payload = &mut payload[..header.size];
+        socket.read_exact(payload).map_err(gone)?;
+        let done = self.device.request(header, payload, files)?;
+        if let Some(calls) = done.calls {
+            let calls = UnixStream::from(calls);
+            limit_waits(&calls)?;
+            self.calls = Some(calls);
+        }
+        if done.has_frames {
+            self.take_from_device()?;
+        }
+        if let (Some(reply), Connection::Open(socket)) = (done.reply, &mut self.requests) {
+            socket.write_all(&reply).map_err(gone)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what the guest sends: frames for the network, and reports.
+    fn take_from_device(&mut self) -> Result<(), Error> {
+        while let Some(frame) = self.device.take_frame()? {
+            if frame::ether_type(frame) == frames::ETHER_TYPE {
+                self.reports.extend(frames::parse(&frame[frame::ETHERNET..]));
+            } else {
+                self.frames.push(frame.to_vec());
+            }
+            if self.frames.len() > MOST_FRAMES || self.reports.len() > MOST_REPORTS {
+                return Err(Error::Hangs(format!(
+                    "it sends more than {MOST_FRAMES} frames at once"
+                )));
+            }
+        }
+        self.is_transmit_call_due = self.device.wants_call(TRANSMIT)?;
+        Ok(())
+    }
+
+    fn on_call_answer(&mut self) -> Result<(), Error> {
+        let Some(calls) = &mut self.calls else { return Ok(()) };
+        let mut answer = [0; HEADER + 8];
+        calls.read_exact(&mut answer).map_err(gone)?;
+        self.is_call_answered = true;
+        Ok(())
+    }
+
+    /// Says in an error what the guest has reported, or how its process has ended.
+    fn explained<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        result.map_err(|error| explain(error, self.process.as_mut(), &self.reports))
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // A guest that is gone has closed its end already.
+        let _ = self.calendar.socket().shutdown(Shutdown::Both);
+    }
+}
+
+/// A socket on which no message takes for ever.
+fn limit_waits(socket: &UnixStream) -> Result<(), Error> {
+    let limited = socket
+        .set_read_timeout(Some(LONGEST_SILENCE))
+        .and_then(|()| socket.set_write_timeout(Some(LONGEST_SILENCE)));
+    limited.map_err(Error::host("a socket of the guest"))
+}
+
+/// The first connection of a guest.
+fn accept(listener: &UnixListener, process: &mut Process) -> Result<UnixStream, Error> {
+    let since = Instant::now();
+    loop {
+        let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut ready, PollTimeout::from(LOOK_INTERVAL)) {
+            Ok(0) | Err(nix::Error::EINTR) => {}
+            Ok(_) => {
+                let (socket, _) = listener.accept().map_err(Error::host("the guest's clock"))?;
+                limit_waits(&socket)?;
+                return Ok(socket);
+            }
+            Err(error) => return Err(Error::host("waiting for the guest")(error.into())),
+        }
+        if let Some(how) = process.ended() {
+            return Err(Error::Ended(how));
+        }
+        if since.elapsed() > LONGEST_SILENCE {
+            let seconds = LONGEST_SILENCE.as_secs();
+            return Err(Error::Hangs(format!("it has not connected within {seconds} s")));
+        }
+    }
+}
+
+fn explain(error: Error, process: Option<&mut Process>, reports: &[Report]) -> Error {
+    let reported = reports.iter().rev().find_map(|report| match &report.body {
+        Body::Error(text) => Some(text.clone()),
+        _ => None,
+    });
+    if let Some(text) = reported {
+        return Error::Reported(text);
+    }
+    let Some(process) = process else { return error };
+    match error {
+        Error::Ended(what) => {
+            let since = Instant::now();
+            let mut how = process.ended();
+            while how.is_none() && since.elapsed() < LONGEST_END {
+                std::thread::sleep(Duration::from_millis(10));
+                how = process.ended();
+            }
+            Error::Ended(with_log(&how.unwrap_or(what), process))
+        }
+        Error::Hangs(what) => Error::Hangs(with_log(&what, process)),
+        other => other,
+    }
+}
+
+fn with_log(what: &str, process: &Process) -> String {
+    match process.log_tail() {
+        log if log.is_empty() => what.to_string(),
+        log => format!("{what}; the end of its log:\n{log}"),
+    }
+}

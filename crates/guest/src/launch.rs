@@ -1,0 +1,208 @@
+//! The guest's process: started in a folder of its own, and ended with everything that it has started.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::build::BuiltGuest;
+use crate::error::Error;
+use crate::system;
+
+/// Longest command line that the kernel takes, in bytes (`COMMAND_LINE_SIZE` less the zero).
+const LONGEST_COMMAND_LINE: usize = 4095;
+/// How much of the end of a log errors show, in bytes.
+const LOG_TAIL: u64 = 600;
+/// Names in the private folder; relative ones, since the kernel mixes its command line into the random pool.
+const CALENDAR_SOCKET: &str = "tt.sock";
+const DEVICE_SOCKET: &str = "net.sock";
+
+/// A folder that only this user can read, removed with everything in it.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Folder, Error> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let name = format!("paceline-linux-{}-{number}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Folder(path)),
+                // Left over from a process with this number that was killed.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(
+                        Error::host(format!("{}: a folder for the guest", path.display()))(error),
+                    );
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // The folder may be gone; nobody could do more about it.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A guest's process.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    folder: Option<Folder>,
+    log: File,
+}
+
+/// A guest that has been started, and where it will connect.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) process: Process,
+    pub(crate) calendar: UnixListener,
+    pub(crate) device: UnixListener,
+}
+
+/// Starts a guest. `words` are further words of its command line.
+///
+/// # Errors
+/// What the host refuses; a command line that is too long.
+pub(crate) fn start(files: &BuiltGuest, words: &[String]) -> Result<Started, Error> {
+    let mut line: Vec<String> = [
+        "mem=256M",
+        "initrd=./initramfs",
+        "rdinit=/init",
+        "time-travel=ext:1:tt.sock",
+        "virtio_uml.device=net.sock:1",
+        // The device completes each frame at once: interrupts for that would change nothing.
+        "virtio_net.napi_tx=0",
+        "con=null",
+        "con0=null,fd:1",
+        "uml_dir=./",
+        "umid=guest",
+        "panic=-1",
+        "quiet",
+    ]
+    .map(String::from)
+    .to_vec();
+    line.extend_from_slice(words);
+    let length = line.iter().map(|word| word.len() + 1).sum::<usize>();
+    if length > LONGEST_COMMAND_LINE {
+        return Err(Error::Unusable(format!(
+            "the guest's command line would have {length} bytes, and the kernel takes \
+             {LONGEST_COMMAND_LINE}; give the flow fewer on-periods or settings"
+        )));
+    }
+    let folder = Folder::new()?;
+    let place = |name: &str| folder.0.join(name);
+    let link = |file: &Path, name: &str| {
+        symlink(file, place(name)).map_err(Error::host(format!("a link to {}", file.display())))
+    };
+    let (kernel, initramfs) = files.files();
+    link(&kernel, "linux")?;
+    link(&initramfs, "initramfs")?;
+    let listen = |name: &str| {
+        UnixListener::bind(place(name)).map_err(Error::host(format!(
+            "{}: a socket for the guest (name a folder with a shorter path in TMPDIR)",
+            place(name).display()
+        )))
+    };
+    let (calendar, device) = (listen(CALENDAR_SOCKET)?, listen(DEVICE_SOCKET)?);
+    let log = File::options().create_new(true).read(true).append(true).open(place("log"));
+    let log = log.map_err(Error::host("the guest's log"))?;
+    let output = || log.try_clone().map_err(Error::host("the guest's log"));
+    let mut command = Command::new(place("linux"));
+    command
+        .arg0("./linux")
+        .args(&line)
+        .current_dir(&folder.0)
+        .env_clear()
+        // The stub processes of kernels before 6.13 inherit what glibc has registered, and are killed for it.
+        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+        .stdin(Stdio::null())
+        .stdout(output()?)
+        .stderr(output()?);
+    system::prepare(&mut command);
+    let child =
+        spawn(command).map_err(Error::host(format!("{}: cannot be executed", kernel.display())))?;
+    let process = Process { child, folder: Some(folder), log };
+    Ok(Started { process, calendar, device })
+}
+
+/// Starts a program from a thread that lives as long as this process. Linux sends the signal that ends
+/// guests with their parent when the thread ends that has started them.
+fn spawn(command: Command) -> io::Result<Child> {
+    type Job = (Command, mpsc::Sender<io::Result<Child>>);
+    static LAUNCHER: OnceLock<Mutex<mpsc::Sender<Job>>> = OnceLock::new();
+    let launcher = LAUNCHER.get_or_init(|| {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let launch = move || {
+            for (mut command, answer) in queue {
+                // Whoever asked may have given up.
+                let _ = answer.send(command.spawn());
+            }
+        };
+        // Without a thread the queue is closed, which the caller sees.
+        let _ = std::thread::Builder::new().name("guests".into()).spawn(launch);
+        Mutex::new(jobs)
+    });
+    let (answer, child) = mpsc::channel();
+    let closed = || io::Error::other("no thread to start guests from");
+    let jobs = launcher.lock().unwrap_or_else(PoisonError::into_inner);
+    jobs.send((command, answer)).map_err(|_| closed())?;
+    drop(jobs);
+    child.recv().map_err(|_| closed())?
+}
+
+impl Process {
+    /// Removes the folder; the guest needs no names from now on.
+    pub(crate) fn remove_folder(&mut self) {
+        self.folder = None;
+    }
+
+    /// How the process ended; `None` if it runs.
+    pub(crate) fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok()??;
+        Some(match status.signal() {
+            Some(signal) => format!("killed by signal {signal}"),
+            None => format!("exit status {}", status.code().unwrap_or(-1)),
+        })
+    }
+
+    /// The last lines of the guest's log.
+    pub(crate) fn log_tail(&self) -> String {
+        let length = self.log.metadata().map_or(0, |metadata| metadata.len());
+        let from = length.saturating_sub(LOG_TAIL);
+        let mut bytes = vec![0; (length - from) as usize];
+        if self.log.read_exact_at(&mut bytes, from).is_err() {
+            return String::new();
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let shown = |c: char| if c.is_control() { ' ' } else { c };
+        let lines = text.lines().map(|line| line.chars().map(shown).collect::<String>());
+        let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
+        lines.join("\n")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // The guest leads a session: the stub processes of its programs are in its group. The number is the
+        // group's until the child is waited for.
+        if let Ok(group) = i32::try_from(self.child.id()) {
+            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,121 @@
+//! System calls for which the standard library and `nix` have no safe function. The only place of this crate
+//! with `unsafe` code.
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::prctl;
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::Signal;
+use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
+
+/// Largest file that a guest may write, in bytes: its log, and its memory.
+const LARGEST_FILE: u64 = 8 << 30;
+/// Most files that one message brings (vhost-user: a memory table of 8 regions).
+pub(crate) const MOST_FILES: usize = 8;
+
+/// Makes a file without a name, in memory, whose length nobody can change.
+///
+/// # Errors
+/// The system has no room for it.
+pub(crate) fn sealed_memory_file(name: &str, size: u64) -> io::Result<File> {
+    let file = memory_file(name, size)?;
+    let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+    fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
+    Ok(file)
+}
+
+/// Makes a file without a name, in memory.
+///
+/// # Errors
+/// The system has no room for it.
+pub(crate) fn memory_file(name: &str, size: u64) -> io::Result<File> {
+    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+    let file = File::from(memfd_create(name, flags)?);
+    file.set_len(size)?;
+    Ok(file)
+}
+
+/// Sends bytes, and open files with them.
+///
+/// # Errors
+/// The other end is gone, or does not read.
+pub(crate) fn send(socket: &UnixStream, bytes: &[u8], files: &[&File]) -> io::Result<()> {
+    let files: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
+    let rights = [ControlMessage::ScmRights(&files)];
+    let control = if files.is_empty() { &[][..] } else { &rights[..] };
+    let flags = MsgFlags::MSG_NOSIGNAL;
+    let sent = sendmsg::<()>(socket.as_raw_fd(), &[IoSlice::new(bytes)], control, flags, None)?;
+    if sent == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+}
+
+/// Receives up to `bytes.len()` bytes and at most [`MOST_FILES`] open files; 0 bytes if the other end is gone.
+///
+/// # Errors
+/// The read timeout of the socket is over; more files came than there is room for.
+pub(crate) fn receive(
+    socket: &UnixStream,
+    bytes: &mut [u8],
+    files: &mut Vec<OwnedFd>,
+) -> io::Result<usize> {
+    let mut control = nix::cmsg_space!([i32; MOST_FILES]);
+    let mut parts = [IoSliceMut::new(bytes)];
+    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+    let message = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut control), flags)?;
+    let is_cut = message.flags.contains(MsgFlags::MSG_CTRUNC);
+    for control in message.cmsgs()? {
+        if let ControlMessageOwned::ScmRights(received) = control {
+            // SAFETY: the kernel has just made these descriptors for us alone.
+            files.extend(received.iter().map(|&fd| unsafe { OwnedFd::from_raw_fd(fd) }));
+        }
+    }
+    let length = message.bytes;
+    if is_cut { Err(io::Error::other("too many open files in one message")) } else { Ok(length) }
+}
+
+/// Lets the program that `command` starts be a guest: a session of its own, no core files, killed when the
+/// thread that starts it ends, the same addresses in each run where the host allows that, and without
+/// `getrandom(2)`, from which a guest's kernel would seed its random numbers.
+pub(crate) fn prepare(command: &mut Command) {
+    let prepare = || {
+        prctl::set_pdeathsig(Signal::SIGKILL)?;
+        nix::unistd::setsid()?;
+        setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+        setrlimit(Resource::RLIMIT_FSIZE, LARGEST_FILE, LARGEST_FILE)?;
+        // SAFETY: numbers only. Containers may refuse it, and runs are equal without it.
+        unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
+        prctl::set_no_new_privs()?;
+        refuse_getrandom()
+    };
+    // SAFETY: system calls without allocations, which are allowed between fork and exec.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// Answers `getrandom(2)` with `ENOSYS` from now on, in this process and its children.
+fn refuse_getrandom() -> io::Result<()> {
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    // The first word of `struct seccomp_data` is the number of the system call.
+    let mut filter = [
+        step(LOAD, 0, 0, 0),
+        step(JUMP_IF_EQUAL, 0, 1, libc::SYS_getrandom as u32),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the program and its steps outlive the call, which copies both.
+    let answer = unsafe {
+        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program, 0, 0)
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -6,12 +6,13 @@ use paceline_cc::{Body, Packet, Span, Stage, Time};
 use paceline_sim::{SenderCounters, TransportEnd, TransportEnds, TransportSetup};
 
 use crate::account::{Arrivals, Departures};
-use crate::build::BuiltGuest;
+use crate::build::{BuiltGuest, find_module};
 use crate::error::Error;
 use crate::frame;
 use crate::frames::{self, Sample};
 use crate::guest::{Guest, ORIGIN};
 use crate::host::{self, Role};
+use crate::launch::Start;
 use crate::store::Frames;
 use crate::transport::HostSettings;
 use crate::vhost::Device;
@@ -21,15 +22,26 @@ use crate::vhost::Device;
 /// # Errors
 /// The guest does not have the congestion control or the workload; what [`Guest::boot`] says.
 pub(crate) fn ends(
-    files: &BuiltGuest,
+    built: &BuiltGuest,
     settings: &HostSettings,
     setup: &TransportSetup,
 ) -> Result<TransportEnds, Error> {
+    let module =
+        find_module(built, &settings.scheme).map_err(|error| Error::Unusable(error.to_string()))?;
+    let mut settings = settings.clone();
+    let mut files = Vec::new();
+    if let Some(module) = module {
+        files.push((host::MODULE.to_string(), module.path));
+        settings.scheme = module.scheme;
+    }
     let (there, back) = (Frames::default(), Frames::default());
     let host = |role: Role, leaving: &Frames, arriving: &Frames| {
-        let words = host::words(role, settings, setup)?;
-        let device = Device::new(role.mac(), host::mtu(settings, setup)?);
-        let (guest, hello) = Guest::boot(files, &words, device)?;
+        let mut words = host::words(role, &settings, setup)?;
+        if !files.is_empty() {
+            words.push(format!("pl.module={}", host::MODULE));
+        }
+        let device = Device::new(role.mac(), host::mtu(&settings, setup)?);
+        let (guest, hello) = Guest::boot(built, &Start { words, files: files.clone() }, device)?;
         if !hello.schemes.contains(&settings.scheme) {
             return Err(Error::Unusable(format!(
                 "the Linux guest has no congestion control `{}`; it has {}",

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::files::PROTOCOL;
 use crate::frame;
 use crate::frames::{self, Body, Report};
-use crate::launch::{self, Process, Started};
+use crate::launch::{self, Process, Start, Started};
 use crate::system;
 use crate::vhost::{self, Device, HEADER, Header, LONGEST, RECEIVE, TRANSMIT};
 
@@ -52,6 +52,7 @@ pub(crate) struct Guest {
     /// Messages since the last run began.
     steps: u32,
     longest_silence: Duration,
+    most_steps: u32,
     /// Frames for which the guest had no buffer.
     pub(crate) without_buffer: u64,
     /// Last, so that connections are closed before the process is ended and waited for.
@@ -77,11 +78,11 @@ impl Guest {
     /// # Errors
     /// What the host refuses, or the guest reports; a guest that ends, hangs or lies.
     pub(crate) fn boot(
-        files: &BuiltGuest,
-        words: &[String],
+        built: &BuiltGuest,
+        start: &Start,
         device: Device,
     ) -> Result<(Guest, Hello), Error> {
-        let Started { mut process, calendar, device: listener } = launch::start(files, words)?;
+        let Started { mut process, calendar, device: listener } = launch::start(built, start)?;
         let first = accept(&calendar, &mut process).and_then(Calendar::start);
         let calendar = first.map_err(|error| explain(error, Some(&mut process), &[]))?;
         let mut guest = Guest::over(calendar, Connection::Awaited(listener), device);
@@ -106,6 +107,7 @@ impl Guest {
             reports: Vec::new(),
             steps: 0,
             longest_silence: LONGEST_SILENCE,
+            most_steps: MOST_STEPS,
             without_buffer: 0,
             process: None,
         }
@@ -114,7 +116,7 @@ impl Guest {
     /// Lets the guest boot and set itself up.
     fn set_up(&mut self) -> Result<Hello, Error> {
         self.wait()?;
-        for _ in 0..MOST_STEPS {
+        for _ in 0..self.most_steps {
             let wake = self.calendar.wake()?;
             if wake >= ORIGIN {
                 self.calendar.advance(ORIGIN)?;
@@ -188,7 +190,7 @@ impl Guest {
     }
 
     fn advance_to(&mut self, now: u64) -> Result<(), Error> {
-        for _ in 0..MOST_STEPS {
+        for _ in 0..self.most_steps {
             if std::mem::take(&mut self.is_transmit_call_due) && self.device.wants_call(TRANSMIT)? {
                 self.calendar.advance(now)?;
                 self.call(TRANSMIT)?;
@@ -238,7 +240,7 @@ impl Guest {
     /// Waits for a message of the guest's and does what it says.
     fn step(&mut self) -> Result<(), Error> {
         self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > self.most_steps {
             return Err(Error::Hangs("it sends messages and never waits".into()));
         }
         let since = Instant::now();
@@ -417,3 +419,7 @@ fn with_log(what: &str, process: &Process) -> String {
         log => format!("{what}; the end of its log:\n{log}"),
     }
 }
+
+#[cfg(test)]
+#[path = "guest_tests.rs"]
+mod tests;

@@ -17,8 +17,12 @@ const HEADERS: u64 = 52;
 const SMALLEST_MTU: u32 = 128;
 /// Longest Ethernet packet.
 const LARGEST_MTU: u32 = 9_000;
+/// Bytes that a flow which stops may have written and not sent: those of a group of packets.
+const LOW_WATER: u32 = 65_536;
 /// Most numbers in `periods`.
 const MOST_PERIODS: usize = 512;
+/// Name of a congestion control's module in the guest's folder.
+pub(crate) const MODULE: &str = "scheme.ko";
 /// How often `/init` reports a connection, in ns.
 const SAMPLE_INTERVAL_NS: u64 = 100_000_000;
 
@@ -114,6 +118,8 @@ pub(crate) fn words(
     add("0.start", &time(setup.start.as_nanos()).to_string());
     if setup.stop != paceline_cc::Time::NEVER {
         add("0.stop", &time(setup.stop.as_nanos()).to_string());
+        // Else up to 4 MB that were written before would be sent after the flow's end.
+        add("0.lowat", &LOW_WATER.to_string());
     }
     match &setup.workload {
         Workload::Bulk => add("0.work", "bulk"),

@@ -73,11 +73,20 @@ pub(crate) struct Started {
     pub(crate) device: UnixListener,
 }
 
-/// Starts a guest. `words` are further words of its command line.
+/// What a guest is started with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Start {
+    /// Further words of its command line.
+    pub(crate) words: Vec<String>,
+    /// Files that are copied into its folder, by the names that they have there.
+    pub(crate) files: Vec<(String, PathBuf)>,
+}
+
+/// Starts a guest.
 ///
 /// # Errors
 /// What the host refuses; a command line that is too long.
-pub(crate) fn start(files: &BuiltGuest, words: &[String]) -> Result<Started, Error> {
+pub(crate) fn start(built: &BuiltGuest, start: &Start) -> Result<Started, Error> {
     let mut line: Vec<String> = [
         "mem=256M",
         "initrd=./initramfs",
@@ -95,7 +104,7 @@ pub(crate) fn start(files: &BuiltGuest, words: &[String]) -> Result<Started, Err
     ]
     .map(String::from)
     .to_vec();
-    line.extend_from_slice(words);
+    line.extend_from_slice(&start.words);
     let length = line.iter().map(|word| word.len() + 1).sum::<usize>();
     if length > LONGEST_COMMAND_LINE {
         return Err(Error::Unusable(format!(
@@ -108,9 +117,12 @@ pub(crate) fn start(files: &BuiltGuest, words: &[String]) -> Result<Started, Err
     let link = |file: &Path, name: &str| {
         symlink(file, place(name)).map_err(Error::host(format!("a link to {}", file.display())))
     };
-    let (kernel, initramfs) = files.files();
+    let (kernel, initramfs) = built.files();
     link(&kernel, "linux")?;
     link(&initramfs, "initramfs")?;
+    for (name, file) in &start.files {
+        std::fs::copy(file, place(name)).map_err(Error::host(file.display().to_string()))?;
+    }
     let listen = |name: &str| {
         UnixListener::bind(place(name)).map_err(Error::host(format!(
             "{}: a socket for the guest (name a folder with a shorter path in TMPDIR)",

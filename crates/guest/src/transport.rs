@@ -16,7 +16,7 @@ const LONGEST_VALUE: usize = 200;
 /// How hosts are set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostSettings {
-    /// Congestion control, as the kernel names it.
+    /// Congestion control, as the kernel names it, or the path of a C file.
     pub(crate) scheme: String,
     /// Root qdisc of the device; `None` for the kernel's default.
     pub(crate) qdisc: Option<String>,
@@ -26,8 +26,8 @@ pub(crate) struct HostSettings {
     pub(crate) mtu: Option<u16>,
 }
 
-/// Reads a transport from what stands behind `linux:`, such as `cubic` or
-/// `bbr[qdisc=fq,net.ipv4.tcp_ecn=1]+codel`. Settings: `qdisc`, `mtu`, `ecn` (`true` lets TCP negotiate it), and
+/// Reads a transport from what stands behind `linux:`, such as `cubic`,
+/// `bbr[qdisc=fq,net.ipv4.tcp_ecn=1]+codel`, or `./mine.c`, which is compiled as a module. Settings: `qdisc`, `mtu`, `ecn` (`true` lets TCP negotiate it), and
 /// sysctls, which have a dot in their names. `files` looks for the guest when a run begins.
 ///
 /// # Errors
@@ -36,9 +36,19 @@ pub fn transport(
     text: &str,
     files: impl Fn() -> Result<BuiltGuest, Error> + Send + Sync + 'static,
 ) -> Result<CustomTransport, String> {
-    let spec = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
-    let settings = settings(&spec.sender)?;
-    let label = format!("{FAMILY}:{spec}");
+    // A file's name has letters that no scheme's has.
+    let (name, rest) = text.split_at(text.find(['[', '+']).unwrap_or(text.len()));
+    let is_file = name.contains('/') || name.ends_with(".c");
+    let written = if is_file { format!("file{rest}") } else { text.to_string() };
+    let spec = SchemeSpec::parse(&written).map_err(|error| error.to_string())?;
+    let mut settings = settings(&spec.sender)?;
+    if is_file {
+        settings.scheme = name.to_string();
+    }
+    let label = match is_file {
+        true => format!("{FAMILY}:{name}{rest}"),
+        false => format!("{FAMILY}:{spec}"),
+    };
     let make = move |setup: &TransportSetup| make(&files, &settings, setup);
     let make = move |setup: &TransportSetup| make(setup).map_err(|error| error.to_string());
     Ok(CustomTransport::new(label, make).with_queue(spec.queue))
@@ -122,6 +132,8 @@ mod tests {
         let made = made.expect("a transport");
         assert_eq!(made.queue().map(ToString::to_string).as_deref(), Some("codel"));
         assert!(made.label().starts_with("linux:bbr[qdisc=fq,"), "{}", made.label());
+        let made = read("./mine.c[qdisc=fq]+codel").expect("a transport");
+        assert_eq!(made.label(), "linux:./mine.c[qdisc=fq]+codel");
         let spec = Spec::parse("cubic[mtu=9000,ecn=false,a.b=1]").expect("a spec");
         let settings = settings(&spec).expect("settings");
         assert_eq!((settings.mtu, settings.scheme.as_str()), (Some(9000), "cubic"));
@@ -138,7 +150,7 @@ mod tests {
             ("cubic[mtu=huge]", "a number of bytes"),
             ("cubic[qdisc=a b]", "queueing discipline"),
             ("cubic[a..b=1]", "no setting"),
-            ("../../etc", "not a scheme"),
+            ("cubic bbr", "not a scheme"),
             ("sixteen-letters-x", "congestion control"),
         ] {
             let error = read(text).expect_err(text);

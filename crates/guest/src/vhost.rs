@@ -168,7 +168,7 @@ impl Device {
                 if features & PROTOCOL_FEATURES != PROTOCOL_FEATURES {
                     return Err(Error::Unusable(format!(
                         "the guest's kernel lacks in-band notifications of virtio_uml (it has \
-                         {features:#x}); take Linux 6.1 or later"
+                         {features:#x}); take Linux 5.15 or later"
                     )));
                 }
             }

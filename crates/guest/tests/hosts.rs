@@ -5,14 +5,14 @@
 use paceline_cc::{Rate, Span};
 use paceline_guest::build::BuiltGuest;
 use paceline_guest::{find, transport};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
-use paceline_sim::{BuildError, Outcome, run};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, Workload};
+use paceline_sim::{Outcome, run};
 use paceline_testing::{Need, skip, this_test};
 
 /// The guest, or a skipped test.
 fn guest() -> Option<BuiltGuest> {
     match find(None) {
-        Ok(files) => Some(files),
+        Ok(built) => Some(built),
         Err(error) => {
             skip(Need::Linux, &this_test(), &error.to_string());
             None
@@ -20,34 +20,87 @@ fn guest() -> Option<BuiltGuest> {
     }
 }
 
-fn scenario(files: &BuiltGuest, scheme: &str, seconds: u64) -> Scenario {
+fn flow(built: &BuiltGuest, scheme: &str) -> FlowSpec {
+    let built = built.clone();
+    let made = transport(scheme, move || Ok(built.clone())).expect("a transport");
+    FlowSpec::bulk(made, &["link"])
+}
+
+/// A link of 12 Mbit/s with 100 ms round trip and 250 packets of buffer, and one flow.
+fn scenario(built: &BuiltGuest, scheme: &str, seconds: u64) -> Scenario {
     let mut scenario = Scenario::new("hosts");
     scenario.duration = Span::from_secs(seconds);
     let link = LinkSpec::new("link", Capacity::Constant(Rate::from_bps(12_000_000)));
     scenario.links.push(link);
-    let files = files.clone();
-    let made = transport(scheme, move || Ok(files.clone())).expect("a transport");
-    scenario.flows.push(FlowSpec::bulk(made, &["link"]));
+    scenario.flows.push(flow(built, scheme));
     scenario
 }
 
-/// One run.
-fn outcome(scenario: &Scenario) -> Result<Outcome, BuildError> {
-    run(scenario)
+fn outcome(scenario: &Scenario) -> Outcome {
+    run(scenario).expect("a run")
 }
 
 #[test]
-fn equal_runs_have_equal_digests() {
-    let Some(files) = guest() else { return };
-    let scenario = scenario(&files, "cubic", 5);
-    let first = outcome(&scenario).expect("a run");
-    let second = outcome(&scenario).expect("a run");
-    assert_eq!(first.digest, second.digest);
+fn equal_runs_have_equal_digests_under_load() {
+    let Some(built) = guest() else { return };
+    let scenario = scenario(&built, "cubic", 4);
+    let first = outcome(&scenario);
+    // Side by side, the guests wait for processors and are moved between them.
+    let others: Vec<Outcome> = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..3).map(|_| scope.spawn(|| outcome(&scenario))).collect();
+        runs.into_iter().map(|run| run.join().expect("a run")).collect()
+    });
+    for other in others {
+        assert_eq!(format!("{other:?}"), format!("{first:?}"));
+    }
+    let flow = &first.flows[0];
+    assert!((9.0..11.59).contains(&flow.goodput_mbps), "{flow:?}");
+    assert!(flow.rtt_ms.p50 > 100.0 && flow.rtt_ms.max < 400.0, "{flow:?}");
     // Another seed gives other sequence numbers, which the digest covers.
     let mut other = scenario;
     other.seed = 2;
-    assert_ne!(outcome(&other).expect("a run").digest, first.digest);
-    let flow = &first.flows[0];
-    assert!((10.0..11.59).contains(&flow.goodput_mbps), "{flow:?}");
-    assert!(flow.rtt_ms.p50 > 100.0 && flow.rtt_ms.max < 400.0, "{flow:?}");
+    assert_ne!(outcome(&other).digest, first.digest);
+}
+
+#[test]
+fn marks_reach_the_hosts() {
+    let Some(built) = guest() else { return };
+    let scenario = scenario(&built, "cubic[ecn=true]+codel[ecn=true]", 6);
+    let outcome = outcome(&scenario);
+    assert!(outcome.links[0].marks > 0, "{outcome:?}");
+    // The hosts reduce their windows for marks: nothing is dropped, and little waits.
+    assert_eq!((outcome.links[0].drops, outcome.flows[0].sender.retransmits), (0, 0));
+    assert!(outcome.links[0].queue_delay_ms.p50 < 60.0, "{outcome:?}");
+    assert!(outcome.links[0].utilization > 0.6, "{outcome:?}");
+}
+
+#[test]
+fn a_transfer_ends_and_a_flow_starts_late() {
+    let Some(built) = guest() else { return };
+    let mut scenario = scenario(&built, "reno", 5);
+    scenario.flows[0].workload = Workload::Bytes(300_000);
+    scenario.flows[0].name = "transfer".into();
+    let mut late = flow(&built, "bbr[qdisc=fq]");
+    (late.name, late.start, late.stop) =
+        ("late".into(), Span::from_secs(3), Some(Span::from_secs(4)));
+    scenario.flows.push(late);
+    let outcome = outcome(&scenario);
+    let bytes = |at: usize| outcome.flows[at].goodput_mbps * 5.0 / 8.0 * 1e6;
+    // 200 packets of 1500 bytes with 52 bytes of headers each.
+    assert!((bytes(0) - 289_600.0).abs() < 1.0, "{outcome:?}");
+    assert!((100_000.0..1_600_000.0).contains(&bytes(1)), "{outcome:?}");
+    assert!(outcome.flows[1].rtt_ms.p50 >= 100.0, "{outcome:?}");
+}
+
+#[test]
+fn what_a_guest_cannot_do_is_an_error() {
+    let Some(built) = guest() else { return };
+    let error = |scenario: &Scenario| run(scenario).expect_err("no run").to_string();
+    let unknown = error(&scenario(&built, "cubci", 1));
+    assert!(unknown.contains("no congestion control `cubci`"), "{unknown}");
+    let qdisc = error(&scenario(&built, "cubic[qdisc=none-such]", 1));
+    assert!(qdisc.contains("reports") && qdisc.contains("qdisc"), "{qdisc}");
+    let mut small = scenario(&built, "cubic", 1);
+    small.mss = 100;
+    assert!(error(&small).contains("128"), "{}", error(&small));
 }

@@ -43,12 +43,17 @@ impl Transports {
         self.0.push((prefix.to_string(), Arc::new(read)));
     }
 
+    /// Returns true if there is a family with this prefix.
+    pub fn has(&self, prefix: &str) -> bool {
+        self.0.iter().any(|(family, _)| family == prefix)
+    }
+
     /// The transport that is written as `prefix:rest`; `None` if no family has the prefix.
     fn read(&self, text: &str) -> Option<Result<CustomTransport, SpecError>> {
         let (prefix, rest) = text.split_once(':')?;
         let (_, read) = self.0.iter().find(|(family, _)| family == prefix.trim())?;
         let syntax = |problem| SpecError::Syntax { text: text.to_string(), problem };
-        Some(read(rest.trim()).map_err(syntax))
+        Some(read(rest.trim()).map(CustomTransport::with_name).map_err(syntax))
     }
 }
 

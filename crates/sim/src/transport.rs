@@ -83,6 +83,8 @@ pub struct CustomTransport {
     label: String,
     make: MakeTransport,
     queue: Option<Spec>,
+    /// Its label is a name that its family reads.
+    has_name: bool,
 }
 
 impl CustomTransport {
@@ -91,7 +93,7 @@ impl CustomTransport {
         label: impl Into<String>,
         make: impl Fn(&TransportSetup) -> Result<TransportEnds, String> + Send + Sync + 'static,
     ) -> CustomTransport {
-        CustomTransport { label: label.into(), make: Arc::new(make), queue: None }
+        CustomTransport { label: label.into(), make: Arc::new(make), queue: None, has_name: false }
     }
 
     /// The same transport, for which a link that leaves its queue to its flows takes `queue`.
@@ -99,6 +101,17 @@ impl CustomTransport {
     pub fn with_queue(mut self, queue: Option<Spec>) -> CustomTransport {
         self.queue = queue;
         self
+    }
+
+    /// The same transport, whose label is a name that its family reads.
+    pub(crate) fn with_name(mut self) -> CustomTransport {
+        self.has_name = true;
+        self
+    }
+
+    /// Returns true if its label is a name that scenario files have.
+    pub(crate) fn has_name(&self) -> bool {
+        self.has_name
     }
 
     /// The queue that it wants at the bottleneck.

@@ -121,7 +121,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     // What is missing or too much
     (DURATION, "", r#"s.toml:1:1: missing field `duration` (say first how long it runs: duration = "60s")"#),
     (NAME, "", "s.toml:3:1: missing field `name`"),
-    (SCHEME, "count = 1", "s.toml:7:1: missing field `scheme`"),
+    (SCHEME, "count = 1", "s.toml:7:1: missing field `scheme` (write scheme = \"cubic\")"),
+    (SCHEME, "host = \"linux\"\ncc = \"bbr\"",
+        r#"s.toml:8:8: there are no hosts `linux` here (write scheme = "cubic", or host = "linux" for `paceline run`)"#),
+    (SCHEME, "scheme = \"cubic\"\nqdisc = \"fq\"",
+        r#"s.toml:9:9: qdisc is a setting of hosts, and the flow has no host (write host = "linux")"#),
     (RATE, "",
         r#"s.toml:4:8: link `link` needs exactly one of rate, trace, schedule and wifi (write rate = "12Mbps" or trace = "lte-driving")"#),
     (RATE, "rate = \"12Mbps\"\ntrace = \"lte-driving\"",

@@ -1,5 +1,6 @@
 //! Scenario files (TOML).
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
@@ -7,13 +8,14 @@ use paceline_flow::{Amount, LossRecovery, On, RttSamples, Workload};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::hosts::{FlowEnds, Value};
 use super::limits;
 use super::link::FileLink;
 use super::medium_file::{FileDirection, FileMedium};
 use super::read::{Period, Speed, Text};
 use super::reader::{FileStretch, Reader};
 use super::video::FileVideo;
-use super::{Arrivals, FlowSpec, Record, Scenario, ScenarioError};
+use super::{Arrivals, FlowSpec, Record, Scenario, ScenarioError, SchemeChoice};
 use crate::names::Names;
 use crate::runs::{MAX_RUNS, Spread};
 
@@ -45,7 +47,12 @@ struct FileScenario {
 #[serde(deny_unknown_fields)]
 struct FileFlow {
     name: Option<String>,
-    scheme: Spanned<String>,
+    scheme: Option<Spanned<String>>,
+    host: Option<Spanned<String>>,
+    cc: Option<Spanned<String>>,
+    qdisc: Option<Spanned<String>>,
+    mtu: Option<Spanned<u16>>,
+    sysctls: Option<Spanned<BTreeMap<String, Value>>>,
     count: Option<Spanned<u32>>,
     path: Option<Vec<Spanned<String>>>,
     back: Option<Vec<Spanned<String>>>,
@@ -306,8 +313,23 @@ impl Reader<'_> {
                 return self.fail(&place, message, help);
             }
         };
-        let scheme = self.names.read_scheme(read.scheme.get_ref());
-        let scheme = scheme.map_err(|error| self.wrong(&read.scheme, error))?;
+        let FileFlow { scheme, host, cc, qdisc, mtu, sysctls, .. } = read;
+        let scheme = self.ends(&place, &FlowEnds { scheme, host, cc, qdisc, mtu, sysctls })?;
+        let own = [
+            ("handshake", read.handshake.is_some()),
+            ("ack_every", read.ack_every.is_some()),
+            ("receive_window", read.receive_window.is_some()),
+            ("ecn", read.ecn.is_some()),
+            ("recovery", read.recovery.is_some()),
+            ("timestamps", read.timestamps.is_some()),
+        ];
+        if let (SchemeChoice::Transport(made), Some((key, _))) =
+            (&scheme, own.iter().find(|(_, is_given)| *is_given))
+        {
+            let message =
+                format!("{key} is a setting of Paceline's own ends, not of {}", made.label());
+            return self.fail(&place, message, "leave it out; hosts have sysctls");
+        }
         let mut flow = FlowSpec::bulk(scheme, &[]);
         (flow.path, flow.station) = (path, station);
         flow.back = self.route(read.back, scenario)?.unwrap_or_default();

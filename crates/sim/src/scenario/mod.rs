@@ -3,6 +3,7 @@
 mod choices;
 mod error;
 mod file;
+mod hosts;
 mod limits;
 mod link;
 mod medium;

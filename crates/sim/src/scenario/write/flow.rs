@@ -3,7 +3,7 @@
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
 use paceline_flow::{Amount, LossRecovery, On, RttSamples, Video, Workload};
 
-use super::super::{Arrivals, Direction, FlowSpec, Scenario, ScenarioError};
+use super::super::{Arrivals, Direction, FlowSpec, Scenario, ScenarioError, SchemeChoice};
 use super::link::stretch;
 use super::nameless;
 use super::text::{Table, exact, list, number, preimage, quoted};
@@ -51,7 +51,12 @@ pub(super) fn arrivals(spec: &Arrivals, scenario: &Scenario) -> Result<String, S
 
 /// What flows of all kinds have.
 fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> {
-    if spec.scheme.named().is_none() {
+    let has_name = match &spec.scheme {
+        SchemeChoice::Named(_) => true,
+        SchemeChoice::Custom(_) => false,
+        SchemeChoice::Transport(made) => made.has_name(),
+    };
+    if !has_name {
         return Err(nameless("scheme", spec.scheme.name()));
     }
     let usual = FlowSpec::bulk(spec.scheme.clone(), &[]);

@@ -254,6 +254,9 @@ fn a_listed_client_gets_its_addresses_and_everything_goes_through_the_tunnel() {
             -o /etc/paceline/client.key > $TMPDIR/added || echo "not added"
         client; reach 198.51.100.2; reach fd55::2; try 192.168.9.1
         counted four; counted six; counted other; passed
+        # As `systemctl reload` does, after an edit by hand; a client goes on.
+        printf '# by hand\n' >> /etc/paceline/clients
+        kill -HUP $S $C; said server 2 "read again: 1 client"; said client "SIGHUP: there is no list"
         inside ip -o addr show vpn0 | grep -o -e "10.77.0.2/24" -e "fd77::2/64"
         grep nameserver /etc/resolv.conf
         # By name, by file and by device; also from another network.

@@ -95,7 +95,15 @@ fn serve_tunnel() -> Result<(), Failure> {
     let device = tunnel::DeviceOptions { name: DEVICE.into(), addresses, routes, offload: true };
     let listen = SocketAddr::from(([0, 0, 0, 0], 5312));
     let (clients, once) = (None, false);
-    let options = tunnel::ServerOptions { listen, identity, limits, device, clients, once };
+    let options = tunnel::ServerOptions {
+        listen,
+        identity,
+        limits,
+        device,
+        clients,
+        once,
+        outlives_hangup: false,
+    };
     tunnel::server(&options, &mut |event| match event {
         tunnel::Event::Listening(_) => println!("127.0.0.1:5312"),
         tunnel::Event::Stopping(stats) => println!("{} {}", stats.accepted, stats.ignored),

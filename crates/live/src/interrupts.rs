@@ -53,6 +53,14 @@ impl Interrupts {
         Interrupts::of(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])
     }
 
+    /// As [`Interrupts::watch_with_reload`] or as [`Interrupts::watch`].
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub(crate) fn watch_for(reloads: bool) -> Result<Interrupts, LiveError> {
+        if reloads { Interrupts::watch_with_reload() } else { Interrupts::watch() }
+    }
+
     fn of(signals: &[Signal]) -> Result<Interrupts, LiveError> {
         let set: SigSet = signals.iter().copied().collect();
         set.thread_block().map_err(LiveError::system("blocking signals"))?;

@@ -13,6 +13,7 @@ use paceline_live::tunnel::{
 };
 use paceline_live::udp::{any_address, connect_to};
 use paceline_wire::{Limits, ServerLimits};
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -155,6 +156,11 @@ fn give_up_capabilities() {
     let _ = capability::retain(&[NET_ADMIN, NET_RAW, NET_BIND_SERVICE]);
 }
 
+/// True if SIGHUP asks for files to be read again. At a terminal it means that the terminal is gone.
+fn outlives_hangup() -> bool {
+    !std::io::stdin().is_terminal()
+}
+
 fn fail(error: paceline_live::LiveError) -> Error {
     Error::Message(error.to_string())
 }
@@ -227,6 +233,7 @@ impl Server {
                 ClientListOptions { path, routes }
             }),
             once,
+            outlives_hangup: outlives_hangup(),
         };
         let mut messages = Messages::default();
         let good = server(&options, &mut |event| {
@@ -263,6 +270,7 @@ impl Client {
             mark: None,
             limits: self.device.limits(),
             once,
+            outlives_hangup: outlives_hangup(),
         };
         let mut messages = Messages::default();
         let good = client(&options, &mut |event| self.device.tell(&mut messages, &event));
@@ -297,6 +305,7 @@ fn words(event: &Event) -> String {
         Event::ListRead(count) => {
             format!("the list of clients was read again: {}", counted(*count, "client"))
         }
+        Event::NoList => "SIGHUP: there is no list of clients to read again".into(),
         Event::ListProblem(why) => format!("warning: the former list of clients stays: {why}"),
         Event::Ended { with, reason, stats } => {
             let reason = if reason.is_empty() { "closed" } else { reason };

@@ -59,6 +59,8 @@ pub struct ClientOptions {
     pub limits: Limits,
     /// True if it ends with its first connection; else it connects again.
     pub once: bool,
+    /// True if SIGHUP does not end it: a service, which systemd may ask to reload so.
+    pub outlives_hangup: bool,
 }
 
 /// How an attempt to connect has ended.
@@ -121,7 +123,7 @@ impl Sink for ToDevice<'_> {
 /// The device cannot be made or has gone; the server refuses; with `once`, there is no connection.
 pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
     let mut clock = Clock::start();
-    let interrupts = Interrupts::watch()?;
+    let interrupts = Interrupts::watch_for(options.outlives_hangup)?;
     // Before anything is changed: a route that would swallow the tunnel's own packets.
     let mut name = Name::new(&options.to);
     if look_up(&mut name, &mut clock, &interrupts, None)? {
@@ -422,6 +424,9 @@ impl Client<'_> {
             if found.interrupted {
                 connection.close(0, "the client of the tunnel was stopped");
                 deadline = deadline.min(self.clock.now() + FAREWELL);
+            }
+            if self.interrupts.take_reload() {
+                tell(Event::NoList);
             }
             self.answer_control(Some((&connection, &carrier, &course, device.mtu())));
             if found.socket {

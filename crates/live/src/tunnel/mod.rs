@@ -95,6 +95,8 @@ pub enum Event {
     },
     /// A list of so many clients counts from now on.
     ListRead(usize),
+    /// SIGHUP has come, and there is no list of clients to read again.
+    NoList,
     /// The list of clients cannot be used, and why; the former one stays.
     ListProblem(String),
     /// A connection is over.

@@ -48,6 +48,9 @@ pub struct ServerOptions {
     pub clients: Option<ClientListOptions>,
     /// True if it ends with its first connection.
     pub once: bool,
+    /// True if SIGHUP does not end it where it has no list of clients to read again: a service, which systemd may ask to
+    /// reload so.
+    pub outlives_hangup: bool,
 }
 
 /// What the server knows of a client.
@@ -89,7 +92,7 @@ struct Tunnel {
 pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
     let mut clock = Clock::start();
     let socket = Socket::bind(options.listen)?;
-    let interrupts = Interrupts::watch_with_reload()?;
+    let interrupts = Interrupts::watch_for(options.clients.is_some() || options.outlives_hangup)?;
     let networks = options.device.addresses.clone();
     let list =
         options.clients.as_ref().map(|list| ClientList::read(list, &networks)).transpose()?;
@@ -144,8 +147,11 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         }
         let ended = tunnel.transmit(told)?;
         if interrupts.take_reload() {
-            // What is wrong is told as an event.
-            let _ = tunnel.read_list(options);
+            match options.clients {
+                // What is wrong is told as an event.
+                Some(_) => drop(tunnel.read_list(options)),
+                None => tunnel.events.push(Event::NoList),
+            }
         }
         tunnel.answer_control(told, options);
         tunnel.events.drain(..).for_each(&mut *tell);

@@ -169,10 +169,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     let listed = options.clients.as_deref().map(ListedClients::read).transpose()?;
     let sockets = Socket::bind_several(options.listen, count)?;
     // Before there are threads, so that signals are blocked in all of them.
-    let interrupts = match listed.is_some() || options.outlives_hangup {
-        true => Interrupts::watch_with_reload()?,
-        false => Interrupts::watch()?,
-    };
+    let interrupts = Interrupts::watch_for(listed.is_some() || options.outlives_hangup)?;
     let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
     let (clients, ordinary) = (AtomicU64::new(0), Once::new());
     let counts = ConnectionCounts::new();

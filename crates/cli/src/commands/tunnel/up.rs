@@ -12,7 +12,7 @@ use paceline_wire::key::{Identity, Key};
 use paceline_wire::{Limits, ServerLimits};
 
 use super::config::{self, Role, TunnelFile};
-use super::{fail, give_up_capabilities, words};
+use super::{fail, give_up_capabilities, outlives_hangup, words};
 use crate::keys::KeyText;
 use crate::messages::Messages;
 use crate::output::{self, Error};
@@ -137,6 +137,7 @@ fn carry(
     let device = DeviceOptions { name: device, addresses, routes, offload: true };
     let limits = Limits { idle: timeout, silence: timeout, ..Limits::default() };
     let mark = setup.mark();
+    let outlives_hangup = outlives_hangup() || foreground.is_some();
     let mut attendant =
         Attendant { setup, foreground, failure: None, messages: Messages::default(), quiet };
     let ended = match (role, keys) {
@@ -153,13 +154,21 @@ fn carry(
                 mark,
                 limits,
                 once: false,
+                outlives_hangup,
             };
             client(&options, &mut |event| attendant.hear(event))
         }
         (Role::Server { listen, clients }, Keys::Server(identity)) => {
             let limits = ServerLimits { each: limits, mtu, ..ServerLimits::default() };
-            let options =
-                ServerOptions { listen, identity: *identity, limits, device, clients, once: false };
+            let options = ServerOptions {
+                listen,
+                identity: *identity,
+                limits,
+                device,
+                clients,
+                once: false,
+                outlives_hangup,
+            };
             server(&options, &mut |event| attendant.hear(event))
         }
         _ => Err(LiveError::Message("the key is not one of this end".into())),

@@ -340,7 +340,7 @@ impl Network {
     }
 
     /// What happens to acknowledgements on their way back.
-    fn ack_impairments(&self) -> Impairments {
+    pub(crate) fn ack_impairments(&self) -> Impairments {
         let shape = JitterShape::Exponential;
         let jitter = Jitter { shape, mean: self.jitter, sd: self.jitter };
         Impairments {

@@ -408,9 +408,10 @@ impl Iterator for Periods {
 
     fn next(&mut self) -> Option<(Time, Time)> {
         let source = &mut self.0;
+        // One step at a time: a period of no length between two others is an edge of each.
         let mut edge = || {
             let at = source.next();
-            (at != Time::NEVER).then(|| source.update(at))?;
+            (at != Time::NEVER).then(|| source.step())?;
             Some(at)
         };
         Some((edge()?, edge()?))
@@ -445,6 +446,19 @@ mod tests {
         assert_eq!(source.ready(), 1_251_250);
         source.update(Time::from_secs(200));
         assert_eq!((source.ready(), source.next()), (0, Time::NEVER));
+    }
+
+    #[test]
+    fn periods_without_a_pause_follow_each_other() {
+        let workload = Workload::OnOff {
+            on: On::Time(Amount::Fixed(2.0)),
+            off: Amount::Fixed(0.0),
+            starts_off: true,
+            fresh: true,
+        };
+        let periods = Periods::new(workload, Time::ZERO, &Setup::new(1, 0)).expect("by time");
+        let expected = [0, 2, 4].map(|at| (Time::from_secs(at), Time::from_secs(at + 2)));
+        assert_eq!(periods.take(3).collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Impairments {
     }
 
     /// When a packet arrives that would do so at `due`.
-    pub(super) fn arrival(&self, due: Time) -> Time {
+    pub fn arrival(&self, due: Time) -> Time {
         let Some(slot) = self.slot.map(Span::as_nanos).filter(|&slot| slot > 0) else {
             return due;
         };
@@ -99,7 +99,7 @@ impl Impairments {
     }
 
     /// The delay of the next packet, where `base` is the fixed part; true if it left its place.
-    pub(super) fn delay(&self, base: Span, stream: &mut Stream) -> (Span, bool) {
+    pub fn delay(&self, base: Span, stream: &mut Stream) -> (Span, bool) {
         let mut delay = base;
         if let Some(jitter) = &self.jitter {
             // `as` saturates; negative sums become zero.

@@ -3,12 +3,13 @@
 use paceline_cc::schemes::remy::Per;
 use paceline_cc::{Rate, Span, Stream};
 use paceline_sim::flow::On;
-use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::{Capacity, RouterChoice};
+use paceline_sim::path::{BufferSize, Impairments};
+use paceline_sim::scenario::{Capacity, QueueChoice, RouterChoice};
 
 use super::TableSenders;
+use super::acks::AckPaths;
 use super::link::FastLink;
-use crate::network::{Network, PACKET};
+use crate::network::{Measures, Network, PACKET};
 
 /// The link of a network that the specialised world can run, for a run of this length with this seed;
 /// `None` if the general world has to run it. These are the conditions:
@@ -19,8 +20,9 @@ use crate::network::{Network, PACKET};
 /// - There is a delay behind the link. Losses behind it are independent.
 /// - No router marks packets, and no table looks at marks.
 /// - Senders switch on and off by time, not by bytes.
-/// - Each packet is acknowledged at once, senders begin at time zero, and nothing is measured but
-///   means: [`Network::is_as_published`].
+/// - Each packet is acknowledged by itself. Acknowledgements may be delayed at random or come in slots,
+///   but do not overtake each other.
+/// - Nothing is measured but throughput and mean delay.
 /// - Senders repair nothing, and no timeout changes what they do: they are as published. They apply a
 ///   rule once for the acknowledgements of an instant.
 /// - All of them follow tables that are known: that which is tried, or one for those of the second
@@ -43,7 +45,9 @@ pub(super) fn fits(
         && matches!(network.router, RouterChoice::Auto | RouterChoice::None)
         && !network.rtt.is_zero()
         && (0.0..=1.0).contains(&network.loss)
-        && network.is_as_published()
+        && matches!(network.queue, QueueChoice::Auto)
+        && network.acked_packets <= 1
+        && network.measures == Measures::default()
         && senders.params.as_published
         && senders.params.per == Per::Batch;
     if !is_plain || !others_are_known || tables.any(|table| table.hears_marks()) {
@@ -74,4 +78,21 @@ fn packets(network: &Network, duration: Span) -> Option<Option<u64>> {
     let by_bytes = limit.bytes.map(|bytes| bytes / u64::from(PACKET));
     let packets = limit.packets.into_iter().chain(by_bytes).min()?;
     (packets > 0 && limit.sojourn.is_none()).then_some(Some(packets))
+}
+
+/// The ways back of acknowledgements, if these take time.
+pub(super) fn ack_paths(network: &Network, seed: u64) -> Option<AckPaths> {
+    let impairments = network.ack_impairments();
+    if impairments == Impairments::default() {
+        return None;
+    }
+    let own = network.own();
+    // The general world calls flows that are alike by their numbers, and those of a table `remy`.
+    let streams = [own, network.senders - own].into_iter().flat_map(|count| {
+        (1..=count).map(move |number| match count == 1 || !network.starts.is_zero() {
+            true => Stream::new(seed, "acks of remy"),
+            false => Stream::new(seed, &format!("acks of remy-{number}")),
+        })
+    });
+    Some(AckPaths::new(impairments, streams.collect()))
 }

@@ -3,14 +3,16 @@
 //!
 //! Senders of tables that repair nothing, over one link with a droptail buffer and a constant delay,
 //! need no more than this of all that a simulator has: a line of packets in the order of their arrival
-//! ([`line`]), a link that knows when each packet leaves it ([`link`]), and for each sender the memory, the
-//! window, the pacing and three numbers ([`sender`]). Retransmission timers, and what an account declares
+//! ([`line`]), a link that knows when each packet leaves it ([`link`]), for each sender the memory, the
+//! window, the pacing and three numbers ([`sender`]), and a line of acknowledgements if these take time
+//! ([`acks`]). Retransmission timers, and what an account declares
 //! lost, have no part in it: such a sender hears of nothing but acknowledgements, a packet that is late
 //! still has one, and packets do not overtake each other.
 //!
-//! Of events at the same nanosecond arrivals come first and then senders in the order of their numbers,
-//! as there.
+//! Of events at the same nanosecond arrivals come first, then acknowledgements and then senders, both in
+//! the order of the senders' numbers, as there.
 
+mod acks;
 mod fits;
 mod line;
 mod link;
@@ -21,8 +23,11 @@ use std::sync::Arc;
 
 use paceline_cc::schemes::remy::{Memory, RemyParams, RuleTable};
 use paceline_cc::{Span, Time};
+use paceline_sim::path::Impairments;
+use paceline_sim::scenario::Capacity;
 
-use self::fits::fits;
+use self::acks::AckPaths;
+use self::fits::{ack_paths, fits};
 use self::line::{Line, Packet};
 use self::link::{FastLink, Passage};
 use self::sender::{FastSender, FollowedTable, RuleUses};
@@ -61,6 +66,8 @@ struct World {
     line: Line,
     senders: Vec<FastSender>,
     wakeups: Wakeups,
+    /// The ways back of acknowledgements, if they take time.
+    acks: Option<AckPaths>,
     counts: HandOverCounts,
 }
 
@@ -71,12 +78,14 @@ struct HandOverCounts {
     sent: u64,
     entered: u64,
     lost: u64,
-    /// Packets that arrived.
+    /// Packets that arrived, and acknowledgements that did.
     arrived: u64,
+    acked: u64,
     /// True if the general world has a stage for the delay behind the link: where it cannot compute
-    /// departures as packets enter; and true if it has one for losses.
+    /// departures as packets enter; true if it has one for losses, and one for acknowledgements.
     has_delay_stage: bool,
     has_loss_stage: bool,
+    has_ack_stage: bool,
 }
 
 impl<'a> FastRun<'a> {
@@ -101,6 +110,7 @@ impl<'a> FastRun<'a> {
             line: Line::new(),
             senders: Vec::with_capacity(periods.len()),
             wakeups: Wakeups::new(periods.len()),
+            acks: ack_paths(network, seed),
             counts: HandOverCounts::of(network),
         };
         for (number, periods) in periods.iter().enumerate() {
@@ -169,32 +179,62 @@ impl World {
         end: Time,
         uses: &mut impl RuleUses,
     ) {
+        // Two functions, so that where acknowledgements take no time nobody looks for them.
+        match self.acks {
+            None => self.run::<false>(tables, periods, end, uses),
+            Some(_) => self.run::<true>(tables, periods, end, uses),
+        }
+    }
+
+    fn run<const DELAYED_ACKS: bool>(
+        &mut self,
+        tables: &[FollowedTable<'_>],
+        periods: &[Vec<(Time, Time)>],
+        end: Time,
+        uses: &mut impl RuleUses,
+    ) {
         loop {
             let (arrival, wakeup) = (self.line.due(), self.wakeups.earliest());
-            let sender = if arrival <= wakeup {
-                if arrival >= end {
-                    return;
-                }
-                self.now = arrival;
-                let packet = self.line.pop();
-                if packet.lost {
+            let ack = match &self.acks {
+                Some(acks) if DELAYED_ACKS => acks.due(),
+                _ => Time::NEVER,
+            };
+            let due = arrival.min(ack).min(wakeup);
+            if due >= end {
+                return;
+            }
+            self.now = due;
+            let acked = if arrival == due {
+                let Packet { sent, number, sender, lost, .. } = self.line.pop();
+                if lost {
                     continue;
                 }
+                let sender = sender as usize;
                 self.counts.arrived += 1;
-                let sender = packet.sender as usize;
                 let place = &mut self.senders[sender];
                 place.packets += 1;
-                place.delay += arrival.since(packet.sent);
-                place.on_ack(arrival, (packet.number, packet.sent), &tables[place.table], uses);
-                sender
-            } else {
-                if wakeup >= end {
-                    return;
+                place.delay += due.since(sent);
+                if DELAYED_ACKS && let Some(acks) = &mut self.acks {
+                    acks.push(due, sender, (number, sent));
+                    continue;
                 }
-                self.now = wakeup;
-                self.wakeups.first()
+                Some((sender, number, sent))
+            } else if DELAYED_ACKS && ack == due {
+                let popped = self.acks.as_mut().and_then(AckPaths::pop);
+                popped.map(|(sender, ack)| (sender, ack.number, ack.sent))
+            } else {
+                None
             };
-            if self.senders[sender].switch <= self.now {
+            let sender = match acked {
+                Some((sender, number, sent)) => {
+                    self.counts.acked += 1;
+                    let place = &mut self.senders[sender];
+                    place.on_ack(due, (number, sent), &tables[place.table], uses);
+                    sender
+                }
+                None => self.wakeups.first(),
+            };
+            if self.senders[sender].switch <= due {
                 self.switch(sender, tables, &periods[sender]);
             }
             self.send(sender);
@@ -221,7 +261,7 @@ impl World {
     /// A sender sends what it may at this time.
     #[inline(always)]
     fn send(&mut self, number: usize) {
-        let World { now, link, delay, line, senders, wakeups, counts } = self;
+        let World { now, link, delay, line, senders, wakeups, counts, .. } = self;
         let sender = &mut senders[number];
         let mut wake = sender.switch;
         while sender.is_on && sender.has_window() {
@@ -258,10 +298,11 @@ impl World {
     /// Packets that the general world would have handed from stage to stage before `end`, up to which
     /// this one has run.
     fn hand_overs(&self, end: Time) -> u64 {
-        let HandOverCounts { sent, entered, lost, arrived, has_delay_stage, has_loss_stage } =
-            self.counts;
-        // Into the link; and to the receiver, and from there back to the sender.
-        let mut all = sent + 2 * arrived;
+        let HandOverCounts { sent, entered, lost, arrived, acked, .. } = self.counts;
+        let HandOverCounts { has_delay_stage, has_loss_stage, has_ack_stage, .. } = self.counts;
+        // Into the link, to the receiver, and back to the sender.
+        let mut all = sent + arrived + acked;
+        all += arrived * u64::from(has_ack_stage);
         if has_delay_stage || has_loss_stage {
             let inside =
                 self.line.newest_first().take_while(|packet| packet.due - self.delay >= end);
@@ -284,11 +325,12 @@ impl RuleUses for UsageCounts {
 
 impl HandOverCounts {
     fn of(network: &Network) -> HandOverCounts {
-        let is_constant = matches!(network.link, paceline_sim::scenario::Capacity::Constant(_));
+        let is_constant = matches!(network.link, Capacity::Constant(_));
         let has_loss_stage = network.loss > 0.0;
         HandOverCounts {
             has_delay_stage: has_loss_stage || !is_constant,
             has_loss_stage,
+            has_ack_stage: network.ack_impairments() != Impairments::default(),
             ..HandOverCounts::default()
         }
     }

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use paceline_cc::schemes::remy::{
-    Action, Domain, RemyParams, Rule, RuleObserver, RuleTable, RuleTree, Signal,
+    Action, Domain, RemyParams, Rule, RuleObserver, RuleTable, RuleTree, Signal, halves,
 };
 use paceline_cc::{Rate, Span, Stream};
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::{Capacity, RouterChoice};
+use paceline_sim::scenario::{Capacity, CustomScheme, QueueChoice, RouterChoice, SchemeChoice};
 use paceline_sim::trace::Trace;
 
 use super::{FastRun, TableSenders};
-use crate::evaluate;
 use crate::network::{Network, Others};
 use crate::score::{self, BoundedRun, SenderFigures};
+use crate::spec::DelayMeasure;
 use crate::usage::{RuleUse, Usage, UsageCounts};
 
 /// A run in either world.
@@ -34,18 +34,18 @@ fn bits(run: &BoundedRun) -> (Option<Vec<FigureBits>>, Span) {
     (run.senders.as_ref().map(|senders| senders.iter().map(sender).collect()), run.simulated)
 }
 
-fn published() -> RemyParams {
-    RemyParams { as_published: true, ..RemyParams::default() }
+fn published(resolution: Span) -> RemyParams {
+    RemyParams { as_published: true, resolution, ..RemyParams::default() }
 }
 
 /// What a table's senders get, with others of `others`, in the specialised world.
 fn fast(
     network: &Network,
     (table, others): (&Arc<RuleTable>, Option<&Arc<RuleTable>>),
-    duration: Span,
-    seed: u64,
+    params: &RemyParams,
+    (duration, seed): (Span, u64),
 ) -> Option<Ran> {
-    let senders = TableSenders { table, others, params: &published() };
+    let senders = TableSenders { table, others, params };
     let run = FastRun::new(network, senders, duration, seed)?;
     let mut uses = UsageCounts::new(table.rules().len());
     let carried = network.packets_per_ms(duration).expect("a link");
@@ -57,16 +57,19 @@ fn fast(
 fn general(
     network: &Network,
     (table, others): (&Arc<RuleTable>, Option<&Arc<RuleTable>>),
-    duration: Span,
-    seed: u64,
+    params: &RemyParams,
+    (duration, seed): (Span, u64),
 ) -> Ran {
+    let scheme = |table: &Arc<RuleTable>, observer| -> SchemeChoice {
+        CustomScheme::new("remy", halves(params.clone(), Arc::clone(table), observer)).into()
+    };
     let mut network = network.clone();
     if let (Some(own), Some(table)) = (&mut network.others, others) {
-        own.scheme = Some(evaluate::scheme(table, false, None));
+        own.scheme = Some(scheme(table, None));
     }
     let usage = Arc::new(Usage::new(table.rules().len()));
     let observer: Arc<dyn RuleObserver> = usage.clone();
-    let scheme = evaluate::scheme(table, false, Some(observer));
+    let scheme = scheme(table, Some(observer));
     let run = score::run_within_reason(&network, &scheme, duration, seed).expect("runs");
     (run, usage.rules())
 }
@@ -178,6 +181,20 @@ fn some_network(random: &mut Stream) -> Network {
             _ => BufferSize::Unlimited,
         };
         network.loss = if random.chance(0.2) { 0.05 * random.uniform() } else { 0.0 };
+        if random.chance(0.4) {
+            network.jitter = match random.below(3) {
+                0 => Span::ZERO,
+                _ => Span::from_nanos(1 + random.below(5_000_000)),
+            };
+            network.ack_slot = match random.below(3) {
+                0 => Span::from_nanos(random.below(20_000_000)),
+                _ => Span::ZERO,
+            };
+            network.starts = match random.below(3) {
+                0 => Span::from_millis(random.below(2000)),
+                _ => Span::ZERO,
+            };
+        }
         network.router = if random.chance(0.2) { RouterChoice::None } else { RouterChoice::Auto };
     })
 }
@@ -207,7 +224,12 @@ fn what_does_not_fit_is_left_to_the_general_world() {
     let rule = Rule { domain: marked, action: Action::new(1.0, 1, 3.0) };
     let hears = Arc::new(RuleTable::flat([rule]).expect("a table"));
     assert!(!fits(&beside, false, Some(&hears)), "a table that hears marks");
-    let changes: [(&str, Change); 8] = [
+    let changes: [(&str, Change); 11] = [
+        ("delayed acknowledgements", &|network| network.acked_packets = 2),
+        ("a quantile", &|network| network.measures.delay = DelayMeasure::P95),
+        ("another queue", &|network| {
+            network.queue = QueueChoice::Named(paceline_cc::Spec::parse("codel").expect("legal"));
+        }),
         ("by bytes", &|network| network.on = On::Bytes(Amount::Fixed(1e5))),
         ("two links", &|network| network.second = Some(network.link.clone())),
         ("a router", &|network| {
@@ -232,8 +254,8 @@ fn what_does_not_fit_is_left_to_the_general_world() {
 #[test]
 fn random_networks_give_the_figures_of_the_general_world_to_the_bit() {
     let mut random = Stream::new(1, "networks of both worlds");
-    let (mut taken, mut fell_back, mut given_up, mut dropped) = (0, 0, 0, 0);
-    for draw in 0..400 {
+    let (mut taken, mut fell_back, mut given_up, mut dropped, mut held) = (0, 0, 0, 0, 0);
+    for draw in 0..600 {
         let mut network = some_network(&mut random);
         let table = some_table(&mut random);
         let mut others = None;
@@ -246,20 +268,25 @@ fn random_networks_give_the_figures_of_the_general_world_to_the_bit() {
         }
         let duration = Span::from_millis(2000 + random.below(9000));
         let seed = random.next_u64();
+        let resolution = if random.chance(0.7) { 10 } else { random.below(2_000_000) };
+        let params = published(Span::from_nanos(resolution));
         let tables = (&table, others.as_ref());
-        let Some(fast) = fast(&network, tables, duration, seed) else {
+        let run = (duration, seed);
+        let Some(fast) = fast(&network, tables, &params, run) else {
             fell_back += 1;
             continue;
         };
-        let general = general(&network, tables, duration, seed);
+        let general = general(&network, tables, &params, run);
         let about = format!("draw {draw}: {network}, {table:?}");
         assert_eq!(bits(&fast.0), bits(&general.0), "{about}");
         assert_eq!(fast.1, general.1, "{about}");
         taken += 1;
         given_up += u32::from(fast.0.senders.is_none());
+        held += u32::from(network.jitter + network.ack_slot > Span::ZERO);
         dropped += u32::from(network.buffer != BufferSize::Unlimited);
     }
-    assert!(taken >= 350, "only {taken} of 400 networks were run by the specialised world");
-    assert!(given_up >= 5 && dropped >= 100, "{given_up} given up, {dropped} with a limit");
-    assert_eq!(taken + fell_back, 400);
+    assert!(taken >= 580, "only {taken} of 600 networks were run by the specialised world");
+    let counts = (given_up, dropped, held);
+    assert!(given_up >= 5 && dropped >= 100 && held >= 100, "given up, limited, held: {counts:?}");
+    assert_eq!(taken + fell_back, 600);
 }

@@ -7,6 +7,7 @@ use paceline_cc::schemes::remy::{RemyParams, RuleTable, halves};
 use paceline_cc::{Rate, Span};
 use paceline_lab::written;
 use paceline_path::BufferSize;
+use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::Specification;
 use paceline_remy::usage::Usage;
 use paceline_remy::{Assessment, Network, Readable, score, words};
@@ -135,16 +136,16 @@ fn candidates(
     tables: &[String],
     schemes: &[String],
     params: &RemyParams,
-) -> PyResult<Vec<(String, SchemeChoice)>> {
+) -> PyResult<Vec<(String, Contender)>> {
     let mut all = Vec::new();
     for name in tables {
-        let halves = halves(params.clone(), Arc::clone(&find_table(name)?.0), None);
-        all.push((name.clone(), CustomScheme::new("remy", halves).into()));
+        let (table, params) = (Arc::clone(&find_table(name)?.0), params.clone());
+        all.push((name.clone(), Contender::Table { table, params }));
     }
     let names = paceline_remy::names();
     for text in schemes {
         let spec = names.check_scheme(text).map_err(|error| argument_error("schemes", error))?;
-        let choice = match spec.sender.name.as_str() {
+        let choice: SchemeChoice = match spec.sender.name.as_str() {
             "remy" => {
                 let halves = names.schemes.build(&spec.sender);
                 CustomScheme::new(text, halves.map_err(|error| argument_error("schemes", error))?)
@@ -152,7 +153,7 @@ fn candidates(
             }
             _ => SchemeChoice::Named(spec),
         };
-        all.push((text.clone(), choice));
+        all.push((text.clone(), choice.into()));
     }
     match all.is_empty() {
         true => Err(argument_error("tables, schemes", "expected at least one of them")),
@@ -253,8 +254,9 @@ pub(crate) fn evaluate_network(
     let seeds = seeds(first_seed, count)?;
     let control = RunControl::default();
     let rows = run_interruptibly(py, threads, &control, || {
-        let row = |(name, scheme): &(String, SchemeChoice)| {
-            paceline_remy::eval(name, &network, rate, scheme, duration, &seeds, Spread::default())
+        let row = |(name, contender): &(String, Contender)| {
+            let spread = Spread::default();
+            paceline_remy::eval(name, &network, rate, contender, duration, &seeds, spread)
                 .map_err(|error| format!("{name}: {error}"))
         };
         // After an interrupt nobody sees the rows.

@@ -142,7 +142,7 @@ impl TrainingJob<'_> {
         control: &RunControl,
         report: Option<&Py<PyAny>>,
     ) -> Result<(String, Vec<String>, String), TrainError> {
-        let plan = Plan { text: self.text, folder: self.folder, seed: self.seed };
+        let plan = Plan::new(self.text, self.folder, self.seed);
         let (mut trainer, log) = match &self.output {
             Some(output) => {
                 Trainer::open(&plan, evaluator, Arc::clone(work), Folder::open(output)?)?

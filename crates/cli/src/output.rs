@@ -80,6 +80,14 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     print(&to_json(value)?)
 }
 
+/// Prints a value as a line of JSON: one of several documents.
+pub(crate) fn print_line(value: &impl Serialize) -> Result<(), Error> {
+    let mut text = serde_json::to_string(&Document::new(value))
+        .map_err(|error| Error::Message(format!("the result is no JSON: {error}")))?;
+    text.push('\n');
+    print(&text)
+}
+
 /// The document of a value's fields as indented JSON with a newline at its end.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
     let mut text = serde_json::to_string_pretty(&Document::new(value))

@@ -181,9 +181,23 @@ fn simulations() {
     let on = folder.write("on.toml", networks.as_bytes());
     let eval = ["remy", "eval", "starter", "--on", &on, "--seeds", "2", "--json"];
     printed.document("remy eval --on", &run(&eval));
+    let starved = ["remy", "eval", "starter", "--loss", "0.999", "--duration", "50s", "--json"];
+    printed.document("remy eval", &run(&starved));
+    let lost = folder.write("lost.toml", format!("{networks}loss = 0.999\n").as_bytes());
+    let eval = ["remy", "eval", "starter", "--on", &lost, "--duration", "50s", "--json"];
+    printed.document("remy eval --on", &run(&eval));
+    printed.document("remy list", &run(&["remy", "list", "--json"]));
+    let out = folder.path("trained");
+    let train = ["remy", "train", &on, "-o", &out, "--generations", "1", "--seeds", "2", "--json"];
+    let seen = paceline(&train);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    for line in seen.out.lines() {
+        printed.document("remy train", &serde_json::from_str(line).expect("a line of JSON"));
+    }
     let medium = ["medium", "--stations", "2", "--seconds", "1", "--json"];
     printed.document("medium", &run(&medium));
-    printed.all_of(&["compare", "run", "bench", "remy eval", "remy eval --on", "medium"]);
+    let remy = ["remy eval", "remy eval --on", "remy list", "remy train"];
+    printed.all_of(&[&["compare", "run", "bench", "medium"][..], &remy].concat());
 }
 
 #[test]

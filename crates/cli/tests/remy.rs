@@ -36,9 +36,145 @@ fn tables_and_schemes_on_a_specification() {
     }
     assert_eq!(json["rows"][0]["over_first"]["mean"], 0.0);
     let seen = paceline(&arguments);
-    for word in ["over the first", "others with other seeds", "±", "5Mbps"] {
+    for word in ["over the first", "others with each of 4 seeds", "±", "worst network"] {
         assert!(seen.out.contains(word), "{word}: {}", seen.out);
     }
+}
+
+/// Networks that are other ones with each seed have no rows, whose means would be of different
+/// networks; and tables are called by the names of their files.
+#[test]
+fn random_networks_have_one_line_and_tables_short_names() {
+    let folder = Folder::new("remy-random");
+    let table = folder.write("table.toml", TABLE.as_bytes());
+    let random = folder.write("random.toml", SPECIFICATION.as_bytes());
+    let steady = SPECIFICATION.replace("{ from = 1, to = 3, scale = \"random\" }", "2");
+    let steady = folder.write("steady.toml", steady.as_bytes());
+    let eval = |on: &str, json: &[&str]| {
+        let arguments = ["remy", "eval", &table, "--on", on, "--seeds", "2", "--duration", "10s"];
+        let seen = paceline(&[&arguments[..], json].concat());
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        seen.out
+    };
+    let drawn = eval(&random, &[]);
+    let line = "2 networks drawn from 5 to 10 Mbit/s, RTT 50 ms, 1 to 3 senders, on 1 s, off 1 s, \
+                others with each of 2 seeds";
+    assert!(drawn.contains(line), "{drawn}");
+    assert!(!drawn.contains(&table) && drawn.contains("table.toml"), "{drawn}");
+    assert!(drawn.lines().all(|line| line.chars().count() < 130), "{drawn}");
+    let json: serde_json::Value = serde_json::from_str(&eval(&random, &["--json"])).expect("JSON");
+    let row = &json["rows"][0];
+    assert_eq!(row["table"], table);
+    let worst = row["worst"]["network_score"].as_f64().expect("a score");
+    let (quarter, mean) = (&row["worst_quarter"]["mean"], &row["score_per_network"]["mean"]);
+    let (quarter, mean) = (quarter.as_f64().expect("a score"), mean.as_f64().expect("a score"));
+    assert!(worst <= quarter && quarter < mean, "{row}");
+    let each = eval(&steady, &[]);
+    assert!(
+        each.contains("2 senders over 5Mbps") && each.contains("2 senders over 10Mbps"),
+        "{each}"
+    );
+    assert!(!each.contains("drawn from"), "{each}");
+}
+
+#[test]
+fn senders_that_get_nothing_are_named_and_repairs_help() {
+    // One packet fits beside the one on the link: whole windows get lost, and without repairs a
+    // sender waits for ever.
+    let arguments = [
+        "remy",
+        "eval",
+        "general-delta0.1",
+        "--link",
+        "1Mbps",
+        "--buffer",
+        "1",
+        "--loss",
+        "0.9",
+        "--rtt",
+        "100ms",
+        "--senders",
+        "3",
+        "--on",
+        "1000s",
+        "--off",
+        "1s",
+        "--duration",
+        "60s",
+        "--seeds",
+        "2",
+    ];
+    let seen = paceline(&[&arguments[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+    let starved = json["rows"][0]["starved"].as_array().expect("a list");
+    assert!(!starved.is_empty(), "{json}");
+    let (seed, sender) =
+        (&starved[0]["seed"], starved[0]["sender"].as_u64().expect("a number") + 1);
+    let seen = paceline(&arguments);
+    assert!(seen.err.contains(&format!("sender {sender} (seed {seed})")), "{}", seen.err);
+    assert!(seen.err.contains("--repairs"), "{}", seen.err);
+    let repaired = paceline(&[&arguments[..], &["--json", "--repairs"]].concat());
+    let repaired: serde_json::Value = serde_json::from_str(&repaired.out).expect("JSON");
+    let left = repaired["rows"][0]["starved"].as_array().expect("a list").len();
+    assert!(left < starved.len(), "{left} of {}", starved.len());
+}
+
+#[test]
+fn jitter_is_an_option_and_so_is_the_resolution() {
+    let rate = |more: &[&str]| {
+        let arguments = [
+            "remy",
+            "eval",
+            "general-delta1",
+            "--link",
+            "15Mbps",
+            "--rtt",
+            "150ms",
+            "--senders",
+            "2",
+            "--on",
+            "5s",
+            "--off",
+            "5s",
+            "--duration",
+            "100s",
+            "--seeds",
+            "1",
+            "--json",
+        ];
+        let seen = paceline(&[&arguments[..], more].concat());
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        let json: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+        json["rows"][0]["throughput_mbps"].as_f64().expect("a rate")
+    };
+    let (still, disturbed) = (rate(&[]), rate(&["--jitter", "1ms"]));
+    let mended = rate(&["--jitter", "1ms", "--resolution", "1ms"]);
+    assert!(disturbed < 0.5 * still && mended > 0.8 * still, "{still} {disturbed} {mended}");
+}
+
+#[test]
+fn built_in_tables_are_listed_and_exported() {
+    let folder = Folder::new("remy-list");
+    let seen = paceline(&["remy", "list", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+    let tables = json["tables"].as_array().expect("tables");
+    let find = |name: &str| tables.iter().find(|table| table["name"] == name).expect("listed");
+    assert_eq!(find("general-delta1")["rules"], 14);
+    assert!(find("cellular-marks")["signals"].to_string().contains("accel_share"));
+    assert!(paceline(&["remy", "list"]).out.contains("general-delta1"));
+    let dna = folder.path("table.dna");
+    let seen = paceline(&["remy", "export", "general-delta1", "-o", &dna]);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    let rules = paceline_remy::load(&dna).expect("a published table").table.rules().len();
+    assert_eq!(rules, 14);
+    let seen = paceline(&["remy", "export", "cellular-marks", "-o", &dna]);
+    assert!(seen.code == 2 && seen.err.contains("cellular-marks: "), "{}", seen.err);
+    let seen = paceline(&["remy", "export", "general-delta", "-o", &dna]);
+    assert!(
+        seen.code == 2 && seen.err.contains("a built-in table would be one of"),
+        "{}",
+        seen.err
+    );
 }
 
 #[test]

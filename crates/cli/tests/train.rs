@@ -75,6 +75,106 @@ fn a_training_that_is_killed_goes_on_to_the_same_table() {
     assert_eq!(table(&killed), table(&whole));
 }
 
+/// The documents of standard output, one in each line.
+fn lines(text: &str) -> Vec<serde_json::Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+#[test]
+fn each_step_is_a_line_where_there_is_no_terminal() {
+    let folder = Folder::new("train-lines");
+    let spec = folder.write("spec.toml", SPECIFICATION.as_bytes());
+    let train = |more: &[&str]| {
+        let out = folder.path("out");
+        let arguments = ["remy", "train", &spec, "-o", &out, "--generations", "1"];
+        paceline(&[&arguments, more].concat())
+    };
+    let seen = train(&[]);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    let steps: Vec<&str> = seen.err.lines().collect();
+    assert!(steps.len() > 2, "{}", seen.err);
+    assert!(
+        steps[0].starts_with("step 1, generation 0: score ") && steps[0].contains("validation")
+    );
+    assert!(steps.iter().any(|line| line.contains("; rule 0: ")), "{}", seen.err);
+    assert!(seen.out.contains("per network of the validation set"), "{}", seen.out);
+    std::fs::remove_dir_all(folder.path("out")).expect("removed");
+    assert_eq!(train(&["-q"]).err, "");
+}
+
+#[test]
+fn the_best_of_several_seeds_is_judged_on_networks_that_chose_nothing() {
+    let folder = Folder::new("train-seeds");
+    let spec = folder.write("spec.toml", SPECIFICATION.as_bytes());
+    let out = folder.path("out");
+    let train = |json: &[&str]| {
+        let seeds = ["--generations", "1", "--seeds", "3", "--seed", "5"];
+        paceline(&[&["remy", "train", &spec, "-o", &out][..], &seeds, json].concat())
+    };
+    let seen = train(&["--json"]);
+    assert_eq!((seen.code, seen.err.as_str()), (0, ""));
+    let documents = lines(&seen.out);
+    let report = documents.last().expect("lines");
+    let trainings = report["trainings"].as_array().expect("trainings");
+    let seeds: Vec<u64> = trainings.iter().map(|one| one["seed"].as_u64().expect("seed")).collect();
+    assert_eq!(seeds, [5, 6, 7]);
+    let validation = |one: &serde_json::Value| one["validation"].as_f64().expect("a score");
+    let best = trainings.iter().map(validation).fold(f64::NEG_INFINITY, f64::max);
+    assert_eq!(validation(report), best);
+    assert!(report["test"].is_f64() && report["test"] != report["validation"], "{report}");
+    let chosen = trainings.iter().find(|one| validation(one) == best).expect("one");
+    assert_eq!(report["seed"], chosen["seed"]);
+    assert_eq!(report["table"], format!("{out}/table.toml"));
+    let of_seed = chosen["table"].as_str().expect("a path");
+    let read = |path: &str| std::fs::read_to_string(path).expect("a table");
+    assert_eq!(read(&table_path(&out)), read(of_seed));
+    // The same again, in words: nothing is left to be done.
+    let again = train(&["-q"]);
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert!(again.out.contains("the best by validation"), "{}", again.out);
+}
+
+fn table_path(folder: &str) -> String {
+    format!("{folder}/table.toml")
+}
+
+#[test]
+fn a_training_begins_with_a_table_and_outlives_a_changed_comment() {
+    let folder = Folder::new("train-from");
+    let spec = folder.write("spec.toml", SPECIFICATION.as_bytes());
+    let out = folder.path("out");
+    let train = |spec: &str, more: &[&str]| {
+        paceline(&[&["remy", "train", spec, "-o", &out, "-q", "--json"][..], more].concat())
+    };
+    let seen = train(&spec, &["--from", "general-delta1", "--generations", "1"]);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    let first = &lines(&seen.out)[0];
+    assert_eq!(first["rules"], 14);
+    let commented = SPECIFICATION.replace("senders = 2", "senders  =  2  # both of them");
+    let again = folder.write("again.toml", commented.as_bytes());
+    assert_eq!(train(&again, &["--generations", "1"]).code, 0);
+    let kept = std::fs::read_to_string(format!("{out}/specification.toml")).expect("the file");
+    assert_eq!(kept, commented);
+    let changed = SPECIFICATION.replace("senders = 2", "senders = 3");
+    let changed = folder.write("changed.toml", changed.as_bytes());
+    let seen = train(&changed, &["--generations", "1"]);
+    assert!(seen.code == 1 && seen.err.contains("another specification"), "{}", seen.err);
+    let seen = train(&again, &["--from", "general-delta10", "--generations", "1"]);
+    assert!(seen.code == 1 && seen.err.contains("another table to start from"), "{}", seen.err);
+    for (settings, table, problem) in [
+        ("r = { least = 1.0, most = 30.0 }", "general-delta1", "line 11: training.r: rule "),
+        ("signals = [\"rec_ewma\"]", "general-delta1", "training.signals: the table to start from"),
+        ("", "no-table", "a built-in table would be one of starter"),
+    ] {
+        let text = format!("{SPECIFICATION}[training]\n{settings}\n");
+        let spec = folder.write("wrong.toml", text.as_bytes());
+        let other = folder.path("other");
+        let seen = paceline(&["remy", "train", &spec, "-o", &other, "--from", table]);
+        assert!(seen.code == 2 && seen.err.contains(problem), "{settings}: {}", seen.err);
+        assert!(!std::path::Path::new(&other).exists(), "nothing has begun");
+    }
+}
+
 #[test]
 fn training_leaves_a_table_a_log_and_a_page() {
     let folder = Folder::new("train-leaves");
@@ -86,9 +186,19 @@ fn training_leaves_a_table_a_log_and_a_page() {
     };
     let seen = train(&["--generations", "2"]);
     assert_eq!((seen.code, seen.err.as_str()), (0, ""));
-    assert!(seen.out.contains("\"end\": \"generations\""), "{}", seen.out);
-    let report: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+    let documents = lines(&seen.out);
+    let (report, steps) = documents.split_last().expect("lines");
+    assert_eq!(report["end"], "generations");
     assert!(report["rules"].as_u64().expect("rules") > 1);
+    assert!(report["validation"].is_f64() && report.get("test").is_none(), "{report}");
+    // A line for each step, the first and those of checks with the validation score.
+    let numbers: Vec<u64> = steps.iter().map(|step| step["step"].as_u64().expect("step")).collect();
+    assert_eq!(numbers, (1..=steps.len() as u64).collect::<Vec<_>>());
+    for step in steps {
+        let is_measured = step["step"] == 1 || step["what"] == "check";
+        assert_eq!(step["validation"].is_f64(), is_measured, "{step}");
+        assert_eq!((&step["schema_version"], &step["seed"]), (&2.into(), &1.into()));
+    }
     let log = std::fs::read_to_string(format!("{out}/log.jsonl")).expect("a log");
     let last: serde_json::Value =
         serde_json::from_str(log.lines().last().expect("lines")).expect("JSON");
@@ -96,6 +206,7 @@ fn training_leaves_a_table_a_log_and_a_page() {
     let page = std::fs::read_to_string(format!("{out}/page.html")).expect("a page");
     for words in [
         "Score over time",
+        "Validation score per network",
         "Rules used most",
         "rtt_ratio (latest RTT over the smallest)",
         "[networks]",
@@ -109,7 +220,7 @@ fn training_leaves_a_table_a_log_and_a_page() {
     let again = train(&["--generations", "2"]);
     assert_eq!(again.code, 0);
     let no_time = train(&["--budget", "1ms"]);
-    assert!(no_time.out.contains("\"end\": \"time\""), "{}", no_time.out);
+    assert_eq!(lines(&no_time.out).last().expect("a line")["end"], "time");
 }
 
 #[test]

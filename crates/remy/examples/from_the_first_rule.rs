@@ -19,10 +19,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let confirm = arguments.next().unwrap_or_else(|| "true".into());
     let seed = arguments.next().map_or(Ok(1), |seed| seed.parse())?;
-    let text = format!("{NETWORKS}[training]\nconfirm = {confirm}\n");
+    let text = format!("{NETWORKS}[training]\nconfirm = {confirm}\nvalidate = false\n");
     let work = Arc::new(EvaluatorWork::default());
     let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
-    let plan = Plan { text: &text, folder: None, seed };
+    let plan = Plan::new(&text, None, seed);
     let mut trainer = Trainer::new(&plan, evaluator, Arc::clone(&work))?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     loop {

@@ -12,7 +12,7 @@ use crate::clock::CpuClock;
 use crate::evaluate::{Contender, Trial};
 use crate::network::PACKET;
 use crate::score::SenderFigures;
-use crate::spec::{Specification, Specimen};
+use crate::spec::{Objective, Specification, Specimen};
 
 /// A mean over seeds.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
@@ -53,6 +53,47 @@ pub struct SpecimenRow {
     pub delay_ms: f64,
 }
 
+/// A sender that was on, and none of whose packets arrived: [`SenderFigures::is_starved`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct StarvedSender {
+    /// The seed of the run.
+    pub seed: u64,
+    /// The network, by its number among those of the seed; zero if there is one alone.
+    pub network: usize,
+    /// The sender, by its number in the network.
+    pub sender: usize,
+}
+
+impl StarvedSender {
+    /// Those of a run.
+    pub(crate) fn of(
+        senders: &[SenderFigures],
+        seed: u64,
+        network: usize,
+    ) -> impl Iterator<Item = StarvedSender> {
+        let starved = senders.iter().enumerate().filter(|(_, one)| !one.other && one.is_starved());
+        starved.map(move |(sender, _)| StarvedSender { seed, network, sender })
+    }
+}
+
+/// The network on which a table or scheme had its lowest score.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct WorstNetwork {
+    /// The seed.
+    pub seed: u64,
+    /// Its number among the networks of the seed.
+    pub network: usize,
+    /// The network in words.
+    pub description: String,
+    /// The mean utility of its senders.
+    pub network_score: f64,
+}
+
+/// The share of networks over which [`Assessment::worst_quarter`] is the mean.
+const WORST: f64 = 0.25;
+
 /// What a table or scheme reached on a specification.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -64,6 +105,12 @@ pub struct Assessment {
     pub score: Estimate,
     /// The same divided by the number of networks.
     pub score_per_network: Estimate,
+    /// The mean score of the quarter of the networks with the lowest ones.
+    pub worst_quarter: Estimate,
+    /// The network with the lowest score of all seeds.
+    pub worst: Option<WorstNetwork>,
+    /// Senders of which no packet arrived.
+    pub starved: Vec<StarvedSender>,
     /// By how much `score` is above that of the first row, from the differences with equal seeds.
     pub over_first: Estimate,
     /// The mean over the networks, as of [`SpecimenRow::throughput_mbps`].
@@ -131,6 +178,27 @@ pub fn assess(
         specification.objective.total(&scores)
     };
     let totals: Vec<f64> = runs.iter().map(total).collect();
+    let worst_quarter = |seed: &Vec<Run>| {
+        let scores: Vec<f64> = seed.iter().map(|run| run.score).collect();
+        let worst = Objective { worst: Some(WORST), ..specification.objective };
+        worst.total(&scores) / scores.len().max(1) as f64
+    };
+    let quarters: Vec<f64> = runs.iter().map(worst_quarter).collect();
+    let each_run = || {
+        let all = runs.iter().zip(seeds).enumerate();
+        all.flat_map(|(at, (runs, &seed))| {
+            runs.iter().enumerate().map(move |(network, run)| (at, seed, network, run))
+        })
+    };
+    let starved = each_run()
+        .flat_map(|(_, seed, network, run)| StarvedSender::of(&run.trial.senders, seed, network));
+    let lowest = each_run().min_by(|one, other| one.3.score.total_cmp(&other.3.score));
+    let worst = lowest.map(|(at, seed, network, run)| WorstNetwork {
+        seed,
+        network,
+        description: networks[at][network].network.to_string(),
+        network_score: run.score,
+    });
     let each: Vec<f64> = totals.iter().map(|total| total / count.max(1) as f64).collect();
     let others = first.map_or(&totals, |first| &first.totals);
     let over: Vec<f64> = totals.iter().zip(others).map(|(own, other)| own - other).collect();
@@ -144,6 +212,9 @@ pub fn assess(
         table: name.to_string(),
         score: Estimate::of(&totals),
         score_per_network: Estimate::of(&each),
+        worst_quarter: Estimate::of(&quarters),
+        worst,
+        starved: starved.collect(),
         over_first: Estimate::of(&over),
         throughput_mbps: over_all(|row| row.throughput_mbps),
         delay_ms: over_all(|row| row.delay_ms),
@@ -177,6 +248,12 @@ mod tests {
         let again = assess("a", &scheme, &specification, &[1, 2], Some(&first)).expect("runs");
         assert_eq!(again.over_first, Estimate { mean: 0.0, ci95: Some(0.0) });
         assert_eq!((first.score, first.specimens.len()), (again.score, 36));
+        // Within 3 s some senders get nothing through; they are named, and make the worst network.
+        let worst = first.worst.as_ref().expect("networks");
+        assert!(first.worst_quarter.mean < first.score_per_network.mean);
+        let of_worst =
+            |one: &&StarvedSender| (one.seed, one.network) == (worst.seed, worst.network);
+        assert!(first.starved.iter().filter(of_worst).count() > 0, "{worst:?}");
         let sum: f64 = first.specimens.iter().map(|row| row.score.mean).sum();
         // Networks over which nothing arrives within 3 s score about -1e8: sums of them are rounded.
         assert!((first.score.mean - sum).abs() < 1e-12 * sum.abs());

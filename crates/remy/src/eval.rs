@@ -8,6 +8,7 @@ use paceline_sim::scenario::Capacity;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::assess::StarvedSender;
 use crate::clock::CpuClock;
 use crate::evaluate::Contender;
 use crate::network::{Network, PACKET};
@@ -32,6 +33,8 @@ pub struct EvalRow {
     pub score_sd: f64,
     /// Simulated seconds per second of processor time.
     pub simulated_s_per_cpu_s: f64,
+    /// Senders of which no packet arrived.
+    pub starved: Vec<StarvedSender>,
     /// Packets over the time that a sender was on, in Mbit/s: what applications see.
     #[serde(skip)]
     pub raw_throughput_mbps: f64,
@@ -102,7 +105,10 @@ pub fn eval(
     let throughputs: Vec<f64> =
         over(&SenderFigures::throughput).into_iter().map(|rate| mbps * rate).collect();
     let range = |values: &[f64]| Distribution::of(values.iter().copied()).unwrap_or_default();
+    let starved = runs.iter().zip(seeds);
+    let starved = starved.flat_map(|(run, &seed)| StarvedSender::of(&run.senders, seed, 0));
     Ok(EvalRow {
+        starved: starved.collect(),
         table: name.to_string(),
         senders: network.senders,
         throughput_mbps: mean(throughputs.iter().copied()),

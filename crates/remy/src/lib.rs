@@ -16,7 +16,7 @@ pub mod usage;
 pub mod words;
 mod world;
 
-pub use assess::{Assessment, Estimate, SpecimenRow, assess};
+pub use assess::{Assessment, Estimate, SpecimenRow, StarvedSender, WorstNetwork, assess};
 pub use clock::CpuClock;
 pub use dna::{Dna, DnaError};
 pub use eval::{EvalRow, OverRuns, eval};

@@ -118,6 +118,12 @@ impl SenderFigures {
         repeats: 0.0,
     };
 
+    /// True if it was on, and none of its packets arrived: its score is that of the published program
+    /// for such senders.
+    pub fn is_starved(&self) -> bool {
+        self.share_s > 0.0 && self.packets == 0.0
+    }
+
     /// Packets per millisecond of its equal share of the time.
     pub fn throughput(&self) -> f64 {
         if self.share_s > 0.0 { self.packets / (1e3 * self.share_s) } else { 0.0 }

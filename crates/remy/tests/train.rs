@@ -25,7 +25,7 @@ off = "500ms"
 "#;
 
 fn plan(text: &str, seed: u64) -> Plan<'_> {
-    Plan { text, folder: None, seed }
+    Plan::new(text, None, seed)
 }
 
 fn trainer(text: &str, seed: u64) -> Trainer<TrainingEvaluator> {
@@ -105,6 +105,34 @@ fn evaluating_only_what_a_rule_touches_changes_nothing() {
         trained(&format!("{SPECIFICATION}[training]\n{options}\n"), 5, 3)
     };
     assert_eq!(train(true), train(false));
+}
+
+/// The sets by which trainings are shown, chosen and judged depend on the specification alone.
+#[test]
+fn validation_changes_nothing_and_is_the_same_for_all_seeds() {
+    let silent = format!("{SPECIFICATION}[training]\nvalidate = false\n");
+    assert_eq!(trained(SPECIFICATION, 3, 2), trained(&silent, 3, 2));
+    let (one, other) = (trainer(SPECIFICATION, 1), trainer(SPECIFICATION, 2));
+    let (first, again) = (one.validate().expect("runs"), other.validate().expect("runs"));
+    assert_eq!(first, again);
+    assert_ne!(first, one.judge().expect("runs"));
+    let mut trainer = trainer(SPECIFICATION, 3);
+    let mut shown = Vec::new();
+    while !trainer.is_done(2) {
+        shown.extend(trainer.step(&|| false).expect("a step").validation);
+    }
+    // That of the first rule, and that after each check, the last of which is the table's.
+    assert_eq!((shown[0], shown.len()), (first, 3));
+    assert_eq!(shown.last().copied(), Some(trainer.validate().expect("runs")));
+    assert!(shown[2] > shown[0], "{shown:?}");
+}
+
+#[test]
+fn a_table_says_with_which_clocks_it_was_trained() {
+    let about = |text: &str| trainer(text, 1).readable().about;
+    assert!(!about(SPECIFICATION).contains("resolution"));
+    let jitter = SPECIFICATION.replace("senders = 2", "senders = 2\njitter = \"1ms\"");
+    assert!(about(&jitter).contains("remy[file=...,resolution=1ms]"), "{}", about(&jitter));
 }
 
 /// An aim on the worst networks is reached on these, and the training says so.

@@ -50,6 +50,7 @@ mod parse;
 mod quantity;
 mod ranges;
 mod traces;
+mod words;
 
 use std::path::Path;
 
@@ -257,6 +258,14 @@ impl Specification {
             None if self.disturbs_acks() => Span::from_millis(1),
             None => RemyParams::default().resolution,
         }
+    }
+
+    /// True if some value of the networks is drawn, so that other seeds give other networks.
+    pub fn is_random(&self) -> bool {
+        self.ranges().iter().any(|range| range.scale.is_random())
+            || !self.traces.models.is_empty()
+            || self.random_trace_start
+            || self.others.as_ref().is_some_and(|others| others.share < 1.0)
     }
 
     /// The parameters of senders of a table on these networks.

@@ -11,7 +11,9 @@ mod folder;
 mod memo;
 mod neighbours;
 mod race;
+mod sets;
 mod settings;
+mod start;
 mod state;
 mod steps;
 
@@ -19,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_cc::schemes::remy::RuleTable;
+use paceline_cc::schemes::remy::{RemyParams, RuleTable, RuleTree};
 use thiserror::Error;
 
 pub use evaluator::{EvaluatorWork, TrainingEvaluator};
@@ -32,6 +34,7 @@ use crate::readable::Readable;
 use crate::spec::{Objective, Specification, SpecificationError, Specimen};
 use memo::Memo;
 use race::Baseline;
+use sets::Set;
 use state::Phase;
 
 /// Why training cannot go on.
@@ -78,6 +81,34 @@ pub struct Plan<'a> {
     pub folder: Option<&'a Path>,
     /// The seed.
     pub seed: u64,
+    /// The table to begin with; `None` for the one rule of the settings.
+    pub start: Option<&'a RuleTree>,
+}
+
+impl<'a> Plan<'a> {
+    /// Training for a specification, from one rule.
+    pub fn new(text: &'a str, folder: Option<&'a Path>, seed: u64) -> Plan<'a> {
+        Plan { text, folder, seed, start: None }
+    }
+
+    /// True if another text says what this one does: comments, spaces and the order of keys do not
+    /// matter, nor does how a value is written.
+    fn says(&self, other: &str) -> bool {
+        if self.text == other {
+            return true;
+        }
+        let tables = |text: &str| toml::from_str::<toml::Table>(text).ok();
+        if let (Some(one), Some(other)) = (tables(self.text), tables(other))
+            && one == other
+        {
+            return true;
+        }
+        let read = |text: &str| {
+            let specification = Specification::parse_in(text, self.folder).ok()?;
+            Some((specification, Settings::parse(text).ok()?))
+        };
+        read(self.text).is_some_and(|own| Some(own) == read(other))
+    }
 }
 
 /// Training on the way.
@@ -105,13 +136,17 @@ impl<E: Evaluator> Trainer<E> {
         evaluator: E,
         work: Arc<EvaluatorWork>,
     ) -> Result<Trainer<E>, TrainError> {
-        let Plan { text, folder, seed } = *plan;
+        let Plan { text, folder, seed, start } = *plan;
         let specification = Specification::parse_in(text, folder)?;
         let settings = Settings::parse(text)?;
         settings.check(&specification).map_err(|error| error.in_text(text))?;
-        let tree = settings.first();
+        let tree = match start {
+            None => settings.first(),
+            Some(tree) => settings.start_with(tree.clone()).map_err(|error| error.in_text(text))?,
+        };
         let two = specification.trains_two();
-        let state = State::first(text, seed, &tree, two);
+        let mut state = State::first(text, seed, &tree, two);
+        state.start = start.map(|_| Readable::of(&tree, ""));
         let table = Arc::new(RuleTable::new(tree)?);
         let other = two.then(|| Arc::clone(&table));
         Ok(Trainer {
@@ -139,13 +174,20 @@ impl<E: Evaluator> Trainer<E> {
         folder: Folder,
     ) -> Result<(Trainer<E>, Vec<Entry>), TrainError> {
         let mut trainer = Trainer::new(plan, evaluator, work)?;
-        let Plan { text, seed, .. } = *plan;
+        let Plan { text, seed, start, .. } = *plan;
         match folder.state()? {
             None => folder.write("specification.toml", text)?,
-            Some((state, table)) => {
+            Some((mut state, table)) => {
                 let other = |what| TrainError::Other { path: folder.file("state.json"), what };
-                if state.specification != text {
+                if !plan.says(&state.specification) {
                     return Err(other("specification"));
+                }
+                if state.specification != text {
+                    folder.write("specification.toml", text)?;
+                    state.specification = text.to_string();
+                }
+                if start.is_some() && state.start != trainer.state.start {
+                    return Err(other("table to start from"));
                 }
                 if state.seed != seed {
                     return Err(other("seed"));
@@ -198,9 +240,23 @@ impl<E: Evaluator> Trainer<E> {
         self.described(self.table(), "Trained")
     }
 
+    /// The same of the other table, if two are trained in turn.
+    pub fn others_readable(&self) -> Option<Readable> {
+        let trained = "The table of the other senders, trained";
+        self.others_table().map(|table| self.described(table, trained))
+    }
+
     fn described(&self, table: &RuleTable, trained: &str) -> Readable {
+        let resolution = self.specification.resolution();
+        let use_it = match resolution == RemyParams::default().resolution {
+            true => String::new(),
+            false => format!(
+                " Its senders' clocks had a resolution of {resolution}: use it as \
+                 remy[file=...,resolution={resolution}]."
+            ),
+        };
         let about = format!(
-            "{trained} with seed {}: {} generations, {} candidates. The specification:\n{}",
+            "{trained} with seed {}: {} generations, {} candidates.{use_it} The specification:\n{}",
             self.state.seed,
             self.generations(),
             self.state.spent.candidates,
@@ -212,8 +268,7 @@ impl<E: Evaluator> Trainer<E> {
     /// The files of tables in a folder, by name: `table.toml`, and `others.toml` if two are trained.
     fn files(&self) -> Vec<(&'static str, String)> {
         let mut files = vec![("table.toml", self.readable().to_toml())];
-        if let Some(table) = self.others_table() {
-            let readable = self.described(table, "The table of the other senders, trained");
+        if let Some(readable) = self.others_readable() {
             files.push(("others.toml", readable.to_toml()));
         }
         files
@@ -285,6 +340,14 @@ impl<E: Evaluator> Trainer<E> {
         };
         let done = self.next(&memo, stop)?;
         let mut state = done.state;
+        let shows_progress = self.settings.validate && (number == 1 || done.what == "check");
+        let validation = match shows_progress {
+            true => {
+                Some(self.score_on(Set::Validation, done.table.as_ref().unwrap_or(&self.table))?)
+            }
+            false => None,
+        };
+        state.validation = validation.or(state.validation);
         state.step = number;
         state.spent.simulated_s += self.work.simulated_s() - before.0;
         state.spent.cpu_s += self.work.cpu_s() - before.1;
@@ -304,6 +367,7 @@ impl<E: Evaluator> Trainer<E> {
             rule: done.rule,
             score: state.score,
             gain: done.gain,
+            validation,
             note: format!("{of}{}", done.note),
             spent: state.spent,
         };

@@ -143,6 +143,8 @@ pub struct Settings {
     pub prune: bool,
     /// The least gain that a change has to bring, as a share of the number of networks.
     pub least_gain: f64,
+    /// True if progress is shown by a validation set, which training does not see.
+    pub validate: bool,
 }
 
 impl Settings {
@@ -165,6 +167,7 @@ impl Settings {
             confirm: if thesis { Confirm::Never } else { Confirm::Always },
             prune: !thesis,
             least_gain: if thesis { 0.0 } else { 2e-4 },
+            validate: true,
         }
     }
 
@@ -233,6 +236,7 @@ struct FileSettings {
     confirm: Option<FileConfirm>,
     prune: Option<bool>,
     least_gain: Option<f64>,
+    validate: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -295,6 +299,7 @@ impl FileSettings {
             settings.confirm = written.read()?;
         }
         settings.prune = self.prune.unwrap_or(settings.prune);
+        settings.validate = self.validate.unwrap_or(settings.validate);
         settings.least_gain = self.least_gain.unwrap_or(settings.least_gain);
         if !(0.0..=1e6).contains(&settings.least_gain) {
             let problem = format!("{} is not from 0 to 1000000", settings.least_gain);

@@ -96,6 +96,12 @@ pub struct State {
     pub kept: Option<Readable>,
     /// The table.
     pub table: Readable,
+    /// The table with which training began, if it was not one rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Readable>,
+    /// The score per network on the validation set, if it has been measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
     /// The other table, if two are trained in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) partner: Option<PartnerTable>,
@@ -130,6 +136,8 @@ impl State {
             spent: TrainingCost::default(),
             kept: None,
             table: Readable::of(tree, ""),
+            start: None,
+            validation: None,
             partner: two.then_some(partner),
         }
     }
@@ -222,6 +230,9 @@ pub struct Entry {
     pub score: f64,
     /// What the step gained on these networks.
     pub gain: f64,
+    /// The score per network on the validation set, after the first step and after each check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
     /// What happened, in words.
     pub note: String,
     /// What was spent since training began.

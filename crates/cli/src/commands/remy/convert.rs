@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use paceline_remy::TableFile;
+use paceline_remy::{Dna, TableFile};
 
 use crate::output::{self, Error};
 
@@ -19,16 +19,16 @@ pub(crate) struct Import {
 
 #[derive(Args)]
 pub(crate) struct Export {
-    /// A readable table (.toml, .json), or a published one
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// A readable table (.toml, .json), a published one, or the name of a built-in one
+    #[arg(value_name = "TABLE")]
+    table: PathBuf,
     /// Where to write the published form (.dna)
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
 fn load(path: &Path) -> Result<TableFile, Error> {
-    paceline_remy::load(path).map_err(|error| Error::Usage(error.to_string()))
+    paceline_remy::load(path).map_err(|error| Error::Usage(super::no_table(&error)))
 }
 
 impl Import {
@@ -52,9 +52,13 @@ impl Import {
 
 impl Export {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let written = load(&self.file)?.dna.write();
-        let file = self.file.display();
-        let bytes = written.map_err(|error| Error::Usage(format!("{file}: {error}")))?;
+        let built_in = self.table.to_str().filter(|name| super::is_built_in(name));
+        let dna = match built_in {
+            Some(name) => Dna::of(&super::table(name)?.tree()),
+            None => load(&self.table)?.dna,
+        };
+        let table = self.table.display();
+        let bytes = dna.write().map_err(|error| Error::Usage(format!("{table}: {error}")))?;
         output::write_file(&self.output, &bytes)
     }
 }

@@ -1,6 +1,6 @@
 //! `paceline remy eval`: what tables and schemes reach on a network, or on those of a specification.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
@@ -8,7 +8,7 @@ use paceline_cc::schemes::remy::RemyParams;
 use paceline_path::BufferSize;
 use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::{Specification, Specimen};
-use paceline_remy::{Assessment, Estimate, EvalRow, Network};
+use paceline_remy::{Assessment, Estimate, EvalRow, Network, StarvedSender};
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
@@ -18,7 +18,10 @@ use super::table;
 use crate::args;
 use crate::output::{self, Error};
 use crate::runs::range_as;
-use crate::table::{Grid, figure};
+use crate::table::{Grid, counted, figure};
+
+/// How many senders of which nothing arrived are named.
+const STARVED_NAMED: usize = 5;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -47,6 +50,10 @@ pub(crate) struct Eval {
     /// How long each run is [default: 1000s, or what the specification says]
     #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     duration: Option<Span>,
+    /// Senders of tables send again what was lost, and timeouts count, as where tables are used; else they
+    /// are as in the published simulator, which repairs nothing
+    #[arg(long)]
+    repairs: bool,
     /// How many runs, each with a seed of its own
     #[arg(long, alias = "runs", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: u32,
@@ -173,7 +180,7 @@ impl Eval {
     fn on_network(&self, on: Span, seeds: &[u64]) -> Result<(), Error> {
         let duration = self.duration.unwrap_or(Span::from_secs(1000));
         let (network, packets_per_ms) = self.network(on, duration)?;
-        let mut params = RemyParams { as_published: true, ..RemyParams::default() };
+        let mut params = RemyParams { as_published: !self.repairs, ..RemyParams::default() };
         params.resolution = self.network.resolution.unwrap_or(params.resolution);
         let mut rows = Vec::new();
         for (name, contender) in self.candidates(&params)? {
@@ -191,6 +198,7 @@ impl Eval {
         if self.json {
             return output::print_json(&Report { rows });
         }
+        let names = short_names(rows.iter().map(|row| row.table.as_str()));
         let mut grid = Grid::numbers(&[
             "table",
             "senders",
@@ -202,9 +210,9 @@ impl Eval {
             "median (90 % of runs)",
             "simulated s/CPU s",
         ]);
-        for row in &rows {
+        for (row, name) in rows.iter().zip(&names) {
             grid.row(vec![
-                row.table.clone(),
+                name.clone(),
                 row.senders.to_string(),
                 figure(row.throughput_mbps),
                 figure(row.raw_throughput_mbps),
@@ -217,7 +225,39 @@ impl Eval {
                 format!("{:.0}", row.simulated_s_per_cpu_s),
             ]);
         }
-        output::print(&grid.text())
+        output::print(&grid.text())?;
+        for (row, name) in rows.iter().zip(&names) {
+            self.note_starved(name, &row.starved, |one| format!("seed {}", one.seed));
+        }
+        Ok(())
+    }
+
+    /// Names the senders of which no packet arrived.
+    fn note_starved(
+        &self,
+        name: &str,
+        starved: &[StarvedSender],
+        place: impl Fn(&StarvedSender) -> String,
+    ) {
+        if starved.is_empty() {
+            return;
+        }
+        let some = starved.iter().take(STARVED_NAMED);
+        let some: Vec<String> =
+            some.map(|one| format!("sender {} ({})", one.sender + 1, place(one))).collect();
+        let more = match starved.len().checked_sub(STARVED_NAMED) {
+            None | Some(0) => String::new(),
+            Some(more) => format!(" and {more} more"),
+        };
+        let remedy = match self.repairs || self.tables.is_empty() {
+            true => "",
+            false => "; tables repair nothing here: --repairs has them send again what was lost",
+        };
+        output::note(&format!(
+            "{name}: no packet of {} arrived, so that the scores mean little: {}{more}{remedy}",
+            counted(starved.len(), "sender"),
+            some.join(", ")
+        ));
     }
 
     fn on_specification(
@@ -234,7 +274,9 @@ impl Eval {
                     .into(),
             ));
         }
-        for (name, contender) in self.candidates(&specification.params())? {
+        let mut params = specification.params();
+        params.as_published &= !self.repairs;
+        for (name, contender) in self.candidates(&params)? {
             let row = paceline_remy::assess(&name, &contender, &specification, seeds, rows.first());
             rows.push(row.map_err(|error| Error::Message(format!("{name}: {error}")))?);
         }
@@ -244,7 +286,19 @@ impl Eval {
             let networks = specimens.first().map_or(0, Vec::len);
             return output::print_json(&Assessments { seeds: seeds.len(), networks, rows });
         }
-        output::print(&(summary(&rows) + "\n" + &networks(&rows, &specimens)))
+        let names = short_names(rows.iter().map(|row| row.table.as_str()));
+        let each = match specification.is_random() {
+            true => drawn(&specification, &rows, &names, seeds.len()),
+            false => networks(&rows, &names, &specimens),
+        };
+        output::print(&(summary(&rows, &names) + "\n" + &each))?;
+        for (row, name) in rows.iter().zip(&names) {
+            self.note_starved(name, &row.starved, |one| {
+                let seed = seeds.iter().position(|seed| *seed == one.seed).unwrap_or(0);
+                format!("{}, seed {}", specimens[seed][one.network].network, one.seed)
+            });
+        }
+        Ok(())
     }
 
     /// The network, and its mean rate in packets per millisecond.
@@ -304,8 +358,27 @@ fn estimate(estimate: &Estimate, digits: usize) -> String {
     }
 }
 
+/// Names of tables and schemes, those of files without their folders unless two are alike then.
+fn short_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let names: Vec<&str> = names.collect();
+    let short = |name: &str| match name.contains('[') {
+        true => name.to_string(),
+        false => {
+            let file = Path::new(name).file_name().unwrap_or_default();
+            file.to_string_lossy().into_owned()
+        }
+    };
+    let all: Vec<String> = names.iter().map(|name| short(name)).collect();
+    let is_alone = |name: &String| all.iter().filter(|other| *other == name).count() == 1;
+    let choose = |(name, short): (&&str, &String)| match is_alone(short) {
+        true => short.clone(),
+        false => name.to_string(),
+    };
+    names.iter().zip(&all).map(choose).collect()
+}
+
 /// A row for each table or scheme.
-fn summary(rows: &[Assessment]) -> String {
+fn summary(rows: &[Assessment], names: &[String]) -> String {
     let mut grid = Grid::numbers(&[
         "table",
         "score",
@@ -315,9 +388,9 @@ fn summary(rows: &[Assessment]) -> String {
         "delay, ms",
         "simulated s/CPU s",
     ]);
-    for (at, row) in rows.iter().enumerate() {
+    for (at, (row, name)) in rows.iter().zip(names).enumerate() {
         grid.row(vec![
-            row.table.clone(),
+            name.clone(),
             estimate(&row.score, 3),
             estimate(&row.score_per_network, 4),
             if at == 0 { String::new() } else { estimate(&row.over_first, 3) },
@@ -329,17 +402,39 @@ fn summary(rows: &[Assessment]) -> String {
     grid.text()
 }
 
-/// A row for each network, with the score of each table or scheme. What is drawn anew with each seed
-/// is told as such.
-fn networks(rows: &[Assessment], specimens: &[Vec<Specimen>]) -> String {
-    let names: Vec<&str> = rows.iter().map(|row| row.table.as_str()).collect();
+/// What the networks are drawn from, and a row for each table or scheme: networks that are other ones
+/// with each seed have no rows of their own.
+fn drawn(
+    specification: &Specification,
+    rows: &[Assessment],
+    names: &[String],
+    seeds: usize,
+) -> String {
+    let each = match seeds {
+        1 => String::new(),
+        seeds => format!(", others with each of {seeds} seeds"),
+    };
+    let count = counted(specification.networks(), "network");
+    let mut text = format!("{count} drawn from {specification}{each}\n\n");
+    let mut grid =
+        Grid::after(2, &["table", "worst network", "its score", "worst quarter, per network"]);
+    for (row, name) in rows.iter().zip(names) {
+        let (network, score) = match &row.worst {
+            Some(worst) => (worst.description.clone(), format!("{:.3}", worst.network_score)),
+            None => (String::new(), String::new()),
+        };
+        grid.row(vec![name.clone(), network, score, estimate(&row.worst_quarter, 4)]);
+    }
+    text += &grid.text();
+    text
+}
+
+/// A row for each network, with the score of each table or scheme.
+fn networks(rows: &[Assessment], names: &[String], specimens: &[Vec<Specimen>]) -> String {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut grid = Grid::numbers(&[&["network"], names.as_slice()].concat());
-    for at in 0..specimens.first().map_or(0, Vec::len) {
-        let words: Vec<String> =
-            specimens.iter().map(|seed| seed[at].network.to_string()).collect();
-        let same = words.iter().all(|other| *other == words[0]);
-        let more = if same { "" } else { ", others with other seeds" };
-        let mut row = vec![format!("{}{more}", words[0])];
+    for (at, one) in specimens.first().map_or(&[][..], Vec::as_slice).iter().enumerate() {
+        let mut row = vec![one.network.to_string()];
         row.extend(rows.iter().map(|each| estimate(&each.specimens[at].score, 3)));
         grid.row(row);
     }

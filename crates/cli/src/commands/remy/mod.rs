@@ -2,6 +2,7 @@
 
 mod convert;
 mod eval;
+mod list;
 mod maps;
 mod page;
 mod reaction;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use paceline_cc::schemes::remy::{RemyParams, RuleTable, halves};
+use paceline_remy::FileError;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 
 use crate::output::Error;
@@ -26,6 +28,8 @@ pub(crate) enum Remy {
     Show(show::Show),
     /// Show what two tables do in the same situations
     Compare(show::Compare),
+    /// List the built-in tables
+    List(list::List),
     /// Write a published table (.dna) in a readable form, TOML or JSON
     Import(convert::Import),
     /// Write a readable table in the published form (.dna)
@@ -39,6 +43,7 @@ impl Remy {
             Remy::Train(command) => command.run(),
             Remy::Show(command) => command.run(),
             Remy::Compare(command) => command.run(),
+            Remy::List(command) => command.run(),
             Remy::Import(command) => command.run(),
             Remy::Export(command) => command.run(),
         }
@@ -47,16 +52,23 @@ impl Remy {
 
 /// A table by the name of a built-in one, or else from a file.
 fn table(name: &str) -> Result<Arc<RuleTable>, Error> {
-    if paceline_remy::tables().find(name).is_some() {
+    if is_built_in(name) {
         return built_in(name);
     }
     match paceline_remy::load(name) {
         Ok(loaded) => Ok(Arc::new(loaded.table)),
-        Err(error) => Err(Error::Usage(format!(
-            "{error}; a built-in table would be one of {}",
-            built_in_names()
-        ))),
+        Err(error) => Err(Error::Usage(no_table(&error))),
     }
+}
+
+/// True if a built-in table has this name.
+fn is_built_in(name: &str) -> bool {
+    paceline_remy::tables().find(name).is_some()
+}
+
+/// What to say of a name that is neither that of a table's file nor that of a built-in one.
+fn no_table(error: &FileError) -> String {
+    format!("{error}; a built-in table would be one of {}", built_in_names())
 }
 
 fn built_in_names() -> String {

@@ -34,8 +34,9 @@ pub(crate) fn page<E: Evaluator>(trainer: &Trainer<E>, uses: &[RuleUse], log: &[
     page.heading("Score over time");
     page.figure(
         &score(log),
-        "The sum of the scores over the networks of each step, over processor time; networks are \
-         drawn anew all the time, so that the line is never quite still. Below: rules.",
+        "Over processor time. Above: the score per network on the validation set, which is the same all \
+         the time and which training does not see. Below: the sum of the scores over the networks of \
+         each step, which are drawn anew all the time, so that the line is never quite still; rules.",
     );
     page.heading("Checks");
     page.paragraph(
@@ -61,6 +62,11 @@ fn score(log: &[Entry]) -> paceline_report::Figure {
         };
         (0..BINS).map(at).collect()
     };
+    let last_validation = |entry: &Entry| {
+        let upto = log.partition_point(|one| one.step <= entry.step);
+        log[..upto].iter().rev().find_map(|one| one.validation).unwrap_or(f64::NAN)
+    };
+    let validation = over(&last_validation);
     let series = |name: &str, unit: &str, values| Series {
         name: "table".into(),
         quantity: name.into(),
@@ -81,7 +87,8 @@ fn score(log: &[Entry]) -> paceline_report::Figure {
     Chart {
         label: "Score and rules over processor time".into(),
         panels: vec![
-            panel("Score", 240.0, series("score", "", over(&|entry| entry.score))),
+            panel("Validation score per network", 240.0, series("validation", "", validation)),
+            panel("Score", 120.0, series("score", "", over(&|entry| entry.score))),
             panel("Rules", 90.0, series("rules", "", over(&|entry| entry.rules as f64))),
         ],
     }
@@ -99,12 +106,14 @@ fn checks(log: &[Entry]) -> Table {
             Cell::number(entry.rules as f64, 0),
             Cell::number(entry.score, 3),
             Cell::number(entry.gain, 3),
+            Cell::number(entry.validation.unwrap_or(f64::NAN), 4),
             Cell::number(entry.spent.cpu_s, 0),
             Cell::text(&entry.note),
         ]
     };
     let rows = log.iter().filter(|entry| entry.what == "check").map(row).collect();
-    Table { columns: columns(&["generation", "rules", "score", "gain", "CPU s", "what"]), rows }
+    let names = ["generation", "rules", "score", "gain", "validation", "CPU s", "what"];
+    Table { columns: columns(&names), rows }
 }
 
 /// How often rules are used, what those used most do, and maps.

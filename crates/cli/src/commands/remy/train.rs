@@ -1,12 +1,14 @@
 //! `paceline remy train`: finds a table for a specification.
 
-use std::path::PathBuf;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_cc::Span;
+use paceline_cc::schemes::remy::RuleTree;
 use paceline_remy::train::{
     Entry, EvaluatorWork, Folder, Plan, TrainError, Trainer, TrainingEvaluator,
 };
@@ -23,11 +25,17 @@ The specification says what networks the table is for, what counts there, and ho
 see docs/remy.md. DIR gets table.toml after each improvement, state.json from which the same
 command goes on after a stop or a kill, log.jsonl with a line for each step, and page.html in the
 end. Without --generations, --budget or --cpu-hours training goes on until it is stopped: Ctrl-C
-loses nothing.
+loses nothing. Progress is the score on a validation set, which training does not see: one line for
+each step, on standard error, or as JSON on standard output with --json.
+
+With --seeds N there are N trainings in DIR/seed-S, one after the other. The table with the best
+validation score is DIR/table.toml, and is judged on a test set by which nothing was chosen.
 
 Examples:
   paceline remy train scenarios/remy/general-delta1.toml -o general --budget 30min
   paceline remy train scenarios/remy/general-delta1.toml -o general --generations 6 --seed 2
+  paceline remy train scenarios/remy/general-delta1.toml -o general --seeds 3 --budget 10min --json
+  paceline remy train mine.toml -o mine --from general-delta1 --budget 10min
   paceline remy eval general/table.toml --link 15Mbps --rtt 150ms --senders 2")]
 pub(crate) struct Train {
     /// What the table is to be good at, and how it is trained
@@ -39,19 +47,26 @@ pub(crate) struct Train {
     /// Stop after so many generations, counted from the first
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     generations: Option<u32>,
-    /// Stop after so much time on the clock
+    /// Stop after so much time on the clock, which the trainings of --seeds share
     #[arg(long, value_name = "TIME", value_parser = args::length)]
     budget: Option<Span>,
-    /// Stop once so many hours of processor time are spent, those of earlier runs included
+    /// Stop once so many hours of processor time are spent, those of earlier runs included; the
+    /// trainings of --seeds share them
     #[arg(long, value_name = "HOURS", value_parser = hours)]
     cpu_hours: Option<f64>,
     /// Equal specifications and seeds give equal tables
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How many trainings, with this many seeds from --seed on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seeds: u32,
+    /// Begin with this table, a file or a built-in one, in place of one rule
+    #[arg(long, value_name = "TABLE")]
+    from: Option<String>,
     /// How many threads; 0 takes all cores. The table does not depend on it
     #[arg(long, default_value_t = 0)]
     threads: u16,
-    /// Print what has come out as JSON
+    /// Print each step as a line of JSON, and what has come out as the last line
     #[arg(long)]
     json: bool,
     /// No progress
@@ -59,13 +74,15 @@ pub(crate) struct Train {
     quiet: bool,
 }
 
-/// What has come out.
-#[derive(Serialize)]
-struct Report {
+/// What has come out of one training.
+#[derive(Clone, Serialize)]
+struct Trained {
     table: PathBuf,
     rules: usize,
     generations: u32,
     score: f64,
+    /// The score per network on the validation set.
+    validation: f64,
     seed: u64,
     candidates: u64,
     simulated_s: f64,
@@ -73,6 +90,42 @@ struct Report {
     simulated_s_per_cpu_s: f64,
     /// Why training has ended: `generations`, or `time`.
     end: &'static str,
+}
+
+/// What has come out: of several trainings that with the best validation score.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    best: Trained,
+    /// The score per network on the test set, if several trainings were chosen from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<f64>,
+    /// All of them, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trainings: Vec<Trained>,
+}
+
+/// A step as a line of JSON.
+#[derive(Serialize)]
+struct StepLine<'a> {
+    #[serde(flatten)]
+    entry: &'a Entry,
+    /// The training's seed.
+    seed: u64,
+}
+
+/// A training to its end, and what has come out.
+struct Done {
+    trainer: Trainer<TrainingEvaluator>,
+    trained: Trained,
+}
+
+/// When a training ends.
+#[derive(Copy, Clone)]
+struct Limits {
+    /// At this time.
+    end: Option<Instant>,
+    cpu_hours: Option<f64>,
 }
 
 /// The largest specification that is read.
@@ -87,54 +140,106 @@ impl Train {
     pub(crate) fn run(self) -> Result<(), Error> {
         let text = String::from_utf8(output::read(&self.specification, LARGEST)?)
             .map_err(|_| self.problem("it is not UTF-8"))?;
+        let start = match &self.from {
+            None => None,
+            Some(name) => Some(super::table(name)?.tree()),
+        };
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads.into())
             .build()
             .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
-        let work = Arc::new(EvaluatorWork::default());
-        let evaluator = || TrainingEvaluator { work: Arc::clone(&work) };
-        let plan = Plan { text: &text, folder: self.specification.parent(), seed: self.seed };
-        let fail = |error| match error {
-            TrainError::Specification(error) => self.problem(error),
-            error => message(error),
-        };
         // No folder is made for a specification that is wrong.
-        Trainer::new(&plan, evaluator(), Arc::clone(&work)).map_err(fail)?;
-        let folder = Folder::open(&self.output).map_err(message)?;
-        let opened = Trainer::open(&plan, evaluator(), Arc::clone(&work), folder.clone());
-        let (mut trainer, mut log) = opened.map_err(fail)?;
-        let begun = Instant::now();
-        let end = pool.install(|| self.go_on(&mut trainer, &mut log, &work, begun))?;
-        let uses = pool.install(|| trainer.uses()).map_err(message)?;
-        let page = page::page(&trainer, &uses, &log);
-        folder.write("page.html", &page).map_err(message)?;
+        let work = Arc::new(EvaluatorWork::default());
+        let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
+        Trainer::new(&self.plan(&text, start.as_ref(), self.seed), evaluator, work)
+            .map_err(|error| self.fail(error))?;
+        let report = match self.seeds {
+            1 => {
+                let budget = self.budget.map(|budget| Instant::now() + wall(budget));
+                let limits = Limits { end: budget, cpu_hours: self.cpu_hours };
+                let plan = self.plan(&text, start.as_ref(), self.seed);
+                let done = pool.install(|| self.train(&plan, &self.output, limits))?;
+                Report { best: done.trained, test: None, trainings: Vec::new() }
+            }
+            _ => pool.install(|| self.train_all(&text, start.as_ref()))?,
+        };
+        if self.json {
+            return output::print_line(&report);
+        }
+        output::print(&report.words())
+    }
+
+    fn plan<'a>(&'a self, text: &'a str, start: Option<&'a RuleTree>, seed: u64) -> Plan<'a> {
+        Plan { start, ..Plan::new(text, self.specification.parent(), seed) }
+    }
+
+    /// Trains with each of the seeds, one after the other, and judges the table with the best validation
+    /// score on the test set.
+    fn train_all(&self, text: &str, start: Option<&RuleTree>) -> Result<Report, Error> {
+        let end = self.budget.map(|budget| Instant::now() + wall(budget));
+        let mut best: Option<Done> = None;
+        let mut trainings = Vec::new();
+        for number in 0..self.seeds {
+            let seed = self.seed.wrapping_add(number.into());
+            let left = self.seeds - number;
+            // What one training leaves of its share the others have.
+            let end = end.map(|end| {
+                let now = Instant::now();
+                now + end.saturating_duration_since(now) / left
+            });
+            let cpu_hours = self.cpu_hours.map(|hours| hours / f64::from(self.seeds));
+            let folder = self.output.join(format!("seed-{seed}"));
+            let limits = Limits { end, cpu_hours };
+            let done = self.train(&self.plan(text, start, seed), &folder, limits)?;
+            trainings.push(done.trained.clone());
+            if best.as_ref().is_none_or(|best| done.trained.validation > best.trained.validation) {
+                best = Some(done);
+            }
+        }
+        let Some(Done { trainer, trained }) = best else {
+            return Err(Error::Message("there was no training".into()));
+        };
+        let test = trainer.judge().map_err(message)?;
+        let table = output::write(&self.output, "table.toml", &trainer.readable().to_toml())?;
+        if let Some(others) = trainer.others_readable() {
+            output::write(&self.output, "others.toml", &others.to_toml())?;
+        }
+        Ok(Report { best: Trained { table, ..trained }, test: Some(test), trainings })
+    }
+
+    /// Trains in a folder until the limits are reached, and leaves a page there.
+    fn train(&self, plan: &Plan<'_>, folder: &Path, limits: Limits) -> Result<Done, Error> {
+        let work = Arc::new(EvaluatorWork::default());
+        let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
+        let folder = Folder::open(folder).map_err(message)?;
+        let opened = Trainer::open(plan, evaluator, Arc::clone(&work), folder.clone());
+        let (mut trainer, mut log) = opened.map_err(|error| self.fail(error))?;
+        let end = self.go_on(&mut trainer, &mut log, &work, limits)?;
+        let validation = trainer.validate().map_err(message)?;
+        let uses = trainer.uses().map_err(message)?;
+        folder.write("page.html", &page::page(&trainer, &uses, &log)).map_err(message)?;
         let spent = trainer.state().spent;
-        let report = Report {
+        let trained = Trained {
             table: folder.file("table.toml"),
             rules: trainer.table().rules().len(),
             generations: trainer.generations(),
             score: trainer.state().score,
-            seed: self.seed,
+            validation,
+            seed: plan.seed,
             candidates: spent.candidates,
             simulated_s: spent.simulated_s,
             cpu_s: spent.cpu_s,
             simulated_s_per_cpu_s: spent.simulated_s / spent.cpu_s.max(1e-9),
             end,
         };
-        if self.json {
-            return output::print_json(&report);
+        Ok(Done { trainer, trained })
+    }
+
+    fn fail(&self, error: TrainError) -> Error {
+        match error {
+            TrainError::Specification(error) => self.problem(error),
+            error => message(error),
         }
-        output::print(&format!(
-            "{}: {} after {}, score {:.3}; {} candidates, {:.0} simulated seconds in {:.0} CPU \
-             seconds\n",
-            report.table.display(),
-            counted(report.rules, "rule"),
-            counted(report.generations as usize, "generation"),
-            report.score,
-            report.candidates,
-            report.simulated_s,
-            report.cpu_s
-        ))
     }
 
     fn problem(&self, problem: impl std::fmt::Display) -> Error {
@@ -147,9 +252,11 @@ impl Train {
         trainer: &mut Trainer<TrainingEvaluator>,
         log: &mut Vec<Entry>,
         work: &EvaluatorWork,
-        begun: Instant,
+        limits: Limits,
     ) -> Result<&'static str, Error> {
-        let bar = if self.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+        let has_bar = !self.quiet && !self.json && std::io::stderr().is_terminal();
+        let has_lines = !self.quiet && !self.json && !has_bar;
+        let bar = if has_bar { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
             bar.set_style(style);
         }
@@ -157,12 +264,12 @@ impl Train {
         // Steps that were stopped count, too.
         let spent_before = trainer.state().spent.cpu_s;
         let cpu_s = || spent_before + work.cpu_s();
-        let budget = self.budget.map(|budget| args::wall(budget.as_secs_f64()));
         let no_time = || {
-            budget.is_some_and(|budget| begun.elapsed() >= budget)
-                || self.cpu_hours.is_some_and(|hours| cpu_s() >= 3600.0 * hours)
+            limits.end.is_some_and(|end| Instant::now() >= end)
+                || limits.cpu_hours.is_some_and(|hours| cpu_s() >= 3600.0 * hours)
         };
-        let mut last_check = None;
+        let seed = trainer.state().seed;
+        let mut validation = trainer.state().validation;
         loop {
             if self.generations.is_some_and(|generations| trainer.is_done(generations)) {
                 bar.finish_and_clear();
@@ -170,11 +277,17 @@ impl Train {
             }
             match trainer.step(&no_time) {
                 Ok(entry) => {
-                    if entry.what == "check" {
-                        last_check = Some(entry.score);
+                    validation = entry.validation.or(validation);
+                    let left = limits.end.map(|end| end.saturating_duration_since(Instant::now()));
+                    let line = line(&entry, validation, left);
+                    if self.json {
+                        output::print_line(&StepLine { entry: &entry, seed })?;
+                    } else if has_lines {
+                        let seed =
+                            if self.seeds > 1 { format!("seed {seed}: ") } else { String::new() };
+                        output::note(&format!("{seed}{line}; {}", entry.note));
                     }
-                    let left = budget.map(|budget| budget.saturating_sub(begun.elapsed()));
-                    bar.set_message(line(&entry, last_check, left));
+                    bar.set_message(line);
                     if entry.gain > 0.0 {
                         bar.println(format!("{:6} {}", entry.step, entry.note));
                     }
@@ -190,12 +303,49 @@ impl Train {
     }
 }
 
+impl Trained {
+    fn words(&self) -> String {
+        format!(
+            "{}: {} after {}, {:.4} per network of the validation set; {} candidates, {:.0} simulated \
+             seconds in {:.0} CPU seconds\n",
+            self.table.display(),
+            counted(self.rules, "rule"),
+            counted(self.generations as usize, "generation"),
+            self.validation,
+            self.candidates,
+            self.simulated_s,
+            self.cpu_s
+        )
+    }
+}
+
+impl Report {
+    fn words(&self) -> String {
+        let mut text: String = self.trainings.iter().map(Trained::words).collect();
+        match self.test {
+            None => text += &self.best.words(),
+            Some(test) => {
+                let (table, seed) = (self.best.table.display(), self.best.seed);
+                text += &format!(
+                    "{table}: that of seed {seed}, the best by validation; {test:.4} per network of \
+                     the test set\n"
+                );
+            }
+        }
+        text
+    }
+}
+
+fn wall(span: Span) -> Duration {
+    args::wall(span.as_secs_f64())
+}
+
 /// Where training is, in a line.
-fn line(entry: &Entry, last_check: Option<f64>, left: Option<Duration>) -> String {
+fn line(entry: &Entry, validation: Option<f64>, left: Option<Duration>) -> String {
     let Entry { step, generation, rules, score, spent, .. } = entry;
     let mut text = format!("step {step}, generation {generation}: score {score:.3}");
-    if let Some(check) = last_check {
-        text += &format!(" (last check {check:.3})");
+    if let Some(validation) = validation {
+        text += &format!(", validation {validation:.4} per network");
     }
     let speed = spent.simulated_s / spent.cpu_s.max(1e-9);
     text += &format!(", {rules} rules, {speed:.0} simulated s/CPU s");

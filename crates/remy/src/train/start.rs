@@ -1,0 +1,68 @@
+//! Training that begins with a table of its own in place of one rule.
+
+use paceline_cc::schemes::remy::{Action, RuleTree, SIGNALS, Signal};
+
+use super::settings::Settings;
+use crate::spec::SpecificationError;
+
+impl Settings {
+    /// The table with which training begins if it is not one rule: its rules are divided by the signals
+    /// of these settings from now on.
+    ///
+    /// # Errors
+    /// If an action is outside of the bounds, or the table divides by a signal that these settings do
+    /// not name.
+    pub fn start_with(&self, mut tree: RuleTree) -> Result<RuleTree, SpecificationError> {
+        let fail = |key, problem: String| Err(SpecificationError::value(key, problem));
+        let divided = divided(&tree);
+        for signal in Signal::ALL {
+            if divided[signal.index()] && !self.signals[signal.index()] {
+                let name = signal.name();
+                return fail(
+                    "training.signals",
+                    format!("the table to start from divides its rules by {name}: add \"{name}\""),
+                );
+            }
+        }
+        for number in 0..tree.rules() {
+            let Some(RuleTree::Leaf(rule)) = tree.leaf_mut(number) else { continue };
+            rule.domain.active = self.signals;
+            let Action { multiple: m, increment: b, intersend_ms: r } = rule.action;
+            for (key, name, value, bounds) in [
+                ("training.m", "m", m, &self.multiple),
+                ("training.b", "b", f64::from(b), &self.increment),
+                ("training.r", "r", r, &self.intersend),
+            ] {
+                if !bounds.contain(value) {
+                    let (least, most) = (bounds.least.min(value), bounds.most.max(value));
+                    return fail(
+                        key,
+                        format!(
+                            "rule {number} of the table to start from has {name} = {value}: write {{ \
+                             least = {least}, most = {most} }}"
+                        ),
+                    );
+                }
+            }
+        }
+        Ok(tree)
+    }
+}
+
+/// The signals at whose values some rule begins or ends within the whole box.
+fn divided(tree: &RuleTree) -> [bool; SIGNALS] {
+    let mut all = [false; SIGNALS];
+    let mut open = vec![tree];
+    while let Some(node) = open.pop() {
+        let (domain, whole) = (node.domain(), tree.domain());
+        for (axis, one) in all.iter_mut().enumerate() {
+            let differs =
+                domain.lower[axis] > whole.lower[axis] || domain.upper[axis] < whole.upper[axis];
+            *one |= domain.active[axis] && differs;
+        }
+        if let RuleTree::Inner { children, .. } = node {
+            open.extend(children);
+        }
+    }
+    all
+}

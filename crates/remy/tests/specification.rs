@@ -350,6 +350,7 @@ fn traces_are_drawn_anew_from_the_model() {
         ("{ model = \"lte-*\" }", "draws is missing: write { model"),
         ("{ model = \"lte-*\", draws = 0 }", "draws = 0 is no number from 1"),
         ("{ model = \"lte-*\", draw = 8 }", "no key `draw`"),
+        ("{ model = \"lte-*\", draws = 501 }", "write fewer draws or a shorter duration"),
     ] {
         let text = WHOLE.replace("link = \"10Mbps\"", &format!("traces = {written}"));
         let error = Specification::parse(&text).expect_err(written).to_string();

@@ -276,6 +276,7 @@ impl FileSpecification {
             let problem = format!("there are no networks, or more than {MAX_NETWORKS}");
             return Err(value("networks", problem));
         }
+        specification.traces.check(specification.networks(), specification.duration)?;
         Ok(specification)
     }
 }

@@ -7,13 +7,16 @@ use paceline_sim::trace::{self, Trace};
 use toml::{Table, Value};
 
 use super::quantity::names;
-use super::{Range, SpecificationError};
+use super::{Range, RunLength, SpecificationError};
 
 const KEY: &str = "networks.traces";
 /// The most traces that are drawn.
 const MAX_DRAWS: i64 = 10_000;
 /// A drawn trace is no longer; it repeats then.
 const LONGEST: Span = Span::from_secs(600);
+
+/// The longest time of all traces together that are drawn at once: 5G's of this length take 3 GB.
+const LONGEST_TOGETHER: Span = Span::from_secs(50_000);
 
 /// The traces that are links of networks.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +33,26 @@ impl Traces {
     /// True if the links have rates instead.
     pub fn is_empty(&self) -> bool {
         self.listed.is_empty() && self.models.is_empty()
+    }
+
+    /// Makes sure that the traces that are drawn for so many networks fit into memory.
+    pub(super) fn check(
+        &self,
+        networks: usize,
+        length: RunLength,
+    ) -> Result<(), SpecificationError> {
+        let RunLength::Fixed(length) = length else { return Ok(()) };
+        let each = length.min(LONGEST);
+        let together = each.as_secs_f64() * networks as f64;
+        if self.models.is_empty() || together <= LONGEST_TOGETHER.as_secs_f64() {
+            return Ok(());
+        }
+        let problem = format!(
+            "{networks} networks have drawn traces of {each} each, {together} s together, and {} s fit: \
+             write fewer draws or a shorter duration",
+            LONGEST_TOGETHER.as_secs_f64()
+        );
+        Err(SpecificationError::value(KEY, problem))
     }
 
     /// The trace at a place of the range, for a run of this length. `seed` is asked for if the trace

@@ -53,6 +53,8 @@ pub(crate) struct Calendar {
     now: u64,
     /// When the guest wants to run, as messages say.
     requested: Option<u64>,
+    /// When the guest wants to run, as it has written when it last waited or answered a call.
+    shared_wake: u64,
     /// The guest waits until it is told to run.
     is_waiting: bool,
     sequence: u32,
@@ -77,8 +79,15 @@ impl Calendar {
         write(4, &(SHARED_SIZE as u32).to_le_bytes())?;
         write(26, &16u16.to_le_bytes())?;
         write(CLIENTS_AT + CLIENT_SIZE * u64::from(CALENDAR), &TIME_SHARE.to_le_bytes())?;
-        let mut calendar =
-            Calendar { socket, shared, now: 0, requested: None, is_waiting: false, sequence: 0 };
+        let mut calendar = Calendar {
+            socket,
+            shared,
+            now: 0,
+            requested: None,
+            shared_wake: u64::MAX,
+            is_waiting: false,
+            sequence: 0,
+        };
         // It runs from here on until it waits for the first time.
         calendar.set_times(GUEST, 1)?;
         // Linux 6.12 reads two files from this answer, and takes rubbish for files if there are none.
@@ -128,31 +137,31 @@ impl Calendar {
     pub(crate) fn run(&mut self, now: u64) -> Result<(), Error> {
         self.now = self.now.max(now);
         self.set_times(GUEST, self.now.saturating_add(1))?;
-        (self.is_waiting, self.requested) = (false, None);
+        (self.is_waiting, self.requested, self.shared_wake) = (false, None, u64::MAX);
         self.sequence = self.sequence.wrapping_add(1);
         self.send(RUN, self.sequence, self.now)
     }
 
     /// When the guest wants to run; `u64::MAX` if never by itself.
+    pub(crate) fn wake(&self) -> u64 {
+        self.shared_wake.min(self.requested.unwrap_or(u64::MAX))
+    }
+
+    /// Reads what the guest has written: it waits, or has answered a call. Returns true if it writes its times
+    /// there.
     ///
     /// # Errors
     /// The host's, of reading the shared memory.
-    pub(crate) fn wake(&self) -> Result<u64, Error> {
-        let client = self.client()?;
-        let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| client[at + i]));
-        let shared = if word(4) & REQUESTED != 0 {
-            u64::from(word(8)) | u64::from(word(12)) << 32
-        } else {
-            u64::MAX
-        };
-        Ok(shared.min(self.requested.unwrap_or(u64::MAX)))
-    }
-
-    fn client(&self) -> Result<[u8; 16], Error> {
+    pub(crate) fn read_shared(&mut self) -> Result<bool, Error> {
         let mut client = [0; 16];
         let at = CLIENTS_AT + CLIENT_SIZE * u64::from(GUEST);
         self.shared.read_exact_at(&mut client, at).map_err(Error::host("the guest's clock"))?;
-        Ok(client)
+        let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| client[at + i]));
+        self.shared_wake = match word(4) & REQUESTED {
+            0 => u64::MAX,
+            _ => u64::from(word(8)) | u64::from(word(12)) << 32,
+        };
+        Ok(word(0) & TIME_SHARE != 0)
     }
 
     /// Takes a message from the guest and answers it.
@@ -170,8 +179,7 @@ impl Calendar {
             }
             WAIT => {
                 self.is_waiting = true;
-                let shares_time = self.client()?[0] & TIME_SHARE as u8 != 0;
-                if shares_time {
+                if self.read_shared()? {
                     return Ok(());
                 }
                 0
@@ -244,10 +252,10 @@ mod tests {
         assert!(calendar.is_waiting());
         assert_eq!(read(&mut guest).expect("an answer"), (ACK, 2, 0));
         assert_eq!(read(&mut guest).expect("an answer"), (ACK, 3, 0));
-        assert_eq!(calendar.wake().expect("a time"), 4_000);
+        assert_eq!(calendar.wake(), 4_000);
         calendar.run(4_000).expect("a guest");
         assert_eq!(read(&mut guest).expect("a message"), (RUN, 1, 4_000));
-        assert_eq!((calendar.is_waiting(), calendar.wake().expect("a time")), (false, u64::MAX));
+        assert_eq!((calendar.is_waiting(), calendar.wake()), (false, u64::MAX));
         for (operation, answer) in [(GET, 4_000), (GET_TIME_OF_DAY, EPOCH_NS + 4_000), (UPDATE, 0)]
         {
             guest.write_all(&message(operation, 9, 4_000)).expect("room");
@@ -257,7 +265,7 @@ mod tests {
         // The end of time is no request.
         guest.write_all(&message(REQUEST, 10, u64::MAX)).expect("room");
         calendar.on_message().expect("a message");
-        assert_eq!(calendar.wake().expect("a time"), u64::MAX);
+        assert_eq!(calendar.wake(), u64::MAX);
     }
 
     #[test]
@@ -271,7 +279,7 @@ mod tests {
         calendar.shared.write_all_at(&client, at).expect("room");
         guest.write_all(&message(WAIT, 2, 0)).expect("room");
         calendar.on_message().expect("a wait");
-        assert_eq!((calendar.is_waiting(), calendar.wake().ok()), (true, Some(7_777_777_777)));
+        assert_eq!((calendar.is_waiting(), calendar.wake()), (true, 7_777_777_777));
         calendar.run(7_777_777_777).expect("a guest");
         // The first that comes is RUN.
         assert_eq!(read(&mut guest).expect("a message").0, RUN);

@@ -49,7 +49,7 @@ pub(crate) fn ends(
                 hello.schemes.join(", ")
             )));
         }
-        End::new(guest, role, leaving.clone(), arriving.clone())
+        Ok(End::new(guest, role, leaving.clone(), arriving.clone()))
     };
     let sender = host(Role::Sender, &there, &back)?;
     let receiver = host(Role::Receiver, &back, &there)?;
@@ -81,29 +81,26 @@ fn guest_time(now: Time) -> u64 {
 }
 
 impl End {
-    fn new(guest: Guest, role: Role, leaving: Frames, arriving: Frames) -> Result<End, Error> {
-        let mut end = End {
-            guest: None,
+    fn new(guest: Guest, role: Role, leaving: Frames, arriving: Frames) -> End {
+        End {
+            wake: wake(&guest),
+            guest: Some(guest),
             failure: None,
             role,
             leaving,
             arriving,
             ready: VecDeque::new(),
-            wake: Time::ZERO,
             arrivals: Arrivals::default(),
             departures: Departures::default(),
             sample: None,
-        };
-        end.wake = wake(&guest)?;
-        end.guest = Some(guest);
-        Ok(end)
+        }
     }
 
     /// Lets the guest do something; a guest that fails is ended.
     fn with_guest(&mut self, act: impl FnOnce(&mut Guest) -> Result<(), Error>) {
         let Some(guest) = &mut self.guest else { return };
-        match act(guest).and_then(|()| wake(guest)) {
-            Ok(wake) => self.wake = wake,
+        match act(guest) {
+            Ok(()) => self.wake = wake(guest),
             Err(error) => self.fail(error.to_string()),
         }
     }
@@ -155,11 +152,11 @@ impl End {
 }
 
 /// When a guest wants to run, in simulated time.
-fn wake(guest: &Guest) -> Result<Time, Error> {
-    Ok(match guest.wake()? {
+fn wake(guest: &Guest) -> Time {
+    match guest.wake() {
         u64::MAX => Time::NEVER,
         at => Time::from_nanos(at.saturating_sub(ORIGIN)),
-    })
+    }
 }
 
 impl Stage for End {

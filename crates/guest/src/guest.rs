@@ -117,7 +117,7 @@ impl Guest {
     fn set_up(&mut self) -> Result<Hello, Error> {
         self.wait()?;
         for _ in 0..self.most_steps {
-            let wake = self.calendar.wake()?;
+            let wake = self.calendar.wake();
             if wake >= ORIGIN {
                 self.calendar.advance(ORIGIN)?;
                 // What a kernel sends by itself when a device comes up, such as router solicitations.
@@ -154,11 +154,8 @@ impl Guest {
     }
 
     /// When the guest wants to run next; `u64::MAX` if never by itself.
-    ///
-    /// # Errors
-    /// The host's.
-    pub(crate) fn wake(&self) -> Result<u64, Error> {
-        if self.is_transmit_call_due { Ok(self.calendar.now()) } else { self.calendar.wake() }
+    pub(crate) fn wake(&self) -> u64 {
+        if self.is_transmit_call_due { self.calendar.now() } else { self.calendar.wake() }
     }
 
     /// Hands a frame to the guest at `now`.
@@ -195,7 +192,7 @@ impl Guest {
                 self.calendar.advance(now)?;
                 self.call(TRANSMIT)?;
             }
-            if self.calendar.wake()? > now {
+            if self.calendar.wake() > now {
                 return Ok(());
             }
             self.calendar.run(now)?;
@@ -341,7 +338,7 @@ impl Guest {
         let mut answer = [0; HEADER + 8];
         calls.read_exact(&mut answer).map_err(gone)?;
         self.is_call_answered = true;
-        Ok(())
+        self.calendar.read_shared().map(drop)
     }
 
     /// Says in an error what the guest has reported, or how its process has ended.

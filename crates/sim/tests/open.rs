@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paceline_cc::{
     Controller, Feedback, Halves, LinkView, Packet, Plan, Rate, Registry, Router, SchemeEntry,
-    Span, Spec, Time,
+    Span, Spec, Stage, Time,
 };
 use paceline_path::Limit;
 use paceline_path::queue::{Fifo, QueueInfo, Queues};
@@ -12,7 +12,7 @@ use paceline_sim::scenario::{
     Capacity, CustomQueue, CustomRouter, CustomScheme, FlowSpec, LinkSpec, Record, RouterChoice,
     Scenario, check_scheme, parse, parse_with, to_toml, to_toml_with,
 };
-use paceline_sim::{Names, Simulation, run, run_with};
+use paceline_sim::{CustomTransport, Names, Simulation, TransportEnd, run, run_with};
 
 /// A window that never changes.
 struct Fixed(u64);
@@ -171,4 +171,66 @@ fn what_is_made_has_no_name_to_write() {
     queue.links[0].queue = CustomQueue::new("mine", |limit, _| Box::new(Fifo::new(limit))).into();
     let error = to_toml(&queue, "", none).expect_err("no name").to_string();
     assert!(error.contains("queue `mine`"), "{error}");
+}
+
+/// An end of a transport that has stopped to work.
+struct Dead;
+
+impl Stage for Dead {
+    fn push(&mut self, _: Time, _: &Packet) {}
+    fn pop_into(&mut self, _: Time, _: &mut Packet) -> bool {
+        false
+    }
+    fn wake(&self) -> Time {
+        Time::NEVER
+    }
+}
+
+impl TransportEnd for Dead {
+    fn received(&self) -> u64 {
+        0
+    }
+    fn failure(&self) -> Option<String> {
+        Some("the host has ended".into())
+    }
+}
+
+#[test]
+fn files_name_hosts_of_a_family() {
+    let mut names = Names::default();
+    names.transports.set("twin", |text| {
+        let queue = Spec::parse("codel").expect("a queue");
+        let made =
+            CustomTransport::new(format!("twin:{text}"), |_| Ok((Box::new(Dead), Box::new(Dead))));
+        if text == "none" { Err("no such twin".into()) } else { Ok(made.with_queue(Some(queue))) }
+    });
+    let file = |keys: &str| {
+        format!("duration = \"1s\"\n[[link]]\nname = \"l\"\nrate = \"1Mbps\"\n[[flow]]\n{keys}\n")
+    };
+    let read = |keys: &str| parse_with("twin.toml", &file(keys), None, &names);
+    let keys = "host = \"twin\"\ncc = \"x\"\nqdisc = \"fq\"\nmtu = 1400\n\
+                sysctls = { \"a.b\" = 1, \"c.d\" = \"4 5\" }";
+    let scenario = read(keys).expect("hosts");
+    let label = "twin:x[qdisc=fq,mtu=1400,a.b=1,c.d=4 5]";
+    assert_eq!(scenario.flows[0].scheme.to_string(), label);
+    assert_eq!(scenario.flows[0].scheme.queue().map(ToString::to_string).as_deref(), Some("codel"));
+    let error = run_with(&scenario, &names).expect_err("its hosts are dead").to_string();
+    assert!(error.contains("the host has ended"), "{error}");
+    // Written as a scheme, and read again.
+    let none = &mut |_: &paceline_trace::Trace| String::new();
+    let written = to_toml_with(&scenario, "", none, &names).expect("it has a name");
+    assert!(written.contains(&format!("scheme = \"{label}\"")), "{written}");
+    let again = parse_with("again.toml", &written, None, &names).expect("it is read");
+    assert_eq!(again.flows[0].scheme.to_string(), label);
+    for (keys, problem) in [
+        ("host = \"other\"", "there are no hosts `other`"),
+        ("host = \"twin\"\ncc = \"none\"", "no such twin"),
+        ("host = \"twin\"\nscheme = \"cubic\"", "write cc in place of scheme"),
+        ("scheme = \"cubic\"\nmtu = 1400", "mtu is a setting of hosts"),
+        ("host = \"twin\"\nsysctls = { \"a.b\" = \"1,2\" }", "has one of , [ ] = in it"),
+        ("host = \"twin\"\nack_every = 1", "ack_every is a setting of Paceline's own ends"),
+    ] {
+        let error = read(keys).expect_err(keys).to_string();
+        assert!(error.contains(problem), "{keys}: {error}");
+    }
 }

@@ -29,7 +29,8 @@ const LONGEST: u64 = 4096;
 #[derive(Args)]
 pub(crate) struct ClientKey {
     /// A file with this client's own key (`paceline key new --for`), with the key string that the server has printed, or
-    /// with the server's keys; - is standard input. Other users must not be able to read it. Without it and --key, the key is in the environment, in $PACELINE_KEY
+    /// with the server's keys; - is standard input. Other users must not be able to read it. Without it and --key, the key is in the environment, in $PACELINE_KEY. An end that listens
+    /// (`send --listen`) needs the server's keys, and makes the file if there is none
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     key_file: Option<PathBuf>,
     /// The key string itself. All users of this machine see it in the list of processes, and shells keep it: prefer
@@ -43,7 +44,8 @@ pub(crate) struct ClientKey {
 pub(crate) struct ServerKeys {
     /// A file with this server's keys, as `paceline key new` writes it; - is standard input. Made if there is none; its key
     /// string is then printed once, and `paceline key show FILE` prints it again. Other users must not be able to read
-    /// it. Without it, the keys are in $PACELINE_KEY, or new ones are made, which end with this program
+    /// it. Without it, the keys are in $PACELINE_KEY, or new ones are made, which end with this program. With --from it
+    /// holds a client's key, as for `paceline send`
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Former name of --key-file
@@ -241,6 +243,18 @@ impl ClientKey {
         }
     }
 
+    /// Finds the keys of an end that waits for others: those of a server, in the file, or new ones.
+    pub(crate) fn find_for_server(&self, quiet: bool) -> Result<FoundKeys, Error> {
+        if self.key.is_some() {
+            return Err(Error::Usage(
+                "--key is a client's key string; an end that listens needs --key-file FILE with a server's keys \
+                 (`paceline key new -o FILE`)"
+                    .into(),
+            ));
+        }
+        ServerKeys { key_file: self.key_file.clone(), identity: None }.find(quiet)
+    }
+
     /// Whether the key comes by standard input.
     pub(crate) fn uses_standard_input(&self) -> bool {
         self.key.is_none() && self.key_file.as_deref().is_some_and(is_standard_input)
@@ -260,6 +274,12 @@ impl ServerKeys {
             return Ok(FoundKeys { identity: loopback_identity()?, is_new: false });
         }
         self.find(quiet)
+    }
+
+    /// Finds the key of an end that connects to a server.
+    pub(crate) fn find_for_client(&self) -> Result<Key, Error> {
+        let key_file = self.key_file.clone().or_else(|| self.identity.clone());
+        ClientKey { key_file, key: None }.find()
     }
 
     /// Finds the keys, or makes some. With `quiet`, nothing would tell a key string that is not kept.

@@ -214,6 +214,7 @@ fn connections(count: u64, seconds: u64, loops: u64) -> Result<(), Failure> {
         abandons: false,
         limit: None,
         progress: None,
+        listen: None,
         gate: None,
     };
     let threads: Vec<_> = (0..count)

@@ -60,6 +60,8 @@ pub struct ServerLimits {
     /// True if connections carry [`Service::Filler`] and nothing else, in either direction: a server for measurements,
     /// which takes no files.
     pub measures: bool,
+    /// True if connections carry files of this end's ([`Service::Stream`] with `Offer::back`) and nothing else.
+    pub gives_files: bool,
 }
 
 impl Default for ServerLimits {
@@ -75,6 +77,7 @@ impl Default for ServerLimits {
             sends: false,
             one_per_client: false,
             measures: false,
+            gives_files: false,
         }
     }
 }
@@ -531,9 +534,17 @@ impl Server {
                         `paceline recv` without --measure"
                 .into());
         }
-        let ServerLimits { datagrams, sends, measures, .. } = self.limits;
-        if !(offer.back.is_empty() || datagrams || sends || measures) {
-            return Err("it only receives, and sends no data back; for --reverse start `paceline recv --measure`".into());
+        let ServerLimits { datagrams, sends, measures, gives_files, .. } = self.limits;
+        let fetches = offer.service == Service::Stream && offer.scheme.is_empty();
+        if gives_files && !fetches {
+            return Err("it is `paceline send --listen`, which gives files: fetch them with `paceline recv --from`".into());
+        }
+        if !(offer.back.is_empty() || datagrams || sends || measures || gives_files) {
+            return Err(match fetches {
+                true => "it is `paceline recv`, which receives; `paceline recv --from` needs a `paceline send --listen`",
+                false => "it only receives, and sends no data back; for --reverse start `paceline recv --measure`",
+            }
+            .into());
         }
         Connection::check(offer)?;
         let place = index <= 0xffff;

@@ -6,6 +6,7 @@ mod cleanup;
 mod compare;
 mod contest;
 mod delay;
+mod fetch;
 mod gap;
 mod generate;
 mod kernel;

@@ -9,12 +9,14 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_live::linux::{capability, priority};
 use paceline_live::udp::{
-    ConnectionResult, Event, LogTarget, MOST_LOOPS, SentSummary, ServerOptions, Summary, Target,
-    any_address, connect_to, serve,
+    ConnectionResult, Event, LogTarget, MOST_LOOPS, ReceiveOptions, SentSummary, ServerOptions,
+    Summary, Target, addresses, any_address, connect_to, receive, serve,
 };
 use paceline_wire::ServerLimits;
 use serde::Serialize;
 
+use super::fetch::FetchOptions;
+use super::send::print_events;
 use super::transfer;
 use crate::args;
 use crate::keys::ServerKeys;
@@ -32,12 +34,20 @@ Examples:
   paceline recv --listen 0.0.0.0:5311 --key-file server.key -o incoming/
   paceline recv --listen [::]:5311 -o FILE --once
   paceline recv --measure --listen 127.0.0.1:5311
-  paceline recv --listen 0.0.0.0:5311 -o - --once | tar x")]
+  paceline recv --listen 0.0.0.0:5311 -o - --once | tar x
+  paceline recv --from 192.0.2.1:5311 --key-file client.key -o incoming/    # there: paceline send --listen")]
 pub(crate) struct Recv {
     /// The address and port to listen at; port 0 takes a free one.
     #[arg(long, value_name = "ADDR:PORT", value_parser = address,
         help = "The address and port to listen at; port 0 takes a free one [default: [::]:5311, for IPv6 and IPv4; 0.0.0.0:5311 without IPv6]")]
     listen: Option<SocketAddr>,
+    /// Connect to a `paceline send --listen` and fetch its files, from behind a firewall or an address translator, and end when
+    /// they are here. The same command goes on after a kill. --key-file has a client's key
+    #[arg(long, value_name = "HOST:PORT",
+        conflicts_with_all = ["listen", "once", "measure", "json", "clients", "loops", "qlog", "report"])]
+    from: Option<String>,
+    #[command(flatten)]
+    fetch: FetchOptions,
     /// Where to keep what arrives: a file, a folder (it exists, or its name ends with a slash), or -
     /// for standard output, which takes one sender at a time. /dev/null checks files and throws them away
     #[arg(short, long, value_name = "FILE|DIR/|-", default_value = ".")]
@@ -167,7 +177,7 @@ impl Report {
     }
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     connect_to(text).map_err(|error| error.to_string())
 }
 
@@ -216,6 +226,9 @@ pub(super) fn run_ahead() {
 
 impl Recv {
     pub(crate) fn run(self) -> Result<(), Error> {
+        if let Some(from) = &self.from {
+            return self.fetch(from);
+        }
         let listen = self.listen.unwrap_or_else(|| any_address(5311));
         give_up_capabilities(self.realtime, Some(listen));
         let target = if self.measure { Target::Nowhere } else { target(&self.output) };
@@ -285,6 +298,36 @@ impl Recv {
         match good.map_err(|error| Error::Message(error.to_string()))? {
             false if self.once => Err(Error::Message("the connection ended badly".into())),
             _ => Ok(()),
+        }
+    }
+
+    /// Fetches the files of a sender that listens at `from`.
+    fn fetch(&self, from: &str) -> Result<(), Error> {
+        give_up_capabilities(self.realtime, None);
+        let target = target(&self.output);
+        place(&target)?;
+        if self.plaintext {
+            output::note(PLAINTEXT);
+        }
+        if self.realtime {
+            run_ahead();
+        }
+        let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
+        let key = self.keys.find_for_client()?;
+        let to = addresses(from).map_err(fail)?;
+        let events = (!self.quiet).then(print_events);
+        let options =
+            self.fetch.options(from, (to, key), (self.timeout, self.plaintext), events)?;
+        let mut failures = 0;
+        let into = ReceiveOptions { target, outside_links: self.outside_links };
+        receive(&options, &into, &mut |event| {
+            failures += usize::from(matches!(event, Event::Failed(_)));
+            self.say(&words(&event));
+        })
+        .map_err(fail)?;
+        match failures {
+            0 => Ok(()),
+            _ => Err(Error::Message("not everything has arrived".into())),
         }
     }
 

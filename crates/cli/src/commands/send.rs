@@ -8,7 +8,8 @@ use clap::Args;
 use paceline_cc::{Rate, Span};
 use paceline_lab::compare::P95;
 use paceline_live::udp::{
-    ClientOptions, Delays, Progress, SentFile, SentSeries, Source, TransferResult, addresses, send,
+    ClientOptions, Delays, ListenOptions, Progress, SentFile, SentSeries, Source, TransferResult,
+    addresses, send,
 };
 use paceline_live::{Interrupts, LiveError};
 use paceline_report::TransferView;
@@ -17,7 +18,7 @@ use paceline_wire::{Limits, Offer, Service};
 use serde::Serialize;
 
 use super::bulk::{BulkOptions, FlowRow, Measured};
-use super::recv::{PLAINTEXT, give_up_capabilities, run_ahead};
+use super::recv::{PLAINTEXT, address, give_up_capabilities, run_ahead};
 use super::transfer;
 use crate::args;
 use crate::keys::ClientKey;
@@ -27,7 +28,7 @@ use crate::progress::{ProgressDisplay, ProgressMode};
 /// How long nothing may come from the other end of a stream, if nothing is said.
 const STREAM_IDLE: Span = Span::from_secs(60);
 /// How long an answer to the first packet may take, if nothing is said.
-const HANDSHAKE: Span = Span::from_secs(20);
+pub(super) const HANDSHAKE: Span = Span::from_secs(20);
 
 /// Send files, folders, a pipe or bulk data over UDP to `paceline recv`, with any scheme
 ///
@@ -38,23 +39,32 @@ const HANDSHAKE: Span = Span::from_secs(20);
 #[command(override_usage = "\
 paceline send [OPTIONS] <PATH>... <HOST:PORT>
        paceline send [OPTIONS] - <HOST:PORT>
+       paceline send [OPTIONS] --listen <ADDR:PORT> <PATH>...
        paceline send [OPTIONS] --bulk <TIME> <HOST:PORT>")]
 #[command(after_help = "\
 Examples:
   paceline send FILE 192.0.2.1:5311 --key-file client.key --scheme abc
   paceline send *.jpg folder 192.0.2.1:5311 --key-file client.key
   pg_dump base | paceline send - 192.0.2.1:5311 --key-file client.key
+  paceline send folder --listen 0.0.0.0:5311 --key-file server.key    # there: paceline recv --from HOST:5311
   paceline send --bulk 10s localhost:5311 -P 4 -R
   paceline send 192.0.2.1:5311 --key-file client.key --scheme sprout --bulk 30s --json -o out/sprout
   paceline send 192.0.2.1:5311 --key-file FILE --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
 pub(crate) struct Send {
     /// The files and folders to send, or - for standard input, and last the address of the receiver. With --bulk the address
-    /// stands alone
+    /// stands alone, and with --listen there is none
     #[arg(value_name = "PATH|-|HOST:PORT", required = true, num_args = 1..)]
     words: Vec<String>,
     #[command(flatten)]
     key: ClientKey,
-    /// The scheme that decides how fast to send
+    /// Wait here until the receiver connects (`paceline recv --from`), which then needs no address that others reach. One receiver
+    /// at a time; ends when one has everything. --key-file has a server's keys
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address, conflicts_with_all = ["bulk", "scheme"])]
+    listen: Option<SocketAddr>,
+    /// With --listen: admit only the clients that this file lists, as `recv --clients`; SIGHUP has it read again
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    clients: Option<PathBuf>,
+    /// The scheme that decides how fast to send; with --listen the receiver names it
     #[arg(long, value_name = "NAME", default_value = "copa")]
     scheme: String,
     /// Send meaningless data for this long, to measure
@@ -111,7 +121,7 @@ pub(crate) struct Send {
 
 /// Reads how long nothing may arrive before a transfer is given up: up to a week; 0, with a unit or without, for not at
 /// all.
-fn patience(text: &str) -> Result<Span, String> {
+pub(super) fn patience(text: &str) -> Result<Span, String> {
     match text.trim() {
         "0" => Ok(Span::ZERO),
         text if args::span(text).is_ok_and(Span::is_zero) => Ok(Span::ZERO),
@@ -231,7 +241,7 @@ struct Runs<'a> {
 
 impl Send {
     pub(crate) fn run(self) -> Result<(), Error> {
-        give_up_capabilities(self.realtime, None);
+        give_up_capabilities(self.realtime, self.listen);
         let (source, to) = self.ends()?;
         let (halves, offered) = args::sender(&self.scheme)
             .map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
@@ -270,11 +280,26 @@ impl Send {
             window: limits.window,
             ..Offer::default()
         };
-        let name = Some(to.clone());
-        let to = addresses(&to).map_err(fail)?;
-        let key = match self.bulk {
-            Some(_) => self.key.find_for_measurement(&to)?,
-            None => self.key.find()?,
+        let (to, name, key, listen) = match (self.listen, to) {
+            (Some(at), _) => {
+                let keys = self.key.find_for_server(self.quiet)?;
+                match keys.line(self.quiet) {
+                    Some(line) if self.json => output::note(line.trim_end()),
+                    Some(line) => output::print(&line)?,
+                    None => {}
+                }
+                let (key, clients) = (keys.identity.key().clone(), self.clients.clone());
+                let listen = ListenOptions { at, identity: keys.identity, clients };
+                (Vec::new(), None, key, Some(listen))
+            }
+            (None, name) => {
+                let to = addresses(&name).map_err(fail)?;
+                let key = match self.bulk {
+                    Some(_) => self.key.find_for_measurement(&to)?,
+                    None => self.key.find()?,
+                };
+                (to, Some(name), key, None)
+            }
         };
         let qlog = self.qlog.clone();
         let series = self.output.is_some();
@@ -294,6 +319,7 @@ impl Send {
             retry: self.retry,
             name,
             events: (!self.quiet).then(print_events),
+            listen,
             limit: self.limit,
             progress: None,
             gate: None,
@@ -392,7 +418,10 @@ impl Send {
 
     /// What is sent, and where to.
     fn ends(&self) -> Result<(Source, String), Error> {
-        let (to, paths) = self.words.split_last().unwrap_or((const { &String::new() }, &[]));
+        let (to, paths) = match self.listen {
+            Some(_) => (const { &String::new() }, &self.words[..]),
+            None => self.words.split_last().unwrap_or((const { &String::new() }, &[])),
+        };
         let is_input = |path: &String| path == "-";
         match (paths, self.bulk) {
             ([], Some(_)) => Ok((Source::Packets, to.clone())),
@@ -475,7 +504,7 @@ impl Send {
 }
 
 /// Shows on standard error what happens meanwhile, on a thread beside the loop.
-fn print_events() -> mpsc::Sender<String> {
+pub(super) fn print_events() -> mpsc::Sender<String> {
     let (events, told) = mpsc::channel::<String>();
     std::thread::spawn(move || told.into_iter().for_each(|text| output::note(&text)));
     events

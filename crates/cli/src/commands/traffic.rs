@@ -136,6 +136,7 @@ impl Traffic {
                     abandons: true,
                     limit: None,
                     progress: None,
+                    listen: None,
                     gate: None,
                 };
                 let finished = udp::send(&options).map_err(fail)?;

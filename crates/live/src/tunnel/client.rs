@@ -370,7 +370,7 @@ impl Client<'_> {
                 }
             })?;
             match made {
-                Some(Ok(winner)) => return Ok(Attempt::Made(Box::new(winner.connection))),
+                Some(Ok(connection)) => return Ok(Attempt::Made(Box::new(connection))),
                 Some(Err(error)) => return Ok(failed(error)),
                 None => {}
             }

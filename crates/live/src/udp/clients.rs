@@ -168,6 +168,10 @@ impl<'a> Clients<'a> {
         self.client(local, now);
         self.hand_on(local);
         let client = self.client(local, now);
+        if client.slot.is_none() && connection.service() == Service::Filler {
+            // Data that this end sends waits until the other one has named its limit.
+            connection.set_limit(Some(Rate::from_bps(0)));
+        }
         client.slot = Some(slot);
         client.inbound.consume(connection);
         while let Some(bytes) = connection.receive_message() {
@@ -180,7 +184,9 @@ impl<'a> Clients<'a> {
                         client.inbound.tell(Note::Sent(SentSummary::new(&sent, &client.rtts)));
                     }
                 }
-                Some(Note::Limit { bps }) => connection.set_limit(Some(Rate::from_bps(bps))),
+                Some(Note::Limit { bps }) => {
+                    connection.set_limit((bps > 0).then(|| Rate::from_bps(bps)));
+                }
                 Some(Note::Summary(summary)) => client.measured = Some(summary),
                 Some(Note::Sent(sent)) => client.sent = Some(sent),
                 _ => {}

@@ -1,7 +1,7 @@
 //! Connections over UDP: what drives `paceline-wire` with real sockets and the real time.
 //!
-//! [`send()`] is a client that carries a file, a pipe or nothing but packets to a server; [`serve()`] is
-//! the server, which takes from many at once. A client is one loop on one thread, which waits for
+//! [`send()`] carries files, a pipe or nothing but packets to the other end; [`serve()`] is
+//! a server, which takes from many at once. [`receive()`] fetches files from a [`send()`] that listens. A client is one loop on one thread, which waits for
 //! packets and for what is due; a server has several, which share its address.
 
 pub(crate) mod addresses;
@@ -27,7 +27,7 @@ mod store;
 pub use addresses::{addresses, any_address, connect_to};
 pub use arrivals::{Delays, SentSummary, Summary};
 pub use bulk::{Interval, MOST_FLOWS, StartGate, measure};
-pub use client::{ClientOptions, TransferResult, send};
+pub use client::{ClientOptions, ListenOptions, ReceiveOptions, TransferResult, receive, send};
 pub use course::{ReceivedSeries, SentSeries};
 pub use outbound::{SentFile, Source, TransferBytes};
 pub use progress::{Progress, Snapshot};

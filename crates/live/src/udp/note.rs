@@ -15,9 +15,9 @@ pub(super) enum Note {
     Summary(Summary),
     /// What the sender of a measurement has counted.
     Sent(SentSummary),
-    /// Asks the other end to send at no more than this many bit/s.
+    /// Asks the other end to begin to send, at no more than this many bit/s.
     Limit {
-        /// The rate.
+        /// The rate; 0 for no limit.
         bps: u64,
     },
     /// What has become of a file.

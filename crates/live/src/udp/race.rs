@@ -14,13 +14,6 @@ use crate::linux::udp::Socket;
 /// How long an address may be silent before the next one is tried (RFC 8305 §8).
 const HEAD_START: Span = Span::from_millis(250);
 
-/// A connection that stands.
-pub(crate) struct Winner {
-    pub(crate) connection: Connection,
-    /// The size of its packets, IP and UDP headers included.
-    pub(crate) mtu: u16,
-}
-
 /// Handshakes with the addresses of one server.
 pub(crate) struct Race {
     key: Key,
@@ -123,10 +116,10 @@ impl Race {
         &mut self,
         now: Time,
         bytes: &[u8],
-    ) -> Result<Option<Winner>, ConnectError> {
+    ) -> Result<Option<Connection>, ConnectError> {
         for (_, one) in &mut self.running {
             if let Some(connection) = one.on_datagram(now, bytes)? {
-                return Ok(Some(Winner { connection, mtu: one.mtu() }));
+                return Ok(Some(connection));
             }
         }
         // The others are not needed once one of them has answered.

@@ -37,7 +37,7 @@ fn race(addresses: &[SocketAddr], server_socket: &mut Socket) -> SocketAddr {
         }
         let received = socket.receive(&mut inbox, |group| {
             let made = race.on_datagram(now(), group.bytes).expect("no refusal");
-            found = made.map(|winner| winner.connection.remote().0).or(found);
+            found = made.map(|connection| connection.remote().0).or(found);
         });
         received.expect("a socket");
         std::thread::sleep(Duration::from_millis(1));

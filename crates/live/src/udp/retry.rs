@@ -34,9 +34,14 @@ impl Retry {
         }
     }
 
+    /// Returns when it is time to give up, unless there is progress.
+    pub(super) fn end(&self) -> Time {
+        self.last_progress + self.patience
+    }
+
     /// Returns when to connect again after a connection or an attempt has failed; `None` if it is time to give up.
     pub(super) fn next(&mut self, now: Time) -> Option<Time> {
-        let end = self.last_progress + self.patience;
+        let end = self.end();
         if now >= end {
             return None;
         }

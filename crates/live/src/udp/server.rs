@@ -140,7 +140,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    fn new() -> (Events, mpsc::Receiver<Event>) {
+    pub(super) fn new() -> (Events, mpsc::Receiver<Event>) {
         let (sender, receiver) = mpsc::sync_channel(MOST_EVENTS);
         (Events { sender, left_out: Arc::default() }, receiver)
     }
@@ -231,7 +231,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
 }
 
 /// Tells events until all loops and their workers have ended. A worker that a disk holds up is waited for only so long.
-fn tell_all<T>(
+pub(super) fn tell_all<T>(
     told: &mpsc::Receiver<Event>,
     loops: &[thread::ScopedJoinHandle<'_, T>],
     tell: &mut dyn FnMut(Event),
@@ -253,7 +253,7 @@ fn tell_all<T>(
 }
 
 /// Asks all loops to end when it is dropped, also by a panic.
-struct AskAtEnd<'a>(&'a StopSignal);
+pub(super) struct AskAtEnd<'a>(pub(super) &'a StopSignal);
 
 impl Drop for AskAtEnd<'_> {
     fn drop(&mut self) {

@@ -50,6 +50,10 @@ impl Connection {
     pub fn service(&self) -> Service {
         self.service
     }
+    /// True until either end closes the connection.
+    pub fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
     /// How the connection has ended, once it has.
     pub fn ended(&self) -> Option<&End> {
         match &self.state {

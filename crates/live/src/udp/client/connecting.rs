@@ -4,16 +4,17 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 
 use paceline_cc::{Span, Time};
-use paceline_wire::Connection;
+use paceline_wire::{ConnectError, Connection};
 
 use super::failure::Failure;
 use super::transfer_progress::GOES_ON;
+use super::work::Work;
 use super::{Client, ClientOptions, mark};
 use crate::LiveError;
 use crate::linux::udp::Socket;
 use crate::udp::addresses::Name;
 use crate::udp::clock::wait;
-use crate::udp::race::{Race, Winner};
+use crate::udp::race::Race;
 use crate::udp::retry::Retry;
 
 /// A server that is started together with its client may need so long: only a refusal after it is believed.
@@ -27,10 +28,10 @@ impl Client {
     pub(super) fn connect_again(
         &mut self,
         options: &ClientOptions,
+        work: &mut dyn Work,
         retry: &mut Retry,
         cut_off: LiveError,
-    ) -> Result<(Connection, u16), LiveError> {
-        let tell = |text: String| options.events.as_ref().map(|events| events.send(text));
+    ) -> Result<Connection, LiveError> {
         let mut name = options.name.as_deref().map(Name::new);
         let mut last = cut_off;
         let mut is_first = true;
@@ -39,7 +40,7 @@ impl Client {
             let Some(at) = retry.next(now) else { return Err(last) };
             if std::mem::take(&mut is_first) {
                 let pause = at.since(now).as_millis_f64() / 1000.0;
-                tell(match at > now {
+                options.tell(match at > now {
                     true => format!("{last}; connecting again in {pause:.1} s"),
                     false => format!("{last}; connecting again"),
                 });
@@ -65,14 +66,14 @@ impl Client {
             let connected = match Socket::for_any_of(&to) {
                 Ok(socket) => {
                     self.socket = socket;
-                    self.connect(options, &to)
+                    self.connect(options, &to, work)
                 }
                 Err(error) => Err(Failure::CutOff(error)),
             };
             match connected {
-                Ok((connection, mtu)) => {
-                    tell(format!("connected again to {}", connection.remote().0));
-                    return Ok((connection, mtu));
+                Ok(connection) => {
+                    options.tell(format!("connected again to {}", connection.remote().0));
+                    return Ok(connection);
                 }
                 Err(Failure::CutOff(error)) => last = error,
                 Err(Failure::Final(error)) => return Err(error),
@@ -80,14 +81,19 @@ impl Client {
         }
     }
 
+    /// Connects to one of these addresses.
+    ///
+    /// # Errors
+    /// None of them answers, or the other end refuses.
     pub(super) fn connect(
         &mut self,
         options: &ClientOptions,
         to: &[SocketAddr],
-    ) -> Result<(Connection, u16), Failure> {
+        work: &mut dyn Work,
+    ) -> Result<Connection, Failure> {
         // Only until there is a connection: later, nothing but authentic packets may end it.
         self.socket.watch_refusals(true);
-        let connected = self.shake_hands(options, to);
+        let connected = self.shake_hands(options, to, work);
         self.socket.watch_refusals(false);
         connected
     }
@@ -96,7 +102,8 @@ impl Client {
         &mut self,
         options: &ClientOptions,
         to: &[SocketAddr],
-    ) -> Result<(Connection, u16), Failure> {
+        work: &mut dyn Work,
+    ) -> Result<Connection, Failure> {
         let (offer, limits) = (options.offer.clone(), options.limits.clone());
         let now = self.clock.now();
         let mut refused = Vec::new();
@@ -110,14 +117,14 @@ impl Client {
                 return Err(Failure::text("interrupted before a connection stood"));
             }
             let now = self.clock.now();
-            let mut made = None;
-            let Client { socket, inbox, rtts, .. } = self;
+            let mut made: Option<Result<Connection, ConnectError>> = None;
+            let Client { socket, inbox, .. } = self;
             socket.receive(inbox, |group| {
                 for bytes in group.bytes.chunks_mut(group.size) {
                     match &mut made {
                         // A server that sends begins right after its answer.
-                        Some(Ok(Winner { connection, .. })) => {
-                            connection.on_datagram(now, group.from, mark(group.ecn), bytes, rtts);
+                        Some(Ok(connection)) => {
+                            connection.on_datagram(now, group.from, mark(group.ecn), bytes, work);
                         }
                         Some(Err(_)) => {}
                         None => made = race.on_datagram(now, bytes).transpose(),
@@ -132,14 +139,13 @@ impl Client {
             if made.is_none() && all && !options.waits_for_server && is_late {
                 let to: Vec<String> = to.iter().map(SocketAddr::to_string).collect();
                 return Err(Failure::CutOff(LiveError::Message(format!(
-                    "{}: refused: nothing listens there at this port (ICMP port unreachable): is `paceline recv` \
-                     running, and is this its port?",
+                    "{}: refused: nothing listens there at this port (ICMP port unreachable): is the other end \
+                     running (`paceline recv`, or `paceline send --listen`), and is this its port?",
                     to.join(", ")
                 ))));
             }
             if let Some(made) = made {
-                let Winner { connection, mtu } = made?;
-                return Ok((connection, mtu));
+                return Ok(made?);
             }
         }
     }

@@ -19,6 +19,10 @@ const ROUND_TRIPS: u64 = 4;
 pub(super) const GOES_ON: &str =
     "interrupted; the receiver keeps what has arrived, and the same command goes on from there";
 
+/// What is said where what was sent cannot be read a second time.
+pub(super) const NOT_AGAIN: &str = "standard input and pipes cannot be read a second time, so this transfer cannot go on: \
+    start it anew, with the program that writes to it";
+
 /// What the sending and the receiving end have counted and measured, whichever of them this one is.
 pub(super) struct ReportedFigures {
     pub(super) sent: SenderStats,
@@ -44,6 +48,8 @@ pub(super) struct TransferProgress {
     pub(super) interrupted: bool,
     /// It has become known what has become of a file.
     pub(super) has_news: bool,
+    /// Largest rate in bit/s that the other end asks for, once it does; 0 for none.
+    pub(super) asked_limit: Option<u64>,
     pub(super) abandons: bool,
     /// How long the server may be silent.
     pub(super) idle: Span,
@@ -80,9 +86,8 @@ impl TransferProgress {
                         outbound.on_resume(resume, waker.clone())?;
                     }
                 }
-                Some(Note::Summarize | Note::Limit { .. } | Note::Progress { .. }) | None => {
-                    continue;
-                }
+                Some(Note::Limit { bps }) => self.asked_limit = Some(bps),
+                Some(Note::Summarize | Note::Progress { .. }) | None => continue,
             }
             // Of many files each has an answer of its own, and answers wait for each other.
             if self.asked {
@@ -178,6 +183,9 @@ impl TransferProgress {
                 if self.interrupted && outbound.is_some_and(Outbound::is_repeatable) =>
             {
                 GOES_ON.into()
+            }
+            End::Here { .. } if self.interrupted && outbound.is_some() => {
+                format!("interrupted; {NOT_AGAIN}")
             }
             End::Here { reason, .. } => reason.clone(),
             End::There { code: TAKEN_OVER, .. } => {

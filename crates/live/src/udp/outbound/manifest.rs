@@ -129,6 +129,13 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Gives a small transfer an id by which the receiver knows it again. Pipes have none.
+    pub(super) fn make_resumable(&mut self) {
+        if self.transfer.bytes.is_some() && !self.transfer.resumable {
+            (self.transfer.id, self.transfer.resumable) = (self.id(), true);
+        }
+    }
+
     fn id(&self) -> [u8; 32] {
         let mut hash = ManifestHash::default();
         let mut path = Vec::new();

@@ -105,11 +105,12 @@ fn read_hash(text: &str) -> Option<Hash> {
 }
 
 impl Outbound {
-    /// Lists what is sent; `None` if that is no files.
+    /// Lists what is sent; `None` if that is no files. With `asks` the receiver is asked from where to go on also if there
+    /// is little to send.
     ///
     /// # Errors
     /// A file is not there.
-    pub(super) fn open(source: &Source) -> Result<Option<Outbound>, LiveError> {
+    pub(super) fn open(source: &Source, asks: bool) -> Result<Option<Outbound>, LiveError> {
         let (manifest, transfer, files) = match source {
             Source::Packets => return Ok(None),
             Source::Input => {
@@ -118,7 +119,10 @@ impl Outbound {
                 (None, transfer, vec![SentFile::default()])
             }
             Source::Files(paths) => {
-                let manifest = Manifest::of(paths)?;
+                let mut manifest = Manifest::of(paths)?;
+                if asks {
+                    manifest.make_resumable();
+                }
                 let file =
                     |path: &PathBuf| SentFile { path: Some(path.clone()), ..SentFile::default() };
                 let mut files: Vec<SentFile> = paths.iter().map(file).collect();
@@ -180,6 +184,18 @@ impl Outbound {
         let failed = self.failed.iter().filter(|(number, _)| manifest.parent(**number).is_some());
         let failed = failed.map(|(number, why)| (manifest.path(*number), why.clone()));
         manifest.problems.iter().cloned().chain(failed).collect()
+    }
+
+    /// Forgets what has become of everything, and what waited for the connection before: the receiver of the next one says
+    /// anew what it keeps.
+    pub(super) fn forget_receiver(&mut self) {
+        self.stage = Stage::Before;
+        self.waiting.clear();
+        self.at = 0;
+        self.failed.clear();
+        for file in &mut self.files {
+            (file.kept, file.problem) = (None, None);
+        }
     }
 
     /// A connection stands: tells the receiver of the transfer.

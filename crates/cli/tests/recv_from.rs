@@ -1,0 +1,307 @@
+//! `paceline recv --from`: files are fetched from a `paceline send --listen`, by an end that nobody can connect to.
+
+mod common;
+#[path = "common/receiver.rs"]
+mod receiver;
+#[path = "common/tree.rs"]
+mod tree;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::Folder;
+use receiver::{Receiver, bytes, file, program, wait};
+use serde_json::Value;
+
+/// Bytes of the large file in these tests; at [`RATE`] it takes some seconds.
+const LENGTH: usize = 12_000_000;
+const RATE: &str = "16Mbps";
+
+/// Keys of a sender, and of one that may fetch from it; an address that is free.
+struct Place {
+    folder: Folder,
+    server: String,
+    client: String,
+    at: String,
+    into: String,
+}
+
+/// A sender that listens.
+struct Giver {
+    child: Child,
+    err: BufReader<ChildStderr>,
+    said: String,
+}
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let folder = Folder::new(name);
+        let (server, into) = (folder.path("server.key"), folder.path("into/"));
+        let made = common::paceline(&["key", "new", "-o", &server]);
+        assert_eq!(made.code, 0, "{}", made.err);
+        let client = folder.path("client.key");
+        let made = common::paceline(&["key", "new", "--for", &server, "-o", &client]);
+        assert_eq!(made.code, 0, "{}", made.err);
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("an address");
+        let at = socket.local_addr().expect("an address").to_string();
+        Place { folder, server, client, at, into }
+    }
+
+    /// A sender of these that listens. The port may still be taken by one that was just killed.
+    fn giver(&self, what: &[&str]) -> Giver {
+        let arguments = ["send", "--listen", &self.at, "--key-file", &self.server, "--json"];
+        let mut command = program(&[&arguments, what].concat());
+        let mut giver = Giver::of(command.spawn().expect("it starts"));
+        giver.until("listening at ");
+        giver
+    }
+
+    fn taker(&self, more: &[&str]) -> Command {
+        let arguments = ["recv", "--from", &self.at, "--key-file", &self.client, "-o", &self.into];
+        program(&[&arguments, more].concat())
+    }
+
+    /// Waits until so many bytes are staged.
+    fn wait_for_staged(&self, bytes: u64) {
+        fn sum(path: &Path) -> u64 {
+            let entries = path.read_dir().into_iter().flatten().flatten();
+            entries
+                .map(|entry| match entry.metadata() {
+                    Ok(about) if about.is_dir() => sum(&entry.path()),
+                    Ok(about) if entry.file_name() != "journal" => about.len(),
+                    _ => 0,
+                })
+                .sum()
+        }
+        let end = Instant::now() + Duration::from_secs(100);
+        while sum(&Path::new(&self.into).join(".paceline")) < bytes {
+            assert!(Instant::now() < end, "too little is staged");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Giver {
+    fn of(mut child: Child) -> Giver {
+        let err = BufReader::new(child.stderr.take().expect("a pipe"));
+        Giver { child, err, said: String::new() }
+    }
+
+    /// Waits for a line with this text.
+    fn until(&mut self, text: &str) {
+        loop {
+            let mut line = String::new();
+            assert!(self.err.read_line(&mut line).expect("text") > 0, "it ended: {}", self.said);
+            self.said += &line;
+            if line.contains(text) {
+                return;
+            }
+        }
+    }
+
+    /// Waits for its end: its status, its row, what it said.
+    fn finish(mut self) -> (Option<i32>, Value, String) {
+        self.err.read_to_string(&mut self.said).expect("text");
+        let code = wait(&mut self.child, 100);
+        let mut out = String::new();
+        self.child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("text");
+        let all = serde_json::from_str::<Value>(&out).unwrap_or(Value::Null);
+        (code, all["runs"][0].clone(), std::mem::take(&mut self.said))
+    }
+}
+
+impl Drop for Giver {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs the program to its end: its status and what it said.
+fn run(command: &mut Command) -> (Option<i32>, String) {
+    let output = command.output().expect("it starts");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_folder_is_fetched_and_no_second_time() {
+    let place = Place::new("from-folder");
+    let from = place.folder.path("tree");
+    tree::make(Path::new(&from));
+    let (path, content) = file(&place.folder, "beside", 100_000);
+    for is_first in [true, false] {
+        let giver = place.giver(&[&from, &path]);
+        let (code, err) = run(&mut place.taker(&[]));
+        assert_eq!(code, Some(0), "{err}");
+        let (code, row, err) = giver.finish();
+        assert_eq!(code, Some(0), "{err}");
+        tree::assert_same(Path::new(&from), Path::new(&format!("{}tree", place.into)));
+        assert!(std::fs::read(format!("{}beside", place.into)).expect("the file") == content);
+        assert_eq!(row["files"][0]["kept"], format!("{}tree", place.into));
+        assert_eq!(row["skipped"], !is_first);
+        assert!(!Path::new(&format!("{}tree.1", place.into)).exists());
+    }
+}
+
+/// One that is killed and started again, and one that is cut off by a sender that is.
+#[test]
+fn what_was_cut_off_goes_on_at_either_end() {
+    let place = Place::new("from-killed");
+    let top = place.folder.path("tree");
+    tree::make(Path::new(&top));
+    std::fs::write(format!("{top}/large"), bytes(LENGTH, 1)).expect("a file");
+    let giver = place.giver(&[&top]);
+    let mut taker = place.taker(&["--limit", RATE]).spawn().expect("it starts");
+    place.wait_for_staged(2_000_000);
+    taker.kill().expect("killed");
+    taker.wait().expect("a status");
+    assert!(!Path::new(&format!("{}tree", place.into)).exists(), "it is not whole");
+    // The same command; then the sender is killed.
+    let taker = place.taker(&["--limit", RATE]).spawn().expect("it starts");
+    place.wait_for_staged(5_000_000);
+    drop(giver);
+    let giver = place.giver(&[&top]);
+    let output = taker.wait_with_output().expect("an end");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!(err.contains("a transfer goes on") && err.contains("connected again"), "{err}");
+    let (code, row, err) = giver.finish();
+    assert_eq!(code, Some(0), "{err}");
+    assert!(row["resumed_bytes"].as_u64().is_some_and(|bytes| bytes > 2_000_000), "{row}");
+    tree::assert_same(Path::new(&top), Path::new(&format!("{}tree", place.into)));
+}
+
+/// The sender does not notice that its receiver was killed: the next connection counts.
+#[test]
+fn a_killed_receiver_comes_back_to_the_same_sender() {
+    let place = Place::new("from-back");
+    let content = bytes(LENGTH, 2);
+    let path = place.folder.write("large", &content);
+    let giver = place.giver(&[&path]);
+    for staged in [1_500_000, 5_000_000] {
+        let mut taker = place.taker(&["--limit", RATE]).spawn().expect("it starts");
+        place.wait_for_staged(staged);
+        taker.kill().expect("killed");
+        taker.wait().expect("a status");
+    }
+    let (code, err) = run(&mut place.taker(&[]));
+    assert_eq!(code, Some(0), "{err}");
+    let (code, row, err) = giver.finish();
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(row["connections"], 3);
+    assert!(err.contains("connected again"), "{err}");
+    assert!(std::fs::read(format!("{}large", place.into)).expect("the file") == content);
+}
+
+#[test]
+fn a_wrong_key_gets_nothing_and_the_sender_waits_on() {
+    let place = Place::new("from-key");
+    let (path, content) = file(&place.folder, "in", 200_000);
+    let list = place.folder.write("clients", b"");
+    let shown = common::paceline(&["key", "show", &place.client]);
+    std::fs::write(&list, format!("laptop {}\n", shown.out.trim())).expect("room");
+    let mut set = Command::new("chmod");
+    assert!(set.args(["644", &list]).status().expect("chmod").success());
+    let giver = place.giver(&["--clients", &list, &path]);
+    // Another server's key is not answered, and a key that is not listed is refused in words.
+    let stranger = place.folder.path("stranger.key");
+    assert_eq!(common::paceline(&["key", "new", "-o", &stranger]).code, 0);
+    let unlisted = place.folder.path("unlisted.key");
+    let made = common::paceline(&["key", "new", "--for", &place.server, "-o", &unlisted]);
+    assert_eq!(made.code, 0, "{}", made.err);
+    for (key, said) in [(&stranger, "nobody answers"), (&unlisted, "not on the server's list")] {
+        let arguments = ["recv", "--from", &place.at, "--key-file", key, "-o", &place.into];
+        let (code, err) = run(&mut program(&arguments));
+        assert!(code == Some(1) && err.contains(said), "{err}");
+    }
+    let (code, err) = run(&mut place.taker(&[]));
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(giver.finish().0, Some(0));
+    assert!(std::fs::read(format!("{}in", place.into)).expect("the file") == content);
+}
+
+/// Small files, which are asked for like large ones here; and a name that is taken.
+#[test]
+fn a_file_that_exists_stays_and_the_fetched_one_lies_beside_it() {
+    let place = Place::new("from-exists");
+    let (path, content) = file(&place.folder, "in", 1000);
+    std::fs::create_dir_all(&place.into).expect("a folder");
+    std::fs::write(format!("{}in", place.into), b"before").expect("room");
+    for _ in 0..2 {
+        let giver = place.giver(&[&path]);
+        let (code, err) = run(&mut place.taker(&[]));
+        assert_eq!(code, Some(0), "{err}");
+        assert_eq!(giver.finish().0, Some(0));
+    }
+    assert_eq!(std::fs::read(format!("{}in", place.into)).expect("a file"), b"before");
+    assert!(std::fs::read(format!("{}in.1", place.into)).expect("a file") == content);
+    assert!(!Path::new(&format!("{}in.2", place.into)).exists());
+}
+
+/// What one receiver cannot keep ends that receiver, and not the sender.
+#[test]
+fn a_receiver_that_fails_does_not_end_the_sender() {
+    let place = Place::new("from-fails");
+    let from = place.folder.path("tree");
+    tree::make(Path::new(&from));
+    let mut giver = place.giver(&[&from]);
+    // A folder cannot become a file.
+    let into = place.folder.path("file");
+    let arguments = ["recv", "--from", &place.at, "--key-file", &place.client, "-o", &into];
+    let (code, err) = run(&mut program(&arguments));
+    assert!(code == Some(1) && err.contains("recv -o DIR/"), "{err}");
+    giver.until("waiting for");
+    let (code, err) = run(&mut place.taker(&[]));
+    assert_eq!(code, Some(0), "{err}");
+    let (code, _, err) = giver.finish();
+    assert_eq!(code, Some(0), "{err}");
+    tree::assert_same(Path::new(&from), Path::new(&format!("{}tree", place.into)));
+}
+
+#[test]
+fn standard_input_is_fetched_once_and_says_that_it_cannot_go_on() {
+    let place = Place::new("from-input");
+    let arguments = ["send", "-", "--listen", &place.at, "--key-file", &place.server];
+    let content = bytes(300_000, 3);
+    for breaks in [false, true] {
+        let child = program(&arguments).stdin(Stdio::piped()).spawn().expect("it starts");
+        let mut giver = Giver::of(child);
+        giver.until("listening at ");
+        let mut input = giver.child.stdin.take().expect("a pipe");
+        let mut taker = place.taker(&[]).spawn().expect("it starts");
+        input.write_all(&content[..200_000]).expect("room");
+        if breaks {
+            place.wait_for_staged(100_000);
+            taker.kill().expect("killed");
+            taker.wait().expect("a status");
+            let mut other = place.taker(&[]).spawn().expect("it starts");
+            let (code, _, err) = giver.finish();
+            assert!(code == Some(1) && err.contains("cannot be read a second time"), "{err}");
+            other.kill().expect("killed");
+            other.wait().expect("a status");
+            continue;
+        }
+        input.write_all(&content[200_000..]).expect("room");
+        drop(input);
+        let output = taker.wait_with_output().expect("an end");
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{err}");
+        assert_eq!(giver.finish().0, Some(0));
+        assert!(std::fs::read(format!("{}input", place.into)).expect("a file") == content);
+    }
+}
+
+#[test]
+fn ends_of_one_kind_refuse_each_other_in_words() {
+    let place = Place::new("from-kind");
+    let (path, _) = file(&place.folder, "in", 1000);
+    let _giver = place.giver(&[&path]);
+    let (code, err) = run(&mut program(&["send", &path, &place.at, "--key-file", &place.client]));
+    assert!(code == Some(1) && err.contains("paceline recv --from"), "{err}");
+    let receiver = Receiver::start(&[]);
+    let mut taker = program(&["recv", "--from", &receiver.at, "-o", &place.into]);
+    let (code, err) = run(taker.env("PACELINE_KEY", &receiver.key));
+    assert!(code == Some(1) && err.contains("send --listen"), "{err}");
+}

@@ -99,7 +99,9 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
 /// Says something on standard error.
 pub(crate) fn note(text: &str) {
     // Nothing can be done if even that fails.
-    let _ = writeln!(anstream::stderr(), "{text}");
+    crate::progress::beside_bar(|| {
+        let _ = writeln!(anstream::stderr(), "{text}");
+    });
 }
 
 /// Says warnings on standard error; with `--strict` they are a failure.

@@ -1,8 +1,7 @@
 //! How far a transfer has come, shown on standard error while it runs: a bar on a terminal, lines elsewhere.
 
 use std::io::IsTerminal as _;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -34,6 +33,27 @@ const LINES: Duration = Duration::from_secs(5);
 /// Time over which the rate is averaged.
 const RATE_WINDOW: f64 = 3.0;
 
+/// The bar that is shown.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Writes to standard error while the bar, if one is shown, is out of the way.
+pub(crate) fn beside_bar(write: impl FnOnce()) {
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// Whether a display says that it waits for a connection, as the sender of one transfer does, or shows nothing then.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WhileWaiting {
+    /// It says so.
+    Says,
+    /// It shows nothing.
+    Silent,
+}
+
 /// Shows progress on a thread of its own until it is dropped.
 pub(crate) struct ProgressDisplay {
     end: Option<mpsc::Sender<()>>,
@@ -42,7 +62,11 @@ pub(crate) struct ProgressDisplay {
 
 impl ProgressDisplay {
     /// Begins to show `progress`; with [`ProgressMode::None`], or where no thread can be started, shows nothing.
-    pub(crate) fn start(mode: ProgressMode, progress: &Arc<Progress>) -> ProgressDisplay {
+    pub(crate) fn start(
+        mode: ProgressMode,
+        progress: &Arc<Progress>,
+        waiting: WhileWaiting,
+    ) -> ProgressDisplay {
         let is_bar = match mode {
             ProgressMode::None => return ProgressDisplay { end: None, thread: None },
             ProgressMode::Bar => true,
@@ -53,8 +77,10 @@ impl ProgressDisplay {
         let _interrupts = Interrupts::watch();
         let (end, ends) = mpsc::channel();
         let progress = Arc::clone(progress);
-        let show =
-            move || if is_bar { show_bar(&progress, &ends) } else { show_lines(&progress, &ends) };
+        let show = move || match is_bar {
+            true => show_bars(&progress, &ends, waiting),
+            false => show_lines(&progress, &ends, waiting),
+        };
         let thread = thread::Builder::new().name("progress".into()).spawn(show).ok();
         ProgressDisplay { end: Some(end), thread }
     }
@@ -74,24 +100,52 @@ fn is_over(ends: &mpsc::Receiver<()>, wait: Duration) -> bool {
     ends.recv_timeout(wait) != Err(mpsc::RecvTimeoutError::Timeout)
 }
 
-fn show_lines(progress: &Progress, ends: &mpsc::Receiver<()>) {
+fn show_lines(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaiting) {
     let mut rate = ArrivalRate::new();
     while !is_over(ends, LINES) {
         let seen = progress.snapshot();
+        if !seen.connected && waiting == WhileWaiting::Silent {
+            rate = ArrivalRate::new();
+            continue;
+        }
         rate.update(&seen);
         output::note(&words(&seen, rate.bytes_per_second));
     }
 }
 
-fn show_bar(progress: &Progress, ends: &mpsc::Receiver<()>) {
+/// Shows a bar while there is something to show, one after the other.
+fn show_bars(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaiting) {
+    loop {
+        while waiting == WhileWaiting::Silent && !progress.snapshot().connected {
+            if is_over(ends, REDRAW) {
+                return;
+            }
+        }
+        if show_bar(progress, ends, waiting) {
+            return;
+        }
+    }
+}
+
+/// Shows a bar until the display ends, which is told by true, or until there is nothing to show.
+fn show_bar(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaiting) -> bool {
+    let show = |bar: Option<ProgressBar>| {
+        *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+    };
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let style = |template: &str| {
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
     };
     let mut rate = ArrivalRate::new();
     let mut has_length = None;
+    let mut ended = true;
+    show(Some(bar.clone()));
     while !is_over(ends, REDRAW) {
         let seen = progress.snapshot();
+        if !seen.connected && waiting == WhileWaiting::Silent {
+            ended = false;
+            break;
+        }
         rate.update(&seen);
         if has_length != Some(seen.total > 0) {
             has_length = Some(seen.total > 0);
@@ -106,7 +160,9 @@ fn show_bar(progress: &Progress, ends: &mpsc::Receiver<()>) {
         bar.set_message(words(&seen, rate.bytes_per_second));
         bar.tick();
     }
+    show(None);
     bar.finish_and_clear();
+    ended
 }
 
 /// The rate at which data arrive, averaged over [`RATE_WINDOW`].
@@ -167,6 +223,9 @@ fn words(seen: &Snapshot, rate: Option<f64>) -> String {
         // Not 100 before all has arrived.
         let percent = seen.arrived as u128 * 100 / u128::from(seen.total);
         text += &format!(" of {} ({percent} %)", size(seen.total as f64));
+    }
+    if seen.transfers > 1 {
+        text += &format!(", {} transfers", seen.transfers);
     }
     if seen.files > 1 {
         text += &format!(", {} of {} files", seen.files_done, seen.files);

@@ -40,6 +40,35 @@ fn without_a_terminal_lines_tell_how_much_has_arrived_and_how_long_it_takes() {
     assert!(line.contains("of 10.0 MB (") && line.contains("/s, "), "{line}");
 }
 
+/// The receiver of a transfer that is held to 100 kbit/s shows what has arrived, and nothing before.
+#[test]
+fn a_receiver_shows_what_arrives() {
+    let folder = common::Folder::new("progress-recv");
+    let (path, _) = file(&folder, "in", 10_000_000);
+    let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", "/dev/null"];
+    let mut child = program(&arguments).spawn().expect("it starts");
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    out.read_line(&mut line).expect("a line");
+    let key = line.trim().strip_prefix("key ").expect("a key").to_string();
+    let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
+    line.clear();
+    err.read_line(&mut line).expect("a line");
+    let at = line.trim().strip_prefix("listening at ").expect("an address").to_string();
+    let arguments = ["send", &path, &at, "--key", &key, "--limit", "100kbps", "-q"];
+    let mut sender = program(&arguments).spawn().expect("it starts");
+    let (mut text, mut byte) = (String::new(), [0]);
+    while !text.contains(" left") {
+        assert!(err.read(&mut byte).expect("text") > 0, "it ended: {text}");
+        text.push(char::from(byte[0]));
+    }
+    for child in [&mut sender, &mut child] {
+        child.kill().expect("killed");
+        child.wait().expect("an end");
+    }
+    assert!(text.contains("of 10.0 MB (") && text.contains("connected"), "{text}");
+}
+
 #[test]
 fn quiet_transfers_show_nothing() {
     let folder = common::Folder::new("progress-quiet");

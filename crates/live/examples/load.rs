@@ -66,6 +66,7 @@ fn serve_here(loops: NonZeroUsize) -> Result<(), Failure> {
         once: false,
         qlog: None,
         series: false,
+        progress: None,
     };
     serve(&options, &mut |event| match event {
         Event::Listening(at) => println!("{at}"),

@@ -137,6 +137,7 @@ fn serve_once(
         once: true,
         qlog: None,
         series: false,
+        progress: None,
     };
     let (listening, at) = mpsc::channel();
     let (tell_ended, ended) = mpsc::channel();

@@ -4,13 +4,15 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use paceline_cc::Span;
+use paceline_live::Interrupts;
 use paceline_live::linux::{capability, priority};
 use paceline_live::udp::{
-    ConnectionResult, Event, LogTarget, MOST_LOOPS, ReceiveOptions, SentSummary, ServerOptions,
-    Summary, Target, addresses, any_address, connect_to, receive, serve,
+    ConnectionResult, Event, LogTarget, MOST_LOOPS, Progress, ReceiveOptions, SentSummary,
+    ServerOptions, Summary, Target, addresses, any_address, connect_to, receive, serve,
 };
 use paceline_wire::ServerLimits;
 use serde::Serialize;
@@ -21,6 +23,7 @@ use super::transfer;
 use crate::args;
 use crate::keys::ServerKeys;
 use crate::output::{self, Error};
+use crate::progress::{ProgressDisplay, ProgressMode, WhileWaiting};
 use crate::table::counted;
 
 /// Receive files over UDP from `paceline send`
@@ -97,6 +100,9 @@ pub(crate) struct Recv {
     /// folder
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+    /// How to show on standard error how far transfers have come
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    progress: ProgressMode,
     /// Print nothing, not even the key string of new keys
     #[arg(short, long)]
     quiet: bool,
@@ -251,6 +257,7 @@ impl Recv {
             output::note(PLAINTEXT);
         }
         let to_output = target == Target::Output;
+        let progress = Arc::new(Progress::default());
         let options = ServerOptions {
             listen,
             identity: keys.identity,
@@ -265,7 +272,15 @@ impl Recv {
             once: self.once,
             qlog: self.qlog.as_deref().map(log_target),
             series: self.report.is_some(),
+            progress: Some(Arc::clone(&progress)),
         };
+        // Blocks signals in all threads that start from here on: the loops alone handle them.
+        let signals = match options.clients.is_some() || options.outlives_hangup {
+            true => Interrupts::watch_with_reload(),
+            false => Interrupts::watch(),
+        };
+        let _signals = signals.map_err(|error| Error::Message(error.to_string()))?;
+        let display = ProgressDisplay::start(self.progress_mode(), &progress, WhileWaiting::Silent);
         let mut printed = Ok(());
         let (mut report, mut listening) = (Report::default(), None);
         let good = serve(&options, &mut |event| match event {
@@ -288,6 +303,7 @@ impl Recv {
                 }
             }
         });
+        drop(display);
         printed?;
         if self.json {
             output::print_json(&Rows { connections: &report.rows, more: report.more })?;
@@ -313,22 +329,32 @@ impl Recv {
             run_ahead();
         }
         let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
+        // Blocks signals in all threads that start from here on: the loop alone handles them.
+        let _signals = Interrupts::watch().map_err(fail)?;
         let key = self.keys.find_for_client()?;
         let to = addresses(from).map_err(fail)?;
         let events = (!self.quiet).then(print_events);
         let options =
             self.fetch.options(from, (to, key), (self.timeout, self.plaintext), events)?;
         let mut failures = 0;
-        let into = ReceiveOptions { target, outside_links: self.outside_links };
-        receive(&options, &into, &mut |event| {
+        let progress = Arc::new(Progress::default());
+        let display = ProgressDisplay::start(self.progress_mode(), &progress, WhileWaiting::Silent);
+        let progress = Some(progress);
+        let into = ReceiveOptions { target, outside_links: self.outside_links, progress };
+        let received = receive(&options, &into, &mut |event| {
             failures += usize::from(matches!(event, Event::Failed(_)));
             self.say(&words(&event));
-        })
-        .map_err(fail)?;
+        });
+        drop(display);
+        received.map_err(fail)?;
         match failures {
             0 => Ok(()),
             _ => Err(Error::Message("not everything has arrived".into())),
         }
+    }
+
+    fn progress_mode(&self) -> ProgressMode {
+        if self.quiet { ProgressMode::None } else { self.progress }
     }
 
     fn say(&self, text: &str) {

@@ -23,7 +23,7 @@ use super::transfer;
 use crate::args;
 use crate::keys::ClientKey;
 use crate::output::{self, Error};
-use crate::progress::{ProgressDisplay, ProgressMode};
+use crate::progress::{ProgressDisplay, ProgressMode, WhileWaiting};
 
 /// How long nothing may come from the other end of a stream, if nothing is said.
 const STREAM_IDLE: Span = Span::from_secs(60);
@@ -304,7 +304,10 @@ impl Send {
         let qlog = self.qlog.clone();
         let series = self.output.is_some();
         // Blocks signals in all threads that start from here on: the loop alone handles them.
-        let _signals = Interrupts::watch().map_err(fail)?;
+        let _signals = match self.clients {
+            Some(_) => Interrupts::watch_with_reload().map_err(fail)?,
+            None => Interrupts::watch().map_err(fail)?,
+        };
         let (waits_for_server, abandons) = (false, false);
         let options = ClientOptions {
             to,
@@ -350,7 +353,7 @@ impl Send {
         let progress = Arc::new(Progress::default());
         options.progress = Some(Arc::clone(&progress));
         let mode = if self.quiet { ProgressMode::None } else { self.progress };
-        let display = ProgressDisplay::start(mode, &progress);
+        let display = ProgressDisplay::start(mode, &progress, WhileWaiting::Says);
         let finished = send(&options);
         drop(display);
         finished

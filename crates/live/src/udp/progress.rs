@@ -1,10 +1,13 @@
-//! How far a client has come: counters that its loop updates and another thread reads, and how that thread ends it.
+//! How far transfers have come: counters that a loop or the threads that write files update and another thread reads, and
+//! how that thread ends a client.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use paceline_wire::Connection;
 
-/// Counters of one client, shared between its loop and a display. The loop writes them once a turn and waits for nobody.
+/// Counters of one client, or of all transfers that a receiver takes in, shared with a display. Whoever writes them waits for
+/// nobody.
 #[derive(Debug, Default)]
 pub struct Progress {
     connected: AtomicBool,
@@ -20,13 +23,57 @@ pub struct Progress {
     retransmits: AtomicU64,
     rtt_nanos: AtomicU64,
     window: AtomicU64,
+    /// At a receiver: transfers that come, and those of them whose length is not known.
+    transfers: AtomicU64,
+    unknown: AtomicU64,
+}
+
+/// A transfer that a receiver takes in, counted in a [`Progress`] until this is dropped.
+pub(super) struct CountedTransfer {
+    progress: Arc<Progress>,
+    total: Option<u64>,
+    arrived: u64,
+}
+
+impl CountedTransfer {
+    /// Counts a transfer with this many bytes of files (`None` if that is not known), of which `before` are here.
+    pub(super) fn new(
+        progress: &Arc<Progress>,
+        total: Option<u64>,
+        before: u64,
+    ) -> CountedTransfer {
+        progress.total.fetch_add(total.unwrap_or(0), Ordering::Relaxed);
+        progress.unknown.fetch_add(u64::from(total.is_none()), Ordering::Relaxed);
+        progress.transfers.fetch_add(1, Ordering::Relaxed);
+        let progress = Arc::clone(progress);
+        let mut counted = CountedTransfer { progress, total, arrived: 0 };
+        counted.add(before);
+        counted
+    }
+
+    /// Counts further bytes of files that are here.
+    pub(super) fn add(&mut self, bytes: u64) {
+        self.arrived += bytes;
+        self.progress.before.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for CountedTransfer {
+    fn drop(&mut self) {
+        self.progress.transfers.fetch_sub(1, Ordering::Relaxed);
+        self.progress.unknown.fetch_sub(u64::from(self.total.is_none()), Ordering::Relaxed);
+        self.progress.before.fetch_sub(self.arrived, Ordering::Relaxed);
+        self.progress.total.fetch_sub(self.total.unwrap_or(0), Ordering::Relaxed);
+    }
 }
 
 /// What a [`Progress`] shows at one moment.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// True once a connection stands.
+    /// True once a connection stands; at a receiver, while transfers come.
     pub connected: bool,
+    /// Number of transfers that a receiver takes in.
+    pub transfers: u64,
     /// Bytes of all files; 0 if that is not known.
     pub total: u64,
     /// Bytes of files that have arrived, those that an earlier transfer brought included.
@@ -53,10 +100,12 @@ impl Progress {
     /// Reads all counters, each for itself.
     pub fn snapshot(&self) -> Snapshot {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let total = read(&self.total);
+        let transfers = read(&self.transfers);
+        let total = if read(&self.unknown) > 0 { 0 } else { read(&self.total) };
         let arrived = read(&self.before) + read(&self.stream);
         Snapshot {
-            connected: self.connected.load(Ordering::Relaxed),
+            connected: self.connected.load(Ordering::Relaxed) || transfers > 0,
+            transfers,
             total,
             // Names and hashes travel in the same stream.
             arrived: if total == 0 { arrived } else { arrived.min(total) },
@@ -116,6 +165,21 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn transfers_of_a_receiver_are_added_up_and_leave_nothing_behind() {
+        let progress = Arc::new(Progress::default());
+        let mut first = CountedTransfer::new(&progress, Some(1000), 400);
+        let second = CountedTransfer::new(&progress, Some(500), 0);
+        first.add(100);
+        let seen = progress.snapshot();
+        assert_eq!((seen.transfers, seen.total, seen.arrived), (2, 1500, 500));
+        let unknown = CountedTransfer::new(&progress, None, 7);
+        let seen = progress.snapshot();
+        assert_eq!((seen.transfers, seen.total, seen.arrived), (3, 0, 507));
+        drop((first, second, unknown));
+        assert_eq!(progress.snapshot(), Snapshot::default());
+    }
 
     #[test]
     fn no_more_arrives_than_there_is() {

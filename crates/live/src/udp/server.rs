@@ -14,6 +14,7 @@ use paceline_wire::{ConnectionCounts, Server, ServerLimits, ServerStats};
 use super::arrivals::{SentSummary, Summary};
 use super::course::ReceivedSeries;
 use super::listed::ListedClients;
+use super::progress::Progress;
 use super::qlog::LogTarget;
 use super::server_loop::{Loop, LoopResult, SharedState, StopSignal};
 use super::store::{Store, Target, Unfinished, WorkerCount};
@@ -54,6 +55,8 @@ pub struct ServerOptions {
     pub qlog: Option<LogTarget>,
     /// True if the course of each connection over time is to be kept, for a page.
     pub series: bool,
+    /// Counters for a display on another thread.
+    pub progress: Option<Arc<Progress>>,
 }
 
 /// What was measured of a connection that is over.
@@ -177,7 +180,8 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     let interrupts = &interrupts;
     let asked = stop.asked().try_clone_to_owned();
     let asked = asked.map_err(LiveError::system("watching for the end"))?;
-    let store = Arc::new(Store::new(options.target.clone(), options.outside_links, asked));
+    let store = Store::new(options.target.clone(), options.outside_links, asked);
+    let store = Arc::new(store.counting(options.progress.as_ref()));
     let found = store.unfinished();
     if let Some(socket) = sockets.first() {
         tell(Event::Listening(socket.local()?));

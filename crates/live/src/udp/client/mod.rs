@@ -178,6 +178,8 @@ pub struct ReceiveOptions {
     pub target: Target,
     /// True if links are made that lead out of their folder at the top level.
     pub outside_links: bool,
+    /// Counters for a display on another thread.
+    pub progress: Option<Arc<Progress>>,
 }
 
 /// Connects to a sender that waits for that (`options.source` is [`Source::Packets`]), and returns when all of its files
@@ -196,7 +198,8 @@ pub fn receive(
     let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
     let asked = stop.asked().try_clone_to_owned();
     let asked = asked.map_err(LiveError::system("watching for the end"))?;
-    let store = Arc::new(Store::new(into.target.clone(), into.outside_links, asked));
+    let store = Store::new(into.target.clone(), into.outside_links, asked);
+    let store = Arc::new(store.counting(into.progress.as_ref()));
     match store.unfinished() {
         Ok(found) if found.transfers > 0 => tell(Event::Unfinished(found)),
         // What is wrong with the folder is told when files come.

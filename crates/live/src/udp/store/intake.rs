@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use paceline_wire::records::{Hash, Record, Transfer, Unpacker};
+use paceline_wire::records::{Content, Entry, Hash, Record, Transfer, Unpacker};
 
 use super::passing::Passing;
 use super::problem::{Problem, transfer_problem};
@@ -11,6 +11,7 @@ use super::staging::News;
 use super::worker::TransferStatus;
 use super::{Begun, Slot, Store, Target};
 use crate::udp::note::{Note, Resume};
+use crate::udp::progress::CountedTransfer;
 use crate::udp::server::Event;
 
 /// The sender hears how far the transfer is once in this time.
@@ -49,6 +50,8 @@ pub(super) struct Intake {
     status: TransferStatus,
     /// The entry that the sender was told last, and when.
     progress: (u32, Instant),
+    /// The transfer in the counters of the display, while it comes.
+    counted: Option<CountedTransfer>,
 }
 
 impl Intake {
@@ -60,6 +63,7 @@ impl Intake {
             place: Place::None,
             status: TransferStatus::None,
             progress: (1, Instant::now()),
+            counted: None,
         }
     }
 
@@ -102,6 +106,15 @@ impl Intake {
     fn on_record(&mut self, record: Record<'_>, tell: &mut dyn FnMut(Told)) -> Result<(), Problem> {
         if let Record::Transfer(transfer) = record {
             return self.begin(&transfer, tell);
+        }
+        if let Some(counted) = &mut self.counted {
+            match record {
+                Record::Piece { bytes, .. } => counted.add(bytes.len() as u64),
+                Record::Entry(Entry { content: Content::File { offset, .. }, .. }) => {
+                    counted.add(offset);
+                }
+                _ => {}
+            }
         }
         let is_end = record == Record::End;
         let is_good = match &mut self.place {
@@ -186,6 +199,17 @@ impl Intake {
                 Resume { entry: 1, ..Resume::default() }
             }
         };
+        let before = match &self.place {
+            Place::Staged(_, slot) => {
+                let staging = slot.lock().unwrap_or_else(PoisonError::into_inner);
+                staging.as_ref().map_or(0, super::Staging::bytes)
+            }
+            _ => 0,
+        };
+        if !answer.complete {
+            let counted = CountedTransfer::new(&self.store.progress, transfer.bytes, before);
+            self.counted = Some(counted);
+        }
         if transfer.resumable {
             self.progress = (answer.entry, Instant::now());
             if !answer.complete && (answer.entry > 1 || !answer.beginnings.is_empty()) {
@@ -245,6 +269,7 @@ impl Intake {
 
     /// Lets go of the transfer: nothing more of it is taken.
     fn leave(&mut self) {
+        self.counted = None;
         match std::mem::replace(&mut self.place, Place::Over) {
             Place::Staged(id, slot) => self.store.end(&id, &slot),
             Place::Passing(passing) => passing.end(),

@@ -34,6 +34,7 @@ use self::problem::Problem;
 use self::root::Root;
 use self::staging::Staging;
 use super::note::Resume;
+use super::progress::Progress;
 use crate::linux::folder::{EntryKind, Folder};
 
 pub(super) use self::worker::{Owner, Report, Reports, TransferStatus, Worker, WorkerCount};
@@ -82,6 +83,8 @@ pub(super) struct Store {
     open: Mutex<BTreeMap<Hash, Slot>>,
     /// Standard output, if files go there.
     output: Output,
+    /// Counters for a display.
+    progress: Arc<Progress>,
 }
 
 /// How a transfer begins.
@@ -96,7 +99,14 @@ impl Store {
     /// A store for this target. `end` is readable once this program is to end.
     pub(super) fn new(target: Target, allows_outside_links: bool, end: OwnedFd) -> Store {
         let output = Output::new(end);
-        Store { target, allows_outside_links, open: Mutex::default(), output }
+        let progress = Arc::default();
+        Store { target, allows_outside_links, open: Mutex::default(), output, progress }
+    }
+
+    /// Counts what arrives in `progress`.
+    pub(super) fn counting(self, progress: Option<&Arc<Progress>>) -> Store {
+        let progress = progress.map_or(self.progress, Arc::clone);
+        Store { progress, ..self }
     }
 
     fn destination(&self) -> io::Result<Option<Destination>> {

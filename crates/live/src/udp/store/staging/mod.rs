@@ -221,6 +221,11 @@ impl Staging {
         self.state.last + 1
     }
 
+    /// Bytes of the files that are whole.
+    pub(super) fn bytes(&self) -> u64 {
+        self.state.bytes
+    }
+
     /// Lengths and hashes of the beginnings of that entry's file that are on the disk, the longest first.
     pub(super) fn beginnings(&self) -> impl Iterator<Item = Whole> + '_ {
         self.partial.iter().flat_map(|partial| partial.beginnings.iter().map(FileHash::whole))

@@ -5,6 +5,7 @@
 //! anything, and remember a connection.
 
 mod question;
+mod responder;
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
@@ -13,12 +14,13 @@ use std::sync::Arc;
 use paceline_cc::{Ecn, Span, Time};
 use ring::hmac;
 
+use self::responder::HandshakeResponder;
 use crate::admission::{Admission, NOT_LISTED, REPLACED};
 use crate::connection::{Connection, Limits, Role, Sink, Transmit};
 use crate::counts::{ConnectionCounts, CountGuard, HalfOpenGuard};
 use crate::initiator::{INITIATION_CODE, RETRY_CODE};
 use crate::key::{Identity, KeyError, code, random};
-use crate::packet::{COOKIE, Initiation, Packet, Response, Retry};
+use crate::packet::{COOKIE, Initiation, Packet, Retry};
 use crate::reset::ResetSecret;
 use crate::terms::{Answer, Offer, Service};
 use crate::{ClientPublic, Handout, noise};
@@ -587,23 +589,5 @@ impl Server {
             *place = Some(slot);
             self.timetable.insert((wake, index), ());
         }
-    }
-}
-
-/// The answering end of a handshake, which writes the response.
-struct HandshakeResponder {
-    state: snow::HandshakeState,
-    remote: u32,
-    local: u32,
-}
-
-impl HandshakeResponder {
-    fn write(&mut self, answer: &Answer) -> Option<Vec<u8>> {
-        let noise = noise::write(&mut self.state, &answer.write().ok()?)?;
-        let mut bytes = vec![0; noise.len() + 16];
-        let response = Response { receiver: self.remote, sender: self.local, noise: &noise };
-        let length = response.write(&mut bytes).ok()?;
-        bytes.truncate(length);
-        Some(bytes)
     }
 }

@@ -177,7 +177,7 @@ pub(crate) fn compare(
     let mut chosen = Vec::new();
     for text in &schemes {
         chosen.extend(
-            written::compared_of(text, &names).map_err(|e| argument_error("schemes", e))?.0,
+            written::compared(text, &names).map_err(|e| argument_error("schemes", e))?.0,
         );
     }
     if links.is_empty() || chosen.is_empty() {

@@ -101,19 +101,11 @@ fn schemes_of(text: &str, names: &Names) -> Result<Schemes, String> {
 #[derive(Clone, Debug)]
 pub struct ComparedSchemes(pub Vec<(SchemeChoice, Option<String>)>);
 
-/// Reads the schemes of a comparison.
+/// Reads the schemes of a comparison, with the schemes and queues of `names`; `all` is those that are built in.
 ///
 /// # Errors
 /// What is wrong with the text.
-pub fn compared(text: &str) -> Result<ComparedSchemes, String> {
-    compared_of(text, &paceline_remy::names())
-}
-
-/// The same with the schemes and queues of `names`; `all` is those that are built in.
-///
-/// # Errors
-/// What is wrong with the text.
-pub fn compared_of(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
+pub fn compared(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
     let mut all = Vec::new();
     for part in paceline_cc::spec::split_list(text) {
         if part != "all" {

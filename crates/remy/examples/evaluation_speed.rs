@@ -1,4 +1,4 @@
-//! How fast tables are evaluated, on one core: `cargo run --release -p paceline-remy --example speed
+//! How fast tables are evaluated, on one core: `cargo run --release -p paceline-remy --example evaluation_speed
 //! [TABLE]`. Measures looking up rules, and the 36 general-purpose networks of 100 s.
 
 use std::hint::black_box;

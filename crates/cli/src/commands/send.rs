@@ -46,7 +46,7 @@ Examples:
   paceline send FILE 192.0.2.1:5311 --key-file client.key --scheme abc
   paceline send *.jpg folder 192.0.2.1:5311 --key-file client.key
   pg_dump base | paceline send - 192.0.2.1:5311 --key-file client.key
-  paceline send folder --listen 0.0.0.0:5311 --key-file server.key    # there: paceline recv --from HOST:5311
+  paceline send folder --listen 0.0.0.0:5311 --key-file server.key    # for recv --from
   paceline send --bulk 10s localhost:5311 -P 4 -R
   paceline send 192.0.2.1:5311 --key-file client.key --scheme sprout --bulk 30s --json -o out/sprout
   paceline send 192.0.2.1:5311 --key-file FILE --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]

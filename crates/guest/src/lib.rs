@@ -2,7 +2,7 @@
 //! and whose network device are the simulator's. `crates/guest/PROTOCOL.md` has what both say to each
 //! other.
 //!
-//! [`transport`] makes an end of a flow from a name such as `linux:cubic`; [`find`] finds a built guest.
+//! [`transport()`] makes an end of a flow from a name such as `linux:cubic`; [`find`] finds a built guest.
 //! Guests run on Linux on x86-64; elsewhere there is an error that says so.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

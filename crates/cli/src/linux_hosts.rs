@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use clap::Args;
 use paceline_guest::FAMILY;
 use paceline_guest::build::BuiltGuest;
-use paceline_lab::written::{ComparedSchemes, compared};
+use paceline_lab::written::{self, ComparedSchemes};
 use paceline_sim::Names;
 use paceline_sim::scenario::SchemeChoice;
 
@@ -69,5 +69,5 @@ pub(crate) fn names() -> Names {
 
 /// Reads the schemes of a comparison.
 pub(crate) fn compared(text: &str) -> Result<ComparedSchemes, String> {
-    compared(text, &names())
+    written::compared(text, &names())
 }

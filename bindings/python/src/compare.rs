@@ -176,9 +176,7 @@ pub(crate) fn compare(
     let links = traces.iter().map(capacity).collect::<PyResult<Vec<_>>>()?;
     let mut chosen = Vec::new();
     for text in &schemes {
-        chosen.extend(
-            written::compared(text, &names).map_err(|e| argument_error("schemes", e))?.0,
-        );
+        chosen.extend(written::compared(text, &names).map_err(|e| argument_error("schemes", e))?.0);
     }
     if links.is_empty() || chosen.is_empty() {
         return Err(argument_error("traces, schemes", "expected at least one of each"));

@@ -3,7 +3,7 @@
 //!
 //! Senders of tables that repair nothing, over one link with a droptail buffer and a constant delay,
 //! need no more than this of all that a simulator has: a line of packets in the order of their arrival
-//! ([`line`]), a link that knows when each packet leaves it ([`link`]), for each sender the memory, the
+//! ([`mod@line`]), a link that knows when each packet leaves it ([`link`]), for each sender the memory, the
 //! window, the pacing and three numbers ([`sender`]), and a line of acknowledgements if these take time
 //! ([`acks`]). Retransmission timers, and what an account declares
 //! lost, have no part in it: such a sender hears of nothing but acknowledgements, a packet that is late
@@ -89,7 +89,7 @@ struct HandOverCounts {
 }
 
 impl<'a> FastRun<'a> {
-    /// The run of a network, if [`fits`] lets it.
+    /// The run of a network, if [`fits()`] lets it.
     pub(crate) fn new(
         network: &'a Network,
         senders: TableSenders<'a>,

@@ -38,7 +38,7 @@ Examples:
   paceline recv --listen [::]:5311 -o FILE --once
   paceline recv --measure --listen 127.0.0.1:5311
   paceline recv --listen 0.0.0.0:5311 -o - --once | tar x
-  paceline recv --from 192.0.2.1:5311 --key-file client.key -o incoming/    # there: paceline send --listen")]
+  paceline recv --from 192.0.2.1:5311 --key-file client.key -o incoming/   # from send --listen")]
 pub(crate) struct Recv {
     /// The address and port to listen at; port 0 takes a free one.
     #[arg(long, value_name = "ADDR:PORT", value_parser = address,

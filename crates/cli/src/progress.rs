@@ -127,7 +127,7 @@ fn show_bars(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaiti
     }
 }
 
-/// Shows a bar until the display ends, which is told by true, or until there is nothing to show.
+/// Shows a bar until `true` comes, which ends the display, or until there is nothing to show.
 fn show_bar(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaiting) -> bool {
     let show = |bar: Option<ProgressBar>| {
         *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;

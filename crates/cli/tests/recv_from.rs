@@ -1,4 +1,4 @@
-//! `paceline recv --from`: files are fetched from a `paceline send --listen`, by an end that nobody can connect to.
+//! `paceline recv --from`: a receiver that cannot be reached from outside fetches files from a `paceline send --listen`.
 
 mod common;
 #[path = "common/receiver.rs"]
@@ -63,7 +63,7 @@ impl Place {
         program(&[&arguments, more].concat())
     }
 
-    /// Waits until so many bytes are staged.
+    /// Waits until the receiver has staged this many bytes, 100 s at most.
     fn wait_for_staged(&self, bytes: u64) {
         fn sum(path: &Path) -> u64 {
             let entries = path.read_dir().into_iter().flatten().flatten();

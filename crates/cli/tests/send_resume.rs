@@ -66,7 +66,7 @@ impl Place {
         sum(&Path::new(&self.into).join(".paceline"))
     }
 
-    /// Waits until so many bytes are staged.
+    /// Waits until the receiver has staged this many bytes, 100 s at most.
     fn wait_for_staged(&self, bytes: u64) {
         let end = Instant::now() + Duration::from_secs(100);
         while self.staged() < bytes {

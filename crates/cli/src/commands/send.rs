@@ -1,5 +1,7 @@
 //! `paceline send`: a file, a pipe or bulk data over UDP, under any scheme.
 
+mod row;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -8,16 +10,15 @@ use clap::Args;
 use paceline_cc::{Rate, Span};
 use paceline_lab::compare::P95;
 use paceline_live::udp::{
-    ClientOptions, Delays, ListenOptions, Progress, SentFile, SentSeries, Source, TransferResult,
-    addresses, send,
+    ClientOptions, ListenOptions, Progress, Source, TransferResult, addresses, send,
 };
 use paceline_live::{Interrupts, LiveError};
 use paceline_report::TransferView;
 use paceline_sim::scenario::Workload;
 use paceline_wire::{Limits, Offer, Service};
-use serde::Serialize;
 
-use super::bulk::{BulkOptions, FlowRow, Measured};
+use self::row::{Frames, Row, Runs, file_row, missing, problem_row, words};
+use super::bulk::{BulkOptions, Measured};
 use super::recv::{PLAINTEXT, address, give_up_capabilities, run_ahead};
 use super::transfer;
 use crate::args;
@@ -147,96 +148,6 @@ fn workload(text: &str) -> Result<Workload, String> {
         None | Some(Workload::Bulk | Workload::Supplied) => Err(EXPECTED.into()),
         Some(workload) => Ok(workload.clone()),
     }
-}
-
-/// A file that was to be sent.
-#[derive(Serialize)]
-struct FileRow {
-    /// `null` of standard input.
-    path: Option<String>,
-    bytes: u64,
-    kept: Option<String>,
-    problem: Option<String>,
-}
-
-/// An entry of a folder that is left out or not kept.
-#[derive(Serialize)]
-struct ProblemRow {
-    path: String,
-    problem: String,
-}
-
-/// Frames of a video.
-#[derive(Serialize)]
-struct Frames {
-    made: u64,
-    /// Left out because too much waited.
-    skipped: u64,
-}
-
-/// A run, in the fields of a row of `paceline compare`; what a sender cannot know is null.
-#[derive(Serialize)]
-struct Row {
-    trace: Option<String>,
-    to: SocketAddr,
-    scheme: String,
-    flows: u32,
-    duration_s: f64,
-    capacity_mbps: Option<f64>,
-    throughput_mbps: f64,
-    utilization: Option<f64>,
-    goodput_mbps: f64,
-    /// One-way delays, less the shortest.
-    queue_delay_ms: Delays,
-    /// The same with half of the shortest round-trip time, as if the way back were as long.
-    one_way_delay_ms: Delays,
-    rtt_ms: Delays,
-    end_to_end_delay_ms: Option<P95>,
-    self_inflicted_delay_ms: Option<P95>,
-    power: Option<f64>,
-    drops: Option<u64>,
-    marks: u64,
-    retransmits: u64,
-    timeouts: u64,
-    jain: f64,
-    jain_1s: Option<f64>,
-    packets: u64,
-    digest: Option<String>,
-    /// Packets sent, and those of them that were taken for lost.
-    sent: u64,
-    lost: u64,
-    file_bytes: u64,
-    /// Of a single file.
-    kept: Option<String>,
-    files: Vec<FileRow>,
-    /// Entries within folders that were not sent, or that the receiver did not keep.
-    problems: Vec<ProblemRow>,
-    /// Connections, one after the other.
-    connections: u32,
-    /// Bytes of files that the receiver had before.
-    resumed_bytes: u64,
-    /// Bytes that left over more than one connection.
-    repeated_bytes: u64,
-    /// The receiver had everything before.
-    skipped: bool,
-    /// Of a workload of videos.
-    #[serde(rename = "frames", skip_serializing_if = "Option::is_none")]
-    video: Option<Frames>,
-    mtu: u16,
-    encrypted: bool,
-    /// With `--bulk`: whether the receiver was the sender, and each connection.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reverse: Option<bool>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    each: Vec<FlowRow>,
-    /// With `-o`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    series: Option<SentSeries>,
-}
-
-#[derive(Serialize)]
-struct Runs<'a> {
-    runs: [&'a Row; 1],
 }
 
 impl Send {
@@ -508,8 +419,8 @@ impl Send {
 
 /// Shows on standard error what happens meanwhile, on a thread beside the loop.
 pub(super) fn print_events() -> mpsc::Sender<String> {
-    let (events, told) = mpsc::channel::<String>();
-    std::thread::spawn(move || told.into_iter().for_each(|text| output::note(&text)));
+    let (events, messages) = mpsc::channel::<String>();
+    std::thread::spawn(move || messages.into_iter().for_each(|text| output::note(&text)));
     events
 }
 
@@ -532,71 +443,6 @@ fn file(name: &String) -> Result<PathBuf, Error> {
         Err(error) => format!("cannot be read: {error}"),
     };
     Err(Error::Usage(format!("{}: {problem}", path.display())))
-}
-
-fn file_row(file: &SentFile) -> FileRow {
-    let SentFile { path, bytes, kept, problem } = file;
-    let path = path.as_ref().map(|path| path.display().to_string());
-    FileRow { path, bytes: *bytes, kept: kept.clone(), problem: problem.clone() }
-}
-
-fn problem_row((path, problem): &(PathBuf, String)) -> ProblemRow {
-    ProblemRow { path: path.display().to_string(), problem: problem.clone() }
-}
-
-/// Most problems that are named on standard error.
-const MOST_NAMED: usize = 20;
-
-/// Returns an error that names the entries that the receiver did not keep, if there are any.
-fn missing(row: &Row) -> Result<(), Error> {
-    let name = |file: &FileRow| file.path.clone().unwrap_or_else(|| "standard input".into());
-    let files = row.files.iter().filter_map(|file| {
-        Some(format!("{}: did not arrive: {}", name(file), file.problem.as_ref()?))
-    });
-    let within = row.problems.iter().map(|one| format!("{}: {}", one.path, one.problem));
-    let mut problems: Vec<String> = files.chain(within).collect();
-    if problems.len() > MOST_NAMED {
-        let more = problems.split_off(MOST_NAMED).len();
-        problems.push(format!("and {more} more (--json names all)"));
-    }
-    output::all_of(&problems)
-}
-
-fn words(row: &Row) -> String {
-    let several = row.files.len() > 1;
-    let mut files = String::new();
-    for FileRow { path, bytes, kept, .. } in &row.files {
-        let name = match path {
-            Some(path) if several => format!("{path}: "),
-            _ => String::new(),
-        };
-        if let Some(kept) = kept {
-            files += &format!("{name}{bytes} bytes are whole at the receiver ({kept})\n");
-        }
-    }
-    if row.skipped {
-        return format!("{files}everything was there before: nothing was sent\n");
-    }
-    if row.resumed_bytes > 0 {
-        files += &format!("{} bytes of this were there before\n", row.resumed_bytes);
-    }
-    if row.connections > 1 {
-        let (count, repeated) = (row.connections, row.repeated_bytes);
-        files += &format!("{count} connections, {repeated} bytes sent twice\n");
-    }
-    format!(
-        "{files}{}: {:.2} Mbit/s in {:.2} s; round trip {:.1} ms, 95% {:.1} ms; queues 95% {:.1} ms; \
-         {} packets sent, {} lost, {} marked\n",
-        row.scheme,
-        row.goodput_mbps,
-        row.duration_s,
-        row.rtt_ms.p50,
-        row.rtt_ms.p95,
-        row.queue_delay_ms.p95,
-        row.sent,
-        row.lost,
-        row.marks,
-    )
 }
 
 #[cfg(test)]

@@ -47,10 +47,10 @@ pub(crate) struct Train {
     /// Stop after so many generations, counted from the first
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     generations: Option<u32>,
-    /// Stop after so much time on the clock, which the trainings of --seeds share
+    /// Stop after this time on the clock, which the trainings of --seeds share
     #[arg(long, value_name = "TIME", value_parser = args::length)]
     budget: Option<Span>,
-    /// Stop once so many hours of processor time are spent, those of earlier runs included; the
+    /// Stop once this many hours of processor time are spent, those of earlier runs included; the
     /// trainings of --seeds share them
     #[arg(long, value_name = "HOURS", value_parser = hours)]
     cpu_hours: Option<f64>,

@@ -1,0 +1,166 @@
+//! What `paceline send` says of a run: a row of JSON, or words.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use paceline_lab::compare::P95;
+use paceline_live::udp::{Delays, SentFile, SentSeries};
+use serde::Serialize;
+
+use crate::commands::bulk::FlowRow;
+use crate::output::{self, Error};
+
+/// A file that was to be sent.
+#[derive(Serialize)]
+pub(super) struct FileRow {
+    /// `null` of standard input.
+    pub(super) path: Option<String>,
+    pub(super) bytes: u64,
+    pub(super) kept: Option<String>,
+    pub(super) problem: Option<String>,
+}
+
+/// An entry of a folder that is left out or not kept.
+#[derive(Serialize)]
+pub(super) struct ProblemRow {
+    pub(super) path: String,
+    pub(super) problem: String,
+}
+
+/// Frames of a video.
+#[derive(Serialize)]
+pub(super) struct Frames {
+    pub(super) made: u64,
+    /// Left out because too much waited.
+    pub(super) skipped: u64,
+}
+
+/// A run, in the fields of a row of `paceline compare`; what a sender cannot know is null.
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) trace: Option<String>,
+    pub(super) to: SocketAddr,
+    pub(super) scheme: String,
+    pub(super) flows: u32,
+    pub(super) duration_s: f64,
+    pub(super) capacity_mbps: Option<f64>,
+    pub(super) throughput_mbps: f64,
+    pub(super) utilization: Option<f64>,
+    pub(super) goodput_mbps: f64,
+    /// One-way delays, less the shortest.
+    pub(super) queue_delay_ms: Delays,
+    /// The same with half of the shortest round-trip time, as if the way back were as long.
+    pub(super) one_way_delay_ms: Delays,
+    pub(super) rtt_ms: Delays,
+    pub(super) end_to_end_delay_ms: Option<P95>,
+    pub(super) self_inflicted_delay_ms: Option<P95>,
+    pub(super) power: Option<f64>,
+    pub(super) drops: Option<u64>,
+    pub(super) marks: u64,
+    pub(super) retransmits: u64,
+    pub(super) timeouts: u64,
+    pub(super) jain: f64,
+    pub(super) jain_1s: Option<f64>,
+    pub(super) packets: u64,
+    pub(super) digest: Option<String>,
+    /// Packets sent, and those of them that were taken for lost.
+    pub(super) sent: u64,
+    pub(super) lost: u64,
+    pub(super) file_bytes: u64,
+    /// Of a single file.
+    pub(super) kept: Option<String>,
+    pub(super) files: Vec<FileRow>,
+    /// Entries within folders that were not sent, or that the receiver did not keep.
+    pub(super) problems: Vec<ProblemRow>,
+    /// Connections, one after the other.
+    pub(super) connections: u32,
+    /// Bytes of files that the receiver had before.
+    pub(super) resumed_bytes: u64,
+    /// Bytes that left over more than one connection.
+    pub(super) repeated_bytes: u64,
+    /// The receiver had everything before.
+    pub(super) skipped: bool,
+    /// Of a workload of videos.
+    #[serde(rename = "frames", skip_serializing_if = "Option::is_none")]
+    pub(super) video: Option<Frames>,
+    pub(super) mtu: u16,
+    pub(super) encrypted: bool,
+    /// With `--bulk`: whether the receiver was the sender, and each connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reverse: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) each: Vec<FlowRow>,
+    /// With `-o`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) series: Option<SentSeries>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Runs<'a> {
+    pub(super) runs: [&'a Row; 1],
+}
+
+pub(super) fn file_row(file: &SentFile) -> FileRow {
+    let SentFile { path, bytes, kept, problem } = file;
+    let path = path.as_ref().map(|path| path.display().to_string());
+    FileRow { path, bytes: *bytes, kept: kept.clone(), problem: problem.clone() }
+}
+
+pub(super) fn problem_row((path, problem): &(PathBuf, String)) -> ProblemRow {
+    ProblemRow { path: path.display().to_string(), problem: problem.clone() }
+}
+
+/// Most problems that are named on standard error.
+const MOST_NAMED: usize = 20;
+
+/// Returns an error that names the entries that the receiver did not keep, if there are any.
+pub(super) fn missing(row: &Row) -> Result<(), Error> {
+    let name = |file: &FileRow| file.path.clone().unwrap_or_else(|| "standard input".into());
+    let files = row.files.iter().filter_map(|file| {
+        Some(format!("{}: did not arrive: {}", name(file), file.problem.as_ref()?))
+    });
+    let within = row.problems.iter().map(|one| format!("{}: {}", one.path, one.problem));
+    let mut problems: Vec<String> = files.chain(within).collect();
+    if problems.len() > MOST_NAMED {
+        let more = problems.split_off(MOST_NAMED).len();
+        problems.push(format!("and {more} more (--json names all)"));
+    }
+    output::all_of(&problems)
+}
+
+pub(super) fn words(row: &Row) -> String {
+    let several = row.files.len() > 1;
+    let mut files = String::new();
+    for FileRow { path, bytes, kept, .. } in &row.files {
+        let name = match path {
+            Some(path) if several => format!("{path}: "),
+            _ => String::new(),
+        };
+        if let Some(kept) = kept {
+            files += &format!("{name}{bytes} bytes are whole at the receiver ({kept})\n");
+        }
+    }
+    if row.skipped {
+        return format!("{files}everything was there before: nothing was sent\n");
+    }
+    if row.resumed_bytes > 0 {
+        files += &format!("{} bytes of this were there before\n", row.resumed_bytes);
+    }
+    if row.connections > 1 {
+        let (count, repeated) = (row.connections, row.repeated_bytes);
+        files += &format!("{count} connections, {repeated} bytes sent twice\n");
+    }
+    format!(
+        "{files}{}: {:.2} Mbit/s in {:.2} s; round trip {:.1} ms, 95% {:.1} ms; queues 95% {:.1} ms; \
+         {} packets sent, {} lost, {} marked\n",
+        row.scheme,
+        row.goodput_mbps,
+        row.duration_s,
+        row.rtt_ms.p50,
+        row.rtt_ms.p95,
+        row.queue_delay_ms.p95,
+        row.sent,
+        row.lost,
+        row.marks,
+    )
+}

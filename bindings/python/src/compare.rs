@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use paceline_cc::Span;
-use paceline_lab::compare::{self as lab, CompareRow};
-use paceline_lab::summary::{ratios, summary};
-use paceline_lab::{CompareFields, run_while, written};
 use paceline_report::{PageInfo, RunView};
+use paceline_requests::compare::{self as lab, CompareRow};
+use paceline_requests::summary::{ratios, summary};
+use paceline_requests::{CompareFields, run_while, written};
 use paceline_sim::Names;
 use paceline_sim::runs::{MAX_RUNS, Runs};
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use crate::controller::names_with_controllers;
 use crate::error::{argument_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
-use paceline_lab::view::compare_views;
+use paceline_requests::view::compare_views;
 
 /// The results of a comparison: a row for each run of each scheme on each trace.
 #[pyclass(frozen, name = "Comparison", module = "paceline._native")]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use paceline_cc::schemes::remy::{RemyParams, RuleTable, halves};
 use paceline_cc::{Rate, Span};
-use paceline_lab::written;
 use paceline_path::BufferSize;
 use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::Specification;
 use paceline_remy::usage::Usage;
 use paceline_remy::{Assessment, Network, Readable, score, words};
+use paceline_requests::written;
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use paceline_cc::{ParamValue as _, Span};
-use paceline_lab::{RunFields, ScenarioRuns, run_while, written};
 use paceline_report::{FlowView, PageInfo, RunView};
+use paceline_requests::{RunFields, ScenarioRuns, run_while, written};
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::{self, Record};
 use paceline_sim::{Names, Outcome};
@@ -20,7 +20,7 @@ use crate::controller::names_with_controllers;
 use crate::error::{argument_error, run_error, scenario_error};
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
-use paceline_lab::view::{views, views_of_runs};
+use paceline_requests::view::{views, views_of_runs};
 
 /// A scenario that has been read and checked.
 #[pyclass(frozen, name = "Scenario", module = "paceline._native")]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use paceline_cc::schemes::remy::RuleTable;
-use paceline_lab::written;
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
 use paceline_remy::remote;
 use paceline_remy::spec::Specimen;
 use paceline_remy::train::{
     Entry, EvaluatorWork, Folder, Plan, TrainError, Trainer, TrainingEvaluator,
 };
+use paceline_requests::written;
 use pyo3::prelude::*;
 
 use crate::error::{argument_error, run_error};

@@ -4,13 +4,13 @@
 //! schemes can be shown as soon as each has run once, and its ranges settle as further runs are made.
 
 use paceline_cc::{ParamValue as _, SchemeSpec, Span};
-use paceline_lab::compare::{CompareRow, Comparison};
-use paceline_lab::view::compare_views;
-use paceline_lab::{CompareFields, written};
 use paceline_measure::Document;
 use paceline_path::BufferSize;
 use paceline_report::time_series_svg;
 use paceline_report::{PageInfo, Palette, RunView, compare_page, scatter_svg, summary_table};
+use paceline_requests::compare::{CompareRow, Comparison};
+use paceline_requests::view::compare_views;
+use paceline_requests::{CompareFields, written};
 use paceline_sim::runs::{MAX_RUNS, Runs};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -151,7 +151,7 @@ impl ComparisonJob {
         if let Some((at, number)) = self.next() {
             let comparison = &self.comparisons[at];
             let (run, scenario) = comparison.run_number(number);
-            let outcome = paceline_lab::run(&scenario).map_err(|error| error.to_string())?;
+            let outcome = paceline_requests::run(&scenario).map_err(|error| error.to_string())?;
             self.rows[at].push(comparison.row_of(run, &outcome));
             self.done += 1;
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use paceline_cc::{Halves, ParamValue, Span, Spec, SpecError};
-pub(crate) use paceline_lab::written::{
+pub(crate) use paceline_requests::written::{
     ComparedSchemes, Schemes, bin, buffer, capacity, length, rate, rtt, schemes,
 };
 use paceline_trace::Delays;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use clap::Args;
 use paceline_guest::FAMILY;
 use paceline_guest::build::BuiltGuest;
-use paceline_lab::written::{self, ComparedSchemes};
+use paceline_requests::written::{self, ComparedSchemes};
 use paceline_sim::Names;
 use paceline_sim::scenario::SchemeChoice;
 

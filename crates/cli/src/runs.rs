@@ -1,7 +1,7 @@
 //! `--runs` and `--spread`: several runs of the same thing, in all commands that simulate.
 
 use clap::Args;
-use paceline_lab::written;
+use paceline_requests::written;
 use paceline_sim::metrics::Distribution;
 use paceline_sim::runs::{MAX_RUNS, Runs, Spread};
 

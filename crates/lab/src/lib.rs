@@ -1,71 +1,11 @@
-//! The laboratory on top of the simulator: what is done with runs rather than in them.
+//! The laboratory on top of the simulator: research that holds Paceline against others.
 //!
-//! - [`compare`]: schemes side by side on one link, and rows of the table of `paceline compare`.
-//! - [`contest`](mod@contest): entries written as sweeps, and their standings.
-//! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
-//!   self-inflicted delays that are measured against it.
-//! - [`RunFields`] and [`CompareFields`]: the JSON of `paceline run` and `paceline compare`.
-//! - [`summary`](mod@summary): several runs as medians and ranges, and ratios of schemes.
-//! - [`view`](mod@view): rows of that table for the charts of the report.
 //! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
-//! - [`written`]: how links, schemes and times are written by users.
+//! - [`contest`](mod@contest): entries written as sweeps, and their standings.
 //! - [`wireless`]: the XCP-b paper's network around a shared 802.11 medium.
 //! - [`bench`](mod@bench): the scenarios by which the simulator's speed is measured.
 
 pub mod bench;
-pub mod compare;
 pub mod contest;
-mod fields;
-pub mod omniscient;
-mod scenario_runs;
-pub mod summary;
 pub mod validate;
-pub mod view;
 pub mod wireless;
-pub mod written;
-
-pub use fields::{CompareFields, RunFields};
-pub use scenario_runs::ScenarioRuns;
-
-use paceline_cc::{Span, Time};
-use paceline_sim::scenario::Scenario;
-use paceline_sim::{BuildError, Names, Outcome, Simulation};
-
-/// Runs a scenario to its end; the outcome has the self-inflicted delays as well. Schemes are the
-/// built-in ones, and `remy` may follow tables from files.
-///
-/// # Errors
-/// What cannot be built: see [`BuildError`].
-pub fn run(scenario: &Scenario) -> Result<Outcome, BuildError> {
-    let mut outcome = paceline_sim::run_with(scenario, &paceline_remy::names())?;
-    omniscient::add_self_inflicted(scenario, &mut outcome)?;
-    Ok(outcome)
-}
-
-/// The most simulated time between two questions of [`run_while`].
-const STRETCH: Span = Span::from_millis(50);
-
-/// Runs a scenario with the schemes and queues of `names`, and asks on the way whether to go on;
-/// `None` if not. The outcome is that of [`run`].
-///
-/// # Errors
-/// What cannot be built: see [`BuildError`].
-pub fn run_while(
-    scenario: &Scenario,
-    names: &Names,
-    go_on: &dyn Fn() -> bool,
-) -> Result<Option<Outcome>, BuildError> {
-    let mut simulation = Simulation::with_names(scenario.clone(), names)?;
-    let end = Time::ZERO + scenario.duration;
-    let mut now = Time::ZERO;
-    while now < end {
-        if !go_on() {
-            return Ok(None);
-        }
-        now = (now + STRETCH).min(end);
-        simulation.advance(now);
-    }
-    let mut outcome = simulation.outcome()?;
-    omniscient::add_self_inflicted(scenario, &mut outcome)?;
-    Ok(Some(outcome))
-}

@@ -12,7 +12,7 @@ use std::cell::Cell;
 
 use paceline_cc::{AckPolicy, Span, Time};
 use paceline_lab::bench;
-use paceline_lab::compare::Comparison;
+use paceline_requests::compare::Comparison;
 use paceline_sim::Simulation;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
 

@@ -2,7 +2,7 @@
 //! least [`WELL_USED`] of the link, or the registry has a note, which stands beside the figure.
 
 use paceline_cc::{Rate, SCHEMES, Span};
-use paceline_lab::compare::{Comparison, WELL_USED};
+use paceline_requests::compare::{Comparison, WELL_USED};
 use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, check_scheme};
 use rayon::prelude::*;

@@ -5,8 +5,8 @@
 mod recordings;
 
 use paceline_cc::{Rate, Span};
-use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::{BufferSize, Loss};
+use paceline_requests::compare::{CompareRow, Comparison};
 use paceline_sim::metrics::{Distribution, jain};
 use paceline_sim::run;
 use paceline_sim::runs::{Run, Runs, Spread};

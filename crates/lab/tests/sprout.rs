@@ -8,8 +8,8 @@ mod recordings;
 
 use paceline_cc::{Rate, Span};
 use paceline_flow::Workload;
-use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::{BufferSize, Loss};
+use paceline_requests::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
 use paceline_sim::{Outcome, run};
 use recordings::recording_or;

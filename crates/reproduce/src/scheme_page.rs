@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use paceline_cc::Scheme;
 use paceline_cc::Span;
 use paceline_cc::params::ParamInfo;
-use paceline_lab::compare::Comparison;
 use paceline_report::{RunView, time_series_svg};
+use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::{Capacity, check_scheme};
 
 use crate::experiments::view;

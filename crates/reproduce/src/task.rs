@@ -61,7 +61,7 @@ impl Task {
         let kept = Some(Arc::clone(&scenario));
         let work = move || {
             let run = match self_inflicted {
-                true => paceline_lab::run(&scenario),
+                true => paceline_requests::run(&scenario),
                 false => paceline_sim::run_with(&scenario, &paceline_remy::names()),
             };
             match run {

@@ -158,7 +158,7 @@ pub struct FlowOutcome {
     pub end_to_end_p95_ms: Option<f64>,
     /// The same, less that of the omniscient protocol, which keeps the first link busy without
     /// ever making a packet wait: the thesis' self-inflicted delay. The simulator leaves it out;
-    /// `paceline_lab::omniscient::add_self_inflicted` works it out.
+    /// `paceline_requests::omniscient::add_self_inflicted` works it out.
     #[serde(
         rename = "self_inflicted_delay_ms",
         serialize_with = "maybe_p95",

@@ -8,7 +8,7 @@ mod pool;
 use std::sync::{Mutex, PoisonError};
 
 use paceline_cc::{SchemeSpec, Span};
-use paceline_lab::written;
+use paceline_requests::written;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};

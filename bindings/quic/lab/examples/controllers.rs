@@ -16,8 +16,8 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use paceline_lab::compare::Comparison;
 use paceline_quic_lab::{Noq, Quinn};
+use paceline_requests::compare::Comparison;
 use paceline_s2n_quic::halves;
 use paceline_sim::cc::{
     AckPolicy, Controller, Feedback, Halves, Outgoing, Plan, Rate, Signals, Span, Spec, SpecError,

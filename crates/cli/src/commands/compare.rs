@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::ArgPredicate;
 use paceline_cc::Span;
-use paceline_lab::CompareFields;
-use paceline_lab::compare::{CompareRow, Comparison};
-use paceline_lab::summary::groups;
-use paceline_lab::view::compare_views;
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, RunView};
+use paceline_requests::CompareFields;
+use paceline_requests::compare::{CompareRow, Comparison};
+use paceline_requests::summary::groups;
+use paceline_requests::view::compare_views;
 use paceline_sim::runs::Runs;
 use paceline_sim::scenario::Capacity;
 

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
-use paceline_lab::compare::{Comparison, OMNISCIENT};
 use paceline_lab::contest::{expand, places};
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, Quantiles, RunView, compare_page, front};
 use paceline_reproduce::{Record, Store, Task};
+use paceline_requests::compare::{Comparison, OMNISCIENT};
 use paceline_sim::metrics::{Distribution, power};
 use paceline_sim::runs::Runs;
 use paceline_sim::scenario::Capacity;

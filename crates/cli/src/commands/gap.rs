@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
-use paceline_lab::compare::{CompareRow, Comparison};
-use paceline_lab::summary::{SummaryRow, summary_row};
 use paceline_path::BufferSize;
+use paceline_requests::compare::{CompareRow, Comparison};
+use paceline_requests::summary::{SummaryRow, summary_row};
 use paceline_sim::runs::{Run, Runs};
 use paceline_sim::scenario::{Capacity, FlowSpec, LossRecovery, Scenario, Workload};
 use serde::Serialize;
@@ -236,7 +236,7 @@ impl Gap {
             });
             let mut runs = Vec::new();
             for run in Run::all(&scenario) {
-                let outcome = paceline_lab::run(&run.scenario(&scenario))
+                let outcome = paceline_requests::run(&run.scenario(&scenario))
                     .map_err(|error| Error::Message(error.to_string()))?;
                 runs.push(comparison.row_of(run, &outcome));
             }

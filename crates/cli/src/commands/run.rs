@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_lab::{RunFields, ScenarioRuns};
 use paceline_report::PageInfo;
+use paceline_requests::{RunFields, ScenarioRuns};
 use paceline_sim::Outcome;
 use paceline_sim::runs::Run as SimulatedRun;
 use paceline_sim::scenario::{self, Record, Scenario, ScenarioError};
@@ -123,8 +123,8 @@ impl Run {
         let outcome = &runs[0].1;
         let several = if runs.len() > 1 { ScenarioRuns::of(runs) } else { None };
         let (links, flows) = match several {
-            Some(_) => paceline_lab::view::views_of_runs(scenario, runs),
-            None => paceline_lab::view::views(scenario, outcome),
+            Some(_) => paceline_requests::view::views_of_runs(scenario, runs),
+            None => paceline_requests::view::views(scenario, outcome),
         };
         let json = match &several {
             Some(all) => output::to_json(&of_guest(all, guest))?,

@@ -8,12 +8,12 @@ use std::sync::{Arc, mpsc};
 
 use clap::Args;
 use paceline_cc::{Rate, Span};
-use paceline_lab::compare::P95;
 use paceline_live::udp::{
     ClientOptions, ListenOptions, Progress, Source, TransferResult, addresses, send,
 };
 use paceline_live::{Interrupts, LiveError};
 use paceline_report::TransferView;
+use paceline_requests::compare::P95;
 use paceline_sim::scenario::Workload;
 use paceline_wire::{Limits, Offer, Service};
 

@@ -6,7 +6,7 @@ use paceline_path::BufferSize;
 use super::bound::{Bound, Tolerance};
 use super::case::{Case, Check, Observations, OwnScheme};
 use super::network::{self, Settings};
-use crate::compare::Comparison;
+use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::{Capacity, check_scheme};
 
 /// A peer's figures of one run.

@@ -5,7 +5,7 @@ use paceline_cc::{AckPolicy, Rate, Span};
 use super::bound::{Bound, Tolerance};
 use super::case::{Case, Check, Observations, OwnScheme};
 use super::network::{self, Settings};
-use crate::compare::{CompareRow, Comparison};
+use paceline_requests::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, check_scheme};
 
 /// A figure of a run on a constant link.

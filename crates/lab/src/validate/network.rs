@@ -3,8 +3,8 @@
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
 
-use crate::compare::{CompareRow, Comparison};
-use crate::written;
+use paceline_requests::compare::{CompareRow, Comparison};
+use paceline_requests::written;
 use paceline_sim::scenario::{
     Capacity, LinkSpec, LossRecovery, QueueChoice, RouterChoice, RttSamples, Scenario,
 };

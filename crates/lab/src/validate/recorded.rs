@@ -5,7 +5,7 @@ use std::path::Path;
 use paceline_cc::{AckPolicy, Rate, SchemeSpec, Span};
 
 use super::network;
-use crate::compare::{CompareRow, Comparison};
+use paceline_requests::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, check_scheme};
 
 /// Where the recorded traces and the published tables of rules are, if anywhere.

@@ -5,7 +5,7 @@ use paceline_cc::Span;
 use super::bound::{Bound, Tolerance};
 use super::case::{Case, Check, Observations, OwnScheme};
 use super::recorded::{PathSetup, ValidationFolders};
-use crate::compare::CompareRow;
+use paceline_requests::compare::CompareRow;
 
 /// The figures of one run of a program; 250 packets of droptail, the whole run counted.
 struct Run {

@@ -1,10 +1,10 @@
 //! C2TCP and others over cellular links with endless queues (its paper's §IV-A and -B).
 
 use paceline_cc::Span;
-use paceline_lab::compare::Comparison;
 use paceline_report::{
     Palette, RunView, bars_figure, scatter_figure, summary_table, time_series_figure,
 };
+use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::{Record, Scenario};
 
 use super::common::{BBR, C2TCP, CODEL_30, c2tcp_emulation, mean, on, view};

@@ -1,9 +1,9 @@
 //! What several experiments need: scenarios of the papers' emulations, and views of records.
 
 use paceline_cc::{Rate, SchemeSpec, Span};
-use paceline_lab::compare::Comparison;
 use paceline_path::BufferSize;
 use paceline_report::{Dot, Marker, Palette, Quantiles, RunView, TimeSeries};
+use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::{Capacity, Record as Recording, Scenario, check_scheme};
 
 use crate::findings::Findings;

@@ -2,9 +2,9 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_flow::{Video, Workload};
-use paceline_lab::compare::Comparison;
 use paceline_path::BufferSize;
 use paceline_report::{Palette, RunView, scatter_figure, summary_table, time_series_figure};
+use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::{Capacity, Record, Scenario};
 
 use super::Experiment;

@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use paceline_lab::compare::{CompareRow, Comparison};
-use paceline_lab::summary::summary_row;
+use paceline_requests::compare::{CompareRow, Comparison};
+use paceline_requests::summary::summary_row;
 use rayon::prelude::*;
 
 use crate::output::{self, Error};
@@ -48,7 +48,7 @@ impl<'a> Pool<'a> {
         let run = |&(at, number): &(usize, u32)| {
             let comparison = &self.comparisons[at];
             let (run, scenario) = comparison.run_number(number);
-            let outcome = paceline_lab::run(&scenario).map_err(|error| {
+            let outcome = paceline_requests::run(&scenario).map_err(|error| {
                 let Comparison { scheme, trace, .. } = comparison;
                 Error::Message(format!("{scheme} on {trace}: {error}"))
             })?;

@@ -1,8 +1,8 @@
 //! What `compare` prints: a table for each trace, and the schemes against each other.
 
 use owo_colors::OwoColorize;
-use paceline_lab::compare::CompareRow;
-use paceline_lab::summary::{RatioRow, SummaryRow, ratios, summary};
+use paceline_requests::compare::CompareRow;
+use paceline_requests::summary::{RatioRow, SummaryRow, ratios, summary};
 use paceline_sim::metrics::Distribution;
 
 use super::traces;

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use paceline_cc::SchemeSpec;
 use paceline_kernel::Program;
-use paceline_lab::compare::Comparison;
 use paceline_live::traffic::Counts;
+use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

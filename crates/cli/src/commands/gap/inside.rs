@@ -1,6 +1,6 @@
 //! Whether the real run lies where the simulated runs lie.
 
-use paceline_lab::summary::SummaryRow;
+use paceline_requests::summary::SummaryRow;
 use paceline_sim::metrics::Distribution;
 use serde::Serialize;
 

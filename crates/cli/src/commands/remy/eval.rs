@@ -59,7 +59,7 @@ pub(crate) struct Eval {
     seeds: u32,
     /// Where in a link's recording the runs start: within a time, or `trace` for anywhere; not with a
     /// specification
-    #[arg(long, value_name = "TIME|trace", default_value = "1s", value_parser = paceline_lab::written::spread)]
+    #[arg(long, value_name = "TIME|trace", default_value = "1s", value_parser = paceline_requests::written::spread)]
     spread: Spread,
     /// The first seed
     #[arg(long, default_value_t = 1)]

@@ -1,6 +1,6 @@
 //! Several runs of a scenario file: medians, and ranges of 90 % of the runs.
 
-use paceline_lab::ScenarioRuns;
+use paceline_requests::ScenarioRuns;
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, Outcome};
@@ -12,7 +12,9 @@ use crate::table::{Grid, figure, percent};
 /// Makes all runs of a scenario, on all cores.
 pub(super) fn run_all(scenario: &Scenario) -> Result<Vec<(Run, Outcome)>, BuildError> {
     let runs: Vec<Run> = Run::all(scenario).collect();
-    runs.into_par_iter().map(|run| Ok((run, paceline_lab::run(&run.scenario(scenario))?))).collect()
+    runs.into_par_iter()
+        .map(|run| Ok((run, paceline_requests::run(&run.scenario(scenario))?)))
+        .collect()
 }
 
 /// The tables of links and flows.

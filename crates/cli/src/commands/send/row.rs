@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use paceline_lab::compare::P95;
 use paceline_live::udp::{Delays, SentFile, SentSeries};
+use paceline_requests::compare::P95;
 use serde::Serialize;
 
 use crate::commands::bulk::FlowRow;

@@ -17,9 +17,8 @@
 //! The default of Mahimahi's `mm-link`, and the queue of Sprout's Cellsim.
 
 use paceline_cc::params::Params;
-use paceline_cc::{Packet, Time};
 
-use super::{DroppedPacket, DroptailLimit, Fifo, Limit, Queue, QueueInfo};
+use super::{DroptailLimit, Fifo, Limit, Queue as _, QueueInfo, QueueWrapper};
 
 paceline_cc::params! {
     /// Parameters of the unlimited queue: none.
@@ -41,27 +40,22 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
 /// A buffer to which no limit can be given.
 struct Infinite(Fifo);
 
-impl Queue for Infinite {
+impl QueueWrapper for Infinite {
+    type Inner = Fifo;
+
     #[inline]
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
-        self.0.push(now, packet, drops);
+    fn inner(&self) -> &Fifo {
+        &self.0
     }
     #[inline]
-    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
-        self.0.pop(now, drops)
-    }
-    #[inline]
-    fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
-        self.0.pop_into(now, drops, place)
+    fn inner_mut(&mut self) -> &mut Fifo {
+        &mut self.0
     }
     fn droptail_limit(&self) -> Option<DroptailLimit> {
         self.0.droptail_limit()
     }
-    fn packets(&self) -> usize {
-        self.0.packets()
-    }
-    fn bytes(&self) -> u64 {
-        self.0.bytes()
+    fn set_limit(&mut self, _limit: Limit) -> bool {
+        false
     }
 }
 
@@ -82,5 +76,6 @@ mod tests {
         }
         assert!(queue.pop(Time::from_secs(1_000_000), &mut drops).is_some());
         assert_eq!((queue.packets(), queue.bytes(), drops.len()), (9_999, 14_998_500, 0));
+        assert!(!queue.set_limit(Limit::packets(1)), "its limit cannot be changed");
     }
 }

@@ -44,6 +44,9 @@ pub struct DroptailLimit {
 /// queue has no timers: what it does periodically it makes up for in the next call. Only a queue
 /// may hold or drop packets; headers are rewritten by [`Router`](paceline_cc::Router)s, so that any
 /// router goes with any queue.
+///
+/// For a queue around another queue, implement [`QueueWrapper`](super::QueueWrapper) instead: the
+/// defaults here know nothing of the queue inside.
 pub trait Queue: Send {
     /// Takes a packet in and notes `now` as its [`Packet::queued`], or drops it or others into
     /// `drops`.

@@ -24,9 +24,11 @@ mod ring;
 mod silence;
 #[cfg(test)]
 pub(crate) mod testing;
+mod wrapper;
 
 pub use fifo::{Fifo, FifoParams};
 pub use registry::{AddQueueError, Built, QueueInfo, Queues, build, check};
+pub use wrapper::QueueWrapper;
 
 use interface::mark;
 pub(crate) use interface::{DropReason, DroppedPacket, DroptailLimit, Queue};

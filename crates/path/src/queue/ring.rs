@@ -2,7 +2,7 @@
 
 use paceline_cc::{Packet, Time, TrafficClass};
 
-use super::{DroppedPacket, Fifo, Limit, Queue};
+use super::{DroppedPacket, DroptailLimit, Fifo, Limit, Queue, QueueWrapper};
 
 /// A queue whose first packets wait in the transmit ring of the network device.
 ///
@@ -38,9 +38,19 @@ impl Ring {
     }
 }
 
-impl Queue for Ring {
-    fn set_limit(&mut self, limit: Limit) -> bool {
-        self.queue.set_limit(limit)
+impl QueueWrapper for Ring {
+    type Inner = dyn Queue;
+
+    fn inner(&self) -> &Self::Inner {
+        &*self.queue
+    }
+
+    fn inner_mut(&mut self) -> &mut Self::Inner {
+        &mut *self.queue
+    }
+
+    fn droptail_limit(&self) -> Option<DroptailLimit> {
+        None
     }
 
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
@@ -48,10 +58,11 @@ impl Queue for Ring {
         self.fill(now, drops);
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
-        let packet = self.ring.take_front()?;
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
+        let Some(packet) = self.ring.take_front() else { return false };
+        *place = packet;
         self.fill(now, drops);
-        Some(packet)
+        true
     }
 
     fn packets(&self) -> usize {
@@ -60,10 +71,6 @@ impl Queue for Ring {
 
     fn bytes(&self) -> u64 {
         self.queue.bytes() + self.ring.bytes()
-    }
-
-    fn marks(&self) -> u64 {
-        self.queue.marks()
     }
 
     fn backlog_for(&self, class: TrafficClass, flow: u32) -> (usize, u64) {

@@ -1,6 +1,7 @@
 //! What scenarios may call by name: schemes and queues, those that are built in and those of users.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use paceline_cc::{
@@ -132,6 +133,15 @@ fn same_value(one: &str, other: &str) -> bool {
         || matches!(spans, (Ok(a), Ok(b)) if a == b)
         || matches!(rates, (Ok(a), Ok(b)) if a == b)
         || matches!(numbers, (Ok(a), Ok(b)) if a == b)
+}
+
+/// Reads `sender[param=value,...]+queue[...]` and makes sure that it is built in and fits.
+impl FromStr for SchemeChoice {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<SchemeChoice, SpecError> {
+        Names::default().check_scheme(text).map(SchemeChoice::Named)
+    }
 }
 
 impl From<Registry> for Names {

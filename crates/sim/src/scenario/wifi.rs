@@ -7,7 +7,7 @@ use paceline_path::wifi::Mcs;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::read::Period;
+use super::file::read::Period;
 
 /// An 802.11n link. See [`paceline_path::wifi`] for what it models.
 #[derive(Clone, Debug)]

@@ -3,10 +3,11 @@
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
 use paceline_flow::{Amount, LossRecovery, On, RttSamples, Video, Workload};
 
-use super::super::{Arrivals, Direction, FlowSpec, Scenario, ScenarioError, SchemeChoice};
 use super::link::stretch;
 use super::nameless;
 use super::text::{Table, exact, list, number, preimage, quoted};
+use crate::scenario::file::error::ScenarioError;
+use crate::scenario::spec::{Arrivals, Direction, FlowSpec, Scenario, SchemeChoice};
 
 /// A flow with its heading.
 pub(super) fn flow(spec: &FlowSpec, scenario: &Scenario) -> Result<String, ScenarioError> {

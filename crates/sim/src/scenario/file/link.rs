@@ -5,11 +5,12 @@ use paceline_path::BufferSize;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::error::ScenarioError;
 use super::limits;
 use super::read::{self, Buffer, Period, Speed};
 use super::reader::{FileStretch, Reader};
-use super::wifi::FileWifi;
-use super::{Capacity, LinkSpec, QueueChoice, RouterChoice, Scenario, ScenarioError};
+use crate::scenario::spec::{Capacity, LinkSpec, QueueChoice, RouterChoice, Scenario};
+use crate::scenario::wifi::FileWifi;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

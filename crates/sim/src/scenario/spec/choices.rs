@@ -1,11 +1,10 @@
 //! Schemes, queues and routers of a scenario: by name, or made by whoever wrote the program.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use paceline_cc::MakeRouter;
-use paceline_cc::{Halves, Router, SchemeSpec, Spec, SpecError, Stream};
+use paceline_cc::{Halves, Router, SchemeSpec, Spec, Stream};
 use paceline_path::{Limit, Queue};
 
 use crate::transport::CustomTransport;
@@ -164,15 +163,6 @@ impl fmt::Display for SchemeChoice {
             SchemeChoice::Custom(made) => f.write_str(&made.label),
             SchemeChoice::Transport(made) => f.write_str(made.label()),
         }
-    }
-}
-
-/// Reads `sender[param=value,...]+queue[...]` and makes sure that it is built in and fits.
-impl FromStr for SchemeChoice {
-    type Err = SpecError;
-
-    fn from_str(text: &str) -> Result<SchemeChoice, SpecError> {
-        super::check_scheme(text).map(SchemeChoice::Named)
     }
 }
 

@@ -4,12 +4,12 @@ use paceline_cc::{ParamValue, Rate, SchemeSpec, Span, Spec, SpecError};
 use paceline_path::BufferSize;
 use serde::de::{Deserialize, Deserializer, Error};
 
-use super::{QueueChoice, RouterChoice};
 use crate::names::Names;
+use crate::scenario::spec::{QueueChoice, RouterChoice};
 
 /// A value written as text, as parameters of schemes are: `"100ms"`, `"12Mbps"`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Text<T>(pub(super) T);
+pub(in crate::scenario) struct Text<T>(pub(in crate::scenario) T);
 
 impl<'de, T: ParamValue> Deserialize<'de> for Text<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Text<T>, D::Error> {
@@ -20,7 +20,7 @@ impl<'de, T: ParamValue> Deserialize<'de> for Text<T> {
     }
 }
 
-pub(super) type Period = Text<Span>;
+pub(in crate::scenario) type Period = Text<Span>;
 pub(super) type Speed = Text<Rate>;
 
 /// Reads a scheme and makes sure that it and its queue can be built; it is one of those that are

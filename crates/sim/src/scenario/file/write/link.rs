@@ -5,12 +5,12 @@ use paceline_path::wifi::Mcs;
 use paceline_path::{BufferSize, GilbertElliott, JitterShape, Loss};
 use paceline_trace::Trace;
 
-use super::super::limits::OPPORTUNITY;
-use super::super::{
-    Capacity, LinkSpec, McsSpec, QueueChoice, RouterChoice, ScenarioError, Stretch, WifiSpec,
-};
 use super::nameless;
 use super::text::{Table, exact, list, number, preimage, quoted};
+use crate::scenario::file::error::ScenarioError;
+use crate::scenario::file::limits::OPPORTUNITY;
+use crate::scenario::spec::{Capacity, LinkSpec, QueueChoice, RouterChoice, Stretch};
+use crate::scenario::wifi::{McsSpec, WifiSpec};
 
 /// A link with its heading.
 pub(super) fn link(

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::error::ScenarioError;
 use super::reader::Reader;
-use super::{ScenarioError, SchemeChoice};
+use crate::scenario::spec::SchemeChoice;
 
 /// A setting's value.
 #[derive(Deserialize)]

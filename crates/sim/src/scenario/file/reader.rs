@@ -8,10 +8,11 @@ use paceline_trace::Delays;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::error::ScenarioError;
 use super::limits::Excess;
 use super::read::Period;
-use super::{ScenarioError, Stretch};
 use crate::names::Names;
+use crate::scenario::spec::Stretch;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,11 +4,10 @@ use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
 use paceline_path::medium::{ChannelWidth, GuardInterval, Mcs, Preamble, RateControl};
 
-use super::super::{
-    Layer, MediumSpec, PortSpec, QueueChoice, RouterChoice, ScenarioError, StationPort,
-};
 use super::nameless;
 use super::text::{Table, exact, list, number, quoted};
+use crate::scenario::file::error::ScenarioError;
+use crate::scenario::spec::{Layer, MediumSpec, PortSpec, QueueChoice, RouterChoice, StationPort};
 
 /// A medium with its heading, and its stations.
 pub(super) fn medium(spec: &MediumSpec) -> Result<String, ScenarioError> {

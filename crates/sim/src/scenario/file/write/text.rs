@@ -2,7 +2,7 @@
 
 use paceline_cc::ParamValue;
 
-use super::super::ScenarioError;
+use crate::scenario::file::error::ScenarioError;
 
 /// Keys with their values, in the order of writing.
 #[derive(Debug, Default)]

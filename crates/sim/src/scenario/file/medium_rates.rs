@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use toml::Spanned;
 
-use super::medium::{MediumSpec, StationPort};
-use super::medium_file::FileStation;
+use super::error::ScenarioError;
+use super::medium::FileStation;
 use super::read::Period;
 use super::reader::Reader;
-use super::wifi::{self, FileMcs, McsSpec};
-use super::{Layer, ScenarioError};
+use crate::scenario::spec::{Layer, MediumSpec, StationPort};
+use crate::scenario::wifi::{self, FileMcs, McsSpec};
 
 /// The fastest data frames: 54 Mbit/s at the largest scale.
 const FASTEST: Rate = Rate::from_bps(54_000_000 * MAX_SCALE as u64);
@@ -182,7 +182,7 @@ impl Reader<'_> {
                 Spanned::new(if own { place.span() } else { read.name.span() }, ())
             }
             (None, Some(steps)) => {
-                let step = |step: &super::medium_file::FileStep| (step.at.0, step.rate.0);
+                let step = |step: &super::medium::FileStep| (step.at.0, step.rate.0);
                 station.rates = steps.get_ref().iter().map(step).collect();
                 let made = paceline_path::Service::schedule(&station.rates, None);
                 if let Err(error) = made {

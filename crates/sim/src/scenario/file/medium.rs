@@ -5,12 +5,14 @@ use paceline_path::medium::{ChannelWidth, GuardInterval, Ht, MAX_SCALE, Preamble
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::medium::{Direction, Layer, MediumSpec, PortSpec, StationPort, StationUse};
+use super::error::ScenarioError;
 use super::medium_rates::{FileRate, FileSnr, Usual};
 use super::read::{self, Buffer, Period, Speed};
 use super::reader::Reader;
-use super::wifi::{self, FileContenders, FileMcs, Mistake};
-use super::{Scenario, ScenarioError};
+use crate::scenario::spec::{
+    Direction, Layer, MediumSpec, PortSpec, Scenario, StationPort, StationUse,
+};
+use crate::scenario::wifi::{self, FileContenders, FileMcs, Mistake};
 
 /// The most stations of a medium.
 const STATIONS: usize = 500;

@@ -3,7 +3,7 @@
 use paceline_cc::{Rate, Span};
 use paceline_flow::{Amount, On, Video, Workload};
 
-use super::{Arrivals, FlowSpec, Record, Scenario};
+use crate::scenario::spec::{Arrivals, FlowSpec, Record, Scenario};
 
 /// The longest run.
 const LONGEST: Span = Span::from_secs(30 * 24 * 3600);

@@ -1,5 +1,20 @@
 //! Scenario files (TOML).
 
+mod error;
+mod hosts;
+mod limits;
+mod link;
+mod medium;
+mod medium_rates;
+pub(super) mod read;
+mod reader;
+mod video;
+mod write;
+
+pub use error::ScenarioError;
+pub use read::{check_router, check_scheme};
+pub use write::{to_toml, to_toml_with};
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -8,16 +23,15 @@ use paceline_flow::{Amount, LossRecovery, On, RttSamples, Workload};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::hosts::{FlowEnds, Value};
-use super::limits;
-use super::link::FileLink;
-use super::medium_file::{FileDirection, FileMedium};
-use super::read::{Period, Speed, Text};
-use super::reader::{FileStretch, Reader};
-use super::video::FileVideo;
-use super::{Arrivals, FlowSpec, Record, Scenario, ScenarioError, SchemeChoice};
 use crate::names::Names;
 use crate::runs::{MAX_RUNS, Spread};
+use crate::scenario::spec::{Arrivals, FlowSpec, Record, Scenario, SchemeChoice};
+use hosts::{FlowEnds, Value};
+use link::FileLink;
+use medium::{FileDirection, FileMedium};
+use read::{Period, Speed, Text};
+use reader::{FileStretch, Reader};
+use video::FileVideo;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -14,9 +14,11 @@ mod text;
 use paceline_cc::{Rate, Span};
 use paceline_trace::Trace;
 
-use super::{Capacity, Record, Scenario, ScenarioError, parse_with};
+use super::error::ScenarioError;
+use super::parse_with;
 use crate::names::Names;
 use crate::runs::Spread;
+use crate::scenario::spec::{Capacity, Record, Scenario};
 use text::{Table, exact, quoted};
 
 /// A scenario as a file. `about` becomes a comment at its top. `trace_file` says what is to be

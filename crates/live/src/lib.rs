@@ -6,7 +6,6 @@
 //! what happened, [`traffic`] is something to run inside. [`udp`] carries data between hosts with the
 //! schemes of the simulator.
 
-mod bins;
 pub mod clients_file;
 pub mod emulator;
 mod error;

@@ -7,9 +7,11 @@
 //! - [`Age`]: how old the newest delivered packet was, over time.
 //! - [`Distribution`]: median and range of one figure over several runs.
 //! - [`student_t_975()`]: how far the mean of a few runs may be off.
+//! - [`Bins`]: anything over time, in a bounded number of bins of equal length.
 //! - [`Document`]: what every JSON document begins with.
 
 mod age;
+mod bins;
 mod distribution;
 mod document;
 mod histogram;
@@ -18,6 +20,7 @@ mod samples;
 mod student_t;
 
 pub use age::{Age, EXACT_STRETCHES};
+pub use bins::{Bin, Bins, MOST_BINS};
 pub use distribution::{Distribution, range_of_runs};
 pub use document::{Document, SCHEMA_VERSION};
 pub use histogram::Histogram;

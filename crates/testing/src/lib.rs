@@ -1,5 +1,6 @@
-//! What the tests of all crates share: how a test says that it cannot run here, and where it finds
-//! recorded traces and reference files, which are no part of the repository.
+//! What the tests of all crates share: how a test says that it cannot run here, where it finds
+//! recorded traces and reference files, which are no part of the repository, and IP packets as bytes
+//! ([`packets`]).
 //!
 //! A test that cannot run calls [`skip`] and returns. The test harness would hide what a passing
 //! test prints, so [`skip`] writes to standard error itself, and appends a line to the file that
@@ -7,6 +8,7 @@
 //! `PACELINE_REQUIRE=net,traces` turns skips for want of these into failures.
 
 mod files;
+pub mod packets;
 mod skips;
 
 pub use files::{recording, reference};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use paceline_cc::{Span, Stream};
 use paceline_live::emulator::Element;
-use paceline_live::shell::onoff::OnOff as Line;
+use paceline_live::emulator::onoff::OnOff as Line;
 
 use super::loss::LossDirection;
 use crate::args;

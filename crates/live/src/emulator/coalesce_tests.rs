@@ -4,7 +4,7 @@ use super::*;
 use crate::emulator::marks::Marks;
 use crate::emulator::offload::Layout;
 use crate::emulator::packet::parse;
-use crate::emulator::testing::PacketSpec;
+use paceline_testing::packets::PacketSpec;
 
 /// A packet of a flow: TCP with ACK alone unless `flags` says otherwise.
 const TCP4: PacketSpec = PacketSpec { protocol: TCP, flags: ACK, ..PacketSpec::UDP4 };

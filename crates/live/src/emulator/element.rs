@@ -6,9 +6,9 @@ use paceline_cc::{Capacity, Packet, Stage, Time};
 use paceline_path::{Counters, DropReason, EventKind, Link, LinkEvent, Pipe};
 
 use super::observe::{ElementKind, StageSummary};
+use super::onoff::OnOff;
 use super::pool::Pool;
 use super::shared::SharedLane;
-use crate::shell::onoff::OnOff;
 
 /// What packets pass.
 pub enum Element {

@@ -1,8 +1,8 @@
 use paceline_cc::Stream;
 
 use super::super::packet::parse;
-use super::super::testing::{PacketSpec, header_is_right};
 use super::*;
+use paceline_testing::packets::{PacketSpec, header_is_right};
 
 const UDP: u8 = 17;
 const FROM: [u8; 4] = [10, 77, 0, 2];

@@ -10,7 +10,8 @@ use super::*;
 use crate::emulator::element::Element;
 use crate::emulator::observe::{Observer, Summary};
 use crate::emulator::packet::TCP;
-use crate::emulator::testing::{FixedClock, ListDevice, PacketSpec, header_is_right};
+use crate::emulator::testing::{FixedClock, ListDevice};
+use paceline_testing::packets::{PacketSpec, header_is_right};
 
 const MEMORY: usize = 1 << 26;
 

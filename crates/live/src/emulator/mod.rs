@@ -17,6 +17,7 @@ mod marks;
 pub mod mss;
 pub mod observe;
 pub mod offload;
+pub mod onoff;
 pub mod packet;
 mod pool;
 mod port;

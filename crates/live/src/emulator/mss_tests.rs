@@ -1,8 +1,8 @@
 use paceline_cc::Stream;
 
 use super::super::packet::{fold, sum};
-use super::super::testing::PacketSpec;
 use super::*;
+use paceline_testing::packets::PacketSpec;
 
 /// A packet that opens a connection, with these twelve bytes of options.
 fn syn(ipv4: bool, options: [u8; 12], flags: u8) -> Vec<u8> {

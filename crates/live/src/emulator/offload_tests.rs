@@ -2,7 +2,7 @@ use paceline_cc::{Header, Load, Rate, RcpHeader, Span, Stream, XcpHeader};
 
 use super::*;
 use crate::emulator::packet::parse;
-use crate::emulator::testing::PacketSpec;
+use paceline_testing::packets::PacketSpec;
 
 fn layout(piece: &[u8]) -> Result<Layout, PacketError> {
     let (header, packet) = piece.split_at(HEADER);

@@ -1,7 +1,7 @@
 use paceline_cc::Stream;
 
 use super::*;
-use crate::emulator::testing::{PacketSpec, header_is_right};
+use paceline_testing::packets::{PacketSpec, header_is_right};
 
 const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::emulator::packet::parse;
-use crate::emulator::testing::PacketSpec;
+use paceline_testing::packets::PacketSpec;
 
 /// Reads a packet with this payload, or a piece of such segments; its handles.
 fn keep(pool: &mut Pool, payload: &[u8], step: u16) -> Option<Vec<u32>> {

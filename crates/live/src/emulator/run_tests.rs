@@ -10,7 +10,7 @@ use paceline_path::{Limit, Link, Pipe, Service};
 use super::*;
 use crate::emulator::element::Element;
 use crate::emulator::port::SocketPort;
-use crate::emulator::testing::PacketSpec;
+use paceline_testing::packets::PacketSpec;
 
 fn chain(mbps: f64) -> Chain {
     let link =

@@ -5,6 +5,7 @@
 pub mod capability;
 pub mod diag;
 pub mod folder;
+pub mod host;
 pub mod namespace;
 pub mod nat;
 pub mod netlink;
@@ -12,6 +13,7 @@ pub(crate) mod nftables;
 pub(crate) mod pacing;
 pub mod priority;
 pub mod process;
+pub mod process_identity;
 pub mod route;
 pub mod rule;
 pub(crate) mod ruleset;

@@ -1,10 +1,9 @@
 //! A link over time, in bins whose number is bounded.
 
 use paceline_cc::{Span, Time};
+use paceline_measure::{Bin, MOST_BINS};
 use paceline_path::Service;
 use paceline_report::TimeSeries;
-
-use crate::bins::{self, Bin, MOST};
 
 /// Delivered bytes and the longest delay of a bin.
 #[derive(Copy, Clone, Debug, Default)]
@@ -22,11 +21,11 @@ impl Bin for LinkBin {
 
 /// Delivered bytes and the longest delay per bin; 64 kB per link.
 #[derive(Clone, Debug)]
-pub(super) struct Bins(bins::Bins<LinkBin>);
+pub(super) struct Bins(paceline_measure::Bins<LinkBin>);
 
 impl Default for Bins {
     fn default() -> Bins {
-        Bins(bins::Bins::with_capacity(MOST))
+        Bins(paceline_measure::Bins::with_capacity(MOST_BINS))
     }
 }
 

@@ -8,11 +8,7 @@
 pub mod addresses;
 pub mod cleanup;
 mod companion;
-pub(crate) mod firewall;
-pub(crate) mod forwarding;
 mod leftovers;
-pub(crate) mod lock;
-pub mod onoff;
 mod outside;
 mod program;
 pub(crate) mod record;
@@ -33,13 +29,14 @@ use nix::unistd::{geteuid, getpid, getuid};
 
 use crate::LiveError;
 use crate::linux::process::{self, Process};
+use crate::linux::process_identity::ProcessIdentity;
 use crate::linux::{Tun, TunOptions, capability, namespace};
 
 use addresses::{Addresses, Network};
 use leftovers::AdoptedChildren;
 use outside::{OuterEnd, OuterEndRequest, Undo};
 use resolver::Resolver;
-use shell_id::{ProcessIdentity, ShellId};
+use shell_id::ShellId;
 use supervisor::{SupervisorReady, SupervisorStart};
 
 /// How long a program that is asked to end may take, in milliseconds.

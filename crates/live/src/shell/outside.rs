@@ -6,17 +6,18 @@ use std::os::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 
 use crate::LiveError;
+use crate::linux::host::firewall::{self, run, words};
+use crate::linux::host::forwarding::{self, Setting};
+use crate::linux::host::lock::Lock;
 use crate::linux::namespace::NetworkId;
 use crate::linux::nat::Nat;
+use crate::linux::process_identity::ProcessIdentity;
 use crate::linux::route::Links;
 use crate::linux::{Tun, TunOptions};
 
 use super::addresses::{Addresses, Network};
-use super::firewall::{self, run, words};
-use super::forwarding::{self, Setting};
-use super::lock::Lock;
 use super::record::{Record, RecordFile};
-use super::shell_id::{ProcessIdentity, ShellId};
+use super::shell_id::ShellId;
 
 /// What must be undone outside when the shell is over. All else goes with its processes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -5,15 +5,16 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 
 use super::outside::Undo;
-use super::shell_id::{ProcessIdentity, ShellId};
+use super::shell_id::ShellId;
+use crate::linux::host::run_folders::{boot, folders, is_own};
 use crate::linux::namespace::NetworkId;
+use crate::linux::process_identity::ProcessIdentity;
 
 /// Its contents. A field that is missing is one of an older version.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,41 +34,6 @@ pub(crate) struct Record {
 /// The file of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecordFile(PathBuf);
-
-/// The running kernel's identifier, which no other start of the system has.
-pub(crate) fn boot() -> String {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    text.trim().to_string()
-}
-
-/// The folders for what does not outlive this system's run, the preferred one first: what systemd has made for a unit,
-/// root's, or this user's own.
-pub(crate) fn run_folders() -> Vec<PathBuf> {
-    let of_unit = std::env::var_os("RUNTIME_DIRECTORY").filter(|path| !path.is_empty());
-    let of_unit = of_unit.and_then(|paths| std::env::split_paths(&paths).next());
-    of_unit.into_iter().chain(folders()).collect()
-}
-
-/// The folders in which records may lie, the preferred one first: root's does not outlive the
-/// running system, users' is their own.
-fn folders() -> Vec<PathBuf> {
-    let user = geteuid();
-    let mut found = Vec::new();
-    if user.is_root() {
-        found.push(PathBuf::from("/run/paceline"));
-    } else if let Some(own) = std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty()) {
-        found.push(PathBuf::from(own).join("paceline"));
-    }
-    found.push(std::env::temp_dir().join(format!("paceline-{user}")));
-    found
-}
-
-/// Whether a folder is this user's and nobody else can write it. A link to one is none.
-pub(crate) fn is_own(folder: &Path) -> bool {
-    fs::symlink_metadata(folder).is_ok_and(|found| {
-        found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0
-    })
-}
 
 impl Record {
     pub(crate) fn new(

@@ -9,34 +9,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::linux::process_identity::ProcessIdentity;
+
 /// The variable in the environment of every program of a shell, inside and outside.
 pub(crate) const VARIABLE: &str = "PACELINE_SHELL";
-
-/// A process that is not mistaken for a later one with the same number: its number, and when it
-/// was started, in the kernel's ticks since boot.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ProcessIdentity {
-    pub(crate) pid: i32,
-    started: u64,
-}
-
-impl ProcessIdentity {
-    /// The process of this number, if there is one.
-    pub(crate) fn of(pid: i32) -> Option<ProcessIdentity> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name stands in parentheses and may contain any character.
-        let (_, rest) = stat.rsplit_once(')')?;
-        let mut fields = rest.split_whitespace();
-        let state = fields.next()?;
-        let started = fields.nth(18)?.parse().ok()?;
-        (!matches!(state, "Z" | "X")).then_some(ProcessIdentity { pid, started })
-    }
-
-    /// Whether it still runs. One that has ended and was not waited for does not.
-    pub(crate) fn lives(self) -> bool {
-        ProcessIdentity::of(self.pid) == Some(self)
-    }
-}
 
 /// A shell's name: its emulator, as numbered in one process namespace.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 
 use super::status::TunnelStatus;
-use crate::shell::record;
+use crate::linux::host::run_folders;
 use crate::{LiveError, Waker};
 
 /// How long the loop may take to fill an answer in: a client that looks its server's name up takes 5 s.
@@ -68,7 +68,7 @@ impl Control {
     /// There is no folder for it that only this user can write to.
     pub(super) fn open(device: &str, waker: Waker) -> io::Result<Control> {
         let mut problem = io::Error::from(io::ErrorKind::NotFound);
-        for folder in record::run_folders() {
+        for folder in run_folders::run_folders() {
             match bind(&folder, device) {
                 Ok((listener, path)) => {
                     let (sender, requests) = channel();
@@ -99,7 +99,9 @@ fn is_dead(path: &Path) -> bool {
 /// Removes the sockets of processes that were killed from this user's folders. A folder in which a process makes its socket
 /// just now is left out: a socket that does not listen yet refuses connections, too.
 pub(super) fn remove_dead_sockets() {
-    for folder in record::run_folders().into_iter().filter(|folder| record::is_own(folder)) {
+    for folder in
+        run_folders::run_folders().into_iter().filter(|folder| run_folders::is_own(folder))
+    {
         let Ok(lock) = File::open(&folder) else { continue };
         if lock.try_lock().is_ok() {
             // A socket that cannot be removed is tried again next time.
@@ -121,7 +123,7 @@ fn bind(folder: &Path, device: &str) -> io::Result<(UnixListener, PathBuf)> {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
-        if !record::is_own(folder) {
+        if !run_folders::is_own(folder) {
             let text = format!("{} is not this user's own folder", folder.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         }
@@ -214,7 +216,7 @@ fn ask<T: for<'a> Deserialize<'a>>(path: &Path, request: &str) -> io::Result<T> 
 /// Returns the sockets of tunnels that may run: in this user's folders, and for root also in those that systemd has made
 /// for units (`/run/paceline-tunnel-server` and so on).
 fn sockets() -> Vec<PathBuf> {
-    let mut folders = record::run_folders();
+    let mut folders = run_folders::run_folders();
     if geteuid().is_root() {
         for entry in fs::read_dir("/run").into_iter().flatten().flatten() {
             let is_ours = entry.file_name().to_string_lossy().starts_with("paceline-");

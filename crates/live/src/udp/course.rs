@@ -4,7 +4,7 @@ use paceline_cc::{Span, Time};
 use paceline_flow::Sender;
 use serde::Serialize;
 
-use crate::bins::{Bin, Bins};
+use paceline_measure::{Bin, Bins};
 
 /// What the sending end saw over time; all lists have an entry for each bin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

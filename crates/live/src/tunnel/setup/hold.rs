@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::LiveError;
+use crate::linux::host::run_folders::is_own;
 use crate::linux::namespace::NetworkId;
-use crate::shell::record::is_own;
-use crate::shell::shell_id::ProcessIdentity;
+use crate::linux::process_identity::ProcessIdentity;
 
 /// The folder of locks and records; `/run` does not outlive the running system.
 const FOLDER: [&str; 2] = ["/run/paceline", "/run/paceline/tunnels"];

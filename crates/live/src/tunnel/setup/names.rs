@@ -12,7 +12,7 @@ use std::path::Path;
 
 use super::SetupOptions;
 use crate::LiveError;
-use crate::shell::firewall::run;
+use crate::linux::host::firewall::run;
 
 const FILE: &str = "/etc/resolv.conf";
 /// The name of the file that was there.

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{hold, names};
 use crate::LiveError;
+use crate::linux::host::firewall::run;
+use crate::linux::host::forwarding::{self, Setting};
+use crate::linux::host::lock::Lock;
+use crate::linux::host::run_folders::boot;
 use crate::linux::namespace::NetworkId;
 use crate::linux::rule::{Rule, Rules};
-use crate::shell::firewall::run;
-use crate::shell::forwarding::{self, Setting};
-use crate::shell::lock::Lock;
-use crate::shell::record::boot;
 
 /// The setting that makes checks of source addresses (`rp_filter`) heed marks.
 pub(super) const VALID_MARK: &str = "/proc/sys/net/ipv4/conf/all/src_valid_mark";

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use super::record::Record;
 use super::{SetupOptions, Translate};
 use crate::LiveError;
+use crate::linux::host::firewall::{admission, run};
+use crate::linux::host::forwarding;
+use crate::linux::host::lock::Lock;
 use crate::linux::nat::Nat;
 use crate::linux::route::Links;
-use crate::shell::firewall::{admission, run};
-use crate::shell::forwarding;
-use crate::shell::lock::Lock;
 
 /// Passes packets of the networks on, with this machine's addresses. Returns the rules, which go with this process.
 ///

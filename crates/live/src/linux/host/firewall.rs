@@ -5,20 +5,21 @@ use std::process::{Command, Stdio};
 use crate::linux::nftables::{self, BaseChain, Hook};
 
 /// Runs a program in silence; what it has printed, if it succeeded.
-pub(crate) fn run(words: &[String]) -> Option<String> {
+pub fn run(words: &[String]) -> Option<String> {
     let (program, arguments) = words.split_first()?;
     let mut command = Command::new(program);
     let output = command.args(arguments).stdin(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-pub(super) fn words(parts: &[&[&str]]) -> Vec<String> {
+/// Joins groups of words into the words of a command.
+pub fn words(parts: &[&[&str]]) -> Vec<String> {
     parts.concat().into_iter().map(String::from).collect()
 }
 
 /// The rules without which iptables passes nothing from or to `device` on: none, unless its policy is to drop, as Docker and
 /// ufw set it. No table of nf_tables could overrule that.
-pub(crate) fn admission(program: &str, device: &str) -> Vec<Vec<String>> {
+pub fn admission(program: &str, device: &str) -> Vec<Vec<String>> {
     let policy = run(&words(&[&[program, "-w", "-S", "FORWARD"]])).unwrap_or_default();
     if !policy.contains("-P FORWARD DROP") {
         return Vec::new();
@@ -28,7 +29,7 @@ pub(crate) fn admission(program: &str, device: &str) -> Vec<Vec<String>> {
 
 /// Which chains of nf_tables refuse what comes from `device` or goes there, and what to do about
 /// each. Those of iptables are among them where that is built on nf_tables.
-pub(super) fn objections(device: &str) -> Vec<String> {
+pub fn objections(device: &str) -> Vec<String> {
     let chains = nftables::base_chains().unwrap_or_default();
     chains.iter().filter_map(|chain| objection(chain, device)).collect()
 }

@@ -35,13 +35,13 @@ enum HeldLock {
 
 /// Keeps other shells of the same network namespace waiting for as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     held: Option<HeldLock>,
 }
 
 impl Lock {
     /// Waits for its turn, but not for ever: see [`Lock::is_held`].
-    pub(crate) fn take() -> Lock {
+    pub fn take() -> Lock {
         let mut deadline = Instant::now() + PATIENCE;
         let mut seen = addresses();
         let file = OpenOptions::new().write(true).open(FILE).ok();
@@ -70,7 +70,7 @@ impl Lock {
     }
 
     /// False if another process has held the lock for so long that this one goes on without.
-    pub(crate) fn is_held(&self) -> bool {
+    pub fn is_held(&self) -> bool {
         self.held.is_some()
     }
 }

@@ -19,7 +19,7 @@ use crate::linux::route::{Interface, Links};
 
 /// A setting that was off before shells turned it on. Interfaces go by their numbers: names change.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum Setting {
+pub enum Setting {
     /// Whether what comes in on an interface is passed on by IPv4.
     Four(u32),
     /// The same by IPv6, which kernels before 6.17 cannot limit to an interface.
@@ -29,7 +29,7 @@ pub(crate) enum Setting {
 }
 
 /// What the texts attached to shells' interfaces begin with.
-pub(crate) const MARK: &str = "paceline";
+pub const MARK: &str = "paceline";
 /// The most bytes of the text that the kernel attaches to an interface.
 const LONGEST_ALIAS: usize = 255;
 /// The protocol of routes that routers have announced (`RTPROT_RA`).
@@ -94,12 +94,13 @@ fn told(interface: &Interface) -> Option<Vec<Setting>> {
 }
 
 /// What the shell will turn on, and why something will not work, in words for the user.
-pub(crate) struct ForwardingPlan {
+pub struct ForwardingPlan {
     /// Off before this shell or those that run: to be put back when the last of them ends.
-    pub(crate) claimed: Vec<Setting>,
+    pub claimed: Vec<Setting>,
     /// To be turned on now.
     turn_on: Vec<Setting>,
-    pub(crate) remarks: Vec<String>,
+    /// What will not work, for the user.
+    pub remarks: Vec<String>,
 }
 
 const SIX: &str = "by IPv6 the inside reaches only this machine";
@@ -107,7 +108,7 @@ const FOUR: &str = "by IPv4 the inside reaches only this machine";
 
 /// Finds out what must be turned on, and tells other shells by the interface `own`. Nothing is
 /// changed yet: what was found must be written down first.
-pub(crate) fn plan(links: &mut Links, own: u32) -> Result<ForwardingPlan, LiveError> {
+pub fn plan(links: &mut Links, own: u32) -> Result<ForwardingPlan, LiveError> {
     let interfaces = links.interfaces()?;
     let settings = Settings::of(&interfaces);
     let others = || interfaces.iter().filter(|it| it.index != own);
@@ -179,7 +180,7 @@ pub(crate) fn plan(links: &mut Links, own: u32) -> Result<ForwardingPlan, LiveEr
 const LOOPBACK: u32 = 1;
 
 /// Turns on what was found to be off. Returns remarks for the user.
-pub(crate) fn turn_on(links: &mut Links, wanted: &mut ForwardingPlan) -> Result<(), LiveError> {
+pub fn turn_on(links: &mut Links, wanted: &mut ForwardingPlan) -> Result<(), LiveError> {
     let settings = Settings::of(&links.interfaces()?);
     for setting in std::mem::take(&mut wanted.turn_on) {
         if let Err(error) = settings.set(setting, true) {
@@ -193,7 +194,7 @@ pub(crate) fn turn_on(links: &mut Links, wanted: &mut ForwardingPlan) -> Result<
 /// Puts back what was found, except where another shell still needs it. `own` is the shell's
 /// interface if it is still there; it says nothing any more afterwards. Settings of interfaces that
 /// have gone went with them.
-pub(crate) fn restore(found: &[Setting], own: Option<&str>) -> Result<Vec<String>, LiveError> {
+pub fn restore(found: &[Setting], own: Option<&str>) -> Result<Vec<String>, LiveError> {
     let mut links = Links::open()?;
     if let Some(index) = own.and_then(|name| links.index(name).ok()) {
         // It may have gone just now.

@@ -1,36 +1,36 @@
-//! What happens over time, in bins whose number is bounded: if there are too many, two become one.
+//! Counters over time in at most [`MOST_BINS`] bins. When a later bin is needed, each pair of bins becomes one.
 
 use paceline_cc::{Span, Time};
 
-/// The length of the first bins, and how many there may be before two become one: enough for any
-/// plot.
+/// Length of the bins at the start.
 const SHORTEST: Span = Span::from_millis(100);
-pub(crate) const MOST: usize = 4096;
+/// The most bins: enough for any plot.
+pub const MOST_BINS: usize = 4096;
 
-/// What is known of a bin.
-pub(crate) trait Bin: Copy + Default {
-    /// Adds what is known of the bin that follows.
+/// The counters of a bin.
+pub trait Bin: Copy + Default {
+    /// Adds the counters of the bin that follows.
     fn merge(&mut self, next: Self);
 }
 
 /// Bins of equal length from time zero on.
 #[derive(Clone, Debug)]
-pub(crate) struct Bins<B> {
+pub struct Bins<B> {
     length: Span,
     bins: Vec<B>,
 }
 
 impl<B: Bin> Bins<B> {
-    /// No bins yet, with room for so many.
-    pub(crate) fn with_capacity(count: usize) -> Bins<B> {
-        Bins { length: SHORTEST, bins: Vec::with_capacity(count.min(MOST)) }
+    /// Creates an empty list with memory for `count` bins.
+    pub fn with_capacity(count: usize) -> Bins<B> {
+        Bins { length: SHORTEST, bins: Vec::with_capacity(count.min(MOST_BINS)) }
     }
 
-    /// The bin of a time.
+    /// Returns the bin in which `time` lies.
     #[inline]
-    pub(crate) fn at(&mut self, time: Time) -> Option<&mut B> {
+    pub fn at(&mut self, time: Time) -> Option<&mut B> {
         let mut at = self.place(time);
-        while at >= MOST {
+        while at >= MOST_BINS {
             self.merge();
             at = self.place(time);
         }
@@ -57,11 +57,11 @@ impl<B: Bin> Bins<B> {
         self.length = self.length * 2;
     }
 
-    /// The bins until `end`: where each begins and ends, and what is known of it. The last one may be
+    /// Returns the length of the bins, and start, end and counters of each until `end`. The last one may be
     /// shorter.
-    pub(crate) fn until(&self, end: Time) -> (Span, Vec<(Time, Time, B)>) {
+    pub fn until(&self, end: Time) -> (Span, Vec<(Time, Time, B)>) {
         let mut bins = self.clone();
-        while bins.place(end) > MOST {
+        while bins.place(end) > MOST_BINS {
             bins.merge();
         }
         let count = end.as_nanos().div_ceil(bins.length.as_nanos());

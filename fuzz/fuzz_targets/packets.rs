@@ -5,10 +5,10 @@
 use libfuzzer_sys::fuzz_target;
 use paceline_cc::wire::decode_header;
 use paceline_cc::{Ecn, Header};
-use paceline_live::emulator::Marks;
-use paceline_live::emulator::coalesce::Coalescer;
-use paceline_live::emulator::offload::{HEADER, Head, Layout};
-use paceline_live::emulator::packet::parse;
+use paceline_ip::marks::Marks;
+use paceline_ip::coalesce::Coalescer;
+use paceline_ip::offload::{HEADER, Head, Layout};
+use paceline_ip::packet::parse;
 
 fuzz_target!(|bytes: &[u8]| {
     // The first bytes are a congestion header to be written, then the device's header.

@@ -5,8 +5,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use paceline_cc::Time;
-use paceline_live::emulator::{icmp, mss, packet};
-use paceline_live::tunnel::queues::FlowQueues;
+use paceline_ip::{icmp, mss, packet};
+use paceline_transfer::tunnel::queues::FlowQueues;
 use paceline_wire::saturator::Message;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use paceline_live::linux::capability;
+use paceline_os::capability;
 use paceline_wire::ClientPublic;
 use paceline_wire::key::{Identity, Key, KeyError};
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use paceline_live::Interrupts;
-use paceline_live::udp::{Progress, Snapshot};
+use paceline_os::Interrupts;
+use paceline_transfer::udp::{Progress, Snapshot};
 
 use crate::output;
 

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_live::udp::{
+use paceline_sim::metrics::jain;
+use paceline_transfer::udp::{
     ClientOptions, Delays, Interval, MOST_FLOWS, SentSeries, TransferResult, measure,
 };
-use paceline_sim::metrics::jain;
 use serde::Serialize;
 
 use crate::args;
@@ -232,7 +232,7 @@ fn lines(interval: &Interval, reverse: bool) -> String {
     let mut text = Vec::new();
     let (mut bytes, mut lost, mut repeated, mut window, mut rtt) = (0, 0, 0, 0, 0.0f64);
     for (number, (before, after)) in (1..).zip(&interval.flows) {
-        let since = |part: fn(&paceline_live::udp::Snapshot) -> u64| {
+        let since = |part: fn(&paceline_transfer::udp::Snapshot) -> u64| {
             part(after).saturating_sub(part(before))
         };
         let counts = (since(|seen| seen.lost), since(|seen| seen.retransmits));

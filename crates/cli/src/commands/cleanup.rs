@@ -1,7 +1,7 @@
 //! `paceline cleanup`: what emulators have left behind whose processes were all killed.
 
 use clap::Args;
-use paceline_live::shell::cleanup::{CleanupReport, cleanup};
+use paceline_emulator::shell::cleanup::{CleanupReport, cleanup};
 
 use crate::output::{self, Error};
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_live::emulator::Element;
+use paceline_emulator::Element;
 use paceline_path::{Impairments, Pipe};
 use paceline_sim::scenario::Stretch;
 

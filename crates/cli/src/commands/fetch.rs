@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use clap::Args;
 use paceline_cc::{Rate, Span};
-use paceline_live::udp::{ClientOptions, Source};
+use paceline_transfer::udp::{ClientOptions, Source};
 use paceline_wire::key::Key;
 use paceline_wire::{Limits, Offer, Service};
 

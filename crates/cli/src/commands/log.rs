@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_live::output::LogGraph;
+use paceline_emulator::output::LogGraph;
 use serde_json::json;
 
 use crate::args;

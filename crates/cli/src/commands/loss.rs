@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use paceline_cc::Span;
-use paceline_live::emulator::Element;
+use paceline_emulator::Element;
 use paceline_path::{Impairments, Loss as Model};
 use paceline_sim::scenario::Stretch;
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use paceline_cc::Span;
-use paceline_live::emulator::Element;
+use paceline_emulator::Element;
 use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario};
 
 use super::{delay, log, loss, onoff};

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use paceline_cc::{Span, Stream};
-use paceline_live::emulator::Element;
-use paceline_live::emulator::onoff::OnOff as Line;
+use paceline_emulator::Element;
+use paceline_emulator::onoff::OnOff as Line;
 
 use super::loss::LossDirection;
 use crate::args;

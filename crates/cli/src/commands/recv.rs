@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_live::Interrupts;
-use paceline_live::linux::{capability, priority};
-use paceline_live::udp::{
+use paceline_os::Interrupts;
+use paceline_os::{capability, priority};
+use paceline_transfer::udp::{
     ConnectionResult, Event, LogTarget, MOST_LOOPS, Progress, ReceiveOptions, SentSummary,
     ServerOptions, Summary, Target, addresses, any_address, connect_to, receive, serve,
 };
@@ -125,7 +125,7 @@ struct Row {
     sender: Option<SentSummary>,
     /// With `--report`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    series: Option<paceline_live::udp::ReceivedSeries>,
+    series: Option<paceline_transfer::udp::ReceivedSeries>,
 }
 
 #[derive(Serialize)]
@@ -328,7 +328,7 @@ impl Recv {
         if self.realtime {
             run_ahead();
         }
-        let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
+        let fail = |error: paceline_os::LiveError| Error::Message(error.to_string());
         // Blocks signals in all threads that start from here on: the loop alone handles them.
         let _signals = Interrupts::watch().map_err(fail)?;
         let key = self.keys.find_for_client()?;

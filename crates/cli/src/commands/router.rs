@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paceline_cc::{Span, Time};
-use paceline_live::LiveError;
-use paceline_live::router::RoutedDevice;
+use paceline_emulator::router::RoutedDevice;
+use paceline_os::LiveError;
 use paceline_path::BufferSize;
 
 use crate::args;

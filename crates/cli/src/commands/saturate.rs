@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use paceline_cc::Span;
-use paceline_live::saturate::window::Rule;
-use paceline_live::saturate::{
+use paceline_trace::Trace;
+use paceline_transfer::saturate::window::Rule;
+use paceline_transfer::saturate::{
     ClientOptions, DirectionResult, Event, SaturationResult, ServerOptions, client, server,
 };
-use paceline_live::udp::{addresses, any_address, connect_to};
-use paceline_trace::Trace;
+use paceline_transfer::udp::{addresses, any_address, connect_to};
 use serde::Serialize;
 
 use super::recv::give_up_capabilities;
@@ -114,7 +114,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     connect_to(text).map_err(|error| error.to_string())
 }
 
-fn fail(error: paceline_live::LiveError) -> Error {
+fn fail(error: paceline_os::LiveError) -> Error {
     Error::Message(error.to_string())
 }
 

@@ -8,13 +8,13 @@ use std::sync::{Arc, mpsc};
 
 use clap::Args;
 use paceline_cc::{Rate, Span};
-use paceline_live::udp::{
-    ClientOptions, ListenOptions, Progress, Source, TransferResult, addresses, send,
-};
-use paceline_live::{Interrupts, LiveError};
+use paceline_os::{Interrupts, LiveError};
 use paceline_report::TransferView;
 use paceline_requests::compare::P95;
 use paceline_sim::scenario::Workload;
+use paceline_transfer::udp::{
+    ClientOptions, ListenOptions, Progress, Source, TransferResult, addresses, send,
+};
 use paceline_wire::{Limits, Offer, Service};
 
 use self::row::{Frames, Row, Runs, file_row, missing, problem_row, words};
@@ -174,7 +174,7 @@ impl Send {
         if self.realtime {
             run_ahead();
         }
-        let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
+        let fail = |error: paceline_os::LiveError| Error::Message(error.to_string());
         let idle = self.timeout.unwrap_or(STREAM_IDLE);
         let silence = self.timeout.unwrap_or(HANDSHAKE);
         let mut limits = Limits { idle, silence, ..Limits::default() };

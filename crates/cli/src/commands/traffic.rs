@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use paceline_cc::Span;
-use paceline_live::traffic;
-use paceline_live::udp::{self, ClientOptions, Source};
+use paceline_transfer::traffic;
+use paceline_transfer::udp::{self, ClientOptions, Source};
 use paceline_wire::{Limits, Offer, Service};
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +88,7 @@ pub(crate) enum Traffic {
 impl Traffic {
     pub(crate) fn run(self) -> Result<(), Error> {
         let base = base()?;
-        let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
+        let fail = |error: paceline_os::LiveError| Error::Message(error.to_string());
         match self {
             Traffic::Send { schemes, duration, ecn, paced, system_buffers, accelerate, counts } => {
                 if let Some(name) = accelerate {

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use paceline_live::udp::{ConnectionResult, Delays, ReceivedSeries, SentSeries, TransferResult};
 use paceline_report::{Fold, Line, Lines, PageInfo, Quantiles, TransferView};
+use paceline_transfer::udp::{
+    ConnectionResult, Delays, ReceivedSeries, SentSeries, TransferResult,
+};
 use serde::Serialize;
 
 use crate::names::{command_line, file_names};

@@ -7,11 +7,11 @@ mod up;
 
 use clap::{Args, Subcommand};
 use paceline_cc::{Span, registry};
-use paceline_live::linux::capability;
-use paceline_live::tunnel::{
+use paceline_os::capability;
+use paceline_transfer::tunnel::{
     ClientListOptions, ClientOptions, DeviceOptions, Event, Prefix, ServerOptions, client, server,
 };
-use paceline_live::udp::{any_address, connect_to};
+use paceline_transfer::udp::{any_address, connect_to};
 use paceline_wire::{Limits, ServerLimits};
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
@@ -161,7 +161,7 @@ fn outlives_hangup() -> bool {
     !std::io::stdin().is_terminal()
 }
 
-fn fail(error: paceline_live::LiveError) -> Error {
+fn fail(error: paceline_os::LiveError) -> Error {
     Error::Message(error.to_string())
 }
 

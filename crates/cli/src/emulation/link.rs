@@ -3,7 +3,7 @@
 use std::fmt;
 
 use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
-use paceline_live::emulator::Element;
+use paceline_emulator::Element;
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Service, queue};
 use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch};
 

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_live::emulator::Element;
-use paceline_live::shell::addresses::Network;
+use paceline_emulator::Element;
+use paceline_emulator::shell::addresses::Network;
 
 use crate::args;
 use crate::output::Error;

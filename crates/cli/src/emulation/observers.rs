@@ -4,10 +4,10 @@ use std::io;
 use std::path::Path;
 
 use paceline_cc::{Rate, Time};
-use paceline_live::emulator::{Direction, Element, Observer};
-use paceline_live::output::{
+use paceline_emulator::output::{
     LogHead, MahimahiLog, Meter, PageFacts, Pcapng, Releases, ReportObserver, WatchedElement,
 };
+use paceline_emulator::{Direction, Element, Observer};
 use paceline_path::{Link, Service};
 
 use super::{DEFAULT_SEED, DirectionSetup, Plan};

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use paceline_cc::Time;
-use paceline_live::emulator::{Chain, Control, Emulator, EmulatorOptions, EndReason, Summary};
-use paceline_live::linux::priority;
-use paceline_live::router::Router;
-use paceline_live::shell::{Shell, ShellOptions};
-use paceline_live::{Interrupts, LiveError};
+use paceline_emulator::router::Router;
+use paceline_emulator::shell::{Shell, ShellOptions};
+use paceline_emulator::{Chain, Control, Emulator, EmulatorOptions, EndReason, Summary};
+use paceline_os::priority;
+use paceline_os::{Interrupts, LiveError};
 
 use super::{Emulation, Plan, observers};
 use crate::output::{self, Error};

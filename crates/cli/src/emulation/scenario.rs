@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use paceline_cc::{Span, Spec};
-use paceline_live::emulator::Element;
+use paceline_emulator::Element;
 use paceline_sim::scenario::{FlowSpec, LinkSpec, QueueChoice, Scenario};
 use paceline_sim::{BuildError, choose};
 

@@ -1,7 +1,7 @@
 //! A path that a program shares with simulated flows: a scenario of which one flow is outside.
 
 use paceline_cc::{Packet, Time};
-use paceline_live::emulator::{Direction, Element, SharedLane, SharedPath, SimulatedFlow};
+use paceline_emulator::{Direction, Element, SharedLane, SharedPath, SimulatedFlow};
 use paceline_sim::scenario::{FlowSpec, Scenario};
 use paceline_sim::{FlowEnd, Gateway};
 

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use paceline_cc::Span;
-use paceline_live::linux::tcp_info::TcpInfo;
+use paceline_os::tcp_info::TcpInfo;
 
 use super::receiver::Answer;
 use super::segment::{WINDOW, WINDOW_SCALE};

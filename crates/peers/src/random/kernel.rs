@@ -13,10 +13,10 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 use paceline_cc::Span;
-use paceline_live::LiveError;
-use paceline_live::linux::route::Links;
-use paceline_live::linux::tcp_info::tcp_info;
-use paceline_live::linux::{Tun, TunOptions, namespace};
+use paceline_os::LiveError;
+use paceline_os::route::Links;
+use paceline_os::tcp_info::tcp_info;
+use paceline_os::{Tun, TunOptions, namespace};
 
 use super::files::Files;
 use super::path::Path;

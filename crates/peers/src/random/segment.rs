@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use paceline_live::emulator::packet::{fold, sum};
+use paceline_ip::packet::{fold, sum};
 
 /// Flags (RFC 9293 §3.1, RFC 3168 §6.1).
 pub(super) const SYN: u8 = 2;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 use paceline_cc::Span;
-use paceline_live::LiveError;
+use paceline_os::LiveError;
 
 /// The length of a tick with HZ=250.
 const TICK_NANOS: u64 = 4_000_000;

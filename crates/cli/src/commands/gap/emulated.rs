@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use paceline_cc::SchemeSpec;
 use paceline_kernel::Program;
-use paceline_live::traffic::Counts;
 use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::Scenario;
+use paceline_transfer::traffic::Counts;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -115,7 +115,7 @@ pub(super) fn run(
     priority: Emulation,
 ) -> Result<Emulated, Error> {
     let kernel_scheme = super::kernel_name(named(comparison)?).map_err(Error::Message)?;
-    let known = paceline_live::traffic::schemes();
+    let known = paceline_transfer::traffic::schemes();
     let known = known.map_err(|error| Error::Message(error.to_string()))?;
     if !known.contains(&kernel_scheme) {
         return Err(Error::Message(format!(

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use paceline_live::udp::{Delays, SentFile, SentSeries};
 use paceline_requests::compare::P95;
+use paceline_transfer::udp::{Delays, SentFile, SentSeries};
 use serde::Serialize;
 
 use crate::commands::bulk::FlowRow;

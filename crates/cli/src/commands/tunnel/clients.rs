@@ -6,8 +6,8 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use paceline_live::clients_file::{ClientsFile, ListedClient, name_error, overlap};
-use paceline_live::tunnel::{PeerStatus, Prefix, RunningTunnel, free_addresses};
+use paceline_transfer::clients_file::{ClientsFile, ListedClient, name_error, overlap};
+use paceline_transfer::tunnel::{PeerStatus, Prefix, RunningTunnel, free_addresses};
 use serde::Serialize;
 
 use super::status::span;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use paceline_cc::spec::nearest;
 use paceline_cc::{Span, Spec, registry};
-use paceline_live::tunnel::setup::{SetupOptions, Translate, check_name};
-use paceline_live::tunnel::{ClientListOptions, Prefix};
-use paceline_live::udp::any_address;
+use paceline_transfer::tunnel::setup::{SetupOptions, Translate, check_name};
+use paceline_transfer::tunnel::{ClientListOptions, Prefix};
+use paceline_transfer::udp::any_address;
 use serde::Deserialize;
 use toml::Spanned;
 

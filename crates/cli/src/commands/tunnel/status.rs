@@ -4,9 +4,9 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use paceline_live::tunnel::setup::device_of;
-use paceline_live::tunnel::{PeerStatus, RunningTunnel, TunnelStatus};
 use paceline_measure::Document;
+use paceline_transfer::tunnel::setup::device_of;
+use paceline_transfer::tunnel::{PeerStatus, RunningTunnel, TunnelStatus};
 use paceline_wire::printable;
 use serde::Serialize;
 

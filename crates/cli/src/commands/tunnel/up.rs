@@ -4,10 +4,12 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use clap::Args;
-use paceline_live::linux::capability;
-use paceline_live::tunnel::setup::{Detached, Foreground, Setup, detach, take_down};
-use paceline_live::tunnel::{ClientOptions, DeviceOptions, Event, ServerOptions, client, server};
-use paceline_live::{Interrupts, LiveError};
+use paceline_os::capability;
+use paceline_os::{Interrupts, LiveError};
+use paceline_transfer::tunnel::setup::{Detached, Foreground, Setup, detach, take_down};
+use paceline_transfer::tunnel::{
+    ClientOptions, DeviceOptions, Event, ServerOptions, client, server,
+};
 use paceline_wire::key::{Identity, Key};
 use paceline_wire::{Limits, ServerLimits};
 

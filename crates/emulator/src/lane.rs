@@ -1,0 +1,333 @@
+//! One direction: reads from one device, passes through the chain, writes to the other.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSlice};
+
+use paceline_cc::{Body, Ecn, Packet, Time, TrafficClass};
+use paceline_ip::marks::Marks;
+use paceline_ip::offload::{HEADER, Head, Layout};
+use paceline_ip::packet::parse;
+use paceline_path::EventKind;
+
+use super::chain::{Chain, Release};
+use super::clock::Clock;
+use super::element::Element;
+use super::lateness::Lateness;
+use super::observe::{Direction, DirectionSummary, LiveEvent};
+use super::pool::{Bytes, Pool};
+use super::port::Port;
+use super::watch::Watchers;
+
+/// Packets that may wait for a device that takes none; then those in front are given up.
+const MOST_WAITING: usize = 65_536;
+
+/// Whether a device still works.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum DeviceState {
+    /// It does.
+    Open,
+    /// It takes or has nothing more at the moment.
+    Exhausted,
+    /// It has gone.
+    Closed,
+}
+
+/// One direction.
+pub(super) struct Lane {
+    direction: Direction,
+    pub(super) chain: Chain,
+    pool: Pool,
+    /// Through, but not written yet.
+    out: VecDeque<Release>,
+    /// Written; their bytes are kept until observers have been told.
+    done: Vec<u32>,
+    handles: Vec<u32>,
+    head: Head,
+    /// A packet in full: for devices without headers, and for observers.
+    whole: Vec<u8>,
+    recording: bool,
+    /// The class of packets that understand ECN: the emulator cannot tell which of them belong to
+    /// ABC flows, so that its routers take all of them for such.
+    ecn_class: TrafficClass,
+    /// True if a link has a router, which may look for congestion headers.
+    routed: bool,
+    pub(super) lateness: Lateness,
+    counts: DirectionSummary,
+}
+
+/// Errors of a device that has gone.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(
+            libc::EBADFD
+                | libc::EBADF
+                | libc::ENODEV
+                | libc::ENXIO
+                | libc::ECONNRESET
+                | libc::ECONNREFUSED
+                | libc::EPIPE
+                | libc::ENOTCONN
+        )
+    )
+}
+
+/// Errors after which the same write may succeed later.
+fn is_full(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock
+        || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
+}
+
+impl Lane {
+    /// A direction with so many bytes of memory for packets.
+    pub(super) fn new(direction: Direction, chain: Chain, memory: usize) -> Lane {
+        let is_routed = |element: &Element| match element {
+            Element::Link(link) => link.router().is_some(),
+            // Perhaps it has.
+            Element::Shared(_) => true,
+            _ => false,
+        };
+        let routed = chain.elements().any(is_routed);
+        Lane {
+            routed,
+            direction,
+            chain,
+            pool: Pool::new(memory),
+            out: VecDeque::new(),
+            done: Vec::new(),
+            handles: Vec::new(),
+            head: Head::new(),
+            whole: Vec::new(),
+            recording: false,
+            ecn_class: TrafficClass::EXPLICIT,
+            lateness: Lateness::default(),
+            counts: DirectionSummary::default(),
+        }
+    }
+
+    pub(super) fn record(&mut self, on: bool) {
+        self.recording = on;
+        self.chain.record(on);
+    }
+
+    /// When there is something to do next.
+    #[inline]
+    pub(super) fn wake(&self) -> Time {
+        self.chain.wake()
+    }
+
+    /// True if packets are waiting for a device that would not take them.
+    pub(super) fn is_blocked(&self) -> bool {
+        !self.out.is_empty()
+    }
+
+    /// Reads one piece and lets its packets enter at the time of the read.
+    pub(super) fn receive<P: Port>(
+        &mut self,
+        port: &mut P,
+        clock: &impl Clock,
+    ) -> (DeviceState, Time) {
+        let length = match port.read(self.pool.staging()) {
+            Ok(0) => return (DeviceState::Closed, clock.now()),
+            Ok(length) => length,
+            Err(error) if is_closed(&error) => return (DeviceState::Closed, clock.now()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {
+                return (DeviceState::Open, clock.now());
+            }
+            // Also EIO, while the interface is down.
+            Err(_) => return (DeviceState::Exhausted, clock.now()),
+        };
+        let now = clock.now();
+        let headers = if port.has_header() { HEADER } else { 0 };
+        self.enter(now, length, headers);
+        (DeviceState::Open, now)
+    }
+
+    /// The packets of the piece just read enter.
+    fn enter(&mut self, now: Time, length: usize, headers: usize) {
+        let read = self.pool.staging().get(..length).unwrap_or_default();
+        let understood = read.split_at_checked(headers).and_then(|(header, packet)| {
+            let parsed = parse(packet).ok()?;
+            let layout = Layout::new(header, packet, &parsed).ok()?;
+            Some((parsed, layout))
+        });
+        let Some((parsed, layout)) = understood else {
+            self.counts.malformed += 1;
+            return;
+        };
+        let segments = layout.segments();
+        if !self.pool.keep(headers + layout.length(), headers, &layout, &mut self.handles) {
+            self.counts.no_memory += u64::from(segments);
+            return;
+        }
+        let capable = parsed.ecn.is_capable();
+        let mut packet = Packet {
+            flow: parsed.flow,
+            ecn: parsed.ecn,
+            class: if capable { self.ecn_class } else { TrafficClass::DEFAULT },
+            sent: now,
+            queued: now,
+            ..Packet::opaque(0)
+        };
+        for (segment, &handle) in (0..segments).zip(&self.handles) {
+            packet.size = layout.size(segment);
+            packet.body = if self.routed { self.pool.body(handle) } else { Body::Opaque(handle) };
+            self.counts.received_packets += 1;
+            self.counts.received_fragments += u64::from(parsed.fragment);
+            self.counts.received_bytes += u64::from(packet.size);
+            self.chain.push(now, &packet, &mut self.pool);
+        }
+    }
+
+    /// Moves packets on up to `now` and writes those that are through.
+    pub(super) fn release<P: Port>(
+        &mut self,
+        now: Time,
+        port: &mut P,
+        clock: &impl Clock,
+    ) -> DeviceState {
+        self.chain.advance(now, &mut self.pool, &mut self.out);
+        if self.out.is_empty() {
+            return DeviceState::Open;
+        }
+        // The kernel carries a packet on before it returns from the write.
+        let mut next = clock.now();
+        while let Some(&first) = self.out.front() {
+            let count = self.together(port.has_header());
+            let actual = next;
+            let written = self.write(first, count, port);
+            next = clock.now();
+            let mut health = DeviceState::Open;
+            let mut sent = true;
+            match written {
+                Ok(_) => {}
+                Err(error) if is_full(&error) && self.out.len() <= MOST_WAITING => {
+                    return DeviceState::Exhausted;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    sent = false;
+                    if is_closed(&error) {
+                        health = DeviceState::Closed;
+                    }
+                }
+            }
+            for release in self.out.drain(..count.min(self.out.len())) {
+                if sent {
+                    let late = actual.since(release.due);
+                    self.lateness.record(late, 1);
+                    self.counts.sent_packets += 1;
+                    self.counts.sent_bytes += u64::from(release.size);
+                } else {
+                    self.counts.refused += 1;
+                }
+                if self.recording {
+                    self.pool.set_written(release.handle, actual, release.marks.header);
+                }
+                self.done.push(release.handle);
+            }
+            if health == DeviceState::Closed {
+                return health;
+            }
+        }
+        DeviceState::Open
+    }
+
+    /// How many packets at the front can be written as one piece: neighbours of one piece with
+    /// the same ECN field and congestion headers as they came. Packets marked CE go singly, for
+    /// receivers count pieces, not segments.
+    fn together(&self, header: bool) -> usize {
+        let mut releases = self.out.iter();
+        let Some(first) = releases.next() else { return 0 };
+        if !header || first.marks.ecn == Ecn::Ce {
+            return 1;
+        }
+        let Some(bytes) = self.pool.bytes(first.handle) else { return 1 };
+        let is_rewritten = |release: &Release, bytes: &Bytes<'_>| {
+            bytes.layout.is_rewritten(bytes.packet(), bytes.segment, &release.marks)
+        };
+        if bytes.layout.segments() == 1 || is_rewritten(first, &bytes) {
+            return 1;
+        }
+        let follow = releases.zip(1..).take_while(|(next, offset)| {
+            next.marks.ecn == first.marks.ecn
+                && self.pool.bytes(next.handle).is_some_and(|other| {
+                    let follows = other.segment == bytes.segment + offset;
+                    other.buffer == bytes.buffer && follows && !is_rewritten(next, &other)
+                })
+        });
+        1 + follow.count()
+    }
+
+    fn write<P: Port>(&mut self, first: Release, count: usize, port: &mut P) -> io::Result<usize> {
+        let Some(bytes) = self.pool.bytes(first.handle) else { return Ok(0) };
+        let (layout, segment) = (bytes.layout, bytes.segment);
+        let (packet, marks) = (bytes.packet(), &first.marks);
+        if !port.has_header() {
+            if layout.is_whole(packet, marks) && layout.has_checksum() {
+                return port.write(&[IoSlice::new(packet)]);
+            }
+            self.whole.clear();
+            layout.complete(packet, segment, marks, &mut self.whole);
+            return port.write(&[IoSlice::new(&self.whole)]);
+        }
+        if bytes.headers == HEADER && layout.is_whole(packet, marks) {
+            return port.write(&[IoSlice::new(bytes.all)]);
+        }
+        let (from, to) = layout.head(packet, segment, count as u16, marks, &mut self.head);
+        let payload = packet.get(from..to).unwrap_or_default();
+        port.write(&[IoSlice::new(self.head.bytes()), IoSlice::new(payload)])
+    }
+
+    /// Tells observers what happened by `now`, and gives the bytes of packets that are gone back.
+    pub(super) fn settle(&mut self, now: Time, watchers: &mut Watchers) {
+        if self.recording {
+            // What waits for the device has no time of departure yet.
+            if self.is_blocked() {
+                return;
+            }
+            let bytes_wanted = watchers.want_bytes();
+            let Lane { direction, chain, pool, whole, .. } = self;
+            chain.tell(|stage, element, last, event| {
+                let handle = event.number as u32;
+                let departure = matches!(event.kind, EventKind::Departure { .. });
+                let mut marks = Marks::ecn(event.after);
+                let mut actual = now;
+                if departure && last {
+                    (actual, marks.header) = pool.written(handle);
+                }
+                // The element may be ahead of the clock's last reading, never of the next.
+                let actual = if actual == Time::NEVER { now } else { actual }.max(event.time);
+                whole.clear();
+                if bytes_wanted && let Some(bytes) = pool.bytes(handle) {
+                    bytes.layout.complete(bytes.packet(), bytes.segment, &marks, whole);
+                }
+                watchers.event(&LiveEvent {
+                    direction: *direction,
+                    stage,
+                    element,
+                    event,
+                    actual,
+                    bytes: whole,
+                });
+            });
+        }
+        self.chain.give_back(&mut self.pool);
+        for handle in self.done.drain(..) {
+            self.pool.release(handle);
+        }
+    }
+
+    /// What happened up to `end`.
+    pub(super) fn summary(&self, end: Time) -> DirectionSummary {
+        DirectionSummary {
+            lateness: self.lateness.summary(),
+            stages: self.chain.summaries(end),
+            ..self.counts.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "lane_tests.rs"]
+mod tests;

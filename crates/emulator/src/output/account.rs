@@ -1,0 +1,234 @@
+//! What an emulation was like, in numbers: those of the simulator's tables.
+
+use paceline_cc::{Span, Time};
+use paceline_measure::{Histogram, Quantiles, SCHEMA_VERSION};
+use paceline_path::{EventKind, LinkEvent, Service};
+use paceline_report::TimeSeries;
+use serde::Serialize;
+
+use super::series::Bins;
+use super::watched::WatchedElement;
+use crate::{Direction, DirectionSummary, LatenessSummary, SimulatedFlow, Summary};
+
+/// An emulation in numbers; the fields of links are those of `paceline compare`.
+#[derive(Clone, Debug, Serialize)]
+pub struct EmulationReport {
+    /// The version of the fields' names and meanings: [`paceline_measure::SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// True when the run has ended as it should. Until then, and if the emulator is killed, a file
+    /// says only that it is not.
+    pub complete: bool,
+    /// How long it ran, in seconds.
+    pub duration_s: f64,
+    /// What happened at links before is not counted, in seconds since the start.
+    pub warmup_s: f64,
+    /// True if packets were released so late that the results are not those of the link.
+    pub late: bool,
+    /// How late packets were released.
+    pub lateness_ms: Lateness,
+    /// Processor time of the emulator, in seconds.
+    pub cpu_s: f64,
+    /// From inside to outside.
+    pub up: DirectionReport,
+    /// From outside to inside.
+    pub down: DirectionReport,
+    /// Flows that were simulated beside the program's packets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub simulated_flows: Vec<SimulatedFlow>,
+    /// What went wrong without ending the run.
+    pub errors: Vec<String>,
+}
+
+/// How long after its time a packet was released, in milliseconds.
+#[derive(Copy, Clone, Debug, Default, Serialize)]
+pub struct Lateness {
+    /// Packets.
+    pub packets: u64,
+    /// The median.
+    pub p50: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The largest.
+    pub max: f64,
+    /// What the 99th percentile may be before the run counts as late; for the whole run only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct DirectionReport {
+    /// Its first link, if it has one.
+    #[serde(flatten)]
+    pub link: Option<LinkRow>,
+    /// Its other links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more_links: Vec<LinkRow>,
+    /// IP packets that came in.
+    pub received_packets: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Those of them that are IP fragments; each is a packet to queues and links.
+    pub received_fragments: u64,
+    /// IP packets that came out.
+    pub sent_packets: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Packets that could not be carried: no IP packets, no memory for them, refused by the
+    /// device.
+    pub failed_packets: u64,
+    /// How late packets were released.
+    pub lateness_ms: Lateness,
+}
+
+/// A link, with the names of the rows of `paceline compare`.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkRow {
+    /// The trace, or another name of the capacity.
+    pub trace: String,
+    /// The queue as written.
+    pub queue: String,
+    /// The measured time in seconds: the run's without the warm-up.
+    pub duration_s: f64,
+    /// The bytes that the link offered, as a rate.
+    pub capacity_mbps: f64,
+    /// The bytes that the link delivered, as a rate; on traces with 4 bytes per packet more.
+    pub throughput_mbps: f64,
+    /// Delivered bytes over offered bytes.
+    pub utilization: f64,
+    /// Per packet, from its arrival at the queue until it has left the link.
+    pub queue_delay_ms: Quantiles,
+    /// Packets dropped by the link's queue.
+    pub drops: u64,
+    /// Packets marked CE, or turned from accelerate to brake, at the link.
+    pub marks: u64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// When the first packet came that is larger than those of a handshake (200 bytes), in seconds;
+    /// left out if none came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_data_s: Option<f64>,
+    /// When the first packet of a SYN's size (60 bytes) came, in seconds; left out if none came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_syn_s: Option<f64>,
+    /// The link over time; not part of the JSON.
+    #[serde(skip)]
+    pub series: TimeSeries,
+}
+
+/// What is counted at one link.
+#[derive(Debug, Default)]
+pub(super) struct LinkTotals {
+    delays: Histogram,
+    bytes: u64,
+    drops: u64,
+    marks: u64,
+    first_data: Option<Time>,
+    first_syn: Option<Time>,
+    bins: Bins,
+}
+
+/// The least size of a packet that is none of a handshake.
+const DATA_SIZE: u32 = 200;
+/// The size of Linux' SYN over IPv4: two headers of 20 bytes and 20 bytes of options.
+const SYN_SIZE: u32 = 60;
+
+impl LinkTotals {
+    #[inline]
+    pub(super) fn event(&mut self, event: &LinkEvent, bytes: u64, warmup: Time) {
+        let counts = event.time >= warmup;
+        match event.kind {
+            EventKind::Departure { sojourn } => {
+                if counts {
+                    self.delays.push(sojourn);
+                    self.bytes += bytes;
+                }
+                // Plots show the whole run.
+                self.bins.push(event.time, bytes, sojourn);
+            }
+            EventKind::Drop { .. } => self.drops += u64::from(counts),
+            EventKind::Arrival if self.first_data.is_none() && event.size >= DATA_SIZE => {
+                self.first_data = Some(event.time);
+            }
+            EventKind::Arrival if self.first_syn.is_none() && event.size == SYN_SIZE => {
+                self.first_syn = Some(event.time);
+            }
+            EventKind::Arrival => {}
+        }
+        self.marks += u64::from(event.marked && counts);
+    }
+
+    fn row(&self, element: &WatchedElement, service: &Service, warmup: Time, end: Time) -> LinkRow {
+        let begin = warmup.min(end);
+        let seconds = end.since(begin).as_secs_f64();
+        let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 };
+        let offered = service.offered_in(begin..end);
+        LinkRow {
+            trace: element.name.clone(),
+            queue: element.queue.clone(),
+            duration_s: seconds,
+            capacity_mbps: mbps(offered),
+            throughput_mbps: mbps(self.bytes),
+            utilization: if offered > 0 { self.bytes as f64 / offered as f64 } else { 0.0 },
+            queue_delay_ms: self.delays.quantiles(),
+            drops: self.drops,
+            marks: self.marks,
+            packets: self.delays.len(),
+            first_data_s: self.first_data.map(Time::as_secs_f64),
+            first_syn_s: self.first_syn.map(Time::as_secs_f64),
+            series: self.bins.series(service, end),
+        }
+    }
+}
+
+impl EmulationReport {
+    /// What happened at links until `warmup` was not counted.
+    pub(super) fn new(
+        summary: &Summary,
+        links: &[(WatchedElement, LinkTotals)],
+        warmup: Time,
+    ) -> EmulationReport {
+        let end = Time::ZERO + summary.duration;
+        let way = |direction: Direction, told: &DirectionSummary| {
+            let mut rows = links
+                .iter()
+                .filter(|(element, _)| element.direction == direction)
+                .filter_map(|(watched, tally)| {
+                    Some(tally.row(watched, watched.service.as_ref()?, warmup, end))
+                });
+            DirectionReport {
+                link: rows.next(),
+                more_links: rows.collect(),
+                received_packets: told.received_packets,
+                received_bytes: told.received_bytes,
+                received_fragments: told.received_fragments,
+                sent_packets: told.sent_packets,
+                sent_bytes: told.sent_bytes,
+                failed_packets: told.malformed + told.no_memory + told.refused,
+                lateness_ms: told.lateness.into(),
+            }
+        };
+        let bound = Some(summary.bound.as_millis_f64());
+        EmulationReport {
+            schema_version: SCHEMA_VERSION,
+            complete: true,
+            warmup_s: warmup.since(Time::ZERO).as_secs_f64(),
+            duration_s: summary.duration.as_secs_f64(),
+            late: summary.late,
+            lateness_ms: Lateness { bound, ..summary.lateness.into() },
+            cpu_s: summary.cpu.as_secs_f64(),
+            up: way(Direction::Up, &summary.up),
+            down: way(Direction::Down, &summary.down),
+            simulated_flows: summary.simulated.clone(),
+            errors: summary.errors.clone(),
+        }
+    }
+}
+
+impl From<LatenessSummary> for Lateness {
+    fn from(told: LatenessSummary) -> Lateness {
+        let LatenessSummary { count, p50, p99, max } = told;
+        let [p50, p99, max] = [p50, p99, max].map(Span::as_millis_f64);
+        Lateness { packets: count, p50, p99, max, bound: None }
+    }
+}

@@ -1,0 +1,93 @@
+//! A live meter: rate, queue and delay of each direction.
+//!
+//! On a terminal it keeps the bottom lines for itself, by a scroll region as package managers do,
+//! and redraws them twice a second; elsewhere it writes a line per second. Colours respect
+//! `NO_COLOR`.
+
+mod gauge;
+mod screen;
+
+pub use gauge::Gauge;
+
+use std::io::{self, IsTerminal as _};
+
+use paceline_cc::{Span, Time};
+use paceline_os::terminal;
+
+use self::screen::Screen;
+use super::watched::WatchedElement;
+use crate::{LiveEvent, Observer, Summary, View};
+
+/// How often the terminal is redrawn, and how often a line is written elsewhere.
+const REDRAW: Span = Span::from_millis(500);
+const LINE: Span = Span::from_secs(1);
+
+/// An [`Observer`] that shows what passes, on standard error.
+#[derive(Debug)]
+pub struct Meter {
+    gauges: Vec<Gauge>,
+    screen: Screen,
+    in_place: bool,
+    colour: bool,
+    shown: Time,
+}
+
+impl Meter {
+    /// Shows these elements; of each, the rate, and the queue and delay if `true`.
+    pub fn new(elements: Vec<(WatchedElement, bool)>) -> Meter {
+        let error = io::stderr();
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let in_place = error.is_terminal() && !dumb && terminal::size(&error).is_some();
+        Meter {
+            gauges: elements.into_iter().map(|(it, delay)| Gauge::new(it, delay)).collect(),
+            screen: Screen::default(),
+            in_place,
+            colour: in_place && !no_colour,
+            shown: Time::ZERO,
+        }
+    }
+}
+
+impl Observer for Meter {
+    fn name(&self) -> String {
+        "meter".into()
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: &LiveEvent<'_>) -> io::Result<()> {
+        if let Some(gauge) = self.gauges.iter_mut().find(|gauge| gauge.watches(event)) {
+            gauge.event(&event.event);
+        }
+        Ok(())
+    }
+
+    fn wants_ticks(&self) -> bool {
+        true
+    }
+
+    fn on_tick(&mut self, now: Time, _view: &View<'_>) -> io::Result<()> {
+        let passed = now.since(self.shown);
+        if passed < if self.in_place { REDRAW } else { LINE } {
+            return Ok(());
+        }
+        let (from, gauges) = (self.shown, &mut self.gauges);
+        self.shown = now;
+        if !self.in_place {
+            let parts: Vec<String> =
+                gauges.iter_mut().map(|gauge| gauge.phrase(from, now)).collect();
+            let seconds = now.as_nanos() / 1_000_000_000;
+            return self.screen.write(format!("{seconds:>5} s  {}\n", parts.join("; ")));
+        }
+        let Some((columns, rows)) = terminal::size(io::stderr()) else { return Ok(()) };
+        let lines: Vec<String> = gauges
+            .iter_mut()
+            .map(|gauge| gauge.line(from, now, columns.into(), self.colour))
+            .collect();
+        self.screen.draw(&lines, rows)
+    }
+
+    fn finish(&mut self, _summary: &Summary) -> io::Result<()> {
+        self.screen.leave()
+    }
+}

@@ -1,0 +1,27 @@
+//! What an emulation says about itself: logs, captures, summaries, meters, reports. Each is an
+//! [`Observer`](crate::Observer).
+
+pub mod account;
+mod log_graph;
+pub mod mahimahi_log;
+pub mod meter;
+mod opportunities;
+mod page;
+pub mod pcapng;
+pub mod releases;
+mod series;
+mod sink;
+pub mod summary;
+#[cfg(test)]
+mod testing;
+mod watched;
+
+pub use account::EmulationReport;
+pub use log_graph::{LogError, LogGraph};
+pub use mahimahi_log::{LogHead, MahimahiLog};
+pub use meter::Meter;
+pub use page::PageFacts;
+pub use pcapng::Pcapng;
+pub use releases::Releases;
+pub use summary::ReportObserver;
+pub use watched::{WatchedElement, word};

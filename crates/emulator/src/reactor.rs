@@ -1,0 +1,122 @@
+//! Waiting: for packets, for the next release, for whatever else the caller watches.
+
+use std::os::fd::BorrowedFd;
+
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use paceline_cc::{Span, Time};
+use paceline_os::LiveError;
+
+use super::clock::{Clock, Monotonic};
+
+/// Readiness of so many files is told at once.
+const MOST_EVENTS: usize = 16;
+/// The number of the timer among the files.
+const TIMER: u64 = u64::MAX;
+
+/// Epoll, and a timer in absolute time.
+///
+/// The kernel wakes a sleeping thread some ten microseconds late. The timer is therefore set
+/// earlier by a lead, and the rest is spent looking at the files again and again.
+pub(super) struct Reactor {
+    epoll: Epoll,
+    timer: TimerFd,
+    /// What the timer is set to.
+    set: Time,
+    lead: Span,
+    events: [EpollEvent; MOST_EVENTS],
+    ready: usize,
+}
+
+impl Reactor {
+    /// A reactor that wakes `lead` before each deadline.
+    pub(super) fn new(lead: Span) -> Result<Reactor, LiveError> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)
+            .map_err(LiveError::system("making an epoll instance"))?;
+        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)
+            .map_err(LiveError::system("making a timer"))?;
+        let events = [EpollEvent::empty(); MOST_EVENTS];
+        let reactor = Reactor { epoll, timer, set: Time::ZERO, lead, events, ready: 0 };
+        // Edge-triggered: told once, it need not be read.
+        let event = EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER);
+        let added = reactor.epoll.add(&reactor.timer, event);
+        added.map_err(LiveError::system("watching a timer with epoll"))?;
+        Ok(reactor)
+    }
+
+    /// Watches a file for something to read; `number` tells it from others.
+    pub(super) fn watch(&self, file: BorrowedFd<'_>, number: u64) -> Result<(), LiveError> {
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, number);
+        self.epoll.add(file, event).map_err(LiveError::system("watching a file with epoll"))
+    }
+
+    /// Waits until a file is ready or the deadline has come.
+    pub(super) fn wait(&mut self, deadline: Time, clock: &Monotonic) -> Result<(), LiveError> {
+        let mut now = clock.now();
+        if deadline.since(now) > self.lead {
+            self.arm(deadline - self.lead, clock)?;
+            self.poll(EpollTimeout::NONE)?;
+            if self.ready > 0 {
+                return Ok(());
+            }
+            now = clock.now();
+            if deadline.since(now) > self.lead {
+                return Ok(());
+            }
+        }
+        loop {
+            self.poll(EpollTimeout::ZERO)?;
+            if self.ready > 0 || now >= deadline {
+                return Ok(());
+            }
+            now = clock.now();
+        }
+    }
+
+    /// The numbers of the files that the last wait found ready.
+    pub(super) fn ready(&self) -> impl Iterator<Item = u64> + '_ {
+        self.events.iter().take(self.ready).map(EpollEvent::data)
+    }
+
+    fn arm(&mut self, time: Time, clock: &Monotonic) -> Result<(), LiveError> {
+        if time == self.set {
+            return Ok(());
+        }
+        self.set = time;
+        let result = if time >= Time::NEVER - self.lead {
+            self.timer.unset()
+        } else {
+            let nanos = clock.absolute(time).min(i64::MAX as u64);
+            let at = TimeSpec::new((nanos / 1_000_000_000) as i64, (nanos % 1_000_000_000) as i64);
+            self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
+        };
+        // The words are made only if they are needed.
+        result.map_err(|error| LiveError::system("setting a timer")(error))
+    }
+
+    /// Finds the files that are ready, the timer excepted.
+    fn poll(&mut self, timeout: EpollTimeout) -> Result<(), LiveError> {
+        let found = match self.epoll.wait(&mut self.events, timeout) {
+            Err(Errno::EINTR) => 0,
+            found => found.map_err(|error| LiveError::system("waiting with epoll")(error))?,
+        };
+        self.ready = found;
+        let mut kept = 0;
+        for index in 0..found {
+            if let Some(&event) = self.events.get(index) {
+                if event.data() == TIMER {
+                    // Whatever comes next, it must be set anew.
+                    self.set = Time::ZERO;
+                } else if let Some(place) = self.events.get_mut(kept) {
+                    *place = event;
+                    kept += 1;
+                }
+            }
+        }
+        self.ready = kept;
+        Ok(())
+    }
+}

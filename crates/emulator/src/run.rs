@@ -1,0 +1,236 @@
+//! The emulator itself.
+
+use std::os::fd::BorrowedFd;
+use std::time::SystemTime;
+
+use paceline_cc::{Span, Time};
+use paceline_os::LiveError;
+
+use super::chain::Chain;
+use super::clock::{Clock, Monotonic, cpu_time};
+use super::element::Element;
+use super::lane::{DeviceState, Lane};
+use super::observe::{Direction, EndReason, LatenessSummary, Observer, Summary, View};
+use super::port::Port;
+use super::reactor::Reactor;
+use super::watch::Watchers;
+
+/// The numbers of the devices among the files that are watched; others follow.
+const INNER: u64 = 0;
+const OUTER: u64 = 1;
+const OTHERS: u64 = 2;
+/// How long a device that takes no packets is left alone.
+const RETRY: Span = Span::from_micros(100);
+
+/// How the emulator works.
+#[derive(Clone, Debug)]
+pub struct EmulatorOptions {
+    /// How long before a release the thread wakes, to be awake in time.
+    pub lead: Span,
+    /// The most pieces that are read from one device before others have their turn.
+    pub batch: usize,
+    /// The 99th percentile of release errors above which a run counts as late.
+    pub bound: Span,
+    /// Bytes of memory for packets, in each direction.
+    pub memory: usize,
+    /// When the run is over, if it has not been stopped by then.
+    pub end: Time,
+}
+
+impl Default for EmulatorOptions {
+    fn default() -> EmulatorOptions {
+        EmulatorOptions {
+            lead: Span::from_micros(25),
+            batch: 32,
+            bound: Span::from_millis(1),
+            memory: 512 << 20,
+            end: Time::NEVER,
+        }
+    }
+}
+
+/// What is to happen after a file that the caller watches was ready.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// The emulation goes on.
+    Continue,
+    /// It ends; what is in queues stays there, and is counted.
+    Stop,
+}
+
+/// Carries packets between two devices.
+pub struct Emulator<P: Port, Q: Port> {
+    inner: P,
+    outer: Q,
+    up: Lane,
+    down: Lane,
+    options: EmulatorOptions,
+    watchers: Watchers,
+}
+
+impl<P: Port, Q: Port> Emulator<P, Q> {
+    /// Packets from `inner` pass through `up` to `outer`, those from `outer` through `down` to
+    /// `inner`.
+    pub fn new(inner: P, outer: Q, up: Chain, down: Chain, options: EmulatorOptions) -> Self {
+        Emulator {
+            inner,
+            outer,
+            up: Lane::new(Direction::Up, up, options.memory),
+            down: Lane::new(Direction::Down, down, options.memory),
+            options,
+            watchers: Watchers::default(),
+        }
+    }
+
+    /// Adds someone who watches.
+    pub fn watch(&mut self, observer: Box<dyn Observer>) {
+        self.watchers.add(observer);
+    }
+
+    /// Runs until its time is over, until a device closes, or until `on_ready`, which is called with
+    /// the index of each file of `watched` that has something to read, says stop. It is called again
+    /// as long as there is something to read.
+    ///
+    /// Time zero is the whole millisecond of the wall clock before the start.
+    ///
+    /// # Errors
+    /// The system refuses to wait. What goes wrong with packets and observers is counted or told
+    /// in the summary instead.
+    pub fn run(
+        mut self,
+        watched: &[BorrowedFd<'_>],
+        on_ready: &mut dyn FnMut(usize) -> Control,
+    ) -> Result<Summary, LiveError> {
+        let mut reactor = Reactor::new(self.options.lead)?;
+        reactor.watch(self.inner.as_fd(), INNER)?;
+        reactor.watch(self.outer.as_fd(), OUTER)?;
+        for (&file, number) in watched.iter().zip(OTHERS..) {
+            reactor.watch(file, number)?;
+        }
+        let ((clock, started), cpu) = (Monotonic::start(), cpu_time());
+        self.begin(started);
+        let ended = loop {
+            let now = clock.now();
+            if let Some(closed) = self.release(now, &clock) {
+                break EndReason::Closed(closed);
+            }
+            if now >= self.options.end {
+                break EndReason::Over;
+            }
+            reactor.wait(self.wake(now), &clock)?;
+            let (mut inner, mut outer, mut stop) = (false, false, false);
+            for number in reactor.ready() {
+                match number {
+                    INNER => inner = true,
+                    OUTER => outer = true,
+                    other => stop |= on_ready((other - OTHERS) as usize) == Control::Stop,
+                }
+            }
+            if stop {
+                break EndReason::Stopped;
+            }
+            if let Some(closed) = self.receive(inner, outer, &clock) {
+                break EndReason::Closed(closed);
+            }
+        };
+        let end = clock.now();
+        Ok(self.end(end, started, ended, cpu_time() - cpu))
+    }
+
+    /// Turns the logs on if anybody wants them.
+    fn begin(&mut self, started: SystemTime) {
+        let events = self.watchers.want_events();
+        self.up.record(events);
+        self.down.record(events);
+        let view =
+            View { up: &self.up.chain, down: &self.down.chain, lateness: Default::default() };
+        self.watchers.start(started, &view);
+    }
+
+    /// Writes what is due by `now`, and tells observers. The direction whose device has gone.
+    fn release(&mut self, now: Time, clock: &impl Clock) -> Option<Direction> {
+        let up = self.up.release(now, &mut self.outer, clock);
+        let down = self.down.release(now, &mut self.inner, clock);
+        self.up.settle(now, &mut self.watchers);
+        self.down.settle(now, &mut self.watchers);
+        if self.watchers.wake() <= now {
+            let lateness = self.lateness();
+            let view = View { up: &self.up.chain, down: &self.down.chain, lateness };
+            self.watchers.tick(now, &view);
+        }
+        match (up, down) {
+            (DeviceState::Closed, _) => Some(Direction::Down),
+            (_, DeviceState::Closed) => Some(Direction::Up),
+            _ => None,
+        }
+    }
+
+    /// Reads from the devices that are ready, in turn, until they have no more, it has been
+    /// enough, or something is due. The direction whose device has gone.
+    fn receive(&mut self, inner: bool, outer: bool, clock: &impl Clock) -> Option<Direction> {
+        let (mut inner, mut outer) = (inner, outer);
+        for _ in 0..self.options.batch {
+            let mut due = false;
+            for (ready, direction) in [(&mut inner, Direction::Up), (&mut outer, Direction::Down)] {
+                if !*ready {
+                    continue;
+                }
+                let (health, now) = match direction {
+                    Direction::Up => self.up.receive(&mut self.inner, clock),
+                    Direction::Down => self.down.receive(&mut self.outer, clock),
+                };
+                *ready = health == DeviceState::Open;
+                if health == DeviceState::Closed {
+                    return Some(direction);
+                }
+                due |= self.up.wake().min(self.down.wake()) <= now;
+            }
+            if due || !(inner || outer) {
+                break;
+            }
+        }
+        None
+    }
+
+    /// When there is something to do next.
+    fn wake(&self, now: Time) -> Time {
+        let next = self.up.wake().min(self.down.wake()).min(self.watchers.wake());
+        let next = next.min(self.options.end);
+        match self.up.is_blocked() || self.down.is_blocked() {
+            true => next.min(now + RETRY),
+            false => next,
+        }
+    }
+
+    fn lateness(&self) -> LatenessSummary {
+        self.up.lateness.summary_with(&self.down.lateness)
+    }
+
+    fn end(self, end: Time, started: SystemTime, ended: EndReason, cpu: Span) -> Summary {
+        let lateness = self.lateness();
+        let (up, down) = (self.up.summary(end), self.down.summary(end));
+        let simulated = self.up.chain.elements().flat_map(|element| match element {
+            Element::Shared(lane) => lane.flows(),
+            _ => Vec::new(),
+        });
+        let simulated = simulated.collect();
+        let summary = Summary {
+            started,
+            duration: end.since(Time::ZERO),
+            ended,
+            lateness,
+            bound: self.options.bound,
+            late: up.lateness.p99.max(down.lateness.p99) > self.options.bound,
+            cpu,
+            up,
+            down,
+            simulated,
+            errors: Vec::new(),
+        };
+        self.watchers.finish(summary)
+    }
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

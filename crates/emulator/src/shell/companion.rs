@@ -1,0 +1,89 @@
+//! The program of `--outside`, and a process that watches over it as the supervisor does inside.
+
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl::{set_child_subreaper, set_pdeathsig};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::{Pid, getpid, getppid, setpgid};
+use paceline_os::LiveError;
+use paceline_os::priority;
+use paceline_os::process::{self, Process, spawn_bound};
+
+use super::ShellOptions;
+use super::addresses::Addresses;
+use super::leftovers::{GRACE, end_descendants, reap};
+use super::program;
+use super::shell_id::ShellId;
+use super::supervisor::{self, ORPHANED};
+
+/// How long the programs may take to end, those that must be killed included.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Starts it if it is asked for.
+pub(super) fn start(
+    options: &ShellOptions,
+    addresses: &Addresses,
+    mark: Option<ShellId>,
+    before: SigSet,
+) -> Result<Option<Process>, LiveError> {
+    let Some(text) = &options.outside else { return Ok(None) };
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(text);
+    program::environment(&mut command, addresses, true, mark);
+    let emulator = getpid();
+    let watch = |_| attend(emulator, &mut command, options.nice, before);
+    let (process, _) = process::copy(watch).map_err(LiveError::system("starting --outside"))?;
+    Ok(Some(process))
+}
+
+/// The whole life of the process that watches over the program.
+fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSet) -> i32 {
+    let own = Pid::from_raw(0);
+    // What is typed at the terminal is for the program inside.
+    let prepared = set_pdeathsig(ORPHANED)
+        .and_then(|()| set_child_subreaper(true))
+        .and_then(|()| setpgid(own, own));
+    if prepared.is_err() || getppid() != emulator {
+        return 1;
+    }
+    if let Some(nice) = nice {
+        let _ = priority::set_niceness(nice);
+    }
+    if let Err(error) = spawn_bound(command, before) {
+        let _ = writeln!(std::io::stderr(), "paceline: starting --outside: {error}");
+        return 1;
+    }
+    let Ok(source) = SignalFd::with_flags(&supervisor::signals(true), SfdFlags::SFD_CLOEXEC) else {
+        return 1;
+    };
+    loop {
+        if getppid() != emulator {
+            end_descendants(Instant::now());
+            return 1;
+        }
+        reap(Pid::from_raw(-1));
+        let info = source.read_signal().ok().flatten();
+        match info.and_then(|info| Signal::try_from(info.ssi_signo as i32).ok()) {
+            Some(ORPHANED) => end_descendants(Instant::now()),
+            Some(supervisor::END) => end_descendants(Instant::now() + GRACE),
+            _ => continue,
+        }
+        return 0;
+    }
+}
+
+/// Ends what was started outside, with its children.
+pub(super) fn end(companion: &Process) {
+    let _ = companion.signal(supervisor::END);
+    let mut ended = [PollFd::new(companion.as_fd(), PollFlags::POLLIN)];
+    let wait = PollTimeout::try_from(PATIENCE).unwrap_or(PollTimeout::MAX);
+    if !poll(&mut ended, wait).is_ok_and(|count| count > 0) {
+        let _ = companion.signal(Signal::SIGKILL);
+    }
+    let _ = companion.wait();
+}

@@ -1,0 +1,68 @@
+//! Firewalls of this machine that do not let packets from inside pass.
+
+use std::process::{Command, Stdio};
+
+use crate::nftables::{self, BaseChain, Hook};
+
+/// Runs a program in silence; what it has printed, if it succeeded.
+pub fn run(words: &[String]) -> Option<String> {
+    let (program, arguments) = words.split_first()?;
+    let mut command = Command::new(program);
+    let output = command.args(arguments).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Joins groups of words into the words of a command.
+pub fn words(parts: &[&[&str]]) -> Vec<String> {
+    parts.concat().into_iter().map(String::from).collect()
+}
+
+/// The rules without which iptables passes nothing from or to `device` on: none, unless its policy is to drop, as Docker and
+/// ufw set it. No table of nf_tables could overrule that.
+pub fn admission(program: &str, device: &str) -> Vec<Vec<String>> {
+    let policy = run(&words(&[&[program, "-w", "-S", "FORWARD"]])).unwrap_or_default();
+    if !policy.contains("-P FORWARD DROP") {
+        return Vec::new();
+    }
+    ["-i", "-o"].iter().map(|side| words(&[&["FORWARD", side, device, "-j", "ACCEPT"]])).collect()
+}
+
+/// Which chains of nf_tables refuse what comes from `device` or goes there, and what to do about
+/// each. Those of iptables are among them where that is built on nf_tables.
+pub fn objections(device: &str) -> Vec<String> {
+    let chains = nftables::base_chains().unwrap_or_default();
+    chains.iter().filter_map(|chain| objection(chain, device)).collect()
+}
+
+fn objection(chain: &BaseChain, device: &str) -> Option<String> {
+    // A rule that names the device, or all of its kind by a beginning, is an exception for it.
+    let named = |name: &String| name.len() > 2 && device.starts_with(name.as_str());
+    if chain.names.iter().any(named) || !(chain.drops || chain.refuses) {
+        return None;
+    }
+    let BaseChain { family, table, name, .. } = chain;
+    let whose = match table.as_str() {
+        "firewalld" => "firewalld".to_string(),
+        _ if chain.ufw => format!("ufw ({family} {table} {name})"),
+        _ => format!("the firewall nftables ({family} {table} {name})"),
+    };
+    let lost = match chain.hook {
+        Hook::Input => "the inside may not reach servers of this machine",
+        Hook::Forward => "the inside may reach only this machine",
+    };
+    let how = if chain.drops { "drops what no rule accepts" } else { "refuses what is left" };
+    let kind = device.split('-').next().unwrap_or(device);
+    let remedy = if table == "firewalld" {
+        format!("sudo firewall-cmd --zone=trusted --add-interface={device}")
+    } else if chain.ufw || (*family != "inet" && table == "filter") {
+        let program = if *family == "ip6" { "ip6tables" } else { "iptables" };
+        format!("sudo {program} -I {name} -i {kind}-+ -j ACCEPT")
+    } else {
+        format!("sudo nft insert rule {family} {table} {name} iifname '\"{kind}-*\"' accept")
+    };
+    let back = match (chain.hook, chain.ufw || table == "firewalld") {
+        (Hook::Forward, false) => ", and the same with oifname",
+        _ => "",
+    };
+    Some(format!("{whose} {how}: {lost}; {remedy}{back}"))
+}

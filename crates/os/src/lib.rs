@@ -1,0 +1,34 @@
+//! What Paceline asks of the operating system: sockets, TUN devices, network namespaces, routes, firewalls, processes,
+//! folders. The only crate with `unsafe` code beside `paceline-guest`.
+//!
+//! [`host`] has the settings of this machine that shells and tunnels change and put back, [`Interrupts`] the signals
+//! that end a program.
+
+#![allow(unsafe_code)]
+
+pub mod capability;
+pub mod diag;
+mod error;
+pub mod folder;
+pub mod host;
+mod interrupts;
+pub mod namespace;
+pub mod nat;
+pub mod netlink;
+pub(crate) mod nftables;
+pub mod pacing;
+pub mod priority;
+pub mod process;
+pub mod process_identity;
+pub mod route;
+pub mod rule;
+pub mod ruleset;
+pub mod tcp_info;
+pub mod tcx;
+pub mod terminal;
+pub mod tun;
+pub mod udp;
+
+pub use error::LiveError;
+pub use interrupts::{Interrupts, Waker};
+pub use tun::{Tun, TunOptions};

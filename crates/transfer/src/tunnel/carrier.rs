@@ -1,0 +1,134 @@
+//! One end of a tunnel's connection: the queues in front of it, what they may hold, and what is done with
+//! packets that are longer than a packet of the path carries.
+
+use paceline_cc::Time;
+use paceline_ip::{icmp, packet};
+use paceline_wire::Connection;
+
+use super::Prefix;
+use super::queues::{FlowQueues, QueueStats};
+use super::refusals::Refusals;
+use super::status::Traffic;
+
+/// Queues may always hold so many bytes, also in an outage: ten packets, as in the authors' program.
+const LEAST: u64 = 14_400;
+
+/// Counters of what went through one end of a tunnel.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct CarrierStats {
+    /// What came to the queues.
+    pub queues: QueueStats,
+    /// Packets that were refused because they were longer than what the path's packets carry.
+    pub too_long: u64,
+    /// Such packets that must not be refused, and were carried in parts.
+    pub in_parts: u64,
+    /// Packets from the other end that were dropped because their source address inside is not that end's.
+    pub not_allowed: u64,
+}
+
+/// The queues in front of a connection.
+#[derive(Debug)]
+pub(super) struct Carrier {
+    queues: FlowQueues,
+    longest: usize,
+    refusals: Refusals,
+    sent: Traffic,
+    stats: CarrierStats,
+}
+
+impl Carrier {
+    /// Queues for packets of at most so many bytes, from a device with these addresses.
+    pub(super) fn new(now: Time, longest: usize, networks: &[Prefix]) -> Carrier {
+        Carrier {
+            queues: FlowQueues::new(longest),
+            longest,
+            refusals: Refusals::new(networks),
+            sent: Traffic::new(now),
+            stats: CarrierStats::default(),
+        }
+    }
+
+    /// Counters since the start.
+    pub(super) fn stats(&self) -> CarrierStats {
+        CarrierStats { queues: self.queues.stats(), ..self.stats }
+    }
+
+    /// The queues.
+    pub(super) fn queues(&self) -> &FlowQueues {
+        &self.queues
+    }
+    /// Packets that were handed to the connection.
+    pub(super) fn sent(&self) -> &Traffic {
+        &self.sent
+    }
+
+    /// The most bytes that may wait in front of a connection: what its scheme's forecast delivers
+    /// (thesis §2.3.3), or else its window.
+    pub(super) fn limit(connection: &Connection) -> u64 {
+        connection.sender().map_or(0, paceline_flow::Sender::deliverable).max(LEAST)
+    }
+
+    /// Notes how many bytes of a packet one datagram carries; true if that has changed.
+    pub(super) fn set_longest(&mut self, longest: usize) -> bool {
+        std::mem::replace(&mut self.longest, longest) != longest
+    }
+
+    /// Takes a packet of the device in. One that is too long is refused at once.
+    pub(super) fn push(&mut self, now: Time, packet: &[u8], limit: u64) {
+        if packet.len() <= self.longest || !self.refuse(now, packet, self.longest) {
+            self.queues.push(now, packet, limit);
+        }
+    }
+
+    /// Refuses a packet that is longer than this; false if it is none that may be refused.
+    #[cold]
+    fn refuse(&mut self, now: Time, bytes: &[u8], longest: usize) -> bool {
+        let parsed = packet::parse(bytes).ok();
+        let whole = parsed.and_then(|parsed| Some((parsed.flow, bytes.get(..parsed.length)?)));
+        let Some((flow, whole)) = whole.filter(|(_, whole)| icmp::may_refuse(whole)) else {
+            return false;
+        };
+        self.stats.too_long += 1;
+        self.refusals.answer(now, flow, whole, longest);
+        true
+    }
+
+    /// What is to be answered to packets that were refused: packets for the device.
+    pub(super) fn answers(&mut self) -> impl Iterator<Item = Vec<u8>> + '_ {
+        self.refusals.drain()
+    }
+
+    /// Hands the next packet to the connection, if that has none: as late as possible, so that the
+    /// queues decide until then.
+    pub(super) fn refill(&mut self, now: Time, connection: &mut Connection) {
+        while connection.waiting_datagrams() == 0 {
+            let Some(packet) = self.queues.pop(now) else { break };
+            connection.announce_datagrams(self.queues.bytes());
+            if packet.len() <= connection.longest_datagram() {
+                connection.write_datagram(&packet);
+                self.sent.count(now, packet.len());
+            } else {
+                self.carry_long(now, &packet, connection);
+            }
+            self.queues.recycle(packet);
+        }
+    }
+
+    /// A packet that is too long: it was queued before the path became narrower, or must not be refused.
+    #[cold]
+    fn carry_long(&mut self, now: Time, packet: &[u8], connection: &mut Connection) {
+        if self.refuse(now, packet, connection.longest_datagram()) {
+            return;
+        }
+        if connection.write_long_datagram(packet) {
+            self.stats.in_parts += 1;
+            self.sent.count(now, packet.len());
+        } else {
+            self.stats.too_long += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "carrier_tests.rs"]
+mod tests;

@@ -1,0 +1,297 @@
+//! The control socket of a running tunnel: what others ask about it, and have it do.
+//!
+//! A thread takes requests and writes answers, so that a slow reader does not hold up packets; the loop that carries
+//! packets fills in one answer a turn. A request is a line, `status` or `reload`; the answer is one JSON value.
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
+
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use nix::unistd::geteuid;
+use paceline_os::host::run_folders;
+use paceline_os::{LiveError, Waker};
+use serde::{Deserialize, Serialize};
+
+use super::status::TunnelStatus;
+
+/// How long the loop may take to fill an answer in: a client that looks its server's name up takes 5 s.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long whoever asks may take to write the request and to read the answer.
+const PEER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest request in bytes.
+const LONGEST_REQUEST: u64 = 64;
+/// Longest answer in bytes: 4096 connections have 3 MB.
+const LONGEST_ANSWER: u64 = 64 << 20;
+/// What the names of sockets begin with, before the device's name.
+const PREFIX: &str = "tunnel-";
+
+/// Something that the loop is to answer.
+pub(super) enum Request {
+    /// What there is to tell.
+    Status(SyncSender<TunnelStatus>),
+    /// The list of clients is to be read again; the answer is what is wrong with it.
+    Reload(SyncSender<Result<(), String>>),
+}
+
+/// What is answered to `reload`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Reloaded {
+    /// What is wrong with the list; `None` if it counts from now on.
+    problem: Option<String>,
+}
+
+/// The socket of this process, which goes with it.
+pub(super) struct Control {
+    requests: Receiver<Request>,
+    path: PathBuf,
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // Errors could only be told to somebody who can do nothing about them.
+        let _ = fs::remove_file(&self.path);
+        if let Some(folder) = self.path.parent() {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+impl Control {
+    /// Opens the socket for a device, which only this user and root can use. Requests wake the loop by `waker`.
+    ///
+    /// # Errors
+    /// There is no folder for it that only this user can write to.
+    pub(super) fn open(device: &str, waker: Waker) -> io::Result<Control> {
+        let mut problem = io::Error::from(io::ErrorKind::NotFound);
+        for folder in run_folders::run_folders() {
+            match bind(&folder, device) {
+                Ok((listener, path)) => {
+                    let (sender, requests) = channel();
+                    std::thread::Builder::new()
+                        .name("control".into())
+                        .spawn(move || serve(&listener, &sender, &waker))?;
+                    return Ok(Control { requests, path });
+                }
+                Err(error) => problem = error,
+            }
+        }
+        Err(problem)
+    }
+
+    /// Returns the next request, if there is one.
+    #[inline]
+    pub(super) fn take(&self) -> Option<Request> {
+        self.requests.try_recv().ok()
+    }
+}
+
+/// Whether the process of a socket is gone, so that nothing listens any more.
+fn is_dead(path: &Path) -> bool {
+    let connected = UnixStream::connect(path);
+    connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// Removes the sockets of processes that were killed from this user's folders. A folder in which a process makes its socket
+/// just now is left out: a socket that does not listen yet refuses connections, too.
+pub(super) fn remove_dead_sockets() {
+    for folder in
+        run_folders::run_folders().into_iter().filter(|folder| run_folders::is_own(folder))
+    {
+        let Ok(lock) = File::open(&folder) else { continue };
+        if lock.try_lock().is_ok() {
+            // A socket that cannot be removed is tried again next time.
+            sockets_in(&folder).filter(|path| is_dead(path)).for_each(|path| {
+                let _ = fs::remove_file(path);
+            });
+        }
+    }
+}
+
+/// Binds the socket in a folder. A socket of a process that was killed is replaced; beside one that answers, of a device
+/// of this name in another network, this one has the process' number in its name.
+fn bind(folder: &Path, device: &str) -> io::Result<(UnixListener, PathBuf)> {
+    let mut problem = io::Error::from(io::ErrorKind::AddrInUse);
+    let mut path = folder.join(format!("{PREFIX}{device}.sock"));
+    // Another process may remove the folder, empty as it is, in between.
+    for _ in 0..10 {
+        match DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        if !run_folders::is_own(folder) {
+            let text = format!("{} is not this user's own folder", folder.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+        // Against whoever removes dead sockets. A folder that has gone meanwhile is made again; where locks do not work,
+        // the socket is still made.
+        let _lock = File::open(folder).and_then(|lock| lock.lock().map(|()| lock)).ok();
+        match UnixListener::bind(&path) {
+            Ok(listener) => {
+                fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+                return Ok((listener, path));
+            }
+            Err(error) => problem = error,
+        }
+        if problem.kind() == io::ErrorKind::AddrInUse {
+            if is_dead(&path) {
+                let _ = fs::remove_file(&path);
+            } else {
+                path = folder.join(format!("{PREFIX}{device}.{}.sock", std::process::id()));
+            }
+        }
+    }
+    Err(problem)
+}
+
+/// Names the network namespace of this process.
+pub(super) fn network() -> String {
+    let link = fs::read_link("/proc/self/ns/net");
+    link.map(|link| link.display().to_string()).unwrap_or_default()
+}
+
+/// Takes requests, one after the other, until the loop is gone.
+fn serve(listener: &UnixListener, requests: &Sender<Request>, waker: &Waker) {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                // Whoever asks and goes away is told nothing more.
+                let _ = answer(&stream, requests, waker);
+            }
+            // Too many open files, for example: no busy loop.
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+fn answer(stream: &UnixStream, requests: &Sender<Request>, waker: &Waker) -> io::Result<()> {
+    let from = getsockopt(stream, PeerCredentials)?.uid();
+    if from != 0 && from != geteuid().as_raw() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    stream.set_read_timeout(Some(PEER_TIMEOUT))?;
+    stream.set_write_timeout(Some(PEER_TIMEOUT))?;
+    let mut line = String::new();
+    BufReader::new(stream.take(LONGEST_REQUEST)).read_line(&mut line)?;
+    let text = match line.trim_end() {
+        "status" => {
+            let status = ask_loop(requests, waker, Request::Status)?;
+            serde_json::to_vec(&status)?
+        }
+        "reload" => {
+            let problem = ask_loop(requests, waker, Request::Reload)?.err();
+            serde_json::to_vec(&Reloaded { problem })?
+        }
+        _ => return Err(io::ErrorKind::InvalidInput.into()),
+    };
+    let mut stream = stream;
+    stream.write_all(&text)
+}
+
+fn ask_loop<T>(
+    requests: &Sender<Request>,
+    waker: &Waker,
+    request: impl FnOnce(SyncSender<T>) -> Request,
+) -> io::Result<T> {
+    let (sender, answers) = sync_channel(1);
+    requests.send(request(sender)).map_err(io::Error::other)?;
+    waker.wake();
+    answers.recv_timeout(ANSWER_TIMEOUT).map_err(io::Error::other)
+}
+
+/// Sends a request to a socket and returns the answer.
+fn ask<T: for<'a> Deserialize<'a>>(path: &Path, request: &str) -> io::Result<T> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT * 2))?;
+    stream.write_all(format!("{request}\n").as_bytes())?;
+    let mut text = Vec::new();
+    stream.take(LONGEST_ANSWER).read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text)?)
+}
+
+/// Returns the sockets of tunnels that may run: in this user's folders, and for root also in those that systemd has made
+/// for units (`/run/paceline-tunnel-server` and so on).
+fn sockets() -> Vec<PathBuf> {
+    let mut folders = run_folders::run_folders();
+    if geteuid().is_root() {
+        for entry in fs::read_dir("/run").into_iter().flatten().flatten() {
+            let is_ours = entry.file_name().to_string_lossy().starts_with("paceline-");
+            if is_ours && entry.path().is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    folders.sort();
+    folders.dedup();
+    let mut sockets: Vec<PathBuf> = folders.iter().flat_map(|folder| sockets_in(folder)).collect();
+    sockets.sort();
+    sockets
+}
+
+fn sockets_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    paths.filter(|path| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(".sock"))
+    })
+}
+
+/// A tunnel that runs on this machine.
+#[derive(Clone, Debug)]
+pub struct RunningTunnel {
+    socket: PathBuf,
+    /// What it has told when it was found.
+    pub status: TunnelStatus,
+}
+
+impl RunningTunnel {
+    /// Returns the tunnels of this machine that answer, those in this process' network namespace first. Removes what
+    /// killed ones of this user have left.
+    pub fn all() -> Vec<RunningTunnel> {
+        let here = network();
+        let mut is_any_dead = false;
+        let running = sockets().into_iter().filter_map(|socket| match ask(&socket, "status") {
+            Ok(status) => Some(RunningTunnel { socket, status }),
+            Err(error) => {
+                is_any_dead |= error.kind() == io::ErrorKind::ConnectionRefused;
+                None
+            }
+        });
+        let mut running: Vec<RunningTunnel> = running.collect();
+        if is_any_dead {
+            remove_dead_sockets();
+        }
+        running.sort_by_key(|one| one.status.network != here);
+        running
+    }
+
+    /// Asks it again.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn ask(&mut self) -> Result<&TunnelStatus, LiveError> {
+        self.status = ask(&self.socket, "status").map_err(|error| self.has_ended(&error))?;
+        Ok(&self.status)
+    }
+
+    /// Has a server read its list of clients again.
+    ///
+    /// # Errors
+    /// The list is wrong, and the former one stays; or the server has ended.
+    pub fn reload(&self) -> Result<(), LiveError> {
+        let Reloaded { problem } =
+            ask(&self.socket, "reload").map_err(|error| self.has_ended(&error))?;
+        problem.map_or(Ok(()), |problem| Err(LiveError::Message(problem)))
+    }
+
+    fn has_ended(&self, error: &io::Error) -> LiveError {
+        LiveError::Message(format!(
+            "the tunnel of device {} does not answer any more: {error}",
+            self.status.device
+        ))
+    }
+}

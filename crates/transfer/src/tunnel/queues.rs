@@ -1,0 +1,205 @@
+//! The packets that wait in front of a tunnel's connection: a queue for each flow, served in turn.
+//! Without input or output.
+//!
+//! A flow is what has the same addresses, protocol and ports ([`packet::parse`]), and is known by a hash of these
+//! under a key of this process, so that nobody can make flows of his own that are taken for another's. Queues are served by
+//! deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), so that each flow that has something to
+//! send gets the same bytes per round; Winstein's thesis, section 2.3.3, asks for round robin. If all
+//! queues together hold more than the connection will soon deliver, packets are dropped from the head
+//! of the longest one (ibid.).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
+
+use paceline_cc::{Span, Time};
+use paceline_ip::packet;
+
+/// The most packets that wait, whatever their size.
+const MOST_PACKETS: usize = 8192;
+/// The most buffers that are kept to be filled again.
+const MOST_SPARE: usize = 256;
+
+/// Counters since the start.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueStats {
+    /// Packets that came.
+    pub packets: u64,
+    /// Of these, packets that were dropped because too much waited.
+    pub dropped: u64,
+    /// Of these, packets that were no IP packets.
+    pub malformed: u64,
+}
+
+/// The queue of a flow, which exists as long as it holds a packet.
+#[derive(Debug, Default)]
+struct Flow {
+    /// Packets, each with the time at which it came.
+    packets: VecDeque<(Time, Vec<u8>)>,
+    bytes: u64,
+    /// Bytes that it may send before it is another flow's turn.
+    credit: u64,
+    /// Its place in the order of turns.
+    turn: u64,
+}
+
+/// Packets of many flows.
+#[derive(Debug)]
+pub struct FlowQueues {
+    flows: HashMap<u64, Flow>,
+    /// The flows in the order of their turns; the first one is served.
+    turns: BTreeMap<u64, u64>,
+    /// The next turn that is given away.
+    next_turn: u64,
+    /// The bytes of each flow's queue, and the flow.
+    lengths: BTreeSet<(u64, u64)>,
+    /// The key of the flows' hashes.
+    hash: RandomState,
+    /// What a flow may send in a round.
+    quantum: u64,
+    packets: usize,
+    bytes: u64,
+    spare: Vec<Vec<u8>>,
+    /// Sojourn time of packets that were sent: a moving average of weight 1/8.
+    sojourn: Span,
+    stats: QueueStats,
+}
+
+impl FlowQueues {
+    /// Empty queues, of which each may send `quantum` bytes in a round: those of the largest packet.
+    pub fn new(quantum: usize) -> FlowQueues {
+        FlowQueues {
+            flows: HashMap::new(),
+            turns: BTreeMap::new(),
+            next_turn: 0,
+            lengths: BTreeSet::new(),
+            hash: RandomState::new(),
+            quantum: quantum.max(1) as u64,
+            packets: 0,
+            bytes: 0,
+            spare: Vec::new(),
+            sojourn: Span::ZERO,
+            stats: QueueStats::default(),
+        }
+    }
+
+    /// Bytes that wait.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// Packets that wait.
+    pub fn len(&self) -> usize {
+        self.packets
+    }
+    /// True if nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.packets == 0
+    }
+    /// Counters since the start.
+    pub fn stats(&self) -> QueueStats {
+        self.stats
+    }
+
+    /// Smoothed sojourn time: from a packet's arrival until it leaves the queues, an average over the last packets that
+    /// were sent.
+    pub fn sojourn(&self) -> Span {
+        self.sojourn
+    }
+    /// Returns how long the oldest packet has waited; zero if none waits. Looks at each flow.
+    pub fn oldest(&self, now: Time) -> Span {
+        let heads = self.flows.values().filter_map(|flow| flow.packets.front());
+        heads.map(|(came, _)| now.since(*came)).max().unwrap_or(Span::ZERO)
+    }
+
+    /// Takes an IP packet in. If more than `limit` bytes wait then, packets are dropped from the head
+    /// of the longest queue until they do not; the last packet stays. Returns false if it is no IP
+    /// packet.
+    pub fn push(&mut self, now: Time, bytes: &[u8], limit: u64) -> bool {
+        self.stats.packets += 1;
+        let parsed = packet::parse(bytes).ok();
+        let whole = parsed.and_then(|parsed| {
+            let flow = self.hash.hash_one(packet::flow_id(bytes, &parsed));
+            Some((flow, bytes.get(..parsed.length)?))
+        });
+        let Some((key, bytes)) = whole else {
+            self.stats.malformed += 1;
+            return false;
+        };
+        let mut packet = self.spare.pop().unwrap_or_default();
+        packet.clear();
+        packet.extend_from_slice(bytes);
+        let flow = self.flows.entry(key).or_insert_with(|| {
+            let turn = self.next_turn;
+            self.next_turn += 1;
+            self.turns.insert(turn, key);
+            Flow { credit: self.quantum, turn, ..Flow::default() }
+        });
+        self.lengths.remove(&(flow.bytes, key));
+        flow.bytes += packet.len() as u64;
+        self.lengths.insert((flow.bytes, key));
+        self.bytes += packet.len() as u64;
+        self.packets += 1;
+        flow.packets.push_back((now, packet));
+        while self.packets > MOST_PACKETS || (self.bytes > limit && self.packets > 1) {
+            self.drop_one();
+        }
+        true
+    }
+
+    /// Drops the head of the longest queue.
+    fn drop_one(&mut self) {
+        let Some(&(_, key)) = self.lengths.last() else { return };
+        if let Some((_, packet)) = self.take(key) {
+            self.stats.dropped += 1;
+            self.recycle(packet);
+        }
+    }
+
+    /// Takes the head of a flow's queue, and forgets the flow if that was its last packet.
+    fn take(&mut self, key: u64) -> Option<(Time, Vec<u8>)> {
+        let flow = self.flows.get_mut(&key)?;
+        let (came, packet) = flow.packets.pop_front()?;
+        let length = packet.len() as u64;
+        self.lengths.remove(&(flow.bytes, key));
+        flow.bytes -= length;
+        flow.credit = flow.credit.saturating_sub(length);
+        self.bytes -= length;
+        self.packets -= 1;
+        if flow.packets.is_empty() {
+            self.turns.remove(&flow.turn);
+            self.flows.remove(&key);
+        } else {
+            self.lengths.insert((flow.bytes, key));
+        }
+        Some((came, packet))
+    }
+
+    /// The next packet to be sent. Give it back by [`FlowQueues::recycle`].
+    pub fn pop(&mut self, now: Time) -> Option<Vec<u8>> {
+        loop {
+            let key = *self.turns.first_key_value()?.1;
+            let flow = self.flows.get_mut(&key)?;
+            let head = flow.packets.front().map_or(0, |(_, packet)| packet.len() as u64);
+            if head <= flow.credit {
+                let (came, packet) = self.take(key)?;
+                self.sojourn = (self.sojourn * 7 + now.since(came)) / 8;
+                return Some(packet);
+            }
+            flow.credit += self.quantum;
+            self.turns.remove(&flow.turn);
+            flow.turn = self.next_turn;
+            self.next_turn += 1;
+            self.turns.insert(flow.turn, key);
+        }
+    }
+
+    /// Takes the memory of a packet back.
+    pub fn recycle(&mut self, packet: Vec<u8>) {
+        if self.spare.len() < MOST_SPARE {
+            self.spare.push(packet);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "queues_tests.rs"]
+mod tests;

@@ -1,0 +1,125 @@
+//! Locks of tunnels: files in a folder that only root can change. A lock goes with the last process that has it open: the
+//! tunnel's own, or its guard.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use paceline_os::LiveError;
+use paceline_os::host::run_folders::is_own;
+use paceline_os::namespace::NetworkId;
+use paceline_os::process_identity::ProcessIdentity;
+use serde::{Deserialize, Serialize};
+
+/// The folder of locks and records; `/run` does not outlive the running system.
+const FOLDER: [&str; 2] = ["/run/paceline", "/run/paceline/tunnels"];
+/// The lock of the tunnel that has the default route. No tunnel's name begins with a dot.
+pub(super) const DEFAULT_ROUTE: &str = ".default-route";
+/// The lock of the tunnel that has set the name servers.
+pub(super) const NAMES: &str = ".names";
+
+/// Who has a lock.
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Holder {
+    /// The tunnel's process.
+    pub(super) process: ProcessIdentity,
+    /// Its network.
+    pub(super) network: NetworkId,
+}
+
+/// A lock that this process has.
+#[derive(Debug)]
+pub(super) struct Hold {
+    file: File,
+    path: PathBuf,
+}
+
+/// Returns the path of a file in the folder, which is made if need be.
+///
+/// # Errors
+/// The folder cannot be made, or others may change what is in it.
+pub(super) fn place(file: &str) -> Result<PathBuf, LiveError> {
+    for folder in FOLDER {
+        let made = DirBuilder::new().mode(0o700).create(folder);
+        match made {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                let what = format!("{folder}: `paceline tunnel up` and `down` are for root");
+                return Err(LiveError::system(what)(error));
+            }
+            _ => {}
+        }
+        if !is_own(Path::new(folder)) {
+            return Err(LiveError::Message(format!(
+                "{folder}: not a folder that only this user can change; run it as root, and remove the folder if it is \
+                 another user's"
+            )));
+        }
+    }
+    Ok(Path::new(FOLDER[1]).join(file))
+}
+
+/// Returns the path of a file in the folder; `None` if there is no such folder that only this user can change.
+pub(super) fn existing(file: &str) -> Option<PathBuf> {
+    let is_own = FOLDER.iter().all(|folder| is_own(Path::new(folder)));
+    is_own.then(|| Path::new(FOLDER[1]).join(file))
+}
+
+impl Hold {
+    /// Takes a lock; `None` if another process has it.
+    ///
+    /// # Errors
+    /// The folder is not to be had, or locks do not work there.
+    pub(super) fn take(name: &str) -> Result<Option<Hold>, LiveError> {
+        let path = place(&format!("{name}.lock"))?;
+        let fail = |error| LiveError::system(path.display().to_string())(error);
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&path).map_err(fail)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Hold { file, path })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(fail(error)),
+        }
+    }
+
+    /// Takes a lock that one tunnel of this network can have.
+    ///
+    /// # Errors
+    /// Another tunnel has it: it does what `what` says; or as [`Hold::take`].
+    pub(super) fn take_for_all(lock: &str, what: &str) -> Result<Hold, LiveError> {
+        let network = NetworkId::current().map_err(LiveError::system("network namespace"))?;
+        // Name servers stand in a file, which several networks may have in common.
+        let lock = if lock == NAMES { lock.into() } else { format!("{lock}-{}", network.inode) };
+        Hold::take(&lock)?.ok_or_else(|| {
+            LiveError::Message(format!(
+                "another tunnel {what}: end it first (paceline tunnel down NAME)"
+            ))
+        })
+    }
+
+    /// Writes down that this process has the lock.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub(super) fn note_holder(&self, network: NetworkId) -> Result<(), LiveError> {
+        let process = ProcessIdentity::of(std::process::id().cast_signed())
+            .ok_or_else(|| LiveError::Message("/proc does not show this process".into()))?;
+        let text = serde_json::to_vec(&Holder { process, network }).map_err(io::Error::other);
+        let mut file = &self.file;
+        text.and_then(|text| {
+            file.rewind()?;
+            file.set_len(0)?;
+            file.write_all(&text)
+        })
+        .map_err(LiveError::system(self.path.display().to_string()))
+    }
+}
+
+/// Returns who has the lock of this name, if that is written down.
+pub(super) fn holder(name: &str) -> Option<Holder> {
+    let mut text = Vec::new();
+    let file = fs::File::open(place(&format!("{name}.lock")).ok()?).ok()?;
+    file.take(4096).read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
+}

@@ -1,0 +1,84 @@
+//! The kill switch: rules that drop what would leave this machine beside the tunnel. They belong to no process, so that
+//! they stay while no tunnel runs.
+
+use paceline_os::LiveError;
+use paceline_os::ruleset::{Chain, Family, Hook, Lifetime, NewTable, Step, delete};
+
+use super::super::Prefix;
+
+const OUTPUT: Chain =
+    Chain { name: "output", hook: Hook::Output, priority: 0, kind: "filter", drops: true };
+const FORWARD: Chain =
+    Chain { name: "forward", hook: Hook::Forward, priority: 0, kind: "filter", drops: true };
+
+/// Ports of DHCP's clients and servers (RFC 2131 §4.1, RFC 8415 §7.2).
+const DHCP: (u16, u16) = (68, 67);
+const DHCP6: (u16, u16) = (546, 547);
+/// Solicitations and advertisements of routers and neighbours (RFC 4861 §4).
+const NEIGHBOUR_DISCOVERY: (u8, u8) = (133, 136);
+/// Reports of groups listened to, by which switches learn where solicitations go (RFC 9777 §5.2).
+const LISTENER_REPORT: (u8, u8) = (143, 143);
+
+fn table(name: &str) -> String {
+    format!("paceline-kill-switch-{name}")
+}
+
+/// Drops all packets that leave by another interface than `device`, except for those with `mark`, to this machine itself, to
+/// the networks in `allowed`, and what an interface needs to have addresses and neighbours. Replaces an earlier kill switch
+/// of this tunnel.
+///
+/// # Errors
+/// The kernel has no nf_tables, or refuses.
+pub(super) fn install(
+    name: &str,
+    device: &str,
+    mark: u32,
+    allowed: &[Prefix],
+) -> Result<(), LiveError> {
+    let mut new = NewTable::new(Family::Both, &table(name), Lifetime::Persistent);
+    new.chain(&OUTPUT);
+    new.chain(&FORWARD);
+    let family = |at: &Prefix| if at.address.is_ipv4() { Family::Four } else { Family::Six };
+    for chain in [&OUTPUT, &FORWARD] {
+        for interface in ["lo", device] {
+            new.rule(chain, &[Step::LeavesBy(interface.into(), true), Step::Accept]);
+        }
+        for network in allowed {
+            let to = Step::To(network.base(), network.bits);
+            new.rule(chain, &[Step::Is(family(network)), to, Step::Accept]);
+        }
+    }
+    // What came through the tunnel for a network behind this machine.
+    new.rule(&FORWARD, &[Step::CameBy(device.into(), true), Step::Accept]);
+    new.rule(&OUTPUT, &[Step::Marked(mark), Step::Accept]);
+    for (family, (source, destination)) in [(Family::Four, DHCP), (Family::Six, DHCP6)] {
+        let steps = [
+            Step::Is(family),
+            Step::Protocol(libc::IPPROTO_UDP),
+            Step::Ports(source, destination),
+            Step::Accept,
+        ];
+        new.rule(&OUTPUT, &steps);
+    }
+    for (least, most) in [NEIGHBOUR_DISCOVERY, LISTENER_REPORT] {
+        let steps = [Step::Is(Family::Six), Step::MessageTypes(least, most), Step::Accept];
+        new.rule(&OUTPUT, &steps);
+    }
+    new.install().map(drop).map_err(LiveError::system("kill switch (nf_tables)"))
+}
+
+/// Lifts the kill switch of the tunnel `name`; false if there is none.
+///
+/// # Errors
+/// The kernel refuses.
+pub(super) fn lift(name: &str) -> Result<bool, LiveError> {
+    match delete(Family::Both, &table(name)) {
+        // A kernel without nf_tables has no kill switch.
+        Err(error)
+            if matches!(error.raw_os_error(), Some(libc::EPROTONOSUPPORT | libc::EINVAL)) =>
+        {
+            Ok(false)
+        }
+        lifted => lifted.map_err(LiveError::system("lifting the kill switch (nf_tables)")),
+    }
+}

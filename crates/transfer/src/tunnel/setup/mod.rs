@@ -1,0 +1,226 @@
+//! What `paceline tunnel up` changes on this machine beside the device: the default route, name servers, address
+//! translation, and a kill switch that lets nothing pass beside the tunnel.
+//!
+//! Before something is changed, a `Record` in `/run/paceline/tunnels` says how it is undone. A second process, the
+//! `Guard`, undoes it when the tunnel's process has ended, however that was. If both were killed,
+//! [`take_down`] or the next [`Setup::begin`] undoes it. Only the kill switch stays until [`take_down`] lifts it: it is
+//! there for the time in which no tunnel runs.
+
+mod detach;
+mod down;
+mod guard;
+mod hold;
+mod kill_switch;
+mod names;
+mod record;
+mod routing;
+mod translation;
+
+use std::net::IpAddr;
+
+pub use detach::{Detached, Foreground, detach};
+pub use down::{TakenDown, take_down};
+
+use guard::Guard;
+use hold::Hold;
+use record::Record;
+
+use paceline_os::LiveError;
+use paceline_os::nat::Nat;
+use paceline_os::route::Links;
+use paceline_os::ruleset::Owner;
+
+use super::Prefix;
+
+/// What a tunnel changes on this machine beside its device.
+#[derive(Clone, Debug, Default)]
+pub struct SetupOptions {
+    /// The tunnel's name, see [`check_name`].
+    pub name: String,
+    /// The name of its device.
+    pub device: String,
+    /// Leads everything through the tunnel that has no more specific route.
+    pub default_route: bool,
+    /// Name servers in the place of this machine's.
+    pub name_servers: Vec<IpAddr>,
+    /// Drops what would pass beside the tunnel, except for these networks.
+    pub kill_switch: Option<Vec<Prefix>>,
+    /// Passes packets of these networks on, with this machine's own addresses.
+    pub translate: Option<Translate>,
+}
+
+/// Which packets a server passes on.
+#[derive(Clone, Debug)]
+pub struct Translate {
+    /// The networks inside.
+    pub networks: Vec<Prefix>,
+    /// The interface by which they leave; `None` for any but the tunnel's.
+    pub outer: Option<String>,
+}
+
+/// What stands, until [`Setup::end`].
+#[derive(Debug)]
+pub struct Setup {
+    options: SetupOptions,
+    record: Record,
+    guard: Option<Guard>,
+    mark: Option<u32>,
+    /// The number of the device for which the changes were made.
+    applied_to: Option<u32>,
+    /// Tables of nf_tables that go with this process.
+    marks: Option<Owner>,
+    _translation: Vec<Nat>,
+    /// Kept until the process ends, and by the guard until it has undone everything.
+    _holds: Vec<Hold>,
+}
+
+/// Where a tunnel is that `paceline tunnel up` has brought up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpDevice {
+    /// The name of its device.
+    pub device: String,
+    /// The network namespace of its process, as [`TunnelStatus`](super::TunnelStatus) names it.
+    pub network: String,
+}
+
+/// Returns the device of the tunnel `name`; `None` if that is not up, or if this user is not root.
+pub fn device_of(name: &str) -> Option<UpDevice> {
+    check_name(name).ok()?;
+    let Record { device, network, .. } = Record::find(name)?;
+    Some(UpDevice { device, network: format!("net:[{}]", network.inode) })
+}
+
+/// Checks the name of a tunnel: letters, digits, `_`, `-` and `.`, at most 32, the first a letter or a digit.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    if begins && name.len() <= 32 && name.bytes().all(is_good) {
+        return Ok(());
+    }
+    Err(format!(
+        "{name:?} is no name of a tunnel: use letters, digits, _, - and ., at most 32, and begin with a letter or a digit"
+    ))
+}
+
+impl Setup {
+    /// Takes the tunnel's name, undoes what an earlier process has left behind, installs the kill switch, and starts the
+    /// guard. Call it before this process has threads.
+    ///
+    /// # Errors
+    /// The tunnel is up already; another tunnel has the default route or the name servers; the kernel refuses.
+    pub fn begin(options: SetupOptions) -> Result<Setup, LiveError> {
+        check_name(&options.name).map_err(LiveError::Message)?;
+        let name = &options.name;
+        let hold = Hold::take(name)?.ok_or_else(|| {
+            LiveError::Message(format!(
+                "tunnel {name} is up already; end it with: paceline tunnel down {name}"
+            ))
+        })?;
+        let mut holds = Vec::new();
+        if options.default_route {
+            holds.push(Hold::take_for_all(hold::DEFAULT_ROUTE, "has the default route")?);
+        }
+        if !options.name_servers.is_empty() {
+            holds.push(Hold::take_for_all(hold::NAMES, "has set the name servers")?);
+            // Also what another tunnel has left: its file must not be taken for this machine's own.
+            names::restore(None)?;
+        }
+        record::undo_leftovers(name)?;
+        let mark = options.default_route.then(routing::free_mark).transpose()?;
+        if let (Some(allowed), Some(mark)) = (&options.kill_switch, mark) {
+            kill_switch::install(name, &options.device, mark, allowed)?;
+        }
+        let record = Record::new(&options.device)?;
+        record.save(name)?;
+        hold.note_holder(record.network)?;
+        holds.push(hold);
+        let guard = Guard::start(name)?;
+        Ok(Setup {
+            options,
+            record,
+            guard: Some(guard),
+            mark,
+            applied_to: None,
+            marks: None,
+            _translation: Vec::new(),
+            _holds: holds,
+        })
+    }
+
+    /// Returns the mark that the tunnel's own packets need in order not to be led into the tunnel.
+    pub fn mark(&self) -> Option<u32> {
+        self.mark
+    }
+
+    /// Makes the changes, once the device stands with its addresses; call it whenever the tunnel is connected. If the device
+    /// was made anew, because the server hands out other addresses, it gets the routes and name servers that went with the
+    /// former one; else a second call changes nothing. Returns remarks for the user: what is missing, and what to do about it.
+    ///
+    /// # Errors
+    /// The kernel refuses something without which the tunnel would not do what was asked for.
+    pub fn apply(&mut self) -> Result<Vec<String>, LiveError> {
+        let mut remarks = Vec::new();
+        let index = Links::open()?.index(&self.options.device)?;
+        let is_first = match self.applied_to.replace(index) {
+            Some(applied) if applied == index => return Ok(remarks),
+            applied => applied.is_none(),
+        };
+        if let Some(mark) = self.mark {
+            // A table of the same name cannot be there twice.
+            self.marks = None;
+            let inside = routing::lead(&self.options, mark, index)?;
+            if is_first {
+                routing::note_changes(&self.options, mark, &mut self.record)?;
+            }
+            // Before the rules: answers to the tunnel's packets must never fail a strict check.
+            self.marks = routing::keep_marks(&self.options, mark, &inside, &mut remarks);
+            if is_first {
+                routing::turn(&self.record, &mut remarks)?;
+            }
+        }
+        if !self.options.name_servers.is_empty() {
+            names::apply(&self.options, is_first, &mut remarks)?;
+        }
+        if let (Some(translate), true) = (&self.options.translate, is_first) {
+            self._translation =
+                translation::apply(&self.options, translate, &mut self.record, &mut remarks)?;
+        }
+        Ok(remarks)
+    }
+
+    /// Undoes everything but the kill switch, and waits until that is done.
+    ///
+    /// # Errors
+    /// Something could not be undone; what it is.
+    pub fn end(mut self) -> Result<(), LiveError> {
+        if let Some(guard) = self.guard.take() {
+            guard.end();
+        }
+        // If the guard was killed, its work is left.
+        record::undo_leftovers(&self.options.name)
+    }
+
+    /// Whether packets beside the tunnel stay blocked when it has ended.
+    pub fn has_kill_switch(&self) -> bool {
+        self.options.kill_switch.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tunnels_are_names_of_files_without_surprises() {
+        for name in ["office", "Home-2", "a.b_c", "0"] {
+            assert_eq!(check_name(name), Ok(()), "{name}");
+        }
+        let long = "x".repeat(33);
+        for name in ["", ".", "..", ".hidden", "-x", "a/b", "a b", "ä", &long] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+}

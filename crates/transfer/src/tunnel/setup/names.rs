@@ -1,0 +1,246 @@
+//! Name servers of the tunnel in the place of this machine's.
+//!
+//! Where systemd-resolved answers, they belong to the device and go with it. Else they stand in `/etc/resolv.conf`: the file
+//! that was there keeps its place in the folder under another name, or, where the folder cannot be changed (a file mounted
+//! there, a unit that may write to this file alone), its lines stay as comments. Both outlive a power cut.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write as _};
+use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use paceline_os::LiveError;
+use paceline_os::host::firewall::run;
+
+use super::SetupOptions;
+
+const FILE: &str = "/etc/resolv.conf";
+/// The name of the file that was there.
+const BEFORE: &str = "/etc/resolv.conf.before-paceline";
+/// The file in the making.
+const NEW: &str = "/etc/.resolv.conf.paceline-new";
+/// The address at which systemd-resolved answers.
+const RESOLVED: &str = "127.0.0.53";
+/// What stands before a line of the file that was there.
+const KEPT_LINE: &str = "#before: ";
+/// Says that there was no file.
+const NO_FILE: &str = "#before-there-was-no-file";
+
+/// Sets the name servers: the first time, or again for a device that was made anew.
+///
+/// # Errors
+/// `/etc/resolv.conf` cannot be written.
+pub(super) fn apply(
+    options: &SetupOptions,
+    is_first: bool,
+    remarks: &mut Vec<String>,
+) -> Result<(), LiveError> {
+    let servers: Vec<String> = options.name_servers.iter().map(IpAddr::to_string).collect();
+    let before = fs::read(FILE).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if !is_first && before.as_deref().and_then(writer) == Some(&options.name) {
+        return Ok(());
+    }
+    if before.as_deref().is_some_and(asks_resolved) {
+        if ask_resolved(&options.device, &servers) {
+            return Ok(());
+        }
+        remarks.push(format!(
+            "systemd-resolved takes no name servers for {} (resolvectl): {FILE} names them instead",
+            options.device
+        ));
+    }
+    let files = Files { file: FILE, before: BEFORE, new: NEW };
+    files.replace(&options.name, &servers, before.as_deref()).map_err(LiveError::system(format!(
+        "{FILE}: the tunnel's name servers cannot be written there; without `dns` in the tunnel's file it stays as it is"
+    )))
+}
+
+/// Puts `/etc/resolv.conf` back if the tunnel `name`, or with `None` any tunnel, has changed it and nobody else has since.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn restore(name: Option<&str>) -> Result<(), LiveError> {
+    let files = Files { file: FILE, before: BEFORE, new: NEW };
+    files.restore(name).map_err(LiveError::system(format!("{FILE}: putting it back")))
+}
+
+/// Whether the file leads to systemd-resolved.
+fn asks_resolved(text: &str) -> bool {
+    let server =
+        |line: &str| line.trim().strip_prefix("nameserver").map(str::trim) == Some(RESOLVED);
+    text.lines().any(server)
+}
+
+/// Gives the device name servers, for all names, by way of systemd-resolved; whether that worked.
+fn ask_resolved(device: &str, servers: &[String]) -> bool {
+    let ask =
+        |words: &[&str]| run(&words.iter().map(ToString::to_string).collect::<Vec<_>>()).is_some();
+    let mut set = vec!["resolvectl", "dns", device];
+    set.extend(servers.iter().map(String::as_str));
+    ask(&set)
+        && ask(&["resolvectl", "domain", device, "~."])
+        && ask(&["resolvectl", "default-route", device, "yes"])
+}
+
+/// The file of name servers, and those beside it.
+struct Files<'a> {
+    file: &'a str,
+    before: &'a str,
+    new: &'a str,
+}
+
+/// What the first line of a tunnel's file begins with; the tunnel's name and [`HEADER_END`] follow.
+const HEADER: &str = "# Written by `paceline tunnel up ";
+const HEADER_END: &str = "`, which puts back what was here before.";
+
+/// The name of the tunnel that has written this text.
+fn writer(text: &str) -> Option<&str> {
+    text.lines().next()?.strip_prefix(HEADER)?.strip_suffix(HEADER_END)
+}
+
+impl Files<'_> {
+    fn replace(&self, name: &str, servers: &[String], before: Option<&str>) -> io::Result<()> {
+        let mut text = format!("{HEADER}{name}{HEADER_END}\n");
+        for server in servers {
+            text += &format!("nameserver {server}\n");
+        }
+        // Such as `options edns0`: they say how programs ask, not whom.
+        for line in before.unwrap_or_default().lines().filter(|line| line.starts_with("options")) {
+            text += &format!("{line}\n");
+        }
+        // Also a link that leads nowhere.
+        if fs::symlink_metadata(self.file).is_ok() && self.exchange(&text).is_ok() {
+            return Ok(());
+        }
+        if before.is_none() {
+            text += &format!("{NO_FILE}\n");
+        }
+        for line in before.unwrap_or_default().lines() {
+            text += &format!("{KEPT_LINE}{line}\n");
+        }
+        fs::write(self.file, text)
+    }
+
+    /// Gives the file that is there another name, a link included, and a new one its name.
+    fn exchange(&self, text: &str) -> io::Result<()> {
+        // One that was left by a process that was killed right here.
+        let _ = fs::remove_file(self.before);
+        fs::hard_link(self.file, self.before)?;
+        let exchanged = File::create(self.new).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            fs::set_permissions(self.new, Permissions::from_mode(0o644))?;
+            file.sync_all()?;
+            fs::rename(self.new, self.file)
+        });
+        if exchanged.is_err() {
+            let _ = fs::remove_file(self.new);
+            let _ = fs::remove_file(self.before);
+        }
+        exchanged
+    }
+
+    fn restore(&self, name: Option<&str>) -> io::Result<()> {
+        let Ok(text) = fs::read_to_string(self.file) else { return Ok(()) };
+        let Some(writer) = writer(&text) else { return Ok(()) };
+        if name.is_some_and(|name| name != writer) {
+            return Ok(());
+        }
+        if fs::symlink_metadata(self.before).is_ok() {
+            return fs::rename(self.before, self.file);
+        }
+        if text.lines().any(|line| line == NO_FILE) {
+            // Where the folder cannot be changed, an empty file says as much as none.
+            let removed = fs::canonicalize(self.file).and_then(fs::remove_file);
+            return removed.or_else(|_| fs::write(self.file, ""));
+        }
+        let kept = text.lines().filter_map(|line| line.strip_prefix(KEPT_LINE));
+        let before: String = kept.map(|line| format!("{line}\n")).collect();
+        fs::write(Path::new(self.file), before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(std::path::PathBuf);
+
+    impl Folder {
+        fn new(test: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("paceline-{test}-{}", std::process::id()));
+            fs::create_dir_all(&path).expect("room");
+            Folder(path)
+        }
+
+        fn path(&self, name: &str) -> String {
+            self.0.join(name).to_str().expect("text").into()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const BEFORE_TEXT: &str = "nameserver 192.0.2.53\noptions edns0\n";
+
+    #[test]
+    fn the_file_comes_back_whole_whatever_it_was() {
+        let folder = Folder::new("names");
+        let (file, before, new) =
+            (folder.path("resolv.conf"), folder.path("before"), folder.path("new"));
+        let files = Files { file: &file, before: &before, new: &new };
+        let servers = ["10.77.0.1".to_string(), "fd77::1".into()];
+        let read = || fs::read_to_string(&file).expect("the file");
+        // A link to a file elsewhere, as systemd-resolved and NetworkManager make it.
+        let target = folder.path("target");
+        fs::write(&target, BEFORE_TEXT).expect("room");
+        std::os::unix::fs::symlink(&target, &file).expect("room");
+        files.replace("office", &servers, Some(BEFORE_TEXT)).expect("writes");
+        let text = read();
+        assert!(
+            text.contains("nameserver 10.77.0.1\nnameserver fd77::1\noptions edns0\n"),
+            "{text}"
+        );
+        assert_eq!(fs::read_to_string(&target).expect("the target"), BEFORE_TEXT);
+        files.restore(Some("home")).expect("not its own");
+        assert_eq!(read(), text);
+        files.restore(Some("office")).expect("puts back");
+        assert_eq!(fs::read_link(&file).expect("a link").to_str(), Some(target.as_str()));
+        assert_eq!(read(), BEFORE_TEXT);
+        // Where the other name cannot be had, the lines stay in the file.
+        let elsewhere = folder.path("no-folder/before");
+        let files = Files { before: &elsewhere, ..files };
+        files.replace("office", &servers, Some(BEFORE_TEXT)).expect("writes");
+        assert!(read().contains("#before: nameserver 192.0.2.53\n"));
+        files.restore(Some("office")).expect("puts back");
+        assert_eq!(read(), BEFORE_TEXT);
+        // No file.
+        fs::remove_file(&file).expect("the link");
+        files.replace("office", &servers, None).expect("writes");
+        files.restore(None).expect("removes");
+        assert!(!Path::new(&file).exists());
+        files.restore(None).expect("nothing to do");
+    }
+
+    #[test]
+    fn a_file_that_somebody_else_has_written_meanwhile_stays() {
+        let folder = Folder::new("names-of-others");
+        let (file, before, new) =
+            (folder.path("resolv.conf"), folder.path("before"), folder.path("new"));
+        let files = Files { file: &file, before: &before, new: &new };
+        fs::write(&file, BEFORE_TEXT).expect("room");
+        files.replace("office", &["10.77.0.1".into()], Some(BEFORE_TEXT)).expect("writes");
+        fs::write(&file, "nameserver 198.51.100.1\n").expect("room");
+        files.restore(Some("office")).expect("leaves it");
+        assert_eq!(fs::read_to_string(&file).expect("the file"), "nameserver 198.51.100.1\n");
+    }
+
+    #[test]
+    fn resolved_is_known_by_its_address() {
+        assert!(asks_resolved("# stub\nnameserver 127.0.0.53\noptions edns0 trust-ad\n"));
+        assert!(!asks_resolved("nameserver 127.0.0.1\n#nameserver 127.0.0.53\n"));
+    }
+}

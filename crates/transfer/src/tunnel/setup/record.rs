@@ -1,0 +1,145 @@
+//! What must be undone when a tunnel has ended, written down before it is done.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use paceline_os::LiveError;
+use paceline_os::host::firewall::run;
+use paceline_os::host::forwarding::{self, Setting};
+use paceline_os::host::lock::Lock;
+use paceline_os::host::run_folders::boot;
+use paceline_os::namespace::NetworkId;
+use paceline_os::rule::{Rule, Rules};
+use serde::{Deserialize, Serialize};
+
+use super::{hold, names};
+
+/// The setting that makes checks of source addresses (`rp_filter`) heed marks.
+pub(super) const VALID_MARK: &str = "/proc/sys/net/ipv4/conf/all/src_valid_mark";
+
+/// What must be undone. A field that is missing is one of an older version.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The running kernel: what another one had is gone.
+    boot: String,
+    /// The network in which things are changed.
+    pub(super) network: NetworkId,
+    pub(super) device: String,
+    /// Policy rules to be deleted.
+    #[serde(default)]
+    pub(super) rules: Vec<Rule>,
+    /// Whether [`VALID_MARK`] was off.
+    #[serde(default)]
+    pub(super) valid_mark_was_off: bool,
+    /// Settings of forwarding that were off.
+    #[serde(default)]
+    pub(super) settings: Vec<Setting>,
+    /// Commands to be run.
+    #[serde(default)]
+    pub(super) commands: Vec<Vec<String>>,
+}
+
+fn path(name: &str) -> Result<PathBuf, LiveError> {
+    hold::place(&format!("{name}.json"))
+}
+
+impl Record {
+    /// Returns the record of the tunnel `name`; `None` if it is not up, or this user may not read the record.
+    pub(super) fn find(name: &str) -> Option<Record> {
+        let text = fs::read(hold::existing(&format!("{name}.json"))?).ok()?;
+        let record: Record = serde_json::from_slice(&text).ok()?;
+        (record.boot == boot()).then_some(record)
+    }
+
+    /// A record of nothing, in this thread's network.
+    ///
+    /// # Errors
+    /// `/proc` is missing.
+    pub(super) fn new(device: &str) -> Result<Record, LiveError> {
+        let network = NetworkId::current().map_err(LiveError::system("network namespace"))?;
+        let (rules, settings, commands) = (Vec::new(), Vec::new(), Vec::new());
+        let (boot, device) = (boot(), device.to_string());
+        Ok(Record { boot, network, device, rules, valid_mark_was_off: false, settings, commands })
+    }
+
+    /// Writes the record of the tunnel `name`; never leaves half a file.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub(super) fn save(&self, name: &str) -> Result<(), LiveError> {
+        let path = path(name)?;
+        let new = path.with_extension("new");
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let text = serde_json::to_vec(self).map_err(io::Error::other);
+        text.and_then(|text| options.open(&new)?.write_all(&text))
+            .and_then(|()| fs::rename(&new, &path))
+            .map_err(LiveError::system(path.display().to_string()))
+    }
+
+    /// Undoes what the record says. Returns what could not be undone, and why.
+    fn undo(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.boot != boot() {
+            return problems;
+        }
+        if NetworkId::current().ok() != Some(self.network) {
+            // A network that has gone took everything with it; this cannot be told from one that is elsewhere.
+            problems.push(
+                "the tunnel was set up in another network namespace: its rules, if that network still is, are undone by \
+                 `paceline tunnel down` there"
+                    .into(),
+            );
+            return problems;
+        }
+        match Rules::open() {
+            Ok(mut rules) => {
+                for rule in &self.rules {
+                    problems.extend(rules.delete(rule).err().map(|error| error.to_string()));
+                }
+            }
+            Err(error) => problems.push(error.to_string()),
+        }
+        if self.valid_mark_was_off
+            && let Err(error) = fs::write(VALID_MARK, "0")
+        {
+            problems.push(format!("{VALID_MARK}: {error}"));
+        }
+        // What another program has removed meanwhile needs no removing.
+        for command in &self.commands {
+            let _ = run(command);
+        }
+        if !self.settings.is_empty() {
+            let _lock = Lock::take();
+            let restored = forwarding::restore(&self.settings, Some(&self.device));
+            problems.extend(restored.err().map(|error| error.to_string()));
+        }
+        problems
+    }
+}
+
+/// Undoes what the tunnel `name` has left behind, by its record and by what stands in `/etc/resolv.conf`, which a power cut
+/// does not remove. Does nothing if nothing is left. Call it with the tunnel's lock.
+///
+/// # Errors
+/// Something cannot be undone; what it is. It is then not tried again.
+pub(super) fn undo_leftovers(name: &str) -> Result<(), LiveError> {
+    let mut problems = Vec::new();
+    if let Err(error) = names::restore(Some(name)) {
+        problems.push(error.to_string());
+    }
+    let path = path(name)?;
+    if let Ok(text) = fs::read(&path) {
+        match serde_json::from_slice::<Record>(&text) {
+            Ok(record) => problems.extend(record.undo()),
+            Err(error) => problems.push(format!("{}: {error}", path.display())),
+        }
+        let _ = fs::remove_file(&path);
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(LiveError::Message(format!("not undone: {}", problems.join("; ")))),
+    }
+}

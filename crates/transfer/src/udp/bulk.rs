@@ -1,0 +1,231 @@
+//! Measurements over several connections at once, each with a loop on a thread of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use paceline_os::{Interrupts, LiveError};
+
+use super::client::{ClientOptions, TransferResult, send};
+use super::progress::{Progress, Snapshot};
+
+/// The most connections of one measurement.
+pub const MOST_FLOWS: usize = 64;
+
+/// What the flows of a measurement have done in a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// When it began and ended, since the first flow began.
+    pub from: Duration,
+    /// Its end.
+    pub to: Duration,
+    /// The counters of each flow at the beginning and at the end.
+    pub flows: Vec<(Snapshot, Snapshot)>,
+}
+
+/// Where the connections of a measurement wait for each other, so that they begin together.
+#[derive(Debug)]
+pub struct StartGate {
+    expected: usize,
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Copy, Clone, Debug, Default)]
+struct GateState {
+    arrived: usize,
+    failed: bool,
+    began: Option<Instant>,
+}
+
+impl StartGate {
+    /// A gate that opens when `expected` connections stand.
+    pub fn new(expected: usize) -> StartGate {
+        StartGate { expected, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut GateState)) -> GateState {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut state);
+        self.changed.notify_all();
+        *state
+    }
+
+    /// Waits for all others. False if one of them has failed.
+    pub(super) fn pass(&self) -> bool {
+        let state = self.change(|state| state.arrived += 1);
+        if state.arrived >= self.expected {
+            self.change(|state| state.began = Some(Instant::now()));
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.arrived < self.expected && !state.failed {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        !state.failed
+    }
+
+    /// One of the connections does not stand: no other one waits for it.
+    fn fail(&self) {
+        self.change(|state| state.failed = true);
+    }
+
+    /// Returns when it opened, if it has.
+    fn began(&self) -> Option<Instant> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).began
+    }
+}
+
+/// Runs `flows` connections as `options` say, beginning together, and returns what each has measured. Each has a seed of its
+/// own, and further logs in qlog's format have the names `FILE-2` and so on. `tell` is told of each interval, on
+/// the thread that calls this.
+///
+/// # Errors
+/// One of them has failed: then all are ended.
+pub fn measure(
+    options: &ClientOptions,
+    flows: usize,
+    interval: Option<Duration>,
+    tell: &mut dyn FnMut(&Interval),
+) -> Result<Vec<TransferResult>, LiveError> {
+    if !(1..=MOST_FLOWS).contains(&flows) {
+        return Err(LiveError::Message(format!(
+            "{flows} connections: there can be 1 to {MOST_FLOWS}"
+        )));
+    }
+    // Before there are threads, so that signals are blocked in all of them.
+    let _interrupts = Interrupts::watch()?;
+    let gate = Arc::new(StartGate::new(flows));
+    let progress: Vec<Arc<Progress>> = (0..flows).map(|_| Arc::default()).collect();
+    let (ended, ends) = mpsc::channel();
+    thread::scope(|scope| {
+        for (index, one) in progress.iter().enumerate() {
+            let mut options = options.clone();
+            options.limits.seed = options.limits.seed.wrapping_add(index as u64);
+            options.qlog = options.qlog.map(|path| numbered(&path, index));
+            options.progress = Some(Arc::clone(one));
+            options.gate = Some(Arc::clone(&gate));
+            let ended = ended.clone();
+            let run = move || {
+                // It is waited for below.
+                let _ = ended.send((index, send(&options)));
+            };
+            let thread = thread::Builder::new().name(format!("flow-{index}"));
+            if let Err(error) = thread.spawn_scoped(scope, run) {
+                end_all(&gate, &progress);
+                return Err(LiveError::system("starting a thread")(error));
+            }
+        }
+        drop(ended);
+        collect(&ends, &gate, &progress, interval, tell)
+    })
+}
+
+type Ended = (usize, Result<TransferResult, LiveError>);
+
+fn end_all(gate: &StartGate, progress: &[Arc<Progress>]) {
+    gate.fail();
+    progress.iter().for_each(|one| one.stop());
+}
+
+/// Waits for all flows, and tells of the intervals meanwhile.
+fn collect(
+    ends: &mpsc::Receiver<Ended>,
+    gate: &StartGate,
+    progress: &[Arc<Progress>],
+    interval: Option<Duration>,
+    tell: &mut dyn FnMut(&Interval),
+) -> Result<Vec<TransferResult>, LiveError> {
+    /// How long it takes at most to see that the flows have begun.
+    const LOOK: Duration = Duration::from_millis(20);
+    let snapshots = || progress.iter().map(|one| one.snapshot()).collect::<Vec<Snapshot>>();
+    let mut results: Vec<Option<TransferResult>> = progress.iter().map(|_| None).collect();
+    let (mut failure, mut from, mut last) = (None, Duration::ZERO, snapshots());
+    loop {
+        let wait = match (interval, gate.began()) {
+            (None, _) => Duration::MAX,
+            (Some(_), None) => LOOK,
+            (Some(interval), Some(began)) => (from + interval).saturating_sub(began.elapsed()),
+        };
+        let ended = match wait {
+            Duration::MAX => ends.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+            wait => ends.recv_timeout(wait),
+        };
+        match ended {
+            Ok((index, Ok(result))) => {
+                if let Some(place) = results.get_mut(index) {
+                    *place = Some(result);
+                }
+            }
+            Ok((_, Err(error))) => {
+                end_all(gate, progress);
+                // The others fail since they are ended.
+                failure.get_or_insert(error);
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                let (Some(interval), Some(began)) = (interval, gate.began()) else { continue };
+                let to = began.elapsed();
+                if to < from + interval || results.iter().any(Option::is_some) {
+                    // After the first end, the final figures follow.
+                    from = if to < from + interval { from } else { to };
+                    continue;
+                }
+                let now = snapshots();
+                let flows = last.iter().copied().zip(now.iter().copied()).collect();
+                tell(&Interval { from, to, flows });
+                (from, last) = (to, now);
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(results.into_iter().flatten().collect()),
+    }
+}
+
+/// The log of a flow: the first one's has the name that was given.
+fn numbered(path: &Path, index: usize) -> PathBuf {
+    if index == 0 {
+        return path.to_path_buf();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!("-{}", index + 1));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gate_opens_when_all_have_come_and_fails_for_all() {
+        for fails in [false, true] {
+            let gate = StartGate::new(3);
+            let passed = thread::scope(|scope| {
+                let first = scope.spawn(|| gate.pass());
+                let second = scope.spawn(|| gate.pass());
+                if fails {
+                    gate.fail();
+                } else {
+                    assert!(gate.pass());
+                }
+                [first, second].map(|one| one.join().expect("no panic"))
+            });
+            assert_eq!(passed, [!fails; 2]);
+            assert_eq!(gate.began().is_some(), !fails);
+        }
+    }
+
+    #[test]
+    fn further_flows_have_logs_of_their_own() {
+        let path = Path::new("a/b.sqlog");
+        assert_eq!(numbered(path, 0), path);
+        assert_eq!(numbered(path, 1), Path::new("a/b-2.sqlog"));
+        assert_eq!(numbered(Path::new("log"), 2), Path::new("log-3"));
+    }
+}

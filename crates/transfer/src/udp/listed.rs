@@ -1,0 +1,60 @@
+//! The clients that a server admits, from a file that is read again while the server runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paceline_cc::Span;
+use paceline_os::LiveError;
+use paceline_wire::{Admission, Handout};
+
+use crate::clients_file::ClientsFile;
+
+/// How long a loop waits at most before it looks for a newer list.
+pub(super) const LOOK_INTERVAL: Span = Span::from_millis(250);
+
+/// The list of clients of all loops of a server.
+pub(super) struct ListedClients {
+    path: PathBuf,
+    /// Counts the lists that were read.
+    version: AtomicU64,
+    newest: Mutex<Arc<Admission>>,
+}
+
+impl ListedClients {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// Those of [`ClientsFile::read`].
+    pub(super) fn read(path: &Path) -> Result<ListedClients, LiveError> {
+        let list = ListedClients {
+            path: path.to_path_buf(),
+            version: AtomicU64::new(0),
+            newest: Mutex::default(),
+        };
+        list.reload()?;
+        Ok(list)
+    }
+
+    /// Reads the file again. Returns how many clients it lists.
+    ///
+    /// # Errors
+    /// Those of [`ClientsFile::read`]; the list before stays.
+    pub(super) fn reload(&self) -> Result<usize, LiveError> {
+        let file = ClientsFile::read(&self.path)?;
+        let admission = Arc::new(file.admission(|_| Handout::default()));
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = admission;
+        self.version.fetch_add(1, Ordering::Release);
+        Ok(file.clients.len())
+    }
+
+    /// Returns the list if it is newer than the one of version `seen`, which becomes its version.
+    pub(super) fn newer(&self, seen: &mut u64) -> Option<Arc<Admission>> {
+        let version = self.version.load(Ordering::Acquire);
+        if version == *seen {
+            return None;
+        }
+        *seen = version;
+        Some(Arc::clone(&self.newest.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}

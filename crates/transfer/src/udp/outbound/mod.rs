@@ -1,0 +1,393 @@
+//! What a client sends as files: the entries of a transfer, over one connection after the other.
+
+mod manifest;
+mod reader;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use paceline_os::{LiveError, Waker};
+use paceline_wire::Connection;
+use paceline_wire::records::{Hash, Record, Transfer, random_id};
+
+use self::manifest::Manifest;
+use self::reader::{Chunk, Input, Reader, Start};
+use super::note::Resume;
+
+/// What is to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Files and folders, in this order.
+    Files(Vec<PathBuf>),
+    /// Standard input.
+    Input,
+    /// Nothing but packets, as the workload makes them.
+    Packets,
+}
+
+/// What has become of a file or folder that was to be sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SentFile {
+    /// The argument; `None` for standard input.
+    pub path: Option<PathBuf>,
+    /// Bytes of the file, or of all files in the folder.
+    pub bytes: u64,
+    /// Where the receiver keeps it, once all of it is there.
+    pub kept: Option<String>,
+    /// Why it is not kept.
+    pub problem: Option<String>,
+}
+
+impl SentFile {
+    /// True once it is known what has become of it.
+    pub(super) fn is_settled(&self) -> bool {
+        self.kept.is_some() || self.problem.is_some()
+    }
+}
+
+/// Bytes of a transfer, over all connections.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct TransferBytes {
+    /// Bytes that the receiver had before the first connection.
+    pub resumed: u64,
+    /// Bytes that left over more than one connection, with the heads of their records.
+    pub repeated: u64,
+    /// True if the receiver had everything already.
+    pub skipped: bool,
+}
+
+/// How far the current connection is.
+enum Stage {
+    /// There is none, or it has not been told of the transfer.
+    Before,
+    /// The receiver has not said from where to go on.
+    Asking,
+    Reading(Reader),
+    /// Everything has been read.
+    Read,
+}
+
+/// What a client sends as files, and what has become of it.
+pub(super) struct Outbound {
+    /// The list of entries; `None` of standard input.
+    manifest: Option<Arc<Manifest>>,
+    transfer: Transfer,
+    /// Arguments, in their order.
+    pub(super) files: Vec<SentFile>,
+    /// Why entries are not kept, by their numbers.
+    failed: BTreeMap<u32, String>,
+    stage: Stage,
+    /// Records that the connection has no room for yet, from `at` on.
+    waiting: Vec<u8>,
+    at: usize,
+    /// Bytes of all files before the position at which the current connection began.
+    from: u64,
+    /// The furthest position that was begun at, in bytes; `None` before the first.
+    furthest: Option<u64>,
+    /// Bytes until which connections have sent.
+    sent_until: u64,
+    /// Bytes until which connections have had acknowledgements.
+    reached: u64,
+    pub(super) bytes: TransferBytes,
+}
+
+/// Reads the SHA-256 that a message has in hexadecimal digits.
+fn read_hash(text: &str) -> Option<Hash> {
+    let mut hash = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (i, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * i..2 * i + 2)?, 16).ok()?;
+    }
+    Some(hash)
+}
+
+impl Outbound {
+    /// Lists what is sent; `None` if that is no files. With `asks` the receiver is asked from where to go on also if there
+    /// is little to send.
+    ///
+    /// # Errors
+    /// A file is not there.
+    pub(super) fn open(source: &Source, asks: bool) -> Result<Option<Outbound>, LiveError> {
+        let (manifest, transfer, files) = match source {
+            Source::Packets => return Ok(None),
+            Source::Input => {
+                let id = random_id().map_err(|error| LiveError::Message(error.to_string()))?;
+                let transfer = Transfer { id, resumable: false, entries: 1, bytes: None };
+                (None, transfer, vec![SentFile::default()])
+            }
+            Source::Files(paths) => {
+                let mut manifest = Manifest::of(paths)?;
+                if asks {
+                    manifest.make_resumable();
+                }
+                let file =
+                    |path: &PathBuf| SentFile { path: Some(path.clone()), ..SentFile::default() };
+                let mut files: Vec<SentFile> = paths.iter().map(file).collect();
+                for number in 1..=manifest.len() {
+                    if let Some(file) = files.get_mut(manifest.argument(number)) {
+                        file.bytes += manifest.start(number + 1) - manifest.start(number);
+                    }
+                }
+                let transfer = manifest.transfer;
+                (Some(Arc::new(manifest)), transfer, files)
+            }
+        };
+        Ok(Some(Outbound {
+            manifest,
+            transfer,
+            files,
+            failed: BTreeMap::new(),
+            stage: Stage::Before,
+            waiting: Vec::new(),
+            at: 0,
+            from: 0,
+            furthest: None,
+            sent_until: 0,
+            reached: 0,
+            bytes: TransferBytes::default(),
+        }))
+    }
+
+    /// True if another connection can go on where this one was cut off: all but standard input and pipes.
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.manifest.is_some() && self.transfer.bytes.is_some()
+    }
+
+    /// Bytes of all files; `None` if that is not known.
+    pub(super) fn total(&self) -> Option<u64> {
+        self.transfer.bytes
+    }
+
+    /// Returns true if the current connection, of whose stream this many bytes are acknowledged, is further than all
+    /// before.
+    pub(super) fn reaches(&mut self, acknowledged: u64) -> bool {
+        let position = self.from + acknowledged;
+        let is_sending = matches!(self.stage, Stage::Reading(_) | Stage::Read);
+        let is_further = is_sending && position > self.reached;
+        if is_further {
+            self.reached = position;
+        }
+        is_further
+    }
+
+    /// Bytes of files before the position at which the current connection began.
+    pub(super) fn from(&self) -> u64 {
+        self.from
+    }
+
+    /// What could not be sent, or is not kept, beside whole arguments.
+    pub(super) fn problems(&self) -> Vec<(PathBuf, String)> {
+        let Some(manifest) = &self.manifest else { return Vec::new() };
+        let failed = self.failed.iter().filter(|(number, _)| manifest.parent(**number).is_some());
+        let failed = failed.map(|(number, why)| (manifest.path(*number), why.clone()));
+        manifest.problems.iter().cloned().chain(failed).collect()
+    }
+
+    /// Forgets what has become of everything, and what waited for the connection before: the receiver of the next one says
+    /// anew what it keeps.
+    pub(super) fn forget_receiver(&mut self) {
+        self.stage = Stage::Before;
+        self.waiting.clear();
+        self.at = 0;
+        self.failed.clear();
+        for file in &mut self.files {
+            (file.kept, file.problem) = (None, None);
+        }
+    }
+
+    /// A connection stands: tells the receiver of the transfer.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(super) fn on_connected(&mut self, waker: Waker) -> Result<(), LiveError> {
+        self.waiting.clear();
+        self.at = 0;
+        if !self.transfer.resumable && self.furthest.is_some() {
+            self.transfer.id =
+                random_id().map_err(|error| LiveError::Message(error.to_string()))?;
+        }
+        Record::Transfer(self.transfer).write(&mut self.waiting);
+        if self.transfer.resumable {
+            self.stage = Stage::Asking;
+            return Ok(());
+        }
+        let unsettled = self.files.iter().position(|file| !file.is_settled());
+        let mut entry = 1;
+        if let (Some(manifest), Some(argument)) = (&self.manifest, unsettled) {
+            while entry < manifest.len() && manifest.argument(entry) < argument {
+                entry += 1;
+            }
+        }
+        self.read_from(Start { entry, beginnings: Vec::new() }, waker)
+    }
+
+    /// Starts reading at a position.
+    fn read_from(&mut self, start: Start, waker: Waker) -> Result<(), LiveError> {
+        let from = self.manifest.as_ref().map_or(0, |manifest| manifest.start(start.entry));
+        if start.beginnings.is_empty() {
+            self.on_position(from);
+        } else {
+            // The position within the file is known once its beginning has been compared.
+            self.from = from;
+        }
+        let input = match &self.manifest {
+            None => Input::Standard,
+            Some(manifest) => Input::Manifest(Arc::clone(manifest), start),
+        };
+        self.stage = Stage::Reading(Reader::start(input, waker)?);
+        Ok(())
+    }
+
+    /// The current connection sends from this byte on.
+    fn on_position(&mut self, from: u64) {
+        self.from = from;
+        match self.furthest {
+            None => self.bytes.resumed = from,
+            Some(_) => self.bytes.repeated += self.sent_until.saturating_sub(from),
+        }
+        self.furthest = self.furthest.max(Some(from));
+        self.sent_until = self.sent_until.max(from);
+    }
+
+    /// The receiver says from where to go on.
+    ///
+    /// # Errors
+    /// What it says cannot be, or the system gives no thread.
+    pub(super) fn on_resume(&mut self, resume: Resume, waker: Waker) -> Result<(), LiveError> {
+        let (Stage::Asking, Some(manifest)) = (&self.stage, &self.manifest) else { return Ok(()) };
+        if resume.complete {
+            // Places that a long message had no room for are not known.
+            let places = resume.places.iter().map(|place| paceline_wire::printable(place));
+            let places = places.chain(std::iter::repeat("kept before".to_string()));
+            for (file, place) in self.files.iter_mut().zip(places) {
+                file.kept.get_or_insert(place);
+            }
+            let all = manifest.bytes();
+            self.bytes.skipped = self.furthest.is_none();
+            self.on_position(all);
+            self.stage = Stage::Read;
+            return Ok(());
+        }
+        if !(1..=manifest.len() + 1).contains(&resume.entry) {
+            return Err(LiveError::Message(format!(
+                "the receiver asks for entry {} of {}: it makes a mistake; do both ends have the same version?",
+                resume.entry,
+                manifest.len()
+            )));
+        }
+        let size = manifest.version(resume.entry).map_or(0, |version| version.size);
+        let beginning = |(length, hash): &(u64, String)| Some((*length, read_hash(hash)?));
+        let beginnings = resume.beginnings.iter().filter_map(beginning);
+        let beginnings = beginnings.filter(|(length, _)| (1..=size).contains(length)).collect();
+        self.read_from(Start { entry: resume.entry, beginnings }, waker)
+    }
+
+    /// True once all of it has been handed to the connection.
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.stage, Stage::Read) && self.at == self.waiting.len()
+    }
+
+    /// True once it is known of each argument what has become of it.
+    pub(super) fn is_settled(&self) -> bool {
+        self.files.iter().all(SentFile::is_settled)
+    }
+
+    /// True if no argument is kept and none can be any more.
+    pub(super) fn has_failed(&self) -> bool {
+        !self.files.is_empty() && self.files.iter().all(|file| file.problem.is_some())
+    }
+
+    /// Notes what the receiver says of the entry with this number, or of all arguments that are not settled if the number
+    /// is 0. The rest of what is not kept is not sent.
+    pub(super) fn on_note(&mut self, number: u32, kept: Result<String, String>) {
+        match kept {
+            Err(why) if number == 0 => {
+                for file in self.files.iter_mut().filter(|file| !file.is_settled()) {
+                    file.problem = Some(why.clone());
+                }
+                self.stage = Stage::Read;
+            }
+            Err(why) => {
+                if let Stage::Reading(reader) = &self.stage {
+                    reader.give_up(number);
+                }
+                self.fail(number, why);
+            }
+            Ok(place) => {
+                if let Some(file) = self.argument(number)
+                    && !file.is_settled()
+                {
+                    file.kept = Some(place);
+                }
+            }
+        }
+    }
+
+    /// The argument that this entry is, if it is one.
+    fn argument(&mut self, number: u32) -> Option<&mut SentFile> {
+        match &self.manifest {
+            None => self.files.first_mut().filter(|_| number == 1),
+            Some(manifest) => match (1..=manifest.len()).contains(&number) {
+                true if manifest.parent(number).is_none() => {
+                    self.files.get_mut(manifest.argument(number))
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// An entry is not kept. The first reason counts.
+    fn fail(&mut self, number: u32, why: String) {
+        let why = self.failed.entry(number).or_insert(why).clone();
+        if let Some(file) = self.argument(number)
+            && !file.is_settled()
+        {
+            file.problem = Some(why);
+        }
+    }
+
+    /// Moves bytes from the reader to the connection, as many as it takes.
+    pub(super) fn pump(&mut self, to: &mut Connection) {
+        loop {
+            let left = self.waiting.get(self.at..).unwrap_or(&[]);
+            self.at += to.write(left);
+            if self.at < self.waiting.len() {
+                return;
+            }
+            self.waiting.clear();
+            self.at = 0;
+            let Stage::Reading(reader) = &self.stage else { return };
+            match reader.take() {
+                None => return,
+                Some(Chunk::Records { bytes, unlisted, entry }) => {
+                    self.waiting = bytes;
+                    if unlisted > 0
+                        && let Some(file) = self.files.get_mut(match &self.manifest {
+                            Some(manifest) => manifest.argument(entry),
+                            None => 0,
+                        })
+                    {
+                        file.bytes += unlisted;
+                    }
+                }
+                Some(Chunk::GoesOn(offset)) => self.on_position(self.from + offset),
+                Some(Chunk::Problem { entry, text }) => self.fail(entry, text),
+                Some(Chunk::End) => self.stage = Stage::Read,
+                Some(Chunk::Failed) => {
+                    self.on_note(0, Err("reading has failed at this end".into()))
+                }
+            }
+        }
+    }
+
+    /// The current connection is over, over which this many bytes of the stream have left.
+    pub(super) fn on_lost(&mut self, stream_bytes: u64) {
+        if matches!(self.stage, Stage::Reading(_) | Stage::Read) {
+            self.sent_until = self.sent_until.max(self.from + stream_bytes);
+        }
+        self.stage = Stage::Before;
+    }
+}

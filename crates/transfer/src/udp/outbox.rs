@@ -1,0 +1,120 @@
+//! Packets on their way out, gathered into groups that the kernel takes in one call.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd as _;
+
+use paceline_cc::Ecn;
+use paceline_os::udp::{MOST_BYTES, SendOutcome, Socket};
+use paceline_wire::Transmit;
+
+use super::clock::wait_for_room;
+
+/// The longest packet.
+const LONGEST: usize = 65_535;
+/// How often a group is tried again when there is no room.
+const TRIES: u32 = 3;
+
+/// A group of packets that is being gathered.
+pub(crate) struct Outbox {
+    bytes: Vec<u8>,
+    length: usize,
+    /// Where the group goes to, with what mark, and the size of its packets.
+    group: Option<(SocketAddr, Ecn, usize)>,
+    /// The address of this machine from which packets leave; `None` leaves it to the routes.
+    source: Option<IpAddr>,
+    /// True if a packet was too large for the path.
+    too_large: bool,
+    /// True if a packet did not leave this machine.
+    lost: bool,
+}
+
+impl Outbox {
+    pub(crate) fn new() -> Outbox {
+        Outbox {
+            bytes: vec![0; MOST_BYTES + LONGEST],
+            length: 0,
+            group: None,
+            source: None,
+            too_large: false,
+            lost: false,
+        }
+    }
+
+    /// True once if a packet was too large for the path.
+    pub(crate) fn was_too_large(&mut self) -> bool {
+        std::mem::take(&mut self.too_large)
+    }
+
+    /// True once if a packet did not leave this machine: there is no route, or a firewall is in the way.
+    pub(crate) fn was_lost(&mut self) -> bool {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// From now on, packets leave from this address of the machine.
+    pub(crate) fn leave_from(&mut self, source: Option<IpAddr>) {
+        self.source = source;
+    }
+
+    /// Sends what `next` writes, until there is nothing more, or `most` packets. Returns how many.
+    pub(crate) fn send(
+        &mut self,
+        socket: &mut Socket,
+        most: usize,
+        mut next: impl FnMut(&mut [u8]) -> Option<Transmit>,
+    ) -> usize {
+        let limit = socket.group();
+        let (mut count, mut in_group) = (0, 0);
+        while count < most {
+            let Some(place) = self.bytes.get_mut(self.length..) else { break };
+            let Some(Transmit { to, length, ecn, .. }) = next(place) else { break };
+            count += 1;
+            let fits = self.group.is_some_and(|(address, mark, size)| {
+                let together = (address, mark) == (to, ecn) && length <= size;
+                together && in_group < limit && self.length + length <= MOST_BYTES
+            });
+            if !fits {
+                let at = self.length;
+                self.flush(socket);
+                self.bytes.copy_within(at..at + length, 0);
+                (self.group, in_group) = (Some((to, ecn, length)), 0);
+            }
+            self.length += length;
+            in_group += 1;
+            // A shorter packet ends its group.
+            if self.group.is_some_and(|(_, _, size)| length < size) {
+                self.flush(socket);
+            }
+        }
+        self.flush(socket);
+        count
+    }
+
+    /// Sends one packet.
+    pub(crate) fn send_one(&mut self, socket: &mut Socket, to: SocketAddr, bytes: &[u8]) {
+        if let Some(place) = self.bytes.get_mut(..bytes.len()) {
+            place.copy_from_slice(bytes);
+            (self.group, self.length) = (Some((to, Ecn::NotEct, bytes.len())), bytes.len());
+            self.flush(socket);
+        }
+    }
+
+    fn flush(&mut self, socket: &mut Socket) {
+        let Some((to, ecn, size)) = self.group.take() else { return };
+        let bytes = self.bytes.get(..self.length).unwrap_or(&[]);
+        for _ in 0..TRIES {
+            match socket.send_from(self.source, to, ecn as u8, bytes, size) {
+                SendOutcome::Full => wait_for_room(socket.as_fd()),
+                SendOutcome::TooLarge => {
+                    self.too_large = true;
+                    break;
+                }
+                SendOutcome::Lost => {
+                    self.lost = true;
+                    break;
+                }
+                SendOutcome::All => break,
+            }
+        }
+        self.length = 0;
+    }
+}

@@ -1,0 +1,287 @@
+//! A log of an end of a connection in qlog's main schema (draft-ietf-quic-qlog-main-schema, version
+//! 0.3, JSON text sequences), which qvis shows: packets sent, received and lost, acknowledgements,
+//! windows and RTTs (draft-ietf-quic-qlog-quic-events).
+//!
+//! Packet numbers of data are transmission numbers, which acknowledgements name; those of
+//! acknowledgements are packet numbers on the wire. Packets with neither are not logged.
+
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use paceline_cc::{Ack, Span, Time};
+use paceline_flow::{Loss, LossTrigger, Sender};
+use paceline_os::LiveError;
+use paceline_wire::End;
+use serde_json::{Value, json};
+
+/// Metrics are written no more often than this, but for changes of losses.
+const BETWEEN: Span = Span::from_millis(1);
+
+/// Which end writes the log.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Vantage {
+    /// `paceline send`.
+    Client,
+    /// `paceline recv`.
+    Server,
+}
+
+/// A log that is being written. What cannot be written is told at the end.
+pub(super) struct Qlog {
+    out: BufWriter<File>,
+    path: PathBuf,
+    failed: Option<std::io::Error>,
+    /// The time from which the times in the log count.
+    zero: Time,
+    metrics: Option<Metrics>,
+    told: Time,
+}
+
+/// What has been told last.
+#[derive(Copy, Clone, PartialEq)]
+struct Metrics {
+    cwnd: u64,
+    in_flight: u64,
+    smoothed: Span,
+}
+
+impl Qlog {
+    /// Begins a log of a connection at `now`, from which its times count.
+    pub(super) fn create(path: &Path, vantage: Vantage, now: Time) -> Result<Qlog, LiveError> {
+        let file = File::create(path).map_err(LiveError::system(path.display().to_string()))?;
+        Ok(Qlog::begin(file, path.to_path_buf(), vantage, now))
+    }
+
+    /// The same in an empty file.
+    fn begin(file: File, path: PathBuf, vantage: Vantage, now: Time) -> Qlog {
+        let (out, zero, told) = (BufWriter::new(file), now, now);
+        let mut log = Qlog { out, path, failed: None, zero, metrics: None, told };
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (kind, name) = match vantage {
+            Vantage::Client => ("client", "paceline send"),
+            Vantage::Server => ("server", "paceline recv"),
+        };
+        log.record(&json!({
+            "qlog_format": "JSON-SEQ",
+            "qlog_version": "0.3",
+            "title": name,
+            "trace": {
+                "vantage_point": { "type": kind, "name": name },
+                "common_fields": {
+                    "time_format": "relative",
+                    "reference_time": since.as_secs_f64() * 1e3,
+                    "protocol_type": ["PACELINE"],
+                },
+            },
+        }));
+        log
+    }
+
+    /// Writes a record of a JSON text sequence (RFC 7464).
+    fn record(&mut self, value: &Value) {
+        let written = writeln!(self.out, "\u{1e}{value}");
+        self.failed = self.failed.take().or(written.err());
+    }
+
+    fn event(&mut self, now: Time, name: &str, data: &Value) {
+        let time = now.since(self.zero).as_millis_f64();
+        self.record(&json!({ "time": time, "name": name, "data": data }));
+    }
+
+    /// Data is sent by this scheme.
+    pub(super) fn on_scheme(&mut self, now: Time, scheme: &str) {
+        self.event(now, "recovery:parameters_set", &json!({ "congestion_control": scheme }));
+    }
+
+    /// A packet of data, of so many bytes (of UDP's payload), has left or, if `received`, arrived.
+    pub(super) fn on_data(&mut self, now: Time, number: u64, length: u32, received: bool) {
+        self.event(
+            now,
+            if received { "transport:packet_received" } else { "transport:packet_sent" },
+            &json!({
+                "header": { "packet_type": "1RTT", "packet_number": number },
+                "raw": { "length": length },
+                "frames": [{ "frame_type": "stream", "stream_id": 0, "length": length }],
+            }),
+        );
+    }
+
+    /// An acknowledgement in a packet of this number and length has left or, if `received`, arrived.
+    pub(super) fn on_ack(&mut self, now: Time, packet: (u64, u32), ack: &Ack, received: bool) {
+        let mut ranges: Vec<_> = ack.blocks().map(|(first, last)| json!([first, last])).collect();
+        ranges.reverse();
+        self.event(
+            now,
+            if received { "transport:packet_received" } else { "transport:packet_sent" },
+            &json!({
+                "header": { "packet_type": "1RTT", "packet_number": packet.0 },
+                "raw": { "length": packet.1 },
+                "frames": [{ "frame_type": "ack", "acked_ranges": ranges, "ce": ack.ce_packets }],
+            }),
+        );
+    }
+
+    /// A packet of data was declared lost.
+    pub(super) fn on_loss(&mut self, now: Time, loss: &Loss) {
+        let trigger = match loss.trigger {
+            LossTrigger::ReorderingThreshold => "reordering_threshold",
+            LossTrigger::TimeThreshold => "time_threshold",
+            // The name that qlog has for a timer's expiry.
+            _ => "pto_expired",
+        };
+        self.event(
+            now,
+            "recovery:packet_lost",
+            &json!({
+                "header": { "packet_type": "1RTT", "packet_number": loss.number },
+                "trigger": trigger,
+            }),
+        );
+    }
+
+    /// The sender's account, after something has happened.
+    pub(super) fn on_state(&mut self, now: Time, sender: &Sender) {
+        let rtt = sender.rtt();
+        let metrics = Metrics {
+            cwnd: sender.plan().cwnd,
+            in_flight: sender.in_flight(),
+            smoothed: rtt.smoothed(),
+        };
+        let early = now.since(self.told) < BETWEEN;
+        if self.metrics == Some(metrics) || (early && self.metrics.is_some()) {
+            return;
+        }
+        (self.metrics, self.told) = (Some(metrics), now);
+        let mut data = json!({
+            "smoothed_rtt": rtt.smoothed().as_millis_f64(),
+            "min_rtt": rtt.min().as_millis_f64(),
+            "latest_rtt": rtt.latest().as_millis_f64(),
+            "bytes_in_flight": metrics.in_flight,
+        });
+        if let Some(object) = data.as_object_mut() {
+            // Schemes without a window have the largest number there is.
+            if metrics.cwnd < 1 << 40 {
+                object.insert("congestion_window".into(), metrics.cwnd.into());
+            }
+            if let Some(rate) = sender.plan().pacing.filter(|rate| rate.as_bps() < 1 << 50) {
+                object.insert("pacing_rate".into(), rate.as_bps().into());
+            }
+        }
+        self.event(now, "recovery:metrics_updated", &data);
+    }
+
+    /// Ends the log of a connection that has ended so.
+    pub(super) fn finish(mut self, now: Time, end: Option<&End>) -> Result<(), LiveError> {
+        if let Some(end) = end {
+            let (owner, trigger, reason) = match end {
+                End::Here { code: 0, reason } => ("local", "clean", reason.clone()),
+                End::Here { reason, .. } => ("local", "application", reason.clone()),
+                End::There { code: 0, reason } => ("remote", "clean", reason.clone()),
+                End::There { reason, .. } => ("remote", "application", reason.clone()),
+                End::Reset => ("remote", "stateless_reset", "the server was restarted".into()),
+                End::Silence(span) => ("local", "idle_timeout", format!("nothing came for {span}")),
+            };
+            let data = json!({ "owner": owner, "trigger": trigger, "reason": reason });
+            self.event(now, "connectivity:connection_closed", &data);
+        }
+        let flushed = self.out.flush();
+        match self.failed.take().or(flushed.err()) {
+            Some(error) => Err(LiveError::system(self.path.display().to_string())(error)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where a server writes the logs of its connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogTarget {
+    /// The first connection's log into this file, and those of further ones beside it, with `-2`, `-3`
+    /// and so on in the name.
+    File(PathBuf),
+    /// Into this folder, under the connections' identifiers. A later connection may have the identifier
+    /// of an earlier one: its log gets `-2`, `-3` and so on in the name.
+    Folder(PathBuf),
+}
+
+impl LogTarget {
+    /// The file for connection number `count`, from 1 on, or, in a folder, for the log number `count` of
+    /// the identifier `connection`.
+    fn path(&self, count: u64, connection: u32) -> PathBuf {
+        let first = match self {
+            LogTarget::Folder(folder) => folder.join(format!("recv-{connection:08x}.sqlog")),
+            LogTarget::File(path) => path.clone(),
+        };
+        if count <= 1 {
+            return first;
+        }
+        let stem = first.file_stem().unwrap_or_default().to_string_lossy();
+        let name = match first.extension() {
+            Some(end) => format!("{stem}-{count}.{}", end.to_string_lossy()),
+            None => format!("{stem}-{count}"),
+        };
+        first.with_file_name(name)
+    }
+
+    /// An error if no log can be written there: before anybody connects.
+    pub(super) fn check(&self) -> Result<(), LiveError> {
+        let name = |path: &Path| path.display().to_string();
+        match self {
+            LogTarget::Folder(folder) => {
+                std::fs::create_dir_all(folder).map_err(LiveError::system(name(folder)))
+            }
+            LogTarget::File(path) => {
+                File::create(path).map(|_| ()).map_err(LiveError::system(name(path)))
+            }
+        }
+    }
+
+    /// Begins a log of a connection.
+    pub(super) fn begin(&self, count: u64, connection: u32, now: Time) -> Result<Qlog, LiveError> {
+        if let LogTarget::File(_) = self {
+            return Qlog::create(&self.path(count, connection), Vantage::Server, now);
+        }
+        let mut number = 1;
+        loop {
+            let path = self.path(number, connection);
+            match File::create_new(&path) {
+                Ok(file) => return Ok(Qlog::begin(file, path, Vantage::Server, now)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(LiveError::system(path.display().to_string())(error)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_connection_has_a_log_of_its_own() {
+        let file = LogTarget::File("a/log.sqlog".into());
+        assert_eq!(file.path(1, 7), PathBuf::from("a/log.sqlog"));
+        assert_eq!(file.path(3, 7), PathBuf::from("a/log-3.sqlog"));
+        assert_eq!(LogTarget::File("log".into()).path(2, 7), PathBuf::from("log-2"));
+        let folder = LogTarget::Folder("logs".into());
+        assert_eq!(folder.path(1, 0xab), PathBuf::from("logs/recv-000000ab.sqlog"));
+    }
+
+    #[test]
+    fn connections_of_the_same_identifier_do_not_replace_each_others_logs() {
+        let folder = std::env::temp_dir().join(format!("paceline-qlog-{}", std::process::id()));
+        let target = LogTarget::Folder(folder.clone());
+        target.check().expect("a folder");
+        for count in 1..=3 {
+            let log = target.begin(count, 0xab, Time::ZERO).expect("a log");
+            log.finish(Time::ZERO, None).expect("written");
+        }
+        let names = std::fs::read_dir(&folder).expect("the folder");
+        let mut names: Vec<_> = names.map(|entry| entry.expect("a file").file_name()).collect();
+        names.sort();
+        std::fs::remove_dir_all(&folder).expect("removed");
+        let wanted = ["recv-000000ab-2.sqlog", "recv-000000ab-3.sqlog", "recv-000000ab.sqlog"];
+        assert_eq!(names, wanted);
+    }
+}

@@ -1,0 +1,137 @@
+//! Connecting to a server that has several addresses: the next one is tried when the one before is silent for
+//! 250 ms or cannot be reached, and the first that answers wins (RFC 8305).
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use paceline_cc::{Span, Time};
+use paceline_os::udp::Socket;
+use paceline_wire::key::Key;
+use paceline_wire::{ConnectError, Connection, Initiator, Limits, Offer};
+
+use super::outbox::Outbox;
+
+/// How long an address may be silent before the next one is tried (RFC 8305 §8).
+const HEAD_START: Span = Span::from_millis(250);
+
+/// Handshakes with the addresses of one server.
+pub(crate) struct Race {
+    key: Key,
+    offer: Offer,
+    limits: Limits,
+    waiting: VecDeque<SocketAddr>,
+    running: Vec<(SocketAddr, Initiator)>,
+    /// When the next address is tried.
+    next: Time,
+    /// Why the last one of those that were given up was.
+    failure: Option<ConnectError>,
+    place: Vec<u8>,
+}
+
+impl Race {
+    pub(crate) fn new(
+        now: Time,
+        key: &Key,
+        addresses: &[SocketAddr],
+        offer: Offer,
+        limits: Limits,
+    ) -> Race {
+        Race {
+            key: key.clone(),
+            offer,
+            limits,
+            waiting: addresses.iter().copied().collect(),
+            running: Vec::new(),
+            next: now,
+            failure: None,
+            place: vec![0; 65_536],
+        }
+    }
+
+    /// When [`Race::transmit`] is next worth calling.
+    pub(crate) fn wake(&self) -> Time {
+        let next = if self.waiting.is_empty() { Time::NEVER } else { self.next };
+        self.running.iter().fold(next, |wake, (_, one)| wake.min(one.wake()))
+    }
+
+    /// Sends what is due.
+    ///
+    /// # Errors
+    /// The offer cannot be used, or no address has answered for too long.
+    pub(crate) fn transmit(
+        &mut self,
+        now: Time,
+        socket: &mut Socket,
+        outbox: &mut Outbox,
+    ) -> Result<(), ConnectError> {
+        loop {
+            let due = now >= self.next || self.running.is_empty();
+            if due && let Some(to) = self.waiting.pop_front() {
+                let (offer, limits) = (self.offer.clone(), self.limits.clone());
+                self.running.push((to, Initiator::new(now, &self.key, to, offer, limits)?));
+                self.next = now + HEAD_START;
+            }
+            let Race { running, place, failure, next, .. } = self;
+            let mut lost = false;
+            let mut error = None;
+            running.retain_mut(|(to, one)| match one.transmit(now, place) {
+                Ok(Some(length)) => {
+                    outbox.send_one(socket, *to, place.get(..length).unwrap_or(&[]));
+                    lost |= outbox.was_lost();
+                    if outbox.was_too_large() {
+                        error = one.on_too_large(now).err();
+                    }
+                    true
+                }
+                Ok(None) => true,
+                Err(silence @ ConnectError::Silence { .. }) => {
+                    *failure = Some(silence);
+                    false
+                }
+                Err(other) => {
+                    error = Some(other);
+                    false
+                }
+            });
+            if let Some(error) = error {
+                return Err(error);
+            }
+            if lost {
+                *next = now;
+            }
+            match (self.running.is_empty(), self.waiting.is_empty(), self.failure.take()) {
+                (true, true, Some(failure)) => return Err(failure),
+                (true, false, _) => {}
+                (false, false, _) if self.next <= now => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Takes a datagram in. Returns the connection once one stands.
+    ///
+    /// # Errors
+    /// The server refuses.
+    pub(crate) fn on_datagram(
+        &mut self,
+        now: Time,
+        bytes: &[u8],
+    ) -> Result<Option<Connection>, ConnectError> {
+        for (_, one) in &mut self.running {
+            if let Some(connection) = one.on_datagram(now, bytes)? {
+                return Ok(Some(connection));
+            }
+        }
+        // The others are not needed once one of them has answered.
+        if let Some(answered) = self.running.iter().position(|(_, one)| one.is_answered()) {
+            self.waiting.clear();
+            self.running.swap(0, answered);
+            self.running.truncate(1);
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+#[path = "race_tests.rs"]
+mod tests;

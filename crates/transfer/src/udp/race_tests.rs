@@ -1,0 +1,61 @@
+use std::time::{Duration, Instant};
+
+use paceline_cc::Ecn;
+use paceline_os::udp::Inbox;
+use paceline_wire::key::Identity;
+use paceline_wire::{Server, ServerLimits, Sink};
+
+use super::*;
+
+struct Deaf;
+impl Sink for Deaf {}
+
+/// Connects to a server that listens at the last of these addresses and nowhere else. Returns at which of them it
+/// was found.
+fn race(addresses: &[SocketAddr], server_socket: &mut Socket) -> SocketAddr {
+    let identity = Identity::generate().expect("random numbers");
+    let key = identity.key().clone();
+    let mut server = Server::new(identity, ServerLimits::default()).expect("random numbers");
+    let mut socket = Socket::for_any_of(addresses).expect("a socket");
+    let offer = Offer { scheme: "cubic".into(), mtu: 1280, ..Offer::default() };
+    let begun = Instant::now();
+    let now = || Time::from_nanos(1 + begun.elapsed().as_nanos() as u64);
+    let limits = Limits { silence: Span::from_secs(60), ..Limits::default() };
+    let mut race = Race::new(now(), &key, addresses, offer, limits);
+    let (mut outbox, mut inbox, mut found) = (Outbox::new(), Inbox::default(), None);
+    while found.is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no connection");
+        race.transmit(now(), &mut socket, &mut outbox).expect("it goes on");
+        let mut answers = Vec::new();
+        let received = server_socket.receive(&mut inbox, |group| {
+            server.on_datagram(now(), group.from, Ecn::NotEct, group.bytes, &mut Deaf);
+            answers.extend(server.take_answer());
+        });
+        received.expect("a socket");
+        for (to, bytes) in answers {
+            server_socket.send(to, 0, &bytes, bytes.len());
+        }
+        let received = socket.receive(&mut inbox, |group| {
+            let made = race.on_datagram(now(), group.bytes).expect("no refusal");
+            found = made.map(|connection| connection.remote().0).or(found);
+        });
+        received.expect("a socket");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    found.expect("a connection")
+}
+
+#[test]
+fn silent_and_unreachable_addresses_are_passed_over() {
+    let mut server = Socket::bind("127.0.0.1:0".parse().expect("an address")).expect("loopback");
+    let there = server.local().expect("an address");
+    // Nobody reads there.
+    let silent = Socket::bind("127.0.0.1:0".parse().expect("an address")).expect("loopback");
+    let silent = silent.local().expect("an address");
+    assert_eq!(race(&[there], &mut server), there);
+    assert_eq!(race(&[silent, there], &mut server), there);
+    // The address of a documentation network, and one that no packet leaves for.
+    let dead: SocketAddr = "[100::1]:9".parse().expect("an address");
+    let no_route: SocketAddr = "255.255.255.255:9".parse().expect("an address");
+    assert_eq!(race(&[no_route, dead, silent, there], &mut server), there);
+}

@@ -1,0 +1,136 @@
+//! Transfers that are over: their journals stay for a while, so that the same command again sends nothing.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+
+use paceline_os::folder::{EntryKind, Folder};
+use paceline_wire::records::Transfer;
+
+use super::destination::Destination;
+use super::journal::{JOURNAL, JournalContent, JournalPath, JournalRecord, JournalState};
+use super::root::Root;
+use super::staging::folder_name;
+
+/// Name of their folder in `.paceline`.
+pub(super) const FINISHED: &str = "finished";
+/// Most journals that stay.
+const MOST: usize = 100;
+/// Most bytes of all journals that stay, beside the newest one.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Moves the journal of a transfer to the others, and removes the oldest of them.
+///
+/// # Errors
+/// The file system refuses.
+pub(super) fn keep(root: &Folder, folder: &Folder, name: &OsStr) -> io::Result<()> {
+    match root.make_folder(OsStr::new(FINISHED), 0o700) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let finished = root.folder(OsStr::new(FINISHED))?;
+    folder.rename(OsStr::new(JOURNAL), &finished, name)?;
+    prune(&finished, name)
+}
+
+fn prune(finished: &Folder, newest: &OsStr) -> io::Result<()> {
+    let mut journals = Vec::new();
+    for name in finished.names()? {
+        if let (true, Ok(status)) = (name != newest, finished.status(&name)) {
+            journals.push((status.mtime, name, status.length));
+        }
+    }
+    journals.sort();
+    journals.reverse();
+    let mut bytes = 0;
+    for (count, (_, name, length)) in (1..).zip(&journals) {
+        bytes += length;
+        if count >= MOST || bytes > MOST_BYTES {
+            finished.remove_all(name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns where the entries at the top level are of a transfer that is over, if all of it is still in its place, by
+/// lengths and times.
+pub(super) fn places(destination: &Destination, transfer: &Transfer) -> Option<Vec<String>> {
+    Root::all(destination).find_map(|root| places_by(&root.folder, destination, transfer))
+}
+
+fn places_by(root: &Folder, destination: &Destination, transfer: &Transfer) -> Option<Vec<String>> {
+    let finished = root.folder(OsStr::new(FINISHED)).ok()?;
+    let name = folder_name(&transfer.id);
+    let file = finished.file(&name, false).ok()?;
+    let content = JournalContent::read(&file).ok()?;
+    if content.begin() == Some(&JournalRecord::begin(transfer))
+        && is_in_place(destination, &content.records) == Some(true)
+    {
+        let placed = JournalState::of(&content.records).placed;
+        let names = sent_names(&content.records);
+        let gives = |(entry, place, _): &(u32, JournalPath, u64)| {
+            names.get(entry).is_some_and(|name| destination.gives(name, place))
+        };
+        if !placed.iter().all(gives) {
+            // It went to another name of this folder: `recv -o FILE` now, or `recv -o FILE` then.
+            return None;
+        }
+        return Some(placed.iter().map(|(_, place, _)| destination.text(place)).collect());
+    }
+    // It is received anew.
+    let _ = finished.remove(&name);
+    None
+}
+
+/// Returns the names of the entries at the top level as their sender calls them, by their numbers.
+fn sent_names<'a>(records: &'a [(u64, JournalRecord)]) -> BTreeMap<u32, &'a JournalPath> {
+    let name = |(_, record): &'a (u64, JournalRecord)| match record {
+        JournalRecord::File { entry, path, name, .. }
+        | JournalRecord::Folder { entry, path, name, .. }
+        | JournalRecord::Symlink { entry, path, name, .. }
+        | JournalRecord::HardLink { entry, path, name, .. } => {
+            path.split().0.0.is_empty().then_some((*entry, name))
+        }
+        _ => None,
+    };
+    records.iter().filter_map(name).collect()
+}
+
+fn is_in_place(destination: &Destination, records: &[(u64, JournalRecord)]) -> Option<bool> {
+    let placed = JournalState::of(records).placed;
+    let mut last: Option<(JournalPath, Folder)> = None;
+    for (_, record) in records {
+        let (path, file) = match record {
+            JournalRecord::File { path, length, mtime, .. } => (path, Some((*length, *mtime))),
+            JournalRecord::Folder { path, .. }
+            | JournalRecord::Symlink { path, .. }
+            | JournalRecord::HardLink { path, .. } => (path, None),
+            _ => continue,
+        };
+        let index = placed.binary_search_by_key(&path.top(), |placed| placed.0).ok()?;
+        let place = OsStr::from_bytes(&placed.get(index)?.1.0).to_os_string();
+        // The place stands for the first component.
+        let (parent, name) = path.split();
+        let name = if parent.0.is_empty() { place.clone() } else { name };
+        if last.as_ref().is_none_or(|(known, _)| *known != parent) {
+            let mut components: Vec<OsString> =
+                parent.components().map(OsStr::to_os_string).collect();
+            if let Some(first) = components.first_mut() {
+                first.clone_from(&place);
+            }
+            let own = destination.folder.own().ok()?;
+            let folder = components.iter().try_fold(own, |folder, name| folder.folder(name));
+            last = Some((parent, folder.ok()?));
+        }
+        let status = last.as_ref()?.1.status(&name).ok()?;
+        if let Some((length, mtime)) = file
+            && (status.kind != EntryKind::File
+                || status.length != length
+                || mtime.is_some_and(|mtime| mtime != status.mtime))
+        {
+            return Some(false);
+        }
+    }
+    Some(true)
+}

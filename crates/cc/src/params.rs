@@ -1,12 +1,22 @@
 //! Parameters of schemes and queues: one table from which values, defaults, documentation and
 //! error messages come.
 
+mod range;
+
+pub use range::{Edges, ParamRange, RangedValue, above, within};
+
 use crate::units::{Rate, Span};
+
+/// The unit of plain numbers, switches and words.
+pub const NO_UNIT: &str = "none";
 
 /// A type that a parameter can have.
 pub trait ParamValue: Sized {
     /// What a user may write, for documentation: `number`, `time`, `true|false`.
     const KIND: &'static str;
+    /// The unit that values of this type are written with, unless a parameter names one: `time` for
+    /// `100ms`; [`NO_UNIT`] for types without.
+    const UNIT: &'static str = NO_UNIT;
     /// Reads a value; the error says what was expected.
     fn read(text: &str) -> Result<Self, String>;
     /// Writes the value so that [`ParamValue::read`] reads it back.
@@ -18,17 +28,59 @@ pub trait ParamValue: Sized {
 pub struct ParamInfo {
     /// Its name, as in the paper.
     pub name: &'static str,
-    /// What may be written for it.
+    /// What may be written for it: `number`, `time`, `true|false`.
     pub kind: &'static str,
+    /// Its unit: `packets`, `time`; [`NO_UNIT`] if it has none.
+    pub unit: &'static str,
     /// Its default.
     pub default: String,
     /// The variants that set another default, each with that default.
     pub in_variants: Vec<(&'static str, String)>,
-    /// What it means, its unit and where its default comes from.
+    /// The values that it may have: `1 to 10000`, `true|false`, `any time`.
+    pub range: String,
+    /// Values at the edges of the range, for tests; none for a parameter that may have any value.
+    pub edges: Edges,
+    /// The paper, RFC or program that its default comes from.
+    pub source: &'static str,
+    /// What it means.
     pub doc: String,
 }
 
 impl ParamInfo {
+    /// The documentation of a parameter of type `T` that may have any value of the type.
+    ///
+    /// `unit` is empty for the type's own unit.
+    #[doc(hidden)]
+    pub fn new<T: ParamValue>(
+        name: &'static str,
+        default: &T,
+        unit: &'static str,
+        source: &'static str,
+        doc: &str,
+    ) -> ParamInfo {
+        ParamInfo {
+            name,
+            kind: T::KIND,
+            unit: if unit.is_empty() { T::UNIT } else { unit },
+            default: default.show(),
+            in_variants: Vec::new(),
+            range: if T::KIND.contains('|') { T::KIND.into() } else { format!("any {}", T::KIND) },
+            edges: Edges::default(),
+            source,
+            doc: doc.trim().to_string(),
+        }
+    }
+
+    /// Limits the parameter to the values of a range.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_range<T: RangedValue>(mut self, range: impl Into<ParamRange<T>>) -> ParamInfo {
+        let range = range.into();
+        self.range = range.describe("");
+        self.edges = range.edges();
+        self
+    }
+
     /// The default of this parameter where `variant` is written; `None` for no variant.
     pub fn default_in(&self, variant: Option<&str>) -> &str {
         let set = self.in_variants.iter().find(|(name, _)| Some(*name) == variant);
@@ -64,6 +116,12 @@ pub trait Params: Default {
     /// Sets a parameter by name. `None` if there is no such parameter; the inner error says what
     /// is wrong with the value.
     fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>>;
+    /// Checks that every parameter is in its range. What several parameters have to fulfil together
+    /// is checked by whoever builds from them.
+    ///
+    /// # Errors
+    /// The first parameter that is not, and what was expected.
+    fn check_ranges(&self) -> Result<(), (&'static str, String)>;
 }
 
 /// Splits a number from its unit: `12.5ms` gives `(12.5, "ms")`.
@@ -136,6 +194,7 @@ impl ParamValue for String {
 
 impl ParamValue for Span {
     const KIND: &'static str = "time";
+    const UNIT: &'static str = "time";
     fn read(text: &str) -> Result<Span, String> {
         let (number, unit) =
             number_and_unit(text).ok_or("expected a time such as 100ms or 1.5s")?;
@@ -164,6 +223,7 @@ impl ParamValue for Span {
 
 impl ParamValue for Rate {
     const KIND: &'static str = "rate";
+    const UNIT: &'static str = "rate";
     fn read(text: &str) -> Result<Rate, String> {
         let (number, unit) =
             number_and_unit(text).ok_or("expected a rate such as 12Mbps or 500kbps")?;
@@ -188,18 +248,28 @@ impl ParamValue for Rate {
     }
 }
 
-/// Declares a struct of parameters: each field with its documentation, type and default. Behind it
-/// may stand its variants, each with what it sets otherwise; the first one sets nothing and is the
-/// default.
+/// Declares a struct of parameters. Each field has its documentation, type and default; then the
+/// range of its values (`in`), its unit if the type does not name it (`unit`), and the paper, RFC
+/// or program that the default comes from (`source`). Behind the struct may stand its variants,
+/// each with what it sets otherwise; the first one sets nothing and is the default.
+///
+/// This is the only place of these facts: parsing, error messages, rustdoc, `paceline schemes` and
+/// the pages of `docs/schemes` take them from here. Relations between two parameters are checked
+/// with [`Spec::require`](crate::Spec::require).
 ///
 /// ```
-/// use paceline_cc::{Params, Spec};
+/// use paceline_cc::params::{Params, above};
+/// use paceline_cc::{Span, Spec};
 ///
 /// paceline_cc::params! {
 ///     /// Parameters of an example.
 ///     pub struct ExampleParams {
 ///         /// Gain per round trip.
-///         gain: f64 = 0.5,
+///         gain: f64 = 0.5, in above(0.0).up_to(1.0), source "paper §2";
+///         /// Window at the start.
+///         window: u32 = 10, in 1..=10_000, unit "packets", source "RFC 6928";
+///         /// Time between updates.
+///         period: Span = Span::from_millis(20), source "authors' code";
 ///     }
 ///     variants {
 ///         /// The authors' program.
@@ -211,12 +281,21 @@ impl ParamValue for Rate {
 /// assert_eq!(ExampleParams::default().gain, 0.5);
 /// let spec = Spec::parse("example[variant=paper]")?;
 /// assert_eq!(spec.params::<ExampleParams>()?.gain, 0.25);
+///
+/// let mistake = Spec::parse("example[window=0]")?.params::<ExampleParams>().unwrap_err();
+/// assert_eq!(mistake.to_string(), "`example[window=0]`: expected 1 to 10000 packets");
+/// let infos = ExampleParams::infos();
+/// assert_eq!((infos[1].name, infos[1].range.as_str()), ("gain", "more than 0, up to 1"));
 /// # Ok::<(), paceline_cc::SpecError>(())
 /// ```
 #[macro_export]
 macro_rules! params {
     ($(#[$outer:meta])* pub struct $name:ident {
-        $( $(#[doc = $doc:literal])+ $field:ident : $type:ty = $default:expr ),* $(,)?
+        $(
+            $(#[doc = $doc:literal])+
+            $field:ident : $type:ty = $default:expr
+            $(, in $range:expr)? $(, unit $unit:literal)?, source $source:literal;
+        )*
     } $( variants {
         $( $(#[doc = $about:literal])+ $word:literal => {
             $( $set:ident : $value:expr ),* $(,)?
@@ -225,7 +304,17 @@ macro_rules! params {
         $(#[$outer])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
-            $( $(#[doc = $doc])+ pub $field: $type, )*
+            $(
+                $(#[doc = $doc])+
+                #[doc = ""]
+                #[doc = concat!(
+                    "Default: `", stringify!($default), "`",
+                    $( ", in `", stringify!($range), "`", )?
+                    $( " ", $unit, )?
+                    ". Source: ", $source, "."
+                )]
+                pub $field: $type,
+            )*
         }
         impl Default for $name {
             fn default() -> Self {
@@ -246,14 +335,21 @@ macro_rules! params {
             fn infos() -> Vec<$crate::params::ParamInfo> {
                 let defaults = $name::default();
                 let _ = &defaults;
-                let infos = vec![ $( $crate::params::ParamInfo {
-                    name: stringify!($field),
-                    kind: <$type as $crate::params::ParamValue>::KIND,
-                    default: $crate::params::ParamValue::show(&defaults.$field),
-                    in_variants: $crate::params::in_variants::<$name>(
-                        |params| $crate::params::ParamValue::show(&params.$field)
-                    ),
-                    doc: concat!($($doc),+).trim().to_string(),
+                let infos = vec![ $( {
+                    let info = $crate::params::ParamInfo::new::<$type>(
+                        stringify!($field),
+                        &defaults.$field,
+                        concat!($($unit)?),
+                        $source,
+                        concat!($($doc),+),
+                    );
+                    $( let info = info.with_range::<$type>($range); )?
+                    $crate::params::ParamInfo {
+                        in_variants: $crate::params::in_variants::<$name>(
+                            |params| $crate::params::ParamValue::show(&params.$field)
+                        ),
+                        ..info
+                    }
                 }, )* ];
                 $crate::params::with_variant::<$name>(infos)
             }
@@ -266,8 +362,44 @@ macro_rules! params {
                     _ => None,
                 }
             }
+            fn check_ranges(&self) -> Result<(), (&'static str, String)> {
+                $( {
+                    let (name, unit) = (stringify!($field), concat!($($unit)?));
+                    let _ = (name, unit);
+                    $( $crate::params::check_range::<$type>(name, &self.$field, $range, unit)?; )?
+                } )*
+                Ok(())
+            }
         }
     };
+    // Parameters without ranges and sources: to be converted.
+    ($(#[$outer:meta])* pub struct $name:ident {
+        $( $(#[doc = $doc:literal])+ $field:ident : $type:ty = $default:expr ),* $(,)?
+    } $($variants:tt)*) => {
+        $crate::params! {
+            $(#[$outer])*
+            pub struct $name {
+                $( $(#[doc = $doc])+ $field : $type = $default, source "unknown"; )*
+            }
+            $($variants)*
+        }
+    };
+}
+
+/// An error with the name of the parameter unless its value is in the range.
+#[doc(hidden)]
+pub fn check_range<T: RangedValue>(
+    name: &'static str,
+    value: &T,
+    range: impl Into<ParamRange<T>>,
+    unit: &str,
+) -> Result<(), (&'static str, String)> {
+    let range = range.into();
+    if range.contains(value) {
+        Ok(())
+    } else {
+        Err((name, format!("expected {}", range.describe(unit))))
+    }
 }
 
 /// What `field` shows in each variant in which it differs from the default.
@@ -296,8 +428,18 @@ pub fn with_variant<P: Params>(mut infos: Vec<ParamInfo>) -> Vec<ParamInfo> {
         format!(" `{}`: {doc}{set}.", variant.name)
     });
     let doc = format!("Sets the defaults of the other parameters.{}", about.collect::<String>());
-    let (kind, default) = (P::VARIANT_KIND, first.name.to_string());
-    infos.insert(0, ParamInfo { name: VARIANT, kind, default, in_variants: Vec::new(), doc });
+    let variant = ParamInfo {
+        name: VARIANT,
+        kind: P::VARIANT_KIND,
+        unit: NO_UNIT,
+        default: first.name.to_string(),
+        in_variants: Vec::new(),
+        range: P::VARIANT_KIND.into(),
+        edges: Edges::default(),
+        source: "each variant's, as its meaning names it",
+        doc,
+    };
+    infos.insert(0, variant);
     infos
 }
 

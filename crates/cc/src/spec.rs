@@ -138,7 +138,8 @@ impl Spec {
     /// The parameters that this spec sets, over the defaults of its variant.
     ///
     /// # Errors
-    /// An unknown parameter or variant, two variants, or a value that does not fit.
+    /// An unknown parameter or variant, two variants, a value that does not fit, or one that is out
+    /// of its parameter's range.
     pub fn params<P: Params>(&self) -> Result<P, SpecError> {
         let mut params: P = self.defaults()?;
         let has_variants = !P::VARIANTS.is_empty();
@@ -160,7 +161,10 @@ impl Spec {
                 }
             }
         }
-        Ok(params)
+        match params.check_ranges() {
+            Ok(()) => Ok(params),
+            Err((param, problem)) => Err(self.bad_value(param, problem)),
+        }
     }
 
     /// The variant that this spec names, if it names one; [`Spec::params`] tells whether it exists.
@@ -202,7 +206,8 @@ impl Spec {
         }
     }
 
-    /// An error unless `ok`: for values that a parameter's type allows but its meaning does not.
+    /// An error unless `ok`: for values that the parameter's range allows but other parameters do
+    /// not.
     pub fn require(&self, ok: bool, param: &str, problem: &str) -> Result<(), SpecError> {
         if ok { Ok(()) } else { Err(self.bad_value(param, problem)) }
     }

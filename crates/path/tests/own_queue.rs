@@ -11,7 +11,7 @@ paceline_cc::params! {
     /// Parameters of a queue that drops at random.
     pub struct CoinParams {
         /// The probability of a drop.
-        p: f64 = 0.5,
+        p: f64 = 0.5, in 0.0..=1.0, source "this test";
     }
 }
 
@@ -50,7 +50,6 @@ fn coin(scale: f64) -> QueueInfo {
         CoinParams::infos,
         move |spec, _, stream| {
             let CoinParams { p } = spec.params()?;
-            spec.require((0.0..=1.0).contains(&p), "p", "must be between 0 and 1")?;
             Ok(Box::new(Coin { packets: VecDeque::new(), p: p * scale, stream }))
         },
     )
@@ -82,5 +81,5 @@ fn a_queue_of_another_crate_is_built_by_name() {
     assert_eq!(delivered("droptail", 1), 1000);
 
     let refused = queues.check(&Spec::parse("coin[p=2]").expect("legal"));
-    assert!(refused.is_err_and(|error| error.to_string().contains("between 0 and 1")));
+    assert!(refused.is_err_and(|error| error.to_string().contains("expected 0 to 1")));
 }

@@ -3,9 +3,8 @@
 use paceline_cc::params::ParamValue;
 use paceline_cc::{Rate, Span};
 
-/// The smallest buffer, in bytes, that a time or a multiple of the bandwidth-delay product gives: one
-/// full packet.
-const ONE_PACKET: u64 = 1514;
+/// Size in bytes of a full packet of 1500 bytes with its Ethernet header.
+pub const FULL_PACKET: u32 = 1514;
 
 /// The limits of a buffer; it is full when any of them is reached.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -115,7 +114,7 @@ impl BufferSize {
     /// The limit of the buffer on a path of this mean rate and round-trip time. Times depend on the rate,
     /// multiples of the bandwidth-delay product on both: they become bytes, at least one full packet.
     pub fn resolve(self, rate: Rate, rtt: Span) -> Limit {
-        let bytes = |bytes: u64| Limit::bytes(bytes.max(ONE_PACKET));
+        let bytes = |bytes: u64| Limit::bytes(bytes.max(u64::from(FULL_PACKET)));
         match self {
             BufferSize::Packets(packets) => Limit::packets(packets),
             BufferSize::Bytes(bytes) => Limit::bytes(bytes),

@@ -27,6 +27,7 @@ pub(crate) mod testing;
 mod wrapper;
 
 pub use fifo::{Fifo, FifoParams};
+pub use limit::FULL_PACKET;
 pub use registry::{AddQueueError, Built, QueueInfo, Queues, build, check};
 pub use wrapper::QueueWrapper;
 

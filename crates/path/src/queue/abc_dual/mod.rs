@@ -24,19 +24,9 @@
 //! share before any count as unused, so that jitter of arrivals is not taken for unused capacity.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `weights` | | maxmin | §4.3; `zombie` is RCP's way |
-//! | `period` | time | 100ms | not stated |
-//! | `k` | flows | 10 | not stated |
-//! | `counters` | | 100 | O(K); so many flows of equal rate can be told apart |
-//! | `x` | share | 10 % | §4.3 |
-//! | `keep` | share | 0.8 | not stated; with the period, a memory of 0.5 s as the authors' code has |
-//! | `clamp` | share | 0 (none) | the authors' code: 0.2, see below |
-//! | `least` | share | 0.05 | the authors' code |
-//! | `burst` | bytes | 3000 | two packets |
-//! | `split` | share | 0.5 | not stated |
-//! | `list`, `gain`, `replace` | | 1000, 0.001, 0.25 | the authors' zombie list; the gain is ours |
+//! Those of [`AbcDualParams`]; `k`, `counters`, `x` and `keep` are for `weights=maxmin`, `list`,
+//! `gain` and `replace` for `weights=zombie`. Space-Saving tells up to `counters` flows of equal
+//! rate apart.
 //!
 //! The authors' code differs from the paper: it serves a queue drawn at random, has a moving
 //! average for every port in place of Space-Saving, and keeps the weight of the other queue within

@@ -1,5 +1,6 @@
 //! Parameters of the dual queue.
 
+use paceline_cc::params::above;
 use paceline_cc::{Span, Spec, SpecError};
 
 use crate::queue::Limit;
@@ -17,35 +18,34 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of the dual queue.
     pub struct AbcDualParams {
-        /// How the weights are found: maxmin (ABC paper, section 4.3) or zombie (RCP's way).
-        weights: Weights = Weights::MaxMin,
-        /// Time between updates of the weights; the paper names none.
-        period: Span = Span::from_millis(100),
-        /// maxmin: so many flows of each queue count as large; the paper names no number.
-        k: u32 = 10,
-        /// maxmin: counters of Space-Saving for each queue, at least `k`.
-        counters: u32 = 100,
-        /// maxmin: by so much more than its rate a large flow demands (ABC paper, section 4.3).
-        x: f64 = 0.1,
+        /// How the weights are found: maxmin, or zombie (RCP's way).
+        weights: Weights = Weights::MaxMin, source "ABC §4.3";
+        /// Time between updates of the weights.
+        period: Span = Span::from_millis(100), in Span::from_millis(1)..,
+            source "ours; the paper names none";
+        /// maxmin: the number of flows of each queue that count as large, at most `counters`.
+        k: u32 = 10, in 1..=MOST, unit "flows", source "ours; the paper names none";
+        /// maxmin: counters of Space-Saving for each queue.
+        counters: u32 = 100, in 1..=MOST, unit "counters", source "ours: ten times k";
+        /// maxmin: the share by which a large flow's demand exceeds its rate.
+        x: f64 = 0.1, in 0.0..=10.0, source "ABC §4.3";
         /// maxmin: the part of older measurements that is kept in the next one. With the period it
         /// makes a memory of 0.5 s, about that of the authors' moving averages at 96 Mbit/s.
-        keep: f64 = 0.8,
-        /// The other queue's weight stays within this part of its measured share; 0: no bound, as
-        /// in the paper. The authors' code has 0.2.
-        clamp: f64 = 0.0,
-        /// The least weight of either queue (authors' code).
-        least: f64 = 0.05,
+        keep: f64 = 0.8, in 0.0..1.0, source "ours; the paper names none";
+        /// The other queue's weight stays within this part of its measured share; 0: no bound.
+        clamp: f64 = 0.0, in 0.0..=1.0, source "ABC §4.3: none; the authors' code: 0.2";
+        /// The least weight of either queue.
+        least: f64 = 0.05, in 0.0001..=0.5, source "the authors' code";
         /// Bytes of its share that an empty queue may save up.
-        burst: u32 = 3000,
+        burst: u32 = 3000, unit "bytes", source "ours: two packets";
         /// The part of the buffer that is for other packets than ABC's.
-        split: f64 = 0.5,
-        /// zombie: entries of each list (authors' code).
-        list: u32 = 1000,
+        split: f64 = 0.5, in 0.0..=1.0, source "ours; the paper names none";
+        /// zombie: entries of each list.
+        list: u32 = 1000, in 1..=MOST, unit "entries", source "the authors' code";
         /// zombie: the weight of one arrival in the estimated frequency of hits.
-        gain: f64 = 0.001,
-        /// zombie: the probability that a miss replaces the entry it was compared with (authors'
-        /// code).
-        replace: f64 = 0.25,
+        gain: f64 = 0.001, in above(0.0).up_to(1.0), source "ours";
+        /// zombie: the probability that a miss replaces the entry it was compared with.
+        replace: f64 = 0.25, in 0.0..=1.0, source "the authors' code";
     }
 }
 
@@ -53,24 +53,12 @@ paceline_cc::params! {
 const MOST: u32 = 100_000;
 
 impl AbcDualParams {
-    /// An error if a value makes no sense.
+    /// Checks that there is a counter for each large flow.
+    ///
+    /// # Errors
+    /// `k` is larger than `counters`.
     pub(super) fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        let part = |value: f64| (0.0..=1.0).contains(&value);
-        let entries = |value: u32| (1..=MOST).contains(&value);
-        spec.require(self.period >= Span::from_millis(1), "period", "must be 1ms or longer")?;
-        spec.require(entries(self.counters), "counters", "must be from 1 to 100000")?;
-        let some = (1..=self.counters).contains(&self.k);
-        spec.require(some, "k", "must be at least 1 and at most `counters`")?;
-        spec.require((0.0..=10.0).contains(&self.x), "x", "must be from 0 to 10")?;
-        spec.require((0.0..1.0).contains(&self.keep), "keep", "must be from 0 to below 1")?;
-        spec.require(part(self.clamp), "clamp", "must be between 0 and 1")?;
-        let least = (0.0001..=0.5).contains(&self.least);
-        spec.require(least, "least", "must be from 0.0001 to 0.5")?;
-        spec.require(part(self.split), "split", "must be between 0 and 1")?;
-        spec.require(entries(self.list), "list", "must be from 1 to 100000")?;
-        let gain = self.gain > 0.0 && self.gain <= 1.0;
-        spec.require(gain, "gain", "must be above 0 and at most 1")?;
-        spec.require(part(self.replace), "replace", "must be between 0 and 1")
+        spec.require(self.k <= self.counters, "k", "must be at most `counters`")
     }
 
     /// The buffer in parts: ABC's and the others'.

@@ -10,8 +10,8 @@
 //! None; the senders must react to loss. It does not know ECN.
 //!
 //! # Parameters
-//! `target` and `interval`, cut to whole milliseconds; Mahimahi has no defaults, so these are
-//! CoDel's. ABC's authors ran 50 ms and 100 ms.
+//! Those of [`CodelMahimahiParams`], cut to whole milliseconds. Mahimahi has no defaults, so these
+//! are CoDel's. ABC's authors ran a target of 50 ms and an interval of 100 ms.
 //!
 //! # Where it fails
 //! As CoDel; on links faster than some packets per millisecond its clock is coarse.
@@ -33,9 +33,10 @@ paceline_cc::params! {
     /// Parameters of Mahimahi's CoDel.
     pub struct CodelMahimahiParams {
         /// The waiting time that is acceptable as a standing queue.
-        target: Span = Span::from_millis(5),
+        target: Span = Span::from_millis(5), source "RFC 8289 §4.2";
         /// How long the waiting time must stay above the target.
-        interval: Span = Span::from_millis(100),
+        interval: Span = Span::from_millis(100), in Span::from_millis(1)..,
+            source "RFC 8289 §4.3";
     }
 }
 
@@ -45,12 +46,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
     "CoDel as Mahimahi has it: delivers the packet it meant to drop, discards the next",
     "Mahimahi (USENIX ATC 2015), mm-link",
     CodelMahimahiParams::infos,
-    |spec, limit, _stream| {
-        let params: CodelMahimahiParams = spec.params()?;
-        let long = params.interval >= Span::from_millis(1);
-        spec.require(long, "interval", "must be 1ms or longer")?;
-        Ok(Box::new(CodelMahimahi::new(params, limit)))
-    },
+    |spec, limit, _stream| Ok(Box::new(CodelMahimahi::new(spec.params()?, limit))),
 );
 
 /// Mahimahi's CoDel.

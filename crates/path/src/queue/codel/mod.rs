@@ -11,10 +11,9 @@
 //! None; the senders must react to loss, or to CE marks if `ecn` is set.
 //!
 //! # Parameters
-//! `target` 5 ms and `interval` 100 ms, about a round-trip time (RFC 8289 §4.2, §4.3); `ecn` off;
-//! `mtu` 1514 bytes; `ring` 0: packets that
-//! the device's transmit ring holds ahead of the queue, which CoDel neither sees nor drops (ns-3's
-//! devices hold one). ABC's authors ran it with a target of 50 ms on cellular links.
+//! Those of [`CodelParams`]. ABC's authors ran CoDel with a target of 50 ms on cellular links.
+//! `ring` is the number of packets that the device's transmit ring holds ahead of the queue: CoDel
+//! neither sees nor drops them.
 //!
 //! # Where it fails
 //! Links slower than one packet per `target`; many or unresponsive flows, for which √count grows
@@ -30,26 +29,25 @@ mod tests;
 
 pub(in crate::queue) use state::{CodelState, FirstAbove, PacketSource, next_drop};
 
-use paceline_cc::params::Params;
+use paceline_cc::params::{Params, above};
 use paceline_cc::{Packet, Span, Time};
 
 use super::ring::Ring;
-use super::{DroppedPacket, Fifo, Limit, Queue, QueueInfo};
+use super::{DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueInfo};
 
 paceline_cc::params! {
     /// Parameters of CoDel.
     pub struct CodelParams {
-        /// The waiting time that is acceptable as a standing queue (RFC 8289 §4.2).
-        target: Span = Span::from_millis(5),
-        /// How long the waiting time must stay above the target; about a worst-case round trip
-        /// (RFC 8289 §4.3).
-        interval: Span = Span::from_millis(100),
+        /// The waiting time that is acceptable as a standing queue.
+        target: Span = Span::from_millis(5), source "RFC 8289 §4.2";
+        /// How long the waiting time must stay above the target; about a worst-case round trip.
+        interval: Span = Span::from_millis(100), in above(Span::ZERO), source "RFC 8289 §4.3";
         /// Marks ECN-capable packets CE instead of dropping them.
-        ecn: bool = false,
-        /// Bytes: never drops while this or less is queued (RFC 8289 §5.4, MAXPACKET).
-        mtu: u32 = 1514,
-        /// Packets that the device's transmit ring holds, out of the queue's reach (ns-3: 1).
-        ring: u32 = 0,
+        ecn: bool = false, source "ours: off in all queues";
+        /// CoDel never drops while this or less is queued.
+        mtu: u32 = FULL_PACKET, unit "bytes", source "RFC 8289 §5.4: MAXPACKET";
+        /// Packets that the device's transmit ring holds, out of the queue's reach.
+        ring: u32 = 0, in 0..=Ring::MOST, unit "packets", source "ours: none; ns-3's devices: 1";
     }
 }
 
@@ -61,9 +59,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
     CodelParams::infos,
     |spec, limit, _stream| {
         let params: CodelParams = spec.params()?;
-        spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
         let ring = params.ring;
-        spec.require(ring <= Ring::MOST, "ring", "must be from 0 to 4096 packets")?;
         Ok(Ring::before(Box::new(Codel::new(params, limit)), ring))
     },
 );

@@ -16,13 +16,11 @@
 //! None; classic senders must react to loss or CE, those in L to the fraction of marks.
 //!
 //! # Parameters
-//! RFC 9332 Appendix A.1: `target` 15 ms, `tupdate` 16 ms, `alpha` 0.16 and `beta` 3.2 per second
-//! of delay, `k` 2, no marks by the step while `th_len` packets or less are in L. The step is
-//! Linux's 1 ms; the appendix has a ramp, `step_thresh=1ms,range=400us`. `step_packets` puts a
-//! number of packets in its place. `scheduler` is a weighted round robin with the share
-//! `c_protection` for C (10 %, Linux), or the packet that has waited longest, with `tshift` added
-//! in L. Random decisions come from the queue's own stream; without `random` the RFC's counters
-//! decide.
+//! Those of [`DualPi2Params`]. The step is Linux's 1 ms; RFC 9332's appendix has a ramp,
+//! `step_thresh=1ms,range=400us`. `step_packets` puts a number of packets in its place. `scheduler`
+//! is a weighted round robin with the share `c_protection` for C, or the packet that has waited
+//! longest, with `tshift` added in L. Random decisions come from the queue's own stream; without
+//! `random` the RFC's counters decide.
 //!
 //! # Where it fails
 //! Links whose rate varies: the step is a fixed time, and the controller needs some `tupdate`s.
@@ -55,11 +53,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
     "A low-latency queue for scalable senders coupled to a classic queue (L4S)",
     "RFC 9332",
     DualPi2Params::infos,
-    |spec, limit, stream| {
-        let params: DualPi2Params = spec.params()?;
-        params.check(spec)?;
-        Ok(Box::new(DualPi2::new(params, limit, stream)))
-    },
+    |spec, limit, stream| Ok(Box::new(DualPi2::new(spec.params()?, limit, stream))),
 );
 
 /// One of the two queues: L with low latency, C for classic traffic.

@@ -1,6 +1,7 @@
 //! Parameters of DualPI2.
 
-use paceline_cc::{Span, Spec, SpecError};
+use paceline_cc::Span;
+use paceline_cc::params::above;
 
 paceline_cc::choices! {
     /// Which queue goes first.
@@ -16,43 +17,30 @@ paceline_cc::params! {
     /// Parameters of DualPI2, with the names of RFC 9332, Appendix A.1.
     pub struct DualPi2Params {
         /// The waiting time to hold in the classic queue.
-        target: Span = Span::from_millis(15),
+        target: Span = Span::from_millis(15), source "RFC 9332 A.1";
         /// Time between updates of the base probability.
-        tupdate: Span = Span::from_millis(16),
+        tupdate: Span = Span::from_millis(16), in Span::from_micros(100).., source "RFC 9332 A.1";
         /// Probability per update and second of delay above the target.
-        alpha: f64 = 0.16,
+        alpha: f64 = 0.16, in 0.0.., unit "1/s", source "RFC 9332 A.1";
         /// Probability per update and second by which the delay grew.
-        beta: f64 = 3.2,
+        beta: f64 = 3.2, in 0.0.., unit "1/s", source "RFC 9332 A.1";
         /// The coupling factor: L's marks are this times the base probability.
-        k: f64 = 2.0,
+        k: f64 = 2.0, in above(0.0), source "RFC 9332 A.1";
         /// A packet that has waited longer in L is marked.
-        step_thresh: Span = Span::from_millis(1),
+        step_thresh: Span = Span::from_millis(1), source "Linux";
         /// The width of a ramp of the probability around that time, in place of the step.
-        range: Span = Span::ZERO,
+        range: Span = Span::ZERO, source "Linux: none; RFC 9332 A.1: 400us";
         /// Marks by the packets left in L instead, when there are more than this; 0: by time.
-        step_packets: u32 = 0,
-        /// No marks by the step while so many packets or less are in L.
-        th_len: u32 = 1,
+        step_packets: u32 = 0, unit "packets", source "Linux";
+        /// No marks by the step while L holds this number of packets or fewer.
+        th_len: u32 = 1, unit "packets", source "RFC 9332 A.1: Th_len";
         /// How the queues share the link: wrr or tsfifo.
-        scheduler: Scheduling = Scheduling::Wrr,
+        scheduler: Scheduling = Scheduling::Wrr, source "Linux";
         /// The share of the link that C has at least, under wrr.
-        c_protection: f64 = 0.1,
-        /// The head start of L, under tsfifo; the RFC leaves its size open.
-        tshift: Span = Span::from_millis(50),
+        c_protection: f64 = 0.1, in 0.0..=1.0, source "Linux";
+        /// The head start of L, under tsfifo.
+        tshift: Span = Span::from_millis(50), source "ours; RFC 9332 leaves it open";
         /// Decides at random; else by counters, as in the RFC's pseudocode.
-        random: bool = true,
-    }
-}
-
-impl DualPi2Params {
-    /// An error if a value makes no sense.
-    pub(super) fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        let slow = self.tupdate >= Span::from_micros(100);
-        spec.require(slow, "tupdate", "must be 100us or longer")?;
-        spec.require(self.alpha >= 0.0, "alpha", "must not be negative")?;
-        spec.require(self.beta >= 0.0, "beta", "must not be negative")?;
-        spec.require(self.k > 0.0, "k", "must be above 0")?;
-        let share = (0.0..=1.0).contains(&self.c_protection);
-        spec.require(share, "c_protection", "must be between 0 and 1")
+        random: bool = true, source "ours; RFC 9332's pseudocode: false";
     }
 }

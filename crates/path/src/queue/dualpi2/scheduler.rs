@@ -3,10 +3,10 @@
 use paceline_cc::{Packet, Span, Time};
 
 use super::{DualPi2Params, Scheduling, Side};
-use crate::queue::Fifo;
+use crate::queue::{FULL_PACKET, Fifo};
 
-/// Bytes of a full packet: what L may be ahead by at first.
-const MTU: i64 = 1514;
+/// Bytes by which L may be ahead at first.
+const MTU: i64 = FULL_PACKET as i64;
 /// The sum of both weights.
 const WHOLE: i64 = 1000;
 

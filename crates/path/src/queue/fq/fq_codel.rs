@@ -10,11 +10,9 @@
 //! None; the senders must react to loss, or to CE marks if `ecn` is set.
 //!
 //! # Parameters
-//! Defaults of RFC 8290 §5: 1024 `flows`, `quantum` 1514 bytes, `limit` 10 240 packets beside the
-//! buffer's own, CoDel with `target` 5 ms and `interval` 100 ms. `ecn` is on in the RFC's own
-//! deployment and off here, as with the other queues. `backlog` says which bytes CoDel's guard of
-//! one MTU looks at: all queues' (Linux) or the flow's own (ns-3). `perturbation` changes the hash. `ring` 0: packets that the
-//! device's transmit ring holds ahead of the queues.
+//! Those of [`FqCodelParams`]. `ecn` is on in RFC 8290's own deployment and off here, as in the
+//! other queues. `backlog` chooses the bytes that CoDel's guard of one MTU looks at: those of all
+//! queues (Linux), or of the flow's own queue (ns-3).
 //!
 //! # Where it fails
 //! Flows that share a queue by chance of the hash; many connections of one user, who gets a share
@@ -25,13 +23,13 @@
 
 use std::collections::VecDeque;
 
-use paceline_cc::params::Params;
+use paceline_cc::params::{Params, above};
 use paceline_cc::{Packet, Span, Time};
 
-use super::{Bins, Total};
+use super::{Bins, MOST_BINS, Total};
 use crate::queue::codel::{CodelParams, CodelState, PacketSource};
 use crate::queue::ring::Ring;
-use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
+use crate::queue::{DropReason, DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueInfo};
 
 /// The most packets dropped at one overflow (RFC 8290 §4.1).
 const DROP_BATCH: usize = 64;
@@ -51,26 +49,26 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of FQ-CoDel, with the RFC's names.
     pub struct FqCodelParams {
-        /// CoDel's acceptable standing waiting time (RFC 8290 §5.2.2).
-        target: Span = Span::from_millis(5),
-        /// CoDel's interval (§5.2.1).
-        interval: Span = Span::from_millis(100),
-        /// Queues that flows are hashed to (§5.2.5).
-        flows: u32 = 1024,
-        /// Bytes per turn of the round robin (§5.2.4).
-        quantum: u32 = 1514,
-        /// Packets in all queues together, beside the buffer's limit (§5.2.3).
-        limit: u64 = 10_240,
-        /// Marks ECN-capable packets CE instead of dropping them (§5.2.6).
-        ecn: bool = false,
-        /// Bytes: CoDel never drops while this or less is queued.
-        mtu: u32 = 1514,
-        /// Which bytes count for that: of all queues, or of the flow's.
-        backlog: Backlog = Backlog::Total,
+        /// CoDel's acceptable standing waiting time.
+        target: Span = Span::from_millis(5), source "RFC 8290 §5.2.2";
+        /// CoDel's interval.
+        interval: Span = Span::from_millis(100), in above(Span::ZERO), source "RFC 8290 §5.2.1";
+        /// Queues that flows are hashed to.
+        flows: u32 = 1024, in 1..=MOST_BINS, unit "queues", source "RFC 8290 §5.2.5";
+        /// Bytes per turn of the round robin.
+        quantum: u32 = FULL_PACKET, in 64.., unit "bytes", source "RFC 8290 §5.2.4";
+        /// Packets in all queues together, beside the buffer's limit.
+        limit: u64 = 10_240, in above(0), unit "packets", source "RFC 8290 §5.2.3";
+        /// Marks ECN-capable packets CE instead of dropping them.
+        ecn: bool = false, source "ours: off in all queues; RFC 8290 §5.2.6: on";
+        /// CoDel never drops while this or less is queued.
+        mtu: u32 = FULL_PACKET, unit "bytes", source "RFC 8289 §5.4: MAXPACKET";
+        /// Which bytes count for that: those of all queues, or of the flow's queue.
+        backlog: Backlog = Backlog::Total, source "Linux; ns-3: queue";
         /// Changes the hash of flows to queues.
-        perturbation: u64 = 0,
-        /// Packets that the device's transmit ring holds, out of the queue's reach (ns-3: 1).
-        ring: u32 = 0,
+        perturbation: u64 = 0, source "ours";
+        /// Packets that the device's transmit ring holds, out of the queue's reach.
+        ring: u32 = 0, in 0..=Ring::MOST, unit "packets", source "ours: none; ns-3's devices: 1";
     }
 }
 
@@ -82,13 +80,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
     FqCodelParams::infos,
     |spec, limit, _stream| {
         let params: FqCodelParams = spec.params()?;
-        spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
-        let flows = (1..=65_536).contains(&params.flows);
-        spec.require(flows, "flows", "must be from 1 to 65536")?;
-        spec.require(params.quantum >= 64, "quantum", "must be 64 bytes or more")?;
-        spec.require(params.limit > 0, "limit", "must be above zero")?;
         let ring = params.ring;
-        spec.require(ring <= Ring::MOST, "ring", "must be from 0 to 4096 packets")?;
         Ok(Ring::before(Box::new(FqCodel::new(params, limit)), ring))
     },
 );

@@ -12,6 +12,9 @@ use paceline_cc::{Packet, Time};
 
 use super::{DroppedPacket, Fifo, Queue};
 
+/// The most queues that flows are hashed to.
+const MOST_BINS: u32 = 65_536;
+
 /// The slot of a hash value that has no queue yet.
 const NONE: u32 = u32::MAX;
 

@@ -11,7 +11,7 @@
 //! None; the senders must react to loss. It does not know ECN.
 //!
 //! # Parameters
-//! `bins` 1024; `target` 5 ms and `interval` 100 ms; `perturbation` changes the hash.
+//! Those of [`SfqCodelParams`].
 //!
 //! # Where it fails
 //! Flows with large packets get more than those with small ones. Else as FQ-CoDel.
@@ -23,10 +23,10 @@
 
 use std::collections::VecDeque;
 
-use paceline_cc::params::Params;
+use paceline_cc::params::{Params, above};
 use paceline_cc::{Packet, Span, Time};
 
-use super::{Bins, Total};
+use super::{Bins, MOST_BINS, Total};
 use crate::queue::codel::{FirstAbove, next_drop};
 use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
 
@@ -37,13 +37,13 @@ paceline_cc::params! {
     /// Parameters of sfqCoDel.
     pub struct SfqCodelParams {
         /// CoDel's acceptable standing waiting time.
-        target: Span = Span::from_millis(5),
+        target: Span = Span::from_millis(5), source "Nichols' model";
         /// CoDel's interval.
-        interval: Span = Span::from_millis(100),
+        interval: Span = Span::from_millis(100), in above(Span::ZERO), source "Nichols' model";
         /// Bins that flows are hashed to.
-        bins: u32 = 1024,
+        bins: u32 = 1024, in 1..=MOST_BINS, unit "bins", source "Nichols' model";
         /// Changes the hash of flows to bins.
-        perturbation: u64 = 0,
+        perturbation: u64 = 0, source "ours";
     }
 }
 
@@ -53,12 +53,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
     "A queue under CoDel for each flow, served one packet at a time, new flows first",
     "Nichols' ns-2 model, March 2013; Winstein's thesis (MIT, 2014)",
     SfqCodelParams::infos,
-    |spec, limit, _stream| {
-        let params: SfqCodelParams = spec.params()?;
-        spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
-        spec.require((1..=65_536).contains(&params.bins), "bins", "must be from 1 to 65536")?;
-        Ok(Box::new(SfqCodel::new(params, limit)))
-    },
+    |spec, limit, _stream| Ok(Box::new(SfqCodel::new(spec.params()?, limit))),
 );
 
 /// A bin with the state of its CoDel.

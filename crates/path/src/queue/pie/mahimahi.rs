@@ -12,9 +12,9 @@
 //! None; the senders must react to loss. It does not know ECN.
 //!
 //! # Parameters
-//! `qdelay_ref` and `max_burst`, cut to whole milliseconds. Mahimahi has no defaults, and the
-//! papers do not tell theirs, so these are RFC 8033's. Random decisions come from the queue's
-//! own stream.
+//! Those of [`PieMahimahiParams`], cut to whole milliseconds. Mahimahi has no defaults, and the
+//! papers do not state theirs, so these are RFC 8033's. Random decisions come from the queue's own
+//! stream.
 //!
 //! # Where it fails
 //! As PIE, and by overreacting: the probability swings between none and many. Below 8 kbit/s the
@@ -44,9 +44,11 @@ paceline_cc::params! {
     /// Parameters of Mahimahi's PIE.
     pub struct PieMahimahiParams {
         /// The queueing delay to hold.
-        qdelay_ref: Span = Span::from_millis(15),
+        qdelay_ref: Span = Span::from_millis(15), in Span::from_millis(1)..,
+            source "RFC 8033 §4.2: QDELAY_REF";
         /// How long a burst may last before drops begin.
-        max_burst: Span = Span::from_millis(150),
+        max_burst: Span = Span::from_millis(150), in Span::from_millis(1)..,
+            source "RFC 8033 §4.4: MAX_BURST";
     }
 }
 
@@ -56,13 +58,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
     "PIE as Mahimahi has it: delays in milliseconds with gains meant for seconds",
     "Mahimahi (USENIX ATC 2015), mm-link",
     PieMahimahiParams::infos,
-    |spec, limit, stream| {
-        let params: PieMahimahiParams = spec.params()?;
-        let ms = Span::from_millis(1);
-        spec.require(params.qdelay_ref >= ms, "qdelay_ref", "must be 1ms or longer")?;
-        spec.require(params.max_burst >= ms, "max_burst", "must be 1ms or longer")?;
-        Ok(Box::new(PieMahimahi::new(params, limit, stream)))
-    },
+    |spec, limit, stream| Ok(Box::new(PieMahimahi::new(spec.params()?, limit, stream))),
 );
 
 /// Mahimahi's PIE. Times and spans are whole milliseconds, rates bytes per millisecond.

@@ -15,12 +15,10 @@
 //! None; the senders must react to loss, or to CE marks if `ecn` is set.
 //!
 //! # Parameters
-//! Defaults of RFC 8033: `qdelay_ref` 15 ms, `t_update` 15 ms, `max_burst` 150 ms, `alpha` 0.125
-//! and `beta` 1.25 per second of delay (§4.2, §4.4). `delay` chooses between the waiting time of
-//! the last packet that left and the backlog over the departure rate (§5.2). Options of §5:
-//! `ecn` with `mark_ecnth` 0.1, `cap_drop`, `derandomize`. `ring` 0: packets that the device's transmit
-//! ring holds ahead of the queue, whose delay PIE does not see (ns-3's devices hold one). Random
-//! decisions come from the queue's own stream.
+//! Those of [`PieParams`], with the options of RFC 8033 §5. `delay` chooses between the waiting
+//! time of the last packet that left and the backlog over the departure rate. `ring` is the number
+//! of packets that the device's transmit ring holds ahead of the queue: PIE does not see their
+//! delay. Random decisions come from the queue's own stream.
 //!
 //! # Where it fails
 //! Links whose rate changes faster than some updates; few large flows at low rates, where the
@@ -38,13 +36,13 @@ mod rate;
 mod tests;
 
 use control::Control;
-use paceline_cc::params::Params;
+use paceline_cc::params::{Params, above};
 use paceline_cc::{Packet, Span, Stream, Time};
 use rate::Departures;
 
 use super::periodic::PeriodicUpdates;
 use super::ring::Ring;
-use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
+use super::{DropReason, DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueInfo, mark};
 
 paceline_cc::choices! {
     /// How the queueing delay is known.
@@ -59,33 +57,35 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of PIE, with the RFC's names.
     pub struct PieParams {
-        /// The queueing delay to hold (RFC 8033 §4.2, QDELAY_REF).
-        qdelay_ref: Span = Span::from_millis(15),
-        /// Time between updates of the probability (§4.2, T_UPDATE).
-        t_update: Span = Span::from_millis(15),
-        /// How long a burst may last before drops begin (§4.4, MAX_BURST).
-        max_burst: Span = Span::from_millis(150),
-        /// Probability per update and second of delay above the reference (§4.2).
-        alpha: f64 = 0.125,
-        /// Probability per update and second by which the delay grew (§4.2).
-        beta: f64 = 1.25,
-        /// How the queueing delay is known (§4.3, §5.2).
-        delay: Delay = Delay::Sojourn,
-        /// Bytes of one measurement of the departure rate (§5.2, DQ_THRESHOLD).
-        dq_threshold: u32 = 16_384,
-        /// Marks ECN-capable packets CE instead of dropping them (§5.1).
-        ecn: bool = false,
-        /// At this probability and above, ECN-capable packets are dropped too (§5.1, mark_ecnth).
-        mark_ecnth: f64 = 0.1,
-        /// At probabilities of 10 % and above, no step is larger than 2 % (§5.5).
-        cap_drop: bool = true,
+        /// The queueing delay to hold.
+        qdelay_ref: Span = Span::from_millis(15), source "RFC 8033 §4.2: QDELAY_REF";
+        /// Time between updates of the probability.
+        t_update: Span = Span::from_millis(15), in Span::from_micros(100)..,
+            source "RFC 8033 §4.2: T_UPDATE";
+        /// How long a burst may last before drops begin.
+        max_burst: Span = Span::from_millis(150), source "RFC 8033 §4.4: MAX_BURST";
+        /// Probability per update and second of delay above the reference.
+        alpha: f64 = 0.125, in 0.0.., unit "1/s", source "RFC 8033 §4.2";
+        /// Probability per update and second by which the delay grew.
+        beta: f64 = 1.25, in 0.0.., unit "1/s", source "RFC 8033 §4.2";
+        /// How the queueing delay is known.
+        delay: Delay = Delay::Sojourn, source "RFC 8033 §5.2; §4.3: rate";
+        /// Bytes of one measurement of the departure rate.
+        dq_threshold: u32 = 16_384, in above(0), unit "bytes",
+            source "RFC 8033 §5.2: DQ_THRESHOLD";
+        /// Marks ECN-capable packets CE instead of dropping them.
+        ecn: bool = false, source "ours: off in all queues; RFC 8033 §5.1";
+        /// At this probability and above, ECN-capable packets are dropped too.
+        mark_ecnth: f64 = 0.1, in 0.0..=1.0, source "RFC 8033 §5.1: mark_ecnth";
+        /// At probabilities of 10 % and above, no step is larger than 2 %.
+        cap_drop: bool = true, source "RFC 8033 §5.5";
         /// Spreads drops evenly: none until the probabilities since the last add up to 0.85, one
-        /// for certain from 8.5 on (§5.4).
-        derandomize: bool = false,
-        /// Bytes of a full packet: nothing is dropped while two of these or less are queued.
-        mtu: u32 = 1514,
-        /// Packets that the device's transmit ring holds, out of the queue's reach (ns-3: 1).
-        ring: u32 = 0,
+        /// for certain from 8.5 on.
+        derandomize: bool = false, source "RFC 8033 §5.4: optional";
+        /// The size of a full packet: nothing is dropped while two of these or less are queued.
+        mtu: u32 = FULL_PACKET, unit "bytes", source "RFC 8033 §4.1";
+        /// Packets that the device's transmit ring holds, out of the queue's reach.
+        ring: u32 = 0, in 0..=Ring::MOST, unit "packets", source "ours: none; ns-3's devices: 1";
     }
 }
 
@@ -97,15 +97,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
     PieParams::infos,
     |spec, limit, stream| {
         let params: PieParams = spec.params()?;
-        let slow = params.t_update >= Span::from_micros(100);
-        spec.require(slow, "t_update", "must be 100us or longer")?;
-        spec.require(params.alpha >= 0.0, "alpha", "must not be negative")?;
-        spec.require(params.beta >= 0.0, "beta", "must not be negative")?;
-        let share = (0.0..=1.0).contains(&params.mark_ecnth);
-        spec.require(share, "mark_ecnth", "must be between 0 and 1")?;
-        spec.require(params.dq_threshold > 0, "dq_threshold", "must be above zero")?;
         let ring = params.ring;
-        spec.require(ring <= Ring::MOST, "ring", "must be from 0 to 4096 packets")?;
         Ok(Ring::before(Box::new(Pie::new(params, limit, stream)), ring))
     },
 );

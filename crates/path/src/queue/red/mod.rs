@@ -11,11 +11,12 @@
 //! None; the senders must react to loss, or to CE marks if `ecn` is set.
 //!
 //! # Parameters
-//! `min` 5 and `max` 15, in packets or in bytes; `w` 0.002, `max_p` 0.02, `gentle` and `wait` as
-//! in ns-3. `packet_time` is what idle times are counted in; zero means the mean time of packets
-//! over departures from the busy queue, 1 ms before 16 of them. `hard_drop` drops ECN-capable packets too where all are
-//! dropped. DCTCP's marking is `red[min=20,max=20,w=1,ecn=true,gentle=false,hard_drop=false]`, or
-//! in short [`step`]. Random decisions come from the queue's own stream.
+//! Those of [`RedParams`]; `gentle` and `wait` are as in ns-3. `min` and `max` are both in packets
+//! or both in bytes. `packet_time` is the unit in which idle times are counted; 0s takes the mean
+//! time between departures from the busy queue, and 1 ms before 16 of them. `hard_drop` drops
+//! ECN-capable packets too where all packets are dropped. DCTCP's marking is
+//! `red[min=20,max=20,w=1,ecn=true,gentle=false,hard_drop=false]`, or in short [`step`]. Random
+//! decisions come from the queue's own stream.
 //!
 //! # Where it fails
 //! Its thresholds fit one rate: on a link whose rate varies the same length is another delay. The
@@ -26,40 +27,42 @@
 //! 1(4), 1993; Floyd, "Recommendation on using the gentle variant of RED", 2000; RFC 3168 §7.
 
 mod average;
+mod length;
 pub mod step;
 #[cfg(test)]
 mod tests;
 
 use average::Average;
-use paceline_cc::params::Params;
+pub use length::QueueLength;
+use paceline_cc::params::{Params, above};
 use paceline_cc::{Packet, Span, Stream, Time};
 
 use super::ring::Ring;
-use super::{BufferSize, DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
+use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
 
 paceline_cc::params! {
     /// Parameters of RED.
     pub struct RedParams {
         /// The average below which nothing is dropped: packets (`5`) or bytes (`5kB`).
-        min: BufferSize = BufferSize::Packets(5),
-        /// The average at which the probability is `max_p`, in the same unit.
-        max: BufferSize = BufferSize::Packets(15),
+        min: QueueLength = QueueLength::Packets(5), source "ns-3";
+        /// The average at which the probability is `max_p`, in the unit of `min`.
+        max: QueueLength = QueueLength::Packets(15), source "ns-3";
         /// The weight of one arrival in the average.
-        w: f64 = 0.002,
+        w: f64 = 0.002, in above(0.0).up_to(1.0), source "ns-3";
         /// The probability of drops at `max`.
-        max_p: f64 = 0.02,
+        max_p: f64 = 0.02, in above(0.0).up_to(1.0), source "ns-3";
         /// Lets the probability grow to one from `max` to twice `max`, instead of jumping.
-        gentle: bool = true,
+        gentle: bool = true, source "Floyd 2000; ns-3";
         /// Waits longer between drops: distances from 1/p to 2/p instead of up to 1/p.
-        wait: bool = true,
+        wait: bool = true, source "ns-3";
         /// Marks ECN-capable packets CE instead of dropping them.
-        ecn: bool = false,
-        /// Drops ECN-capable packets too where the probability is one (RFC 3168 §7).
-        hard_drop: bool = true,
+        ecn: bool = false, source "ours: off in all queues";
+        /// Drops ECN-capable packets too where the probability is one.
+        hard_drop: bool = true, source "RFC 3168 §7";
         /// The time of a packet on the link, in which idle times are counted; 0s: as measured.
-        packet_time: Span = Span::ZERO,
-        /// Packets that the device's transmit ring holds, out of the queue's reach (ns-3: 1).
-        ring: u32 = 0,
+        packet_time: Span = Span::ZERO, source "ours";
+        /// Packets that the device's transmit ring holds, out of the queue's reach.
+        ring: u32 = 0, in 0..=Ring::MOST, unit "packets", source "ours: none; ns-3's devices: 1";
     }
 }
 
@@ -71,30 +74,13 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
     RedParams::infos,
     |spec, limit, stream| {
         let params: RedParams = spec.params()?;
-        let length = "must be packets (5) or bytes (5kB)";
-        let (min, min_bytes) =
-            threshold(params.min).ok_or_else(|| spec.bad_value("min", length))?;
-        let (max, max_bytes) =
-            threshold(params.max).ok_or_else(|| spec.bad_value("max", length))?;
-        spec.require(min_bytes == max_bytes, "max", "must have the same unit as min")?;
-        spec.require(min <= max, "max", "must not be below min")?;
-        let share = |value: f64| value > 0.0 && value <= 1.0;
-        spec.require(share(params.w), "w", "must be above 0 and at most 1")?;
-        spec.require(share(params.max_p), "max_p", "must be above 0 and at most 1")?;
+        let (min, max) = (params.min, params.max);
+        spec.require(min.in_bytes() == max.in_bytes(), "max", "must have the same unit as min")?;
+        spec.require(min.number() <= max.number(), "max", "must not be below min")?;
         let ring = params.ring;
-        spec.require(ring <= Ring::MOST, "ring", "must be from 0 to 4096 packets")?;
         Ok(Ring::before(Box::new(Red::new(params, limit, stream)), ring))
     },
 );
-
-/// The length, and true if it is in bytes; `None` for what is no length.
-fn threshold(size: BufferSize) -> Option<(f64, bool)> {
-    match size {
-        BufferSize::Packets(packets) => Some((packets as f64, false)),
-        BufferSize::Bytes(bytes) => Some((bytes as f64, true)),
-        _ => None,
-    }
-}
 
 /// What happens to a packet that arrives.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -122,14 +108,12 @@ pub struct Red {
 }
 
 impl Red {
-    /// An empty queue. Thresholds that are neither packets nor bytes are never reached.
+    /// An empty queue.
     pub fn new(params: RedParams, limit: Limit, stream: Stream) -> Red {
-        let (min, in_bytes) = threshold(params.min).unwrap_or((f64::INFINITY, false));
-        let (max, _) = threshold(params.max).unwrap_or((f64::INFINITY, false));
         Red {
-            min,
-            max,
-            in_bytes,
+            min: params.min.number() as f64,
+            max: params.max.number() as f64,
+            in_bytes: params.min.in_bytes(),
             fifo: Fifo::new(limit),
             average: Average::new(params.w, params.packet_time),
             stream,

@@ -9,11 +9,12 @@
 //! None; the senders must react to the fraction of marks, as DCTCP does.
 //!
 //! # Parameters
-//! `k` in packets or in bytes; DCTCP's paper has 20 packets at 1 Gbit/s and 65 at 10 Gbit/s. The
-//! arriving packet counts, the one in transmission does not. `drop` drops what cannot be marked,
-//! as switches do whose RED treats all packets; without it such packets fill the buffer. With
-//! `at=departure` a packet is marked if the queue is longer than `k` when its transmission begins, the
-//! packet included, as in htsim: its flow hears of the queue earlier by the time that packets wait.
+//! Those of [`StepParams`]. DCTCP's paper has a `k` of 20 packets at 1 Gbit/s and of 65 at 10
+//! Gbit/s. The arriving packet counts, the one in transmission does not. `drop` drops packets that
+//! cannot be marked, as switches do whose RED treats all packets alike; without it such packets
+//! fill the buffer. With `at=departure` a packet is marked if the queue is longer than `k` when its
+//! transmission begins, the packet included, as in htsim: its flow learns of the queue earlier by
+//! the time that packets wait.
 //!
 //! # Where it fails
 //! Senders that halve on a mark; packets of others, which see either every drop or none. ABC's
@@ -25,8 +26,8 @@
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Time};
 
-use super::threshold;
-use crate::queue::{BufferSize, DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
+use super::QueueLength;
+use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
 
 paceline_cc::choices! {
     /// Which packets are marked.
@@ -42,12 +43,12 @@ paceline_cc::params! {
     /// Parameters of the step.
     pub struct StepParams {
         /// The length above which packets are marked: packets (`20`) or bytes (`30kB`).
-        k: BufferSize = BufferSize::Packets(20),
+        k: QueueLength = QueueLength::Packets(20), source "DCTCP: at 1 Gbit/s";
         /// Drops packets that cannot be marked.
-        drop: bool = false,
-        /// Which packets are marked: those that arrive at a queue longer than k, or that leave one
-        /// (htsim), which are never dropped.
-        at: StepAt = StepAt::Arrival,
+        drop: bool = false, source "ours";
+        /// Which packets are marked: those that arrive at a queue longer than k, or that leave one,
+        /// which are never dropped.
+        at: StepAt = StepAt::Arrival, source "RFC 8257 §3.1; htsim: departure";
     }
 }
 
@@ -57,12 +58,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
     "Marks arrivals when the queue is longer than k, as DCTCP's switches do",
     "DCTCP (SIGCOMM 2010); RFC 8257",
     StepParams::infos,
-    |spec, limit, _stream| {
-        let params: StepParams = spec.params()?;
-        let length = threshold(params.k).is_some();
-        spec.require(length, "k", "must be packets (20) or bytes (30kB)")?;
-        Ok(Box::new(Step::new(params, limit)))
-    },
+    |spec, limit, _stream| Ok(Box::new(Step::new(spec.params()?, limit))),
 );
 
 /// First in, first out, with a step of marks.
@@ -74,7 +70,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// An empty queue. A `k` that is neither packets nor bytes is never reached.
+    /// An empty queue.
     pub fn new(params: StepParams, limit: Limit) -> Step {
         Step { params, fifo: Fifo::new(limit), marks: 0 }
     }
@@ -82,9 +78,8 @@ impl Step {
     /// True if the queue is longer than `k` with this packet.
     fn beyond(&self, packet: &Packet) -> bool {
         match self.params.k {
-            BufferSize::Packets(packets) => self.fifo.packets() as u64 >= packets,
-            BufferSize::Bytes(bytes) => self.fifo.bytes() + u64::from(packet.size) > bytes,
-            _ => false,
+            QueueLength::Packets(packets) => self.fifo.packets() as u64 >= packets,
+            QueueLength::Bytes(bytes) => self.fifo.bytes() + u64::from(packet.size) > bytes,
         }
     }
 }
@@ -112,9 +107,8 @@ impl Queue for Step {
         let (packets, bytes) = (self.fifo.packets() as u64, self.fifo.bytes());
         let mut packet = self.fifo.pop(now, drops)?;
         let long = match self.params.k {
-            BufferSize::Packets(most) => packets > most,
-            BufferSize::Bytes(most) => bytes > most,
-            _ => false,
+            QueueLength::Packets(most) => packets > most,
+            QueueLength::Bytes(most) => bytes > most,
         };
         if self.params.at == StepAt::Departure && long {
             mark(&mut packet, &mut self.marks);

@@ -2,29 +2,31 @@
 
 use std::sync::{Arc, Mutex};
 
-use paceline_cc::Span;
+use paceline_cc::{ParamValue, Span};
 use paceline_report::{PageInfo, RunView};
-use paceline_requests::compare::{self as lab, CompareRow};
+use paceline_requests::compare::{
+    CompareError, CompareJob, CompareLimits, CompareRequest, CompareRow, CompareRuns,
+};
 use paceline_requests::summary::{ratios, summary};
-use paceline_requests::{CompareFields, run_while, written};
+use paceline_requests::view::compare_views;
+use paceline_requests::{CompareFields, written};
 use paceline_sim::Names;
-use paceline_sim::runs::{MAX_RUNS, Runs};
+use paceline_sim::runs::Runs;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
 
 use crate::controller::names_with_controllers;
-use crate::error::{argument_error, run_error};
+use crate::error::{argument, request_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
-use paceline_requests::view::compare_views;
 
 /// The results of a comparison: a row for each run of each scheme on each trace.
 #[pyclass(frozen, name = "Comparison", module = "paceline._native")]
 pub(crate) struct PyComparison {
     rows: Vec<CompareRow>,
     views: Vec<RunView>,
-    seed: u64,
+    info: PageInfo,
 }
 
 #[pymethods]
@@ -73,15 +75,8 @@ impl PyComparison {
     }
 
     /// The page of `paceline compare -o`, as HTML.
-    fn page(&self, title: &str, explanation: &str, command: &str) -> String {
-        let info = PageInfo {
-            title: title.into(),
-            explanation: explanation.into(),
-            command: command.into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            seed: Some(self.seed),
-            ..PageInfo::default()
-        };
+    fn page(&self, title: &str) -> String {
+        let info = PageInfo { title: title.into(), ..self.info.clone() };
         paceline_report::compare_page(&info, &self.views)
     }
 }
@@ -95,35 +90,6 @@ pub(crate) fn series_table(series: &paceline_sim::LinkSeries) -> PyResult<PyTabl
         ("throughput_mbps".into(), series.throughput_mbps.clone()),
         ("queue_delay_ms".into(), series.queue_delay_ms.clone()),
     ])
-}
-
-/// The most bins in all runs of a scheme or a scenario together; the same as of the command.
-const MOST_BINS: u64 = 1_000_000;
-
-/// Refuses bins that would fill memory.
-///
-/// # Errors
-/// If `runs` runs of `duration` have too many of them.
-pub(crate) fn check_bin_count(bin: Span, duration: Span, runs: u32) -> PyResult<()> {
-    let bins = duration.as_nanos().div_ceil(bin.as_nanos().max(1));
-    if bins.saturating_mul(runs.into()) <= MOST_BINS {
-        return Ok(());
-    }
-    let each = if runs > 1 { format!(" in each of {runs} runs") } else { String::new() };
-    let problem = format!("{bin} makes more than {MOST_BINS} bins of {duration}{each}");
-    Err(argument_error("bin", problem))
-}
-
-/// Returns a number of runs and how far apart they start.
-///
-/// # Errors
-/// If the number is not 1 to [`MAX_RUNS`], or `spread` is neither a time nor `trace`.
-pub(crate) fn read_runs(count: u32, spread: &str) -> PyResult<Runs> {
-    if !(1..=MAX_RUNS).contains(&count) {
-        return Err(argument_error("runs", format!("expected 1 to {MAX_RUNS}, not {count}")));
-    }
-    let spread = written::spread(spread).map_err(|e| argument_error("spread", e))?;
-    Ok(Runs { count, spread })
 }
 
 /// Runs schemes over links. Arguments are text as on the command line: see `paceline.compare`.
@@ -153,140 +119,57 @@ pub(crate) fn compare(
 ) -> PyResult<PyComparison> {
     let control = Arc::new(RunControl::default());
     let names = names_with_controllers(controllers.as_ref(), &control)?;
-    let span = |argument: &str, text: &str| {
-        <Span as paceline_cc::ParamValue>::read(text.trim())
-            .map_err(|e| argument_error(argument, e))
-    };
-    let duration = written::length(duration).map_err(|e| argument_error("duration", e))?;
-    let warmup = span("warmup", warmup)?;
-    if warmup >= duration {
-        let problem = format!("{warmup} leaves nothing of duration {duration} to measure");
-        return Err(argument_error("warmup", problem));
-    }
-    let runs = read_runs(runs, spread)?;
-    let bin =
-        bin.map(|bin| written::bin(&bin).map_err(|e| argument_error("bin", e))).transpose()?;
-    if let Some(bin) = bin {
-        check_bin_count(bin, duration, runs.count)?;
-    }
-    if !(1..=10_000).contains(&flows) {
-        return Err(argument_error("flows", "expected 1 to 10000"));
-    }
-    let capacity = |text: &String| written::capacity(text).map_err(|e| argument_error("traces", e));
+    let capacity = |text: &String| argument("traces", written::capacity(text));
     let links = traces.iter().map(capacity).collect::<PyResult<Vec<_>>>()?;
     let mut chosen = Vec::new();
     for text in &schemes {
-        chosen.extend(written::compared(text, &names).map_err(|e| argument_error("schemes", e))?.0);
+        chosen.extend(argument("schemes", written::compared(text, &names))?.0);
     }
-    if links.is_empty() || chosen.is_empty() {
-        return Err(argument_error("traces, schemes", "expected at least one of each"));
-    }
-    let reverse = reverse_trace.as_ref().map(|text| written::capacity(text)).transpose();
-    let reverse =
-        reverse.map_err(|e| argument_error("reverse_trace", e))?.map(|(_, capacity)| capacity);
-    let delays = delay_trace.as_ref().map(|text| paceline_trace::load_delays(text)).transpose();
-    let delays = delays.map_err(|e| argument_error("delay_trace", e))?;
-    if omniscient && delays.is_some() {
-        return Err(argument_error("omniscient", "cannot be had together with delay_trace"));
-    }
-    let rtt = rtt.unwrap_or(if delays.is_some() { "0ms" } else { "100ms" }.into());
-    let plain = lab::Comparison {
-        reverse,
-        flows,
-        rtt: written::rtt(&rtt).map_err(|e| argument_error("rtt", e))?,
-        delays,
-        jitter: span("jitter", jitter)?,
-        buffer: written::buffer(buffer).map_err(|e| argument_error("buffer", e))?,
-        duration,
-        warmup,
-        seed,
-        runs,
-        bin,
-        ..lab::Comparison::new("", links[0].1.clone(), chosen[0].0.clone())
+    let reverse = reverse_trace.map(|text| argument("reverse_trace", written::capacity(&text)));
+    let recorded = |name: String| {
+        let delays = argument("delay_trace", paceline_trace::load_delays(&name))?;
+        PyResult::Ok((name, delays))
     };
-    let mut comparisons = Vec::new();
-    for (trace, capacity) in links {
-        for (scheme, note) in &chosen {
-            let comparison = lab::Comparison {
-                trace: trace.clone(),
-                capacity: capacity.clone(),
-                scheme: scheme.clone(),
-                ..plain.clone()
-            };
-            comparisons.push((comparison, note.clone()));
-        }
-    }
-    let jobs = jobs(&comparisons, chosen.len(), omniscient);
-    let rows = run_all(py, &jobs, threads, (&names, &control))?;
+    let request = CompareRequest {
+        omniscient,
+        reverse_trace: reverse.transpose()?.map(|(_, capacity)| capacity),
+        delay_trace: delay_trace.map(recorded).transpose()?,
+        rtt: rtt.map(|rtt| argument("rtt", written::rtt(&rtt))).transpose()?,
+        jitter: argument("jitter", Span::read(jitter.trim()))?,
+        buffer: argument("buffer", written::buffer(buffer))?,
+        duration: argument("duration", written::length(duration))?,
+        warmup: argument("warmup", Span::read(warmup.trim()))?,
+        flows,
+        seed,
+        runs: Runs { count: runs, spread: argument("spread", written::spread(spread))? },
+        bin: bin.map(|bin| argument("bin", written::bin(&bin))).transpose()?,
+        ..CompareRequest::new(links, chosen)
+    };
+    let mut runs = request.plan(&CompareLimits::default()).map_err(request_error)?;
+    make_all(py, &mut runs, threads, (&names, &control))?;
+    let rows = runs.rows();
     let views = compare_views(&rows, &names);
-    Ok(PyComparison { rows, views, seed })
+    let info = request.page_info(runs.runs_made());
+    Ok(PyComparison { rows, views, info })
 }
 
-/// One run of a comparison, or the omniscient protocol on its link.
-struct Job<'a> {
-    comparison: &'a lab::Comparison,
-    note: Option<&'a String>,
-    run: u32,
-    is_omniscient: bool,
-}
-
-/// Returns the runs of comparisons in the order of their rows; behind each `group` of comparisons come
-/// those of the omniscient protocol.
-fn jobs(
-    comparisons: &[(lab::Comparison, Option<String>)],
-    group: usize,
-    omniscient: bool,
-) -> Vec<Job<'_>> {
-    let mut jobs = Vec::new();
-    for group in comparisons.chunks(group.max(1)) {
-        for (comparison, note) in group {
-            let runs = 1..=comparison.runs.count;
-            let note = note.as_ref();
-            jobs.extend(runs.map(|run| Job { comparison, note, run, is_omniscient: false }));
-        }
-        let comparison = &group[0].0;
-        let runs = (1..=comparison.runs.count).filter(|_| omniscient);
-        jobs.extend(runs.map(|run| Job { comparison, note: None, run, is_omniscient: true }));
-    }
-    jobs
-}
-
-impl Job<'_> {
-    /// Returns the row of this run; `None` if `control` has stopped it.
-    fn row(&self, names: &Names, control: &RunControl) -> Result<Option<CompareRow>, String> {
-        if !control.go_on() {
-            return Ok(None);
-        }
-        if self.is_omniscient {
-            return self.comparison.omniscient(self.run).map(Some).map_err(|e| e.to_string());
-        }
-        let (run, scenario) = self.comparison.run_number(self.run);
-        let outcome = run_while(&scenario, names, &|| control.go_on());
-        let row = |outcome| {
-            let row = self.comparison.row_of(run, &outcome);
-            CompareRow { note: self.note.cloned().or(row.note), ..row }
-        };
-        Ok(outcome.map_err(|e| e.to_string())?.map(row))
-    }
-}
-
-/// Makes runs side by side. The first that fails ends the others.
-fn run_all(
+/// Makes all runs side by side. The first that fails ends the others.
+fn make_all(
     py: Python<'_>,
-    jobs: &[Job<'_>],
+    runs: &mut CompareRuns,
     threads: usize,
     (names, control): (&Names, &RunControl),
-) -> PyResult<Vec<CompareRow>> {
-    let first: Mutex<Option<String>> = Mutex::default();
-    let row = |job: &Job<'_>| {
-        let fail = |error: String| {
-            let problem = format!("{} on {}: {error}", job.comparison.scheme, job.comparison.trace);
+) -> PyResult<()> {
+    let jobs = runs.jobs();
+    let first: Mutex<Option<CompareError>> = Mutex::default();
+    let row = |job: &CompareJob| {
+        let fail = |error: CompareError| {
             if let Ok(mut first) = first.lock() {
-                first.get_or_insert(problem);
+                first.get_or_insert(error);
             }
             control.stop();
         };
-        job.row(names, control).map_err(fail).ok().flatten()
+        runs.make(*job, names, &|| control.go_on()).map_err(fail).ok().flatten()
     };
     let rows = run_interruptibly(py, threads, control, || {
         jobs.par_iter().map(row).collect::<Vec<Option<CompareRow>>>()
@@ -294,5 +177,10 @@ fn run_all(
     if let Some(problem) = first.into_inner().ok().flatten() {
         return Err(run_error(py, problem));
     }
-    Ok(rows.into_iter().flatten().collect())
+    for (job, row) in jobs.into_iter().zip(rows) {
+        if let Some(row) = row {
+            runs.record(job, row);
+        }
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use paceline_requests::ArgumentError;
 use paceline_sim::scenario::ScenarioError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -9,6 +10,16 @@ use pyo3::prelude::*;
 /// A `ValueError` about an argument.
 pub(crate) fn argument_error(argument: &str, problem: impl Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {problem}"))
+}
+
+/// The value of an argument, or a `ValueError` about it.
+pub(crate) fn argument<T>(name: &str, value: Result<T, impl Display>) -> PyResult<T> {
+    value.map_err(|problem| argument_error(name, problem))
+}
+
+/// A `ValueError` about an argument of a request.
+pub(crate) fn request_error(error: ArgumentError) -> PyErr {
+    argument_error(error.argument, error.problem)
 }
 
 /// A `paceline.RunError`: what was asked for makes sense, and cannot be run.

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use paceline_cc::{ParamValue as _, Span};
-use paceline_report::{FlowView, PageInfo, RunView};
-use paceline_requests::{RunFields, ScenarioRuns, run_while, written};
+use paceline_report::{FlowView, RunView};
+use paceline_requests::view::{views, views_of_runs};
+use paceline_requests::{RunFields, ScenarioChanges, ScenarioRuns, run_while, written};
 use paceline_sim::runs::Run;
-use paceline_sim::scenario::{self, Record};
+use paceline_sim::scenario;
 use paceline_sim::{Names, Outcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,12 +16,11 @@ use pyo3::types::PyDict;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::compare::{check_bin_count, read_runs, series_table};
+use crate::compare::series_table;
 use crate::controller::names_with_controllers;
-use crate::error::{argument_error, run_error, scenario_error};
+use crate::error::{argument, argument_error, request_error, run_error, scenario_error};
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
-use paceline_requests::view::{views, views_of_runs};
 
 /// A scenario that has been read and checked.
 #[pyclass(frozen, name = "Scenario", module = "paceline._native")]
@@ -69,34 +69,18 @@ impl PyScenario {
         runs: Option<u32>,
         spread: Option<String>,
     ) -> PyResult<PyScenario> {
+        let changes = ScenarioChanges {
+            duration: duration
+                .map(|text| argument("duration", written::length(&text)))
+                .transpose()?,
+            warmup: warmup.map(|text| argument("warmup", Span::read(text.trim()))).transpose()?,
+            seed,
+            runs,
+            spread: spread.map(|text| argument("spread", written::spread(&text))).transpose()?,
+            bin: bin.map(|text| argument("bin", written::bin(&text))).transpose()?,
+        };
         let mut scenario = scenario::Scenario::clone(&self.scenario);
-        scenario.seed = seed.unwrap_or(scenario.seed);
-        if let Some(text) = duration {
-            scenario.duration =
-                written::length(&text).map_err(|e| argument_error("duration", e))?;
-        }
-        if let Some(text) = warmup {
-            let read = <Span as paceline_cc::ParamValue>::read(&text);
-            scenario.warmup = read.map_err(|e| argument_error("warmup", e))?;
-        }
-        if let Some(text) = bin {
-            let bin = written::bin(&text).map_err(|e| argument_error("bin", e))?;
-            scenario.record = Record::Series(bin);
-        }
-        let spread = spread.unwrap_or_else(|| scenario.runs.spread.show());
-        scenario.runs = read_runs(runs.unwrap_or(scenario.runs.count), &spread)?;
-        let before = &self.scenario;
-        if let Record::Series(bin) = scenario.record
-            && (scenario.record, scenario.duration, scenario.runs.count)
-                != (before.record, before.duration, before.runs.count)
-        {
-            check_bin_count(bin, scenario.duration, scenario.runs.count)?;
-        }
-        if scenario.warmup >= scenario.duration {
-            let (warmup, duration) = (scenario.warmup, scenario.duration);
-            let problem = format!("{warmup} leaves nothing of duration {duration} to measure");
-            return Err(argument_error("warmup", problem));
-        }
+        changes.make(&mut scenario).map_err(request_error)?;
         let controllers = self.controllers.as_ref().map(|all| all.clone_ref(py));
         Ok(PyScenario { scenario: Arc::new(scenario), controllers })
     }
@@ -310,21 +294,7 @@ impl PyOutcome {
     /// The page of `paceline run -o`, as HTML.
     fn page(&self) -> String {
         let (links, flows) = self.views();
-        let info = PageInfo {
-            title: self.first().name.clone(),
-            explanation: format!(
-                "Measured for {:.6} s{}.",
-                self.first().duration_s,
-                match self.runs.len() {
-                    1 => String::new(),
-                    count => format!(" in each of {count} runs; figures are medians"),
-                }
-            ),
-            version: env!("CARGO_PKG_VERSION").into(),
-            seed: Some(self.scenario.seed),
-            facts: vec![("digest".into(), self.first().digest.clone())],
-            ..PageInfo::default()
-        };
+        let info = paceline_requests::run_page_info(&self.scenario, &self.runs);
         paceline_report::scenario_page(&info, &links, &flows)
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::claims::ClaimTrial;
-use crate::compare::{CompareRequest, ComparisonJob};
+use crate::compare::{ComparisonJob, WrittenRequest};
 use crate::play::{FlowChange, LinkChange, LiveRun, PlayRequest};
 
 /// A request, by its `method`.
@@ -29,7 +29,7 @@ enum Request {
     /// Runs the text of a scenario file to its end.
     Run { file: String, text: String },
     /// Plans a comparison.
-    Compare(CompareRequest),
+    Compare(WrittenRequest),
     /// Does the next of its runs.
     CompareNext,
     /// The plots and the JSON of those that are done.

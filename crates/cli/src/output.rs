@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_measure::Document;
+use paceline_requests::ArgumentError;
 use serde::Serialize;
 
 /// The exit status if something has failed that was begun, and with `--strict` after a warning.
@@ -58,6 +59,12 @@ impl fmt::Display for Error {
                 f.write_str(message)
             }
         }
+    }
+}
+
+impl From<ArgumentError> for Error {
+    fn from(error: ArgumentError) -> Error {
+        Error::Usage(format!("{}: {}", error.option(), error.problem))
     }
 }
 

@@ -2,10 +2,7 @@
 
 use clap::Args;
 use paceline_requests::written;
-use paceline_sim::metrics::Distribution;
 use paceline_sim::runs::{MAX_RUNS, Runs, Spread};
-
-use crate::table::figure;
 
 /// The options of several runs.
 #[derive(Args, Clone, Copy)]
@@ -31,15 +28,4 @@ impl RunsArgs {
             spread: self.spread.unwrap_or(usual.spread),
         }
     }
-}
-
-/// A median with the range of 90 % of the runs: `0.88 (0.86-0.90)`; the median alone if all are equal.
-pub(crate) fn range(of: &Distribution) -> String {
-    range_as(of, "-", figure)
-}
-
-/// The same with a way to write a number and a word between the ends of the range.
-pub(crate) fn range_as(of: &Distribution, to: &str, write: impl Fn(f64) -> String) -> String {
-    let [median, p5, p95] = [of.median, of.p5, of.p95].map(write);
-    if p5 == median && p95 == median { median } else { format!("{median} ({p5}{to}{p95})") }
 }

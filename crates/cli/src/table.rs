@@ -72,28 +72,6 @@ pub(crate) fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Three significant figures at most, and never an exponent: `0.123`, `4.56`, `78.9`, `1234`. The
-/// limits are where rounding would add a digit: 99.96 is `100`, not `100.0`.
-pub(crate) fn figure(value: f64) -> String {
-    let size = value.abs();
-    if !value.is_finite() {
-        "-".into()
-    } else if size >= 99.95 || size == 0.0 {
-        format!("{value:.0}")
-    } else if size >= 9.995 {
-        format!("{value:.1}")
-    } else if size >= 0.9995 {
-        format!("{value:.2}")
-    } else {
-        format!("{value:.3}")
-    }
-}
-
-/// A share in per cent, with one decimal.
-pub(crate) fn percent(share: f64) -> String {
-    if share.is_finite() { format!("{:.1}", 100.0 * share) } else { "-".into() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,27 +79,6 @@ mod tests {
     #[test]
     fn one_thing_is_no_things() {
         assert_eq!([0, 1, 2].map(|n| counted(n, "rule")), ["0 rules", "1 rule", "2 rules"]);
-    }
-
-    #[test]
-    fn figures_have_three_digits_at_most() {
-        let cases = [
-            (0.0, "0"),
-            (0.0664, "0.066"),
-            (0.9994, "0.999"),
-            (0.9996, "1.00"),
-            (9.994, "9.99"),
-            (9.996, "10.0"),
-            (99.94, "99.9"),
-            (99.96, "100"),
-            (1234.5, "1234"),
-            (-99.96, "-100"),
-            (f64::NAN, "-"),
-            (f64::INFINITY, "-"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(figure(value), text, "{value}");
-        }
     }
 
     #[test]

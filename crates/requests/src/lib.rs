@@ -1,7 +1,9 @@
 //! What Paceline may be asked to simulate, and what it answers: one library under the command line, Python and
 //! the page.
 //!
-//! - [`compare`]: schemes side by side on one link, and rows of the table of `paceline compare`.
+//! - [`compare`]: schemes side by side over links: what may be asked, the runs, the rows.
+//! - [`ScenarioChanges`]: what whoever runs a scenario file may set anew. [`ArgumentError`]: which argument of
+//!   a request is wrong.
 //! - [`written`]: how links, schemes and times are written by users.
 //! - [`run`], [`run_while`]: one run of a scenario.
 //! - [`summary`](mod@summary): several runs as medians and ranges, and ratios of schemes; [`ScenarioRuns`]: the
@@ -9,17 +11,27 @@
 //! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
 //!   self-inflicted delays that are measured against it.
 //! - [`RunFields`] and [`CompareFields`]: the JSON of `paceline run` and `paceline compare`.
-//! - [`view`](mod@view): rows of that table for the charts of the report.
+//! - [`view`](mod@view): rows of that table for the charts of the report; [`run_page_info`]: what pages say of runs.
+//! - [`numbers`]: how figures are written.
 
+mod argument;
+mod bins;
 pub mod compare;
 mod fields;
+pub mod numbers;
 pub mod omniscient;
+mod run_page;
+mod scenario_changes;
 mod scenario_runs;
 pub mod summary;
 pub mod view;
 pub mod written;
 
+pub use argument::ArgumentError;
+pub use bins::{MOST_BINS, check_bins};
 pub use fields::{CompareFields, RunFields};
+pub use run_page::run_page_info;
+pub use scenario_changes::ScenarioChanges;
 pub use scenario_runs::ScenarioRuns;
 
 use paceline_cc::{Span, Time};

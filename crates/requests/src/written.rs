@@ -6,14 +6,16 @@ use paceline_sim::Names;
 use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{Capacity, SchemeChoice, check_scheme};
 
+/// The longest run: a week.
+pub const LONGEST: Span = Span::from_secs(7 * 24 * 3600);
+
 /// A time above zero and up to a week.
 ///
 /// # Errors
 /// What is wrong with the text.
 pub fn length(text: &str) -> Result<Span, String> {
     let span = Span::read(text.trim())?;
-    let week = Span::from_secs(7 * 24 * 3600);
-    if span.is_zero() || span > week {
+    if span.is_zero() || span > LONGEST {
         return Err("expected a time above zero and up to 168h".into());
     }
     Ok(span)

@@ -20,10 +20,9 @@ class Comparison(Frame):
     :attr:`ratios` the schemes against each other.
     """
 
-    def __init__(self, native: _native.Comparison, about: str) -> None:
+    def __init__(self, native: _native.Comparison) -> None:
         super().__init__(native.table())
         self._native = native
-        self._about = about
 
     @property
     def digests(self) -> list[str]:
@@ -92,7 +91,7 @@ class Comparison(Frame):
 
     def page(self, title: str = "Schemes compared") -> str:
         """The page of ``paceline compare -o``: one HTML file that needs nothing else."""
-        return self._native.page(title, self._about, "")
+        return self._native.page(title)
 
     def save_page(self, path: Any, title: str = "Schemes compared") -> None:
         """Writes the page into a file."""
@@ -202,13 +201,12 @@ def compare(
     text = lambda value, argument: None if value is None else _units.link(argument, value)
     links = [_units.link("traces", link) for link in _units.several(traces)]
     names, controllers = names_and_classes(_units.several(schemes), "schemes")
-    length = _units.time("duration", duration)
     native = _native.compare(
         traces=links,
         schemes=names,
         reverse_trace=text(reverse_trace, "reverse_trace"),
         delay_trace=text(delay_trace, "delay_trace"),
-        duration=length,
+        duration=_units.time("duration", duration),
         warmup=_units.time("warmup", warmup),
         rtt=None if rtt is None else _units.time("rtt", rtt),
         jitter=_units.time("jitter", jitter),
@@ -222,14 +220,4 @@ def compare(
         threads=_units.threads(threads),
         controllers=controllers or None,
     )
-    about = (
-        f"Each scheme ran with {flows} flow{'' if flows == 1 else 's'} for {length} over a link "
-        f"whose buffer holds {buffer}{' packets' if isinstance(buffer, int) else ''}. "
-    )
-    if runs > 1:
-        about += (
-            f"It ran {runs} times, with other seeds and other places of the recording at which the "
-            "flows began. "
-        )
-    about += "Queueing delay is the time from a packet's arrival at the queue until it has left the link."
-    return Comparison(native, about)
+    return Comparison(native)

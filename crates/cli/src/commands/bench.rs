@@ -5,10 +5,11 @@ use std::process::Command;
 
 use clap::Args;
 use paceline_lab::bench::{BenchResult, BenchScenario, SCENARIOS};
+use paceline_requests::numbers::figure;
 use serde::{Deserialize, Serialize};
 
 use crate::output::{self, Error};
-use crate::table::{Grid, figure};
+use crate::table::Grid;
 
 #[derive(Args)]
 #[command(

@@ -11,18 +11,19 @@ use paceline_cc::Span;
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, RunView};
 use paceline_requests::CompareFields;
-use paceline_requests::compare::{CompareRow, Comparison};
+use paceline_requests::compare::{
+    CompareLimits, CompareRequest, CompareRow, Comparison, MOST_RUNS,
+};
 use paceline_requests::summary::groups;
 use paceline_requests::view::compare_views;
 use paceline_sim::runs::Runs;
-use paceline_sim::scenario::Capacity;
 
 use crate::args;
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::runs::RunsArgs;
-use pool::{MOST_RUNS, Pool};
+use pool::Pool;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -47,7 +48,7 @@ pub(crate) struct Compare {
     omniscient: bool,
     /// Round-trip propagation delay, half of it each way; with --delay-trace it is added to the
     /// recorded delay
-    #[arg(long, default_value = "100ms", default_value_if("delay_trace", ArgPredicate::IsPresent, "0ms"),
+    #[arg(long, default_value_t = Comparison::RTT, default_value_if("delay_trace", ArgPredicate::IsPresent, "0ms"),
         value_parser = args::rtt, allow_hyphen_values = true)]
     rtt: Span,
     /// A recording of the one-way delay, which both directions follow: a line for each 10 ms, or a
@@ -58,16 +59,16 @@ pub(crate) struct Compare {
     #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
     jitter: Span,
     /// The link's buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest wait)
-    #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = Comparison::BUFFER, value_parser = args::buffer, allow_hyphen_values = true)]
     buffer: BufferSize,
     /// How long to run
-    #[arg(long, default_value = "60s", value_parser = args::length, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = Comparison::DURATION, value_parser = args::length, allow_hyphen_values = true)]
     duration: Span,
     /// Do not measure this long at the beginning
     #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
     warmup: Span,
     /// How many flows each scheme has
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 1)]
     flows: u32,
     /// The seed of the first run, from which the seeds and starts of the others are drawn
     #[arg(long, default_value_t = 1)]
@@ -100,53 +101,26 @@ pub(crate) struct Compare {
     output: Option<PathBuf>,
 }
 
-/// The most bins that a plot over time is made of.
-const MOST_BINS: u64 = 1_000_000;
-
 impl Compare {
     pub(crate) fn run(self) -> Result<(), Error> {
-        if self.warmup >= self.duration {
-            return Err(Error::Usage(format!(
-                "--warmup {} leaves nothing of --duration {} to measure; make it shorter",
-                self.warmup, self.duration
-            )));
+        let mut request = self.request()?;
+        let guest = self.linux.find(request.schemes.iter().map(|(scheme, _)| scheme))?;
+        for (scheme, note) in &mut request.schemes {
+            if let Some(guest) = guest.as_ref().filter(|_| linux_hosts::is_linux(scheme)) {
+                *note = Some(guest.describe());
+            }
         }
-        let runs = self.runs();
-        let bins = self.duration.as_nanos().div_ceil(self.bin.as_nanos());
-        let most = if self.until.is_some() { MOST_RUNS.max(runs.count) } else { runs.count };
-        if self.output.is_some() && bins.saturating_mul(most.into()) > MOST_BINS {
-            return Err(Error::Usage(format!(
-                "--bin {} makes {bins} bins of --duration {} in each of {most} runs; {MOST_BINS} are \
-                 the most in all runs of a scheme, make them longer",
-                self.bin, self.duration
-            )));
-        }
+        let runs = request.plan(&CompareLimits::default())?;
         if let Some(folder) = &self.output {
             // Better now than after all runs.
             output::make_folder(folder)?;
         }
-        let guest = self.linux.find(self.schemes.0.iter().map(|(scheme, _)| scheme))?;
-        let guest = guest.map(|guest| guest.describe());
-        let comparisons = self.comparisons()?;
-        let schemes = self.schemes.0.len().max(1);
-        let mut pool = Pool::new(&comparisons, self.threads.into(), self.quiet)?;
-        pool.run(1..=runs.count)?;
+        let mut pool = Pool::new(runs, self.threads.into(), self.quiet)?;
+        pool.run()?;
         if let Some(until) = self.until {
-            pool.run_until(schemes, until)?;
+            pool.run_until(until)?;
         }
-        let best = self.omniscient.then(|| pool.omniscient(schemes)).transpose()?;
-        let mut rows = Vec::new();
-        for (at, mut runs) in pool.rows.into_iter().enumerate() {
-            let (scheme, note) = &self.schemes.0[at % schemes];
-            let note = if linux_hosts::is_linux(scheme) { &guest } else { note };
-            for row in &mut runs {
-                row.note = note.clone().or_else(|| row.note.take());
-            }
-            rows.extend(runs);
-            if let Some(best) = best.as_ref().filter(|_| (at + 1) % schemes == 0) {
-                rows.extend(best[at / schemes].iter().cloned());
-            }
-        }
+        let rows = pool.runs.rows();
         let warnings = silent(&rows);
         let printed = if self.json {
             output::print_json(&CompareFields::of(&rows))
@@ -155,77 +129,44 @@ impl Compare {
         };
         // A reader that has seen enough of the table still wants the files.
         let written = match &self.output {
-            Some(folder) => self.write(folder, &rows),
+            Some(folder) => self.write(folder, request.page_info(pool.runs.runs_made()), &rows),
             None => Ok(()),
         };
         written.and(printed).and(output::warn(&warnings, self.strict))
     }
 
-    /// Runs of each scheme and their starts; ten runs by default.
-    fn runs(&self) -> Runs {
-        self.runs.or(Runs::new(10))
+    /// What the options ask for.
+    fn request(&self) -> Result<CompareRequest, Error> {
+        let capacity = |text: &String| args::capacity(text).map_err(Error::Usage);
+        let links = self.traces.iter().map(capacity).collect::<Result<_, _>>()?;
+        let reverse = self.reverse_trace.as_ref().map(capacity).transpose()?;
+        let recorded = |name: &String| Ok((name.clone(), args::delays(name)?));
+        Ok(CompareRequest {
+            omniscient: self.omniscient,
+            reverse_trace: reverse.map(|(_, capacity)| capacity),
+            delay_trace: self
+                .delay_trace
+                .as_ref()
+                .map(recorded)
+                .transpose()
+                .map_err(Error::Usage)?,
+            rtt: Some(self.rtt),
+            jitter: self.jitter,
+            buffer: self.buffer,
+            duration: self.duration,
+            warmup: self.warmup,
+            flows: self.flows,
+            seed: self.seed,
+            runs: self.runs.or(Runs::new(CompareRequest::RUNS)),
+            most_runs: self.until.map(|_| MOST_RUNS),
+            bin: self.output.as_ref().map(|_| self.bin),
+            ..CompareRequest::new(links, self.schemes.0.clone())
+        })
     }
 
-    fn comparisons(&self) -> Result<Vec<Comparison>, Error> {
-        let capacity = |text: &str| args::capacity(text).map_err(Error::Usage);
-        let reverse = self.reverse_trace.as_deref().map(capacity).transpose()?;
-        let delays = self.delay_trace.as_deref().map(args::delays).transpose();
-        let delays = delays.map_err(Error::Usage)?;
-        let mut comparisons = Vec::new();
-        for written in &self.traces {
-            let (name, capacity) = capacity(written)?;
-            for (scheme, _) in &self.schemes.0 {
-                comparisons.push(Comparison {
-                    reverse: reverse
-                        .as_ref()
-                        .map(|(_, capacity): &(String, Capacity)| capacity.clone()),
-                    flows: self.flows,
-                    rtt: self.rtt,
-                    delays: delays.clone(),
-                    jitter: self.jitter,
-                    buffer: self.buffer,
-                    duration: self.duration,
-                    warmup: self.warmup,
-                    seed: self.seed,
-                    runs: self.runs(),
-                    bin: self.output.as_ref().map(|_| self.bin),
-                    ..Comparison::new(&name, capacity.clone(), scheme.clone())
-                });
-            }
-        }
-        Ok(comparisons)
-    }
-
-    fn write(&self, folder: &Path, rows: &[CompareRow]) -> Result<(), Error> {
-        let names = paceline_remy::names();
-        let views = compare_views(rows, &names);
-        let info = PageInfo {
-            title: "Schemes compared".into(),
-            explanation: format!(
-                "Each scheme ran with {} for {} over a link whose buffer holds {}. The round-trip \
-                 propagation delay was {}{}.{} Queueing delay is the time from a packet's arrival at \
-                 the queue until it has left the link.",
-                if self.flows == 1 { "one flow".into() } else { format!("{} flows", self.flows) },
-                self.duration,
-                buffer_words(self.buffer),
-                self.rtt,
-                match &self.delay_trace {
-                    Some(name) => format!(" and twice that of {name}"),
-                    None => String::new(),
-                },
-                match rows.iter().map(|row| row.run).max() {
-                    Some(runs @ 2..) => format!(
-                        " It ran {runs} times, with other seeds and other places of the recording at \
-                         which the flows began."
-                    ),
-                    _ => String::new(),
-                }
-            ),
-            command: command_line(std::env::args_os().skip(1)),
-            version: env!("CARGO_PKG_VERSION").into(),
-            seed: Some(self.seed),
-            ..PageInfo::default()
-        };
+    fn write(&self, folder: &Path, info: PageInfo, rows: &[CompareRow]) -> Result<(), Error> {
+        let views = compare_views(rows, &paceline_remy::names());
+        let info = PageInfo { command: command_line(std::env::args_os().skip(1)), ..info };
         let mut written = vec![
             output::write(folder, "compare.html", &paceline_report::compare_page(&info, &views))?,
             output::write(folder, "scatter.svg", &paceline_report::scatter_svg(&views))?,
@@ -284,16 +225,4 @@ fn traces(rows: &[CompareRow]) -> Vec<&str> {
         }
     }
     names
-}
-
-/// A buffer size in words.
-fn buffer_words(buffer: BufferSize) -> String {
-    match buffer {
-        BufferSize::Packets(packets) => format!("{packets} packets"),
-        BufferSize::Bdp(products) => format!("{products} bandwidth-delay products"),
-        BufferSize::Unlimited => "any number of packets".into(),
-        BufferSize::Bytes(_) => buffer.to_string(),
-        BufferSize::Time(time) => format!("{time} at the link's mean rate"),
-        BufferSize::Sojourn(longest) => format!("packets for at most {longest}"),
-    }
 }

@@ -12,6 +12,7 @@ use paceline_path::BufferSize;
 use paceline_report::{PageInfo, Quantiles, RunView, compare_page, front};
 use paceline_reproduce::{Record, Store, Task};
 use paceline_requests::compare::{Comparison, OMNISCIENT};
+use paceline_requests::numbers::{figure, range};
 use paceline_sim::metrics::{Distribution, power};
 use paceline_sim::runs::Runs;
 use paceline_sim::scenario::Capacity;
@@ -21,8 +22,8 @@ use serde::Serialize;
 use crate::args;
 use crate::names::command_line;
 use crate::output::{self, Error};
-use crate::runs::{RunsArgs, range};
-use crate::table::{Grid, figure};
+use crate::runs::RunsArgs;
+use crate::table::Grid;
 use crate::temporary::Folder;
 
 /// Hold a contest of protocols: a leaderboard by power on a training trace and on a secret one

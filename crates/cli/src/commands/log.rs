@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use paceline_cc::Span;
 use paceline_emulator::output::LogGraph;
+use paceline_requests::numbers::figure;
 use serde_json::json;
 
 use crate::args;
 use crate::output::{self, Error};
-use crate::table::{Grid, figure};
+use crate::table::Grid;
 
 #[derive(Args)]
 #[command(after_help = "\

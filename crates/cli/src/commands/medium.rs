@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use paceline_cc::{Rate, Span, Stream};
 use paceline_path::medium::{Ht, Load, Mcs, MediumConfig, Phy, Preamble, Protection, saturate};
+use paceline_requests::numbers::{figure, range_as};
 use paceline_sim::metrics::Distribution;
 use paceline_sim::runs::{Runs, seed_of_run};
 use rayon::prelude::*;
@@ -10,8 +11,8 @@ use serde::Serialize;
 
 use crate::args;
 use crate::output::{self, Error};
-use crate::runs::{RunsArgs, range_as};
-use crate::table::{Grid, figure};
+use crate::runs::RunsArgs;
+use crate::table::Grid;
 
 /// The most stations.
 const MOST_STATIONS: u32 = 500;

@@ -1,14 +1,13 @@
 //! `paceline run`: a scenario file.
 
-mod page;
 mod several;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_report::PageInfo;
-use paceline_requests::{RunFields, ScenarioRuns};
+use paceline_requests::numbers::{figure, percent};
+use paceline_requests::{RunFields, ScenarioChanges, ScenarioRuns};
 use paceline_sim::Outcome;
 use paceline_sim::runs::Run as SimulatedRun;
 use paceline_sim::scenario::{self, Record, Scenario, ScenarioError};
@@ -20,7 +19,7 @@ use crate::mistake::Mistake;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::runs::RunsArgs;
-use crate::table::{Grid, figure, percent};
+use crate::table::Grid;
 
 /// The most bytes of a scenario.
 const LARGEST: u64 = 16 << 20;
@@ -63,17 +62,14 @@ impl Run {
         let flows = scenario.arrivals.iter().map(|arrivals| &arrivals.flow).chain(&scenario.flows);
         let guest = self.linux.find(flows.map(|flow| &flow.scheme))?;
         let guest = guest.map(|guest| guest.describe());
-        scenario.seed = self.seed.unwrap_or(scenario.seed);
-        scenario.duration = self.duration.unwrap_or(scenario.duration);
-        scenario.runs = self.runs.or(scenario.runs);
-        if scenario.warmup >= scenario.duration {
-            return Err(Error::Usage(format!(
-                "{}: the warm-up of {} leaves nothing of {} to measure; make --duration longer",
-                self.file.display(),
-                scenario.warmup,
-                scenario.duration
-            )));
-        }
+        let changes = ScenarioChanges {
+            duration: self.duration,
+            seed: self.seed,
+            runs: self.runs.runs,
+            spread: self.runs.spread,
+            ..ScenarioChanges::default()
+        };
+        changes.make(&mut scenario)?;
         // Plots over time need bins; JSON without a page has what the file asks for.
         if let (Some(_), Record::Metrics) = (&self.output, scenario.record) {
             scenario.record = Record::Series(Span::from_millis(100));
@@ -130,20 +126,9 @@ impl Run {
             Some(all) => output::to_json(&of_guest(all, guest))?,
             None => output::to_json(&of_guest(&RunFields::of(outcome), guest))?,
         };
-        let explanation = match &several {
-            Some(all) => several::explanation(all),
-            None => page::explanation(scenario, outcome),
-        };
-        let mut facts = vec![("digest".into(), outcome.digest.clone())];
-        facts.extend(guest.as_ref().map(|guest| ("Linux guest".into(), guest.clone())));
-        let info = PageInfo {
-            title: outcome.name.clone(),
-            explanation,
-            command: command_line(std::env::args_os().skip(1)),
-            version: env!("CARGO_PKG_VERSION").into(),
-            seed: Some(scenario.seed),
-            facts,
-        };
+        let mut info = paceline_requests::run_page_info(scenario, runs);
+        info.command = command_line(std::env::args_os().skip(1));
+        info.facts.extend(guest.as_ref().map(|guest| ("Linux guest".into(), guest.clone())));
         let page = paceline_report::scenario_page(&info, &links, &flows);
         let mut written = vec![
             output::write(folder, "run.html", &page)?,

@@ -10,7 +10,7 @@ use clap::Args;
 use paceline_cc::{Rate, Span};
 use paceline_os::{Interrupts, LiveError};
 use paceline_report::TransferView;
-use paceline_requests::compare::P95;
+use paceline_sim::metrics::P95;
 use paceline_sim::scenario::Workload;
 use paceline_transfer::udp::{
     ClientOptions, ListenOptions, Progress, Source, TransferResult, addresses, send,

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use paceline_cc::{Rate, Span};
+use paceline_requests::numbers::figure;
 use paceline_trace::{DelayStats, Stats, Trace, TraceError};
 use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::output::{self, Error};
-use crate::table::{Grid, figure};
+use crate::table::Grid;
 
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {

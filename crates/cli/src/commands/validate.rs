@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paceline_lab::validate::{Counts, Row, Verdict, cases, explain, page};
+use paceline_requests::numbers::figure;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args;
 use crate::output::{self, Error};
-use crate::table::{Grid, figure};
+use crate::table::Grid;
 
 #[derive(Args)]
 pub(crate) struct Validate {

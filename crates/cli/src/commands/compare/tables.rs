@@ -2,12 +2,12 @@
 
 use owo_colors::OwoColorize;
 use paceline_requests::compare::CompareRow;
+use paceline_requests::numbers::{figure, percent, range, range_as};
 use paceline_requests::summary::{RatioRow, SummaryRow, ratios, summary};
 use paceline_sim::metrics::Distribution;
 
 use super::traces;
-use crate::runs::{range, range_as};
-use crate::table::{Grid, counted, figure, percent};
+use crate::table::{Grid, counted};
 
 /// Returns a table for each trace, followed by its paired ratios and notes.
 pub(super) fn tables(rows: &[CompareRow]) -> String {

@@ -1,10 +1,11 @@
 //! Both sides in a table.
 
 use owo_colors::OwoColorize;
+use paceline_requests::numbers::{figure, percent};
 use paceline_sim::metrics::Distribution;
 
 use super::Row;
-use crate::table::{Grid, figure, percent};
+use crate::table::Grid;
 
 /// A table per trace: for each scheme a line of the simulated run that begins as the real one does, one of
 /// the emulator, the range of 90 % of the simulated runs, and the deviation of the first line from the

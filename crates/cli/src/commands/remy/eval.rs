@@ -9,6 +9,7 @@ use paceline_path::BufferSize;
 use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::{Assessment, Estimate, EvalRow, Network, StarvedSender};
+use paceline_requests::numbers::{figure, range_as};
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
@@ -17,8 +18,7 @@ use serde::Serialize;
 use super::table;
 use crate::args;
 use crate::output::{self, Error};
-use crate::runs::range_as;
-use crate::table::{Grid, counted, figure};
+use crate::table::{Grid, counted};
 
 /// How many senders of which nothing arrived are named.
 const STARVED_NAMED: usize = 5;

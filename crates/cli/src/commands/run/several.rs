@@ -1,13 +1,13 @@
 //! Several runs of a scenario file: medians, and ranges of 90 % of the runs.
 
 use paceline_requests::ScenarioRuns;
+use paceline_requests::numbers::{figure, percent, range, range_as};
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, Outcome};
 use rayon::prelude::*;
 
-use crate::runs::{range, range_as};
-use crate::table::{Grid, figure, percent};
+use crate::table::Grid;
 
 /// Makes all runs of a scenario, on all cores.
 pub(super) fn run_all(scenario: &Scenario) -> Result<Vec<(Run, Outcome)>, BuildError> {
@@ -59,18 +59,4 @@ pub(super) fn tables(all: &ScenarioRuns<'_>) -> String {
 
 fn jain(all: &ScenarioRuns<'_>) -> String {
     range_as(&all.jain, "-", |index| format!("{index:.3}"))
-}
-
-/// What the page says of the runs.
-pub(super) fn explanation(all: &ScenarioRuns<'_>) -> String {
-    let mut text = format!(
-        "Measured for {} s in each of {} runs, with other seeds and other places of the recordings at \
-         which the flows began. Figures are medians of the runs, with the range of 90 % of them.",
-        figure(all.duration_s),
-        all.runs.len()
-    );
-    if all.flows.len() > 1 {
-        text += &format!(" Jain's index of the flows' goodputs is {}.", jain(all));
-    }
-    text
 }

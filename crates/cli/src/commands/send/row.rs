@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use paceline_requests::compare::P95;
+use paceline_sim::metrics::P95;
 use paceline_transfer::udp::{Delays, SentFile, SentSeries};
 use serde::Serialize;
 

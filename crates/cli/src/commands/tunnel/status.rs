@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use paceline_measure::Document;
+use paceline_requests::numbers::figure;
 use paceline_transfer::tunnel::setup::device_of;
 use paceline_transfer::tunnel::{PeerStatus, RunningTunnel, TunnelStatus};
 use paceline_wire::printable;
@@ -12,7 +13,7 @@ use serde::Serialize;
 
 use super::config;
 use crate::output::{self, Error};
-use crate::table::{Grid, figure};
+use crate::table::Grid;
 
 /// How often `--watch` shows the table.
 const INTERVAL: Duration = Duration::from_secs(1);

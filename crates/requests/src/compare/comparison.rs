@@ -1,26 +1,22 @@
-//! Schemes side by side on one link: the scenario of `paceline compare`, and a row of its table.
+//! One scheme on one link: the scenario, and what a run of it gives a row.
 
 use paceline_cc::{SCHEMES, Span, Time};
 use paceline_path::{BufferSize, Jitter, JitterShape};
 use paceline_trace::Delays;
-use serde::Serialize;
 use thiserror::Error;
 
-pub use paceline_sim::metrics::P95;
-use paceline_sim::metrics::{Quantiles, mbps, power};
+use paceline_sim::metrics::{P95, Quantiles, mbps, power};
 use paceline_sim::runs::{Run, Runs};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
 };
-use paceline_sim::{BuildError, FlowOutcome, LinkSeries, Outcome, service};
+use paceline_sim::{BuildError, FlowOutcome, Outcome, service};
 
+use super::row::{CompareRow, OMNISCIENT};
 use crate::omniscient::Omniscient;
 
 /// The share of a link from which on it counts as used: a bare scheme below it gets its note.
 pub const WELL_USED: f64 = 0.8;
-
-/// What the row of the omniscient protocol has in place of a scheme.
-pub const OMNISCIENT: &str = "omniscient";
 
 /// Why the omniscient protocol has no row.
 #[derive(Debug, Error)]
@@ -81,7 +77,14 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The defaults of `paceline compare`: one flow, RTT 100 ms, 250 packets, 60 s.
+    /// Default round-trip propagation delay.
+    pub const RTT: Span = Span::from_millis(100);
+    /// Default limit of the link's queue.
+    pub const BUFFER: BufferSize = BufferSize::Packets(250);
+    /// Default length of a run.
+    pub const DURATION: Span = Span::from_secs(60);
+
+    /// All by default: one flow, one run, RTT 100 ms, 250 packets, 60 s.
     pub fn new(trace: &str, capacity: Capacity, scheme: impl Into<SchemeChoice>) -> Comparison {
         Comparison {
             trace: trace.to_string(),
@@ -89,11 +92,11 @@ impl Comparison {
             reverse: None,
             scheme: scheme.into(),
             flows: 1,
-            rtt: Span::from_millis(100),
+            rtt: Comparison::RTT,
             delays: None,
             jitter: Span::ZERO,
-            buffer: BufferSize::Packets(250),
-            duration: Span::from_secs(60),
+            buffer: Comparison::BUFFER,
+            duration: Comparison::DURATION,
             warmup: Span::ZERO,
             seed: 1,
             runs: Runs::default(),
@@ -271,69 +274,4 @@ fn later(of: Quantiles, by: Span) -> Quantiles {
     let by = by.as_millis_f64();
     let Quantiles { mean, p50, p95, p99, max } = of;
     Quantiles { mean: mean + by, p50: p50 + by, p95: p95 + by, p99: p99 + by, max: max + by }
-}
-
-/// A row of the table of `paceline compare`, and of its JSON. The first link is the one measured;
-/// delays of several flows are pooled.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct CompareRow {
-    /// The name of the trace.
-    pub trace: String,
-    /// The scheme as written.
-    pub scheme: String,
-    /// Number of the run, from 1 on.
-    pub run: u32,
-    /// How much later than in run 1 the recordings (or the first flow) began: see [`Run::start`].
-    pub start_ms: f64,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Flows.
-    pub flows: u32,
-    /// The measured time in seconds.
-    pub duration_s: f64,
-    /// The bytes that the link offered, as a rate.
-    pub capacity_mbps: f64,
-    /// The bytes that the link delivered, as a rate.
-    pub throughput_mbps: f64,
-    /// Delivered bytes over offered bytes.
-    pub utilization: f64,
-    /// Bytes of packets that arrived for the first time, as a rate.
-    pub goodput_mbps: f64,
-    /// Per packet, from its arrival at the queue until it has left the link.
-    pub queue_delay_ms: Quantiles,
-    /// Per packet, from its sending to its arrival.
-    pub one_way_delay_ms: Quantiles,
-    /// Per acknowledgement.
-    pub rtt_ms: Quantiles,
-    /// The thesis' end-to-end delay: the age of the newest delivered packet, over time; `None` if
-    /// nothing arrived.
-    pub end_to_end_delay_ms: Option<P95>,
-    /// The same, less the omniscient protocol's.
-    pub self_inflicted_delay_ms: Option<P95>,
-    /// Goodput over the end-to-end delay, in Mbit/s per second.
-    pub power: Option<f64>,
-    /// Packets dropped by the link's queue.
-    pub drops: u64,
-    /// Packets marked CE, or turned from accelerate to brake, at the link.
-    pub marks: u64,
-    /// Packets sent again.
-    pub retransmits: u64,
-    /// Expiries of retransmission timers.
-    pub timeouts: u64,
-    /// Jain's index of the flows' goodputs.
-    pub jain: f64,
-    /// The mean of Jain's index over windows of a second in which at least two flows were active;
-    /// `None` for one flow.
-    pub jain_1s: Option<f64>,
-    /// Data packets delivered, warm-up included.
-    pub packets: u64,
-    /// The digest of the run; empty for the omniscient protocol, which has no run.
-    pub digest: String,
-    /// How `all` has set the scheme, or, where a bare name uses less than [`WELL_USED`] of the link, what
-    /// the registry knows of the reason.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    /// The link over time, if recorded; not part of the JSON.
-    #[serde(skip)]
-    pub series: Option<LinkSeries>,
 }

@@ -1,0 +1,25 @@
+//! How many bins over time may be recorded.
+
+use paceline_cc::Span;
+
+use crate::argument::ArgumentError;
+
+/// The most bins in all runs of a scheme or scenario together: more fill memory, and no plot shows them.
+pub const MOST_BINS: u64 = 1_000_000;
+
+/// Makes sure that bins of this length do not fill memory in `runs` runs.
+///
+/// # Errors
+/// If there are more than [`MOST_BINS`].
+pub fn check_bins(bin: Span, duration: Span, runs: u32) -> Result<(), ArgumentError> {
+    let bins = duration.as_nanos().div_ceil(bin.as_nanos().max(1));
+    if bins.saturating_mul(runs.into()) <= MOST_BINS {
+        return Ok(());
+    }
+    let each = if runs > 1 { format!(" in each of {runs} runs") } else { String::new() };
+    let problem = format!(
+        "{bin} makes {bins} bins of the duration of {duration}{each}; {MOST_BINS} are the most in all runs, \
+         make them longer"
+    );
+    Err(ArgumentError::new("bin", problem))
+}

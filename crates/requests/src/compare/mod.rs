@@ -1,0 +1,16 @@
+//! Schemes side by side over one or more links: `paceline compare`, `paceline.compare` and the page's Compare.
+//!
+//! A [`CompareRequest`] says what is asked for; its limits and errors are the same for all who ask.
+//! [`CompareRuns`] are the runs that answer it, to be made in any order and on any number of threads, and their
+//! rows. A [`Comparison`] is one scheme on one link.
+
+mod comparison;
+mod request;
+mod row;
+mod runs;
+
+pub use comparison::{Comparison, OmniscientError, WELL_USED};
+pub(crate) use request::check_warmup;
+pub use request::{CompareLimits, CompareRequest};
+pub use row::{CompareRow, OMNISCIENT};
+pub use runs::{CompareError, CompareJob, CompareRuns, MOST_RUNS, StillWide};

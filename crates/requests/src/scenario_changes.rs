@@ -1,0 +1,52 @@
+//! What whoever runs a scenario may set anew: options of `paceline run`, arguments of `Scenario.replace`.
+
+use paceline_cc::Span;
+use paceline_sim::runs::{MAX_RUNS, Spread};
+use paceline_sim::scenario::{Record, Scenario};
+
+use crate::argument::ArgumentError;
+use crate::bins::check_bins;
+use crate::compare::check_warmup;
+
+/// Changes of a scenario; what is `None` stays as the scenario has it.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct ScenarioChanges {
+    /// Length of the run.
+    pub duration: Option<Span>,
+    /// How much of its beginning is not measured.
+    pub warmup: Option<Span>,
+    /// Seed of the first run.
+    pub seed: Option<u64>,
+    /// Number of runs.
+    pub runs: Option<u32>,
+    /// How far apart the runs start.
+    pub spread: Option<Spread>,
+    /// Records links and flows over time in bins of this length.
+    pub bin: Option<Span>,
+}
+
+impl ScenarioChanges {
+    /// Makes the changes.
+    ///
+    /// # Errors
+    /// The argument with which the scenario cannot be run.
+    pub fn make(&self, scenario: &mut Scenario) -> Result<(), ArgumentError> {
+        let before = (scenario.record, scenario.duration, scenario.runs.count);
+        scenario.duration = self.duration.unwrap_or(scenario.duration);
+        scenario.warmup = self.warmup.unwrap_or(scenario.warmup);
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
+        scenario.runs.spread = self.spread.unwrap_or(scenario.runs.spread);
+        scenario.runs.count = self.runs.unwrap_or(scenario.runs.count);
+        if !(1..=MAX_RUNS).contains(&scenario.runs.count) {
+            let problem = format!("expected 1 to {MAX_RUNS}, not {}", scenario.runs.count);
+            return Err(ArgumentError::new("runs", problem));
+        }
+        scenario.record = self.bin.map_or(scenario.record, Record::Series);
+        if let Record::Series(bin) = scenario.record
+            && (scenario.record, scenario.duration, scenario.runs.count) != before
+        {
+            check_bins(bin, scenario.duration, scenario.runs.count)?;
+        }
+        check_warmup(scenario.warmup, scenario.duration)
+    }
+}

@@ -137,9 +137,9 @@ fn one_run_is_what_there_was_and_too_many_are_refused() {
     assert_eq!((&run["run"], &run["seed"]), (&json!(1), &json!(1)));
     assert_eq!(run["start_ms"], 0.0);
     for (runs, spread, duration, words) in [
-        (0, "1s", "2s", "1 to 1000 runs"),
+        (0, "1s", "2s", "runs: expected 1 to 1000, not 0"),
         (2, "wide", "2s", "spread `wide`"),
-        (1001, "1s", "2s", "1 to 1000 runs"),
+        (1001, "1s", "2s", "runs: expected 1 to 1000, not 1001"),
         (1000, "1s", "600s", "together"),
     ] {
         let answer = ask(&mut api, &request(runs, spread, duration));

@@ -47,6 +47,13 @@ impl ScenarioChanges {
         {
             check_bins(bin, scenario.duration, scenario.runs.count)?;
         }
-        check_warmup(scenario.warmup, scenario.duration)
+        let (warmup, duration) = (scenario.warmup, scenario.duration);
+        if self.warmup.is_none() && self.duration.is_some() && warmup >= duration {
+            let problem = format!(
+                "{duration} is not longer than the warm-up of {warmup}, and leaves nothing to measure; make it longer"
+            );
+            return Err(ArgumentError::new("duration", problem));
+        }
+        check_warmup(warmup, duration)
     }
 }

@@ -2,6 +2,7 @@
 
 mod several;
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -69,7 +70,9 @@ impl Run {
             spread: self.runs.spread,
             ..ScenarioChanges::default()
         };
-        changes.make(&mut scenario)?;
+        let wrong = |error: &dyn Display| Error::Usage(format!("{}: {error}", self.file.display()));
+        let changed = changes.make(&mut scenario);
+        changed.map_err(|error| wrong(&format!("{}: {}", error.option(), error.problem)))?;
         // Plots over time need bins; JSON without a page has what the file asks for.
         if let (Some(_), Record::Metrics) = (&self.output, scenario.record) {
             scenario.record = Record::Series(Span::from_millis(100));
@@ -78,8 +81,7 @@ impl Run {
             // Better now than after the run.
             output::make_folder(folder)?;
         }
-        let wrong = |error| Error::Usage(format!("{}: {error}", self.file.display()));
-        let runs = several::run_all(&scenario).map_err(wrong)?;
+        let runs = several::run_all(&scenario).map_err(|error| wrong(&error))?;
         let silent = |name: &str| format!("flow {name}: nothing arrived");
         let written = match &self.output {
             Some(folder) => self.write(folder, &scenario, &runs, &guest),

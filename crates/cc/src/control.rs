@@ -98,6 +98,13 @@ impl RateSample {
             app_limited: false,
         }
     }
+
+    /// The same with a change: `sample.with(|sample| sample.app_limited = true)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut RateSample)) -> RateSample {
+        change(&mut self);
+        self
+    }
 }
 
 /// What became of one packet.
@@ -135,6 +142,13 @@ impl Fate {
     #[inline]
     pub fn new(number: u64, size: u32, sent: Time, tag: u64, lost: bool) -> Fate {
         Fate { number, size, lost, late: false, tag, sent, received: Time::NEVER }
+    }
+
+    /// The same with a change: `fate.with(|fate| fate.late = true)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Fate)) -> Fate {
+        change(&mut self);
+        self
     }
 }
 
@@ -200,7 +214,7 @@ pub struct Feedback<'a> {
     pub fates: &'a [Fate],
 }
 
-impl Feedback<'_> {
+impl<'a> Feedback<'a> {
     /// Feedback at `now` in which nothing has happened, for a sender of packets of `mss` bytes:
     /// no packets acknowledged, lost, marked or in flight, no RTT, no sample.
     #[inline]
@@ -231,6 +245,13 @@ impl Feedback<'_> {
             in_recovery: false,
             fates: &[],
         }
+    }
+
+    /// The same with a change: `feedback.with(|feedback| feedback.round_start = true)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Feedback<'a>)) -> Feedback<'a> {
+        change(&mut self);
+        self
     }
 }
 

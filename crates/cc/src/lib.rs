@@ -83,7 +83,7 @@ mod stage;
 pub(crate) mod testing;
 mod units;
 pub mod wire;
-mod xcp_feedback;
+pub mod xcp_feedback;
 
 pub use control::{
     Congestion, Controller, Established, Fate, Feedback, Outgoing, Plan, RateSample, Signals,

@@ -5,31 +5,31 @@ use crate::packet::{Body, Packet};
 
 /// Feedback is carried in units of 1/256 byte, as an `i32` in an acknowledgement's `u32`: a few
 /// thousandths of a byte up to 8 MB per acknowledgement.
-pub(crate) const UNITS_PER_BYTE: f64 = 256.0;
+pub const UNITS_PER_BYTE: f64 = 256.0;
 
 /// The largest feedback that is carried, in bytes. A sender that asks for as much as there is
 /// asks for this; if it comes back, no router has spoken.
-pub(crate) const MOST: f64 = i32::MAX as f64 / UNITS_PER_BYTE;
+pub const MOST: f64 = i32::MAX as f64 / UNITS_PER_BYTE;
 
 /// Feedback in bytes as acknowledgements carry it: rounded to the nearest unit, cut to what fits.
 /// What is not a number becomes 0.
-pub(crate) fn encode(bytes: f64) -> u32 {
+pub fn encode(bytes: f64) -> u32 {
     // `as` cuts to the bounds and maps NaN to 0.
     libm::round(bytes * UNITS_PER_BYTE) as i32 as u32
 }
 
 /// Feedback in bytes from what an acknowledgement carries.
-pub(crate) fn decode(explicit: u32) -> f64 {
+pub fn decode(explicit: u32) -> f64 {
     f64::from(explicit as i32) / UNITS_PER_BYTE
 }
 
 /// Feedback in bytes from a header that somebody else may have written.
-pub(crate) fn clamp_feedback(bytes: f64) -> f64 {
+pub fn clamp_feedback(bytes: f64) -> f64 {
     if bytes.is_nan() { 0.0 } else { bytes.clamp(-MOST, MOST) }
 }
 
 /// The header of a packet, if it is XCP's.
-pub(crate) fn header(packet: &mut Packet) -> Option<&mut XcpHeader> {
+pub fn header(packet: &mut Packet) -> Option<&mut XcpHeader> {
     match &mut packet.body {
         Body::Data(data) => match &mut data.header {
             Header::Xcp(header) => Some(header),

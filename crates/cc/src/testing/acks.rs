@@ -1,7 +1,6 @@
 //! Feedback for tests, made by hand.
 
 use crate::control::{Congestion, Feedback};
-use crate::packet::Ecn;
 use crate::rng::Stream;
 use crate::units::{Span, Time};
 
@@ -57,32 +56,22 @@ impl Acks {
         }
         let known = if self.min_rtt.is_zero() { Span::MAX } else { self.min_rtt };
         self.min_rtt = known.min(self.rtt);
-        Feedback {
-            now: self.now,
-            mss: MSS,
-            acked: packets * mss,
-            acked_packets: packets as u32,
-            lost: 0,
-            lost_packets: 0,
-            marked_packets: 0,
-            echo: Ecn::NotEct,
-            explicit: 0,
-            prior_in_flight: self.in_flight * mss,
-            in_flight: self.in_flight * mss,
-            cwnd_limited: self.cwnd_limited,
-            max_in_flight: self.in_flight * mss,
-            may_raise_cwnd: true,
-            rtt: (packets > 0).then_some(self.rtt),
-            srtt: self.rtt,
-            min_rtt: self.min_rtt,
-            delivered: self.delivered,
-            round: self.round,
-            round_start,
-            sample: None,
-            congestion,
-            in_recovery: self.in_recovery,
-            fates: &[],
-        }
+        let mut feedback = Feedback::new(self.now, MSS);
+        feedback.acked = packets * mss;
+        feedback.acked_packets = packets as u32;
+        feedback.prior_in_flight = self.in_flight * mss;
+        feedback.in_flight = self.in_flight * mss;
+        feedback.cwnd_limited = self.cwnd_limited;
+        feedback.max_in_flight = self.in_flight * mss;
+        feedback.rtt = (packets > 0).then_some(self.rtt);
+        feedback.srtt = self.rtt;
+        feedback.min_rtt = self.min_rtt;
+        feedback.delivered = self.delivered;
+        feedback.round = self.round;
+        feedback.round_start = round_start;
+        feedback.congestion = congestion;
+        feedback.in_recovery = self.in_recovery;
+        feedback
     }
 
     /// Anything at all: for model fuzzing.

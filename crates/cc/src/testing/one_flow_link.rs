@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing, RateSample};
-use crate::packet::Ecn;
 use crate::rng::Stream;
 use crate::units::{Rate, Span, Time};
 
@@ -101,7 +100,7 @@ impl OneFlowLink {
             self.max_queue = self.max_queue.max(queue);
         }
         self.sent.push_back(Sent {
-            fate: Fate { lost, ..Fate::new(number, size, now, tag, false) },
+            fate: Fate::new(number, size, now, tag, lost),
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
@@ -135,13 +134,7 @@ impl OneFlowLink {
             let send = sent.fate.sent.since(sent.first_sent);
             let interval = now.since(sent.delivered_at).max(send);
             let delivered = self.delivered - sent.delivered;
-            sample = Some(RateSample {
-                rate: Rate::from_bytes_in(delivered, interval),
-                interval,
-                delivered,
-                prior_delivered: sent.delivered,
-                app_limited: false,
-            });
+            sample = Some(RateSample::new(delivered, interval, sent.delivered));
             let seen = now.since(sent.fate.sent);
             rtt = Some(seen);
             self.min_rtt = self.min_rtt.min(seen);
@@ -155,32 +148,24 @@ impl OneFlowLink {
             self.recovery_until = Some(self.next);
         }
         let packets = u64::from(acked.is_some());
-        cc.on_feedback(&Feedback {
-            now,
-            mss: MSS as u32,
-            acked: packets * MSS,
-            acked_packets: packets as u32,
-            lost: lost * MSS,
-            lost_packets: lost as u32,
-            marked_packets: 0,
-            echo: Ecn::NotEct,
-            explicit: 0,
-            prior_in_flight,
-            in_flight: self.in_flight,
-            cwnd_limited: self.in_flight + 2 * MSS > cc.plan().cwnd,
-            max_in_flight: prior_in_flight,
-            may_raise_cwnd: true,
-            rtt,
-            srtt: self.srtt,
-            min_rtt: self.min_rtt,
-            delivered: self.delivered,
-            round: 0,
-            round_start: false,
-            sample,
-            congestion: fresh.then_some(Congestion::Loss),
-            in_recovery: self.recovery_until.is_some(),
-            fates: &fates,
-        });
+        let mut feedback = Feedback::new(now, MSS as u32);
+        feedback.acked = packets * MSS;
+        feedback.acked_packets = packets as u32;
+        feedback.lost = lost * MSS;
+        feedback.lost_packets = lost as u32;
+        feedback.prior_in_flight = prior_in_flight;
+        feedback.in_flight = self.in_flight;
+        feedback.cwnd_limited = self.in_flight + 2 * MSS > cc.plan().cwnd;
+        feedback.max_in_flight = prior_in_flight;
+        feedback.rtt = rtt;
+        feedback.srtt = self.srtt;
+        feedback.min_rtt = self.min_rtt;
+        feedback.delivered = self.delivered;
+        feedback.sample = sample;
+        feedback.congestion = fresh.then_some(Congestion::Loss);
+        feedback.in_recovery = self.recovery_until.is_some();
+        feedback.fates = &fates;
+        cc.on_feedback(&feedback);
     }
 }
 
@@ -189,13 +174,9 @@ pub(crate) fn add_sample(feedback: &mut Feedback<'_>, random: &mut Stream) {
     if feedback.acked > 0 && random.chance(0.9) {
         let interval = Span::from_nanos(1 + random.below(2_000_000_000));
         let delivered = random.below(feedback.delivered + 1);
-        feedback.sample = Some(RateSample {
-            rate: Rate::from_bytes_in(delivered, interval),
-            interval,
-            delivered,
-            prior_delivered: feedback.delivered - delivered,
-            app_limited: random.chance(0.1),
-        });
+        let mut sample = RateSample::new(delivered, interval, feedback.delivered - delivered);
+        sample.app_limited = random.chance(0.1);
+        feedback.sample = Some(sample);
     }
     if random.chance(0.05) {
         feedback.lost = random.below(feedback.in_flight + 1);

@@ -153,7 +153,9 @@ impl Controller for AbcSender {
             if congestion == feedback.congestion {
                 cubic.on_feedback(feedback);
             } else {
-                cubic.on_feedback(&Feedback { congestion, ..feedback.clone() });
+                cubic.on_feedback(
+                    &feedback.clone().with(|feedback| feedback.congestion = congestion),
+                );
             }
             self.cap(feedback);
         }
@@ -174,7 +176,8 @@ impl Controller for AbcSender {
         let ecn = if self.proxied { Ecn::Ect0 } else { Ecn::ACCELERATE };
         // A loss spreads over a round trip only if it is Cubic's window that shrank.
         let reduces_by_prr = self.cubic.as_ref().is_some_and(|cubic| cubic.cwnd() <= self.w);
-        let plan = Plan { ecn, reduces_by_prr, ..Plan::window(cwnd) };
+        let mut plan = Plan::window(cwnd).ecn(ecn);
+        plan.reduces_by_prr = reduces_by_prr;
         if self.pacing == 0.0 || self.rtt.is_zero() {
             return plan;
         }

@@ -20,13 +20,8 @@ fn plain() -> BbrParams {
 fn sampled(acks: &mut Acks, packets: u64, mbps: f64) -> Feedback<'static> {
     let before = acks.ack(0).delivered;
     let mut feedback = acks.ack(packets);
-    feedback.sample = Some(RateSample {
-        rate: Rate::from_mbps(mbps),
-        interval: RTT,
-        delivered: packets * MSS,
-        prior_delivered: before,
-        app_limited: false,
-    });
+    let sample = RateSample::new(packets * MSS, RTT, before);
+    feedback.sample = Some(sample.with(|sample| sample.rate = Rate::from_mbps(mbps)));
     feedback
 }
 
@@ -38,7 +33,8 @@ fn flat_bandwidth_of_three_rounds_is_a_full_pipe() {
         acks.now += RTT;
         acks.in_flight = 500;
         let mut feedback = sampled(&mut acks, 10, mbps);
-        feedback.sample = feedback.sample.map(|sample| RateSample { app_limited, ..sample });
+        feedback.sample =
+            feedback.sample.map(|sample| sample.with(|sample| sample.app_limited = app_limited));
         bbr.on_feedback(&feedback);
         bbr.states.mode()
     };

@@ -122,13 +122,7 @@ fn marks_cut_the_short_term_flight() {
     bbr.bounds.smooth_marks(0.5);
     let cwnd = bbr.cwnd;
     bbr.bounds.note_marks();
-    let newest = RateSample {
-        rate: Rate::ZERO,
-        interval: RTT,
-        delivered: 0,
-        prior_delivered: u64::MAX,
-        app_limited: false,
-    };
+    let newest = RateSample::new(0, RTT, u64::MAX);
     bbr.bounds.rounds.on_ack(Some(&newest), 0);
     bbr.bounds.adapt(bbr.state, bbr.model.max_bw(), cwnd, &params);
     // Ten seconds without marks would have halved alpha ten times over; two rounds did not.
@@ -187,9 +181,7 @@ fn survives_anything() {
                 random.next_u64()
             };
             let lost = random.chance(0.1);
-            let sent = Time::ZERO;
-            let fates =
-                [Fate { number, size, lost, late: false, tag, sent, received: Time::NEVER }];
+            let fates = [Fate::new(number, size, Time::ZERO, tag, lost)];
             feedback.fates = &fates;
             bbr.on_feedback(&feedback);
             if random.chance(0.01) {

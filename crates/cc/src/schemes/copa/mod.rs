@@ -332,7 +332,9 @@ impl Controller for CopaSender {
         let held = self.held_until != Time::NEVER;
         let cwnd = if held { self.window().min(self.in_flight) } else { self.window() };
         let timer = self.silent_at.min(self.held_until);
-        Plan { pacing: self.rate(), timer, reduces_by_prr: false, ..Plan::window(cwnd) }
+        let mut plan = Plan::window(cwnd).timer(timer).without_prr();
+        plan.pacing = self.rate();
+        plan
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -124,8 +124,7 @@ mod tests {
     fn a_late_packet_counts_once_and_as_arrived() {
         let mut loss = Loss::new(Rate::from_mbps(1.0));
         let fate = |number, lost, late| {
-            let fate = Fate::new(number, 1200, Time::ZERO, 0, lost);
-            Fate { late, ..fate }
+            Fate::new(number, 1200, Time::ZERO, 0, lost).with(|fate| fate.late = late)
         };
         let mut on = |ms: u64, told: &[Fate]| {
             let mut fates = Fates::default();

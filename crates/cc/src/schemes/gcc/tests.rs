@@ -1,5 +1,5 @@
 use super::*;
-use crate::control::{Controller, Fate, Feedback, Outgoing};
+use crate::control::{Controller, Fate, Outgoing};
 use crate::rng::Stream;
 use crate::testing::{Acks, MSS};
 use crate::units::Time;
@@ -34,12 +34,13 @@ impl Path {
             self.free = self.free.max(self.now) + link.time_for(MSS.into());
             queue = self.free.since(self.now);
             let received = self.free + HALF + OFFSET;
-            let (number, sent) = (self.number, self.now);
-            let fate = Fate { number, size: MSS, lost: false, late: false, tag, sent, received };
+            let fate = Fate::new(self.number, MSS, self.now, tag, false)
+                .with(|fate| fate.received = received);
             self.number += 1;
             self.acks.now = self.now;
             self.acks.rtt = HALF * 2 + queue;
-            self.gcc.on_feedback(&Feedback { fates: &[fate], ..self.acks.ack(1) });
+            let fates = [fate];
+            self.gcc.on_feedback(&self.acks.ack(1).with(|feedback| feedback.fates = &fates));
             self.now += self.rate().time_for(MSS.into());
         }
         queue
@@ -123,17 +124,9 @@ fn losses_lower_the_target() {
     let mut path = Path::new(&params(Filter::Kalman));
     path.run(Span::from_secs(1), Rate::from_mbps(100.0));
     let before = path.rate().as_mbps();
-    let fate = Fate {
-        number: 0,
-        size: MSS,
-        lost: true,
-        late: false,
-        tag: 0,
-        sent: path.now,
-        received: Time::NEVER,
-    };
+    let fates = [Fate::new(0, MSS, path.now, 0, true); 100];
     path.acks.now = path.now + Span::from_millis(200);
-    path.gcc.on_feedback(&Feedback { fates: &[fate; 100], ..path.acks.ack(0) });
+    path.gcc.on_feedback(&path.acks.ack(0).with(|feedback| feedback.fates = &fates));
     // Some that arrived before are judged together with them.
     let share = path.rate().as_mbps() / before;
     assert!((0.5..0.7).contains(&share), "{share}");
@@ -152,21 +145,18 @@ fn fuzz_keeps_targets_sane() {
                 let feedback = acks.any(&mut random);
                 gcc.on_send(acks.now, &mut Outgoing::new(number, MSS, 0));
                 let fates: Vec<Fate> = (0..random.below(4))
-                    .map(|_| Fate {
-                        number,
-                        size: MSS,
-                        lost: random.chance(0.1),
-                        late: false,
-                        tag: 0,
-                        sent: Time::from_nanos(random.below(1 + acks.now.as_nanos())),
-                        received: match random.below(3) {
+                    .map(|_| {
+                        let lost = random.chance(0.1);
+                        let sent = Time::from_nanos(random.below(1 + acks.now.as_nanos()));
+                        let received = match random.below(3) {
                             0 => Time::NEVER,
                             1 => acks.now + Span::from_secs(777),
                             _ => Time::from_nanos(random.next_u64() / 2),
-                        },
+                        };
+                        Fate::new(number, MSS, sent, 0, lost).with(|fate| fate.received = received)
                     })
                     .collect();
-                gcc.on_feedback(&Feedback { fates: &fates, ..feedback });
+                gcc.on_feedback(&feedback.with(|feedback| feedback.fates = &fates));
                 let target = gcc.target().expect("has a target");
                 let bounds = params.min_rate..=params.max_rate;
                 assert!(bounds.contains(&target), "{filter:?} {seed} {number}: {target}");

@@ -9,14 +9,14 @@ const OFFSET: Span = Span::from_secs(4321);
 
 fn fate(now: Time, delay: Span) -> Fate {
     let received = now + delay + OFFSET;
-    Fate { number: 0, size: MSS, lost: false, late: false, tag: 0, sent: now, received }
+    Fate::new(0, MSS, now, 0, false).with(|fate| fate.received = received)
 }
 
 /// A packet that took `delay` is acknowledged together with `packets - 1` others.
 fn ack(ledbat: &mut LedbatSender, acks: &mut Acks, packets: u64, delay: u64) {
     acks.in_flight = 1 + ledbat.window.cwnd() as u64;
     let fates = [fate(acks.now, Span::from_millis(delay))];
-    ledbat.on_feedback(&Feedback { fates: &fates, ..acks.ack(packets) });
+    ledbat.on_feedback(&acks.ack(packets).with(|feedback| feedback.fates = &fates));
 }
 
 /// A window of `packets` on a path of 50 ms, whose last samples all say `delay`.
@@ -58,7 +58,7 @@ fn the_window_has_bounds() {
     for (flight, cwnd) in [(30, 20.5), (19, 20.5), (5, 20.5)] {
         acks.in_flight = flight;
         let fates = [fate(acks.now, Span::from_millis(50))];
-        ledbat.on_feedback(&Feedback { fates: &fates, ..acks.ack(10) });
+        ledbat.on_feedback(&acks.ack(10).with(|feedback| feedback.fates = &fates));
         assert!((ledbat.window.cwnd() - cwnd).abs() < 1e-9, "{}", ledbat.window.cwnd());
     }
 }
@@ -115,7 +115,8 @@ fn survives_anything() {
                 sample.received = Time::from_nanos(random.next_u64());
             }
             sample.lost = random.chance(0.1);
-            ledbat.on_feedback(&Feedback { fates: &[sample], ..feedback });
+            let fates = [sample];
+            ledbat.on_feedback(&feedback.with(|feedback| feedback.fates = &fates));
             if random.chance(0.01) {
                 let idle = Span::from_millis(random.below(9000));
                 ledbat.on_idle(acks.now, idle, Span::from_millis(random.below(900)));

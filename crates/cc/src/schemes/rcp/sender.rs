@@ -92,7 +92,9 @@ impl Controller for RcpSender {
             }
             _ => self.mss,
         };
-        Plan { pacing: self.pace(), reduces_by_prr: false, ..Plan::window(cwnd) }
+        let mut plan = Plan::window(cwnd).without_prr();
+        plan.pacing = self.pace();
+        plan
     }
 
     fn target(&self) -> Option<Rate> {

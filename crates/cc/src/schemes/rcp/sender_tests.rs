@@ -13,7 +13,10 @@ const RTT: Span = Span::from_millis(100);
 /// An acknowledgement that begins a round trip and grants `mbps`.
 fn grant(acks: &mut Acks, mbps: f64) -> Feedback<'static> {
     let explicit = (mbps * 1e4) as u32;
-    Feedback { explicit, round_start: true, ..acks.ack(1) }
+    acks.ack(1).with(|feedback| {
+        feedback.explicit = explicit;
+        feedback.round_start = true;
+    })
 }
 
 fn at(mbps: f64) -> (RcpSender, Acks) {
@@ -49,11 +52,12 @@ fn the_first_packet_asks_alone() {
 #[test]
 fn rates_are_taken_over_once_per_round_trip() {
     let (mut sender, mut acks) = at(12.0);
-    let within = |acks: &mut Acks, mbps| Feedback { round_start: false, ..grant(acks, mbps) };
+    let within =
+        |acks: &mut Acks, mbps| grant(acks, mbps).with(|feedback| feedback.round_start = false);
     sender.on_feedback(&within(&mut acks, 6.0));
     assert_eq!(pace(&sender), 12.0);
     // A round trip may begin with an acknowledgement that is older than the newest.
-    sender.on_feedback(&Feedback { rtt: None, ..grant(&mut acks, 5.0) });
+    sender.on_feedback(&grant(&mut acks, 5.0).with(|feedback| feedback.rtt = None));
     assert_eq!(pace(&sender), 12.0);
     sender.on_feedback(&within(&mut acks, 7.0));
     assert_eq!(pace(&sender), 7.0);
@@ -72,7 +76,7 @@ fn a_silence_halves_the_rate_until_something_is_heard() {
         assert_eq!(pace(&sender), 6.0);
         assert_eq!(sender.plan().cwnd, 300_000);
     }
-    sender.on_feedback(&Feedback { round_start: false, ..grant(&mut acks, 10.0) });
+    sender.on_feedback(&grant(&mut acks, 10.0).with(|feedback| feedback.round_start = false));
     assert_eq!(pace(&sender), 10.0);
 }
 
@@ -93,7 +97,7 @@ fn idleness_asks_again() {
     assert_eq!(sender.plan().cwnd, 300_000);
     sender.on_idle(Time::from_secs(9), second + RTT, second);
     assert_eq!((sender.plan().cwnd, pace(&sender)), (1500, 12.0));
-    sender.on_feedback(&Feedback { round_start: false, ..grant(&mut acks, 4.0) });
+    sender.on_feedback(&grant(&mut acks, 4.0).with(|feedback| feedback.round_start = false));
     assert_eq!((sender.plan().cwnd, pace(&sender)), (100_000, 4.0));
 }
 
@@ -101,7 +105,7 @@ fn idleness_asks_again() {
 fn without_a_router_nothing_is_learnt() {
     let (mut sender, mut acks) = (RcpSender::new(Refresh::Ack, MSS), Acks::new(RTT));
     for explicit in [0, u32::MAX] {
-        sender.on_feedback(&Feedback { explicit, ..acks.ack(1) });
+        sender.on_feedback(&acks.ack(1).with(|feedback| feedback.explicit = explicit));
         assert_eq!((sender.plan().cwnd, sender.plan().pacing), (1500, None));
     }
 }
@@ -115,7 +119,9 @@ fn anything_may_be_fed() {
             for _ in 0..5000 {
                 let magnitude = random.below(33);
                 let explicit = random.below(1 << magnitude) as u32;
-                sender.on_feedback(&Feedback { explicit, ..acks.any(&mut random) });
+                sender.on_feedback(
+                    &acks.any(&mut random).with(|feedback| feedback.explicit = explicit),
+                );
                 if random.chance(0.01) {
                     let idle = Span::from_millis(random.below(9000));
                     sender.on_idle(acks.now, idle, Span::from_millis(300));

@@ -1,6 +1,6 @@
 use super::sender::VcpSender;
 use super::*;
-use crate::control::{Congestion, Controller, Feedback, Outgoing, Signals};
+use crate::control::{Congestion, Controller, Outgoing, Signals};
 use crate::header::Load;
 use crate::registry;
 use crate::rng::Stream;
@@ -29,7 +29,7 @@ fn of(params: VcpParams, rtt_ms: u64) -> (VcpSender, Acks) {
 }
 
 fn hear(sender: &mut VcpSender, acks: &mut Acks, load: Load, packets: u64) -> f64 {
-    sender.on_feedback(&Feedback { explicit: load as u32, ..acks.ack(packets) });
+    sender.on_feedback(&acks.ack(packets).with(|feedback| feedback.explicit = load as u32));
     cwnd(sender)
 }
 
@@ -124,8 +124,8 @@ fn a_queue_need_not_speed_growth_up() {
     let grown = |scale, load| {
         let params = VcpParams { initial_window: 100.0, scale, ..paper() };
         let (mut sender, mut acks) = of(params, 100);
-        let full = Feedback { srtt: Span::from_millis(400), ..acks.ack(1) };
-        sender.on_feedback(&Feedback { explicit: load as u32, ..full });
+        let full = acks.ack(1).with(|feedback| feedback.srtt = Span::from_millis(400));
+        sender.on_feedback(&full.with(|feedback| feedback.explicit = load as u32));
         (cwnd(&sender) - 100.0) * 100.0
     };
     assert!((grown(Scale::Smoothed, Load::High) - 16.0).abs() < 1e-9);
@@ -271,7 +271,9 @@ fn anything_may_be_fed() {
             let (mut sender, mut acks) = of(params.clone(), 100);
             for _ in 0..5000 {
                 let explicit = random.below(5) as u32;
-                sender.on_feedback(&Feedback { explicit, ..acks.any(&mut random) });
+                sender.on_feedback(
+                    &acks.any(&mut random).with(|feedback| feedback.explicit = explicit),
+                );
                 if random.chance(0.01) {
                     let idle = Span::from_millis(random.below(9000));
                     sender.on_idle(acks.now, idle, Span::from_millis(300));

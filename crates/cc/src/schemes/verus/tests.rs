@@ -1,6 +1,6 @@
 use super::estimate::{Estimate, quota};
 use super::*;
-use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing};
+use crate::control::{Congestion, Controller, Fate, Outgoing};
 use crate::testing::{Acks, MSS};
 use crate::units::Time;
 
@@ -97,16 +97,8 @@ impl Path {
             let now = self.acks.now;
             let mut packet = Outgoing::new(self.next, MSS, self.in_flight);
             let tag = self.verus.on_send(now, &mut packet);
-            let number = self.next;
-            self.sent.push(Fate {
-                number,
-                size: MSS,
-                lost: false,
-                late: false,
-                tag,
-                sent: now,
-                received: now,
-            });
+            let fate = Fate::new(self.next, MSS, now, tag, false);
+            self.sent.push(fate.with(|fate| fate.received = now));
             self.next += 1;
             self.in_flight += MSS as u64;
         }
@@ -120,7 +112,10 @@ impl Path {
         self.in_flight -= fates.len() as u64 * MSS as u64;
         let plain = self.acks.event(if lost { 0 } else { count as u64 }, congestion);
         let in_flight = self.in_flight;
-        self.verus.on_feedback(&Feedback { in_flight, fates: &fates, ..plain });
+        self.verus.on_feedback(&plain.with(|feedback| {
+            feedback.in_flight = in_flight;
+            feedback.fates = &fates;
+        }));
     }
 
     fn ack(&mut self) {
@@ -187,15 +182,7 @@ fn a_packet_missing_for_150_ms_starts_the_loss_phase() {
 #[test]
 fn a_loss_leaves_seven_tenths_of_the_packets_window() {
     let mut path = Path::slow_start(0);
-    let tagged = |window: u64, number: u64| Fate {
-        number,
-        size: MSS,
-        lost: true,
-        late: false,
-        tag: window,
-        sent: Time::ZERO,
-        received: Time::NEVER,
-    };
+    let tagged = |window: u64, number: u64| Fate::new(number, MSS, Time::ZERO, window, true);
     for _ in 0..200 {
         path.ack();
         path.send();
@@ -203,7 +190,7 @@ fn a_loss_leaves_seven_tenths_of_the_packets_window() {
     assert_eq!(path.see("cwnd"), 201.0);
     let plain = path.acks.event(0, Some(Congestion::Loss));
     let fates = [tagged(100, path.next + 7)];
-    path.verus.on_feedback(&Feedback { fates: &fates, ..plain });
+    path.verus.on_feedback(&plain.with(|feedback| feedback.fates = &fates));
     path.verus.hole_is_lost(path.acks.now, 100);
     assert_eq!((path.see("cwnd"), path.see("loss_phase")), (70.0, 1.0));
     path.verus.hole_is_lost(path.acks.now, 50);

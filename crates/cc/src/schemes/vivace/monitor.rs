@@ -249,7 +249,7 @@ mod tests {
     use crate::testing::{Acks, MSS};
 
     fn fate(tag: u64, sent: Time, lost: bool) -> Fate {
-        Fate { number: 0, size: MSS, lost, late: false, tag, sent, received: Time::from_secs(7777) }
+        Fate::new(0, MSS, sent, tag, lost).with(|fate| fate.received = Time::from_secs(7777))
     }
 
     /// 20 packets, one a millisecond, whose RTTs rise by 0.2 ms each; every tenth is lost.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing};
+use crate::control::{Congestion, Controller, Fate, Outgoing};
 use crate::rng::Stream;
 use crate::scheme::Setup;
 use crate::testing::{Acks, MSS};
@@ -19,22 +19,16 @@ fn share_of(rule: Rule, capacity: Rate) -> f64 {
             let Some(fate) = under_way.pop_front() else { break };
             acks.now = fate.sent + rtt;
             let feedback = acks.ack(u64::from(!fate.lost));
-            sender.on_feedback(&Feedback { fates: &[fate], ..feedback });
+            let fates = [fate];
+            sender.on_feedback(&feedback.with(|feedback| feedback.fates = &fates));
         }
         let tag = sender.on_send(next, &mut Outgoing::new(number, MSS, 0));
         let lost = free > next + Span::from_millis(3);
         if !lost {
             free = free.max(next) + capacity.time_for(MSS.into());
         }
-        under_way.push_back(Fate {
-            number,
-            size: MSS,
-            lost,
-            late: false,
-            tag,
-            sent: next,
-            received: next,
-        });
+        let fate = Fate::new(number, MSS, next, tag, lost);
+        under_way.push_back(fate.with(|fate| fate.received = next));
         let rate = sender.plan().pacing.expect("paced");
         next += rate.time_for(MSS.into());
         if number > 30_000 {
@@ -64,11 +58,11 @@ fn timeouts_halve_the_programs_rate_and_take_the_modules_window_to_one_packet() 
         // Nothing lost: the rate rises.
         for number in 0..2_000 {
             let tag = sender.on_send(now, &mut Outgoing::new(number, MSS, 0));
-            let fate =
-                Fate { number, size: MSS, lost: false, late: false, tag, sent: now, received: now };
+            let fate = Fate::new(number, MSS, now, tag, false).with(|fate| fate.received = now);
             now += Span::from_millis(1);
             acks.now = now;
-            sender.on_feedback(&Feedback { fates: &[fate], ..acks.ack(1) });
+            let fates = [fate];
+            sender.on_feedback(&acks.ack(1).with(|feedback| feedback.fates = &fates));
         }
         let before = rate(&sender);
         assert!(before > 5.0, "{rule:?}: {before}");
@@ -107,18 +101,16 @@ fn fuzz_keeps_rates_sane() {
                 let count = random.below(4).min(sent.len() as u64) as usize;
                 let fates: Vec<Fate> = sent
                     .drain(..count)
-                    .map(|(tag, sent)| Fate {
-                        number,
-                        size: MSS,
-                        lost: random.chance(0.1),
-                        late: false,
+                    .map(|(tag, sent)| {
+                        let lost = random.chance(0.1);
                         // Some are not ours, or twice.
-                        tag: if random.chance(0.01) { random.next_u64() } else { tag },
-                        sent,
-                        received: if random.chance(0.5) { Time::NEVER } else { Time::ZERO },
+                        let tag = if random.chance(0.01) { random.next_u64() } else { tag };
+                        let received = if random.chance(0.5) { Time::NEVER } else { Time::ZERO };
+                        Fate::new(number, MSS, sent, tag, lost)
+                            .with(|fate| fate.received = received)
                     })
                     .collect();
-                sender.on_feedback(&Feedback { fates: &fates, ..feedback });
+                sender.on_feedback(&feedback.with(|feedback| feedback.fates = &fates));
                 let plan = sender.plan();
                 let rate = plan.pacing.map_or(0.0, |rate| rate.as_mbps());
                 assert!((0.001..1e6 + 1.0).contains(&rate), "{rule:?} {seed} {number}: {rate}");

@@ -10,7 +10,7 @@ use crate::xcp_feedback::{MOST, encode};
 const RTT: Span = Span::from_millis(100);
 
 fn granted(acks: &mut Acks, bytes: f64) -> Feedback<'static> {
-    Feedback { explicit: encode(bytes), ..acks.ack(1) }
+    acks.ack(1).with(|feedback| feedback.explicit = encode(bytes))
 }
 
 fn sender() -> (XcpSender, Acks) {
@@ -94,7 +94,8 @@ fn anything_may_be_fed() {
         let (mut sender, mut acks) = sender();
         for _ in 0..5000 {
             let explicit = random.next_u64() as u32;
-            sender.on_feedback(&Feedback { explicit, ..acks.any(&mut random) });
+            sender
+                .on_feedback(&acks.any(&mut random).with(|feedback| feedback.explicit = explicit));
             assert!((1500..=1 << 40).contains(&sender.plan().cwnd));
             assert!(sent(&mut sender).feedback.is_finite());
         }

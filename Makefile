@@ -108,9 +108,9 @@ docs: setup
 docs-check: setup
 	$(CARGO) test --locked -p paceline-reproduce --test document --test scheme_pages
 
-## docs/api.md, anew: what cc, flow, path and sim make public. Needs a nightly toolchain.
+## docs/api.md, anew: what cc, schemes, flow, path and sim make public. Needs a nightly toolchain.
 api: setup
-	for crate in cc flow path sim; do \
+	for crate in cc schemes flow path sim; do \
 	  $(CARGO) +nightly rustdoc --locked --quiet -p paceline-$$crate --lib -- \
 	    -Z unstable-options --output-format json || exit 1; \
 	done

@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use paceline_cc::schemes::remy::{Memory, SIGNALS};
 use paceline_remy::{Dna, parse};
+use paceline_schemes::remy::{Memory, SIGNALS};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((kind, bytes)) = bytes.split_first() else { return };

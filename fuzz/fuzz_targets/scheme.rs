@@ -31,7 +31,7 @@ fuzz_target!(|text: &str| {
 fn make(spec: &SchemeSpec) {
     // Sprout's forecasts take long to work out; the target `scenario` runs them.
     if spec.sender.name != "sprout" {
-        let halves = paceline_cc::registry::build(&spec.sender).expect("checked");
+        let halves = paceline_schemes::registry::build(&spec.sender).expect("checked");
         let _ = (halves.controller)(&Setup::default());
         let _ = halves.reporter.map(|make| make());
         let _ = halves.router.map(|make| make());

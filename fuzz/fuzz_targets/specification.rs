@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use paceline_cc::schemes::remy::RuleTable;
 use paceline_remy::spec::Specification;
 use paceline_remy::train::Settings;
+use paceline_schemes::remy::RuleTable;
 
 fuzz_target!(|text: &str| {
     let specification = Specification::parse(text);

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use paceline_cc::{
-    Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Rate, SchemeEntry, Setup,
-    Signals, Span, Time,
+    Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Rate, Setup, Signals, Span, Time,
 };
+use paceline_schemes::SchemeEntry;
 use paceline_sim::Names;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,9 +1,10 @@
 //! What there is: schemes, queues, traces, in the fields of `paceline schemes --json` and
 //! `paceline trace list --json`; and the JSON documents of commands.
 
-use paceline_cc::{ParamInfo, SCHEMES, Span};
+use paceline_cc::{ParamInfo, Span};
 use paceline_measure::Document;
 use paceline_path::queue::Queues;
+use paceline_schemes::SCHEMES;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -64,7 +65,7 @@ fn parameters(infos: Vec<ParamInfo>) -> Vec<ParameterRow> {
 /// The built-in schemes: a row for each.
 #[pyfunction]
 pub(crate) fn schemes() -> PyResult<PyTable> {
-    let row = |scheme: &paceline_cc::Scheme| SchemeRow {
+    let row = |scheme: &paceline_schemes::Scheme| SchemeRow {
         name: scheme.name,
         summary: scheme.summary,
         halves: scheme.halves(),

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{RemyParams, RuleTable, halves};
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
 use paceline_remy::evaluate::Contender;
@@ -11,6 +10,7 @@ use paceline_remy::spec::Specification;
 use paceline_remy::usage::Usage;
 use paceline_remy::{Assessment, Network, Readable, score, words};
 use paceline_requests::written;
+use paceline_schemes::remy::{RemyParams, RuleTable, halves};
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
@@ -111,7 +111,7 @@ impl PyRuleTable {
         py.detach(|| score::run(&network, &scheme, duration, 1)).map_err(|e| run_error(py, e))?;
         let uses = usage.rules();
         let total: u64 = uses.iter().map(|one| one.count).sum();
-        let row = |(number, rule): (usize, &paceline_cc::schemes::remy::Rule)| {
+        let row = |(number, rule): (usize, &paceline_schemes::remy::Rule)| {
             let count = uses.get(number).map_or(0, |one| one.count);
             RuleRow {
                 rule: number,

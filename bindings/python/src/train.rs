@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_cc::schemes::remy::RuleTable;
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
 use paceline_remy::remote;
 use paceline_remy::spec::Specimen;
@@ -12,6 +11,7 @@ use paceline_remy::train::{
     Entry, EvaluatorWork, Folder, Plan, TrainError, Trainer, TrainingEvaluator,
 };
 use paceline_requests::written;
+use paceline_schemes::remy::RuleTable;
 use pyo3::prelude::*;
 
 use crate::error::{argument_error, run_error};

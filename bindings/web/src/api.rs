@@ -1,8 +1,9 @@
 //! Requests of the page, and what answers them.
 
+use paceline_cc::ParamInfo;
 use paceline_cc::params::VARIANT;
-use paceline_cc::{ParamInfo, SCHEMES};
 use paceline_report::Paint;
+use paceline_schemes::SCHEMES;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use paceline_cc::schemes::remy::{Memory, RemyParams, RuleObserver, RuleTable, Signal, halves};
 use paceline_cc::{SchemeSpec, SpecError};
+use paceline_schemes::remy::{Memory, RemyParams, RuleObserver, RuleTable, Signal, halves};
 use paceline_sim::scenario::CustomScheme;
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ impl Rules {
 
     /// The rules: their boxes by signal, and what they do.
     pub(crate) fn table(&self) -> Value {
-        let rule = |rule: &paceline_cc::schemes::remy::Rule| {
+        let rule = |rule: &paceline_schemes::remy::Rule| {
             let axes = Signal::ALL.into_iter().filter(|signal| rule.domain.active[signal.index()]);
             let bounds = axes.map(|signal| {
                 let (lower, upper) =

@@ -1,8 +1,8 @@
 //! Congestion control as decisions, without input or output.
 //!
-//! This crate says what a congestion-control scheme is, and has the schemes themselves with a
-//! registry of them. It sends nothing and keeps no time: a driver (the simulator, the emulator, a
-//! socket) tells it what has happened, with the present time as an argument, and does what it
+//! This crate says what a congestion-control scheme is; the schemes themselves are in the crate
+//! `paceline-schemes`. A scheme sends nothing and keeps no time: a driver (the simulator, the emulator,
+//! a socket) tells it what has happened, with the present time as an argument, and does what it
 //! decides. Nothing in it depends on a clock, on the platform or on global state.
 //!
 //! # The three halves of a scheme
@@ -59,28 +59,20 @@
 //! ```
 //!
 //! # Where things are
-//! All types that a scheme or a driver needs are here at the root. [`parts`] has what schemes are
-//! built from, such as Reno's window, [`schemes`] the schemes, [`registry`] the table of them by
-//! name, [`spec`] how users write schemes with parameters, [`mod@params`] the tables of parameters,
-//! and [`wire`] the bytes of congestion headers and reports.
+//! All types that a scheme or a driver needs are here at the root. [`spec`] has how users write
+//! schemes with parameters, [`mod@params`] the tables of parameters, and [`wire`] the bytes of
+//! congestion headers and reports.
 
 mod control;
 mod header;
-mod host_pacing;
 mod packet;
 pub mod params;
-pub mod parts;
-mod plot_style;
-pub mod registry;
 mod report;
 mod rng;
 mod route;
 mod scheme;
-pub mod schemes;
 pub mod spec;
 mod stage;
-#[cfg(test)]
-pub(crate) mod testing;
 mod units;
 pub mod wire;
 pub mod xcp_feedback;
@@ -95,12 +87,10 @@ pub use packet::{
     ACK_BLOCKS, ACK_RANGES, Ack, Body, Data, Ecn, Handshake, NO_SEGMENT, Packet, TrafficClass,
 };
 pub use params::{ParamInfo, ParamValue, Params, Variant};
-pub use plot_style::{Dash, Hue, PlotStyle, Shape};
-pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
 pub use rng::{Stream, draws, without_counting};
 pub use route::{Batch, Capacity, LinkView, Router};
-pub use scheme::{BulkSetting, Halves, MakeController, MakeReporter, MakeRouter, Scheme, Setup};
+pub use scheme::{Halves, MakeController, MakeReporter, MakeRouter, Setup};
 pub use spec::{SchemeSpec, Spec, SpecError};
 pub use stage::Stage;
 pub use units::{Rate, Span, Time};

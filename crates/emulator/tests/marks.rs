@@ -45,7 +45,7 @@ fn since(six: bool, before: [u64; 3]) -> [u64; 3] {
 /// A link under a scheme's router.
 fn routed(scheme: &str, mbps: f64, packets: u64) -> Element {
     let spec = Spec::parse(scheme).expect("a scheme");
-    let halves = paceline_cc::registry::build(&spec).expect("a scheme");
+    let halves = paceline_schemes::registry::build(&spec).expect("a scheme");
     let router = halves.router.expect("a router half")();
     Element::Link(Box::new(bare_link("droptail", mbps, packets).with_router(router)))
 }

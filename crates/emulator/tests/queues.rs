@@ -6,12 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use nix::sys::eventfd::EventFd;
-use paceline_cc::{Rate, SCHEMES, Spec, Stream};
+use paceline_cc::{Rate, Spec, Stream};
 use paceline_emulator::{
     Chain, Control, Element, Emulator, EmulatorOptions, Port, SocketPort, Summary,
 };
 use paceline_path::queue::{Queues, build};
 use paceline_path::{Limit, Link, Service};
+use paceline_schemes::SCHEMES;
 
 const COUNT: usize = 60;
 const ICMP: u8 = 1;
@@ -110,7 +111,7 @@ fn every_router_lets_everything_pass() {
     let mut routers = 0;
     for scheme in SCHEMES {
         let spec = Spec::parse(scheme.name).expect("a scheme");
-        let halves = paceline_cc::registry::build(&spec).expect("a scheme");
+        let halves = paceline_schemes::registry::build(&spec).expect("a scheme");
         let Some(make) = halves.router else { continue };
         routers += 1;
         check(scheme.name, link("droptail").with_router(make()));

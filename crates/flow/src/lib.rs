@@ -22,10 +22,11 @@
 //! ```
 //! use std::collections::VecDeque;
 //!
-//! use paceline_cc::{Body, Packet, Setup, Span, Spec, Stage, Time, registry};
+//! use paceline_cc::{Body, Packet, Setup, Span, Spec, Stage, Time};
 //! use paceline_flow::{
 //!     Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload,
 //! };
+//! use paceline_schemes::registry;
 //!
 //! let cubic = registry::build(&Spec::parse("cubic")?)?;
 //! let config = SenderConfig::of(&cubic, Setup::new(1, 0))

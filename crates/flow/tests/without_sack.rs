@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 
-use paceline_cc::{
-    Ack, Body, Congestion, Packet, Setup, Span, Spec, Stage, Stream, Time, registry,
-};
+use paceline_cc::{Ack, Body, Congestion, Packet, Setup, Span, Spec, Stage, Stream, Time};
 use paceline_flow::{
     Account, AccountConfig, LossRecovery, Receiver, ReceiverConfig, RtoBounds, RttSamples,
     SENDER_SIGNALS, Sender, SenderConfig, Sent, Workload,
 };
+use paceline_schemes::registry;
 
 const MSS: u32 = 1500;
 const NEWRENO: LossRecovery = LossRecovery::NewReno(RttSamples::One);

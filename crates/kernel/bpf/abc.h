@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * ABC's sender: a window that obeys accelerates and brakes, and beside it Cubic's, which obeys
- * drops and CE. The smaller one counts. See `crates/cc/src/schemes/abc`.
+ * drops and CE. The smaller one counts. See `crates/schemes/src/abc`.
  */
 #ifndef PACELINE_ABC_H
 #define PACELINE_ABC_H

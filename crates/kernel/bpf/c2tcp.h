@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * C2TCP over Cubic or NewReno: RTTs above a target for an interval count as a loss, and RTTs below it
- * open the window faster. See `crates/cc/src/schemes/c2tcp`, rule `kernel`. `over_reno` says which
+ * open the window faster. See `crates/schemes/src/c2tcp`, rule `kernel`. `over_reno` says which
  * window is meant; it is a constant wherever these functions are called, so that the other one's
  * code goes.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Remy's sender: a memory of six signals, and a table of rules that says for each memory what
- * becomes of the window and how far apart packets are sent. See `crates/cc/src/schemes/remy` and,
+ * becomes of the window and how far apart packets are sent. See `crates/schemes/src/remy` and,
  * for how a table is laid out in numbers, `src/integer/remy_table.rs`.
  *
  * Whoever includes this file defines three ways to read the table: `remy_end(i)`, `remy_rule(i)`

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * NewReno's window: what Vegas and C2TCP over NewReno stand on. See
- * `crates/cc/src/parts/reno_window.rs`.
+ * `crates/schemes/src/parts/reno_window.rs`.
  */
 #ifndef PACELINE_RENO_H
 #define PACELINE_RENO_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Vegas: keeps two to four packets in queues, told by the RTT once per round trip. See
- * `crates/cc/src/schemes/vegas`; the parameters are its defaults (alpha 2, beta 4, gamma 1).
+ * `crates/schemes/src/vegas`; the parameters are its defaults (alpha 2, beta 4, gamma 1).
  */
 #ifndef PACELINE_VEGAS_H
 #define PACELINE_VEGAS_H

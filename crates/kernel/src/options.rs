@@ -1,7 +1,7 @@
 //! What is chosen when a program is loaded.
 
 use paceline_cc::Span;
-use paceline_cc::schemes::remy::RemyTables;
+use paceline_schemes::remy::RemyTables;
 
 use crate::integer::RemyTable;
 use crate::{KernelError, Program};

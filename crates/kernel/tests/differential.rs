@@ -10,10 +10,10 @@ mod support;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{Per, RemyParams, RemyTables, RuleTable};
 use paceline_cc::{Halves, Rate, Span, Stream};
 use paceline_kernel::integer::{self, Abc, C2tcp, Feedback, ONE, Remy, RemyTable, Vegas};
 use paceline_path::BufferSize;
+use paceline_schemes::remy::{Per, RemyParams, RemyTables, RuleTable};
 use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario};
 use paceline_testing::{Need, reference, skip, this_test};
@@ -261,7 +261,7 @@ fn vegas_has_the_simulators_windows_within_a_packet_over_a_million_events() {
 fn remy(table: &Arc<RuleTable>, whole: &'static RemyTable) -> Scheme<Remy<'static>> {
     let params = RemyParams { per: Per::Packet, ..RemyParams::default() };
     Scheme {
-        halves: paceline_cc::schemes::remy::halves(params, Arc::clone(table), None),
+        halves: paceline_schemes::remy::halves(params, Arc::clone(table), None),
         core: Remy::new(whole),
         args: vec!["remy".into(), host::write_table(whole).into()],
     }

@@ -136,7 +136,7 @@ fn benchmarks_allocate_nothing() {
 
 /// Every scheme, and a queue that drops.
 fn schemes() -> impl Iterator<Item = &'static str> {
-    paceline_cc::SCHEMES.iter().map(|scheme| scheme.name).chain(["cubic+codel"])
+    paceline_schemes::SCHEMES.iter().map(|scheme| scheme.name).chain(["cubic+codel"])
 }
 
 #[test]

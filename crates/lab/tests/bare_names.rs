@@ -1,8 +1,9 @@
 //! Every scheme by its bare name over ordinary links: what a stranger measures first. It uses at
 //! least [`WELL_USED`] of the link, or the registry has a note, which stands beside the figure.
 
-use paceline_cc::{Rate, SCHEMES, Span};
+use paceline_cc::{Rate, Span};
 use paceline_requests::compare::{Comparison, WELL_USED};
+use paceline_schemes::SCHEMES;
 use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, check_scheme};
 use rayon::prelude::*;

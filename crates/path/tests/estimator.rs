@@ -5,13 +5,13 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use paceline_cc::schemes::abc::LinkRateEstimator;
 use paceline_cc::{Batch, LinkView, Packet, Rate, Router, Span, Stage, Stream, Time};
 use paceline_path::Limit;
 use paceline_path::medium::{
     BackgroundConfig, Hop, Ht, Mcs, Medium, MediumConfig, Phy, StationParts,
 };
 use paceline_path::queue::Fifo;
+use paceline_schemes::abc::LinkRateEstimator;
 
 /// Sends the estimate after each block acknowledgement.
 struct Tap(LinkRateEstimator, Sender<f64>);

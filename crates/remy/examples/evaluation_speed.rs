@@ -5,10 +5,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use paceline_cc::Stream;
-use paceline_cc::schemes::remy::{Action, Memory, Place, RuleTable, RuleTree, SIGNALS};
 use paceline_remy::CpuClock;
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Local, Trial, evaluate_by};
 use paceline_remy::spec::{Specification, Specimen};
+use paceline_schemes::remy::{Action, Memory, Place, RuleTable, RuleTree, SIGNALS};
 
 /// One network after the other.
 struct OneCore;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paceline_cc::Span;
-use paceline_cc::schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
+use paceline_schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
 use paceline_sim::BuildError;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use rayon::prelude::*;

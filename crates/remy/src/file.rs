@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use paceline_cc::schemes::remy::{RemyTables, RuleTable, RuleTree, Signal, TableError};
+use paceline_schemes::remy::{RemyTables, RuleTable, RuleTree, Signal, TableError};
 use paceline_sim::Names;
 use thiserror::Error;
 

@@ -371,7 +371,7 @@ mod tests {
     use super::*;
     use crate::score;
     use paceline_cc::Spec;
-    use paceline_cc::schemes::remy::{Action, Domain, RemyParams, Rule, RuleTable, Signal, halves};
+    use paceline_schemes::remy::{Action, Domain, RemyParams, Rule, RuleTable, Signal, halves};
     use paceline_sim::scenario::CustomScheme;
 
     fn network() -> Network {

@@ -23,7 +23,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_cc::schemes::remy::{Action, Domain, MAX_DEPTH, Rule, RuleTree, SIGNALS, Signal};
+use paceline_schemes::remy::{Action, Domain, MAX_DEPTH, Rule, RuleTree, SIGNALS, Signal};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{Memory, RuleTable};
+use paceline_schemes::remy::{Memory, RuleTable};
 use serde::{Deserialize, Serialize};
 
 use crate::evaluate::{Evaluator, EvaluatorError, Trial};

@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_flow_alone_is_slowed_down_by_its_first_window_only() {
-        use paceline_cc::schemes::remy::{Action, RuleTable, RuleTree};
+        use paceline_schemes::remy::{Action, RuleTable, RuleTree};
         // 125 packets take 125 ms and the RTT of 100 ms; with a window that holds all of them nothing
         // is added, with one of 10 packets there are 12 round trips of 101 ms and one of 105 ms.
         let network = network().with(|network| {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use paceline_cc::schemes::remy::{Memory, RuleObserver, Signal};
+use paceline_schemes::remy::{Memory, RuleObserver, Signal};
 
 /// The most memories that are kept of a rule. When there are more, every second one goes, and from
 /// then on half as many are taken: always the same ones of equal runs.
@@ -159,7 +159,7 @@ pub fn join(runs: impl IntoIterator<Item = Vec<RuleUse>>) -> Vec<RuleUse> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_cc::schemes::remy::SIGNALS;
+    use paceline_schemes::remy::SIGNALS;
 
     #[test]
     fn counts_and_medians() {

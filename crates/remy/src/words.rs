@@ -1,6 +1,6 @@
 //! What a table does, in words.
 
-use paceline_cc::schemes::remy::{Action, DOMAIN_END, Domain, Memory, RuleTable, Signal};
+use paceline_schemes::remy::{Action, DOMAIN_END, Domain, Memory, RuleTable, Signal};
 
 use crate::network::PACKET;
 

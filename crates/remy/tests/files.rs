@@ -2,8 +2,8 @@
 
 mod support;
 
-use paceline_cc::schemes::remy::{Action, Domain, Rule, RuleTable, RuleTree, Signal};
 use paceline_remy::{Dna, DnaError, Readable, load, parse};
+use paceline_schemes::remy::{Action, Domain, Rule, RuleTable, RuleTree, Signal};
 
 fn starter() -> RuleTree {
     let tables = paceline_remy::tables();
@@ -145,9 +145,8 @@ fn wide_tables_without_a_grid_are_looked_up_in_their_tree() {
     }
     let table = RuleTable::new(tree).expect("sane");
     assert!(!table.has_grid());
-    assert_eq!(table.rule_for(&paceline_cc::schemes::remy::Memory::default()), Some(0));
-    let far =
-        paceline_cc::schemes::remy::Memory { values: [1e9; paceline_cc::schemes::remy::SIGNALS] };
+    assert_eq!(table.rule_for(&paceline_schemes::remy::Memory::default()), Some(0));
+    let far = paceline_schemes::remy::Memory { values: [1e9; paceline_schemes::remy::SIGNALS] };
     assert_eq!(table.rule_for(&far), Some(table.rules().len() - 1));
     assert!(Domain::WHOLE.contains(&Default::default()));
 }

@@ -7,11 +7,11 @@ mod support;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use paceline_cc::schemes::remy::{RemyParams, RemySender, RuleTable};
 use paceline_cc::{
     AckPolicy, Controller, Feedback, Halves, Outgoing, Plan, Rate, Setup, Signals, Span, Time,
 };
 use paceline_path::BufferSize;
+use paceline_schemes::remy::{RemyParams, RemySender, RuleTable};
 use paceline_sim::scenario::{Capacity, CustomScheme, FlowSpec, LinkSpec, Record, Scenario};
 
 /// Bytes of a packet: one per millisecond is 10 Mbit/s.

@@ -1,12 +1,10 @@
 //! Files of tables that somebody has tampered with: an error or a table, and never a panic.
 
 use paceline_cc::Stream;
-use paceline_cc::schemes::remy::{
-    Action, Domain, Memory, Rule, RuleTable, RuleTree, SIGNALS, Signal,
-};
 use paceline_remy::spec::Specification;
 use paceline_remy::train::Settings;
 use paceline_remy::{Dna, Readable, parse};
+use paceline_schemes::remy::{Action, Domain, Memory, Rule, RuleTable, RuleTree, SIGNALS, Signal};
 
 fn starter() -> RuleTree {
     let tables = paceline_remy::tables();

@@ -4,12 +4,12 @@ mod support;
 
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{Action, RemyParams, RuleTable, RuleTree};
 use paceline_cc::{Rate, Span};
 use paceline_remy::evaluate::{Contender, Local, evaluate, evaluate_by};
 use paceline_remy::spec::{Scale, Specification, Specimen};
 use paceline_remy::train::Settings;
 use paceline_remy::{Network, eval};
+use paceline_schemes::remy::{Action, RemyParams, RuleTable, RuleTree};
 use paceline_sim::runs::Spread;
 
 /// The rows of eight senders, whose scores vary little from run to run: 1000 s instead of 10,000 s,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::RemyParams;
 use paceline_cc::{Rate, Span};
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::{Network, score};
+use paceline_schemes::remy::RemyParams;
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 
@@ -196,7 +196,7 @@ fn jitter_takes_its_throughput_from_a_table_and_a_coarser_clock_gives_it_back() 
     let table = named.find("general-delta1").expect("built in").table().expect("sane");
     let scheme = |resolution: Span| {
         let params = RemyParams { as_published: true, resolution, ..RemyParams::default() };
-        let halves = paceline_cc::schemes::remy::halves(params, Arc::clone(&table), None);
+        let halves = paceline_schemes::remy::halves(params, Arc::clone(&table), None);
         SchemeChoice::from(CustomScheme::new("remy", halves))
     };
     let (fine, coarse) = (scheme(Span::from_nanos(10)), scheme(Span::from_millis(1)));

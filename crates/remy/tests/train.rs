@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use paceline_cc::schemes::remy::RuleTable;
 use paceline_cc::{Rate, Span};
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial, evaluate};
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::train::{
     Entry, EvaluatorWork, Folder, Plan, TrainError, Trainer, TrainingEvaluator,
 };
+use paceline_schemes::remy::RuleTable;
 
 /// Small networks, so that tests are quick: 4 of 3 s.
 const SPECIFICATION: &str = r#"

@@ -8,7 +8,7 @@ use crate::number::{short, usable};
 use crate::scale::Scale;
 use crate::scatter::{Marker, marker};
 use crate::style::Paint;
-use paceline_cc::{Dash, Hue};
+use paceline_schemes::{Dash, Hue};
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 66.0;

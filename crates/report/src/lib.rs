@@ -68,7 +68,7 @@ pub use chart::{Chart, Panel};
 pub use compare::{PageInfo, compare_page};
 pub use figure::Figure;
 pub use markup::escape;
-pub use paceline_cc::Shape;
+pub use paceline_schemes::Shape;
 pub use page::Page;
 pub use palette::Palette;
 pub use pareto::front;

@@ -1,13 +1,13 @@
 //! Which scheme looks how.
 
-use paceline_cc::{Dash, Hue, PlotStyle, SCHEMES, Shape};
+use paceline_schemes::{Dash, Hue, PlotStyle, SCHEMES, Shape};
 
 use crate::style::Paint;
 
 /// The styles of a set of schemes: colours, dashes and shapes, all different as long as there are
 /// enough of them.
 ///
-/// A built-in scheme has the style that the registry gives it ([`paceline_cc::Scheme::plot_style`])
+/// A built-in scheme has the style that the registry gives it ([`paceline_schemes::Scheme::plot_style`])
 /// in every plot. Variants of it (`abc[dt=60ms]`, `cubic+codel`) have that style, too, if nothing
 /// else in the set has it. All other names get a free one in the order given: a hue that nothing
 /// has, or else a dash that nothing of this hue has.

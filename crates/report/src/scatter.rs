@@ -9,7 +9,7 @@ use crate::pareto::front;
 use crate::region::Region;
 use crate::scale::Scale;
 use crate::style::Paint;
-use paceline_cc::Shape;
+use paceline_schemes::Shape;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 470.0;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use paceline_cc::{Dash, Hue, PlotStyle, Shape};
+use paceline_schemes::{Dash, Hue, PlotStyle, Shape};
 
 /// A colour with its two forms, and what tells lines, bars and points of the same colour apart. The
 /// light form is written into the drawing, the dark one only into the style sheet, so that viewers

@@ -1,4 +1,4 @@
-//! Writes docs/api.md, the list of what `cc`, `flow`, `path` and `sim` make public, from the JSON
+//! Writes docs/api.md, the list of what `cc`, `schemes`, `flow`, `path` and `sim` make public, from the JSON
 //! that rustdoc writes: `make api` runs both. One line for each item with the first sentence of its
 //! documentation; constants, type aliases, macros and the contents of modules below the second level
 //! are listed by name. What stands at the root is not listed in its module again.
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-const CRATES: [&str; 4] = ["cc", "flow", "path", "sim"];
+const CRATES: [&str; 5] = ["cc", "schemes", "flow", "path", "sim"];
 
 /// The kinds of items by the names that rustdoc gives them, with our words, in the order of pages.
 const KINDS: [(&str, &str); 8] = [
@@ -156,7 +156,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: public_api <folder with rustdoc's JSON> <file to write>".into());
     };
     let mut text = String::from(
-        "# What is public\n\nThe items of `cc`, `flow`, `path` and `sim` that other crates can use; \
+        "# What is public\n\nThe items of `cc`, `schemes`, `flow`, `path` and `sim` that other crates can use; \
          methods and fields are in the\ndocumentation (`cargo doc`). Written by `make api`.\n",
     );
     for name in CRATES {

@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use paceline_cc::{SCHEMES, Scheme};
 use paceline_reproduce::scheme_page;
+use paceline_schemes::{SCHEMES, Scheme};
 use rayon::prelude::*;
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

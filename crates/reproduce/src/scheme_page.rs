@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paceline_cc::Scheme;
 use paceline_cc::Span;
 use paceline_cc::params::ParamInfo;
 use paceline_report::{RunView, time_series_svg};
 use paceline_requests::compare::Comparison;
+use paceline_schemes::Scheme;
 use paceline_sim::scenario::{Capacity, check_scheme};
 
 use crate::experiments::view;
@@ -35,7 +35,7 @@ pub fn folder(root: &Path) -> PathBuf {
 /// A module that cannot be read or has no documentation.
 pub fn text(root: &Path, scheme: &Scheme) -> Result<String, String> {
     let Scheme { name, summary, source, .. } = scheme;
-    let path = root.join("crates/cc/src/schemes").join(name.replace('-', "_")).join("mod.rs");
+    let path = root.join("crates/schemes/src").join(name.replace('-', "_")).join("mod.rs");
     let module =
         fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let about = documentation(&module);
@@ -136,7 +136,7 @@ fn without_links(text: &str) -> String {
         plain += before;
         match link.split_once("`]") {
             Some((item, after)) if !after.starts_with('(') => {
-                let item = item.trim_start_matches("crate::schemes::");
+                let item = item.trim_start_matches("crate::");
                 plain += &format!("`{}`", item.trim_start_matches("super::"));
                 rest = after;
             }
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn documentation_becomes_markdown() {
         let module = "//! Title: see\n//! [`Signals::FATES`].\n//!\n//! # What it does\n//! As\n\
-                      //! [`crate::schemes::xcp`], `abc[t=1]`, [`site`](https://example.org), [`b`](crate::b::B)'s, [`open\n\
+                      //! [`crate::xcp`], `abc[t=1]`, [`site`](https://example.org), [`b`](crate::b::B)'s, [`open\n\
                       //! ```\n//! # [`not a heading`]\n//! ```\n\nmod law;\n//! not the module's\n";
         assert_eq!(
             documentation(module),

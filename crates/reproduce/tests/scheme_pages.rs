@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paceline_cc::{SCHEMES, Scheme};
 use paceline_reproduce::scheme_page;
+use paceline_schemes::{SCHEMES, Scheme};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -89,7 +89,7 @@ fn schemes_of(text: &str, names: &Names) -> Result<Schemes, String> {
     let mut specs = Vec::new();
     for part in paceline_cc::spec::split_list(text) {
         if part == "all" {
-            let all = paceline_cc::SCHEMES.iter().map(|scheme| scheme.name);
+            let all = paceline_schemes::SCHEMES.iter().map(|scheme| scheme.name);
             specs.extend(all.filter_map(|name| check_scheme(name).ok()));
         } else {
             specs.push(names.check_scheme(part).map_err(|error| error.to_string())?);
@@ -115,7 +115,7 @@ pub fn compared(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
             all.push((scheme, None));
             continue;
         }
-        for scheme in paceline_cc::SCHEMES {
+        for scheme in paceline_schemes::SCHEMES {
             let written = scheme.bulk.map_or(scheme.name, |setting| setting.spec);
             // A scheme that needs more than its name, such as a file, is left out.
             let Ok(spec) = check_scheme(written) else { continue };

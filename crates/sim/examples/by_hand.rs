@@ -2,9 +2,12 @@
 //! queue, a receiver and two pipes are driven by the loop below, which is all that a driver is:
 //! it supplies the time, and carries packets from one stage to the next.
 
-use paceline_sim::cc::{Packet, Rate, Setup, Span, Spec, Stage, Stream, Time, registry};
 use paceline_sim::flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig};
 use paceline_sim::path::{Limit, Link, Pipe, Service, queue};
+use paceline_sim::{
+    cc::{Packet, Rate, Setup, Span, Spec, Stage, Stream, Time},
+    schemes::registry,
+};
 
 /// Pushes what comes out of one stage at `now` into the next one.
 fn hand_over(now: Time, from: &mut impl Stage, to: &mut impl Stage) {

@@ -84,11 +84,13 @@ pub use run::{Simulation, run, run_with};
 pub use transport::{CustomTransport, MakeTransport, TransportEnd, TransportEnds, TransportSetup};
 pub use world::World;
 
-/// Units, packets, controllers and registries: what a scheme of one's own is made with.
+/// Units, packets, controllers: what a scheme of one's own is made with.
 pub use paceline_cc as cc;
 /// Workloads: what flows send.
 pub use paceline_flow as flow;
 /// Queues, buffers, loss, jitter: what links are made of.
 pub use paceline_path as path;
+/// The built-in schemes and their registry, to which users add schemes of their own.
+pub use paceline_schemes as schemes;
 /// Traces of links whose capacity varies.
 pub use paceline_trace as trace;

@@ -5,10 +5,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use paceline_cc::{
-    Halves, ParamInfo, ParamValue as _, Rate, Registry, SchemeSpec, Span, Spec, SpecError, Stream,
+    Halves, ParamInfo, ParamValue as _, Rate, SchemeSpec, Span, Spec, SpecError, Stream,
 };
 use paceline_path::queue::Queues;
 use paceline_path::{Limit, Queue};
+use paceline_schemes::Registry;
 
 use crate::scenario::SchemeChoice;
 use crate::transport::CustomTransport;
@@ -164,7 +165,7 @@ impl Lookup<'_> {
     pub(crate) fn scheme(self, spec: &Spec) -> Result<Halves, SpecError> {
         match self.0 {
             Some(names) => names.schemes.build(spec),
-            None => paceline_cc::registry::build(spec),
+            None => paceline_schemes::registry::build(spec),
         }
     }
 
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn settings_for_bulk_data_can_be_had() {
-        for scheme in paceline_cc::SCHEMES {
+        for scheme in paceline_schemes::SCHEMES {
             let Some(setting) = scheme.bulk else { continue };
             assert!(Names::default().check_scheme(setting.spec).is_ok(), "{}", setting.spec);
         }

@@ -4,10 +4,10 @@
 #[path = "support/random.rs"]
 mod random;
 
-use paceline_cc::SCHEMES;
 use paceline_cc::{Rate, Span, Stream, Time};
 use paceline_flow::{Amount, On, Workload};
 use paceline_path::{BufferSize, Jitter, JitterShape, Loss, Reorder};
+use paceline_schemes::SCHEMES;
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, check_scheme,
 };
@@ -175,7 +175,7 @@ fn transfers_complete() {
 /// Whether what a scheme loses is sent again.
 fn is_reliable(scheme: &str) -> bool {
     let spec = check_scheme(scheme).expect("a scheme").sender;
-    paceline_cc::registry::build(&spec).expect("a scheme").reliable
+    paceline_schemes::registry::build(&spec).expect("a scheme").reliable
 }
 
 /// One flow of each scheme on 12 Mbit/s with 40 ms.

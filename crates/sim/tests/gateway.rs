@@ -1,6 +1,5 @@
 //! A flow whose ends are outside of the simulation gets what the same flow inside gets.
 
-use paceline_sim::cc::{AckPolicy, Packet, Rate, Setup, Span, Spec, Stage, Time, registry};
 use paceline_sim::flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig};
 use paceline_sim::path::BufferSize;
 use paceline_sim::path::medium::Preamble;
@@ -9,6 +8,10 @@ use paceline_sim::scenario::{
     check_scheme,
 };
 use paceline_sim::{BuildError, FlowEnd, Gateway, Names};
+use paceline_sim::{
+    cc::{AckPolicy, Packet, Rate, Setup, Span, Spec, Stage, Time},
+    schemes::registry,
+};
 
 /// Six stations with an upload by Cubic each, behind a line of 100 Mbit/s.
 fn scenario() -> Scenario {

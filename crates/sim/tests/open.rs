@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use paceline_cc::{
-    Controller, Feedback, Halves, LinkView, Packet, Plan, Rate, Registry, Router, SchemeEntry,
-    Span, Spec, Stage, Time,
+    Controller, Feedback, Halves, LinkView, Packet, Plan, Rate, Router, Span, Spec, Stage, Time,
 };
 use paceline_path::Limit;
 use paceline_path::queue::{Fifo, QueueInfo, Queues};
+use paceline_schemes::{Registry, SchemeEntry};
 use paceline_sim::scenario::{
     Capacity, CustomQueue, CustomRouter, CustomScheme, FlowSpec, LinkSpec, Record, RouterChoice,
     Scenario, check_scheme, parse, parse_with, to_toml, to_toml_with,
@@ -109,7 +109,7 @@ fn a_scheme_that_brings_a_router_as_a_value_is_used() {
 }
 
 fn cubic(text: &str) -> Halves {
-    paceline_cc::registry::build(&Spec::parse(text).expect("legal")).expect("built in")
+    paceline_schemes::registry::build(&Spec::parse(text).expect("legal")).expect("built in")
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use paceline_cc::{Halves, Setup, Signals, Spec, registry};
+use paceline_cc::{Halves, Setup, Signals, Spec};
+use paceline_schemes::registry;
 
 use crate::controller::QuicController;
 use crate::error::SchemeError;

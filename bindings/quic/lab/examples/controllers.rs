@@ -19,11 +19,14 @@ use std::sync::Arc;
 use paceline_quic_lab::{Noq, Quinn};
 use paceline_requests::compare::Comparison;
 use paceline_s2n_quic::halves;
-use paceline_sim::cc::{
-    AckPolicy, Controller, Feedback, Halves, Outgoing, Plan, Rate, Signals, Span, Spec, SpecError,
-    Time, registry,
-};
 use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};
+use paceline_sim::{
+    cc::{
+        AckPolicy, Controller, Feedback, Halves, Outgoing, Plan, Rate, Signals, Span, Spec,
+        SpecError, Time,
+    },
+    schemes::registry,
+};
 use s2n_quic_core::recovery::{bbr, cubic};
 
 /// How QUIC's receivers acknowledge: every second packet, at most 25 ms late.

@@ -156,7 +156,7 @@ fn with_paced(schemes: &args::Schemes) -> args::Schemes {
     let with = schemes.0.iter().flat_map(|scheme| {
         let mut paced = scheme.clone();
         paced.sender.args.push(("pacing".into(), "linux".into()));
-        let can_be = paceline_cc::registry::build(&paced.sender).is_ok();
+        let can_be = paceline_schemes::registry::build(&paced.sender).is_ok();
         [Some(scheme.clone()), can_be.then_some(paced)].into_iter().flatten()
     });
     args::Schemes(with.collect())

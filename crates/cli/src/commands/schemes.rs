@@ -2,9 +2,10 @@
 
 use clap::Args;
 use owo_colors::OwoColorize;
+use paceline_cc::ParamInfo;
 use paceline_cc::spec::nearest;
-use paceline_cc::{ParamInfo, SCHEMES};
 use paceline_path::queue::Queues;
+use paceline_schemes::SCHEMES;
 use serde::Serialize;
 
 use crate::output::{self, Error};

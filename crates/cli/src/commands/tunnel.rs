@@ -6,8 +6,9 @@ mod status;
 mod up;
 
 use clap::{Args, Subcommand};
-use paceline_cc::{Span, registry};
+use paceline_cc::Span;
 use paceline_os::capability;
+use paceline_schemes::registry;
 use paceline_transfer::tunnel::{
     ClientListOptions, ClientOptions, DeviceOptions, Event, Prefix, ServerOptions, client, server,
 };

@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use paceline_cc::{
     Ack, Body, Congestion, Controller, Feedback, MakeController, Outgoing, Packet, Plan, Rate,
-    RateSample, Setup, Signals, Span, Spec, Stage, Time, registry,
+    RateSample, Setup, Signals, Span, Spec, Stage, Time,
 };
 use paceline_flow::{SENDER_SIGNALS, Sender, SenderConfig};
+use paceline_schemes::registry;
 
 /// What the controller was told.
 #[derive(Clone, Debug)]

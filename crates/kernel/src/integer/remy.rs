@@ -1,6 +1,6 @@
 //! Remy's sender, as in `bpf/remy.h`: `paceline_cc`'s `RemySender` with `per=packet`.
 
-use paceline_cc::schemes::remy::{PUBLISHED_SIGNALS as SIGNALS, Signal};
+use paceline_schemes::remy::{PUBLISHED_SIGNALS as SIGNALS, Signal};
 
 use super::Feedback;
 use super::fixed::{NEVER, ONE};
@@ -123,7 +123,7 @@ impl<'a> Remy<'a> {
 #[cfg(test)]
 mod tests {
     use paceline_cc::Span;
-    use paceline_cc::schemes::remy::RemyTables;
+    use paceline_schemes::remy::RemyTables;
 
     use super::*;
 

@@ -5,7 +5,7 @@
 //! interval per axis, in at most twelve halvings, and to read a cell.
 
 use paceline_cc::Span;
-use paceline_cc::schemes::remy::{
+use paceline_schemes::remy::{
     Action, Domain, MAX_RULES, Memory, PUBLISHED_SIGNALS as SIGNALS, RuleTable, RuleTree, Signal,
 };
 use thiserror::Error;

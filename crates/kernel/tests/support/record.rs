@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use paceline_cc::{
-    Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Registry, Signals, Span, Spec,
-    Time,
+    Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Signals, Span, Spec, Time,
 };
 use paceline_kernel::integer;
+use paceline_schemes::Registry;
 use paceline_sim::scenario::{CustomScheme, Scenario};
 
 /// Something that happened to a sender.

@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex};
 
 use paceline_cc::{
     Body, Controller, Ecn, EcnFeedback, Established, Packet, Setup, Span, Spec, Stage, Time,
-    registry,
 };
 use paceline_flow::{
     LossRecovery, RttSamples, SENDER_SIGNALS, Sender, SenderConfig, Ticks, Workload,
 };
+use paceline_schemes::registry;
 
 pub use acks::Acknowledgement;
 pub use info::Info;

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{RemyParams, RuleTable};
 use paceline_cc::{Rate, Span};
 use paceline_flow::{Amount, On};
 use paceline_peers::vector::Declared::Holds;
 use paceline_peers::vector::{Outcome, near, same};
 use paceline_remy::evaluate::Contender;
 use paceline_remy::{Network, PACKET, eval, load};
+use paceline_schemes::remy::{RemyParams, RuleTable};
 
 use crate::vectors::remy_memories;
 use crate::{Declaration, judge};

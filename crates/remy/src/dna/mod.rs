@@ -7,7 +7,7 @@ mod read;
 mod wire;
 mod write;
 
-use paceline_cc::schemes::remy::{
+use paceline_schemes::remy::{
     Action, DOMAIN_END, Domain, PUBLISHED_SIGNALS, Rule, RuleTree, Signal,
 };
 

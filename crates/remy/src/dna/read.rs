@@ -1,6 +1,6 @@
 //! Reading published files.
 
-use paceline_cc::schemes::remy::{Action, MAX_DEPTH, PUBLISHED_SIGNALS};
+use paceline_schemes::remy::{Action, MAX_DEPTH, PUBLISHED_SIGNALS};
 use thiserror::Error;
 
 use super::wire::{Field, Fields, Value, WireError, unzigzag};

@@ -54,8 +54,8 @@ mod words;
 
 use std::path::Path;
 
-use paceline_cc::schemes::remy::RemyParams;
 use paceline_cc::{Span, Spec};
+use paceline_schemes::remy::RemyParams;
 use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::RouterChoice;
 use thiserror::Error;

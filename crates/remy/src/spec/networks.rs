@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
 use paceline_cc::{Rate, Span, Stream};
+use paceline_schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};
 use rayon::prelude::*;

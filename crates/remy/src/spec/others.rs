@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paceline_cc::ParamValue;
-use paceline_cc::schemes::remy::{RemyParams, halves};
+use paceline_schemes::remy::{RemyParams, halves};
 use paceline_sim::scenario::{CustomScheme, SchemeChoice, check_scheme};
 use serde::Deserialize;
 use toml::Value;

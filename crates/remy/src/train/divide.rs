@@ -1,6 +1,6 @@
 //! Boxes divided, and divisions taken back.
 
-use paceline_cc::schemes::remy::{Domain, Memory, Rule, RuleTree, SIGNALS, Signal};
+use paceline_schemes::remy::{Domain, Memory, Rule, RuleTree, SIGNALS, Signal};
 
 /// Where the memories of a rule divide in two halves on an axis; `None` if one half would be empty.
 /// Many memories have the same value, such as the smallest RTT: the cut is at the median or at the
@@ -128,7 +128,7 @@ fn widen(tree: &mut RuleTree, axis: usize, upper: bool, end: f64, whole: [f64; 2
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_cc::schemes::remy::{Action, RuleTable};
+    use paceline_schemes::remy::{Action, RuleTable};
 
     fn memories(values: &[f64]) -> Vec<Memory> {
         values.iter().map(|&value| Memory { values: [value; SIGNALS] }).collect()

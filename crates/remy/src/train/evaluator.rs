@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use paceline_cc::schemes::remy::RuleTable;
+use paceline_schemes::remy::RuleTable;
 use rayon::prelude::*;
 
 use crate::clock::CpuClock;

@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::RuleTable;
+use paceline_schemes::remy::RuleTable;
 use thiserror::Error;
 
 use super::memo::Memo;

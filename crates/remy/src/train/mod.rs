@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_cc::schemes::remy::{RemyParams, RuleTable, RuleTree};
+use paceline_schemes::remy::{RemyParams, RuleTable, RuleTree};
 use thiserror::Error;
 
 pub use evaluator::{EvaluatorWork, TrainingEvaluator};
@@ -63,7 +63,7 @@ pub enum TrainError {
     Evaluator(#[from] EvaluatorError),
     /// A step made no table.
     #[error("{0}")]
-    Table(#[from] paceline_cc::schemes::remy::TableError),
+    Table(#[from] paceline_schemes::remy::TableError),
     /// A score cannot be written.
     #[error("the scores of the step in progress cannot be written: {0}")]
     Io(#[from] std::io::Error),

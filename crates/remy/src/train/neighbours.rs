@@ -1,6 +1,6 @@
 //! Actions near an action: what is tried instead of it.
 
-use paceline_cc::schemes::remy::Action;
+use paceline_schemes::remy::Action;
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Procedure, Settings};

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use paceline_cc::Stream;
-use paceline_cc::schemes::remy::{Memory, RuleTable};
+use paceline_schemes::remy::{Memory, RuleTable};
 use rayon::prelude::*;
 
 use super::TrainError;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use paceline_cc::Stream;
-use paceline_cc::schemes::remy::RuleTable;
+use paceline_schemes::remy::RuleTable;
 
 use super::{TrainError, Trainer};
 use crate::evaluate::Evaluator;

@@ -14,7 +14,7 @@
 //! max_rules = 100
 //! ```
 
-use paceline_cc::schemes::remy::{Action, Domain, RuleTree, SIGNALS, Signal};
+use paceline_schemes::remy::{Action, Domain, RuleTree, SIGNALS, Signal};
 use paceline_sim::scenario::RouterChoice;
 use serde::Deserialize;
 

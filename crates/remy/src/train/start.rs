@@ -1,6 +1,6 @@
 //! Training that begins with a table of its own in place of one rule.
 
-use paceline_cc::schemes::remy::{Action, RuleTree, SIGNALS, Signal};
+use paceline_schemes::remy::{Action, RuleTree, SIGNALS, Signal};
 
 use super::settings::Settings;
 use crate::spec::SpecificationError;

@@ -1,6 +1,6 @@
 //! What training knows between two steps, and how it is kept in a file.
 
-use paceline_cc::schemes::remy::{RuleTable, RuleTree};
+use paceline_schemes::remy::{RuleTable, RuleTree};
 use serde::{Deserialize, Serialize};
 
 use super::neighbours::Change;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paceline_cc::Stream;
-use paceline_cc::schemes::remy::{Action, RuleTable, Signal};
+use paceline_schemes::remy::{Action, RuleTable, Signal};
 
 use super::divide::{cut, divided, prune};
 use super::memo::Memo;

@@ -1,7 +1,7 @@
 //! Which networks the specialised world can run.
 
-use paceline_cc::schemes::remy::Per;
 use paceline_cc::{Rate, Span, Stream};
+use paceline_schemes::remy::Per;
 use paceline_sim::flow::On;
 use paceline_sim::path::{BufferSize, Impairments};
 use paceline_sim::scenario::{Capacity, QueueChoice, RouterChoice};

@@ -1,8 +1,8 @@
 //! A sender that follows a table and repairs nothing: what remains of a sender, an account and a
 //! controller if nothing else is asked of them.
 
-use paceline_cc::schemes::remy::{Action, Memory, Place, RemyParams, RuleTable, Tracker};
 use paceline_cc::{Span, Time};
+use paceline_schemes::remy::{Action, Memory, Place, RemyParams, RuleTable, Tracker};
 
 /// Hears which rules are used.
 pub(super) trait RuleUses {

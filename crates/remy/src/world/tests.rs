@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{
+use paceline_cc::{Rate, Span, Stream};
+use paceline_schemes::remy::{
     Action, Domain, RemyParams, Rule, RuleObserver, RuleTable, RuleTree, Signal, halves,
 };
-use paceline_cc::{Rate, Span, Stream};
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::{Capacity, CustomScheme, QueueChoice, RouterChoice, SchemeChoice};

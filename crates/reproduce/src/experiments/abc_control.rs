@@ -120,7 +120,8 @@ const QUARTERS: [u32; 5] = [0, 1, 2, 3, 4];
 /// window one round trip later, over the one before, less the packet of additive increase.
 fn marks() -> Result<Record, String> {
     let spec = scheme("abc[dual_window=false,initial_window=100,additive_increase=false]")?;
-    let halves = paceline_cc::registry::build(&spec.sender).map_err(|error| error.to_string())?;
+    let halves =
+        paceline_schemes::registry::build(&spec.sender).map_err(|error| error.to_string())?;
     let mut record = Record::default();
     for quarters in QUARTERS {
         let mut sender = (halves.controller)(&Setup::default());

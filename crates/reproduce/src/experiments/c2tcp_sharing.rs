@@ -87,7 +87,7 @@ fn condition(text: &str) -> Result<Record, String> {
     for (history, before) in [("good", 40), ("bad", 140)] {
         let spec = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
         let halves =
-            paceline_cc::registry::build(&spec.sender).map_err(|error| error.to_string())?;
+            paceline_schemes::registry::build(&spec.sender).map_err(|error| error.to_string())?;
         let mut sender = (halves.controller)(&Setup::default());
         let mut rtts = vec![before; 200];
         rtts.extend([140; 18]);

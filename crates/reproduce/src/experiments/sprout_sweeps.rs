@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use paceline_cc::schemes::sprout::{BINS, Belief, Inference, Model, SproutParams, TICK};
 use paceline_path::Loss;
+use paceline_schemes::sprout::{BINS, Belief, Inference, Model, SproutParams, TICK};
 use paceline_sim::scenario::Scenario;
 
 use super::Experiment;

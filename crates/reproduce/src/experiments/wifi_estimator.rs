@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use paceline_cc::schemes::abc::LinkRateEstimator;
 use paceline_cc::{Batch, Body, LinkView, Packet, Rate, Router, Span, Stage as _, Time};
 use paceline_path::queue::Fifo;
 use paceline_path::{Limit, Link};
 use paceline_report::{BarPanel, Bars, Paint, Palette};
+use paceline_schemes::abc::LinkRateEstimator;
 use paceline_sim::scenario::{Capacity, LinkSpec, McsSpec, Scenario, WifiSpec};
 
 use super::Experiment;

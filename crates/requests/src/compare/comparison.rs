@@ -1,10 +1,11 @@
 //! One scheme on one link: the scenario, and what a run of it gives a row.
 
-use paceline_cc::{SCHEMES, Span, Time};
+use paceline_cc::{Span, Time};
 use paceline_path::{BufferSize, Jitter, JitterShape};
 use paceline_trace::Delays;
 use thiserror::Error;
 
+use paceline_schemes::SCHEMES;
 use paceline_sim::metrics::{P95, Quantiles, mbps, power};
 use paceline_sim::runs::{Run, Runs};
 use paceline_sim::scenario::{

@@ -1,11 +1,10 @@
 //! Random scenarios.
 
-use paceline_cc::SCHEMES;
-use paceline_cc::registry::build;
 use paceline_cc::{AckPolicy, Rate, Span, Spec, Stream};
 use paceline_flow::{Amount, On, Workload};
 use paceline_path::wifi::Mcs;
 use paceline_path::{BufferSize, GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
+use paceline_schemes::{SCHEMES, registry::build};
 use paceline_sim::choose;
 use paceline_sim::scenario::{
     Arrivals, Capacity, FlowSpec, LinkSpec, McsSpec, RouterChoice, Scenario, Stretch, WifiSpec,

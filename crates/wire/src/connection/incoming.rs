@@ -324,7 +324,8 @@ impl Incoming {
 
 #[cfg(test)]
 mod tests {
-    use paceline_cc::{Spec, registry};
+    use paceline_cc::Spec;
+    use paceline_schemes::registry;
 
     use super::super::setup;
     use super::*;

@@ -3,10 +3,11 @@
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 
-use paceline_cc::{Established, Halves, Setup, Signals, Span, Spec, Time, registry};
+use paceline_cc::{Established, Halves, Setup, Signals, Span, Spec, Time};
 use paceline_flow::{
     LossRecovery, Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload,
 };
+use paceline_schemes::registry;
 
 use super::blackhole::BlackHole;
 use super::credit::{GrantedCredit, SpentCredit};

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::{Per, RemyParams, RuleTable};
 use paceline_cc::{SchemeSpec, Span, Spec};
 use paceline_kernel::integer::RemyTable;
 use paceline_kernel::{Options, PROGRAMS, Program};
+use paceline_schemes::remy::{Per, RemyParams, RuleTable};
 
 use crate::output::Error;
 

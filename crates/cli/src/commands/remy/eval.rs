@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_cc::schemes::remy::RemyParams;
 use paceline_path::BufferSize;
 use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::{Assessment, Estimate, EvalRow, Network, StarvedSender};
 use paceline_requests::numbers::{figure, range_as};
+use paceline_schemes::remy::RemyParams;
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};

@@ -1,7 +1,7 @@
 //! `paceline remy list`: the built-in tables.
 
 use clap::Args;
-use paceline_cc::schemes::remy::Signal;
+use paceline_schemes::remy::Signal;
 use serde::Serialize;
 
 use crate::output::{self, Error};

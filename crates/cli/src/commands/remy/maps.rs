@@ -1,9 +1,9 @@
 //! Maps of what a table does over two signals of the memory, for pages.
 
-use paceline_cc::schemes::remy::{Action, Domain, Memory, RuleTable, Signal};
 use paceline_remy::usage::RuleUse;
 use paceline_remy::{PACKET, words};
 use paceline_report::{Page, Paint, Tile, Tiles};
+use paceline_schemes::remy::{Action, Domain, Memory, RuleTable, Signal};
 
 /// The signals across and upwards of each pair of maps.
 const AXES: [(Signal, Signal); 2] =

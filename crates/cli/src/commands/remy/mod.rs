@@ -12,8 +12,8 @@ mod train;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use paceline_cc::schemes::remy::{RemyParams, RuleTable, halves};
 use paceline_remy::FileError;
+use paceline_schemes::remy::{RemyParams, RuleTable, halves};
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 
 use crate::output::Error;

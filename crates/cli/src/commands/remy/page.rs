@@ -1,6 +1,5 @@
 //! The page of a training: score over time, which rules are used, what they do where.
 
-use paceline_cc::schemes::remy::RuleTable;
 use paceline_remy::evaluate::Evaluator;
 use paceline_remy::train::{Entry, Trainer};
 use paceline_remy::usage::RuleUse;
@@ -8,6 +7,7 @@ use paceline_remy::words;
 use paceline_report::{
     BarPanel, Bars, Cell, Chart, Fold, Page, Paint, Panel, Series, Shade, Table,
 };
+use paceline_schemes::remy::RuleTable;
 
 use super::maps;
 use crate::table::counted;

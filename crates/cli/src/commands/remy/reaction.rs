@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use paceline_cc::schemes::remy::RuleTable;
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
 use paceline_remy::PACKET;
 use paceline_report::{Chart, Fold, Page, Paint, Palette, Panel, Series, Shade};
+use paceline_schemes::remy::RuleTable;
 use paceline_sim::Outcome;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, SchemeChoice};
 

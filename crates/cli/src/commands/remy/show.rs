@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use paceline_cc::schemes::remy::{RemyParams, RuleTable, RuleTree, halves};
 use paceline_cc::{Rate, Span};
 use paceline_remy::usage::{RuleUse, Usage};
 use paceline_remy::{Network, score, words};
 use paceline_report::Page;
+use paceline_schemes::remy::{RemyParams, RuleTable, RuleTree, halves};
 use paceline_sim::scenario::CustomScheme;
 
 use super::page::rules_used;
@@ -196,8 +196,8 @@ impl Compare {
         );
         let mut grid = Grid::words(&["uses", "rule", &self.one, "rule", &self.other]);
         for rule in order.into_iter().take(10) {
-            let mut memory = paceline_cc::schemes::remy::Memory::default();
-            for signal in paceline_cc::schemes::remy::Signal::ALL {
+            let mut memory = paceline_schemes::remy::Memory::default();
+            for signal in paceline_schemes::remy::Signal::ALL {
                 memory.values[signal.index()] = uses[rule].median(signal).unwrap_or(0.0);
             }
             let theirs = other.rule_for(&memory);

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_cc::Span;
-use paceline_cc::schemes::remy::RuleTree;
 use paceline_remy::train::{
     Entry, EvaluatorWork, Folder, Plan, TrainError, Trainer, TrainingEvaluator,
 };
+use paceline_schemes::remy::RuleTree;
 use serde::Serialize;
 
 use super::page;

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use paceline_cc::spec::nearest;
-use paceline_cc::{Span, Spec, registry};
+use paceline_cc::{Span, Spec};
+use paceline_schemes::registry;
 use paceline_transfer::tunnel::setup::{SetupOptions, Translate, check_name};
 use paceline_transfer::tunnel::{ClientListOptions, Prefix};
 use paceline_transfer::udp::any_address;

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use paceline_cc::{Packet, Setup, Span, Spec, Stage, Time, registry};
+use paceline_cc::{Packet, Setup, Span, Spec, Stage, Time};
 use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
+use paceline_schemes::registry;
 
 use super::shown;
 

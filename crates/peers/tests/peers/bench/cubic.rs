@@ -1,8 +1,8 @@
 //! Cubic's window, moved to where a vector begins.
 
 use paceline_cc::params::Params;
-use paceline_cc::schemes::cubic::{CubicParams, CubicWindow, HyStartKind};
 use paceline_cc::{Congestion, Span};
+use paceline_schemes::cubic::{CubicParams, CubicWindow, HyStartKind};
 
 use super::{Acks, ms, shown};
 

@@ -10,7 +10,8 @@ mod queue;
 mod router;
 mod sender;
 
-use paceline_cc::{Ack, Controller, Setup, Span, Spec, Time, registry};
+use paceline_cc::{Ack, Controller, Setup, Span, Spec, Time};
+use paceline_schemes::registry;
 
 pub(crate) use account::Books;
 pub(crate) use bottleneck::Bottleneck;

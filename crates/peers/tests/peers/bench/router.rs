@@ -1,8 +1,7 @@
 //! Routers that are shown packets by hand.
 
-use paceline_cc::{
-    Body, Capacity, Data, Header, LinkView, Packet, Router, Span, Spec, Time, registry,
-};
+use paceline_cc::{Body, Capacity, Data, Header, LinkView, Packet, Router, Span, Spec, Time};
+use paceline_schemes::registry;
 
 use super::shown;
 

@@ -1,7 +1,8 @@
 //! A sender whose application and acknowledgements are written by hand.
 
-use paceline_cc::{Ack, Body, Packet, Setup, Span, Spec, Stage, Time, registry};
+use paceline_cc::{Ack, Body, Packet, Setup, Span, Spec, Stage, Time};
 use paceline_flow::{SENDER_SIGNALS, Sender, SenderConfig, Workload};
+use paceline_schemes::registry;
 
 use super::{at, ranges, shown};
 

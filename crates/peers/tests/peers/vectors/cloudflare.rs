@@ -1,8 +1,8 @@
 //! Cloudflare's quiche (e97798e): Cubic, Reno, proportional rate reduction.
 
-use paceline_cc::schemes::cubic::CubicWindow;
 use paceline_cc::{Congestion, Span};
 use paceline_peers::vector::{Vectors, near, same, that};
+use paceline_schemes::cubic::CubicWindow;
 
 use crate::bench::{self, Acks, Books, SlowStart, controller, curve, epoch, ms, state};
 use crate::causes;

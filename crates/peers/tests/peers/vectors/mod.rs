@@ -22,8 +22,8 @@ mod smoltcp;
 use std::collections::BTreeSet;
 
 use paceline_cc::Span;
-use paceline_cc::schemes::remy::Memory;
 use paceline_peers::vector::{Outcome, Vector, same, surprises};
+use paceline_schemes::remy::Memory;
 
 use crate::bench::{Acks, Bottleneck, Desk, controller, ms, state};
 

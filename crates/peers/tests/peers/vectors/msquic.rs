@@ -1,8 +1,8 @@
 //! msquic (4984c21): Cubic, HyStart++, one reaction per window.
 
-use paceline_cc::schemes::cubic::CubicWindow;
 use paceline_cc::{Congestion, Span};
 use paceline_peers::vector::{Vectors, near, same, that};
+use paceline_schemes::cubic::CubicWindow;
 
 use crate::bench::{self, Acks, Books, SlowStart, curve, epoch, gain, ms};
 

@@ -1,8 +1,8 @@
 //! neqo (80ca01e): Cubic, Reno, HyStart++, spurious congestion events.
 
-use paceline_cc::schemes::cubic::{CubicParams, CubicWindow, Growth, HyStartKind};
 use paceline_cc::{Congestion, Span};
 use paceline_peers::vector::{Outcome, Vectors, near, same, that};
+use paceline_schemes::cubic::{CubicParams, CubicWindow, Growth, HyStartKind};
 
 use crate::bench::{
     self, Acks, Books, Desk, SlowStart, controller, curve, epoch, ms, ranges, state,

@@ -1,9 +1,9 @@
 //! packetdrill (2c4001c): figures of Google's scripts, as far as they can be had without the scripts.
 
-use paceline_cc::schemes::cubic::{CubicParams, CubicWindow, HyStartKind};
 use paceline_cc::{Congestion, Span};
 use paceline_flow::{RtoBounds, RttEstimator};
 use paceline_peers::vector::{Outcome, Vectors, near, same, that};
+use paceline_schemes::cubic::{CubicParams, CubicWindow, HyStartKind};
 
 use super::windows_of_few;
 use crate::bench::{Acks, Desk, SlowStart, at, ms, ranges};

@@ -1,8 +1,8 @@
 //! quinn (a1931ab): Cubic, the filter of the largest bandwidth.
 
-use paceline_cc::parts::WindowedMax;
 use paceline_cc::{Congestion, Span};
 use paceline_peers::vector::{Vectors, near, same, that};
+use paceline_schemes::parts::WindowedMax;
 
 use crate::bench::{self, curve, epoch, ms};
 

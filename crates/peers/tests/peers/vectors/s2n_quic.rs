@@ -1,9 +1,9 @@
 //! s2n-quic (a33d369): Cubic, BBR3, rate samples, RTTs, loss detection.
 
-use paceline_cc::schemes::cubic::CubicWindow;
 use paceline_cc::{Congestion, RateSample, Span};
 use paceline_flow::{RtoBounds, RttEstimator};
 use paceline_peers::vector::{Vectors, near, same, that};
+use paceline_schemes::cubic::CubicWindow;
 
 use super::pacing_gains;
 use crate::bench::{

@@ -1,8 +1,8 @@
 //! smoltcp (5393f88): Reno and Cubic after timeouts.
 
 use paceline_cc::Congestion;
-use paceline_cc::schemes::cubic::CubicWindow;
 use paceline_peers::vector::{Vectors, near, same, that};
+use paceline_schemes::cubic::CubicWindow;
 
 use crate::bench::{self, Acks, controller, curve, ms, state};
 

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use paceline_cc::schemes::remy::{Memory, Signal, Tracker};
 use paceline_cc::{Span, Time};
 use paceline_peers::vector::{Vectors, near};
+use paceline_schemes::remy::{Memory, Signal, Tracker};
 
 use crate::bench::congruential;
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use paceline_cc::schemes::sprout::{Belief, SproutParams, SproutSender, Tables, Ticks};
 use paceline_cc::{Controller, Forecast, Outgoing, Report, Setup};
 use paceline_peers::vector::{Outcome, Vectors, near, same};
+use paceline_schemes::sprout::{Belief, SproutParams, SproutSender, Tables, Ticks};
 
 use crate::bench::at;
 

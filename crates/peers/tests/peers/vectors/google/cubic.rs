@@ -1,8 +1,8 @@
 //! Cubic's window, slow start, and Prague.
 
-use paceline_cc::schemes::cubic::HyStartKind;
 use paceline_cc::{Congestion, Span};
 use paceline_peers::vector::{Vectors, near, same, that};
+use paceline_schemes::cubic::HyStartKind;
 
 use super::super::{mark_share, windows_of_few};
 use crate::bench::{

@@ -1,8 +1,8 @@
 //! Delivery-rate samples, and the filters of the best of a window.
 
-use paceline_cc::parts::{WindowedMax, WindowedMin};
 use paceline_cc::{RateSample, Span, Time};
 use paceline_peers::vector::{Outcome, Vectors, near, same, that};
+use paceline_schemes::parts::{WindowedMax, WindowedMin};
 
 use crate::bench::{Books, at, ranges};
 

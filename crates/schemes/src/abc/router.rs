@@ -1,0 +1,113 @@
+//! The network's half: turns as many accelerates into brakes as bring the senders to the target
+//! rate.
+
+use paceline_cc::{Batch, Ecn, LinkView, Packet, Router, Span, Time, TrafficClass};
+
+use super::params::{AbcParams, Credit};
+use super::rates::LinkRates;
+use super::target::{DepartingPacket, TargetRate};
+use super::tokens::TokenBucket;
+
+/// The router's half of ABC: one part measures the capacity and the present rate, one says which
+/// fraction of packets is to accelerate their senders, and a token bucket picks them.
+///
+/// On a link that transmits in batches (802.11n) the target is equation 1 to the letter, since
+/// such links tell no unused opportunities.
+pub struct AbcRouter {
+    pub(super) rates: LinkRates,
+    target: TargetRate,
+    tokens: TokenBucket,
+    credit: Credit,
+    proxied: bool,
+    /// The size of the last packet: tokens are packets, unused capacity is bytes.
+    size: f64,
+    /// The last fraction, for plots.
+    fraction: f64,
+}
+
+impl AbcRouter {
+    /// A router before the first packet.
+    pub fn new(params: &AbcParams) -> AbcRouter {
+        AbcRouter {
+            rates: LinkRates::new(params),
+            target: TargetRate::new(params),
+            tokens: TokenBucket::new(params),
+            // The future's unused opportunities cannot be counted before they come.
+            credit: if params.lookahead.is_zero() { params.credit } else { Credit::Target },
+            proxied: params.proxied,
+            size: 1500.0,
+            fraction: 0.0,
+        }
+    }
+
+    /// True if the packet is one of ABC's, and may be marked.
+    #[inline]
+    fn concerns(packet: &Packet) -> bool {
+        packet.class == TrafficClass::EXPLICIT && packet.ecn.is_capable()
+    }
+
+    /// The link could have carried so many bytes more.
+    fn unused(&mut self, now: Time, bytes: u32) {
+        self.rates.count_unused(now, bytes);
+        if self.credit == Credit::Unused {
+            self.tokens.add(0.5 * self.target.eta() * bytes as f64 / self.size);
+        }
+    }
+}
+
+impl Router for AbcRouter {
+    fn on_arrival(&mut self, now: Time, packet: &mut Packet, link: &LinkView<'_>) {
+        let unused = self.rates.unused_before_arrival(now, link);
+        if unused > 0 {
+            self.unused(now, unused);
+        }
+        if AbcRouter::concerns(packet) {
+            self.rates.count_arrival(now, packet.size);
+        }
+    }
+
+    fn on_departure(&mut self, now: Time, packet: &mut Packet, sojourn: Span, link: &LinkView<'_>) {
+        self.rates.idle.on_departure(now, packet.size);
+        if !AbcRouter::concerns(packet) {
+            return;
+        }
+        let size = packet.size.max(1);
+        self.size = size as f64;
+        self.rates.count_departure(now, size);
+        let (capacity, rate) = self.rates.at_departure(now, size);
+        let departing = DepartingPacket { now, size, sojourn, capacity, rate };
+        self.fraction = self.target.fraction(&departing, self.credit, link);
+        let accelerates = match self.proxied {
+            false => packet.ecn == Ecn::ACCELERATE,
+            true => packet.ecn != Ecn::Ce,
+        };
+        if !self.tokens.admit(self.fraction, accelerates, self.credit) && accelerates {
+            packet.ecn = if self.proxied { Ecn::Ce } else { Ecn::BRAKE };
+        }
+    }
+
+    fn on_unused(&mut self, now: Time, bytes: u32) {
+        self.rates.idle.set_link_tells();
+        self.unused(now, bytes);
+    }
+
+    fn on_unused_share(&mut self, now: Time, bytes: u32) {
+        self.unused(now, bytes);
+    }
+
+    fn on_batch(&mut self, now: Time, batch: &Batch) {
+        if self.rates.count_batch(now, batch) {
+            self.credit = Credit::Target;
+        }
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let mbps = |bytes: f64| self.rates.mbps(bytes);
+        see("target_rate_mbps", mbps(self.target.last().max(0.0)));
+        let (capacity, rate) = self.rates.shown();
+        see("dequeue_rate_mbps", mbps(rate));
+        see("capacity_mbps", mbps(capacity));
+        see("accel_fraction", self.fraction);
+        see("token", self.tokens.tokens());
+    }
+}

@@ -1,0 +1,93 @@
+//! The window while losses are repaired: packet conservation for a round trip, then slow start,
+//! and at the end the window from before.
+
+use paceline_cc::{Congestion, Feedback};
+
+/// What the sender repairs.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum State {
+    Nothing,
+    Losses,
+    Timeout,
+}
+
+/// The state of repair, and the window to return to.
+#[derive(Clone, Debug)]
+pub(super) struct Recovery {
+    state: State,
+    /// True from a loss until the acknowledgement on which the window reacts to it.
+    entered: bool,
+    conserving: bool,
+    prior_cwnd: u64,
+}
+
+impl Recovery {
+    pub(super) fn new() -> Recovery {
+        Recovery { state: State::Nothing, entered: false, conserving: false, prior_cwnd: 0 }
+    }
+
+    /// Remembers the window, the largest one if it was cut already.
+    pub(super) fn save(&mut self, cwnd: u64, probing_rtt: bool) {
+        let cut = probing_rtt || self.state != State::Nothing;
+        self.prior_cwnd = if cut { self.prior_cwnd.max(cwnd) } else { cwnd };
+    }
+
+    /// The window remembered.
+    pub(super) fn prior_cwnd(&self) -> u64 {
+        self.prior_cwnd
+    }
+
+    /// Notes what the sender has concluded. An ECN mark is not a loss.
+    pub(super) fn note(&mut self, congestion: Congestion, cwnd: u64, probing_rtt: bool) {
+        match congestion {
+            Congestion::Loss | Congestion::LossAfterMark => {
+                self.save(cwnd, probing_rtt);
+                self.entered |= self.state != State::Losses;
+                self.state = State::Losses;
+            }
+            Congestion::Timeout => {
+                self.save(cwnd, probing_rtt);
+                self.entered = false;
+                self.conserving = false;
+                self.state = State::Timeout;
+            }
+            Congestion::Ecn | Congestion::Undo => {}
+        }
+    }
+
+    /// True while losses are being repaired.
+    pub(super) fn is_repairing(&self) -> bool {
+        self.state != State::Nothing
+    }
+
+    /// A round trip has ended: packets need no longer be conserved.
+    pub(super) fn on_round(&mut self) {
+        self.conserving = false;
+    }
+
+    /// True once per repair, on the acknowledgement that begins it: a round trip begins with it.
+    pub(super) fn take_entry(&mut self) -> bool {
+        let entered = std::mem::take(&mut self.entered);
+        self.conserving |= entered;
+        entered
+    }
+
+    /// The window before it grows, and whether it must not grow because packets are conserved.
+    pub(super) fn modulate(
+        &mut self,
+        cwnd: u64,
+        feedback: &Feedback<'_>,
+        entered: bool,
+    ) -> (u64, bool) {
+        let mut cwnd = cwnd.saturating_sub(feedback.lost).max(u64::from(feedback.mss));
+        let flight = feedback.in_flight + feedback.acked;
+        if entered {
+            cwnd = flight;
+        } else if self.state != State::Nothing && !feedback.in_recovery {
+            self.state = State::Nothing;
+            self.conserving = false;
+            cwnd = cwnd.max(self.prior_cwnd);
+        }
+        if self.conserving { (cwnd.max(flight), true) } else { (cwnd, false) }
+    }
+}

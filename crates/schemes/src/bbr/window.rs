@@ -1,0 +1,107 @@
+//! What follows from model and state: pacing rate, bursts and window.
+
+use paceline_cc::{Feedback, Rate, Span};
+
+use super::BbrSender;
+use super::states::Mode;
+
+/// Below this rate packets leave one by one (Linux `bbr_min_tso_rate`).
+const SINGLE_RATE: Rate = Rate::from_bps(1_200_000);
+/// A burst is what the pacing rate sends in this time, and at most this large.
+const BURST_SPAN: Span = Span::from_millis(1);
+const BURST_MAX: u64 = 65_536;
+
+impl BbrSender {
+    /// The pacing rate for `gain`.
+    fn rate(&self, bw: Rate, gain: f64) -> Rate {
+        bw.mul_f64(gain * (1.0 - self.params.pacing_margin))
+    }
+
+    /// A packet per second: a wrong estimate must not stop the flow for ever.
+    fn slowest(&self) -> Rate {
+        Rate::from_bps(8 * u64::from(self.mss))
+    }
+
+    /// Sets the initial pacing rate: the window in an RTT, with Startup's gain.
+    pub(super) fn init_pacing(&mut self, rtt: Span) {
+        let bw = Rate::from_bytes_in(self.cwnd, rtt.max(Span::from_micros(1)));
+        self.pacing = self.rate(bw, self.params.high_gain).max(self.slowest());
+    }
+
+    /// Paces at the bandwidth times `gain`; as long as the pipe is not full, only ever faster.
+    pub(super) fn pace(&mut self, gain: f64) {
+        let rate = self.rate(self.bw(), gain);
+        if self.states.is_full() || rate > self.pacing {
+            self.pacing = rate.max(self.slowest());
+        }
+    }
+
+    /// Sets the pacing rate on an acknowledgement.
+    pub(super) fn set_pacing(&mut self, srtt: Span) {
+        if !self.seen_rtt && !srtt.is_zero() {
+            self.seen_rtt = true;
+            self.init_pacing(srtt);
+        }
+        self.pace(self.pacing_gain());
+    }
+
+    /// Bytes that leave back to back.
+    pub(super) fn quantum(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        let least = if self.pacing < SINGLE_RATE { 1 } else { u64::from(self.params.min_quantum) };
+        (self.pacing.bytes_in(BURST_SPAN).min(BURST_MAX) / mss).max(least) * mss
+    }
+
+    /// The smallest window.
+    pub(super) fn min_window(&self) -> u64 {
+        u64::from(self.params.min_window) * u64::from(self.mss)
+    }
+
+    /// Adds to a window what the hosts themselves hold back: three bursts. Rounds up to an even
+    /// number of packets, so that delayed acknowledgements do not wait; adds two packets where the
+    /// flight is to exceed the path.
+    fn with_quanta(&self, bytes: u64) -> u64 {
+        let mss = u64::from(self.mss);
+        let packets = bytes.div_ceil(mss) + 3 * (self.quantum() / mss);
+        let packets = packets.next_multiple_of(2);
+        (packets + if self.states.is_probing() { 2 } else { 0 }) * mss
+    }
+
+    fn bdp(&self, bw: Rate, gain: f64) -> u64 {
+        let initial = u64::from(self.params.initial_window) * u64::from(self.mss);
+        self.model.bdp(bw, gain).unwrap_or(initial)
+    }
+
+    /// The flight that fills the path `gain` times.
+    pub(super) fn inflight(&self, bw: Rate, gain: f64) -> u64 {
+        self.with_quanta(self.bdp(bw, gain))
+    }
+
+    /// Sets the window on an acknowledgement of data.
+    pub(super) fn set_window(&mut self, feedback: &Feedback<'_>) {
+        let entered = self.recovery.take_entry();
+        if entered {
+            self.model.begin_round(feedback.delivered);
+        }
+        let (mut cwnd, conserving) = self.recovery.modulate(self.cwnd, feedback, entered);
+        if !conserving {
+            let bw = self.bw();
+            let mut target = self.bdp(bw, self.cwnd_gain());
+            if self.params.aggregation && self.states.is_full() {
+                target += self.aggregation.extra(bw);
+            }
+            let target = self.with_quanta(target);
+            let initial = u64::from(self.params.initial_window) * u64::from(self.mss);
+            if self.states.is_full() {
+                cwnd = (cwnd + feedback.acked).min(target);
+            } else if cwnd < target || feedback.delivered < initial {
+                cwnd += feedback.acked;
+            }
+            cwnd = cwnd.max(self.min_window());
+        }
+        if self.states.mode() == Mode::ProbeRtt {
+            cwnd = cwnd.min(self.min_window());
+        }
+        self.cwnd = cwnd.max(u64::from(self.mss));
+    }
+}

@@ -1,0 +1,179 @@
+//! What follows from model, bounds and state: pacing rate, bursts and window; and the window to
+//! return to after repair (draft §5.5.11, §5.6).
+
+use paceline_cc::{Feedback, Rate, Span};
+
+use super::Bbr3Sender;
+use super::bounds::NONE;
+use super::state::State;
+
+/// A burst is what the pacing rate sends in this time, and at most this large.
+const BURST_SPAN: Span = Span::from_millis(1);
+const BURST_MAX: u64 = 65_536;
+
+/// The repair of losses: whether it goes on, and what to restore when it has ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Repair {
+    repairing: bool,
+    prior_cwnd: u64,
+    /// The bounds before the losses.
+    bounds: Option<(Rate, u64, u64)>,
+    /// The state that losses have ended.
+    state: Option<State>,
+}
+
+impl Repair {
+    pub(super) fn is_repairing(&self) -> bool {
+        self.repairing
+    }
+    /// Losses have made the sender leave this state.
+    pub(super) fn set_undo_state(&mut self, state: State) {
+        self.state = Some(state);
+    }
+    /// Remembers the window, the largest one if it was cut already.
+    pub(super) fn save(&mut self, cwnd: u64, cut: bool) {
+        let cut = cut || self.repairing;
+        self.prior_cwnd = if cut { self.prior_cwnd.max(cwnd) } else { cwnd };
+    }
+    /// The window as it was, if it was larger.
+    pub(super) fn restored(&self, cwnd: u64) -> u64 {
+        cwnd.max(self.prior_cwnd)
+    }
+}
+
+impl Bbr3Sender {
+    /// Losses are being repaired from now on.
+    pub(super) fn enter_repair(&mut self) {
+        self.repair.save(self.cwnd, self.state == State::ProbeRtt);
+        if !self.repair.repairing {
+            let bounds = &self.bounds;
+            self.repair.state = None;
+            self.repair.bounds = Some((bounds.bw_lo, bounds.inflight_lo, bounds.inflight_hi));
+        }
+        self.repair.repairing = true;
+    }
+
+    /// The packets were not lost, only late: takes the reaction back.
+    pub(super) fn on_undo(&mut self, feedback: &Feedback<'_>) {
+        self.bounds.forget_loss();
+        self.full.restart(Rate::ZERO);
+        if let Some((bw_lo, inflight_lo, inflight_hi)) = self.repair.bounds.take() {
+            self.bounds.bw_lo = self.bounds.bw_lo.max(bw_lo);
+            self.bounds.inflight_lo = self.bounds.inflight_lo.max(inflight_lo);
+            self.bounds.inflight_hi = self.bounds.inflight_hi.max(inflight_hi);
+        }
+        let probing_rtt = self.state == State::ProbeRtt;
+        match self.repair.state.take() {
+            Some(State::Startup) if self.state != State::Startup => {
+                self.full.reached = false;
+                if !probing_rtt {
+                    self.state = State::Startup;
+                }
+            }
+            Some(State::Up) if self.state != State::Up && !probing_rtt => {
+                self.start_refill(feedback.delivered);
+            }
+            _ => {}
+        }
+    }
+
+    fn rate(&self, bw: Rate, gain: f64) -> Rate {
+        bw.mul_f64(gain * (1.0 - self.params.pacing_margin))
+    }
+
+    /// A packet per second: a wrong estimate must not stop the flow for ever.
+    fn slowest(&self) -> Rate {
+        Rate::from_bps(8 * u64::from(self.mss))
+    }
+
+    /// Sets the initial pacing rate: the window in an RTT, with Startup's gain.
+    pub(super) fn init_pacing(&mut self, rtt: Span) {
+        let bw = Rate::from_bytes_in(self.cwnd, rtt.max(Span::from_micros(1)));
+        self.pacing = self.rate(bw, self.params.startup_gain).max(self.slowest());
+    }
+
+    /// Paces at the bandwidth times `gain`; as long as the pipe is not full, only ever faster.
+    pub(super) fn pace(&mut self, gain: f64) {
+        let rate = self.rate(self.bw(), gain);
+        if self.full.reached || rate > self.pacing {
+            self.pacing = rate.max(self.slowest());
+        }
+    }
+
+    /// Sets the pacing rate on an acknowledgement.
+    pub(super) fn set_pacing(&mut self, srtt: Span) {
+        if !self.seen_rtt && !srtt.is_zero() {
+            self.seen_rtt = true;
+            self.init_pacing(srtt);
+        }
+        self.pace(self.state.pacing_gain(&self.params));
+    }
+
+    /// Bytes that leave back to back.
+    pub(super) fn quantum(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        (self.pacing.bytes_in(BURST_SPAN).min(BURST_MAX) / mss).max(2) * mss
+    }
+
+    fn min_window(&self) -> u64 {
+        u64::from(self.params.min_window) * u64::from(self.mss)
+    }
+
+    /// The product of `bw`, the smallest RTT and `gain`.
+    pub(super) fn bdp(&self, bw: Rate, gain: f64) -> u64 {
+        let Some(rtt) = self.model.min_rtt else {
+            return u64::from(self.params.initial_window) * u64::from(self.mss);
+        };
+        libm::ceil(bw.bytes_per_sec() * rtt.as_secs_f64() * gain) as u64
+    }
+
+    fn with_quanta(&self, bytes: u64) -> u64 {
+        let bytes = bytes.max(3 * self.quantum()).max(self.min_window());
+        bytes + if self.state == State::Up { 2 * u64::from(self.mss) } else { 0 }
+    }
+
+    /// The flight that fills the path `gain` times.
+    pub(super) fn inflight(&self, gain: f64) -> u64 {
+        self.with_quanta(self.bdp(self.model.max_bw(), gain))
+    }
+
+    /// ProbeRTT's window.
+    pub(super) fn probe_rtt_window(&self) -> u64 {
+        self.bdp(self.bw(), self.params.probe_rtt_gain).max(self.min_window())
+    }
+
+    /// The upper bound less what is left to others.
+    pub(super) fn with_headroom(&self) -> u64 {
+        let (mss, least) = (u64::from(self.mss), self.min_window());
+        self.bounds.with_headroom(self.params.headroom, mss, least)
+    }
+
+    /// Sets the window on an acknowledgement of data.
+    pub(super) fn set_window(&mut self, feedback: &Feedback<'_>) {
+        let mut cwnd = self.cwnd;
+        if self.repair.repairing && !feedback.in_recovery {
+            self.repair.repairing = false;
+            cwnd = self.repair.restored(cwnd);
+        }
+        let bw = self.bw();
+        let most = self.bdp(bw, self.state.cwnd_gain(&self.params)) + self.aggregation.extra(bw);
+        let most = self.with_quanta(most);
+        let initial = u64::from(self.params.initial_window) * u64::from(self.mss);
+        if self.full.reached {
+            cwnd = (cwnd + feedback.acked).min(most);
+        } else if cwnd < most || feedback.delivered < initial {
+            cwnd += feedback.acked;
+        }
+        cwnd = cwnd.max(self.min_window());
+        if self.state == State::ProbeRtt {
+            cwnd = cwnd.min(self.probe_rtt_window());
+        }
+        let bound = match self.state {
+            State::Cruise | State::ProbeRtt => self.with_headroom(),
+            state if state.is_probe_bw() => self.bounds.inflight_hi,
+            _ => NONE,
+        };
+        let bound = bound.min(self.bounds.inflight_lo).max(self.min_window());
+        self.cwnd = cwnd.min(bound);
+    }
+}

@@ -1,0 +1,288 @@
+//! C2TCP: a loss-based scheme that takes an interval of long RTTs for a loss.
+//!
+//! # What it does
+//! While RTTs are below `target` the window opens faster than the loss-based scheme below would
+//! have it. RTTs above the target do nothing at first; when there has been none below it for
+//! `interval`, the condition is bad: the threshold becomes what a loss would make it and the
+//! window one packet. As long as the condition stays bad this repeats after `interval / sqrt(n)`,
+//! as CoDel drops packets; one RTT below the target ends it.
+//!
+//! # Signals it needs
+//! RTTs, with the delay of acknowledgements in them; none beyond those of the scheme below.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `variant` | | authors | `ifip2018` for the paper's figures, `paper` for its text |
+//! | `target` | time or RTTs | 2rtt | journal version; paper §IV: 100 ms |
+//! | `interval` | time or RTTs | 2rtt | journal version; paper §IV: 100 ms |
+//! | `rule` | | kernel | authors' kernel; `paper` for algorithm 1 to the letter |
+//! | `settle` | time | 1 s | authors' kernel; 0 in the paper's text |
+//! | `base` | | cubic | paper §IV |
+//! | `initial_window` | packets | 10 | RFC 6928 |
+//!
+//! `target` and `interval` are times (`100ms`) or multiples of the smallest RTT so far (`2rtt`). The
+//! paper ran 100 ms over an RTT of 40 ms and recommends 2 to 3 RTTs (§IV-E); the journal version
+//! has 2 RTTs. A fixed target must be longer than the path's RTT: over an RTT of 100 ms a target of
+//! 100 ms is never met, and the window stays at a packet.
+//!
+//! The paper contradicts itself about growth. Algorithm 1 adds `target / rtt` packets *per
+//! acknowledgement*, which at an RTT of half the target makes the window three times as large
+//! per round trip, on top of the scheme below; the text (§III-B) calls the increase additive and
+//! derives fairness from that. The kernel that was measured adds `floor(target / rtt)` to the
+//! counter that, when it reaches the window, opens it by one packet: so many packets *per round
+//! trip*, as the text has it. Beside a Cubic flow (Fig. 5) the kernel's rule gets about its share
+//! and the algorithm to the letter nearly everything, so the kernel's rule is the default.
+//!
+//! With `rule=kernel`, times count in whole milliseconds, an RTT equal to the target is good,
+//! `1 / sqrt(n)` is CoDel's approximation by one step of Newton's method per back-off (0.50
+//! instead of 0.71 for n = 2, then within 3 %), and the counter is shared with the scheme below:
+//! what either adds to it opens the window at the faster pace of the two. This counter keeps
+//! fractions where the kernel's starts again from 0. With `rule=paper`, times are exact.
+//!
+//! `settle` is an accident of the kernel: Cubic ignores RTTs for the first second of an epoch, for
+//! HyStart's sake, and C2TCP with it; so a bad condition that sets in within a second of the last
+//! back-off is seen late, and nothing opens the window meanwhile. The paper's text knows nothing of
+//! it, and its resilience to random loss (Fig. 8) is not had with it; but it is what the authors ran,
+//! and the figures that they published for single recordings are nearer to those with it (EV-DO
+//! downlink: 0.38 Mbit/s at a mean of 104 ms; here 0.40 at 114 with it and 0.32 at 83 without). It
+//! applies to Cubic only.
+//!
+//! The kernel opens the window although it is not used or losses are being repaired; this does
+//! not (RFC 7661), since the kernel's repair takes back what was opened meanwhile.
+//!
+//! # Where it fails
+//! A target below the RTT without a queue is never met, nor is one less than the delay of
+//! acknowledgements (40 ms) above it, once the window is one packet. A loss-based flow that
+//! shares the queue keeps the condition bad; so does an outage, long after it is over.
+//!
+//! # Source
+//! S. Abbasloo, T. Li, Y. Xu, H. J. Chao: Cellular Controlled Delay TCP (C2TCP), IFIP Networking
+//! 2018, §III; the authors' patch of Linux 4.13; S. Abbasloo, Y. Xu, H. J. Chao: C2TCP: A Flexible
+//! Cellular TCP to Meet Stringent Delay Requirements, IEEE JSAC 37(4), 2019, for multiples of the
+//! RTT.
+
+mod base;
+mod condition;
+mod limit;
+#[cfg(test)]
+mod tests;
+
+use paceline_cc::{Congestion, Controller, Feedback, Halves, Params, Plan, Span, Time};
+
+use crate::parts::RenoWindow;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
+use crate::scheme::Scheme;
+use base::Window;
+use condition::{Condition, Verdict, millis};
+pub use limit::Limit;
+
+paceline_cc::choices! {
+    /// The loss-based scheme below C2TCP.
+    pub enum Base {
+        /// Cubic.
+        Cubic = "cubic",
+        /// NewReno.
+        NewReno = "newreno",
+    }
+}
+
+paceline_cc::choices! {
+    /// How C2TCP opens the window and counts time.
+    pub enum Rule {
+        /// As in algorithm 1 of the paper: `target / rtt` packets per acknowledgement.
+        Paper = "paper",
+        /// As in the authors' kernel: `floor(target / rtt)` packets per round trip.
+        Kernel = "kernel",
+    }
+}
+
+paceline_cc::params! {
+    /// Parameters of C2TCP.
+    pub struct C2tcpParams {
+        /// RTT above which the condition may be bad: a time, or a multiple of the smallest RTT
+        /// (journal version).
+        target: Limit = Limit::Rtts(2.0),
+        /// How long RTTs are to be above the target: a time, or a multiple of the smallest RTT
+        /// (journal version).
+        interval: Limit = Limit::Rtts(2.0),
+        /// How the window opens and time counts.
+        rule: Rule = Rule::Kernel,
+        /// How long RTTs do not count after a Cubic epoch began (authors' kernel; paper: 0).
+        settle: Span = Span::from_secs(1),
+        /// The loss-based scheme below.
+        base: Base = Base::Cubic,
+        /// Initial window in packets (RFC 6928).
+        initial_window: f64 = 10.0,
+    }
+    variants {
+        /// The authors' kernel with the target of their journal paper.
+        "authors" => {},
+        /// The authors' kernel as their paper of 2018 ran it, over an RTT of 40 ms.
+        "ifip2018" => {
+            target: Limit::Time(Span::from_millis(100)),
+            interval: Limit::Time(Span::from_millis(100)),
+        },
+        /// The text of the paper of 2018.
+        "paper" => {
+            target: Limit::Time(Span::from_millis(100)),
+            interval: Limit::Time(Span::from_millis(100)),
+            rule: Rule::Paper,
+            settle: Span::ZERO,
+        },
+    }
+}
+
+/// The line of the registry.
+pub const SCHEME: Scheme = Scheme {
+    name: "c2tcp",
+    summary: "Cubic that backs off when RTTs stay above a target for an interval",
+    source: "C2TCP, IFIP Networking 2018",
+    params: C2tcpParams::infos,
+    plot_style: PlotStyle::new(Hue::Blue, Dash::Dashed, Shape::Down),
+    bulk: None,
+    note: Some(
+        "it falls to one packet when RTTs stay above twice the smallest one, and needs \
+         seconds to fill a long path again",
+    ),
+    build: |spec| {
+        let params: C2tcpParams = spec.params()?;
+        let sane = params.target.is_sane(1.0);
+        spec.require(sane, "target", "expected a time above 0, or 1rtt to 1000rtt")?;
+        let sane = params.interval.is_sane(0.01);
+        spec.require(sane, "interval", "expected a time above 0, or 0.01rtt to 1000rtt")?;
+        let sane = (1.0..=10_000.0).contains(&params.initial_window);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
+        Ok(Halves::sender(move |setup| C2tcpSender::new(&params, setup.mss)))
+    },
+};
+
+/// The sender's half of C2TCP.
+#[derive(Clone, Debug)]
+pub struct C2tcpSender {
+    window: Window,
+    condition: Condition,
+    params: C2tcpParams,
+    mss: u32,
+    /// When Cubic's epoch began; [`Time::NEVER`] between a reduction and the next growth in
+    /// congestion avoidance.
+    epoch: Time,
+    /// The repair under way began with a timeout.
+    timed_out: bool,
+}
+
+impl C2tcpSender {
+    /// A sender of packets of `mss` bytes.
+    pub fn new(params: &C2tcpParams, mss: u32) -> C2tcpSender {
+        C2tcpSender {
+            window: Window::new(params),
+            condition: Condition::new(params.rule),
+            params: params.clone(),
+            mss: mss.max(1),
+            epoch: Time::NEVER,
+            timed_out: false,
+        }
+    }
+
+    /// The target and the interval of now.
+    fn limits(&self, min_rtt: Span) -> (Span, Span) {
+        (self.params.target.over(min_rtt), self.params.interval.over(min_rtt))
+    }
+
+    /// True while the kernel would not look at RTTs.
+    fn settles(&self, now: Time) -> bool {
+        let known = self.params.base == Base::Cubic && self.epoch != Time::NEVER;
+        known && now.since(self.epoch) < self.params.settle
+    }
+
+    /// The packets by which an RTT below the target opens the window, beside the growth of the
+    /// scheme below.
+    fn growth(&self, target: Span, rtt: Span, below: &OwnGrowth) -> f64 {
+        match self.params.rule {
+            Rule::Paper => target.as_nanos() as f64 / rtt.as_nanos().max(1) as f64,
+            Rule::Kernel => self.kernel_growth(target, rtt, below),
+        }
+    }
+
+    /// The kernel adds `floor(target / rtt)` to the counter of acknowledged packets that opens the
+    /// window by one packet whenever it reaches a limit. The limit is the window, or what Cubic's
+    /// curve makes of it in congestion avoidance: then the acknowledged packets and what C2TCP
+    /// adds count at Cubic's pace, of which Cubic's own growth has had its part.
+    fn kernel_growth(&self, target: Span, rtt: Span, below: &OwnGrowth) -> f64 {
+        let counts = (millis(target) / millis(rtt).max(1)).max(1) as f64;
+        let reno_pace = 1.0 / self.window.cwnd();
+        if !below.avoiding || self.params.base == Base::NewReno {
+            counts * reno_pace
+        } else if below.acked > 0.0 {
+            let pace = (below.packets / below.acked).max(reno_pace);
+            (counts + below.acked) * pace - below.packets
+        } else {
+            0.0
+        }
+    }
+}
+
+/// What the scheme below C2TCP has just made of an acknowledgement.
+struct OwnGrowth {
+    /// The packets acknowledged.
+    acked: f64,
+    /// The packets by which it opened the window.
+    packets: f64,
+    /// True if it is in congestion avoidance.
+    avoiding: bool,
+}
+
+impl Controller for C2tcpSender {
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        let before = self.window.cwnd();
+        self.window.on_feedback(feedback);
+        self.timed_out &= feedback.in_recovery;
+        match feedback.congestion {
+            None | Some(Congestion::Undo | Congestion::LossAfterMark) => {}
+            Some(Congestion::Loss | Congestion::Ecn) => self.epoch = Time::NEVER,
+            Some(Congestion::Timeout) => {
+                self.epoch = Time::NEVER;
+                self.timed_out = true;
+            }
+        }
+        let repaired = !feedback.in_recovery || self.timed_out;
+        let grows = feedback.cwnd_limited && feedback.may_raise_cwnd && repaired;
+        let avoiding = grows && !self.window.in_slow_start();
+        if avoiding && feedback.acked > 0 && self.epoch == Time::NEVER {
+            self.epoch = feedback.now;
+        }
+        let Some(rtt) = feedback.rtt else { return };
+        if self.settles(feedback.now) {
+            return;
+        }
+        let (target, interval) = self.limits(feedback.min_rtt);
+        match self.condition.on_rtt(feedback.now, rtt, target, interval) {
+            Verdict::Good if grows => {
+                let packets = (self.window.cwnd() - before).max(0.0);
+                let below = OwnGrowth { acked: RenoWindow::acked(feedback), packets, avoiding };
+                self.window.add(self.growth(target, rtt, &below));
+            }
+            Verdict::Good | Verdict::Waiting => {}
+            Verdict::Bad => {
+                self.window.back_off();
+                self.epoch = Time::NEVER;
+            }
+        }
+    }
+
+    fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
+        self.window.on_idle(now, idle, rto, self.params.initial_window);
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::window(self.window.bytes(self.mss))
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("cwnd", self.window.cwnd());
+        if self.window.ssthresh().is_finite() {
+            see("ssthresh", self.window.ssthresh());
+        }
+        see("backoffs", self.condition.backoffs() as f64);
+    }
+}

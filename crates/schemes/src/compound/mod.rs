@@ -1,0 +1,237 @@
+//! Compound: Reno, and beside it a window that uses free capacity fast and retreats when a queue
+//! builds up.
+//!
+//! # What it does
+//! What may be in flight is the sum of two windows. The loss window is Reno's. The delay window,
+//! after slow start, looks at the round-trip time once per round trip: while fewer than `gamma`
+//! packets wait in queues it grows by `alpha * win^k - 1`, which for a large window is far more
+//! than Reno's one; when more wait, it falls by as many as wait, times `zeta`. A loss halves the
+//! sum (by `beta`). So it is fast where there is room, and Reno where there is none.
+//!
+//! # Signals it needs
+//! RTTs; CE counts with `ecn=true`.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `alpha` | | 1/8 | paper §III, §IV |
+//! | `beta` | | 1/2 | paper §III, §IV |
+//! | `k` | | 3/4 | paper §III, §IV |
+//! | `gamma` | packets | 30 | paper §III |
+//! | `zeta` | | 1 | paper §III |
+//! | `initial_window` | packets | 10 | RFC 6928 |
+//! | `ecn` | | false | RFC 3168 |
+//!
+//! Packets in queues are `win * (1 - base / rtt)` of the smallest RTT of all and the smallest of
+//! the round trip, as for Vegas; a round trip with fewer than three samples leaves the delay
+//! window as it is. The delay window is zero in slow start, after a timeout and after idleness.
+//! Later versions tune `gamma` between 5 and 30 by themselves; this does not.
+//!
+//! # Where it fails
+//! Once the delay window is zero, Compound is Reno: it fills the buffer, and random loss starves
+//! it. Where capacity varies, every dip looks like a queue of more than `gamma` packets and costs
+//! the delay window. Paths that hold fewer than `gamma` packets see Reno with a head start. A path
+//! that becomes longer looks like a queue for good.
+//!
+//! # Source
+//! K. Tan, J. Song, Q. Zhang, M. Sridharan: A Compound TCP Approach for High-Speed and Long
+//! Distance Networks, INFOCOM 2006; draft-sridharan-tcpm-ctcp.
+
+#[cfg(test)]
+mod tests;
+
+use paceline_cc::{
+    Congestion, Controller, Ecn, Established, Feedback, Halves, Params, Plan, Signals, Span, Time,
+};
+
+use crate::parts::RenoWindow;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
+use crate::scheme::Scheme;
+
+paceline_cc::params! {
+    /// Parameters of Compound.
+    pub struct CompoundParams {
+        /// How fast the delay window grows.
+        alpha: f64 = 0.125,
+        /// Share of the sum by which a loss reduces it.
+        beta: f64 = 0.5,
+        /// Exponent of the delay window's growth.
+        k: f64 = 0.75,
+        /// Packets in queues from which on the delay window shrinks.
+        gamma: f64 = 30.0,
+        /// By how many packets it shrinks per packet in queues.
+        zeta: f64 = 1.0,
+        /// Initial window in packets (RFC 6928).
+        initial_window: f64 = 10.0,
+        /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
+        ecn: bool = false,
+    }
+}
+
+/// The line of the registry.
+pub const SCHEME: Scheme = Scheme {
+    name: "compound",
+    summary: "Reno plus a window that grows while the queue is short and shrinks with it",
+    source: "Compound TCP, INFOCOM 2006",
+    params: CompoundParams::infos,
+    plot_style: PlotStyle::new(Hue::Slate, Dash::Dashed, Shape::Square),
+    bulk: None,
+    note: None,
+    build: |spec| {
+        let params: CompoundParams = spec.params()?;
+        let (beta, k) = (params.beta, params.k);
+        let sane = (0.0..=10.0).contains(&params.alpha);
+        spec.require(sane, "alpha", "expected a number from 0 to 10")?;
+        spec.require(0.0 < beta && beta < 1.0, "beta", "expected a number between 0 and 1")?;
+        spec.require((0.0..1.0).contains(&k), "k", "expected a number from 0, below 1")?;
+        spec.require(params.gamma >= 0.0, "gamma", "expected 0 or more packets")?;
+        spec.require(params.zeta >= 0.0, "zeta", "expected 0 or more")?;
+        let sane = (1.0..=10_000.0).contains(&params.initial_window);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
+        Ok(Halves::sender(move |setup| CompoundSender::new(&params, setup.mss)))
+    },
+};
+
+/// Samples of a round trip, at least, for the delay window to judge by.
+const MIN_SAMPLES: u32 = 3;
+
+/// The sender's half of Compound.
+#[derive(Clone, Debug)]
+pub struct CompoundSender {
+    /// The loss window.
+    loss: RenoWindow,
+    /// The delay window in packets.
+    delay: f64,
+    /// The delay window before the last reduction, for its undoing.
+    before: f64,
+    params: CompoundParams,
+    mss: u32,
+    /// The smallest RTT of all.
+    base: Span,
+    /// The smallest RTT of this round trip.
+    round_min: Span,
+    /// RTT samples of this round trip.
+    samples: u32,
+}
+
+impl CompoundSender {
+    /// A sender of packets of `mss` bytes.
+    pub fn new(params: &CompoundParams, mss: u32) -> CompoundSender {
+        CompoundSender {
+            loss: RenoWindow::new(params.initial_window),
+            delay: 0.0,
+            before: 0.0,
+            params: params.clone(),
+            mss: mss.max(1),
+            base: Span::MAX,
+            round_min: Span::MAX,
+            samples: 0,
+        }
+    }
+
+    /// The sum of the windows.
+    fn win(&self) -> f64 {
+        self.loss.cwnd() + self.delay
+    }
+
+    /// Packets in queues, by this round trip's RTT.
+    fn backlog(&self) -> f64 {
+        let (base, rtt) = (self.base.as_nanos() as f64, self.round_min.as_nanos() as f64);
+        self.win() * (1.0 - base / rtt.max(1.0)).max(0.0)
+    }
+
+    /// Once per round trip in congestion avoidance.
+    fn adjust(&mut self, may_grow: bool) {
+        let backlog = self.backlog();
+        if backlog >= self.params.gamma {
+            self.delay = (self.delay - self.params.zeta * backlog).max(0.0);
+        } else if may_grow {
+            let growth = self.params.alpha * libm::pow(self.win(), self.params.k) - 1.0;
+            self.delay += growth.max(0.0);
+        }
+    }
+
+    fn next_round(&mut self) {
+        self.round_min = Span::MAX;
+        self.samples = 0;
+    }
+
+    /// A loss or mark: both windows fall so that the sum falls by `beta`.
+    fn reduce(&mut self) {
+        let left = self.win() * (1.0 - self.params.beta);
+        self.before = self.delay;
+        self.loss.reduce(libm::floor(self.loss.cwnd() / 2.0));
+        self.delay = (left - self.loss.cwnd()).max(0.0);
+    }
+}
+
+impl Controller for CompoundSender {
+    fn needs(&self) -> Signals {
+        if self.params.ecn { Signals::ECN } else { Signals::NONE }
+    }
+
+    fn on_established(&mut self, established: &Established) {
+        self.loss.begin_connection(established);
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        if let Some(rtt) = feedback.rtt.filter(|rtt| !rtt.is_zero()) {
+            self.base = self.base.min(rtt);
+            self.round_min = self.round_min.min(rtt);
+            self.samples += 1;
+        }
+        match feedback.congestion {
+            None | Some(Congestion::LossAfterMark) => {}
+            Some(Congestion::Loss | Congestion::Ecn) => {
+                self.reduce();
+                self.loss.may_grow(feedback);
+                return;
+            }
+            Some(Congestion::Timeout) => {
+                if self.loss.time_out(libm::floor(self.win() / 2.0)) {
+                    self.before = self.delay;
+                }
+                self.delay = 0.0;
+                return;
+            }
+            Some(Congestion::Undo) if self.loss.undo() => {
+                self.delay = self.delay.max(self.before);
+            }
+            Some(Congestion::Undo) => {}
+        }
+        let may_grow = self.loss.may_grow(feedback);
+        let slow = self.loss.in_slow_start();
+        if may_grow {
+            let rest = self.loss.slow_start(RenoWindow::acked(feedback));
+            self.loss.set_cwnd(self.loss.cwnd() + rest / self.win());
+        }
+        if feedback.round_start {
+            if !slow && !feedback.in_recovery && self.samples >= MIN_SAMPLES {
+                self.adjust(may_grow);
+            }
+            self.next_round();
+        }
+    }
+
+    fn on_idle(&mut self, _now: Time, idle: Span, rto: Span) {
+        self.loss.restart(self.params.initial_window, idle, rto);
+        if idle > rto {
+            self.delay = 0.0;
+            self.next_round();
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let ecn = if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct };
+        Plan::window(self.win() as u32 as u64 * self.mss as u64).ecn(ecn)
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("cwnd", self.win());
+        see("loss_window", self.loss.cwnd());
+        see("delay_window", self.delay);
+        if self.loss.ssthresh().is_finite() {
+            see("ssthresh", self.loss.ssthresh());
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Copa: steers the sending rate towards the inverse of the queueing delay.
+//!
+//! # What it does
+//! The rate that balances throughput against delay, `1 / (delta * queueing delay)`, is the target.
+//! Each acknowledged packet moves the window by `v / (delta * cwnd)` packets towards it, so that
+//! the window changes by `v / delta` packets per round trip; the velocity `v` doubles in every
+//! round trip once the window has moved in one direction for three. Packets are paced at twice
+//! `cwnd / RTTstanding`, and slow start doubles the window until the target is reached. Alone,
+//! Copa flows keep some `1 / delta` packets each in the queue and drain it once every five round
+//! trips. A queue that has not been nearly empty for that long is filled by somebody else: in the
+//! competitive mode, `1 / delta` grows by one per round trip and halves upon loss.
+//!
+//! # Signals it needs
+//! RTTs; losses in the competitive mode. It expects each packet to be acknowledged. Under delayed
+//! acknowledgements the smallest RTT within half a round trip still hides most of the delay, but
+//! where that is longer than half a round trip it is taken for a queue, and costs throughput.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `variant` | | authors | the authors' code; `paper` for the paper's text, `mvfst` for Facebook's |
+//! | `delta` | 1 / packets | 0.5 | paper §2.2; 0.1 in the authors' Pantheon entry, 0.05 in mvfst |
+//! | `mode` | | auto | `default` or `competitive` for one of them only |
+//! | `velocity` | | authors | `paper` for the paper's rule, `mvfst` for Facebook's |
+//! | `detection` | | authors | `paper` for the paper's rule |
+//! | `loss` | | authors | `paper` for the paper's rule |
+//! | `send` | | authors | `paper` for the paper's rule |
+//! | `silence` | time | 2 s | authors' code; 0 for never |
+//! | `initial_window` | packets | 10 | authors' code |
+//!
+//! The authors' code differs from the paper, and is what published figures of Copa were measured
+//! with. `variant` chooses between them; the four switches choose rule by rule. mvfst has the default
+//! mode only. *Velocity*: in the code it doubles from the second round trip in
+//! one direction on; a change of direction shows by the majority of the steps of a round trip.
+//! Both leave the velocity as it is until a round trip is over, so that what was gathered upwards
+//! drives the window down, too; with `mvfst`, as in Facebook's implementation of that name, the
+//! paper's velocity is 1 at once when the direction changes. The window at most doubles in a round
+//! trip; this limit is the code's, and the paper has none. *Detection* of the mode: the paper asks
+//! whether `RTTstanding` was within a tenth of the latest four round trips' range above `RTTmin`
+//! during the latest five round trips; the code asks for the smallest RTT of the latest four. Both
+//! compare strictly, and so take an empty queue without any jitter for a full one; here, equality
+//! counts as nearly empty. *Loss*: in the competitive mode the paper doubles `delta` in a round trip
+//! with losses, the code with each acknowledgement that reveals one, which throws it back to the
+//! default at nearly every loss of a full queue; a `delta` that competed returns to the default only
+//! after a round trip without loss.
+//!
+//! *Send*: the authors' loop moves the time of its last packet on as long as the window is full. A
+//! packet for which an acknowledgement opens a full window therefore leaves a whole gap after that
+//! acknowledgement, and not at once. Slow start is slower that way and overshoots less.
+//!
+//! Two rules of the code always hold. More than 30 % of losses over two round trips and 20 packets
+//! cut the window to 0.7: else, where the buffer is shorter than the queue that Copa wants, the
+//! full queue becomes `RTTmin`, and the window grows without end. Where nothing was acknowledged
+//! for `silence`, all starts anew.
+//!
+//! Until 19 packets have been acknowledged, the first window stands and is paced over an RTT. A
+//! window that is not used does not grow (RFC 7661).
+//!
+//! # Where it fails
+//! Every increase of delay counts as a queue of its own. On links whose rate or scheduling varies
+//! by itself `RTTmin` may be a moment's luck, and Copa leaves capacity unused. Its window moves by
+//! `1 / delta` packets per round trip at first: slowly where capacity jumps, and more slowly still
+//! where it falls, as round trips are long then. Having grown fast it may overshoot, fall far
+//! below, and begin again: with `variant=paper`, one flow over a constant 24 Mbit/s and an RTT of
+//! 100 ms uses a third of it for good. The modes are easily mistaken. Flows that swing
+//! out of step do not empty the queue, take each other for competitors, and then are: four flows
+//! over 12 Mbit/s and 100 ms fill a buffer of 1000 packets like loss-based ones. Beside Cubic,
+//! `RTTmin` is soon the bottom of Cubic's sawtooth, where Copa takes itself to be alone.
+//!
+//! # Source
+//! V. Arun, H. Balakrishnan: Copa: Practical Delay-Based Congestion Control for the Internet,
+//! USENIX NSDI 2018, §2; the authors' code (`genericCC`); Facebook's mvfst,
+//! `quic/congestion_control/Copa`.
+
+mod losses;
+mod mode;
+mod rtt;
+#[cfg(test)]
+mod tests;
+mod velocity;
+
+use paceline_cc::{
+    AckPolicy, Congestion, Controller, Feedback, Halves, Params, Plan, Rate, Span, Time,
+};
+
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
+use crate::scheme::Scheme;
+use losses::Losses;
+use mode::Delta;
+use rtt::Rtts;
+use velocity::Velocity;
+
+paceline_cc::choices! {
+    /// The modes that Copa may be in.
+    pub enum Mode {
+        /// As the queue tells.
+        Auto = "auto",
+        /// The default mode only.
+        Default = "default",
+        /// The competitive mode only.
+        Competitive = "competitive",
+    }
+}
+
+paceline_cc::choices! {
+    /// Whose rule is followed.
+    pub enum Rule {
+        /// The paper's.
+        Paper = "paper",
+        /// The authors' code's.
+        Authors = "authors",
+    }
+}
+
+paceline_cc::choices! {
+    /// Whose rule the velocity follows.
+    pub enum Speed {
+        /// The paper's.
+        Paper = "paper",
+        /// The paper's, and at once 1 where the direction changes: as in mvfst.
+        Mvfst = "mvfst",
+        /// The authors' code's.
+        Authors = "authors",
+    }
+}
+
+paceline_cc::params! {
+    /// Parameters of Copa.
+    pub struct CopaParams {
+        /// What a packet in the queue costs in the default mode: the inverse of the packets that
+        /// each flow keeps there (paper section 2.2).
+        delta: f64 = 0.5,
+        /// Whether the mode follows the queue or is fixed.
+        mode: Mode = Mode::Auto,
+        /// When the velocity doubles: after three round trips in one direction (paper; mvfst forgets
+        /// it at once when the direction changes), or from the second on (authors).
+        velocity: Speed = Speed::Authors,
+        /// What tells a nearly empty queue: RTTstanding over five round trips (paper), or the
+        /// smallest RTT of four (authors).
+        detection: Rule = Rule::Authors,
+        /// What losses do: see the differences above.
+        loss: Rule = Rule::Authors,
+        /// When a packet may leave: a gap after the one before (paper), or a gap after the window was
+        /// last full (authors).
+        send: Rule = Rule::Authors,
+        /// Time without an acknowledgement after which all starts anew (authors' code); 0 for never.
+        silence: Span = Span::from_secs(2),
+        /// Initial window in packets (authors' code).
+        initial_window: f64 = 10.0,
+    }
+    variants {
+        /// The authors' program, which their paper and others measured.
+        "authors" => {},
+        /// The paper's text.
+        "paper" => {
+            velocity: Speed::Paper,
+            detection: Rule::Paper,
+            loss: Rule::Paper,
+            send: Rule::Paper,
+        },
+        /// Facebook's implementation for QUIC, which has the default mode only.
+        "mvfst" => {
+            delta: 0.05,
+            mode: Mode::Default,
+            velocity: Speed::Mvfst,
+            detection: Rule::Paper,
+            loss: Rule::Paper,
+            send: Rule::Paper,
+            silence: Span::ZERO,
+        },
+    }
+}
+
+/// The line of the registry.
+pub const SCHEME: Scheme = Scheme {
+    name: "copa",
+    summary: "Steers its rate towards the inverse of the queueing delay",
+    source: "Copa, USENIX NSDI 2018",
+    params: CopaParams::infos,
+    plot_style: PlotStyle::new(Hue::Pink, Dash::Solid, Shape::Down),
+    bulk: None,
+    note: Some("over a long path it takes half a minute to find the rate"),
+    build: |spec| {
+        let params: CopaParams = spec.params()?;
+        let sane = (1e-4..=100.0).contains(&params.delta);
+        spec.require(sane, "delta", "expected a number from 0.0001 to 100")?;
+        let sane = (1.0..=10_000.0).contains(&params.initial_window);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
+        let ack = AckPolicy::EACH;
+        Ok(Halves { ack, ..Halves::sender(move |setup| CopaSender::new(&params, setup.mss)) })
+    },
+};
+
+/// The smallest window in packets (authors' code).
+const MIN_WINDOW: f64 = 2.0;
+/// The largest, against endless growth over an infinitely fast path.
+const MAX_WINDOW: f64 = 1e6;
+/// Packets to be acknowledged before the window moves (authors' code).
+const PROBES: u64 = 19;
+
+/// The sender's half of Copa.
+#[derive(Clone, Debug)]
+pub struct CopaSender {
+    params: CopaParams,
+    mss: u32,
+    cwnd: f64,
+    slow_start: bool,
+    /// Packets acknowledged since the start.
+    acked: u64,
+    rtts: Rtts,
+    velocity: Velocity,
+    delta: Delta,
+    losses: Losses,
+    /// When everything starts anew unless an acknowledgement comes.
+    silent_at: Time,
+    /// Until when no packet leaves because the window was full, and the bytes in flight meanwhile;
+    /// [`Time::NEVER`] if it was not.
+    held_until: Time,
+    in_flight: u64,
+}
+
+impl CopaSender {
+    /// A sender of packets of `mss` bytes.
+    pub fn new(params: &CopaParams, mss: u32) -> CopaSender {
+        CopaSender {
+            mss: mss.max(1),
+            cwnd: params.initial_window.max(MIN_WINDOW),
+            slow_start: true,
+            acked: 0,
+            rtts: Rtts::new(),
+            velocity: Velocity::new(params.velocity),
+            delta: Delta::new(params),
+            losses: Losses::default(),
+            silent_at: Time::NEVER,
+            held_until: Time::NEVER,
+            in_flight: 0,
+            params: params.clone(),
+        }
+    }
+
+    /// The window that the target rate fills: `RTTstanding / (delta * queueing delay)` packets.
+    fn target(&self) -> f64 {
+        let queueing = self.rtts.queueing().as_nanos();
+        if queueing == 0 {
+            return f64::INFINITY;
+        }
+        self.rtts.standing().as_nanos() as f64 / (self.delta.get() * queueing as f64)
+    }
+
+    /// The window in bytes.
+    fn window(&self) -> u64 {
+        ((self.cwnd * self.mss as f64) as u64).max(self.mss as u64)
+    }
+
+    /// The rate at which packets are paced; none before the first RTT.
+    fn rate(&self) -> Option<Rate> {
+        let rtt = if self.acked > PROBES { self.rtts.standing() / 2 } else { self.rtts.min() };
+        (!rtt.is_zero()).then(|| Rate::from_bytes_in(self.window(), rtt).max(Rate::from_bps(1)))
+    }
+
+    /// Moves the window for `packets` acknowledged (paper §2.1).
+    fn step(&mut self, feedback: &Feedback<'_>, packets: f64) {
+        let target = self.target();
+        let may_grow = feedback.cwnd_limited;
+        if self.slow_start {
+            if may_grow {
+                self.cwnd = (self.cwnd + packets).min(MAX_WINDOW);
+            }
+            if self.cwnd >= target {
+                self.slow_start = false;
+                self.velocity.restart(feedback.now, self.cwnd);
+            }
+            return;
+        }
+        let delta = self.delta.get();
+        self.velocity.on_ack(feedback, self.cwnd, delta, self.rtts.latest());
+        let up = self.cwnd < target;
+        self.velocity.on_step(up, self.cwnd);
+        let step = packets * self.velocity.get() / (delta * self.cwnd);
+        if !up {
+            self.cwnd = (self.cwnd - step).max(MIN_WINDOW);
+        } else if may_grow {
+            self.cwnd = (self.cwnd + step).min(MAX_WINDOW);
+        }
+    }
+}
+
+impl Controller for CopaSender {
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        let now = feedback.now;
+        let was_full = feedback.prior_in_flight + u64::from(self.mss) > self.window();
+        if let Some(rtt) = feedback.rtt {
+            self.rtts.on_sample(now, rtt);
+        }
+        if feedback.acked_packets > 0 && !self.params.silence.is_zero() {
+            self.silent_at = now + self.params.silence;
+        }
+        let lossy = match self.params.loss {
+            Rule::Paper => matches!(
+                feedback.congestion,
+                Some(Congestion::Loss | Congestion::LossAfterMark | Congestion::Timeout)
+            ),
+            Rule::Authors => feedback.lost_packets > 0 && feedback.acked_packets > 0,
+        };
+        self.delta.on_ack(feedback, &self.rtts, lossy);
+        let packets = feedback.acked as f64 / feedback.mss.max(1) as f64;
+        if packets > 0.0 && self.acked >= PROBES {
+            self.step(feedback, packets);
+        }
+        self.acked += feedback.acked_packets as u64;
+        if self.losses.are_many(feedback, self.rtts.latest()) {
+            self.cwnd = (self.cwnd * losses::CUT).max(MIN_WINDOW);
+        }
+        self.in_flight = feedback.in_flight;
+        if self.params.send == Rule::Authors && was_full {
+            self.held_until =
+                self.rate().map_or(Time::NEVER, |rate| now + rate.time_for(self.mss.into()));
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if now >= self.held_until {
+            self.held_until = Time::NEVER;
+        }
+        if now >= self.silent_at {
+            // The next reply begins the next silence: an idle flow does not wake up for ever.
+            *self = CopaSender::new(&self.params, self.mss);
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let held = self.held_until != Time::NEVER;
+        let cwnd = if held { self.window().min(self.in_flight) } else { self.window() };
+        let timer = self.silent_at.min(self.held_until);
+        let mut plan = Plan::window(cwnd).timer(timer).without_prr();
+        plan.pacing = self.rate();
+        plan
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("cwnd", self.cwnd);
+        see("delta", self.delta.get());
+        see("velocity", self.velocity.get());
+        see("competitive", self.delta.is_competitive() as u8 as f64);
+        see("rtt_min", self.rtts.min().as_millis_f64());
+        see("rtt_standing", self.rtts.standing().as_millis_f64());
+    }
+}

@@ -1,0 +1,151 @@
+//! The RTTs that Copa goes by, each the smallest or largest of a window.
+
+use paceline_cc::{Span, Time};
+
+use crate::parts::{WindowedMax, WindowedMin};
+
+/// Units of the clocks that count windows and round trips.
+const UNIT: u64 = 1 << 20;
+/// `RTTmin` is the smallest of so long (paper §2), or of so many of itself (authors' code).
+const LONG: Span = Span::from_secs(10);
+const LONG_RTTS: u64 = 20;
+/// Round trips over which RTTs vary, for the detection of the mode (paper §2.2).
+const RANGE_RTTS: u64 = 4;
+
+/// Smoothed, standing, smallest and largest RTTs.
+///
+/// The windows are as long as RTTs are, so they are kept on clocks that count smoothed RTTs, and
+/// the long window's lengths, instead of nanoseconds.
+#[derive(Clone, Debug)]
+pub(super) struct Rtts {
+    last: Option<Time>,
+    /// Smoothed RTTs since the start.
+    rounds: u64,
+    /// Lengths of the long window since the start.
+    epochs: u64,
+    smoothed: Span,
+    latest: Span,
+    min: WindowedMin<Span>,
+    standing: WindowedMin<Span>,
+    recent_min: WindowedMin<Span>,
+    recent_max: WindowedMax<Span>,
+}
+
+/// How far a clock moves on that counts spans of `unit`.
+fn ticks(elapsed: Span, unit: Span) -> u64 {
+    let ticks = elapsed.as_nanos() as u128 * UNIT as u128 / unit.as_nanos().max(1) as u128;
+    ticks.min(1 << 40) as u64
+}
+
+impl Rtts {
+    pub(super) fn new() -> Rtts {
+        Rtts {
+            last: None,
+            rounds: 0,
+            epochs: 0,
+            smoothed: Span::ZERO,
+            latest: Span::ZERO,
+            min: WindowedMin::new(UNIT),
+            standing: WindowedMin::new(UNIT / 2),
+            recent_min: WindowedMin::new(RANGE_RTTS * UNIT),
+            recent_max: WindowedMax::new(RANGE_RTTS * UNIT),
+        }
+    }
+
+    pub(super) fn on_sample(&mut self, now: Time, rtt: Span) {
+        let rtt = rtt.max(Span::from_nanos(1));
+        let elapsed = self.last.map_or(Span::ZERO, |last| now.since(last));
+        self.last = Some(now);
+        self.latest = rtt;
+        self.smoothed = if self.smoothed.is_zero() {
+            rtt
+        } else {
+            // Gain 1/16 (authors' code).
+            self.smoothed - self.smoothed / 16 + rtt / 16
+        };
+        let long = LONG.max(self.min() * LONG_RTTS);
+        self.rounds = self.rounds.saturating_add(ticks(elapsed, self.smoothed));
+        self.epochs = self.epochs.saturating_add(ticks(elapsed, long));
+        self.min.update(self.epochs, rtt);
+        self.standing.update(self.rounds, rtt);
+        self.recent_min.update(self.rounds, rtt);
+        self.recent_max.update(self.rounds, rtt);
+    }
+
+    /// The latest sample; zero before the first.
+    pub(super) fn latest(&self) -> Span {
+        self.latest
+    }
+    /// `RTTmin`: the smallest of a long time; zero before the first sample.
+    pub(super) fn min(&self) -> Span {
+        self.min.get().unwrap_or(Span::ZERO)
+    }
+    /// `RTTstanding`: the smallest of the latest half of a smoothed RTT, without the jitter of
+    /// acknowledgements.
+    pub(super) fn standing(&self) -> Span {
+        self.standing.get().unwrap_or(Span::ZERO)
+    }
+    /// What the standing queue adds.
+    pub(super) fn queueing(&self) -> Span {
+        self.standing() - self.min()
+    }
+    /// Smoothed RTTs since the start, in units of [`Rtts::ROUND`].
+    pub(super) fn rounds(&self) -> u64 {
+        self.rounds
+    }
+    /// The smallest RTT of the latest four round trips.
+    pub(super) fn recent_min(&self) -> Span {
+        self.recent_min.get().unwrap_or(Span::ZERO)
+    }
+    /// A tenth of the range that RTTs had in the latest four round trips, above `RTTmin`: up to
+    /// there the queue is nearly empty.
+    pub(super) fn nearly_empty(&self) -> Span {
+        let max = self.recent_max.get().unwrap_or(Span::ZERO);
+        self.min() + (max - self.min()) / 10
+    }
+
+    /// One smoothed RTT on the clock of [`Rtts::rounds`].
+    pub(super) const ROUND: u64 = UNIT;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Span {
+        Span::from_millis(millis)
+    }
+
+    #[test]
+    fn the_standing_rtt_forgets_after_half_an_rtt() {
+        let mut rtts = Rtts::new();
+        rtts.on_sample(Time::from_millis(1000), ms(100));
+        for at in 1..=44 {
+            rtts.on_sample(Time::from_millis(1000 + at), ms(120));
+            assert_eq!(rtts.standing(), ms(100), "{at}");
+        }
+        for at in 45..=80 {
+            rtts.on_sample(Time::from_millis(1000 + at), ms(120));
+        }
+        assert_eq!((rtts.standing(), rtts.min()), (ms(120), ms(100)));
+        assert_eq!(rtts.queueing(), ms(20));
+        assert_eq!(rtts.nearly_empty(), ms(102));
+    }
+
+    #[test]
+    fn the_smallest_rtt_lasts_ten_seconds_or_twenty_rtts() {
+        let lasts = |first: u64, then: u64| {
+            let mut rtts = Rtts::new();
+            rtts.on_sample(Time::ZERO, ms(first));
+            let mut at = 0;
+            while rtts.min() == ms(first) {
+                at += 10;
+                rtts.on_sample(Time::from_millis(at), ms(then));
+            }
+            at
+        };
+        assert_eq!(lasts(100, 110), 10_010);
+        // The window of 10 s that the first sample met counts for its first 10 ms.
+        assert_eq!(lasts(1000, 1100), 20_020);
+    }
+}

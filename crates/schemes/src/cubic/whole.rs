@@ -1,0 +1,166 @@
+//! Cubic's growth in whole packets, as Linux counts it (`bictcp_update`, `cubictcp_recalc_ssthresh`).
+//!
+//! The curve says after how many acknowledged packets the window opens by one. It is read anew when the window
+//! has changed, else every 28 ms. Windows, plateau and Reno's window are whole packets, so that a flow that
+//! loses at the same window again and again keeps its plateau.
+
+use paceline_cc::{Feedback, Span, Time};
+
+use super::CubicParams;
+
+/// How long the pace of growth holds while the window stays the same: Linux' HZ/32, which is 7 ticks of 4 ms with
+/// HZ 250, as Debian has it.
+const HOLD: Span = Span::from_millis(28);
+/// Linux counts time in 1/1024 s (`BICTCP_HZ`).
+const UNITS_PER_SECOND: u128 = 1024;
+/// Linux' fractions are in 1/1024 (`BICTCP_BETA_SCALE`).
+const SCALE: u64 = 1024;
+
+/// One congestion epoch, and beside it what Reno's window would be.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct WholeCurve {
+    /// Ten times steepness, in 1024ths (`cube_rtt_scale`).
+    steepness: u64,
+    /// Steepness in packets/s³.
+    c: f64,
+    /// The share of the window that is left after congestion, in 1024ths.
+    beta: u64,
+    /// Reno's window grows by a packet for this many eighths of a window acknowledged (`beta_scale`).
+    reno_eighths: u64,
+    /// Acknowledged packets for which the window opens by one at least while `w_max` is unknown; zero for no bound.
+    probe: u64,
+    fast_convergence: bool,
+    friendly: bool,
+    /// The window at which congestion is expected; 0 while unknown.
+    w_max: u64,
+    /// When the epoch began; [`Time::NEVER`] until congestion avoidance begins.
+    epoch: Time,
+    /// From the epoch's start to the plateau, in 1024ths of a second, and the window there.
+    k: u64,
+    origin: u64,
+    /// Reno's window, and the packets acknowledged that have not opened it yet.
+    reno: u64,
+    reno_credit: f64,
+    /// Acknowledged packets for which the window opens by one: a whole number, kept as what the window counts in.
+    pace: f64,
+    /// The window for which the curve was last read, and when.
+    read_for: f64,
+    read_at: Time,
+}
+
+impl WholeCurve {
+    pub(super) fn new(params: &CubicParams) -> WholeCurve {
+        let scaled = |share: f64| libm::round(share * SCALE as f64) as u64;
+        let beta = scaled(params.beta).clamp(1, SCALE - 1);
+        WholeCurve {
+            steepness: 10 * scaled(params.c / 10.0).max(1),
+            c: params.c,
+            beta,
+            reno_eighths: 8 * (SCALE + beta) / 3 / (SCALE - beta),
+            probe: if params.probe > 0.0 { libm::round(1.0 / params.probe) as u64 } else { 0 },
+            fast_convergence: params.fast_convergence,
+            friendly: params.tcp_friendliness,
+            w_max: 0,
+            epoch: Time::NEVER,
+            k: 0,
+            origin: 0,
+            reno: 0,
+            reno_credit: 0.0,
+            pace: 1.0,
+            read_for: 0.0,
+            read_at: Time::ZERO,
+        }
+    }
+
+    /// Congestion at a window of `cwnd`; returns what the window is to be reduced to.
+    pub(super) fn reduce(&mut self, cwnd: u64) -> u64 {
+        let gives_way = self.fast_convergence && cwnd < self.w_max;
+        self.w_max = if gives_way { cwnd * (SCALE + self.beta) / (2 * SCALE) } else { cwnd };
+        self.epoch = Time::NEVER;
+        cwnd * self.beta / SCALE
+    }
+
+    /// A timeout: nothing is known of the path any more (`bictcp_reset`).
+    pub(super) fn forget(&mut self) {
+        self.w_max = 0;
+        self.epoch = Time::NEVER;
+    }
+
+    /// Time that does not count: nothing was in flight.
+    pub(super) fn stand_still(&mut self, now: Time, span: Span) {
+        if self.epoch != Time::NEVER {
+            self.epoch = (self.epoch + span).min(now);
+        }
+    }
+
+    /// `acked` packets are acknowledged in congestion avoidance at a window of `cwnd` packets: returns for how many
+    /// the window opens by one, a whole number.
+    #[inline]
+    pub(super) fn pace(&mut self, feedback: &Feedback<'_>, cwnd: f64, acked: f64) -> f64 {
+        self.reno_credit += acked;
+        let now = feedback.now;
+        let begins = self.epoch == Time::NEVER;
+        if begins || self.read_for != cwnd || now.since(self.read_at) > HOLD {
+            (self.read_for, self.read_at) = (cwnd, now);
+            self.read(feedback, cwnd as u64, acked);
+        }
+        self.pace
+    }
+
+    /// Reads the curve; only this needs whole numbers as such.
+    #[inline(never)]
+    fn read(&mut self, feedback: &Feedback<'_>, cwnd: u64, acked: f64) {
+        let now = feedback.now;
+        if self.epoch == Time::NEVER {
+            self.epoch = now;
+            (self.reno, self.reno_credit) = (cwnd, acked);
+            self.origin = self.w_max.max(cwnd);
+            let seconds = libm::cbrt((self.origin - cwnd) as f64 / self.c);
+            self.k = (seconds * UNITS_PER_SECOND as f64) as u64;
+        }
+        let aim = self.at(now.since(self.epoch) + feedback.min_rtt);
+        let mut pace = if aim > cwnd { cwnd / (aim - cwnd) } else { 100 * cwnd };
+        if self.w_max == 0 && self.probe > 0 {
+            pace = pace.min(self.probe);
+        }
+        if self.friendly {
+            let packets = (cwnd * self.reno_eighths / 8).max(1);
+            // As many as Linux' loop `while (ca->ack_cnt > delta)` takes.
+            let opened = (self.reno_credit as u64).saturating_sub(1) / packets;
+            self.reno_credit -= (opened * packets) as f64;
+            self.reno += opened;
+            if self.reno > cwnd {
+                pace = pace.min(cwnd / (self.reno - cwnd));
+            }
+        }
+        self.pace = pace.max(2) as f64;
+    }
+
+    /// The window of the curve at a time after the epoch's start.
+    fn at(&self, t: Span) -> u64 {
+        let t = (u128::from(t.as_nanos()) * UNITS_PER_SECOND / 1_000_000_000) as u64;
+        let x = u128::from(t.abs_diff(self.k));
+        let distance = (u128::from(self.steepness) * x * x * x) >> 40;
+        let distance = u64::try_from(distance).unwrap_or(u64::MAX);
+        match t < self.k {
+            true => self.origin.saturating_sub(distance),
+            false => self.origin.saturating_add(distance),
+        }
+    }
+
+    /// Reno's window shall not exceed `packets`.
+    pub(super) fn cap(&mut self, packets: u64) {
+        self.reno = self.reno.min(packets);
+    }
+
+    pub(super) fn w_max(&self) -> u64 {
+        self.w_max
+    }
+    pub(super) fn reno(&self) -> u64 {
+        self.reno
+    }
+    /// Seconds from the epoch's start to the plateau.
+    pub(super) fn k(&self) -> f64 {
+        self.k as f64 / UNITS_PER_SECOND as f64
+    }
+}

@@ -1,0 +1,249 @@
+//! DCTCP: Reno that reduces its window by the share of packets that routers mark.
+//!
+//! # What it does
+//! Routers mark packets while more than a few wait. The sender counts, window by window, the
+//! share of packets that were marked, and keeps a moving average of it, `alpha`. A mark reduces
+//! the window by the factor `1 - alpha / 2`, at most once per round trip: a little when few
+//! packets are marked, by half when all are. Otherwise, and upon losses, it is Reno: a loss halves
+//! the window also in the round trip after a mark (RFC 8257 §3.5). The receiver acknowledges at once what waits when marks begin or end, so that an acknowledgement never
+//! speaks for packets of both kinds.
+//!
+//! # Signals it needs
+//! Counts of CE; packets leave as ECT(0). The share is that of the exact counter of marked
+//! packets that acknowledgements carry (AccECN), and not RFC 8257's reading of one flag per
+//! acknowledgement: the two agree unless acknowledgements are lost, which cost the counter
+//! nothing. Over classic ECN, whose flag stays up for a round trip whatever the number of marks,
+//! `alpha` tells little.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `variant` | | rfc8257 | RFC 8257, Linux; `htsim` for htsim |
+//! | `g` | | 1/16 | RFC 8257 §4.2 |
+//! | `alpha0` | | 1 | RFC 8257 §3.3 |
+//! | `loss_beta` | | 0.5 | RFC 8257 §3.5 |
+//! | `initial_window` | packets | 10 | RFC 6928 |
+//! | `reduces` | | marked | RFC 8257 §3.3; `always` for htsim |
+//!
+//! With `reduces=always` the window is reduced by `alpha / 2` at the end of every window of
+//! observation while `alpha` is above zero, whether packets of it were marked or not, and grows as
+//! Reno's meanwhile. That is htsim's. After a single mark it reduces the window in each of the
+//! next dozens of round trips by a share that decays by a sixteenth, so that the queue empties, and
+//! more than a tenth of 12 Mbit/s over 100 ms stays unused. A first mark ends slow start there and
+//! does not reduce the window before `alpha` is counted anew, which begins at zero (`alpha0=0`);
+//! `variant=htsim` has both.
+//!
+//! The window keeps fractions of packets; Linux rounds the reduction down, so that it does not
+//! reduce at all while `alpha` times the window is below two packets. Shares count packets
+//! where the RFC counts bytes: the same for packets of one size.
+//!
+//! # Where it fails
+//! It needs routers that mark by a shallow threshold of the queue's present length. Where they
+//! mark like an ordinary AQM, it takes more than its share from Reno flows; where they drop, it
+//! is Reno. The threshold must hold about a seventh of the path's bandwidth-delay product, which
+//! for a wireless link nobody knows in advance. `alpha` takes 16 round trips to learn.
+//!
+//! # Source
+//! RFC 8257; M. Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use paceline_cc::{
+    Congestion, Controller, Ecn, Established, Feedback, Halves, Params, Plan, Signals, Span, Time,
+};
+
+use crate::parts::{MarkEcho, MarkShare, RenoWindow};
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
+use crate::scheme::{BulkSetting, Scheme};
+
+paceline_cc::choices! {
+    /// When the window is reduced by the share of marks.
+    pub enum Reduces {
+        /// When a packet was marked that was sent after the last reduction (RFC 8257 section 3.3).
+        Marked = "marked",
+        /// At the end of every window of observation, whether packets were marked or not (htsim).
+        Always = "always",
+    }
+}
+
+paceline_cc::params! {
+    /// Parameters of DCTCP.
+    pub struct DctcpParams {
+        /// Weight of a new window in the average (RFC 8257 section 4.2).
+        g: f64 = 0.0625,
+        /// The average at the start (RFC 8257 section 3.3).
+        alpha0: f64 = 1.0,
+        /// Share of the window that is left after a loss (RFC 8257 section 3.5).
+        loss_beta: f64 = 0.5,
+        /// Initial window in packets (RFC 6928).
+        initial_window: f64 = 10.0,
+        /// When the window is reduced by the average: when packets were marked, or at the end of
+        /// every window of observation (htsim).
+        reduces: Reduces = Reduces::Marked,
+    }
+    variants {
+        /// RFC 8257, as in Linux.
+        "rfc8257" => {},
+        /// htsim.
+        "htsim" => { alpha0: 0.0, reduces: Reduces::Always },
+    }
+}
+
+/// The receiver's half of DCTCP: the state machine of RFC 8257 §3.2.
+pub type DctcpReceiver = MarkEcho;
+
+/// The line of the registry.
+pub const SCHEME: Scheme = Scheme {
+    name: "dctcp",
+    summary: "Reduces the window by the share of packets that routers mark",
+    source: "RFC 8257",
+    params: DctcpParams::infos,
+    plot_style: PlotStyle::new(Hue::Blue, Dash::Dotted, Shape::Star),
+    bulk: Some(BulkSetting {
+        spec: "dctcp+step",
+        reason: "it needs a queue that marks; this one marks above 20 packets",
+    }),
+    note: Some(
+        "it is made for a queue that marks, as in dctcp+step; without marks it is Reno, \
+         which adds a packet per RTT",
+    ),
+    build: |spec| {
+        let params: DctcpParams = spec.params()?;
+        let (g, beta) = (params.g, params.loss_beta);
+        spec.require(0.0 < g && g <= 1.0, "g", "expected a number above 0, up to 1")?;
+        let inside = (0.0..=1.0).contains(&params.alpha0);
+        spec.require(inside, "alpha0", "expected a number from 0 to 1")?;
+        let inside = 0.0 < beta && beta < 1.0;
+        spec.require(inside, "loss_beta", "expected a number between 0 and 1")?;
+        let sane = (1.0..=10_000.0).contains(&params.initial_window);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
+        Ok(Halves {
+            // RFC 8257's state machine: packets are CE or ECT(0), and ABC's echo tells the two
+            // apart as well as its own marks.
+            reporter: Some(Arc::new(|| Box::new(DctcpReceiver::default()))),
+            ..Halves::sender(move |setup| DctcpSender::new(&params, setup.mss))
+        })
+    },
+};
+
+/// The sender's half of DCTCP.
+#[derive(Clone, Debug)]
+pub struct DctcpSender {
+    window: RenoWindow,
+    params: DctcpParams,
+    mss: u32,
+    marks: MarkShare,
+    /// The reaction that the connection reports last was to a mark, with nothing to repair.
+    marked: bool,
+}
+
+impl DctcpSender {
+    /// A sender of packets of `mss` bytes.
+    pub fn new(params: &DctcpParams, mss: u32) -> DctcpSender {
+        DctcpSender {
+            window: RenoWindow::new(params.initial_window),
+            params: params.clone(),
+            mss: mss.max(1),
+            marks: MarkShare::new(params.alpha0, params.g),
+            marked: false,
+        }
+    }
+
+    /// htsim's reaction: the end of every window of observation reduces the window, and a mark only
+    /// ends slow start. Returns whether the window may grow.
+    fn reduce_always(&mut self, feedback: &Feedback<'_>) -> bool {
+        self.marked |= feedback.congestion == Some(Congestion::Ecn);
+        if feedback.marked_packets > 0 && self.window.in_slow_start() {
+            self.window.leave_slow_start();
+        }
+        if feedback.round_start && self.marks.alpha() > 0.0 {
+            self.window.set_cwnd(self.window.cwnd() * (1.0 - self.marks.alpha() / 2.0));
+            self.window.leave_slow_start();
+        }
+        // What the connection takes for a recovery is only the round trip after a mark.
+        let limited = feedback.cwnd_limited && feedback.may_raise_cwnd;
+        self.window.may_grow(feedback) || (self.marked && limited)
+    }
+
+    /// Counts marks, and averages them at the end of a window, before any reaction.
+    fn count(&mut self, feedback: &Feedback<'_>) {
+        self.marks.count(feedback);
+        if feedback.round_start {
+            self.marks.end_window();
+        }
+    }
+}
+
+impl Controller for DctcpSender {
+    fn needs(&self) -> Signals {
+        Signals::ECN
+    }
+
+    fn on_established(&mut self, established: &Established) {
+        self.window.begin_connection(established);
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.count(feedback);
+        let lost = matches!(
+            feedback.congestion,
+            Some(Congestion::Loss | Congestion::LossAfterMark | Congestion::Timeout)
+        );
+        self.marked &= !lost;
+        if self.params.reduces == Reduces::Always && !lost {
+            if self.reduce_always(feedback) {
+                let rest = self.window.slow_start(RenoWindow::acked(feedback));
+                self.window.avoid_congestion(rest);
+            }
+            return;
+        }
+        let cwnd = self.window.cwnd();
+        let reduced = match feedback.congestion {
+            Some(Congestion::Ecn) => cwnd * (1.0 - self.marks.alpha() / 2.0),
+            _ => libm::floor(cwnd * self.params.loss_beta),
+        };
+        match feedback.congestion {
+            None => {}
+            // RFC 8257 §3.5: a loss halves the window whether or not a mark has reduced it before.
+            Some(Congestion::Loss | Congestion::LossAfterMark | Congestion::Ecn) => {
+                self.window.reduce(reduced);
+                self.window.may_grow(feedback);
+                return;
+            }
+            Some(Congestion::Timeout) => {
+                self.window.time_out(reduced);
+                return;
+            }
+            Some(Congestion::Undo) => {
+                self.window.undo();
+            }
+        }
+        if self.window.may_grow(feedback) {
+            let rest = self.window.slow_start(RenoWindow::acked(feedback));
+            self.window.avoid_congestion(rest);
+        }
+    }
+
+    fn on_idle(&mut self, _now: Time, idle: Span, rto: Span) {
+        self.window.restart(self.params.initial_window, idle, rto);
+    }
+
+    fn plan(&self) -> Plan {
+        let plan = Plan::window(self.window.bytes(self.mss)).ecn(Ecn::Ect0);
+        match self.params.reduces {
+            Reduces::Marked => plan,
+            Reduces::Always => plan.without_prr(),
+        }
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("cwnd", self.window.cwnd());
+        if self.window.ssthresh().is_finite() {
+            see("ssthresh", self.window.ssthresh());
+        }
+        see("alpha", self.marks.alpha());
+    }
+}

@@ -1,0 +1,73 @@
+//! The received rate: bytes over a sliding window of the receiver's clock (draft §5.5).
+
+use std::collections::VecDeque;
+
+use paceline_cc::{Rate, Span, Time};
+
+/// The window is kept in so many parts.
+const PARTS: u64 = 20;
+
+#[derive(Clone, Debug)]
+pub(super) struct ReceivedBytes {
+    part: Span,
+    /// When each part began, and its bytes.
+    parts: VecDeque<(Time, u64)>,
+    bytes: u64,
+    first: Option<Time>,
+    latest: Time,
+}
+
+impl ReceivedBytes {
+    pub(super) fn new(window: Span) -> ReceivedBytes {
+        let part = (window / PARTS).max(Span::from_nanos(1));
+        let parts = VecDeque::with_capacity(PARTS as usize + 2);
+        ReceivedBytes { part, parts, bytes: 0, first: None, latest: Time::ZERO }
+    }
+
+    /// Bytes arrived, by the receiver's clock.
+    pub(super) fn on_packet(&mut self, received: Time, bytes: u32) {
+        // What arrived out of order counts as arrived with the latest.
+        let now = received.max(self.latest);
+        self.first.get_or_insert(now);
+        self.latest = now;
+        match self.parts.back_mut() {
+            Some((start, sum)) if now.since(*start) < self.part => *sum += u64::from(bytes),
+            _ => self.parts.push_back((now, u64::from(bytes))),
+        }
+        self.bytes += u64::from(bytes);
+        while let Some(&(start, sum)) = self.parts.front() {
+            if now.since(start) < self.part * PARTS {
+                break;
+            }
+            self.bytes -= sum;
+            self.parts.pop_front();
+        }
+    }
+
+    /// The rate over the window; nothing before it has passed once.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        let window = self.part * PARTS;
+        let known = self.first.is_some_and(|first| self.latest.since(first) >= window);
+        known.then(|| Rate::from_bytes_in(self.bytes, window))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_the_window() {
+        let mut received = ReceivedBytes::new(Span::from_millis(500));
+        for i in 0..=1000u64 {
+            received.on_packet(Time::from_millis(5000 + i), 1500);
+            assert_eq!(received.rate().is_some(), i >= 500, "{i}");
+        }
+        let rate = received.rate().map_or(0.0, Rate::as_mbps);
+        assert!((rate - 12.0).abs() < 0.7, "{rate}");
+        // After an outage only what is new counts.
+        received.on_packet(Time::from_millis(9000), 1500);
+        assert_eq!(received.rate(), Some(Rate::from_bps(24_000)));
+        assert!(received.parts.len() < PARTS as usize + 2);
+    }
+}

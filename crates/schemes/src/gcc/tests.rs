@@ -1,0 +1,166 @@
+use paceline_cc::{Controller, Fate, Outgoing, Stream, Time};
+
+use super::*;
+use crate::testing::{Acks, MSS};
+
+/// A media flow at the target over a link of a rate that the test sets, without limit to its
+/// queue. The receiver's clock is ahead.
+struct Path {
+    gcc: GccSender,
+    acks: Acks,
+    now: Time,
+    free: Time,
+    number: u64,
+}
+
+const OFFSET: Span = Span::from_secs(777);
+const HALF: Span = Span::from_millis(25);
+
+impl Path {
+    fn new(params: &GccParams) -> Path {
+        let start = Time::from_secs(1);
+        let acks = Acks::new(HALF * 2);
+        Path { gcc: GccSender::new(params, MSS), acks, now: start, free: start, number: 0 }
+    }
+
+    /// Sends at the target for `time` over `link`; returns the delay in the queue at the end.
+    /// Acknowledgements come at once, which only shortens the loop.
+    fn run(&mut self, time: Span, link: Rate) -> Span {
+        let end = self.now + time;
+        let mut queue = Span::ZERO;
+        while self.now < end {
+            let tag = self.gcc.on_send(self.now, &mut Outgoing::new(self.number, MSS, 0));
+            self.free = self.free.max(self.now) + link.time_for(MSS.into());
+            queue = self.free.since(self.now);
+            let received = self.free + HALF + OFFSET;
+            let fate = Fate::new(self.number, MSS, self.now, tag, false)
+                .with(|fate| fate.received = received);
+            self.number += 1;
+            self.acks.now = self.now;
+            self.acks.rtt = HALF * 2 + queue;
+            let fates = [fate];
+            self.gcc.on_feedback(&self.acks.ack(1).with(|feedback| feedback.fates = &fates));
+            self.now += self.rate().time_for(MSS.into());
+        }
+        queue
+    }
+
+    fn rate(&self) -> Rate {
+        self.gcc.target().expect("has a target")
+    }
+}
+
+fn params(filter: Filter) -> GccParams {
+    GccParams { filter, initial_rate: Rate::from_mbps(2.0), ..GccParams::default() }
+}
+
+const FILTERS: [Filter; 2] = [Filter::Kalman, Filter::Trendline];
+
+#[test]
+fn a_constant_delay_is_no_over_use() {
+    for filter in FILTERS {
+        let mut path = Path::new(&params(filter));
+        path.run(Span::from_secs(10), Rate::from_mbps(100.0));
+        // Half a second until what arrives is known, then 8 % a second.
+        let grown = path.rate().as_mbps() / 2.0;
+        let expected = 1.08f64.powf(9.5);
+        assert!((grown / expected - 1.0).abs() < 0.03, "{filter:?}: {grown}");
+    }
+}
+
+#[test]
+fn a_queue_that_builds_up_is_over_use() {
+    for filter in FILTERS {
+        let mut path = Path::new(&params(filter));
+        path.run(Span::from_secs(3), Rate::from_mbps(100.0));
+        let before = path.rate().as_mbps();
+        // The link becomes slower than the media by a third; each second a third of it waits.
+        let link = Rate::from_mbps(before * 2.0 / 3.0);
+        let mut waited = Span::ZERO;
+        while path.rate().as_mbps() >= before && waited < Span::from_secs(5) {
+            path.run(Span::from_millis(10), link);
+            waited += Span::from_millis(10);
+        }
+        assert!(waited <= Span::from_millis(400), "{filter:?}: {waited}");
+        // 85 % of what arrives, which still counts some of what came before: less than the link.
+        path.run(Span::from_millis(700), link);
+        let share = path.rate().as_mbps() / link.as_mbps();
+        assert!((0.7..1.0).contains(&share), "{filter:?}: {share}");
+        // The queue drains, and later the link is used again.
+        assert!(path.run(Span::from_secs(10), link) < Span::from_millis(60), "{filter:?}");
+        let share = path.rate().as_mbps() / link.as_mbps();
+        assert!((0.75..1.1).contains(&share), "{filter:?}: {share}");
+    }
+}
+
+#[test]
+fn the_drafts_own_comparison_misses_it() {
+    let mut path = Path::new(&GccParams { deltas: 1, ..params(Filter::Kalman) });
+    path.run(Span::from_secs(3), Rate::from_mbps(100.0));
+    let before = path.rate();
+    path.run(Span::from_secs(1), Rate::from_mbps(before.as_mbps() * 2.0 / 3.0));
+    assert!(path.rate() >= before);
+}
+
+#[test]
+fn one_that_is_ahead_is_paced_at_the_target() {
+    let mut gcc = GccSender::new(&params(Filter::Kalman), MSS);
+    let pacing = |gcc: &GccSender| gcc.plan().pacing.map_or(0.0, |rate| rate.as_mbps());
+    let start = Time::from_secs(1);
+    gcc.on_send(start, &mut Outgoing::new(0, MSS, 0));
+    assert_eq!(pacing(&gcc), 5.0);
+    // 250 ms at 2 Mbit/s are 62 500 bytes.
+    for number in 1..45 {
+        gcc.on_send(start, &mut Outgoing::new(number, MSS, 0));
+    }
+    assert_eq!(pacing(&gcc), 2.0);
+    gcc.on_send(start + Span::from_millis(100), &mut Outgoing::new(45, MSS, 0));
+    assert_eq!(pacing(&gcc), 5.0);
+}
+
+#[test]
+fn losses_lower_the_target() {
+    let mut path = Path::new(&params(Filter::Kalman));
+    path.run(Span::from_secs(1), Rate::from_mbps(100.0));
+    let before = path.rate().as_mbps();
+    let fates = [Fate::new(0, MSS, path.now, 0, true); 100];
+    path.acks.now = path.now + Span::from_millis(200);
+    path.gcc.on_feedback(&path.acks.ack(0).with(|feedback| feedback.fates = &fates));
+    // Some that arrived before are judged together with them.
+    let share = path.rate().as_mbps() / before;
+    assert!((0.5..0.7).contains(&share), "{share}");
+}
+
+/// Random events, receive times that mean nothing included.
+#[test]
+fn fuzz_keeps_targets_sane() {
+    for filter in FILTERS {
+        for seed in 0..10 {
+            let mut random = Stream::new(seed, "gcc fuzz");
+            let params = GccParams { filter, ..GccParams::default() };
+            let mut gcc = GccSender::new(&params, MSS);
+            let mut acks = Acks::new(Span::from_millis(100));
+            for number in 0..5_000 {
+                let feedback = acks.any(&mut random);
+                gcc.on_send(acks.now, &mut Outgoing::new(number, MSS, 0));
+                let fates: Vec<Fate> = (0..random.below(4))
+                    .map(|_| {
+                        let lost = random.chance(0.1);
+                        let sent = Time::from_nanos(random.below(1 + acks.now.as_nanos()));
+                        let received = match random.below(3) {
+                            0 => Time::NEVER,
+                            1 => acks.now + Span::from_secs(777),
+                            _ => Time::from_nanos(random.next_u64() / 2),
+                        };
+                        Fate::new(number, MSS, sent, 0, lost).with(|fate| fate.received = received)
+                    })
+                    .collect();
+                gcc.on_feedback(&feedback.with(|feedback| feedback.fates = &fates));
+                let target = gcc.target().expect("has a target");
+                let bounds = params.min_rate..=params.max_rate;
+                assert!(bounds.contains(&target), "{filter:?} {seed} {number}: {target}");
+                gcc.inspect(&mut |name, value| assert!(value.is_finite(), "{filter:?}: {name}"));
+            }
+        }
+    }
+}

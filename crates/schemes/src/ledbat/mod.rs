@@ -1,0 +1,226 @@
+//! LEDBAT: yields to others by keeping the queueing delay, as its receiver's clock tells it, at a
+//! target.
+//!
+//! # What it does
+//! From each acknowledgement it takes the one-way delay of the newest packet. The smallest of the
+//! last minutes is what the path takes without a queue; what the smallest of the last few samples
+//! has beyond that is queueing. Below `target` the window grows in proportion to what is missing,
+//! at most by `gain` packets per round trip; above the target it shrinks likewise. A loss halves
+//! it, at most once per round trip, and a timeout makes it one packet.
+//!
+//! # Signals it needs
+//! The fate of packets with receive times. Offsets of the clocks cancel; a difference of their
+//! speed does not.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `variant` | | libutp | begins with slow start; `rfc6817` does not |
+//! | `target` | time | 100 ms | RFC 6817 §2.5: at most that |
+//! | `gain` | packets per RTT | 1 | RFC 6817 §2.5: at most that |
+//! | `allowed_increase` | packets | 1 | RFC 6817 §2.5 |
+//! | `base_history` | minutes | 10 | RFC 6817 §2.5 |
+//! | `current_filter` | samples | 4 | RFC 6817 §2.5 |
+//! | `initial_window` | packets | 2 | RFC 6817 §2.5 |
+//! | `min_window` | packets | 2 | RFC 6817 §2.5 |
+//! | `slow_start` | | true | libutp, ns-3; RFC 6817 has none |
+//!
+//! The congestion timeout is the sender's retransmission timeout, which doubles as RFC 6817
+//! demands. Slow start ends at a loss or when the queueing delay reaches three quarters of the
+//! target, as in LEDBAT++; libutp takes nine tenths, and ns-3 waits for the loss. While losses are
+//! repaired the window shrinks but does not grow.
+//!
+//! # Where it fails
+//! A flow that starts while others fill the queue takes their delay for the path's, and adds its
+//! target on top: late-comers starve those before them, until pauses show the path's real delay.
+//! Buffers shorter than the target make it a slow Reno. A path that becomes longer looks like a
+//! queue for ten minutes. A hundred milliseconds of queue are far too much for interactive
+//! traffic, and jitter on a wireless link hides a share of them.
+//!
+//! # Source
+//! RFC 6817. draft-irtf-iccrg-ledbat-plus-plus for the end of slow start.
+
+mod delays;
+#[cfg(test)]
+mod tests;
+
+use paceline_cc::{Congestion, Controller, Feedback, Halves, Params, Plan, Signals, Span, Time};
+
+use crate::parts::RenoWindow;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
+use crate::scheme::Scheme;
+use delays::{Delays, one_way};
+
+paceline_cc::params! {
+    /// Parameters of LEDBAT.
+    pub struct LedbatParams {
+        /// Queueing delay to keep (RFC 6817 section 2.5: at most 100 ms).
+        target: Span = Span::from_millis(100),
+        /// Packets per RTT by which the window grows without a queue (RFC 6817: at most 1).
+        gain: f64 = 1.0,
+        /// Packets by which the window may exceed what is in flight (RFC 6817).
+        allowed_increase: f64 = 1.0,
+        /// Minutes over which the smallest delay is the path's (RFC 6817).
+        base_history: u32 = 10,
+        /// Samples whose smallest is the present delay (RFC 6817).
+        current_filter: u32 = 4,
+        /// Initial window in packets (RFC 6817).
+        initial_window: f64 = 2.0,
+        /// The smallest window in packets, except after a timeout (RFC 6817).
+        min_window: f64 = 2.0,
+        /// Whether it starts with slow start, up to three quarters of the target.
+        slow_start: bool = true,
+    }
+    variants {
+        /// Begins with slow start, as BitTorrent's library does.
+        "libutp" => {},
+        /// RFC 6817, which grows by a packet per round trip from the start.
+        "rfc6817" => { slow_start: false },
+    }
+}
+
+/// The line of the registry.
+pub const SCHEME: Scheme = Scheme {
+    name: "ledbat",
+    summary: "Yields to others: keeps the one-way queueing delay at 100 ms",
+    source: "RFC 6817",
+    params: LedbatParams::infos,
+    plot_style: PlotStyle::new(Hue::Ochre, Dash::Dashed, Shape::Cross),
+    bulk: None,
+    note: Some(
+        "where the buffer holds less than its target of 100 ms it lives by losses, and \
+         adds at most a packet per RTT",
+    ),
+    build: |spec| {
+        let params: LedbatParams = spec.params()?;
+        spec.require(!params.target.is_zero(), "target", "expected a time above 0")?;
+        let sane = 0.0 < params.gain && params.gain <= 100.0;
+        spec.require(sane, "gain", "expected a number above 0, up to 100")?;
+        let increase = params.allowed_increase;
+        let sane = 0.0 < increase && increase <= 10_000.0;
+        spec.require(sane, "allowed_increase", "expected more than 0, up to 10000 packets")?;
+        let fits = |n: u32| (1..=1000).contains(&n);
+        spec.require(fits(params.base_history), "base_history", "expected 1 to 1000 minutes")?;
+        let filter = params.current_filter;
+        spec.require(fits(filter), "current_filter", "expected 1 to 1000 samples")?;
+        let sane = (1.0..=10_000.0).contains(&params.initial_window);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
+        let sane = (1.0..=10_000.0).contains(&params.min_window);
+        spec.require(sane, "min_window", "expected 1 to 10000 packets")?;
+        Ok(Halves::sender(move |setup| LedbatSender::new(&params, setup.mss)))
+    },
+};
+
+/// Slow start ends at this share of the target.
+const SLOW_START_END: f64 = 0.75;
+
+/// The sender's half of LEDBAT.
+#[derive(Clone, Debug)]
+pub struct LedbatSender {
+    window: RenoWindow,
+    delays: Delays,
+    params: LedbatParams,
+    mss: u32,
+}
+
+impl LedbatSender {
+    /// A sender of packets of `mss` bytes.
+    pub fn new(params: &LedbatParams, mss: u32) -> LedbatSender {
+        let mut window = RenoWindow::new(params.initial_window);
+        if !params.slow_start {
+            window.leave_slow_start();
+        }
+        let delays = Delays::new(params.base_history, params.current_filter);
+        LedbatSender { window, delays, params: params.clone(), mss: mss.max(1) }
+    }
+
+    /// Where the queueing delay lies: 1 without a queue, 0 at the target, negative above.
+    fn off_target(&self) -> f64 {
+        let Some(queueing) = self.delays.queueing() else { return 0.0 };
+        1.0 - queueing.as_secs_f64() / self.params.target.as_secs_f64()
+    }
+
+    /// True if the queue is long enough to end slow start.
+    fn is_near_target(&self) -> bool {
+        let end = self.params.target.mul_f64(SLOW_START_END);
+        self.delays.queueing().is_some_and(|queueing| queueing >= end)
+    }
+
+    /// The window's step for `acked` packets (RFC 6817 §2.4.2).
+    fn step(&mut self, feedback: &Feedback<'_>, acked: f64) {
+        let cwnd = self.window.cwnd();
+        let off_target = self.off_target();
+        let mut next = cwnd + self.params.gain * off_target * acked / cwnd;
+        if next > cwnd {
+            let flight = feedback.prior_in_flight as f64 / feedback.mss.max(1) as f64;
+            // An unused window stands still rather than falling to what is in flight.
+            next = next.min((flight + self.params.allowed_increase).max(cwnd));
+        }
+        self.window.set_cwnd(next.max(self.params.min_window));
+    }
+}
+
+impl Controller for LedbatSender {
+    fn needs(&self) -> Signals {
+        Signals::FATES.and(Signals::RECEIVE_TIME)
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        for fate in feedback.fates {
+            if !fate.lost && fate.received != Time::NEVER {
+                self.delays.on_sample(feedback.now, one_way(fate.sent, fate.received));
+            }
+        }
+        let halved = (self.window.cwnd() / 2.0).max(self.params.min_window);
+        match feedback.congestion {
+            None | Some(Congestion::LossAfterMark) => {}
+            Some(Congestion::Loss | Congestion::Ecn) => {
+                self.window.reduce(halved);
+                self.window.may_grow(feedback);
+                return;
+            }
+            Some(Congestion::Timeout) => {
+                self.window.time_out(halved);
+                if !self.params.slow_start {
+                    self.window.leave_slow_start();
+                }
+                return;
+            }
+            Some(Congestion::Undo) => {
+                self.window.undo();
+            }
+        }
+        if feedback.acked == 0 {
+            return;
+        }
+        let may_grow = self.window.may_grow(feedback);
+        let mut acked = RenoWindow::acked(feedback);
+        if self.window.in_slow_start() && self.is_near_target() {
+            self.window.leave_slow_start();
+        } else if self.window.in_slow_start() {
+            acked = if may_grow { self.window.slow_start(acked) } else { 0.0 };
+        }
+        let repairs = feedback.in_recovery && !may_grow;
+        if acked > 0.0 && (!repairs || self.off_target() < 0.0) {
+            self.step(feedback, acked);
+        }
+    }
+
+    fn on_idle(&mut self, _now: Time, idle: Span, rto: Span) {
+        self.window.restart(self.params.initial_window, idle, rto);
+        if idle > rto {
+            self.delays.forget_current();
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::window(self.window.bytes(self.mss))
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("cwnd", self.window.cwnd());
+        if let Some(queueing) = self.delays.queueing() {
+            see("queueing", queueing.as_millis_f64());
+        }
+    }
+}

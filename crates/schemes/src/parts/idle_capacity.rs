@@ -1,0 +1,91 @@
+//! What a link could have carried while its queue was empty, for links that do not tell.
+
+use paceline_cc::{LinkView, Time};
+
+/// Finds out what a link left unused.
+///
+/// Links that serve opportunities tell routers which of them passed unused
+/// ([`Router::on_unused`](paceline_cc::Router::on_unused)). A link that transmits whenever it has
+/// something to send says nothing. For such a link, this compares what it offered since the last
+/// transmission began with the bytes of that transmission.
+#[derive(Clone, Debug, Default)]
+pub struct IdleCapacity {
+    /// The link tells by itself.
+    link_tells: bool,
+    /// When the last transmission began: the offered capacity is accounted for up to here.
+    since: Time,
+    /// Bytes whose transmission began then, and which the link carries after that time.
+    carried: u64,
+}
+
+impl IdleCapacity {
+    /// The link tells its unused opportunities by itself.
+    #[inline]
+    pub fn set_link_tells(&mut self) {
+        self.link_tells = true;
+    }
+
+    /// True if the link tells its unused opportunities by itself.
+    #[inline]
+    pub fn link_tells(&self) -> bool {
+        self.link_tells
+    }
+
+    /// The transmission of `size` bytes begins at `now`.
+    #[inline]
+    pub fn on_departure(&mut self, now: Time, size: u32) {
+        self.carried = u64::from(size) + if self.since == now { self.carried } else { 0 };
+        self.since = now;
+    }
+
+    /// A packet comes to an empty queue at `now`: returns the bytes that the link offered since
+    /// the last transmission and did not carry, at most what it offered since `earliest`. The
+    /// next call counts from `now` on.
+    pub fn take_unused(&mut self, now: Time, earliest: Time, link: &LinkView<'_>) -> u32 {
+        let offered = link.capacity.offered(self.since, now);
+        if offered <= self.carried {
+            return 0;
+        }
+        let unused = (offered - self.carried).min(link.capacity.offered(earliest, now));
+        self.since = now;
+        self.carried = 0;
+        unused.min(u64::from(u32::MAX)) as u32
+    }
+
+    /// True if a link that does not tell had nothing to send just before `now`: its queue is
+    /// empty, and it has offered more than the last transmission took.
+    #[inline]
+    pub fn was_idle(&self, now: Time, link: &LinkView<'_>) -> bool {
+        link.queue_packets == 0
+            && !self.link_tells
+            && link.capacity.offered(self.since, now) > self.carried
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::Rate;
+
+    use super::*;
+    use crate::testing::Constant;
+
+    #[test]
+    fn what_is_offered_beyond_the_last_transmission_is_unused() {
+        // 12 Mbit/s carry 1500 bytes in a millisecond.
+        let link = Constant(Rate::from_mbps(12.0));
+        let view = LinkView { capacity: &link, queue_packets: 0, queue_bytes: 0 };
+        let mut idle = IdleCapacity::default();
+        let at = Time::from_millis;
+        idle.on_departure(at(10), 1500);
+        idle.on_departure(at(10), 1500);
+        assert!(!idle.was_idle(at(12), &view));
+        assert_eq!(idle.take_unused(at(12), Time::ZERO, &view), 0);
+        assert!(idle.was_idle(at(13), &view));
+        assert_eq!(idle.take_unused(at(15), Time::ZERO, &view), 3 * 1500);
+        // Nothing counts twice, and nothing from before the earliest time.
+        assert_eq!(idle.take_unused(at(15), Time::ZERO, &view), 0);
+        assert_eq!(idle.take_unused(at(115), at(105), &view), 10 * 1500);
+        idle.set_link_tells();
+        assert!(!idle.was_idle(at(200), &view));
+    }
+}

@@ -1,0 +1,105 @@
+//! The formula by which a router moves its rate.
+
+use paceline_cc::Span;
+
+use super::RcpParams;
+
+/// The shortest and the longest mean RTT that routers believe in.
+const SHORTEST: Span = Span::from_millis(1);
+const LONGEST: Span = Span::from_secs(10);
+
+/// An RTT as routers believe it, in seconds.
+pub(super) fn believable(rtt: Span) -> f64 {
+    rtt.clamp(SHORTEST, LONGEST).as_secs_f64()
+}
+
+/// The constants of the formula.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Law {
+    alpha: f64,
+    beta: f64,
+    eta: f64,
+}
+
+/// What was measured over an interval.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct IntervalMeasurement {
+    /// The time that one step makes good for, in seconds.
+    pub(super) t: f64,
+    /// The mean RTT in seconds.
+    pub(super) d0: f64,
+    /// The capacity in bytes per second.
+    pub(super) capacity: f64,
+    /// The traffic in bytes per second.
+    pub(super) traffic: f64,
+    /// The queue in bytes.
+    pub(super) queue: f64,
+}
+
+impl Law {
+    pub(super) fn new(params: &RcpParams) -> Law {
+        Law { alpha: params.alpha, beta: params.beta, eta: params.eta }
+    }
+
+    /// The capacity that is aimed at.
+    pub(super) fn aim(&self, capacity: f64) -> f64 {
+        self.eta * capacity
+    }
+
+    /// By what the rate is to be multiplied; may be negative. Without capacity, the limit.
+    pub(super) fn factor(&self, measured: &IntervalMeasurement) -> f64 {
+        let IntervalMeasurement { t, d0, capacity, traffic, queue } = *measured;
+        let aim = self.aim(capacity);
+        if aim > 0.0 {
+            1.0 + t / d0 * (self.alpha * (aim - traffic) - self.beta * queue / d0) / aim
+        } else if traffic > 0.0 || queue > 0.0 {
+            f64::NEG_INFINITY
+        } else {
+            1.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(traffic: f64, queue: f64) -> IntervalMeasurement {
+        IntervalMeasurement { t: 0.1, d0: 0.1, capacity: 1e6, traffic, queue }
+    }
+
+    #[test]
+    fn facts_of_the_formula() {
+        let law = Law::new(&RcpParams::default());
+        assert_eq!(law.factor(&measured(0.0, 0.0)), 1.5);
+        assert_eq!(law.factor(&measured(950_000.0, 0.0)), 1.0);
+        assert_eq!(law.factor(&measured(2.0 * 950_000.0, 0.0)), 0.5);
+        let whole = Law { eta: 1.0, ..law };
+        assert_eq!(whole.factor(&measured(500_000.0, 0.0)), 1.25);
+    }
+
+    #[test]
+    fn a_queue_lowers_the_rate_and_short_steps_move_it_less() {
+        let law = Law { eta: 1.0, ..Law::new(&RcpParams::default()) };
+        // One RTT's worth of queue: beta of the rate.
+        assert_eq!(law.factor(&measured(1e6, 1e5)), 0.75);
+        let half = IntervalMeasurement { t: 0.05, ..measured(1e6, 1e5) };
+        assert_eq!(law.factor(&half), 0.875);
+    }
+
+    #[test]
+    fn without_capacity_it_is_the_limit() {
+        let law = Law::new(&RcpParams::default());
+        let none =
+            |traffic, queue| IntervalMeasurement { capacity: 0.0, ..measured(traffic, queue) };
+        assert_eq!(law.factor(&none(0.0, 0.0)), 1.0);
+        assert_eq!(law.factor(&none(1.0, 0.0)), f64::NEG_INFINITY);
+        assert_eq!(law.factor(&none(0.0, 1.0)), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn nobody_is_believed_who_claims_impossible_times() {
+        assert_eq!(believable(Span::MAX), 10.0);
+        assert_eq!(believable(Span::ZERO), 0.001);
+    }
+}

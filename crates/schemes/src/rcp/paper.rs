@@ -1,0 +1,121 @@
+//! The law by a timer, as in the thesis and in RCP's ns-2 model.
+
+use paceline_cc::{LinkView, Packet, Rate, RcpHeader, Span, Time};
+
+use super::RcpParams;
+use super::law::{IntervalMeasurement, Law, believable};
+
+/// After a silence of more intervals than this, only the last ones are evaluated: by then the
+/// rate stands at one of its bounds.
+const MOST_INTERVALS: u64 = 4096;
+/// The rate at the start as a share of the capacity (ns-2 model).
+const INITIAL_SHARE: f64 = 0.05;
+/// The least that a flow sends per RTT: a packet, so that it hears of the rate. The ns-2 model has
+/// a hundredth of one, but probes for the rate apart from the data.
+const FLOOR_BYTES: f64 = 1500.0;
+
+/// The rate of one link, evaluated every min(`t`, `d0`).
+///
+/// Nothing changes between two packets, so the intervals that have ended in the meantime are
+/// evaluated when the next packet comes or leaves: the result is a timer's.
+#[derive(Debug)]
+pub(super) struct TimerEvaluation {
+    law: Law,
+    longest: Span,
+    /// What the user set; zero for the rule's own.
+    floor: f64,
+    /// The capacity is yet to set the rate.
+    fresh: bool,
+    /// In bytes per second.
+    pub(super) rate: f64,
+    /// The mean RTT in seconds.
+    pub(super) d0: f64,
+    /// The interval that is running.
+    began: Time,
+    ends: Time,
+    /// Its traffic so far, and that of packets that tell an RTT, times their RTT.
+    bytes: u64,
+    told: u64,
+    rtt_bytes: f64,
+}
+
+impl TimerEvaluation {
+    pub(super) fn new(params: &RcpParams) -> TimerEvaluation {
+        let mut timed = TimerEvaluation {
+            law: Law::new(params),
+            longest: params.t,
+            floor: params.floor.bytes_per_sec(),
+            fresh: params.initial_rate == Rate::ZERO,
+            rate: params.initial_rate.bytes_per_sec(),
+            d0: believable(params.rtt),
+            began: Time::ZERO,
+            ends: Time::ZERO,
+            bytes: 0,
+            told: 0,
+            rtt_bytes: 0.0,
+        };
+        timed.rate = timed.rate.max(timed.floor());
+        timed.ends = timed.began + timed.step();
+        timed
+    }
+
+    /// The length of the next interval.
+    fn step(&self) -> Span {
+        self.longest.min(Span::from_secs_f64(self.d0))
+    }
+
+    fn floor(&self) -> f64 {
+        if self.floor > 0.0 { self.floor } else { FLOOR_BYTES / self.d0 }
+    }
+
+    /// Evaluates the intervals that have ended by `now`, over which `queue` bytes waited.
+    pub(super) fn catch_up(&mut self, now: Time, queue: u64, link: &LinkView<'_>) {
+        while self.ends <= now {
+            self.evaluate(queue, link);
+            let step = self.step();
+            let behind = now.since(self.ends).as_nanos() / step.as_nanos().max(1);
+            let skipped = step * behind.saturating_sub(MOST_INTERVALS);
+            self.began = self.ends + skipped;
+            self.ends = self.began + step;
+        }
+    }
+
+    fn evaluate(&mut self, queue: u64, link: &LinkView<'_>) {
+        let t = self.ends.since(self.began).as_secs_f64();
+        self.average();
+        let measured = IntervalMeasurement {
+            t,
+            d0: self.d0,
+            capacity: link.capacity.offered(self.began, self.ends) as f64 / t,
+            traffic: self.bytes as f64 / t,
+            queue: queue as f64,
+        };
+        if std::mem::take(&mut self.fresh) {
+            self.rate = self.rate.max(INITIAL_SHARE * measured.capacity);
+        }
+        let most = self.law.aim(measured.capacity);
+        let rate = self.rate * self.law.factor(&measured);
+        self.rate = rate.min(most).max(self.floor());
+        self.bytes = 0;
+    }
+
+    /// Averages the RTTs of the interval over an RTT's time.
+    fn average(&mut self) {
+        if self.told == 0 {
+            return;
+        }
+        let mean = self.rtt_bytes / self.told as f64;
+        let gain = self.ends.since(self.began).as_secs_f64() / self.d0;
+        self.d0 += gain.min(1.0) * (mean - self.d0);
+        (self.told, self.rtt_bytes) = (0, 0.0);
+    }
+
+    /// A packet comes, with or without a header.
+    pub(super) fn count(&mut self, packet: &Packet, header: Option<&RcpHeader>) {
+        self.bytes += packet.size as u64;
+        if let Some(header) = header.filter(|header| !header.rtt.is_zero()) {
+            self.told += packet.size as u64;
+            self.rtt_bytes += packet.size as f64 * believable(header.rtt);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Remy over an ABC router: a sender whose table has the router's marks as a signal.
+
+use paceline_cc::{Controller, Ecn, Feedback, Outgoing, Plan, Signals, Time};
+
+use super::memory::Signal;
+use super::sender::RemySender;
+
+/// The sender's half of Remy with a table that looks at [`Signal::AccelShare`]: sends packets that
+/// an ABC router may mark, and takes the echo of the marks into the memory before each look-up.
+/// Senders of other tables know nothing of it, and cost what they did.
+#[derive(Clone, Debug)]
+pub struct MarkedRemySender {
+    sender: RemySender,
+}
+
+impl MarkedRemySender {
+    /// The same sender with the marks in its memory.
+    pub fn new(sender: RemySender) -> MarkedRemySender {
+        MarkedRemySender { sender }
+    }
+}
+
+impl Controller for MarkedRemySender {
+    fn needs(&self) -> Signals {
+        self.sender.needs().and(Signals::ABC_ECHO)
+    }
+
+    fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
+        self.sender.on_send(now, packet)
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        if feedback.acked_packets > 0 {
+            self.sender.on_mark(feedback.echo, feedback.acked_packets);
+        }
+        self.sender.on_feedback(feedback);
+    }
+
+    fn plan(&self) -> Plan {
+        self.sender.plan().ecn(Ecn::ACCELERATE)
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.sender.inspect(see);
+        see(Signal::AccelShare.name(), self.sender.memory().get(Signal::AccelShare));
+    }
+}

@@ -1,0 +1,162 @@
+//! The memory of a RemyCC: numbers that follow from the acknowledgements.
+
+use paceline_cc::{Ecn, Span, Time};
+
+/// How many signals a memory has.
+pub const SIGNALS: usize = 7;
+/// How many of them published tables know: the first ones.
+pub const PUBLISHED_SIGNALS: usize = 6;
+
+/// A signal of the memory: an axis of the space that a table's boxes divide.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Signal {
+    /// Average time between the sendings of acknowledged packets, in ms (weight 1/8).
+    SendEwma,
+    /// Average time between acknowledgements, in ms (weight 1/8).
+    RecEwma,
+    /// The latest RTT over the smallest one.
+    RttRatio,
+    /// Average time between acknowledgements, in ms, with weight 1/256.
+    SlowRecEwma,
+    /// The latest RTT less the smallest one, in ms.
+    RttDiff,
+    /// `rec_ewma` times the packets outstanding, in ms.
+    QueueingDelay,
+    /// Average share of acknowledged packets that an ABC router let accelerate, from 0 to 1 (weight
+    /// 1/8). Only tables that name it have it; no published table does.
+    AccelShare,
+}
+
+impl Signal {
+    /// All signals: those of the published files in their order, and then our own.
+    pub const ALL: [Signal; SIGNALS] = [
+        Signal::SendEwma,
+        Signal::RecEwma,
+        Signal::RttRatio,
+        Signal::SlowRecEwma,
+        Signal::RttDiff,
+        Signal::QueueingDelay,
+        Signal::AccelShare,
+    ];
+
+    /// True if published files have it.
+    pub const fn is_published(self) -> bool {
+        self.index() < PUBLISHED_SIGNALS
+    }
+
+    /// The place of its value in [`Memory::values`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Its name in tables and plots.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Signal::SendEwma => "send_ewma",
+            Signal::RecEwma => "rec_ewma",
+            Signal::RttRatio => "rtt_ratio",
+            Signal::SlowRecEwma => "slow_rec_ewma",
+            Signal::RttDiff => "rtt_diff",
+            Signal::QueueingDelay => "queueing_delay",
+            Signal::AccelShare => "accel_share",
+        }
+    }
+
+    /// The signal of this name.
+    pub fn of_name(name: &str) -> Option<Signal> {
+        Signal::ALL.into_iter().find(|signal| signal.name() == name)
+    }
+}
+
+/// A point in the space of signals. Times are in milliseconds, as in the published simulator.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// One value per signal, in the order of [`Signal::ALL`].
+    pub values: [f64; SIGNALS],
+}
+
+impl Memory {
+    /// The value of a signal.
+    pub fn get(&self, signal: Signal) -> f64 {
+        self.values[signal.index()]
+    }
+}
+
+/// Keeps the memory of a flow, acknowledgement by acknowledgement.
+///
+/// At the first acknowledgement all signals stay zero; averages start from zero, so that early
+/// values are too small. Both are as published, and the tables are trained on it.
+#[derive(Clone, Debug)]
+pub struct Tracker {
+    memory: Memory,
+    /// When the newest acknowledged packet was sent, and when its acknowledgement came; `None`
+    /// before the first.
+    last: Option<(Time, Time)>,
+    min_rtt: Span,
+    resolution: Span,
+}
+
+/// Adds a sample of so many nanoseconds to an average in milliseconds.
+fn average(value: &mut f64, weight: f64, nanos: u64) {
+    *value = (1.0 - weight) * *value + weight * millis(nanos);
+}
+
+fn millis(nanos: u64) -> f64 {
+    // The same number, by the conversion that processors have: times are below 292 years.
+    nanos as i64 as f64 / 1e6
+}
+
+impl Tracker {
+    /// The memory of a flow that has no acknowledgement yet. RTTs that exceed the smallest one by
+    /// at most `resolution` count as the smallest.
+    pub fn new(resolution: Span) -> Tracker {
+        Tracker { memory: Memory::default(), last: None, min_rtt: Span::ZERO, resolution }
+    }
+
+    /// The memory.
+    #[inline]
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// At `now` the acknowledgement came of a packet that was sent at `sent`. `outstanding` is how
+    /// many packets it is ahead of the newest one acknowledged before, at least 1.
+    #[inline]
+    pub fn on_ack(&mut self, sent: Time, now: Time, outstanding: u64) {
+        let rtt = now.since(sent);
+        let Some((last_sent, last_received)) = self.last.replace((sent, now)) else {
+            self.min_rtt = rtt;
+            return;
+        };
+        let [send, received, ratio, slow, diff, queueing, _] = &mut self.memory.values;
+        // A packet that was sent before the newest one and comes late has no time between.
+        average(send, 1.0 / 8.0, sent.since(last_sent).as_nanos());
+        let gap = now.since(last_received).as_nanos();
+        average(received, 1.0 / 8.0, gap);
+        average(slow, 1.0 / 256.0, gap);
+        self.min_rtt = self.min_rtt.min(rtt);
+        let above = rtt.as_nanos() - self.min_rtt.as_nanos();
+        let above = if above <= self.resolution.as_nanos() { 0 } else { above };
+        let smallest = self.min_rtt.as_nanos().max(1);
+        (*ratio, *diff) = match above {
+            0 => (1.0, 0.0),
+            _ => ((smallest + above) as f64 / smallest as f64, millis(above)),
+        };
+        *queueing = *received * outstanding.max(1) as f64;
+    }
+
+    /// So many packets were acknowledged with this mark of an ABC router (ABC paper, section 4.2). CE
+    /// counts as a brake; a packet without a mark leaves the share as it is.
+    pub fn on_mark(&mut self, echo: Ecn, packets: u32) {
+        let accelerated = match echo {
+            Ecn::NotEct => return,
+            Ecn::ACCELERATE => 1.0,
+            Ecn::BRAKE | Ecn::Ce => 0.0,
+        };
+        let share = &mut self.memory.values[Signal::AccelShare.index()];
+        // After so many packets nothing is left of what the share was before.
+        for _ in 0..packets.min(256) {
+            *share = 7.0 / 8.0 * *share + accelerated / 8.0;
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Tables by name: those that are built in, and what is added to them.
+
+mod aims_delay;
+mod aims_throughput;
+mod aims_together_delay;
+mod aims_together_throughput;
+mod binary;
+mod cellular;
+mod cellular_marks;
+mod data_centre;
+mod general_delta0_1;
+mod general_delta1;
+mod general_delta10;
+mod range_100x;
+mod signals_all;
+mod signals_no_rec_ewma;
+mod signals_no_rtt_ratio;
+mod signals_no_send_ewma;
+mod starter;
+
+use std::sync::Arc;
+
+use paceline_cc::{Halves, Params, Spec, SpecError, spec::nearest};
+
+use super::table::{RuleTable, TableError};
+use super::{RemyParams, halves};
+use crate::registry::SchemeEntry;
+
+/// Reads a table from a file; the error says what is wrong with it.
+pub type ReadTable = Arc<dyn Fn(&str) -> Result<RuleTable, String> + Send + Sync>;
+
+/// A table with its name.
+#[derive(Clone, Debug)]
+pub struct NamedTable {
+    /// The name by which `remy[table=NAME]` calls it.
+    pub name: String,
+    /// What it was made for, in one sentence.
+    pub summary: String,
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    /// Built in: made when it is asked for.
+    BuiltIn(fn() -> Result<RuleTable, TableError>),
+    Added(Arc<RuleTable>),
+}
+
+impl NamedTable {
+    /// The table.
+    ///
+    /// # Errors
+    /// None, unless a built-in table is broken.
+    pub fn table(&self) -> Result<Arc<RuleTable>, TableError> {
+        match &self.source {
+            Source::BuiltIn(make) => make().map(Arc::new),
+            Source::Added(table) => Ok(Arc::clone(table)),
+        }
+    }
+}
+
+/// A built-in table: its name, what it was made for, and how it is made.
+type BuiltIn = (&'static str, &'static str, fn() -> Result<RuleTable, TableError>);
+
+/// The built-in tables. A table is a file under `tables/` and a line here.
+static BUILTIN: &[BuiltIn] = &[
+    (starter::NAME, starter::SUMMARY, starter::table),
+    (general_delta0_1::NAME, general_delta0_1::SUMMARY, general_delta0_1::table),
+    (general_delta1::NAME, general_delta1::SUMMARY, general_delta1::table),
+    (general_delta10::NAME, general_delta10::SUMMARY, general_delta10::table),
+    (range_100x::NAME, range_100x::SUMMARY, range_100x::table),
+    (cellular::NAME, cellular::SUMMARY, cellular::table),
+    (cellular_marks::NAME, cellular_marks::SUMMARY, cellular_marks::table),
+    (data_centre::NAME, data_centre::SUMMARY, data_centre::table),
+    (aims_throughput::NAME, aims_throughput::SUMMARY, aims_throughput::table),
+    (aims_delay::NAME, aims_delay::SUMMARY, aims_delay::table),
+    (
+        aims_together_throughput::NAME,
+        aims_together_throughput::SUMMARY,
+        aims_together_throughput::table,
+    ),
+    (aims_together_delay::NAME, aims_together_delay::SUMMARY, aims_together_delay::table),
+    (signals_all::NAME, signals_all::SUMMARY, signals_all::table),
+    (signals_no_send_ewma::NAME, signals_no_send_ewma::SUMMARY, signals_no_send_ewma::table),
+    (signals_no_rec_ewma::NAME, signals_no_rec_ewma::SUMMARY, signals_no_rec_ewma::table),
+    (signals_no_rtt_ratio::NAME, signals_no_rtt_ratio::SUMMARY, signals_no_rtt_ratio::table),
+];
+
+/// The tables that the scheme `remy` may follow.
+///
+/// ```
+/// use paceline_cc::Spec;
+/// use paceline_schemes::{Registry, remy::{Action, RemyTables, RuleTable, RuleTree}};
+///
+/// // A rule for everything: a window of 40 packets, at least 1 ms apart.
+/// let fixed = RuleTable::new(RuleTree::single(Action::new(0.0, 40, 1.0)))?;
+/// let mut tables = RemyTables::builtin();
+/// tables.add("fixed", "40 packets", fixed);
+/// let mut registry = Registry::builtin();
+/// registry.set(tables.scheme());
+/// assert!(registry.build(&Spec::parse("remy[table=fixed]")?).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct RemyTables {
+    tables: Vec<NamedTable>,
+    read: Option<ReadTable>,
+}
+
+impl RemyTables {
+    /// The tables that are built in.
+    pub fn builtin() -> RemyTables {
+        let builtin = |(name, summary, make): BuiltIn| NamedTable {
+            name: name.to_string(),
+            summary: summary.to_string(),
+            source: Source::BuiltIn(make),
+        };
+        RemyTables { tables: BUILTIN.iter().copied().map(builtin).collect(), read: None }
+    }
+
+    /// Adds a table; one of the same name is replaced.
+    pub fn add(
+        &mut self,
+        name: impl Into<String>,
+        summary: impl Into<String>,
+        table: impl Into<Arc<RuleTable>>,
+    ) {
+        let source = Source::Added(table.into());
+        let named = NamedTable { name: name.into(), summary: summary.into(), source };
+        self.tables.retain(|known| known.name != named.name);
+        self.tables.push(named);
+    }
+
+    /// The same with `remy[file=PATH]`, whose files `read` reads: this crate has no files.
+    #[must_use]
+    pub fn reading(
+        mut self,
+        read: impl Fn(&str) -> Result<RuleTable, String> + Send + Sync + 'static,
+    ) -> RemyTables {
+        self.read = Some(Arc::new(read));
+        self
+    }
+
+    /// The tables, in the order in which they were added.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &NamedTable> {
+        self.tables.iter()
+    }
+
+    /// The table of this name.
+    pub fn find(&self, name: &str) -> Option<&NamedTable> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+
+    /// The table that the parameters name.
+    fn table(&self, params: &RemyParams, spec: &Spec) -> Result<Arc<RuleTable>, SpecError> {
+        if !params.file.is_empty() {
+            let Some(read) = &self.read else {
+                return Err(spec.bad_value("file", "tables in files are not read here"));
+            };
+            let table = read(&params.file).map_err(|problem| spec.bad_value("file", problem))?;
+            return Ok(Arc::new(table));
+        }
+        if let Some(named) = self.find(&params.table) {
+            return named.table().map_err(|error| spec.bad_value("table", error.to_string()));
+        }
+        let names: Vec<&str> = self.tables.iter().map(|table| &*table.name).collect();
+        let mut problem = format!("there is no such table; there are: {}", names.join(", "));
+        if let Some(near) = nearest(&params.table, names.iter().copied()) {
+            problem += &format!(" (did you mean `{near}`?)");
+        }
+        Err(spec.bad_value("table", problem))
+    }
+
+    /// The halves of Remy with the parameters that `spec` sets.
+    ///
+    /// # Errors
+    /// An unknown parameter or table, or a value that does not fit.
+    pub fn build(&self, spec: &Spec) -> Result<Halves, SpecError> {
+        let params: RemyParams = spec.params()?;
+        let table = self.table(&params, spec)?;
+        Ok(halves(params, table, None))
+    }
+
+    /// The scheme `remy` with these tables, for a [`Registry`](crate::Registry).
+    pub fn scheme(self) -> SchemeEntry {
+        let scheme = &super::SCHEME;
+        SchemeEntry::new(scheme.name, move |spec| self.build(spec))
+            .summary(scheme.summary)
+            .source(scheme.source)
+            .documented(RemyParams::infos())
+    }
+}

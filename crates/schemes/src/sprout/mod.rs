@@ -1,0 +1,268 @@
+//! Sprout: sends what the link will deliver within 100 ms with 95 % probability, as the receiver
+//! forecasts it.
+//!
+//! # What it does
+//! The receiver counts packets in ticks of 20 ms and keeps a probability for each of 257 rates of
+//! the link between 0 and 1000 packets per second. Rates stray by Brownian motion, outages hold
+//! on, and what arrives in a tick (or does not) is weighed as the work of a Poisson process. From
+//! these it forecasts how many packets the link will deliver at least by the end of each of the
+//! next eight ticks, with 95 % confidence, and sends that back with the number of bytes that it
+//! has received or written off. The sender takes what it has sent beyond those for the queue,
+//! lets it drain as forecast, and sends as much more as will have left the queue five ticks
+//! later. The last packet of a flight announces a pause, so that an idle link is not taken for an
+//! outage; without data a heartbeat leaves every 50 ms. Losses, round-trip times and
+//! acknowledgements play no part.
+//!
+//! Halves: [`SproutSender`] sends; [`SproutReceiver`] keeps time and forecasts, with an
+//! [`Inference`] as its model. Sprout-EWMA is the same with another model.
+//!
+//! # Signals it needs
+//! Congestion headers on data packets, and reports back. The generic sender's acknowledgements
+//! only serve its own accounts, so they are sparse: one for 16 packets, or after 20 ms. The
+//! window holds to the byte ([`Plan::exact_window`](paceline_cc::Plan::exact_window)): no packet beyond it
+//! even when nothing is in flight, no probe of the tail, and nothing is sent again. Forecasts use
+//! the receiver's clock alone: the sender counts its ticks from a forecast's arrival.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `variant` | | authors | the authors' code; `paper` for the thesis |
+//! | `confidence` | | 0.95 | thesis §2.2.3, Fig. 2-11 |
+//! | `lookahead` | ticks | 5 | thesis §2.2.5 |
+//! | `heartbeat` | time | 50 ms | the authors' code |
+//! | `feedback` | | tick | see below |
+//! | `poll` | time | 0: at once | 10 ms in the authors' code |
+//! | `outage_column` | | as-written | the authors' code; thesis §2.2.2: normalised |
+//! | `drain` | | cumulative | the authors' code; thesis §2.2.5: incremental |
+//! | `ticks` | | independent | the authors' code; thesis §2.2.3: joint |
+//! | `received_packet` | bytes | 1400 | the authors' code |
+//! | `sent_packet` | bytes | 1440 | the authors' code |
+//!
+//! `feedback`: the authors' flows carry data both ways, and a forecast rides on the first packet
+//! of each flight. Here a flow has one direction (a path can carry one each way), so reports of
+//! 68 bytes stand for the packets of the other: one in each tick, as a busy reverse flow gives, or
+//! one every heartbeat, as an idle one gives. With `flights` they come as they do in the authors'
+//! program when data flow both ways: on the first packet of each flight of the other direction,
+//! 20 to 50 ms after the one before, 35 ms in the mean. Together with a flow of the same scheme the
+//! other way this is their program, in which each direction slows the other down. Reports cease when
+//! nothing has come for 2 s.
+//!
+//! `poll`: the authors' loop sleeps for 10 ms unless a packet comes, so that it notices the end of a
+//! tick, and with it the room in the window, up to 10 ms late.
+//!
+//! `outage_column`: the authors' weights of what stays in an outage and of what leaves it add up
+//! to 0.55, so that every tick halves the odds of an outage; the thesis speaks of nothing but a
+//! bias to stay. `drain`: the authors take the whole of each tick's cumulative count off the
+//! queue, and so forget it sooner than the forecast says. `ticks`: the authors add up ticks as if
+//! the rate were drawn anew in each, which makes the sum look more certain than it is.
+//!
+//! A packet on the wire has 60 bytes of headers (IP 20, UDP 8, nonce and authentication 24,
+//! Sprout's own 8), so the packets of 1500 bytes that links here carry hold the authors' 1440
+//! bytes of payload; a heartbeat of 64 bytes holds 4. Payload is what windows, queues and counts
+//! are made of.
+//!
+//! # Where it fails
+//! What is in flight counts as queue, and a forecast looks 100 ms ahead, so that a path must be
+//! short: a steady link of 6 Mbit/s is used in full at an RTT of 40 ms, by half at 60 ms and by a
+//! third at 100 ms. Reports that wait in a queue of the way back lengthen the path as well, and
+//! the window closes 140 ms after the last one. Rates end at 1000 packets per second, and from
+//! about 20 packets per tick on it is too cautious: links far above 12 Mbit/s are not filled. Its
+//! brakes know nothing of other flows in the same queue, with which it shares what they leave.
+//! Caution costs half of the throughput on links of 1 Mbit/s. With `ticks` = joint, forecasts are
+//! so much more cautious that after an outage heartbeats alone do not open the window again.
+//!
+//! # Source
+//! K. Winstein: Transport Architectures for an Evolving Internet, MIT 2014, chapter 2; K.
+//! Winstein, A. Sivaraman, H. Balakrishnan: Stochastic Forecasts Achieve High Throughput and Low
+//! Delay over Cellular Networks, NSDI 2013. The authors' code (Alfalfa) for constants and for
+//! what the thesis leaves open.
+
+mod belief;
+mod forecast;
+mod model;
+#[cfg(test)]
+mod protocol_tests;
+mod receiver;
+mod recent;
+mod sender;
+#[cfg(test)]
+mod tests;
+mod total;
+
+use std::sync::{Arc, LazyLock};
+
+pub use belief::{BINS, Belief, TICK};
+pub use forecast::{Counts, Tables, Ticks};
+pub use model::{Inference, Model};
+pub use receiver::{ReceiverRules, SproutReceiver};
+pub use sender::SproutSender;
+
+use paceline_cc::{AckPolicy, Halves, Params, Span, Spec, SpecError};
+
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
+use crate::scheme::Scheme;
+
+/// Bytes of a packet on the wire that are not payload.
+pub(crate) const HEADERS: u32 = 60;
+
+/// `time_to_next` of the packets that announce a rest: a pause until the next packet, however long.
+pub(crate) const REST: u32 = u32::MAX;
+
+/// The payload of a packet of `size` bytes on the wire.
+pub(crate) fn payload(size: u32) -> u32 {
+    size.saturating_sub(HEADERS)
+}
+
+paceline_cc::choices! {
+    /// When forecasts go back.
+    pub enum Feedback {
+        /// In every tick.
+        Tick = "tick",
+        /// Once per heartbeat.
+        Heartbeat = "heartbeat",
+        /// With the flights of a flow that carries data the other way.
+        Flights = "flights",
+    }
+}
+
+paceline_cc::choices! {
+    /// What becomes of an outage in a tick.
+    pub enum OutageColumn {
+        /// The authors' weights, which add up to 0.55.
+        AsWritten = "as-written",
+        /// The same, scaled to one.
+        Normalised = "normalised",
+    }
+}
+
+paceline_cc::choices! {
+    /// What a tick of the forecast takes off the queue.
+    pub enum Drain {
+        /// All that the forecast's ticks so far deliver, in each tick again.
+        Cumulative = "cumulative",
+        /// What this tick delivers.
+        Incremental = "incremental",
+    }
+}
+
+paceline_cc::params! {
+    /// Parameters of Sprout; Sprout-EWMA has those that do not concern the inference.
+    pub struct SproutParams {
+        /// How likely the link delivers as much as forecast (thesis section 2.2.3, Fig. 2-11).
+        confidence: f64 = 0.95,
+        /// Ticks of 20 ms within which packets are to clear the queue (thesis section 2.2.5).
+        lookahead: u32 = 5,
+        /// The longest pause between packets (the authors' code).
+        heartbeat: Span = Span::from_millis(50),
+        /// When forecasts go back: in each tick, once per heartbeat, or with flights the other way.
+        feedback: Feedback = Feedback::Tick,
+        /// How long the sender's loop sleeps at most (the authors' code: 10 ms); it notices the end of a
+        /// tick when it wakes up. 0: at once.
+        poll: Span = Span::ZERO,
+        /// Whether the weights of an outage add up to one (thesis) or not (the authors' code).
+        outage_column: OutageColumn = OutageColumn::AsWritten,
+        /// Whether ticks drain their own packets (thesis) or all so far (the authors' code).
+        drain: Drain = Drain::Cumulative,
+        /// Whether a tick's rate leads to the next one's (joint) or not (the authors' code).
+        ticks: Ticks = Ticks::Independent,
+        /// Bytes of payload that count as a packet at the receiver (the authors' code).
+        received_packet: u32 = 1400,
+        /// Bytes of payload in a packet of the forecast at the sender (the authors' code).
+        sent_packet: u32 = 1440,
+    }
+    variants {
+        /// The authors' code, which the thesis' figures were measured with.
+        "authors" => {},
+        /// The thesis' text.
+        "paper" => {
+            outage_column: OutageColumn::Normalised,
+            drain: Drain::Incremental,
+            ticks: Ticks::Joint,
+            received_packet: 1440,
+        },
+    }
+}
+
+impl SproutParams {
+    /// An error unless the values make sense.
+    pub(crate) fn check(&self, spec: &Spec) -> Result<(), SpecError> {
+        let sane = 0.0 < self.confidence && self.confidence < 1.0;
+        spec.require(sane, "confidence", "expected a number between 0 and 1")?;
+        let sane = (1..=7).contains(&self.lookahead);
+        spec.require(sane, "lookahead", "expected 1 to 7 ticks")?;
+        let sane = Span::from_millis(1) <= self.heartbeat && self.heartbeat <= Span::from_secs(60);
+        spec.require(sane, "heartbeat", "expected 1 ms to 60 s")?;
+        spec.require(self.poll <= Span::from_secs(1), "poll", "expected 0 to 1 s")?;
+        for (bytes, name) in
+            [(self.received_packet, "received_packet"), (self.sent_packet, "sent_packet")]
+        {
+            let sane = (100..=65_535).contains(&bytes);
+            spec.require(sane, name, "expected 100 to 65535 bytes")?;
+        }
+        Ok(())
+    }
+
+    /// The tables of the inference with these parameters: see [`Tables::new`].
+    pub fn tables(&self) -> Tables {
+        Tables::new(self.ticks, self.outage_column == OutageColumn::Normalised)
+    }
+
+    /// Returns the tables of [`SproutParams::tables`], which all receivers of the process share.
+    fn shared_tables(&self) -> Arc<Tables> {
+        let [independent, independent_normalised, joint, joint_normalised] = &TABLES;
+        let tables = match (self.ticks, self.outage_column) {
+            (Ticks::Independent, OutageColumn::AsWritten) => independent,
+            (Ticks::Independent, OutageColumn::Normalised) => independent_normalised,
+            (Ticks::Joint, OutageColumn::AsWritten) => joint,
+            (Ticks::Joint, OutageColumn::Normalised) => joint_normalised,
+        };
+        Arc::clone(tables)
+    }
+
+    /// The halves of the protocol, with receivers that model the link by what `model` makes.
+    pub(crate) fn halves<M: Model + 'static>(
+        self,
+        model: impl Fn(&SproutParams) -> M + Send + Sync + 'static,
+    ) -> Halves {
+        let params = self.clone();
+        let rules = ReceiverRules {
+            feedback: self.feedback,
+            packet: self.received_packet,
+            heartbeat: self.heartbeat,
+        };
+        Halves {
+            reporter: Some(Arc::new(move || Box::new(SproutReceiver::new(model(&self), rules)))),
+            ack: AckPolicy { every: 16, delay: Span::from_millis(20) },
+            reliable: false,
+            ..Halves::sender(move |setup| SproutSender::new(&params, setup))
+        }
+    }
+}
+
+/// The tables for each value of `ticks` and `outage_column`, 2.3 MB each, which follow from these two alone. Each
+/// is computed for the first receiver that needs it (12 ms), and kept.
+static TABLES: [LazyLock<Arc<Tables>>; 4] = [
+    LazyLock::new(|| Arc::new(Tables::new(Ticks::Independent, false))),
+    LazyLock::new(|| Arc::new(Tables::new(Ticks::Independent, true))),
+    LazyLock::new(|| Arc::new(Tables::new(Ticks::Joint, false))),
+    LazyLock::new(|| Arc::new(Tables::new(Ticks::Joint, true))),
+];
+
+/// The line of the registry.
+pub const SCHEME: Scheme = Scheme {
+    name: "sprout",
+    summary: "Sends what the link will deliver within 100 ms with 95 % probability",
+    source: "Winstein, MIT 2014, chapter 2; NSDI 2013",
+    params: SproutParams::infos,
+    plot_style: PlotStyle::new(Hue::Violet, Dash::Solid, Shape::Plus),
+    bulk: None,
+    note: Some(
+        "it takes all that is in flight for queue and looks 100 ms ahead, so that it \
+         fills no path of more than 40 ms, nor links far above 12 Mbit/s",
+    ),
+    build: |spec| {
+        let params: SproutParams = spec.params()?;
+        params.check(spec)?;
+        Ok(params.halves(|params| Inference::new(params, params.shared_tables())))
+    },
+};

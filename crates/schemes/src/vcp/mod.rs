@@ -1,0 +1,234 @@
+//! VCP (Variable-structure congestion Control Protocol): routers tell in two bits how loaded they
+//! are, and senders choose among three ways to change their windows.
+//!
+//! # What it does
+//! Every `t_rho`, a router computes its load, `rho = (lambda + kappa_q * q) / (gamma_l * C * t_rho)`
+//! from the bytes that came, `lambda`, a smoothed queue, `q`, and the capacity, `C`, and shows it
+//! as low (below 80 %), high, or overload (from 100 % on). Packets collect the highest load of
+//! their path, and receivers return it. While it is low, a sender opens its window by a share per
+//! round trip; while it is high, by a packet; upon overload it closes it by an eighth, waits for
+//! `t_rho` until routers have measured anew, adds for one round trip, and only then obeys overload
+//! again. Increases are scaled so that flows of different RTTs grow alike: by `1 + xi` per
+//! `t_rho`, with `xi = kappa * (1/0.8 - 1)`, and by `alpha` packets per `t_d`, squared.
+//!
+//! A loss halves the window and a timeout sets it to one packet, as in Reno.
+//!
+//! # Signals it needs
+//! Congestion headers. The router needs the capacity of its link over time. Acknowledgements
+//! carry the load of the newest packet as the number that its two bits make.
+//!
+//! # Parameters
+//! | half | name | unit | default | source |
+//! | --- | --- | --- | --- | --- |
+//! | both | `variant` | | ns2 | VCP's ns-2 model; `paper`: VCP's text; `abc`: ABC's paper and code |
+//! | sender | `kappa` | | 0.25 | ABC, appendix F; VCP's ns-2 model: `k` |
+//! | sender | `alpha` | packets | 1 | ABC, appendix F |
+//! | sender | `beta` | | 0.875 | ABC, appendix F |
+//! | sender | `t_d` | time | 100 ms | VCP's ns-2 model |
+//! | sender | `settle` | | overload | VCP's ns-2 model; `all` as in VCP, see below |
+//! | sender | `scale` | | smoothed | the RTT of all scaling; VCP's ns-2 model; others: see below |
+//! | sender | `slow_start` | | false | VCP's ns-2 model; true for Reno's, after timeouts and idleness |
+//! | sender | `initial_window` | packets | 1 | VCP's ns-2 model |
+//! | both | `t_rho` | time | 200 ms | VCP, ABC's code |
+//! | router | `rule` | | paper | `authors`: as the ABC authors' routers, see below |
+//! | router | `kappa_q` | | 0.5 | VCP, ABC's code |
+//! | router | `gamma_l` | | 0.95 | VCP's ns-2 model; 0.98 for VCP and ABC's code |
+//! | router | `t_q` | time | 10 ms | VCP |
+//! | router | `queue_weight` | | 0.25 | VCP's ns-2 model |
+//!
+//! | | `rule=paper` | `rule=authors` |
+//! | --- | --- | --- |
+//! | measured | every `t_rho` | when a packet leaves, more than `t_rho` after the last time |
+//! | `lambda` | what came in the interval | what the queue has taken in the last `t_rho` |
+//! | `q` | mean of samples every `t_q`, averaged over intervals by `queue_weight` | of the moment |
+//! | overload | shown until the next measurement | shown for half of `t_rho`, then as high |
+//!
+//! With `settle=all`, the window stands still for `t_rho` after a decrease, whatever routers say,
+//! and then grows by addition alone for a round trip. With `overload`, this holds for
+//! acknowledgements that say overload, and those that say low or high are obeyed as ever. Both
+//! times are rounded up to 10 ms, as in the ns-2 model. Its other details: an RTT of more than
+//! 2.5 `t_rho` counts as that for the multiplicative increase, and the scale of the additive
+//! increase is linear below 20 ms and above 500 ms; windows of at most 64 packets, whose packets
+//! would be more than half of `t_rho` apart, are paced, so that each interval sees some.
+//!
+//! `scale=none` has fixed constants: `1 + xi` and `alpha` per round trip, however long that is. It
+//! is how ABC's paper tells of the VCP that it measured ("fixed" constants, appendix F; 12 round
+//! trips to double, §8, which scaled ones take only if the RTT is `t_rho`). With scaled ones, a
+//! queue makes windows grow the faster the longer it is: after a decrease a round trip of 600 ms
+//! adds 36 packets. `scale=smallest` scales by the RTT without queue.
+//!
+//! A window
+//! that is not used does not grow (RFC 7661). All traffic of the link counts in `lambda`, with a
+//! header or without. The authors' routers count packets where these count bytes. A link that has
+//! offered nothing in an interval is overloaded if anything came or waits, and keeps its load
+//! otherwise.
+//!
+//! # Where it fails
+//! From one packet it takes 146 round trips of 100 ms to a window of 83 packets (12 Mbit/s), and
+//! after capacity doubles 23 of them to use it (ABC, §7, appendix F). It decreases by an eighth
+//! per half second or so, while a queue grows after capacity has fallen to a part: nothing but
+//! drops makes it faster. Where no router speaks, it is Reno. Fair shares come slowly, by
+//! addition and eighths.
+//!
+//! # Source
+//! Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman: One More Bit Is Enough, SIGCOMM 2005; its
+//! authors' ns-2 model. ABC, NSDI 2020, §7 and appendix F, and its authors' code.
+
+mod authors;
+mod load;
+mod paper;
+mod router;
+mod sender;
+
+#[cfg(test)]
+mod router_tests;
+#[cfg(test)]
+mod sender_tests;
+
+pub use router::VcpRouter;
+pub use sender::VcpSender;
+
+use std::sync::Arc;
+
+use paceline_cc::{AckPolicy, Halves, Header, Params, Span};
+
+use crate::parts::NewestHeader;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
+use crate::scheme::Scheme;
+
+/// The receiver's half of VCP: returns the load that the newest packet was shown.
+pub type VcpReceiver = NewestHeader;
+
+paceline_cc::choices! {
+    /// How a router measures and shows its load.
+    pub enum Rule {
+        /// By a timer (VCP).
+        Paper = "paper",
+        /// When packets leave (ABC authors' code).
+        Authors = "authors",
+    }
+}
+
+paceline_cc::choices! {
+    /// What is disregarded while a decrease takes effect.
+    pub enum Settle {
+        /// Every load (VCP).
+        All = "all",
+        /// Overload alone (VCP's ns-2 model).
+        Overload = "overload",
+    }
+}
+
+paceline_cc::choices! {
+    /// The RTT by which increases are scaled, and for which a decrease is followed by addition.
+    pub enum Scale {
+        /// The smoothed one, queue included (VCP's ns-2 model).
+        Smoothed = "smoothed",
+        /// The smallest so far, as good as without queue.
+        Smallest = "smallest",
+        /// None: increases are per round trip (ABC §8, appendix F).
+        Unscaled = "none",
+    }
+}
+
+paceline_cc::params! {
+    /// Parameters of VCP.
+    pub struct VcpParams {
+        /// Sender: gain of the multiplicative increase (ABC, appendix F).
+        kappa: f64 = 0.25,
+        /// Sender: packets that an RTT of t_d adds under high load (ABC, appendix F).
+        alpha: f64 = 1.0,
+        /// Sender: share of the window that is left after overload (ABC, appendix F).
+        beta: f64 = 0.875,
+        /// Sender: the RTT to which the additive increase is scaled (VCP's ns-2 model).
+        t_d: Span = Span::from_millis(100),
+        /// Sender: what is disregarded while a decrease takes effect.
+        settle: Settle = Settle::Overload,
+        /// Sender: the RTT by which increases are scaled, and for which a decrease is followed by
+        /// addition.
+        scale: Scale = Scale::Smoothed,
+        /// Sender: slow start up to half the former window after a timeout, and back to it after
+        /// idleness (Reno; VCP's ns-2 model has none).
+        slow_start: bool = false,
+        /// Sender: initial window in packets (VCP's ns-2 model).
+        initial_window: f64 = 1.0,
+        /// Both: how long a router measures, and senders wait after a decrease.
+        t_rho: Span = Span::from_millis(200),
+        /// Router: how it measures and shows its load.
+        rule: Rule = Rule::Paper,
+        /// Router: weight of the queue in the load.
+        kappa_q: f64 = 0.5,
+        /// Router: share of the capacity that is aimed at (VCP's ns-2 model; VCP, ABC's code: 0.98).
+        gamma_l: f64 = 0.95,
+        /// Router: time between samples of the queue; with rule=paper.
+        t_q: Span = Span::from_millis(10),
+        /// Router: weight of a new mean in the average of the queue; with rule=paper.
+        queue_weight: f64 = 0.25,
+    }
+    variants {
+        /// The ns-2 model of VCP's authors.
+        "ns2" => {},
+        /// The text of VCP's paper, with Reno's slow start after timeouts.
+        "paper" => { settle: Settle::All, slow_start: true, gamma_l: 0.98 },
+        /// ABC's evaluation: its authors' router, and constants per round trip.
+        "abc" => {
+            settle: Settle::All,
+            scale: Scale::Unscaled,
+            slow_start: true,
+            rule: Rule::Authors,
+            gamma_l: 0.98,
+        },
+    }
+}
+
+/// The line of the registry.
+pub const SCHEME: Scheme = Scheme {
+    name: "vcp",
+    summary: "Routers show their load in two bits; senders multiply, add or cut by an eighth",
+    source: "VCP, SIGCOMM 2005",
+    params: VcpParams::infos,
+    plot_style: PlotStyle::new(Hue::Pink, Dash::Dotted, Shape::Diamond),
+    bulk: None,
+    note: Some(
+        "it begins with one packet and grows by 6 % per 200 ms, so that filling a link \
+         takes it a minute or more",
+    ),
+    build: |spec| {
+        let params: VcpParams = spec.params()?;
+        let inside = |value: f64| 0.0 < value && value <= 10.0;
+        spec.require(inside(params.kappa), "kappa", "expected a number above 0, up to 10")?;
+        spec.require(inside(params.alpha), "alpha", "expected a number above 0, up to 10")?;
+        let beta = params.beta;
+        spec.require(0.0 < beta && beta < 1.0, "beta", "expected a number between 0 and 1")?;
+        let sane = |time: Span| Span::from_millis(1) <= time && time <= Span::from_secs(10);
+        spec.require(sane(params.t_d), "t_d", "expected a time from 1ms to 10s")?;
+        spec.require(sane(params.t_rho), "t_rho", "expected a time from 1ms to 10s")?;
+        spec.require(sane(params.t_q), "t_q", "expected a time from 1ms to 10s")?;
+        let first = params.initial_window;
+        let sane = (1.0..=10_000.0).contains(&first);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
+        let kappa_q = params.kappa_q;
+        spec.require((0.0..=10.0).contains(&kappa_q), "kappa_q", "expected a number from 0 to 10")?;
+        let gamma = params.gamma_l;
+        let sane = 0.0 < gamma && gamma <= 1.5;
+        spec.require(sane, "gamma_l", "expected a number above 0, up to 1.5")?;
+        let weight = params.queue_weight;
+        let sane = 0.0 < weight && weight <= 1.0;
+        spec.require(sane, "queue_weight", "expected a number above 0, up to 1")?;
+        let of_router = params.clone();
+        Ok(Halves {
+            reporter: Some(Arc::new(|| Box::new(VcpReceiver::new(shown)))),
+            router: Some(Arc::new(move || Box::new(VcpRouter::new(&of_router)))),
+            ack: AckPolicy::EACH,
+            ..Halves::sender(move |setup| VcpSender::new(&params, setup.mss))
+        })
+    },
+};
+
+/// The load that a header shows, as acknowledgements carry it.
+fn shown(header: &Header) -> Option<u32> {
+    match header {
+        Header::Vcp(load) => Some(*load as u32),
+        _ => None,
+    }
+}

@@ -1,0 +1,35 @@
+//! The receiver's half: adds up the feedback of the packets that an acknowledgement covers.
+
+use paceline_cc::{
+    Body, Header, Packet, Reporter, Time, Verdict,
+    xcp_feedback::{MOST, clamp_feedback, decode, encode},
+};
+
+/// Returns the sum of the feedback that has come since the last acknowledgement. What rounding or
+/// the bounds of the format leave over goes into the next one.
+#[derive(Clone, Debug, Default)]
+pub struct XcpReceiver {
+    /// Bytes not returned yet.
+    bytes: f64,
+}
+
+impl Reporter for XcpReceiver {
+    fn on_arrival(&mut self, _now: Time, packet: &Packet) -> Verdict {
+        if let Body::Data(data) = &packet.body
+            && let Header::Xcp(header) = &data.header
+        {
+            let feedback = clamp_feedback(header.feedback);
+            // What the sender asked for is still there if no router has spoken.
+            if feedback < MOST {
+                self.bytes += feedback;
+            }
+        }
+        Verdict::default()
+    }
+
+    fn explicit(&mut self) -> u32 {
+        let said = encode(self.bytes);
+        self.bytes -= decode(said);
+        said
+    }
+}

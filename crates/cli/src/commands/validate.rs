@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use paceline_lab::validate::{Counts, Row, Verdict, cases, explain, page};
+use paceline_lab::validate::{Counts, Row, Verdict, cases, explain, page, record};
 use paceline_requests::numbers::figure;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(crate) struct Validate {
     /// Do not show progress
     #[arg(short, long)]
     quiet: bool,
-    /// Also write the table to this file, as Markdown
+    /// Also write the table to this file, as Markdown, or as one line per check if its name ends with .tsv
     #[arg(short, long, value_name = "FILE", conflicts_with = "only")]
     output: Option<PathBuf>,
 }
@@ -69,7 +69,9 @@ impl Validate {
         bar.finish_and_clear();
         explain(&cases, &mut rows);
         if let Some(path) = &self.output {
-            output::write_file(path, page(&rows).as_bytes())?;
+            let lines = path.extension().is_some_and(|extension| extension == "tsv");
+            let text = if lines { record(&rows) } else { page(&rows) };
+            output::write_file(path, text.as_bytes())?;
         }
         let report = Report { counts: Counts::of(&rows), rows };
         if self.json {

@@ -13,6 +13,7 @@ mod linux;
 mod medium;
 mod network;
 mod page;
+mod record;
 mod recorded;
 mod simulators;
 mod userspace;
@@ -20,7 +21,8 @@ mod userspace;
 use std::path::Path;
 
 pub use case::{Case, Check, Counts, OwnScheme, Row, Verdict, explain};
-pub use page::page;
+pub use page::{page, summary};
+pub use record::{read_record, record, recorded};
 
 use recorded::ValidationFolders;
 

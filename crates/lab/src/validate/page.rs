@@ -1,10 +1,10 @@
-//! The page that shows every check: docs/validation.md.
+//! The page that shows every check, and the summary of it: docs/validation.md.
 
 use super::case::{Counts, Row, Verdict};
 
 const HEAD: &str = "# Validation
 
-Made by `paceline validate --traces DIR --tables DIR -o docs/validation.md`. Each check holds a figure of ours
+Made by `paceline validate --traces DIR --tables DIR -o validation.md`. Each check holds a figure of ours
 against one of a peer's. A row of a peer's file is a group: the scheme with its defaults, and then
 variants that copy what the peer does differently. The verdict of the default counts; variants are
 marked by an indent and are not counted.
@@ -178,18 +178,19 @@ station's totals are within 3 %, and NewReno's within 9 % of ns-2's, in the same
    most. Told 7 Mbit/s, the total from 5 to 20 s falls further than ns-2's, to 1.6 for 2.3 Mbit/s.
 ";
 
+/// A figure with three digits or more.
 fn figure(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        size if size >= 1.0 => 2,
-        _ => 3,
+    let with = |decimals: usize| format!("{value:.decimals$}");
+    // 0.9996 is 1.00, not 1.000.
+    let enough = |decimals: &usize| {
+        let size = with(*decimals).parse::<f64>().map_or(0.0, f64::abs);
+        size < [f64::INFINITY, 100.0, 10.0, 1.0][*decimals]
     };
-    format!("{value:.decimals$}")
+    with((0..=3).rev().find(enough).unwrap_or(0))
 }
 
 /// The cells of a row that do not depend on a run: what is checked, and how.
-pub(super) fn planned(row: &Row) -> String {
+fn planned(row: &Row) -> String {
     let indent = if row.variant { "variant: " } else { "" };
     let Row { group, scheme, figure: what, expected, bound, .. } = row;
     format!("| {group} | {indent}`{scheme}` | {what} | {expected} | {bound} |")
@@ -224,6 +225,55 @@ pub fn page(rows: &[Row]) -> String {
     }
     text + &unexplained(rows) + FOUND
 }
+
+/// The summary of the page as Markdown: docs/validation.md.
+pub fn summary(rows: &[Row]) -> String {
+    let mut sections: Vec<(&str, Vec<Row>)> = Vec::new();
+    for row in rows {
+        let name = section(&row.peer);
+        match sections.iter_mut().find(|(section, _)| *section == name) {
+            Some((_, own)) => own.push(row.clone()),
+            None => sections.push((name, vec![row.clone()])),
+        }
+    }
+    let mut table = String::new();
+    for (name, own) in sections {
+        let Counts { checks, agree, within_spread, explained, differ, unmeasured, .. } =
+            Counts::of(&own);
+        table += &format!(
+            "| {name} | {checks} | {agree} | {within_spread} | {explained} | {differ} | {unmeasured} |\n"
+        );
+    }
+    format!("{SUMMARY}{}\n\n{SUMMARY_TABLE}{table}{SUMMARY_END}", Counts::of(rows).words())
+}
+
+const SUMMARY: &str = "# Validation
+
+`paceline validate` holds figures of the simulator against those of ns-3, ns-2, htsim, the TCP of Linux, the authors'
+programs and the papers. We stated the bound of each check before its first run. Where we changed one later, the
+page has both.
+
+";
+
+const SUMMARY_TABLE: &str = "\
+| peer | checks | agree | within the spread | explained | differ | not measured |
+| --- | --- | --- | --- | --- | --- | --- |
+";
+
+const SUMMARY_END: &str = "
+- *Within the spread*: beyond the bound, but the peer's figure, which is one run, lies where one of our runs may lie.
+- *Explained*: beyond the bound, but a run here that copies what the peer does differently is within it.
+- *Differ*: beyond the bound, and no run here shows why. The page lists these, and what is known of them.
+
+| to | run |
+| --- | --- |
+| read the page with every check, cause and difference | `make docs`, then `out/docs/validation.md`; or *Documents* in the page of `make site` |
+| measure anew | `paceline validate --traces DIR --tables DIR -o validation.md` |
+| keep new figures | `paceline validate --traces DIR --tables DIR -o crates/lab/src/validate/measured.tsv`, then `make docs` |
+
+The measured figures are in `crates/lab/src/validate/measured.tsv`, one line per check. Tests hold them against the
+program's checks and bounds, and this summary against them.
+";
 
 /// What differs without a variant that explains it, run by run.
 fn unexplained(rows: &[Row]) -> String {
@@ -269,58 +319,50 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::validate::cases;
+    use crate::validate::read_record;
 
-    /// docs/validation.md holds every check of the program, in order, with the same expected figure and
-    /// bound, and no other; its counts are those of its rows.
+    fn root() -> &'static Path {
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+    }
+
+    fn read(name: &str) -> String {
+        let path = root().join(name);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
     #[test]
-    fn the_page_is_the_programs() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation.md");
-        let text = std::fs::read_to_string(path).expect("docs/validation.md");
-        let remedy =
-            "make it anew with paceline validate --traces DIR --tables DIR -o docs/validation.md";
-        let head: String = text.chars().take(HEAD.chars().count()).collect();
-        assert_eq!(head, HEAD, "{remedy}");
-        assert!(text.ends_with(FOUND), "{remedy}");
-        let mut lines = text
-            .lines()
-            .filter(|line| line.starts_with("| ") && !line.starts_with("| peer's run"))
-            .filter(|line| !line.starts_with("| ---"));
-        let (mut counts, mut checks) = ([0_usize; 5], 0);
-        for row in cases(None, None).iter().flat_map(|case| case.plan()) {
-            let line = lines.next().unwrap_or_else(|| panic!("{row:?} is missing; {remedy}"));
-            assert!(
-                line.starts_with(&planned(&row)),
-                "{line}\nis not\n{}\n{remedy}",
-                planned(&row)
-            );
-            if !row.variant {
-                checks += 1;
-                let words = ["agrees", "within the spread", "explained", "differs", "not measured"];
-                let verdict = words.iter().position(|word| line.ends_with(&format!("{word} |")));
-                counts[verdict.expect("a verdict")] += 1;
-            }
+    fn the_summary_is_of_the_measured_figures() {
+        let rows = read_record(root()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(read("docs/validation.md") == summary(&rows), "make it anew: make docs");
+        let Counts { checks, agree_as_stated, .. } = Counts::of(&rows);
+        let readme = read("README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+        let said =
+            format!("Of {checks} checks of schemes with their defaults {agree_as_stated} agree");
+        assert!(readme.contains(&said), "README.md does not say: {said}");
+    }
+
+    #[test]
+    fn the_page_has_a_line_for_each_check_and_each_difference() {
+        let rows = read_record(root()).unwrap_or_else(|error| panic!("{error}"));
+        let page = page(&rows);
+        assert!(page.starts_with(HEAD) && page.ends_with(FOUND));
+        let checks = page.lines().filter(|line| line.starts_with("| ")).collect::<Vec<_>>();
+        for row in &rows {
+            let line = planned(row) + &measured(row);
+            assert!(checks.contains(&line.as_str()), "{line}");
         }
-        assert_eq!(lines.next(), None, "{remedy}");
-        let [agree, spread, explained, differ, unmeasured] = counts;
-        let sums = [
-            format!("Of {checks} checks"),
-            format!("{agree} by the bounds as they are now"),
-            format!("spread of our runs in {spread},"),
-            format!("within its spread in {explained},"),
-            format!("{differ} differ"),
-            format!("and {unmeasured} were not"),
-        ];
-        let sentence = text.lines().find(|line| line.starts_with("Of ")).expect("the counts");
-        for sum in sums {
-            assert!(sentence.contains(&sum), "{sum}: {sentence}");
+        let (_, differences) = page.split_once("## Differences that no variant explains").unwrap();
+        for row in rows.iter().filter(|row| !row.variant && row.verdict() == Verdict::Differs) {
+            assert!(differences.contains(&row.group), "{}", row.group);
         }
-        // README.md has two of these numbers.
-        let stated = sentence.split_whitespace().nth(5).expect("a number");
-        let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-        let readme = std::fs::read_to_string(readme).expect("README.md");
-        let words: Vec<&str> = readme.split_whitespace().collect();
-        let said = format!("Of {checks} checks of schemes with their defaults {stated} agree");
-        assert!(words.join(" ").contains(&said), "README.md does not say: {said}");
+    }
+
+    #[test]
+    fn figures_have_three_digits() {
+        let shown = [0.0, 0.0634, 0.99996, 1.0, 9.996, 12.34, 99.96, 133.7, -0.5].map(figure);
+        assert_eq!(
+            shown,
+            ["0.000", "0.063", "1.00", "1.00", "10.0", "12.3", "100", "134", "-0.500"]
+        );
     }
 }

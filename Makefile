@@ -100,22 +100,25 @@ pgo: setup
 digests: setup
 	tests/digests.sh
 
-## The pages of docs/schemes, anew: from the registry, the modules, and a run of each scheme.
+## The documents that the tree does not keep, in $(OUT)/docs: reproduction.md, validation.md and a page for each
+## scheme, from sources, measured figures and a short run of each scheme. And their summaries in docs, anew.
 docs: setup
-	$(CARGO) run --release --locked -p paceline-reproduce --example scheme_pages
+	$(CARGO) run --release --locked -p paceline-reproduce --example scheme_pages -- $(OUT)/docs --summaries
 
-## Holds docs/reproduction.md, the README's counts and docs/schemes against the program.
+## Holds the measured figures, the summaries in docs, the README's counts and the schemes' pages against the program.
 docs-check: setup
 	$(CARGO) test --locked -p paceline-reproduce --test document --test scheme_pages
+	$(CARGO) test --locked -p paceline-lab --lib validate
 
-## docs/api.md, anew: what cc, schemes, flow, path and sim make public. Needs a nightly toolchain.
+## What cc, schemes, flow, path and sim make public, as a list: $(OUT)/docs/api.md. Needs a nightly toolchain.
 api: setup
+	@mkdir -p $(OUT)/docs
 	for crate in cc schemes flow path sim; do \
 	  $(CARGO) +nightly rustdoc --locked --quiet -p paceline-$$crate --lib -- \
 	    -Z unstable-options --output-format json || exit 1; \
 	done
 	$(CARGO) run --locked --quiet -p paceline-reproduce --example public_api -- \
-	  $(or $(CARGO_TARGET_DIR),target)/doc docs/api.md
+	  $(or $(CARGO_TARGET_DIR),target)/doc $(OUT)/docs/api.md
 
 ## What `make test` does in short: programs loaded and unloaded a hundred times under traffic, loaders
 ## that are killed, a thousand connections. As root.

@@ -159,9 +159,9 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Er
 
 /// Writes files of results into a folder: all that can be written. Says on standard error which have been, unless
 /// `quiet`, and returns which could not be, and why.
-pub(crate) fn write_each<const N: usize>(
+pub(crate) fn write_each<'a>(
     folder: &Path,
-    files: [(&str, Result<String, Error>); N],
+    files: impl IntoIterator<Item = (&'a str, Result<String, Error>)>,
     quiet: bool,
 ) -> Vec<String> {
     let (mut written, mut problems) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Writes docs/api.md, the list of what `cc`, `schemes`, `flow`, `path` and `sim` make public, from the JSON
+//! Writes the list of what `cc`, `schemes`, `flow`, `path` and `sim` make public, from the JSON
 //! that rustdoc writes: `make api` runs both. One line for each item with the first sentence of its
 //! documentation; constants, type aliases, macros and the contents of modules below the second level
 //! are listed by name. What stands at the root is not listed in its module again.

@@ -1,33 +1,28 @@
-//! Writes `docs/schemes`: `make docs`.
+//! Writes the documents that are made from sources and measured figures into a folder; with `--summaries`
+//! also their summaries into `docs`: `make docs`.
 
-use std::fs;
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use paceline_reproduce::scheme_page;
-use paceline_schemes::{SCHEMES, Scheme};
-use rayon::prelude::*;
+use paceline_reproduce::pages::{write_pages, write_summaries};
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn page(root: &Path, scheme: &Scheme) -> Result<(), String> {
-    let folder = scheme_page::folder(root);
-    let text = scheme_page::text(root, scheme)?;
-    let alone = scheme_page::alone(scheme)?;
-    write(&folder.join(format!("{}.md", scheme.name)), &(text + &alone.text))?;
-    write(&folder.join(format!("{}.svg", scheme.name)), &alone.svg)
-}
+const USAGE: &str = "usage: scheme_pages <folder to write into> [--summaries]";
 
 fn pages() -> Result<String, String> {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let (folder, summaries) = match args.as_slice() {
+        [folder] => (Path::new(folder), false),
+        [folder, option] if option == "--summaries" => (Path::new(folder), true),
+        _ => return Err(USAGE.into()),
+    };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = scheme_page::folder(&root);
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    SCHEMES.par_iter().try_for_each(|scheme| page(&root, scheme))?;
-    write(&folder.join("README.md"), &scheme_page::overview(SCHEMES))?;
-    Ok(format!("wrote docs/schemes: {} schemes", SCHEMES.len()))
+    write_pages(&root, folder)?;
+    if summaries {
+        write_summaries(&root)?;
+    }
+    Ok(format!("wrote {}", folder.display()))
 }
 
 fn main() -> ExitCode {
@@ -35,7 +30,7 @@ fn main() -> ExitCode {
         Ok(message) => (message, ExitCode::SUCCESS),
         Err(error) => (format!("error: {error}"), ExitCode::FAILURE),
     };
-    // Nobody may be reading; the files are written all the same.
+    // A closed standard error stops nothing: the files are written all the same.
     let _ = writeln!(std::io::stderr(), "{message}");
     code
 }

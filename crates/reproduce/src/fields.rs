@@ -25,14 +25,14 @@ pub struct ReproduceFields<'a> {
 impl ReproduceFields<'_> {
     /// Those of a reproduction.
     pub fn of(done: &Reproduction) -> ReproduceFields<'_> {
-        let each = done.experiments.iter();
+        let measures = done.experiments.iter().map(|(one, found)| (one.name, &found.measures));
         ReproduceFields {
             summary: done.summary(),
             synthetic: done.synthetic,
             quick: done.quick,
             claims: &done.claims,
-            sweeps: each.clone().flat_map(|(_, findings)| &findings.sweeps).collect(),
-            measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
+            sweeps: done.sweeps().collect(),
+            measures: measures.collect(),
         }
     }
 }

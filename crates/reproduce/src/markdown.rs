@@ -2,6 +2,7 @@
 
 use crate::claim::{Check, Claim};
 use crate::expectation::Expectation;
+use crate::findings::Sweep;
 use crate::run::Reproduction;
 use crate::verdict::{BoundResult, CheckResult, ClaimResult};
 
@@ -28,6 +29,17 @@ A claim's cause is an explanation of what does not hold; below it stand the runs
 
 /// The document: counts, a table of verdicts, then each claim with every check, then sweeps.
 pub fn markdown(reproduction: &Reproduction, claims: &[Claim], command: &str) -> String {
+    let sweeps: Vec<Sweep> = reproduction.sweeps().cloned().collect();
+    document(reproduction, claims, &sweeps, command)
+}
+
+/// The document with these sweeps.
+pub(crate) fn document(
+    reproduction: &Reproduction,
+    claims: &[Claim],
+    shown: &[Sweep],
+    command: &str,
+) -> String {
     let mut text = format!(
         "# Reproduction\n\nMade by `{command}`. {}.\n\n{ABOUT}\n\
          | claim | where | what | stated in advance | with later changes | changed since |\n\
@@ -55,11 +67,11 @@ pub fn markdown(reproduction: &Reproduction, claims: &[Claim], command: &str) ->
             text += &section(claim, judged);
         }
     }
-    text + &sweeps(reproduction)
+    text + &sweeps(shown)
 }
 
 /// How a claim's section begins: all that needs no run.
-pub fn section_head(claim: &Claim) -> String {
+fn section_head(claim: &Claim) -> String {
     let mut text = format!(
         "\n## {}\n\n**{}** {}, {}: \"{}\"\n\n{}\n",
         claim.id, claim.title, claim.paper, claim.place, claim.quote, claim.setup
@@ -78,7 +90,7 @@ pub fn section_head(claim: &Claim) -> String {
 
 /// How the rows of a check begin: one for the check as it is now, and one for what was stated in
 /// advance if that was another.
-pub fn row_head(check: &Check) -> Vec<String> {
+fn row_head(check: &Check) -> Vec<String> {
     let row = |mark: &str, expectation: &Expectation| {
         let (words, tolerance) = (expectation.words(), expectation.tolerance());
         format!("| {}{mark} | {words} | {tolerance} |", check.what)
@@ -141,7 +153,7 @@ fn section(claim: &Claim, judged: &ClaimResult) -> String {
 }
 
 /// What stands below a claim's table.
-pub fn section_notes(claim: &Claim) -> String {
+fn section_notes(claim: &Claim) -> String {
     notes(claim).iter().map(|note| format!("- {note}\n")).collect()
 }
 
@@ -174,10 +186,9 @@ pub(crate) fn notes(claim: &Claim) -> Vec<String> {
     notes.iter().map(line).collect()
 }
 
-fn sweeps(reproduction: &Reproduction) -> String {
-    let all = reproduction.experiments.iter().flat_map(|(_, findings)| &findings.sweeps);
-    let sections: Vec<String> =
-        all.map(|sweep| format!("\n### Sweep: {}\n\n{}", sweep.name, sweep.markdown())).collect();
+fn sweeps(all: &[Sweep]) -> String {
+    let section = |sweep: &Sweep| format!("\n### Sweep: {}\n\n{}", sweep.name, sweep.markdown());
+    let sections: Vec<String> = all.iter().map(section).collect();
     match sections.is_empty() {
         true => String::new(),
         false => format!(

@@ -113,10 +113,14 @@ impl Reproduction {
         )
     }
 
+    /// All sweeps, in the order of [`crate::EXPERIMENTS`].
+    pub fn sweeps(&self) -> impl Iterator<Item = &Sweep> {
+        self.experiments.iter().flat_map(|(_, findings)| &findings.sweeps)
+    }
+
     /// A sweep by its name.
     pub fn sweep(&self, name: &str) -> Option<&Sweep> {
-        let all = self.experiments.iter().flat_map(|(_, findings)| &findings.sweeps);
-        all.into_iter().find(|sweep| sweep.name == name)
+        self.sweeps().find(|sweep| sweep.name == name)
     }
 }
 

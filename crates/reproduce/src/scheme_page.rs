@@ -1,8 +1,8 @@
-//! The pages of `docs/schemes`: what the registry and the modules say of each scheme, and a run
-//! of it alone on a common trace.
+//! The pages of schemes: what the registry and the modules say of each scheme, and a run of it alone
+//! on a common trace; and the table of all schemes in `docs/schemes.md`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use paceline_cc::Span;
 use paceline_cc::params::ParamInfo;
@@ -23,9 +23,12 @@ const BIN: Span = Span::from_millis(100);
 /// The heading of the registry's table of parameters.
 const PARAMETERS: &str = "## Parameters as the program has them";
 
-/// The folder of the pages below the root of the source tree.
-pub fn folder(root: &Path) -> PathBuf {
-    root.join("docs/schemes")
+/// The folder of the schemes' modules below the root of the source tree.
+const MODULES: &str = "crates/schemes/src";
+
+/// The folder of a scheme's module below [`MODULES`].
+fn module_folder(name: &str) -> String {
+    name.replace('-', "_")
 }
 
 /// The page of a scheme without what has to be run: summary, source, halves, the documentation of
@@ -35,7 +38,7 @@ pub fn folder(root: &Path) -> PathBuf {
 /// A module that cannot be read or has no documentation.
 pub fn text(root: &Path, scheme: &Scheme) -> Result<String, String> {
     let Scheme { name, summary, source, .. } = scheme;
-    let path = root.join("crates/schemes/src").join(name.replace('-', "_")).join("mod.rs");
+    let path = root.join(MODULES).join(module_folder(name)).join("mod.rs");
     let module =
         fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let about = documentation(&module);
@@ -49,17 +52,33 @@ pub fn text(root: &Path, scheme: &Scheme) -> Result<String, String> {
     ))
 }
 
-/// The table of all schemes.
+/// The table of all schemes, with links to their pages in `schemes`.
 pub fn overview(schemes: &[Scheme]) -> String {
-    let mut text = String::from(
-        "# Schemes\n\nEvery scheme that the program knows, from its registry: `make docs` writes \
-         these pages. Each has a plot of the scheme alone on the same trace.\n\n\
-         | name | summary | halves | source |\n| --- | --- | --- | --- |\n",
-    );
+    format!(
+        "# Schemes\n\nEvery scheme that the program knows, from its registry. Each page has a plot of the \
+         scheme alone on the same trace.\n\n{}",
+        table(schemes, |name| format!("schemes/{name}.md"))
+    )
+}
+
+/// The table of all schemes, with links to their modules: docs/schemes.md.
+pub fn summary(schemes: &[Scheme]) -> String {
+    format!(
+        "# Schemes\n\nEvery scheme that the program knows, from its registry. `paceline schemes NAME` lists a \
+         scheme's parameters.\n`make docs` writes a page for each into `out/docs/schemes`: the documentation of its \
+         module, its parameters, and a plot of\nit alone on a common trace. The page of `make site` shows them under \
+         *Documents*.\n\n{}",
+        table(schemes, |name| format!("../{MODULES}/{}/mod.rs", module_folder(name)))
+    )
+}
+
+fn table(schemes: &[Scheme], link: impl Fn(&str) -> String) -> String {
+    let mut text =
+        String::from("| name | summary | halves | source |\n| --- | --- | --- | --- |\n");
     for scheme in schemes {
         let (name, halves) = (scheme.name, scheme.halves().join(", "));
         let (summary, source) = (cell(scheme.summary), cell(scheme.source));
-        text += &format!("| [`{name}`]({name}.md) | {summary} | {halves} | {source} |\n");
+        text += &format!("| [`{name}`]({}) | {summary} | {halves} | {source} |\n", link(name));
     }
     text
 }

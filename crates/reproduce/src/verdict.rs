@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::claim::{Check, Claim};
+use crate::claim::{CauseMeasure, Check, Claim};
 use crate::expectation::{Expectation, number};
 use crate::findings::Findings;
 
@@ -317,19 +317,48 @@ impl ClaimResult {
     }
 }
 
+/// What a claim's verdict follows from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured {
+    /// The claim's checks, in its order.
+    pub(crate) checks: Vec<CheckResult>,
+    /// What shows the cause: what is measured, and its value.
+    pub(crate) shown: Vec<(String, String)>,
+    /// Tables of rules that the claim is about and that are not at hand.
+    pub(crate) missing: Vec<String>,
+    /// Such tables, each with the built-in one that stood in for it.
+    pub(crate) stand_ins: Vec<(String, String)>,
+    /// The traces that were used.
+    pub(crate) traces: Vec<String>,
+}
+
+impl Measured {
+    fn of(claim: &Claim, findings: &Findings) -> Measured {
+        let shown =
+            |shown: &CauseMeasure| (shown.what.clone(), number(findings.get(&shown.measure)));
+        let (missing, stand_ins) = (claim.tables.iter(), findings.stand_ins.iter());
+        Measured {
+            checks: claim.checks.iter().map(|check| CheckResult::of(check, findings)).collect(),
+            shown: claim.shown.iter().map(shown).collect(),
+            missing: missing.filter(|file| findings.missing.contains(file)).cloned().collect(),
+            stand_ins: stand_ins.filter(|(file, _)| claim.tables.contains(file)).cloned().collect(),
+            traces: findings.traces.clone(),
+        }
+    }
+}
+
 /// Judges a claim by what its experiment has found. What was not measured does not hold.
 pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> ClaimResult {
-    let checks: Vec<CheckResult> =
-        claim.checks.iter().map(|check| CheckResult::of(check, findings)).collect();
+    judge_measured(claim, Measured::of(claim, findings), limits)
+}
+
+/// Judges a claim by its measured figures.
+pub(crate) fn judge_measured(claim: &Claim, measured: Measured, limits: Limits) -> ClaimResult {
+    let Measured { checks, shown, missing, stand_ins, traces } = measured;
     let list = |part: fn(&BoundResult) -> &String| {
         let parts = checks.iter().map(|check| part(check.shown()).as_str());
         parts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
     };
-    let shown = claim
-        .shown
-        .iter()
-        .map(|shown| (shown.what.clone(), number(findings.get(&shown.measure))))
-        .collect();
     let mut judged = ClaimResult {
         id: claim.id.clone(),
         paper: claim.paper.clone(),
@@ -350,22 +379,12 @@ pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> ClaimResult 
         verdict: Verdict::Not,
         stated_verdict: Verdict::Not,
         reason: String::new(),
-        missing: claim
-            .tables
-            .iter()
-            .filter(|file| findings.missing.contains(file))
-            .cloned()
-            .collect(),
-        stand_ins: findings
-            .stand_ins
-            .iter()
-            .filter(|(file, _)| claim.tables.contains(file))
-            .cloned()
-            .collect(),
+        missing,
+        stand_ins,
         cause: claim.cause.clone(),
         shown,
         sweeps: claim.sweeps.clone(),
-        traces: findings.traces.clone(),
+        traces,
         unmeasured: match claim.live && !limits.live {
             true => LIVE.into(),
             false => claim.unmeasured.clone(),

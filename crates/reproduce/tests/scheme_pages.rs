@@ -1,21 +1,18 @@
-//! `docs/schemes` says what the registry and the modules say now. What the runs of the pages
-//! measured is not checked here.
+//! The pages of schemes say what the registry and the modules say, and `docs/schemes.md` lists all of
+//! them. What the runs of the pages measured is not checked here.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use paceline_reproduce::scheme_page;
 use paceline_schemes::{SCHEMES, Scheme};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-fn read(name: &str) -> String {
-    let path = scheme_page::folder(&root()).join(name);
-    fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("docs/schemes/{name}: {error}; run `make docs`"))
+fn page(scheme: &Scheme) -> String {
+    scheme_page::text(root(), scheme).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Name, kind and default of each row of the last table whose columns are called so, read with
@@ -51,36 +48,30 @@ fn registered(scheme: &Scheme) -> Vec<[String; 3]> {
 fn pages_list_the_registrys_parameters() {
     let mut count = 0;
     for scheme in SCHEMES {
-        let found = listed(&read(&format!("{}.md", scheme.name)));
-        assert_eq!(found, registered(scheme), "{}: run `make docs`", scheme.name);
+        let found = listed(&page(scheme));
+        assert_eq!(found, registered(scheme), "{}", scheme.name);
         count += found.len();
     }
     assert!(count > SCHEMES.len(), "{count} parameters of all schemes");
 }
 
 #[test]
-fn pages_say_what_the_modules_say() {
-    for scheme in SCHEMES {
-        let page = read(&format!("{}.md", scheme.name));
-        let text = scheme_page::text(&root(), scheme).unwrap();
-        let same = page.strip_prefix(text.as_str());
-        let rest =
-            same.unwrap_or_else(|| panic!("{} is out of date: run `make docs`", scheme.name));
-        assert!(rest.contains(&format!("]({}.svg)", scheme.name)), "{} has no plot", scheme.name);
-        assert!(read(&format!("{}.svg", scheme.name)).starts_with("<svg "));
-    }
-    assert!(read("README.md") == scheme_page::overview(SCHEMES), "run `make docs`");
+fn pages_end_with_a_run_and_its_plot() {
+    let abc = SCHEMES.iter().find(|scheme| scheme.name == "abc").expect("the scheme");
+    let alone = scheme_page::alone(abc).unwrap_or_else(|error| panic!("{error}"));
+    assert!(alone.text.contains("](abc.svg)"), "{}", alone.text);
+    assert!(alone.svg.starts_with("<svg "));
 }
 
 #[test]
-fn every_file_is_of_a_scheme() {
-    let mut files: BTreeSet<String> = fs::read_dir(scheme_page::folder(&root()))
-        .expect("run `make docs`")
-        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-        .collect();
+fn the_table_has_every_scheme_with_a_link_to_its_module() {
+    let docs = root().join("docs");
+    let table = fs::read_to_string(docs.join("schemes.md")).expect("docs/schemes.md");
+    assert!(table == scheme_page::summary(SCHEMES), "make it anew: make docs");
     for scheme in SCHEMES {
-        assert!(files.remove(&format!("{}.md", scheme.name)), "{}.md is missing", scheme.name);
-        assert!(files.remove(&format!("{}.svg", scheme.name)), "{}.svg is missing", scheme.name);
+        let row = format!("| [`{}`](", scheme.name);
+        let (_, rest) = table.split_once(&row).unwrap_or_else(|| panic!("{row}"));
+        let (link, _) = rest.split_once(')').expect("a link");
+        assert!(docs.join(link).is_file(), "{link}: no such file");
     }
-    assert_eq!(files.into_iter().collect::<Vec<_>>(), ["README.md"], "files of no scheme");
 }

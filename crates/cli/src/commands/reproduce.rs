@@ -7,7 +7,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_reproduce::{
     BoundResult, Claim, Live, Progress, ReproduceFields, Reproduction, Setting, Store, Verdict,
-    WrittenScenarios, claims, markdown, page, reproduce, write_scenarios,
+    WrittenScenarios, claims, markdown, page, record, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -229,12 +229,17 @@ impl Reproduce {
             ("tasks", done.tasks.to_string()),
             ("took", format!("{seconds:.0} s")),
         ];
-        let json = output::to_json(&ReproduceFields::of(done));
-        let files = [
+        let command = &facts[0].1;
+        let mut files = vec![
             ("reproduce.html", Ok(page(done, chosen, &facts))),
-            ("reproduce.md", Ok(markdown(done, chosen, &facts[0].1))),
-            ("reproduce.json", json),
+            ("reproduce.md", Ok(markdown(done, chosen, command))),
+            ("reproduce.json", output::to_json(&ReproduceFields::of(done))),
         ];
+        // Shortened runs, other traces or a part of the claims are no figures to keep.
+        let is_whole = self.ids.is_empty() && !self.quick && self.traces.is_some() && self.live;
+        if is_whole && done.failures.is_empty() {
+            files.push(("measured.tsv", Ok(record(done, command))));
+        }
         output::write_each(folder, files, self.quiet)
     }
 }

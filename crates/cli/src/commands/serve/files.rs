@@ -59,6 +59,7 @@ fn kind(file: &Path) -> &'static str {
         Some("json") => "application/json",
         Some("svg") => "image/svg+xml",
         Some("png") => "image/png",
+        Some("md" | "txt") => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
     }
 }

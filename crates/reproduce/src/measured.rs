@@ -1,0 +1,300 @@
+//! Measured figures of a whole reproduction as lines of text (`claims/measured.tsv`), from which the
+//! document is made without a run.
+//!
+//! Fields are separated by tabs, and the first one names the kind of the line:
+//!
+//! | kind | fields |
+//! | --- | --- |
+//! | `command` | the command that measured |
+//! | `claim` | its id; the lines below are about it |
+//! | `now`, `stated` | a check as it is now, or as it was stated before its first run: what, expected, tolerance, measured, whether it `holds` |
+//! | `shown` | what shows the cause, and its value |
+//! | `missing`, `stand-in` | a table of rules that was not at hand; and the built-in one that stood in for it |
+//! | `sweep` | its name and its caption; `columns` and `row` below it are its table |
+
+use std::path::Path;
+
+use crate::claim::{Check, Claim, claims};
+use crate::expectation::Expectation;
+use crate::findings::Sweep;
+use crate::markdown::document;
+use crate::run::Reproduction;
+use crate::summary::summary;
+use crate::verdict::{BoundResult, CheckResult, ClaimResult, Limits, Measured, judge_measured};
+
+/// File of the measured figures below the root of the source tree.
+const FILE: &str = "crates/reproduce/claims/measured.tsv";
+
+/// How to make the file anew.
+const REMEDY: &str = "measure anew: sudo paceline reproduce --traces TRACES --tables TABLES --live -o \
+                      out/reproduce, and copy out/reproduce/measured.tsv to crates/reproduce/claims";
+
+/// A reproduction that was measured earlier.
+#[derive(Debug)]
+pub struct RecordedReproduction {
+    /// The command that measured it.
+    pub command: String,
+    /// The claims with their verdicts.
+    pub reproduction: Reproduction,
+    claims: Vec<Claim>,
+    sweeps: Vec<Sweep>,
+}
+
+impl RecordedReproduction {
+    /// The whole document as Markdown.
+    pub fn markdown(&self) -> String {
+        document(&self.reproduction, &self.claims, &self.sweeps, &self.command)
+    }
+
+    /// The lines from which it was read.
+    pub fn lines(&self) -> String {
+        lines_of(&self.reproduction, &self.sweeps, &self.command)
+    }
+
+    /// Counts, and which claims hold, as Markdown: docs/reproduction.md.
+    pub fn summary(&self) -> String {
+        summary(self)
+    }
+}
+
+/// The lines of the figures of a reproduction at full length, on recorded traces and with running systems.
+pub fn record(done: &Reproduction, command: &str) -> String {
+    let sweeps: Vec<Sweep> = done.sweeps().cloned().collect();
+    lines_of(done, &sweeps, command)
+}
+
+fn lines_of(done: &Reproduction, sweeps: &[Sweep], command: &str) -> String {
+    let mut text =
+        format!("# The figures of `paceline reproduce`. To {REMEDY}.\ncommand\t{command}\n");
+    for judged in &done.claims {
+        text += &format!("claim\t{}\n", judged.id);
+        for CheckResult { what, stated, now, changed, .. } in &judged.checks {
+            let mut line = |kind: &str, bound: &BoundResult| {
+                let BoundResult { expected, tolerance, measured, holds } = bound;
+                let verdict = if *holds { "holds" } else { "does not hold" };
+                text +=
+                    &format!("{kind}\t{what}\t{expected}\t{tolerance}\t{measured}\t{verdict}\n");
+            };
+            if let Some(now) = now {
+                line("now", now);
+            }
+            if now.is_none() || !changed.is_empty() {
+                line("stated", stated);
+            }
+        }
+        if !judged.cause_if_needed().is_empty() {
+            for (what, value) in &judged.shown {
+                text += &format!("shown\t{what}\t{value}\n");
+            }
+        }
+        for file in &judged.missing {
+            text += &format!("missing\t{file}\n");
+        }
+        for (file, name) in &judged.stand_ins {
+            text += &format!("stand-in\t{file}\t{name}\n");
+        }
+    }
+    for Sweep { name, caption, columns, rows } in sweeps {
+        text += &format!("sweep\t{name}\t{caption}\ncolumns\t{}\n", columns.join("\t"));
+        for row in rows {
+            text += &format!("row\t{}\n", row.join("\t"));
+        }
+    }
+    text
+}
+
+/// Reads the file in the source tree at `root`, and judges the built-in claims by it.
+///
+/// # Errors
+/// The file cannot be read, or [`recorded`] refuses it.
+pub fn read_record(root: &Path) -> Result<RecordedReproduction, String> {
+    let path = root.join(FILE);
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    recorded(claims().map_err(|error| error.to_string())?, &text)
+}
+
+/// Judges claims by lines that [`record`] wrote.
+///
+/// # Errors
+/// The first line that is not what the claims ask for: a check, its expected figure or its tolerance
+/// was changed after it was measured.
+pub fn recorded(claims: Vec<Claim>, text: &str) -> Result<RecordedReproduction, String> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
+    let lines = lines.map(|(at, line)| Line { number: at + 1, fields: line.split('\t').collect() });
+    let mut lines = Lines { all: lines.collect(), next: 0 };
+    let command = lines.take("command").ok_or("no `command`")?.field(1)?.to_string();
+    let judged = claims.iter().map(|claim| read_claim(claim, &mut lines));
+    let judged = judged.collect::<Result<Vec<ClaimResult>, String>>()?;
+    let sweeps = read_sweeps(&mut lines)?;
+    if let Some(line) = lines.peek() {
+        return Err(line.wrong("expected a sweep"));
+    }
+    let reproduction = Reproduction {
+        claims: judged,
+        experiments: Vec::new(),
+        failures: Vec::new(),
+        unkept: Vec::new(),
+        tasks: 0,
+        synthetic: false,
+        quick: false,
+    };
+    Ok(RecordedReproduction { command, reproduction, claims, sweeps })
+}
+
+struct Line<'a> {
+    number: usize,
+    fields: Vec<&'a str>,
+}
+
+impl<'a> Line<'a> {
+    fn wrong(&self, problem: &str) -> String {
+        format!("{FILE}, line {}: {problem}; {REMEDY}", self.number)
+    }
+
+    fn field(&self, at: usize) -> Result<&'a str, String> {
+        self.fields.get(at).copied().ok_or_else(|| self.wrong("too few fields"))
+    }
+
+    fn strings(&self) -> Vec<String> {
+        self.fields.iter().skip(1).map(|field| (*field).to_string()).collect()
+    }
+}
+
+struct Lines<'a> {
+    all: Vec<Line<'a>>,
+    next: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn peek(&self) -> Option<&Line<'a>> {
+        self.all.get(self.next)
+    }
+
+    /// The next line, if it is of this kind.
+    fn take(&mut self, kind: &str) -> Option<&Line<'a>> {
+        let line = self.all.get(self.next).filter(|line| line.fields.first() == Some(&kind));
+        self.next += usize::from(line.is_some());
+        line
+    }
+}
+
+fn read_claim(claim: &Claim, lines: &mut Lines<'_>) -> Result<ClaimResult, String> {
+    match lines.take("claim") {
+        Some(line) if line.field(1)? == claim.id => {}
+        Some(line) => return Err(line.wrong(&format!("expected claim {}", claim.id))),
+        None => return Err(format!("{FILE}: no claim {}; {REMEDY}", claim.id)),
+    }
+    let mut measured = Measured::default();
+    if claim.unmeasured.is_empty() {
+        for check in &claim.checks {
+            measured.checks.push(read_check(claim, check, lines)?);
+        }
+    }
+    while let Some(line) = lines.take("shown") {
+        measured.shown.push((line.field(1)?.to_string(), line.field(2)?.to_string()));
+    }
+    while let Some(line) = lines.take("missing") {
+        measured.missing.push(line.field(1)?.to_string());
+    }
+    while let Some(line) = lines.take("stand-in") {
+        measured.stand_ins.push((line.field(1)?.to_string(), line.field(2)?.to_string()));
+    }
+    Ok(judge_measured(claim, measured, Limits { live: true, ..Limits::default() }))
+}
+
+fn read_check(claim: &Claim, check: &Check, lines: &mut Lines<'_>) -> Result<CheckResult, String> {
+    let mut bound = |kind: &str, expectation: &Expectation| {
+        let (expected, tolerance) = (expectation.words(), expectation.tolerance());
+        let wanted = [kind, check.what.as_str(), expected.as_str(), tolerance.as_str()];
+        let problem = format!("{}: expected {}", claim.id, wanted.join(", "));
+        let line = lines.take(kind).ok_or_else(|| format!("{FILE}: {problem}; {REMEDY}"))?;
+        match line.fields.as_slice() {
+            [found @ .., measured, verdict] if *found == wanted => Ok(BoundResult {
+                expected: expected.clone(),
+                tolerance: tolerance.clone(),
+                measured: (*measured).to_string(),
+                holds: *verdict == "holds",
+            }),
+            _ => Err(line.wrong(&problem)),
+        }
+    };
+    let now = check.now.as_ref().map(|now| bound("now", now)).transpose()?;
+    let stated = match &now {
+        Some(now) if check.changed.is_empty() => now.clone(),
+        _ => bound("stated", &check.stated)?,
+    };
+    Ok(CheckResult {
+        what: check.what.clone(),
+        why: check.why.clone(),
+        changed: check.changed.clone(),
+        added: check.added.clone(),
+        stated,
+        now,
+    })
+}
+
+fn read_sweeps(lines: &mut Lines<'_>) -> Result<Vec<Sweep>, String> {
+    let mut sweeps = Vec::new();
+    while let Some(line) = lines.take("sweep") {
+        let (name, caption) = (line.field(1)?.to_string(), line.field(2)?.to_string());
+        let columns = lines.take("columns").map(Line::strings).unwrap_or_default();
+        let mut rows = Vec::new();
+        while let Some(line) = lines.take("row") {
+            rows.push(line.strings());
+        }
+        sweeps.push(Sweep { name, caption, columns, rows });
+    }
+    Ok(sweeps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::parse;
+
+    const CLAIM: &str = "[[claim]]\nid='X1'\npaper='P'\nplace='1'\ntitle='t'\nquote='q'\nsetup='s'\n\
+                         experiment='e'\ncause='c'\nshown=[{what='n itself',measure='n'}]\nchecks=[\n\
+                         {what='w',measure='m',least=1,changed='why',stated={measure='n',least=1}},\n\
+                         {what='v',changed='gone',stated={measure='n',most=1}}]";
+
+    const LINES: &str = "command\tpaceline reproduce\nclaim\tX1\nnow\tw\tat least 1\t\t2\tholds\n\
+                         stated\tw\tat least 1\t\t0.5\tdoes not hold\nstated\tv\tat most 1\t\t0.5\tholds\n\
+                         shown\tn itself\t0.5\nsweep\tn by m\tcaption\ncolumns\tm\tn\nrow\t1\t2\n";
+
+    fn read(lines: &str) -> Result<RecordedReproduction, String> {
+        recorded(parse("x", CLAIM).expect("a claim"), lines)
+    }
+
+    #[test]
+    fn the_document_follows_from_lines_and_claims() {
+        let read = read(LINES).expect("lines of the claim");
+        let document = read.markdown();
+        for part in [
+            "Made by `paceline reproduce`. 1 claims.",
+            "| w | at least 1 |  | 2 | holds |",
+            "| w *(stated in advance)* | at least 1 |  | 0.5 | does not hold |",
+            "Stated in advance: **in part**. With later changes: **reproduced**.",
+            "| n itself | 0.5 |",
+            "### Sweep: n by m\n\ncaption\n\n| m | n |",
+        ] {
+            assert!(document.contains(part), "{part}\n{document}");
+        }
+        assert!(read.summary().contains("| P |  |  | X1 |  |  |"), "{}", read.summary());
+        assert!(read.lines().ends_with(LINES), "{}", read.lines());
+    }
+
+    #[test]
+    fn lines_of_other_bounds_and_claims_are_refused() {
+        for (from, to, part) in [
+            ("now\tw\tat least 1", "now\tw\tat least 2", "line 3: X1: expected now, w, at least 1"),
+            ("claim\tX1", "claim\tX2", "line 2: expected claim X1"),
+            ("stated\tw\tat least 1\t\t0.5\tdoes not hold\n", "", "expected stated, w"),
+            ("row\t1", "rows\t1", "line 9: expected a sweep"),
+            ("\t0.5\nsweep", "\nsweep", "line 6: too few fields"),
+        ] {
+            let problem = read(&LINES.replacen(from, to, 1)).expect_err(to);
+            assert!(problem.contains(part), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The documents that are made from sources, measured figures and short runs, and not kept in the tree.
+
+use std::fs;
+use std::path::Path;
+
+use paceline_lab::validate;
+use paceline_schemes::{SCHEMES, Scheme};
+use rayon::prelude::*;
+
+use crate::measured;
+use crate::scheme_page;
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Writes the whole documents into `folder`, which is made: `reproduction.md`, `validation.md`, `schemes.md`,
+/// and a page and a plot for each scheme in `schemes`. `root` is the source tree.
+///
+/// # Errors
+/// Measured figures that are not of today's checks, a scheme that cannot be run, a file that cannot be
+/// read or written.
+pub fn write_pages(root: &Path, folder: &Path) -> Result<(), String> {
+    let schemes = folder.join("schemes");
+    fs::create_dir_all(&schemes).map_err(|error| format!("{}: {error}", schemes.display()))?;
+    write(&folder.join("reproduction.md"), &measured::read_record(root)?.markdown())?;
+    write(&folder.join("validation.md"), &validate::page(&validate::read_record(root)?))?;
+    write(&folder.join("schemes.md"), &scheme_page::overview(SCHEMES))?;
+    let page = |scheme: &Scheme| {
+        let text = scheme_page::text(root, scheme)?;
+        let alone = scheme_page::alone(scheme)?;
+        write(&schemes.join(format!("{}.md", scheme.name)), &(text + &alone.text))?;
+        write(&schemes.join(format!("{}.svg", scheme.name)), &alone.svg)
+    };
+    SCHEMES.par_iter().try_for_each(page)
+}
+
+/// Writes the summaries that the tree keeps: `docs/{reproduction,validation,schemes}.md` below `root`.
+///
+/// # Errors
+/// As [`write_pages`].
+pub fn write_summaries(root: &Path) -> Result<(), String> {
+    let docs = root.join("docs");
+    write(&docs.join("reproduction.md"), &measured::read_record(root)?.summary())?;
+    write(&docs.join("validation.md"), &validate::summary(&validate::read_record(root)?))?;
+    write(&docs.join("schemes.md"), &scheme_page::summary(SCHEMES))
+}

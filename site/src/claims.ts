@@ -1,7 +1,7 @@
 // Claims: what `paceline reproduce` has found, and runs of single claims in the page.
 
-import reproduction from "../../docs/reproduction.md?raw";
 import { Client } from "./client";
+import { fetchDocument } from "./documents";
 import { announce, byId, parseMarkup, element, showError } from "./dom";
 import { parseClaims, renderMarkdown, type Section } from "./markdown";
 
@@ -60,6 +60,10 @@ export class Claims {
   }
 
   private async load(): Promise<void> {
+    const reproduction = await fetchDocument("reproduction.md").catch((error: unknown) => {
+      showError(byId("start-error"), error);
+      return "";
+    });
     const { introduction, sections } = parseClaims(reproduction);
     byId("claims-about").replaceChildren(...renderMarkdown(introduction));
     const { claims } = await this.client.ask<{ claims: ClaimInfo[] }>({ method: "claims" }).catch(

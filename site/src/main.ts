@@ -1,10 +1,11 @@
-// The page: three tabs, whose state is in the address.
+// The page: four tabs, whose state is in the address.
 
 import "./style.css";
 import type { Catalog } from "./catalog";
 import { Claims } from "./claims";
 import { Client } from "./client";
 import { Compare } from "./compare";
+import { Documents } from "./documents";
 import { byId, showError } from "./dom";
 import { currentTab, TABS } from "./tabs";
 import { Ratatouille } from "./ratatouille";
@@ -16,6 +17,7 @@ async function start(): Promise<void> {
   const live = new Ratatouille(catalog, currentTab().tab === "ratatouille" ? currentTab().rest : "");
   const compare = new Compare(catalog, client);
   const claims = new Claims();
+  const documents = new Documents();
   let ready = false;
   const show = () => {
     const { tab, rest } = currentTab();
@@ -31,6 +33,7 @@ async function start(): Promise<void> {
     live.activate(tab === "ratatouille");
     if (tab === "compare") compare.activate(rest);
     if (tab === "claims") void claims.activate(rest);
+    if (tab === "documents") void documents.activate(rest);
   };
   show();
   ready = true;

@@ -1,21 +1,31 @@
-// Shows docs/reproduction.md: headings, paragraphs, tables, links and emphasis, as that file has them.
+// Shows Markdown as the documents have it: headings, paragraphs, lists, quotations, tables, code, figures, links,
+// emphasis.
 
 import { element } from "./dom";
 
-/** Text with `code`, *emphasis* and [links](to). */
-export function renderInline(text: string): Node[] {
+/** Where a link or the source of a figure leads in this page; null if nowhere. */
+export type Resolve = (target: string) => string | null;
+
+const claimLinks: Resolve = (target) => (target.startsWith("#") ? `#claims/${target.slice(1)}` : null);
+
+/** Text with `code`, *emphasis*, [links](to) and ![figures](from). */
+export function renderInline(text: string, resolve: Resolve = claimLinks): Node[] {
   const nodes: Node[] = [];
-  const pattern = /`([^`]+)`|\[([^\]]+)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*/g;
+  const pattern = /`([^`]+)`|(!?)\[((?:[^[\]]|\[[^\]]*\])+)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*/g;
   let last = 0;
   for (const found of text.matchAll(pattern)) {
     nodes.push(document.createTextNode(text.slice(last, found.index)));
     last = found.index + found[0].length;
-    const [, code, label, target, strong, emphasis] = found;
+    const [, code, figure, label, target, strong, emphasis] = found;
     if (code !== undefined) nodes.push(element("code", {}, code));
-    else if (strong !== undefined) nodes.push(element("strong", {}, strong));
-    else if (emphasis !== undefined) nodes.push(element("em", {}, emphasis));
-    else if (target?.startsWith("#")) nodes.push(element("a", { href: `#claims/${target.slice(1)}` }, label!));
-    else nodes.push(document.createTextNode(label!));
+    else if (strong !== undefined) nodes.push(element("strong", {}, ...renderInline(strong, resolve)));
+    else if (emphasis !== undefined) nodes.push(element("em", {}, ...renderInline(emphasis, resolve)));
+    else {
+      const address = resolve(target!);
+      if (address === null) nodes.push(...renderInline(label!, resolve));
+      else if (figure) nodes.push(element("img", { src: address, alt: label! }));
+      else nodes.push(element("a", { href: address }, ...renderInline(label!, resolve)));
+    }
   }
   nodes.push(document.createTextNode(text.slice(last)));
   return nodes;
@@ -28,34 +38,71 @@ export function tableCells(line: string): string[] {
 
 const isTableRule = (line: string | undefined) => line !== undefined && /^\|[\s:|-]+\|$/.test(line.trim());
 
+const LIST_ITEM = /^( *)(?:[-*]|(\d+)\.) (.*)$/;
+
+/** Whether a line begins something else than the paragraph before it. */
+const endsParagraph = (line: string) =>
+  line.trim() === "" || /^(#+ |> |\||```)/.test(line) || LIST_ITEM.test(line);
+
+/** An anchor as links to a heading have it. */
+export function anchor(heading: string): string {
+  return heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-");
+}
+
 /** The elements of some Markdown. Headings inside become `level` and deeper. */
-export function renderMarkdown(markdown: string, level: 3 | 4 = 4): Node[] {
+export function renderMarkdown(markdown: string, level: 2 | 3 | 4 = 4, resolve: Resolve = claimLinks): Node[] {
   const lines = markdown.split("\n");
   const nodes: Node[] = [];
-  for (let at = 0; at < lines.length; at += 1) {
+  const inline = (text: string) => renderInline(text, resolve);
+  let at = 0;
+  /** The text of a paragraph that begins with `first`, whose other lines are the next ones. */
+  const paragraph = (first: string): string => {
+    let text = first;
+    for (; at < lines.length && !endsParagraph(lines[at]!); at += 1) text += ` ${lines[at]!.trim()}`;
+    return text;
+  };
+  while (at < lines.length) {
     const line = lines[at]!;
+    at += 1;
     if (line.trim() === "") continue;
-    const heading = /^#+ (.*)$/.exec(line);
-    if (heading) nodes.push(element(`h${level}`, {}, ...renderInline(heading[1]!)));
-    else if (line.startsWith("> ")) nodes.push(element("blockquote", {}, ...renderInline(line.slice(2))));
-    else if (line.startsWith("|") && isTableRule(lines[at + 1])) {
-      const head = tableCells(line).map((cell) => element("th", { scope: "col" }, ...renderInline(cell)));
+    const heading = /^(#+) (.*)$/.exec(line);
+    const fence = /^( *)```/.exec(line);
+    if (heading) {
+      const depth = Math.min(6, Math.max(level, heading[1]!.length)) as 2 | 3 | 4 | 5 | 6;
+      nodes.push(element(`h${depth}`, { "data-anchor": anchor(heading[2]!) }, ...inline(heading[2]!)));
+    } else if (fence) {
+      const code: string[] = [];
+      for (; at < lines.length && !lines[at]!.trim().startsWith("```"); at += 1) code.push(lines[at]!.slice(fence[1]!.length));
+      at += 1;
+      nodes.push(element("pre", { class: "scroll" }, element("code", {}, code.join("\n"))));
+    } else if (line.startsWith("> ")) {
+      let text = line.slice(2);
+      for (; lines[at]?.startsWith("> "); at += 1) text += ` ${lines[at]!.slice(2)}`;
+      nodes.push(element("blockquote", {}, ...inline(text)));
+    } else if (line.startsWith("|") && isTableRule(lines[at])) {
+      const head = tableCells(line).map((cell) => element("th", { scope: "col" }, ...inline(cell)));
       const rows: HTMLElement[] = [];
-      for (at += 2; at < lines.length && lines[at]!.startsWith("|"); at += 1) {
-        const row = tableCells(lines[at]!).map((cell) => element("td", {}, ...renderInline(cell)));
-        rows.push(element("tr", {}, ...row));
+      for (at += 1; lines[at]?.startsWith("|"); at += 1) {
+        rows.push(element("tr", {}, ...tableCells(lines[at]!).map((cell) => element("td", {}, ...inline(cell)))));
       }
-      at -= 1;
       nodes.push(element("div", { class: "scroll" }, element("table", {},
         element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))));
-    } else if (/^[-*] /.test(line)) {
-      const items: HTMLElement[] = [];
-      for (; at < lines.length && /^[-*] /.test(lines[at]!); at += 1) {
-        items.push(element("li", {}, ...renderInline(lines[at]!.slice(2))));
+    } else if (LIST_ITEM.test(line)) {
+      const first = LIST_ITEM.exec(line)!;
+      const list = element(first[2] === undefined ? "ul" : "ol");
+      for (let item: RegExpExecArray | null = first; item; item = LIST_ITEM.exec(lines[at] ?? "")) {
+        if (item !== first) at += 1;
+        const entry = element("li", {}, ...inline(paragraph(item[3]!)));
+        // An item that is indented belongs to the one before it.
+        const last = list.lastElementChild;
+        if (item[1]!.length > first[1]!.length && last) {
+          let inner = last.querySelector(":scope > ul");
+          if (!inner) last.append(inner = element("ul"));
+          inner.append(entry);
+        } else list.append(entry);
       }
-      at -= 1;
-      nodes.push(element("ul", {}, ...items));
-    } else nodes.push(element("p", {}, ...renderInline(line)));
+      nodes.push(list);
+    } else nodes.push(element("p", {}, ...inline(paragraph(line))));
   }
   return nodes;
 }

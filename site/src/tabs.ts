@@ -1,6 +1,6 @@
 // The tabs of the page, and which of them the address names.
 
-export const TABS = ["ratatouille", "compare", "claims"] as const;
+export const TABS = ["ratatouille", "compare", "claims", "documents"] as const;
 
 /** The tab of the address, and what stands behind it. */
 export function currentTab(): { tab: (typeof TABS)[number]; rest: string } {

@@ -365,6 +365,27 @@ async function holdSimulator(page) {
   return letGo;
 }
 
+test("a document is shown with its plot, and its links lead to others", async () => {
+  const page = await open("#documents/schemes/abc", 390);
+  const plot = page.locator("#documents-text img");
+  await plot.waitFor();
+  await until(page, "the plot is loaded", () => plot.evaluate((image) => image.complete && image.naturalWidth > 0));
+  assert.ok((await page.locator("#documents-text tbody tr").count()) > 5);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+  await page.getByLabel("Document").selectOption("schemes");
+  await page.locator("#documents-text a", { hasText: "cubic" }).first().click();
+  await page.locator("#documents-text h2", { hasText: "cubic" }).waitFor();
+  assert.match(page.url(), /#documents\/schemes\/cubic$/);
+  await page.getByLabel("Document").selectOption("validation");
+  await page.locator("#documents-text h2", { hasText: "What was found" }).waitFor();
+  await page.evaluate(() => (location.hash = "#documents/nothing"));
+  await page.getByRole("alert").filter({ hasText: "docs/nothing.md: 404" }).waitFor();
+  // The browser's console names the file that is not there, and nothing else is wrong.
+  assert.deepEqual(page.wrong.filter((text) => !text.includes("404")), []);
+  page.wrong.length = 0;
+  await close(page);
+});
+
 test("a claim that is asked for while the list is loaded is opened", async () => {
   const page = await open("#compare");
   const letGo = await holdSimulator(page);

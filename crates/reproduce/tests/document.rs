@@ -87,8 +87,7 @@ fn the_counts_of_summary_and_readme_are_those_of_the_figures() {
         each.filter(|[stated, now]| *stated >= holds[0] && *now >= holds[1]).count()
     };
     let sentence = format!(
-        "Of the {} claims of the papers {} are reproduced by what was stated before the first run, {} \
-         with what was changed since, and {} both ways",
+        "Of the {} claims of the papers {} are reproduced as stated, {} with the corrections, and {} both ways.",
         all.len(),
         count([true, false]),
         count([false, true]),

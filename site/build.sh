@@ -12,8 +12,8 @@ cmp -s "$wasm" site/src/paceline.wasm || cp "$wasm" site/src/paceline.wasm
 # The documents: those of the tree, and over their summaries the whole ones.
 documents=site/public/docs
 rm -rf "$documents"
-mkdir -p "$documents"
-cp -r docs/*.md docs/images "$documents"
+mkdir -p "${documents%/*}"
+cp -r docs "$documents"
 host=$([ "$profile" = dev ] && echo dev || echo release)
 ${CARGO:-cargo} run --locked --quiet -p paceline-reproduce --profile "$host" --example scheme_pages -- "$documents"
 (cd "$documents" && find . -name '*.md' | sed 's|^\./||; s|\.md$||' | sort >index.txt)

@@ -3,21 +3,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use paceline_cc::{Rate, Span};
-use paceline_path::BufferSize;
-use paceline_remy::evaluate::Contender;
+use paceline_cc::{ParamValue, Span};
 use paceline_remy::spec::Specification;
 use paceline_remy::usage::Usage;
-use paceline_remy::{Assessment, Network, Readable, score, words};
+use paceline_remy::{Network, Readable, score, words};
+use paceline_requests::evaluation::{
+    EvaluationError, EvaluationNetwork, EvaluationRequest, find_table,
+};
 use paceline_requests::written;
 use paceline_schemes::remy::{RemyParams, RuleTable, halves};
-use paceline_sim::flow::{Amount, On};
-use paceline_sim::runs::Spread;
-use paceline_sim::scenario::{CustomScheme, SchemeChoice};
+use paceline_sim::scenario::CustomScheme;
 use pyo3::prelude::*;
 use serde::Serialize;
 
-use crate::error::{argument_error, run_error};
+use crate::error::{argument, argument_error, request_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
 
@@ -38,32 +37,12 @@ struct RuleRow {
     action: String,
 }
 
-/// A built-in table by its name, or else one from a file.
-fn find_table(name: &str) -> PyResult<(Arc<RuleTable>, String)> {
-    let tables = paceline_remy::tables();
-    if let Some(named) = tables.find(name) {
-        let table = named.table().map_err(|error| argument_error("table", error))?;
-        return Ok((table, format!("The built-in table {name}")));
-    }
-    match paceline_remy::load(name) {
-        Ok(loaded) => Ok((Arc::new(loaded.table), loaded.about)),
-        Err(error) => {
-            let known: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
-            let known = known.join(", ");
-            Err(argument_error(
-                "table",
-                format!("{error}; a built-in table would be one of {known}"),
-            ))
-        }
-    }
-}
-
 #[pymethods]
 impl PyRuleTable {
     /// A built-in table by its name, or else one from a file.
     #[staticmethod]
     fn load(name: &str) -> PyResult<PyRuleTable> {
-        let (table, about) = find_table(name)?;
+        let (table, about) = find_table(name).map_err(request_error)?;
         Ok(PyRuleTable { table, about })
     }
 
@@ -131,46 +110,9 @@ pub(crate) fn rule_tables() -> Vec<String> {
     paceline_remy::tables().iter().map(|table| table.name.to_string()).collect()
 }
 
-/// Tables and schemes with their names; senders of tables have these parameters.
-fn candidates(
-    tables: &[String],
-    schemes: &[String],
-    params: &RemyParams,
-) -> PyResult<Vec<(String, Contender)>> {
-    let mut all = Vec::new();
-    for name in tables {
-        let (table, params) = (Arc::clone(&find_table(name)?.0), params.clone());
-        all.push((name.clone(), Contender::Table { table, params }));
-    }
-    let names = paceline_remy::names();
-    for text in schemes {
-        let spec = names.check_scheme(text).map_err(|error| argument_error("schemes", error))?;
-        let choice: SchemeChoice = match spec.sender.name.as_str() {
-            "remy" => {
-                let halves = names.schemes.build(&spec.sender);
-                CustomScheme::new(text, halves.map_err(|error| argument_error("schemes", error))?)
-                    .into()
-            }
-            _ => SchemeChoice::Named(spec),
-        };
-        all.push((text.clone(), choice.into()));
-    }
-    match all.is_empty() {
-        true => Err(argument_error("tables, schemes", "expected at least one of them")),
-        false => Ok(all),
-    }
-}
-
-fn seeds(first: u64, count: u32) -> PyResult<Vec<u64>> {
-    if !(1..=100_000).contains(&count) {
-        return Err(argument_error("seeds", "expected 1 to 100000"));
-    }
-    Ok((0..count).map(|number| first.wrapping_add(number.into())).collect())
-}
-
 /// What tables and schemes reach on the networks of a specification; messages call it `file`.
 #[pyfunction]
-#[pyo3(signature = (*, text, file, folder, tables, schemes, duration, first_seed, count, threads))]
+#[pyo3(signature = (*, text, file, folder, tables, schemes, duration, first_seed, count, repairs, threads))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate_on(
     py: Python<'_>,
@@ -182,33 +124,25 @@ pub(crate) fn evaluate_on(
     duration: Option<String>,
     first_seed: u64,
     count: u32,
+    repairs: bool,
     threads: usize,
 ) -> PyResult<PyTable> {
-    let mut specification = Specification::parse_in(text, folder.as_deref())
-        .map_err(|error| argument_error(file, error))?;
-    if let Some(text) = duration {
-        specification.duration =
-            written::length(&text).map_err(|e| argument_error("duration", e))?.into();
-    }
-    let all = candidates(&tables, &schemes, &specification.params())?;
-    let seeds = seeds(first_seed, count)?;
+    let mut specification = argument(file, Specification::parse_in(text, folder.as_deref()))?;
+    let duration = duration.map(|text| argument("duration", written::length(&text)));
+    let duration = duration.transpose()?;
+    let request =
+        EvaluationRequest { tables, schemes, duration, first_seed, seeds: count, repairs };
     let control = RunControl::default();
     let rows = run_interruptibly(py, threads, &control, || {
-        let mut rows: Vec<Assessment> = Vec::new();
-        // After an interrupt nobody sees the rows.
-        for (name, scheme) in all.iter().take_while(|_| control.go_on()) {
-            let row = paceline_remy::assess(name, scheme, &specification, &seeds, rows.first());
-            rows.push(row.map_err(|error| format!("{name}: {error}"))?);
-        }
-        Ok(rows)
+        request.on_specification(&mut specification, &|| control.go_on())
     })?;
-    PyTable::of(&rows.map_err(|error: String| run_error(py, error))?)
+    PyTable::of(&rows.map_err(|error| evaluation_error(py, error))?)
 }
 
 /// What tables and schemes reach on one network.
 #[pyfunction]
-#[pyo3(signature = (*, link, rtt, senders, on, off, buffer, loss, tables, schemes, duration,
-    first_seed, count, threads))]
+#[pyo3(signature = (*, link, rtt, senders, on, off, buffer, loss, jitter, resolution, spread, tables,
+    schemes, duration, first_seed, count, repairs, threads))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate_network(
     py: Python<'_>,
@@ -219,48 +153,45 @@ pub(crate) fn evaluate_network(
     off: &str,
     buffer: &str,
     loss: f64,
+    jitter: &str,
+    resolution: Option<String>,
+    spread: &str,
     tables: Vec<String>,
     schemes: Vec<String>,
-    duration: &str,
+    duration: Option<String>,
     first_seed: u64,
     count: u32,
+    repairs: bool,
     threads: usize,
 ) -> PyResult<PyTable> {
-    let (_, capacity) = written::capacity(link).map_err(|e| argument_error("link", e))?;
-    let length =
-        |name: &str, text: &str| written::length(text).map_err(|e| argument_error(name, e));
-    let (rtt, on, duration) =
-        (length("rtt", rtt)?, length("on", on)?, length("duration", duration)?);
-    let off = <Span as paceline_cc::ParamValue>::read(off).map_err(|e| argument_error("off", e))?;
-    let buffer: BufferSize = written::buffer(buffer).map_err(|e| argument_error("buffer", e))?;
-    if !(0.0..1.0).contains(&loss) {
-        return Err(argument_error("loss", "expected a share from 0 to below 1"));
-    }
-    if !(1..=10_000).contains(&senders) {
-        return Err(argument_error("senders", "expected 1 to 10000"));
-    }
-    let mean = |span: Span| Amount::Exponential(span.as_secs_f64());
-    let network = Network::new(Rate::ZERO, rtt).with(|network| {
-        network.link = capacity;
-        network.on = On::Time(mean(on));
-        network.off = mean(off);
-        network.senders = senders;
-        network.buffer = buffer;
-        network.loss = loss;
-    });
-    let rate = network.packets_per_ms(duration).map_err(|error| run_error(py, error))?;
-    let params = RemyParams { as_published: true, ..RemyParams::default() };
-    let all = candidates(&tables, &schemes, &params)?;
-    let seeds = seeds(first_seed, count)?;
+    let network = EvaluationNetwork {
+        link: argument("link", written::capacity(link))?.1,
+        rtt: argument("rtt", written::length(rtt))?,
+        senders,
+        on: argument("on", written::length(on))?,
+        off: argument("off", Span::read(off.trim()))?,
+        buffer: argument("buffer", written::buffer(buffer))?,
+        loss,
+        jitter: argument("jitter", Span::read(jitter.trim()))?,
+        resolution: resolution
+            .map(|text| argument("resolution", Span::read(text.trim())))
+            .transpose()?,
+        spread: argument("spread", written::spread(spread))?,
+    };
+    let duration = duration.map(|text| argument("duration", written::length(&text)));
+    let duration = duration.transpose()?;
+    let request =
+        EvaluationRequest { tables, schemes, duration, first_seed, seeds: count, repairs };
     let control = RunControl::default();
     let rows = run_interruptibly(py, threads, &control, || {
-        let row = |(name, contender): &(String, Contender)| {
-            let spread = Spread::default();
-            paceline_remy::eval(name, &network, rate, contender, duration, &seeds, spread)
-                .map_err(|error| format!("{name}: {error}"))
-        };
-        // After an interrupt nobody sees the rows.
-        all.iter().take_while(|_| control.go_on()).map(row).collect::<Result<Vec<_>, String>>()
+        request.on_network(&network, &|| control.go_on())
     })?;
-    PyTable::of(&rows.map_err(|error| run_error(py, error))?)
+    PyTable::of(&rows.map_err(|error| evaluation_error(py, error))?)
+}
+
+fn evaluation_error(py: Python<'_>, error: EvaluationError) -> PyErr {
+    match error {
+        EvaluationError::Argument(error) => request_error(error),
+        error @ EvaluationError::Build { .. } => run_error(py, error),
+    }
 }

@@ -2,6 +2,7 @@
 //! the page.
 //!
 //! - [`compare`]: schemes side by side over links: what may be asked, the runs, the rows.
+//! - [`evaluation`]: what tables of rules and schemes reach on networks with on-off senders.
 //! - [`ScenarioChanges`]: what whoever runs a scenario file may set anew. [`ArgumentError`]: which argument of
 //!   a request is wrong.
 //! - [`written`]: how links, schemes and times are written by users.
@@ -17,6 +18,7 @@
 mod argument;
 mod bins;
 pub mod compare;
+pub mod evaluation;
 mod fields;
 pub mod numbers;
 pub mod omniscient;

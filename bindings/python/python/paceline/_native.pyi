@@ -286,6 +286,7 @@ def evaluate_on(
     duration: str | None,
     first_seed: int,
     count: int,
+    repairs: bool,
     threads: int,
 ) -> Table: ...
 def evaluate_network(
@@ -297,11 +298,15 @@ def evaluate_network(
     off: str,
     buffer: str,
     loss: float,
+    jitter: str,
+    resolution: str | None,
+    spread: str,
     tables: Sequence[str],
     schemes: Sequence[str],
-    duration: str,
+    duration: str | None,
     first_seed: int,
     count: int,
+    repairs: bool,
     threads: int,
 ) -> Table: ...
 def train(

@@ -127,6 +127,10 @@ def eval(
     off_time: _units.Time = "5s",
     buffer: _units.Buffer = "inf",
     loss: float = 0.0,
+    jitter: _units.Time = "0s",
+    resolution: _units.Time | None = None,
+    spread: _units.Time = "1s",
+    repairs: bool = False,
     duration: _units.Time | None = None,
     seeds: int = 3,
     seed: int = 1,
@@ -145,7 +149,12 @@ def eval(
         on_time: how long they are on, in the mean;
         off_time: how long they are off, in the mean;
         buffer: what may wait at the link;
-        loss: the share of packets lost behind it.
+        loss: the share of packets lost behind it;
+        jitter: the mean of a random delay of each acknowledgement (exponential);
+        resolution: by how much RTTs may exceed the smallest one and count as the smallest, for senders of
+            tables; 10 ns by default, as in the published simulator;
+        spread: where in the link's recording the runs start.
+        repairs: Senders of tables send again what was lost, and timeouts count.
         duration: How long each run is; 1000 s by default, or what the specification says.
         seeds: How many seeds.
         seed: The first.
@@ -159,14 +168,13 @@ def eval(
         "schemes": [str(scheme) for scheme in _units.several(schemes)],
         "first_seed": _units.whole("seed", seed),
         "count": _units.whole("seeds", seeds, 2**32 - 1),
+        "duration": None if duration is None else _units.time("duration", duration),
+        "repairs": repairs,
         "threads": _units.threads(threads),
     }
     if on is not None:
         text, file, folder = _read_specification("on", on)
-        length = None if duration is None else _units.time("duration", duration)
-        return Frame(
-            _native.evaluate_on(text=text, file=file, folder=folder, duration=length, **common)
-        )
+        return Frame(_native.evaluate_on(text=text, file=file, folder=folder, **common))
     return Frame(
         _native.evaluate_network(
             link=_units.link("link", link),
@@ -176,7 +184,9 @@ def eval(
             off=_units.time("off_time", off_time),
             buffer=_units.buffer("buffer", buffer),
             loss=loss,
-            duration=_units.time("duration", "1000s" if duration is None else duration),
+            jitter=_units.time("jitter", jitter),
+            resolution=None if resolution is None else _units.time("resolution", resolution),
+            spread=_units.time("spread", spread),
             **common,
         )
     )

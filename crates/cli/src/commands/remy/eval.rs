@@ -5,17 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use paceline_cc::Span;
 use paceline_path::BufferSize;
-use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::{Specification, Specimen};
-use paceline_remy::{Assessment, Estimate, EvalRow, Network, StarvedSender};
+use paceline_remy::{Assessment, Estimate, EvalRow, StarvedSender};
+use paceline_requests::evaluation::{EvaluationError, EvaluationNetwork, EvaluationRequest};
 use paceline_requests::numbers::{figure, range_as};
-use paceline_schemes::remy::RemyParams;
-use paceline_sim::flow::{Amount, On};
 use paceline_sim::runs::Spread;
-use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use serde::Serialize;
 
-use super::table;
 use crate::args;
 use crate::output::{self, Error};
 use crate::table::{Grid, counted};
@@ -161,7 +157,6 @@ struct Assessments {
 
 impl Eval {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let seeds: Vec<u64> = (0..self.seeds).map(|n| self.seed.wrapping_add(n.into())).collect();
         match &self.on {
             Some(OnArgument::Specification(file)) => {
                 if let Some(name) = self.network.given() {
@@ -170,31 +165,29 @@ impl Eval {
                         "{name}: the networks are those of {file}, which has a key for it"
                     )));
                 }
-                self.on_specification(specification(file)?, &seeds)
+                self.on_specification(specification(file)?)
             }
-            Some(OnArgument::Time(on)) => self.on_network(*on, &seeds),
-            None => self.on_network(Span::from_secs(5), &seeds),
+            Some(OnArgument::Time(on)) => self.on_network(Some(*on)),
+            None => self.on_network(None),
         }
     }
 
-    fn on_network(&self, on: Span, seeds: &[u64]) -> Result<(), Error> {
-        let duration = self.duration.unwrap_or(Span::from_secs(1000));
-        let (network, packets_per_ms) = self.network(on, duration)?;
-        let mut params = RemyParams { as_published: !self.repairs, ..RemyParams::default() };
-        params.resolution = self.network.resolution.unwrap_or(params.resolution);
-        let mut rows = Vec::new();
-        for (name, contender) in self.candidates(&params)? {
-            let row = paceline_remy::eval(
-                &name,
-                &network,
-                packets_per_ms,
-                &contender,
-                duration,
-                seeds,
-                self.spread,
-            );
-            rows.push(row.map_err(|error| Error::Message(format!("{name}: {error}")))?);
+    /// The tables and schemes, and how often and how long they run.
+    fn request(&self) -> EvaluationRequest {
+        let schemes = self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list));
+        EvaluationRequest {
+            tables: self.tables.clone(),
+            schemes: schemes.map(str::to_string).collect(),
+            duration: self.duration,
+            first_seed: self.seed,
+            seeds: self.seeds,
+            repairs: self.repairs,
         }
+    }
+
+    fn on_network(&self, on: Option<Span>) -> Result<(), Error> {
+        let network = self.network(on)?;
+        let rows = self.request().on_network(&network, &|| true).map_err(failed)?;
         if self.json {
             return output::print_json(&Report { rows });
         }
@@ -260,26 +253,10 @@ impl Eval {
         ));
     }
 
-    fn on_specification(
-        &self,
-        mut specification: Specification,
-        seeds: &[u64],
-    ) -> Result<(), Error> {
-        specification.duration = self.duration.map_or(specification.duration, Into::into);
-        let mut rows: Vec<Assessment> = Vec::new();
-        if specification.trains_two() {
-            return Err(Error::Usage(
-                "networks.others.trained: the second table is only at hand while both are trained; \
-                 write networks.others.file = \"DIR/others.toml\" with the one that came out"
-                    .into(),
-            ));
-        }
-        let mut params = specification.params();
-        params.as_published &= !self.repairs;
-        for (name, contender) in self.candidates(&params)? {
-            let row = paceline_remy::assess(&name, &contender, &specification, seeds, rows.first());
-            rows.push(row.map_err(|error| Error::Message(format!("{name}: {error}")))?);
-        }
+    fn on_specification(&self, mut specification: Specification) -> Result<(), Error> {
+        let request = self.request();
+        let seeds = &request.seed_list()?;
+        let rows = request.on_specification(&mut specification, &|| true).map_err(failed)?;
         let specimens: Vec<Vec<Specimen>> =
             seeds.iter().map(|&seed| specification.specimens(seed)).collect();
         if self.json {
@@ -301,46 +278,29 @@ impl Eval {
         Ok(())
     }
 
-    /// The network, and its mean rate in packets per millisecond.
-    fn network(&self, on: Span, duration: Span) -> Result<(Network, f64), Error> {
-        let asked = &self.network;
-        let (_, link) =
-            args::capacity(asked.link.as_deref().unwrap_or("15Mbps")).map_err(Error::Usage)?;
-        let mean = |span: Span| Amount::Exponential(span.as_secs_f64());
-        let rtt = asked.rtt.unwrap_or(Span::from_millis(150));
-        let network = Network::new(paceline_cc::Rate::ZERO, rtt).with(|network| {
-            network.link = link;
-            network.on = On::Time(mean(on));
-            network.off = mean(asked.off.unwrap_or(Span::from_secs(5)));
-            network.senders = asked.senders.unwrap_or(2);
-            network.buffer = asked.buffer.unwrap_or(BufferSize::Unlimited);
-            network.loss = asked.loss.unwrap_or(0.0);
-            network.jitter = asked.jitter.unwrap_or(Span::ZERO);
-        });
-        let rate = network.packets_per_ms(duration);
-        Ok((network, rate.map_err(|error| Error::Message(error.to_string()))?))
+    /// The network that the options describe.
+    fn network(&self, on: Option<Span>) -> Result<EvaluationNetwork, Error> {
+        let (asked, default) = (&self.network, EvaluationNetwork::default());
+        let link = asked.link.as_deref().map(args::capacity).transpose().map_err(Error::Usage)?;
+        Ok(EvaluationNetwork {
+            link: link.map_or(default.link, |(_, link)| link),
+            rtt: asked.rtt.unwrap_or(default.rtt),
+            senders: asked.senders.unwrap_or(default.senders),
+            on: on.unwrap_or(default.on),
+            off: asked.off.unwrap_or(default.off),
+            buffer: asked.buffer.unwrap_or(default.buffer),
+            loss: asked.loss.unwrap_or(default.loss),
+            jitter: asked.jitter.unwrap_or(default.jitter),
+            resolution: asked.resolution,
+            spread: self.spread,
+        })
     }
+}
 
-    /// The tables and schemes with their names; senders of tables have these parameters.
-    fn candidates(&self, params: &RemyParams) -> Result<Vec<(String, Contender)>, Error> {
-        let mut all = Vec::new();
-        for name in &self.tables {
-            let contender = Contender::Table { table: table(name)?, params: params.clone() };
-            all.push((name.clone(), contender));
-        }
-        let names = paceline_remy::names();
-        for text in self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list)) {
-            let spec = names.check_scheme(text).map_err(|error| Error::Usage(error.to_string()))?;
-            let choice: SchemeChoice = if spec.sender.name == "remy" {
-                let halves = names.schemes.build(&spec.sender);
-                let halves = halves.map_err(|error| Error::Usage(error.to_string()))?;
-                CustomScheme::new(text, halves).into()
-            } else {
-                SchemeChoice::Named(spec)
-            };
-            all.push((text.to_string(), choice.into()));
-        }
-        Ok(all)
+fn failed(error: EvaluationError) -> Error {
+    match error {
+        EvaluationError::Argument(error) => Error::Usage(error.problem),
+        error @ EvaluationError::Build { .. } => Error::Message(error.to_string()),
     }
 }
 

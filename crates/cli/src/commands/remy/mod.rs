@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use paceline_remy::FileError;
+use paceline_requests::evaluation::find_table;
 use paceline_schemes::remy::{RemyParams, RuleTable, halves};
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 
@@ -52,12 +53,9 @@ impl Remy {
 
 /// A table by the name of a built-in one, or else from a file.
 fn table(name: &str) -> Result<Arc<RuleTable>, Error> {
-    if is_built_in(name) {
-        return built_in(name);
-    }
-    match paceline_remy::load(name) {
-        Ok(loaded) => Ok(Arc::new(loaded.table)),
-        Err(error) => Err(Error::Usage(no_table(&error))),
+    match find_table(name) {
+        Ok((table, _)) => Ok(table),
+        Err(error) => Err(Error::Usage(error.problem)),
     }
 }
 

@@ -1,0 +1,70 @@
+//! What an evaluation of tables and schemes may be asked, and its defaults.
+
+use paceline_cc::Span;
+use paceline_requests::evaluation::{
+    EvaluationError, EvaluationNetwork, EvaluationRequest, find_table,
+};
+
+fn request() -> EvaluationRequest {
+    EvaluationRequest {
+        tables: vec!["starter".into()],
+        schemes: vec!["cubic".into()],
+        duration: Some(Span::from_secs(2)),
+        seeds: 1,
+        ..EvaluationRequest::default()
+    }
+}
+
+#[test]
+fn tables_and_schemes_have_a_row_each() {
+    let rows = request().on_network(&EvaluationNetwork::default(), &|| true).expect("rows");
+    let names: Vec<&str> = rows.iter().map(|row| row.table.as_str()).collect();
+    assert_eq!(names, ["starter", "cubic"]);
+    // Whoever stops has the rows that are made.
+    assert!(
+        request().on_network(&EvaluationNetwork::default(), &|| false).expect("none").is_empty()
+    );
+}
+
+#[test]
+fn errors_name_the_argument() {
+    let network = EvaluationNetwork::default;
+    let cases = [
+        (request(), EvaluationNetwork { senders: 0, ..network() }, "senders", "1 to 10000, not 0"),
+        (request(), EvaluationNetwork { loss: 1.0, ..network() }, "loss", "below 1, not 1"),
+        (request(), EvaluationNetwork { rtt: Span::ZERO, ..network() }, "rtt", "above zero"),
+        (request(), EvaluationNetwork { on: Span::ZERO, ..network() }, "on", "above zero"),
+        (EvaluationRequest { seeds: 0, ..request() }, network(), "seeds", "1 to 100000, not 0"),
+        (
+            EvaluationRequest { tables: vec!["no-such".into()], ..request() },
+            network(),
+            "table",
+            "starter",
+        ),
+        (
+            EvaluationRequest { schemes: vec!["cubik".into()], ..request() },
+            network(),
+            "schemes",
+            "cubic",
+        ),
+        (
+            EvaluationRequest { tables: vec![], schemes: vec![], ..request() },
+            network(),
+            "tables, schemes",
+            "at least one",
+        ),
+    ];
+    for (request, network, argument, words) in cases {
+        let Err(EvaluationError::Argument(error)) = request.on_network(&network, &|| true) else {
+            panic!("{argument} is taken");
+        };
+        assert_eq!(error.argument, argument, "{error}");
+        assert!(error.problem.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn built_in_tables_are_found_by_name() {
+    let (table, about) = find_table("starter").expect("a built-in table");
+    assert!(!table.rules().is_empty() && about.contains("starter"));
+}

@@ -3,7 +3,7 @@
 
 use paceline_cc::{ParamInfo, Span};
 use paceline_measure::Document;
-use paceline_path::queue::Queues;
+use paceline_path::queue;
 use paceline_schemes::SCHEMES;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -78,14 +78,14 @@ pub(crate) fn schemes() -> PyResult<PyTable> {
 /// The built-in queues: a row for each.
 #[pyfunction]
 pub(crate) fn queues() -> PyResult<PyTable> {
-    let queues = Queues::builtin();
+    let queues = queue::builtin();
     let row = |queue| {
-        let queue: &paceline_path::queue::QueueInfo = queue;
+        let queue: &queue::QueueEntry = queue;
         QueueRow {
-            name: queue.name(),
-            summary: queue.summary(),
+            name: &queue.name,
+            summary: &queue.summary,
             parameters: parameters(queue.params()),
-            source: queue.source(),
+            source: &queue.source,
         }
     };
     PyTable::of(&queues.iter().map(row).collect::<Vec<_>>())

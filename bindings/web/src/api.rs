@@ -136,9 +136,8 @@ fn catalog() -> Value {
             "variants": variants(&(scheme.params)()),
         })
     });
-    let queues = paceline_path::queue::Queues::builtin();
-    let queues =
-        queues.iter().map(|queue| json!({ "name": queue.name(), "summary": queue.summary() }));
+    let queues = paceline_path::queue::builtin();
+    let queues = queues.iter().map(|queue| json!({ "name": queue.name, "summary": queue.summary }));
     let tables = paceline_remy::tables();
     let tables = tables.iter().map(|table| json!({ "name": table.name, "summary": table.summary }));
     json!({

@@ -60,13 +60,15 @@
 //!
 //! # Where things are
 //! All types that a scheme or a driver needs are here at the root. [`spec`] has how users write
-//! schemes with parameters, [`mod@params`] the tables of parameters, and [`wire`] the bytes of
+//! schemes with parameters, [`mod@params`] the tables of parameters, [`registry`]
+//! tables of what users call by name, and [`wire`] the bytes of
 //! congestion headers and reports.
 
 mod control;
 mod header;
 mod packet;
 pub mod params;
+pub mod registry;
 mod report;
 mod rng;
 mod route;

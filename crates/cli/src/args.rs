@@ -29,7 +29,7 @@ pub(crate) fn keepalive(text: &str) -> Result<Span, String> {
 pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
     let build = || {
         let mut spec = Spec::parse(text)?;
-        let halves = paceline_remy::names().schemes.build(&spec)?;
+        let halves = paceline_remy::names().build_scheme(&spec)?;
         if spec.name == "remy" {
             let with_file = spec.args.len();
             spec.args.retain(|(name, _)| name != "file");

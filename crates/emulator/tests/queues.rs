@@ -10,7 +10,7 @@ use paceline_cc::{Rate, Spec, Stream};
 use paceline_emulator::{
     Chain, Control, Element, Emulator, EmulatorOptions, Port, SocketPort, Summary,
 };
-use paceline_path::queue::{Queues, build};
+use paceline_path::queue::{build, builtin};
 use paceline_path::{Limit, Link, Service};
 use paceline_schemes::SCHEMES;
 
@@ -99,10 +99,10 @@ fn check(name: &str, link: Link) {
 
 #[test]
 fn every_queue_carries_everything() {
-    let queues = Queues::builtin();
+    let queues = builtin();
     assert!(queues.iter().len() > 5);
     for queue in &queues {
-        check(queue.name(), link(queue.name()));
+        check(&queue.name, link(&queue.name));
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Rate, Span, Spec, Stage, Stream, Time};
-use paceline_path::queue::{AddQueueError, QueueInfo, Queues};
+use paceline_path::queue::{self, QueueEntry};
 use paceline_path::{DropReason, DroppedPacket, Limit, Link, Queue, Service};
 
 paceline_cc::params! {
@@ -42,25 +42,20 @@ impl Queue for Coin {
 }
 
 /// The queue's entry; `scale` shows that builders can hold data.
-fn coin(scale: f64) -> QueueInfo {
-    QueueInfo::new(
-        "coin",
-        "Drops at random",
-        "this test",
-        CoinParams::infos,
-        move |spec, _, stream| {
-            let CoinParams { p } = spec.params()?;
-            Ok(Box::new(Coin { packets: VecDeque::new(), p: p * scale, stream }))
-        },
-    )
+fn coin(scale: f64) -> QueueEntry {
+    let entry = QueueEntry::new("coin", move |spec, _, stream| {
+        let CoinParams { p } = spec.params()?;
+        Ok(Box::new(Coin { packets: VecDeque::new(), p: p * scale, stream }))
+    });
+    entry.summary("Drops at random").source("this test").documented(CoinParams::infos)
 }
 
 #[test]
 fn a_queue_of_another_crate_is_built_by_name() {
-    let mut queues = Queues::builtin();
+    let mut queues = queue::builtin();
     let builtin = queues.iter().len();
     assert_eq!(queues.add(coin(0.5)), Ok(()));
-    assert_eq!(queues.add(coin(1.0)), Err(AddQueueError::NameTaken("coin".to_string())));
+    assert!(queues.add(coin(1.0)).is_err());
     assert_eq!(queues.iter().len(), builtin + 1);
     let told = queues.get("coin").map(|info| info.params()[0].doc.clone());
     assert_eq!(told.as_deref(), Some("The probability of a drop."));
@@ -68,7 +63,10 @@ fn a_queue_of_another_crate_is_built_by_name() {
     let delivered = |text: &str, seed| {
         let spec = Spec::parse(text).expect("legal");
         let stream = Stream::new(seed, "queue of link test");
-        let queue = queues.build(&spec, Limit::NONE, stream).expect("in the table");
+        let queue = queues
+            .find(&spec.name)
+            .and_then(|coin| coin.build(&spec, Limit::NONE, stream))
+            .expect("in the table");
         let mut link = Link::new(queue, Service::constant(Rate::from_mbps(12.0)));
         for _ in 0..1000 {
             link.push(Time::ZERO, &Packet::opaque(1500));
@@ -80,6 +78,7 @@ fn a_queue_of_another_crate_is_built_by_name() {
     assert!((650..850).contains(&delivered("coin", 1)));
     assert_eq!(delivered("droptail", 1), 1000);
 
-    let refused = queues.check(&Spec::parse("coin[p=2]").expect("legal"));
+    let spec = Spec::parse("coin[p=2]").expect("legal");
+    let refused = queues.find(&spec.name).and_then(|coin| coin.check(&spec));
     assert!(refused.is_err_and(|error| error.to_string().contains("expected 0 to 1")));
 }

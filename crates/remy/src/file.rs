@@ -137,6 +137,6 @@ pub fn tables() -> RemyTables {
 /// The built-in schemes and queues, with a `remy` that reads tables from files: [`tables`].
 pub fn names() -> Names {
     let mut names = Names::default();
-    names.schemes.set(tables().scheme());
+    names.schemes.set(tables().scheme()).expect("a built-in name is legal");
     names
 }

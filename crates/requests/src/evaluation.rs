@@ -199,7 +199,7 @@ impl EvaluationRequest {
                 names.check_scheme(text).map_err(|error| ArgumentError::new("schemes", error))?;
             let choice: SchemeChoice = if spec.sender.name == "remy" {
                 // A table from a file is known to these names alone.
-                CustomScheme::new(text, names.schemes.build(&spec.sender).map_err(wrong)?).into()
+                CustomScheme::new(text, names.build_scheme(&spec.sender).map_err(wrong)?).into()
             } else {
                 SchemeChoice::Named(spec)
             };

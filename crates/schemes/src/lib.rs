@@ -16,8 +16,7 @@
 //!
 //! # Where things are
 //! Each scheme has a module of its name. [`parts`] has what several schemes are built from, such as
-//! Reno's window, and [`registry`] the table. A [`Registry`] is a table to which users add schemes
-//! of their own. [`PlotStyle`] is how figures draw a scheme.
+//! Reno's window, and [`registry`] the table; users add schemes of their own to [`Schemes`]. [`PlotStyle`] is how figures draw a scheme.
 
 pub mod abc;
 pub mod bbr;
@@ -51,5 +50,5 @@ pub mod xcpb;
 pub mod xcpw;
 
 pub use plot_style::{Dash, Hue, PlotStyle, Shape};
-pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};
+pub use registry::{SCHEMES, SchemeEntry, Schemes};
 pub use scheme::{BulkSetting, Scheme};

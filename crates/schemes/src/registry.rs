@@ -1,11 +1,10 @@
-//! The table of schemes that are built in, and registries, to which anyone can add more.
+//! The table of schemes that are built in, and tables to which users add schemes of their own.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use thiserror::Error;
-
-use paceline_cc::{Halves, ParamInfo, Spec, SpecError, spec::nearest};
+use paceline_cc::registry::{Entry, Registry, find};
+use paceline_cc::{Halves, ParamInfo, Spec, SpecError};
 
 use crate::host_pacing;
 use crate::scheme::Scheme;
@@ -37,10 +36,9 @@ pub static SCHEMES: &[Scheme] = &[
     crate::xcpw::SCHEME,
 ];
 
-/// Makes a scheme from what the user wrote.
-pub type BuildScheme = Arc<dyn Fn(&Spec) -> Result<Halves, SpecError> + Send + Sync>;
+type BuildScheme = dyn Fn(&Spec) -> Result<Halves, SpecError> + Send + Sync;
 
-/// A line of a [`Registry`]: a built-in scheme, or one that somebody brings.
+/// A line of [`Schemes`]: a built-in scheme, or a scheme of the caller's.
 #[derive(Clone)]
 pub struct SchemeEntry {
     /// The name by which users call it.
@@ -49,14 +47,15 @@ pub struct SchemeEntry {
     pub summary: Cow<'static, str>,
     /// The paper, RFC or file that it comes from.
     pub source: Cow<'static, str>,
-    params: Vec<ParamInfo>,
+    params: fn() -> Vec<ParamInfo>,
     build: Build,
 }
 
+/// A plain function, which can stand in a constant, or a closure that holds data.
 #[derive(Clone)]
 enum Build {
-    BuiltIn(&'static Scheme),
-    Own(BuildScheme),
+    Plain(fn(&Spec) -> Result<Halves, SpecError>),
+    Shared(Arc<BuildScheme>),
 }
 
 impl SchemeEntry {
@@ -70,8 +69,8 @@ impl SchemeEntry {
             name: name.into(),
             summary: Cow::Borrowed(""),
             source: Cow::Borrowed(""),
-            params: Vec::new(),
-            build: Build::Own(Arc::new(build)),
+            params: Vec::new,
+            build: Build::Shared(Arc::new(build)),
         }
     }
 
@@ -87,29 +86,27 @@ impl SchemeEntry {
         self
     }
 
-    /// The same with the documentation of its parameters.
-    pub fn documented(mut self, params: Vec<ParamInfo>) -> SchemeEntry {
+    /// The same with the documentation of its parameters: `infos` of a struct made with
+    /// [`paceline_cc::params!`].
+    pub fn documented(mut self, params: fn() -> Vec<ParamInfo>) -> SchemeEntry {
         self.params = params;
         self
     }
 
-    /// Its parameters with their defaults.
+    /// Returns its parameters with their defaults.
     pub fn params(&self) -> Vec<ParamInfo> {
-        match &self.build {
-            Build::BuiltIn(scheme) => (scheme.params)(),
-            Build::Own(_) => self.params.clone(),
-        }
+        (self.params)()
     }
 
-    /// The scheme with the parameters that `spec` sets.
+    /// Makes the scheme with the parameters that `spec` sets.
     ///
     /// # Errors
     /// An unknown parameter, or a value that does not fit.
     pub fn build(&self, spec: &Spec) -> Result<Halves, SpecError> {
-        on_host(spec, |spec| match &self.build {
-            Build::BuiltIn(scheme) => (scheme.build)(spec),
-            Build::Own(build) => build(spec),
-        })
+        match &self.build {
+            Build::Plain(build) => on_host(spec, build),
+            Build::Shared(build) => on_host(spec, &**build),
+        }
     }
 }
 
@@ -119,9 +116,23 @@ impl From<&'static Scheme> for SchemeEntry {
             name: Cow::Borrowed(scheme.name),
             summary: Cow::Borrowed(scheme.summary),
             source: Cow::Borrowed(scheme.source),
-            params: Vec::new(),
-            build: Build::BuiltIn(scheme),
+            params: scheme.params,
+            build: Build::Plain(scheme.build),
         }
+    }
+}
+
+impl Entry for SchemeEntry {
+    const KIND: &'static str = "scheme";
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Entry for Scheme {
+    const KIND: &'static str = SchemeEntry::KIND;
+    fn name(&self) -> &str {
+        self.name
     }
 }
 
@@ -131,109 +142,37 @@ impl std::fmt::Debug for SchemeEntry {
     }
 }
 
-/// A registry has a scheme of this name already.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("there is a scheme `{name}` already; add yours by another name")]
-pub struct NameTaken {
-    /// The name.
-    pub name: String,
-}
-
-/// Schemes by name: those that are built in, and what is added to them.
+/// Schemes by name: those that are built in, and those that a user adds.
 ///
 /// ```
 /// use paceline_cc::Spec;
-/// use paceline_schemes::{Registry, SchemeEntry};
+/// use paceline_schemes::{SchemeEntry, registry};
 ///
-/// let mut registry = Registry::builtin();
+/// let mut schemes = registry::builtin();
 /// // Cubic without its early end of slow start, by a name of its own.
-/// let calm = SchemeEntry::new("calm", |_| {
-///     Registry::builtin().build(&Spec::parse("cubic[hystart=off]")?)
-/// });
-/// registry.add(calm)?;
-/// assert!(registry.build(&Spec::parse("calm")?).is_ok());
-/// assert!(registry.build(&Spec::parse("clam")?).is_err());
+/// let calm = SchemeEntry::new("calm", |_| registry::build(&Spec::parse("cubic[hystart=off]")?));
+/// schemes.add(calm)?;
+/// let spec = Spec::parse("calm")?;
+/// assert!(schemes.find(&spec.name)?.build(&spec).is_ok());
+/// assert!(schemes.find("clam").is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Registry {
-    entries: Vec<SchemeEntry>,
+pub type Schemes = Registry<SchemeEntry>;
+
+/// Returns the built-in schemes, in the order of [`SCHEMES`], as a table to which users can add.
+pub fn builtin() -> Schemes {
+    Registry::of(SCHEMES.iter().map(SchemeEntry::from))
 }
 
-impl Registry {
-    /// The built-in schemes, in the order of [`SCHEMES`].
-    pub fn builtin() -> Registry {
-        Registry { entries: SCHEMES.iter().map(SchemeEntry::from).collect() }
-    }
-
-    /// No schemes.
-    pub fn empty() -> Registry {
-        Registry { entries: Vec::new() }
-    }
-
-    /// Adds a scheme.
-    ///
-    /// # Errors
-    /// If there is one of this name.
-    pub fn add(&mut self, scheme: impl Into<SchemeEntry>) -> Result<(), NameTaken> {
-        let scheme = scheme.into();
-        if self.find(&scheme.name).is_some() {
-            return Err(NameTaken { name: scheme.name.into_owned() });
-        }
-        self.entries.push(scheme);
-        Ok(())
-    }
-
-    /// Adds a scheme, in the place of the one of this name if there is one.
-    pub fn set(&mut self, scheme: impl Into<SchemeEntry>) {
-        let scheme = scheme.into();
-        match self.entries.iter_mut().find(|known| known.name == scheme.name) {
-            Some(known) => *known = scheme,
-            None => self.entries.push(scheme),
-        }
-    }
-
-    /// The scheme of this name.
-    pub fn find(&self, name: &str) -> Option<&SchemeEntry> {
-        self.entries.iter().find(|scheme| scheme.name == name)
-    }
-
-    /// All schemes, in the order in which they were added.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &SchemeEntry> {
-        self.entries.iter()
-    }
-
-    /// The scheme that `spec` names, with its parameters set.
-    ///
-    /// # Errors
-    /// An unknown name or parameter, or a value that does not fit.
-    pub fn build(&self, spec: &Spec) -> Result<Halves, SpecError> {
-        match self.find(&spec.name) {
-            Some(scheme) => scheme.build(spec),
-            None => Err(unknown(spec, self.iter().map(|scheme| &*scheme.name))),
-        }
-    }
-}
-
-impl Default for Registry {
-    fn default() -> Registry {
-        Registry::builtin()
-    }
-}
-
-/// The built-in scheme that `spec` names, with its parameters set: [`Registry::build`] without a
-/// registry.
+/// Makes the built-in scheme that `spec` names, with its parameters set.
 ///
 /// # Errors
 /// An unknown name or parameter, or a value that does not fit.
 pub fn build(spec: &Spec) -> Result<Halves, SpecError> {
-    match SCHEMES.iter().find(|scheme| scheme.name == spec.name) {
-        Some(scheme) => on_host(spec, scheme.build),
-        None => Err(unknown(spec, SCHEMES.iter().map(|scheme| scheme.name))),
-    }
+    on_host(spec, find(SCHEMES, &spec.name)?.build)
 }
 
-/// What `build` makes of the spec, on a host that paces it if the spec says `pacing=linux`.
+/// Makes the scheme by `build`, on a host that paces it if the spec says `pacing=linux`.
 fn on_host(
     spec: &Spec,
     build: impl Fn(&Spec) -> Result<Halves, SpecError>,
@@ -244,16 +183,12 @@ fn on_host(
     }
 }
 
-fn unknown<'a>(spec: &Spec, known: impl Iterator<Item = &'a str>) -> SpecError {
-    let near = nearest(&spec.name, known);
-    SpecError::UnknownName { kind: "scheme", name: spec.name.clone(), near }
-}
-
 #[cfg(test)]
 mod tests {
     use paceline_cc::SchemeSpec;
 
     use super::*;
+    use paceline_cc::registry::AddError;
 
     fn try_build(text: &str) -> Result<Halves, SpecError> {
         build(&SchemeSpec::parse(text)?.sender)
@@ -346,24 +281,25 @@ mod tests {
     }
 
     #[test]
-    fn registries_keep_the_order_and_refuse_taken_names() {
-        let mut registry = Registry::builtin();
+    fn users_add_schemes_to_those_that_are_built_in() {
+        let mut schemes = builtin();
         let mine = || SchemeEntry::new(String::from("mine"), |_| try_build("newreno"));
-        assert_eq!(registry.add(mine().summary("NewReno").source("here")), Ok(()));
-        assert_eq!(registry.add(mine()), Err(NameTaken { name: "mine".into() }));
-        let taken = SchemeEntry::new("cubic", |_| try_build("newreno"));
-        assert!(registry.add(taken).is_err_and(|error| error.to_string().contains("another name")));
-        let names: Vec<&str> = registry.iter().map(|scheme| &*scheme.name).collect();
-        assert_eq!(names.len(), SCHEMES.len() + 1);
-        assert_eq!((names[0], names[SCHEMES.len()]), (SCHEMES[0].name, "mine"));
-        let spec = |text: &str| Spec::parse(text).expect("legal");
-        assert!(registry.build(&spec("mine")).is_ok());
-        let error = registry.build(&spec("mien")).err().map(|error| error.to_string());
-        assert!(error.is_some_and(|error| error.contains("did you mean `mine`")));
-        assert!(Registry::empty().build(&spec("cubic")).is_err());
+        assert_eq!(schemes.add(mine().summary("NewReno").source("here")), Ok(()));
+        assert!(schemes.add(mine()).is_err());
+        // No user could write it.
+        let name = "my scheme";
+        let illegal = AddError::IllegalName { kind: "scheme", name: name.to_string() };
+        assert_eq!(schemes.add(SchemeEntry::new(name, |_| try_build("newreno"))), Err(illegal));
+        let spec = Spec::parse("mine[pacing=linux]").expect("legal");
+        assert!(schemes.find(&spec.name).is_ok_and(|scheme| scheme.build(&spec).is_ok()));
+        let error = schemes.find("mien").err().map(|error| error.to_string());
+        assert!(
+            error.is_some_and(|error| error.contains("unknown scheme `mien` (did you mean `mine`"))
+        );
         for scheme in SCHEMES {
-            let found = registry.find(scheme.name).expect("built in");
+            let found = schemes.get(scheme.name).expect("built in");
             assert_eq!(found.params(), (scheme.params)());
         }
+        assert!(builtin().names().eq(SCHEMES.iter().map(|scheme| scheme.name)));
     }
 }

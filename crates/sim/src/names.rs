@@ -7,20 +7,20 @@ use std::sync::Arc;
 use paceline_cc::{
     Halves, ParamInfo, ParamValue as _, Rate, SchemeSpec, Span, Spec, SpecError, Stream,
 };
-use paceline_path::queue::Queues;
+use paceline_path::queue::{self, Queues};
 use paceline_path::{Limit, Queue};
-use paceline_schemes::Registry;
+use paceline_schemes::{Schemes, registry};
 
 use crate::scenario::SchemeChoice;
 use crate::transport::CustomTransport;
 
 /// The schemes and queues that scenarios may name. `Names::default()` has those that are built in;
-/// a [`Registry`] or [`Queues`] to which a user has added converts into one with `into()`.
-#[derive(Clone, Debug, Default)]
+/// [`Schemes`] or [`Queues`] to which a user has added convert into one with `into()`.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Names {
     /// Schemes: controllers, receivers and routers.
-    pub schemes: Registry,
+    pub schemes: Schemes,
     /// Queues.
     pub queues: Queues,
     /// Families of transports that come whole, such as `linux:`.
@@ -67,7 +67,7 @@ impl fmt::Debug for Transports {
 
 impl Names {
     /// These schemes and queues.
-    pub fn new(schemes: Registry, queues: Queues) -> Names {
+    pub fn new(schemes: Schemes, queues: Queues) -> Names {
         Names { schemes, queues, transports: Transports::default() }
     }
 
@@ -82,7 +82,7 @@ impl Names {
         };
         let made = made?;
         if let Some(queue) = made.queue() {
-            self.queues.check(queue)?;
+            self.check_queue(queue)?;
         }
         Ok(made.into())
     }
@@ -93,18 +93,34 @@ impl Names {
     /// Text that is no scheme, an unknown name or parameter, a value that does not fit.
     pub fn check_scheme(&self, text: &str) -> Result<SchemeSpec, SpecError> {
         let spec = SchemeSpec::parse(text)?;
-        self.schemes.build(&spec.sender)?;
+        self.build_scheme(&spec.sender)?;
         if let Some(queue) = &spec.queue {
-            self.queues.check(queue)?;
+            self.check_queue(queue)?;
         }
         Ok(spec)
+    }
+
+    /// Makes the scheme that `spec` names, with its parameters set.
+    ///
+    /// # Errors
+    /// An unknown name or parameter, or a value that does not fit.
+    pub fn build_scheme(&self, spec: &Spec) -> Result<Halves, SpecError> {
+        self.schemes.find(&spec.name)?.build(spec)
+    }
+
+    /// Returns whether the queue that `spec` names can be made.
+    ///
+    /// # Errors
+    /// An unknown name or parameter, or a value that does not fit.
+    pub fn check_queue(&self, spec: &Spec) -> Result<(), SpecError> {
+        self.queues.find(&spec.name)?.check(spec)
     }
 
     /// A scheme without the parameters that have their defaults anyway, for labels:
     /// `cubic+codel[interval=100ms]` is `cubic+codel`.
     pub fn without_defaults(&self, spec: &SchemeSpec) -> SchemeSpec {
         let mut short = spec.clone();
-        if let Some(scheme) = self.schemes.find(&spec.sender.name) {
+        if let Some(scheme) = self.schemes.get(&spec.sender.name) {
             drop_defaults(&mut short.sender, &scheme.params());
         }
         if let Some(queue) = &mut short.queue
@@ -145,15 +161,21 @@ impl FromStr for SchemeChoice {
     }
 }
 
-impl From<Registry> for Names {
-    fn from(schemes: Registry) -> Names {
-        Names::new(schemes, Queues::builtin())
+impl Default for Names {
+    fn default() -> Names {
+        Names::new(registry::builtin(), queue::builtin())
+    }
+}
+
+impl From<Schemes> for Names {
+    fn from(schemes: Schemes) -> Names {
+        Names::new(schemes, queue::builtin())
     }
 }
 
 impl From<Queues> for Names {
     fn from(queues: Queues) -> Names {
-        Names::new(Registry::builtin(), queues)
+        Names::new(registry::builtin(), queues)
     }
 }
 
@@ -164,8 +186,8 @@ pub(crate) struct Lookup<'a>(pub(crate) Option<&'a Names>);
 impl Lookup<'_> {
     pub(crate) fn scheme(self, spec: &Spec) -> Result<Halves, SpecError> {
         match self.0 {
-            Some(names) => names.schemes.build(spec),
-            None => paceline_schemes::registry::build(spec),
+            Some(names) => names.build_scheme(spec),
+            None => registry::build(spec),
         }
     }
 
@@ -176,8 +198,8 @@ impl Lookup<'_> {
         stream: Stream,
     ) -> Result<Box<dyn Queue>, SpecError> {
         match self.0 {
-            Some(names) => names.queues.build(spec, limit, stream),
-            None => paceline_path::queue::build(spec, limit, stream),
+            Some(names) => names.queues.find(&spec.name)?.build(spec, limit, stream),
+            None => queue::build(spec, limit, stream),
         }
     }
 }

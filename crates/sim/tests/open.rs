@@ -6,8 +6,8 @@ use paceline_cc::{
     Controller, Feedback, Halves, LinkView, Packet, Plan, Rate, Router, Span, Spec, Stage, Time,
 };
 use paceline_path::Limit;
-use paceline_path::queue::{Fifo, QueueInfo, Queues};
-use paceline_schemes::{Registry, SchemeEntry};
+use paceline_path::queue::{self, Fifo, QueueEntry};
+use paceline_schemes::{SchemeEntry, registry};
 use paceline_sim::scenario::{
     Capacity, CustomQueue, CustomRouter, CustomScheme, FlowSpec, LinkSpec, Record, RouterChoice,
     Scenario, check_scheme, parse, parse_with, to_toml, to_toml_with,
@@ -109,14 +109,14 @@ fn a_scheme_that_brings_a_router_as_a_value_is_used() {
 }
 
 fn cubic(text: &str) -> Halves {
-    paceline_schemes::registry::build(&Spec::parse(text).expect("legal")).expect("built in")
+    registry::build(&Spec::parse(text).expect("legal")).expect("built in")
 }
 
 #[test]
 fn files_name_schemes_of_a_registry() {
-    let mut registry = Registry::builtin();
-    registry.add(SchemeEntry::new("fixed", |_| Ok(fixed(20)))).expect("a free name");
-    let names = Names::from(registry);
+    let mut schemes = registry::builtin();
+    schemes.add(SchemeEntry::new("fixed", |_| Ok(fixed(20)))).expect("a free name");
+    let names = Names::from(schemes);
     let text = "duration = \"10s\"\n[[link]]\nname = \"link\"\nrate = \"12Mbps\"\n\
                 [[flow]]\nscheme = \"fixed\"\n";
     let error = parse("open.toml", text, None).expect_err("not built in").to_string();
@@ -133,11 +133,9 @@ fn files_name_schemes_of_a_registry() {
 
 #[test]
 fn files_name_queues_of_a_table() {
-    let mut queues = Queues::builtin();
-    let info = QueueInfo::new("shallow", "Holds 5 packets", "none", Vec::new, |_, _, _| {
-        Ok(Box::new(Fifo::new(Limit::packets(5))))
-    });
-    queues.add(info).expect("a free name");
+    let mut queues = queue::builtin();
+    let shallow = QueueEntry::new("shallow", |_, _, _| Ok(Box::new(Fifo::new(Limit::packets(5)))));
+    queues.add(shallow).expect("a free name");
     let names = Names::from(queues);
     let file = |link: &str, flow: &str| {
         format!(

@@ -4,7 +4,7 @@ use clap::Args;
 use owo_colors::OwoColorize;
 use paceline_cc::ParamInfo;
 use paceline_cc::spec::nearest;
-use paceline_path::queue::Queues;
+use paceline_path::queue;
 use paceline_schemes::SCHEMES;
 use serde::Serialize;
 
@@ -90,13 +90,13 @@ fn listing() -> Listing {
         parameters: parameters((scheme.params)()),
         source: scheme.source.to_string(),
     });
-    let queues = Queues::builtin();
+    let queues = queue::builtin();
     let queues = queues.iter().map(|queue| Entry {
-        name: queue.name().to_string(),
-        summary: queue.summary().to_string(),
+        name: queue.name.to_string(),
+        summary: queue.summary.to_string(),
         halves: Vec::new(),
         parameters: parameters(queue.params()),
-        source: queue.source().to_string(),
+        source: queue.source.to_string(),
     });
     Listing { schemes: schemes.collect(), queues: queues.collect() }
 }

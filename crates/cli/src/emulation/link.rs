@@ -32,15 +32,17 @@ impl fmt::Display for QueueChoice {
 /// Reads `droptail`, `codel[target=5ms]`, `abc`, `abc+codel`.
 pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
     let scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
-    let queues = queue::Queues::builtin();
-    if queues.get(&scheme.sender.name).is_some() && scheme.queue.is_none() {
-        queue::check(&scheme.sender).map_err(|error| error.to_string())?;
+    let queues = queue::builtin();
+    if let Some(queue) = queues.get(&scheme.sender.name)
+        && scheme.queue.is_none()
+    {
+        queue.check(&scheme.sender).map_err(|error| error.to_string())?;
         return Ok(QueueChoice { queue: scheme.sender, router: RouterChoice::None });
     }
     let names = paceline_remy::names();
     let scheme = names.check_scheme(text).map_err(|error| match error {
         SpecError::UnknownName { name, .. } => {
-            let known = queues.iter().map(|queue| queue.name());
+            let known = queues.names();
             let near = paceline_cc::spec::nearest(&name, known.clone())
                 .map_or_else(|| ".".into(), |near| format!("; did you mean `{near}`?"));
             let list = known.collect::<Vec<_>>().join(", ");
@@ -51,7 +53,7 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
         }
         error => error.to_string(),
     })?;
-    let halves = names.schemes.build(&scheme.sender).map_err(|error| error.to_string())?;
+    let halves = names.build_scheme(&scheme.sender).map_err(|error| error.to_string())?;
     if halves.router.is_none() {
         let name = &scheme.sender.name;
         return Err(format!(
@@ -99,7 +101,7 @@ fn router(choice: &RouterChoice) -> Result<Option<Box<dyn Router>>, SpecError> {
         // Scenarios of files make no routers.
         RouterChoice::Auto | RouterChoice::None | RouterChoice::Custom(_) => Ok(None),
         RouterChoice::Scheme(spec) => {
-            Ok(paceline_remy::names().schemes.build(spec)?.router.map(|make| make()))
+            Ok(paceline_remy::names().build_scheme(spec)?.router.map(|make| make()))
         }
     }
 }

@@ -6,7 +6,7 @@ use paceline_cc::{
     Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Signals, Span, Spec, Time,
 };
 use paceline_kernel::integer;
-use paceline_schemes::Registry;
+use paceline_schemes::registry;
 use paceline_sim::scenario::{CustomScheme, Scenario};
 
 /// Something that happened to a sender.
@@ -167,7 +167,7 @@ pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
 /// The simulator's halves of a scheme.
 pub(crate) fn halves(scheme: &str) -> Halves {
     let spec = Spec::parse(scheme).expect("a scheme");
-    Registry::default().build(&spec).expect("a known scheme")
+    registry::build(&spec).expect("a known scheme")
 }
 
 /// Runs a scenario with these halves in its first flow, and returns what this flow's connections

@@ -20,7 +20,7 @@
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Time};
 
-use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
+use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
 paceline_cc::params! {
     /// Parameters of dropping from the head: none.
@@ -28,7 +28,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "drophead",
     "First in, first out; drops the oldest packets when the buffer is full",
     "INFOCOM 1996; RFC 7567, section 1.2",

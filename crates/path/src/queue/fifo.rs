@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
-use super::{DropReason, DroppedPacket, DroptailLimit, Limit, Queue, QueueInfo};
+use super::{DropReason, DroppedPacket, DroptailLimit, Limit, Queue, QueueEntry};
 
 paceline_cc::params! {
     /// Parameters of droptail: none.
@@ -31,7 +31,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "droptail",
     "First in, first out; drops what arrives at a full buffer",
     "RFC 7567, section 1.2",

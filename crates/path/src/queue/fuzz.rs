@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use paceline_cc::{Ecn, Packet, Span, Spec, Stream, Time, TrafficClass};
 
 use super::testing::{self, packet};
-use super::{DroppedPacket, Limit, Queue, Queues, build};
+use super::{DroppedPacket, Limit, Queue, build, builtin};
 
 /// Variants beside the defaults.
 const VARIANTS: &[&str] = &[
@@ -164,8 +164,8 @@ pub(super) fn budget() -> u64 {
 
 #[test]
 fn packets_are_conserved_in_order_and_within_limits() {
-    let queues = Queues::builtin();
-    let names = queues.iter().map(|queue| queue.name());
+    let queues = builtin();
+    let names = queues.names();
     for text in names.chain(VARIANTS.iter().copied()) {
         for seed in 0..12 * budget() {
             fuzz(text, seed, 4000);
@@ -193,10 +193,10 @@ fn extreme_parameters_are_refused_or_survived() {
         "false",
     ];
     let mut survived = 0;
-    for queue in &Queues::builtin() {
+    for queue in &builtin() {
         for info in queue.params() {
             for value in VALUES {
-                let text = format!("{}[{}={value}]", queue.name(), info.name);
+                let text = format!("{}[{}={value}]", queue.name, info.name);
                 let spec = Spec::parse(&text).expect("legal");
                 if build(&spec, Limit::NONE, testing::stream()).is_ok() {
                     fuzz(&text, 2, 600);
@@ -210,10 +210,10 @@ fn extreme_parameters_are_refused_or_survived() {
 
 #[test]
 fn the_same_calls_give_the_same_results() {
-    for queue in &Queues::builtin() {
+    for queue in &builtin() {
         let run = || {
             let (mut stream, mut drops) = (Stream::new(5, "same"), Vec::new());
-            let spec = Spec::parse(queue.name()).expect("legal");
+            let spec = Spec::parse(&queue.name).expect("legal");
             let mut queue = build(&spec, Limit::packets(100), testing::stream()).expect("known");
             let (mut now, mut seen) = (Time::ZERO, Vec::new());
             for number in 0..3000 {
@@ -226,6 +226,6 @@ fn the_same_calls_give_the_same_results() {
             }
             (seen, drops.len())
         };
-        assert_eq!(run(), run(), "{}", queue.name());
+        assert_eq!(run(), run(), "{}", queue.name);
     }
 }

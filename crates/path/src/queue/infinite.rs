@@ -18,7 +18,7 @@
 
 use paceline_cc::params::Params;
 
-use super::{DroptailLimit, Fifo, Limit, Queue as _, QueueInfo, QueueWrapper};
+use super::{DroptailLimit, Fifo, Limit, Queue as _, QueueEntry, QueueWrapper};
 
 paceline_cc::params! {
     /// Parameters of the unlimited queue: none.
@@ -26,7 +26,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "infinite",
     "First in, first out, without limit, whatever the buffer's size",
     "Mahimahi and Cellsim",

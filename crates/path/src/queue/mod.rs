@@ -28,7 +28,7 @@ mod wrapper;
 
 pub use fifo::{Fifo, FifoParams};
 pub use limit::FULL_PACKET;
-pub use registry::{AddQueueError, Built, QueueInfo, Queues, build, check};
+pub use registry::{Built, QueueEntry, Queues, build, builtin, check};
 pub use wrapper::QueueWrapper;
 
 use interface::mark;

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use paceline_cc::params::ParamInfo;
-use paceline_cc::spec::nearest;
+use paceline_cc::registry::{Entry, Registry, find};
 use paceline_cc::{Spec, SpecError, Stream};
-use thiserror::Error;
 
 use super::{Limit, Queue, abc_dual, codel, drophead, dualpi2, fifo, fq, infinite, pie, red};
 
@@ -15,7 +14,7 @@ use super::{Limit, Queue, abc_dual, codel, drophead, dualpi2, fifo, fq, infinite
 pub type Built = Result<Box<dyn Queue>, SpecError>;
 
 /// The queues of this crate.
-static BUILTIN: &[QueueInfo] = &[
+static BUILTIN: &[QueueEntry] = &[
     fifo::QUEUE,
     drophead::QUEUE,
     infinite::QUEUE,
@@ -31,212 +30,143 @@ static BUILTIN: &[QueueInfo] = &[
     abc_dual::QUEUE,
 ];
 
-/// A kind of queue: its name, what is told about it, and how one is built.
+type PlainBuild = fn(&Spec, Limit, Stream) -> Built;
+type SharedBuild = dyn Fn(&Spec, Limit, Stream) -> Built + Send + Sync;
+
+/// A line of [`Queues`]: a queue of this crate, or a queue of the caller's.
 #[derive(Clone)]
-pub struct QueueInfo {
-    name: Cow<'static, str>,
-    summary: Cow<'static, str>,
-    source: Cow<'static, str>,
+pub struct QueueEntry {
+    /// The name by which users call it.
+    pub name: Cow<'static, str>,
+    /// What it does, in one sentence.
+    pub summary: Cow<'static, str>,
+    /// The paper, RFC or file that it comes from.
+    pub source: Cow<'static, str>,
     params: fn() -> Vec<ParamInfo>,
-    build: Builder,
+    build: Build,
 }
 
-type PlainBuilder = fn(&Spec, Limit, Stream) -> Built;
-type SharedBuilder = dyn Fn(&Spec, Limit, Stream) -> Built + Send + Sync;
-
-/// A plain function, which can stand in a constant, or one that holds data.
+/// A plain function, which can stand in a constant, or a closure that holds data.
 #[derive(Clone)]
-enum Builder {
-    Plain(PlainBuilder),
-    Shared(Arc<SharedBuilder>),
+enum Build {
+    Plain(PlainBuild),
+    Shared(Arc<SharedBuild>),
 }
 
-impl QueueInfo {
-    /// A kind of queue that users call by `name`. `summary` says what it does in one sentence,
-    /// `source` names the paper or RFC, and `params` lists its parameters with their defaults:
-    /// `infos` of a struct made with [`paceline_cc::params!`], or `Vec::new`.
-    ///
-    /// `build` makes a queue from what the user wrote, the buffer's limit, and the random stream
-    /// that is the queue's own. A queue must draw from no other, or runs do not repeat.
+impl QueueEntry {
+    /// A queue of the caller's. `build` gets what the user wrote, the buffer's limit, and the random
+    /// stream that is the queue's own. It reads its parameters with [`Spec::params`] if it has any. A
+    /// queue must draw from no other stream, or runs do not repeat.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
-        summary: impl Into<Cow<'static, str>>,
-        source: impl Into<Cow<'static, str>>,
-        params: fn() -> Vec<ParamInfo>,
         build: impl Fn(&Spec, Limit, Stream) -> Built + Send + Sync + 'static,
-    ) -> QueueInfo {
-        QueueInfo {
+    ) -> QueueEntry {
+        QueueEntry {
             name: name.into(),
-            summary: summary.into(),
-            source: source.into(),
-            params,
-            build: Builder::Shared(Arc::new(build)),
+            summary: Cow::Borrowed(""),
+            source: Cow::Borrowed(""),
+            params: Vec::new,
+            build: Build::Shared(Arc::new(build)),
         }
     }
 
-    /// The same for the queues of this crate.
+    /// A queue of this crate.
     pub(super) const fn builtin(
         name: &'static str,
         summary: &'static str,
         source: &'static str,
         params: fn() -> Vec<ParamInfo>,
-        build: PlainBuilder,
-    ) -> QueueInfo {
-        QueueInfo {
+        build: PlainBuild,
+    ) -> QueueEntry {
+        QueueEntry {
             name: Cow::Borrowed(name),
             summary: Cow::Borrowed(summary),
             source: Cow::Borrowed(source),
             params,
-            build: Builder::Plain(build),
+            build: Build::Plain(build),
         }
     }
 
-    /// The name by which users call it.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// The same with a sentence that says what it does.
+    pub fn summary(mut self, summary: impl Into<Cow<'static, str>>) -> QueueEntry {
+        self.summary = summary.into();
+        self
     }
 
-    /// What it does, in one sentence.
-    pub fn summary(&self) -> &str {
-        &self.summary
+    /// The same with where it comes from.
+    pub fn source(mut self, source: impl Into<Cow<'static, str>>) -> QueueEntry {
+        self.source = source.into();
+        self
     }
 
-    /// The paper or RFC.
-    pub fn source(&self) -> &str {
-        &self.source
+    /// The same with the documentation of its parameters: `infos` of a struct made with
+    /// [`paceline_cc::params!`].
+    pub fn documented(mut self, params: fn() -> Vec<ParamInfo>) -> QueueEntry {
+        self.params = params;
+        self
     }
 
-    /// Its parameters with their defaults.
+    /// Returns its parameters with their defaults.
     pub fn params(&self) -> Vec<ParamInfo> {
         (self.params)()
     }
 
-    fn build(&self, spec: &Spec, limit: Limit, stream: Stream) -> Built {
-        match &self.build {
-            Builder::Plain(build) => build(spec, limit, stream),
-            Builder::Shared(build) => build(spec, limit, stream),
-        }
-    }
-}
-
-impl std::fmt::Debug for QueueInfo {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("QueueInfo").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// Why a queue cannot be added to a table.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum AddQueueError {
-    /// Another queue has the name.
-    #[error("there is a queue called `{0}` already; give yours another name")]
-    NameTaken(String),
-    /// Users could not write the name.
-    #[error("`{0}` is not a name; use letters, digits, `-`, `_` and `.`")]
-    IllegalName(String),
-}
-
-/// A table of queues by name: those of this crate, and those that users add.
-#[derive(Clone, Debug)]
-pub struct Queues {
-    infos: Vec<QueueInfo>,
-}
-
-impl Default for Queues {
-    fn default() -> Queues {
-        Queues::builtin()
-    }
-}
-
-impl Queues {
-    /// The queues of this crate.
-    pub fn builtin() -> Queues {
-        Queues { infos: BUILTIN.to_vec() }
-    }
-
-    /// Adds a queue.
-    ///
-    /// # Errors
-    /// The name is taken, or is none.
-    pub fn add(&mut self, info: QueueInfo) -> Result<(), AddQueueError> {
-        let name = info.name();
-        if !Spec::parse(name).is_ok_and(|spec| spec.name == name) {
-            return Err(AddQueueError::IllegalName(name.to_string()));
-        }
-        if self.get(name).is_some() {
-            return Err(AddQueueError::NameTaken(name.to_string()));
-        }
-        self.infos.push(info);
-        Ok(())
-    }
-
-    /// The queue of a name.
-    pub fn get(&self, name: &str) -> Option<&QueueInfo> {
-        self.infos.iter().find(|info| info.name() == name)
-    }
-
-    /// All queues.
-    pub fn iter(&self) -> std::slice::Iter<'_, QueueInfo> {
-        self.infos.iter()
-    }
-
-    /// The queue that `spec` names, with its parameters set. All its random decisions come from
+    /// Makes the queue with the parameters that `spec` sets. All its random decisions come from
     /// `stream`, which should be keyed by the run's seed and the link's name.
     ///
     /// # Errors
-    /// An unknown name or parameter, or a value that does not fit.
+    /// An unknown parameter, or a value that does not fit.
     pub fn build(&self, spec: &Spec, limit: Limit, stream: Stream) -> Built {
-        build_from(&self.infos, spec, limit, stream)
+        match &self.build {
+            Build::Plain(build) => build(spec, limit, stream),
+            Build::Shared(build) => build(spec, limit, stream),
+        }
     }
 
-    /// Whether the queue that `spec` names can be built.
+    /// Returns whether the queue can be made with the parameters that `spec` sets.
     ///
     /// # Errors
-    /// As those of [`Queues::build`].
+    /// As those of [`QueueEntry::build`].
     pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        self.build(spec, Limit::NONE, unused_stream()).map(drop)
+        self.build(spec, Limit::NONE, Stream::new(0, "unused")).map(drop)
     }
 }
 
-impl<'a> IntoIterator for &'a Queues {
-    type Item = &'a QueueInfo;
-    type IntoIter = std::slice::Iter<'a, QueueInfo>;
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
+impl Entry for QueueEntry {
+    const KIND: &'static str = "queue";
+    fn name(&self) -> &str {
+        &self.name
     }
 }
 
-/// As [`Queues::build`], of the queues of this crate.
+impl std::fmt::Debug for QueueEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QueueEntry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Queues by name: those of this crate, and those that users add.
+pub type Queues = Registry<QueueEntry>;
+
+/// Returns the queues of this crate, as a table to which users can add.
+pub fn builtin() -> Queues {
+    Registry::of(BUILTIN.iter().cloned())
+}
+
+/// Makes the queue of this crate that `spec` names: see [`QueueEntry::build`].
 ///
 /// # Errors
 /// An unknown name or parameter, or a value that does not fit.
 pub fn build(spec: &Spec, limit: Limit, stream: Stream) -> Built {
-    build_from(BUILTIN, spec, limit, stream)
+    find(BUILTIN, &spec.name)?.build(spec, limit, stream)
 }
 
-/// As [`Queues::check`], of the queues of this crate.
+/// Returns whether the queue of this crate that `spec` names can be made.
 ///
 /// # Errors
 /// As those of [`build`].
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
-    build(spec, Limit::NONE, unused_stream()).map(drop)
-}
-
-/// A stream for a queue that is only built to see whether it can be.
-fn unused_stream() -> Stream {
-    Stream::new(0, "unused")
-}
-
-fn build_from(infos: &[QueueInfo], spec: &Spec, limit: Limit, stream: Stream) -> Built {
-    let info = infos.iter().find(|info| info.name() == spec.name).ok_or_else(|| {
-        SpecError::UnknownName {
-            kind: "queue",
-            name: spec.name.clone(),
-            near: nearest(&spec.name, infos.iter().map(QueueInfo::name)),
-        }
-    })?;
-    info.build(spec, limit, stream)
+    find(BUILTIN, &spec.name)?.check(spec)
 }
 
 #[cfg(test)]
@@ -250,11 +180,11 @@ mod tests {
 
     #[test]
     fn every_queue_builds_with_its_defaults_written_out() {
-        for queue in &Queues::builtin() {
+        for queue in &builtin() {
             let params = queue.params();
             let written: Vec<_> =
                 params.iter().map(|info| format!("{}={}", info.name, info.default)).collect();
-            let text = format!("{}[{}]", queue.name(), written.join(","));
+            let text = format!("{}[{}]", queue.name, written.join(","));
             assert!(try_build(&text).is_ok(), "{text}");
             assert!(params.iter().all(|info| !info.doc.is_empty()));
         }
@@ -270,23 +200,20 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_can_be_written() {
-        let mut queues = Queues::builtin();
+    fn users_add_queues_to_those_of_this_crate() {
+        let mut queues = builtin();
         let named = |name: &'static str| {
-            QueueInfo::new(name, "", "", Vec::new, |_, limit, _| {
-                Ok(Box::new(fifo::Fifo::new(limit)))
-            })
+            QueueEntry::new(name, |_, limit, _| Ok(Box::new(fifo::Fifo::new(limit))))
         };
-        let taken = AddQueueError::NameTaken("pie".to_string());
-        assert_eq!(queues.add(named("pie")), Err(taken));
-        for name in ["", "a b", "a[b=1]", "a+b", " a"] {
-            let illegal = AddQueueError::IllegalName(name.to_string());
-            assert_eq!(queues.add(named(name)), Err(illegal));
-        }
+        assert!(queues.add(named("pie")).is_err());
+        assert!(queues.add(named("a b")).is_err());
         assert_eq!(queues.add(named("mine")), Ok(()));
-        assert!(queues.check(&Spec::parse("mine").expect("legal")).is_ok());
+        let spec = Spec::parse("mine").expect("legal");
+        assert!(queues.find("mine").is_ok_and(|queue| queue.check(&spec).is_ok()));
         assert!(queues.add(named("mine")).is_err());
-        let near = queues.check(&Spec::parse("mien").expect("legal"));
-        assert!(near.is_err_and(|error| error.to_string().contains("did you mean `mine`")));
+        let near = queues.find("mien").err().map(|error| error.to_string());
+        assert!(
+            near.is_some_and(|error| error.contains("unknown queue `mien` (did you mean `mine`"))
+        );
     }
 }

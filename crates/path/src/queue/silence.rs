@@ -5,7 +5,7 @@ use paceline_trace::Trace;
 
 use super::fuzz::budget;
 use super::testing::{self, packet};
-use super::{Limit, Queues, build};
+use super::{Limit, build, builtin};
 use crate::link::Link;
 use crate::service::{OpportunityOptions, Service};
 
@@ -116,8 +116,8 @@ fn a_packet_gets_through(text: &str, seed: u64) -> bool {
 
 #[test]
 fn after_any_burst_and_a_silence_a_packet_gets_through() {
-    let queues = Queues::builtin();
-    let names = queues.iter().map(|queue| queue.name());
+    let queues = builtin();
+    let names = queues.names();
     for text in names.chain(VARIANTS.iter().copied()) {
         let stopped: Vec<_> =
             (0..60 * budget()).filter(|&seed| !a_packet_gets_through(text, seed)).collect();

@@ -288,7 +288,7 @@ fn queues(written: &Value) -> Result<(Vec<Spec>, Range), SpecificationError> {
     let known = Names::default();
     let queue = |name: &String| {
         let spec = Spec::parse(name).map_err(|error| fail(error.to_string()))?;
-        known.queues.check(&spec).map_err(|error| fail(error.to_string()))?;
+        known.check_queue(&spec).map_err(|error| fail(error.to_string()))?;
         Ok(spec)
     };
     Ok((names.iter().map(queue).collect::<Result<_, _>>()?, places))

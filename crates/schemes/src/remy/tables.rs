@@ -90,15 +90,17 @@ static BUILTIN: &[BuiltIn] = &[
 ///
 /// ```
 /// use paceline_cc::Spec;
-/// use paceline_schemes::{Registry, remy::{Action, RemyTables, RuleTable, RuleTree}};
+/// use paceline_schemes::registry;
+/// use paceline_schemes::remy::{Action, RemyTables, RuleTable, RuleTree};
 ///
 /// // A rule for everything: a window of 40 packets, at least 1 ms apart.
 /// let fixed = RuleTable::new(RuleTree::single(Action::new(0.0, 40, 1.0)))?;
 /// let mut tables = RemyTables::builtin();
 /// tables.add("fixed", "40 packets", fixed);
-/// let mut registry = Registry::builtin();
-/// registry.set(tables.scheme());
-/// assert!(registry.build(&Spec::parse("remy[table=fixed]")?).is_ok());
+/// let mut schemes = registry::builtin();
+/// schemes.set(tables.scheme())?;
+/// let spec = Spec::parse("remy[table=fixed]")?;
+/// assert!(schemes.find("remy")?.build(&spec).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -181,12 +183,12 @@ impl RemyTables {
         Ok(halves(params, table, None))
     }
 
-    /// The scheme `remy` with these tables, for a [`Registry`](crate::Registry).
+    /// The scheme `remy` with these tables, for [`Schemes`](crate::Schemes).
     pub fn scheme(self) -> SchemeEntry {
         let scheme = &super::SCHEME;
         SchemeEntry::new(scheme.name, move |spec| self.build(spec))
             .summary(scheme.summary)
             .source(scheme.source)
-            .documented(RemyParams::infos())
+            .documented(RemyParams::infos)
     }
 }

@@ -172,9 +172,9 @@ fn every_scheme_and_queue_says_what_it_is() {
     assert_eq!(folders.len(), paceline_schemes::SCHEMES.len());
     let mut modules: Vec<_> = folders.iter().map(|name| source.join(name).join("mod.rs")).collect();
     let queues =
-        crate_code("path").into_iter().filter(|(_, code)| code.contains("QUEUE: QueueInfo"));
+        crate_code("path").into_iter().filter(|(_, code)| code.contains("QUEUE: QueueEntry"));
     let queues: Vec<_> = queues.map(|(path, _)| path).collect();
-    assert_eq!(queues.len(), paceline_path::queue::Queues::builtin().iter().len());
+    assert_eq!(queues.len(), paceline_path::queue::builtin().iter().len());
     modules.extend(queues);
     for path in modules {
         let text = fs::read_to_string(&path).expect("a module");

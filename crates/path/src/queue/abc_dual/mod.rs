@@ -63,10 +63,10 @@ use paceline_cc::{Packet, Stream, Time, TrafficClass};
 use share::Share;
 use zombie::ZombieLists;
 
-use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
+use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
 /// The entry in the table of queues.
-pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "abc_dual",
     "A queue for ABC's packets and one for all others, with shares that are fair to flows",
     "Goyal et al., NSDI 2020, section 4.3",

@@ -24,7 +24,7 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
 use super::FirstAbove;
-use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
+use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
 /// Bytes: a trace opportunity's worth, below which it never drops.
 const PACKET_SIZE: u64 = 1504;
@@ -41,7 +41,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     "codel-mahimahi",
     "CoDel as Mahimahi has it: delivers the packet it meant to drop, discards the next",
     "Mahimahi (USENIX ATC 2015), mm-link",

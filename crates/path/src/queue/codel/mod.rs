@@ -33,7 +33,7 @@ use paceline_cc::params::{Params, above};
 use paceline_cc::{Packet, Span, Time};
 
 use super::ring::Ring;
-use super::{DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueInfo};
+use super::{DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueEntry};
 
 paceline_cc::params! {
     /// Parameters of CoDel.
@@ -52,7 +52,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "codel",
     "Drops at the head when packets have waited too long for an interval",
     "RFC 8289",

@@ -45,10 +45,10 @@ use pi2::{Decider, Pi2};
 use scheduler::Scheduler;
 
 use super::periodic::PeriodicUpdates;
-use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
+use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry, mark};
 
 /// The entry in the table of queues.
-pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "dualpi2",
     "A low-latency queue for scalable senders coupled to a classic queue (L4S)",
     "RFC 9332",

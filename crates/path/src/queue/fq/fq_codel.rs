@@ -29,7 +29,7 @@ use paceline_cc::{Packet, Span, Time};
 use super::{Bins, MOST_BINS, Total};
 use crate::queue::codel::{CodelParams, CodelState, PacketSource};
 use crate::queue::ring::Ring;
-use crate::queue::{DropReason, DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueInfo};
+use crate::queue::{DropReason, DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueEntry};
 
 /// The most packets dropped at one overflow (RFC 8290 §4.1).
 const DROP_BATCH: usize = 64;
@@ -73,7 +73,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     "fq_codel",
     "A queue under CoDel for each flow, served in turn, new flows first",
     "RFC 8290",

@@ -28,7 +28,7 @@ use paceline_cc::{Packet, Span, Time};
 
 use super::{Bins, MOST_BINS, Total};
 use crate::queue::codel::{FirstAbove, next_drop};
-use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
+use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
 /// The size of the largest packet seen so far, in bytes, is taken to be at least this.
 const SMALLEST_MAX: u32 = 256;
@@ -48,7 +48,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     "sfq_codel",
     "A queue under CoDel for each flow, served one packet at a time, new flows first",
     "Nichols' ns-2 model, March 2013; Winstein's thesis (MIT, 2014)",

@@ -27,7 +27,7 @@
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Stream, Time};
 
-use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
+use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
 /// Milliseconds between updates.
 const T_UPDATE: u64 = 30;
@@ -53,7 +53,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     "pie-mahimahi",
     "PIE as Mahimahi has it: delays in milliseconds with gains meant for seconds",
     "Mahimahi (USENIX ATC 2015), mm-link",

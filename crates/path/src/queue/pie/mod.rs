@@ -42,7 +42,7 @@ use rate::Departures;
 
 use super::periodic::PeriodicUpdates;
 use super::ring::Ring;
-use super::{DropReason, DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueInfo, mark};
+use super::{DropReason, DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueEntry, mark};
 
 paceline_cc::choices! {
     /// How the queueing delay is known.
@@ -90,7 +90,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "pie",
     "Drops arrivals at random so that the queueing delay stays near a reference",
     "RFC 8033",

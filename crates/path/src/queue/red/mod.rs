@@ -38,7 +38,7 @@ use paceline_cc::params::{Params, above};
 use paceline_cc::{Packet, Span, Stream, Time};
 
 use super::ring::Ring;
-use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
+use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry, mark};
 
 paceline_cc::params! {
     /// Parameters of RED.
@@ -67,7 +67,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "red",
     "Drops arrivals at random as the average length grows from one threshold to another",
     "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993",

@@ -27,7 +27,7 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Time};
 
 use super::QueueLength;
-use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
+use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry, mark};
 
 paceline_cc::choices! {
     /// Which packets are marked.
@@ -53,7 +53,7 @@ paceline_cc::params! {
 }
 
 /// The entry in the table of queues.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     "step",
     "Marks arrivals when the queue is longer than k, as DCTCP's switches do",
     "DCTCP (SIGCOMM 2010); RFC 8257",

@@ -44,7 +44,7 @@ pub fn check_router(text: &str) -> Result<RouterChoice, String> {
 /// A queue that exists, with parameters that fit.
 pub(super) fn queue(text: &str, names: &Names) -> Result<QueueChoice, SpecError> {
     let spec = Spec::parse(text)?;
-    names.queues.check(&spec)?;
+    names.check_queue(&spec)?;
     Ok(spec.into())
 }
 
@@ -56,7 +56,7 @@ pub(super) fn router(text: &str, names: &Names) -> Result<RouterChoice, String> 
         _ => {}
     }
     let spec = Spec::parse(text).map_err(|error| error.to_string())?;
-    let halves = names.schemes.build(&spec).map_err(|error| error.to_string())?;
+    let halves = names.build_scheme(&spec).map_err(|error| error.to_string())?;
     match halves.router {
         Some(_) => Ok(RouterChoice::Scheme(spec)),
         None => Err(format!("scheme `{}` has no router half", spec.name)),

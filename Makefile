@@ -103,7 +103,7 @@ digests: setup
 ## The documents that the tree does not keep, in $(OUT)/docs: reproduction.md, validation.md and a page for each
 ## scheme, from sources, measured figures and a short run of each scheme. And their summaries in docs, anew.
 docs: setup
-	$(CARGO) run --release --locked -p paceline-reproduce --example scheme_pages -- $(OUT)/docs --summaries
+	$(CARGO) run --release --locked -p paceline-xtask -- documents $(OUT)/docs --summaries
 
 ## Holds the measured figures, the summaries in docs, the README's counts and the schemes' pages against the program.
 docs-check: setup
@@ -117,7 +117,7 @@ api: setup
 	  $(CARGO) +nightly rustdoc --locked --quiet -p paceline-$$crate --lib -- \
 	    -Z unstable-options --output-format json || exit 1; \
 	done
-	$(CARGO) run --locked --quiet -p paceline-reproduce --example public_api -- \
+	$(CARGO) run --locked --quiet -p paceline-xtask --no-default-features -- api \
 	  $(or $(CARGO_TARGET_DIR),target)/doc $(OUT)/docs/api.md
 
 ## What `make test` does in short: programs loaded and unloaded a hundred times under traffic, loaders

@@ -15,7 +15,7 @@ rm -rf "$documents"
 mkdir -p "${documents%/*}"
 cp -r docs "$documents"
 host=$([ "$profile" = dev ] && echo dev || echo release)
-${CARGO:-cargo} run --locked --quiet -p paceline-reproduce --profile "$host" --example scheme_pages -- "$documents"
+${CARGO:-cargo} run --locked --quiet -p paceline-xtask --profile "$host" -- documents "$documents"
 (cd "$documents" && find . -name '*.md' | sed 's|^\./||; s|\.md$||' | sort >index.txt)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)

@@ -6,17 +6,17 @@ const TEST_ONLY: &str = "#[cfg(test)]";
 
 /// What remains of a file.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Shipped {
+pub struct Shipped {
     /// The code that ships. Everything else is blank, so that lines keep their numbers.
-    pub(crate) code: String,
+    pub code: String,
     /// The modules in other files that are only compiled for tests: the value of `#[path]`, or the
     /// name of the module.
-    pub(crate) test_modules: Vec<TestModule>,
+    pub test_modules: Vec<TestModule>,
 }
 
 /// A module in a file of its own that is only compiled for tests.
 #[derive(Debug, PartialEq)]
-pub(crate) enum TestModule {
+pub enum TestModule {
     /// `mod name;`
     Name(String),
     /// `#[path = "file"] mod name;`
@@ -24,7 +24,7 @@ pub(crate) enum TestModule {
 }
 
 /// Splits a file.
-pub(crate) fn shipped(text: &str) -> Shipped {
+pub fn shipped(text: &str) -> Shipped {
     let mut code = without_comments(text);
     let mut test_modules = Vec::new();
     while let Some(start) = find(&code, TEST_ONLY) {
@@ -205,7 +205,7 @@ fn end_of_comment(code: &[char], at: usize) -> usize {
 }
 
 /// Static items that are more than an immutable table, and other globals: each as it is written.
-pub(crate) fn globals(code: &str) -> Vec<String> {
+pub fn globals(code: &str) -> Vec<String> {
     // A `LazyLock` is an immutable table: its value follows from the code alone, whoever asks first. That of a
     // `OnceLock` is what the first one puts there.
     const CHANGEABLE: [&str; 6] = ["Cell", "Mutex", "RwLock", "Atomic", "OnceLock", "Once"];
@@ -230,12 +230,12 @@ pub(crate) fn globals(code: &str) -> Vec<String> {
 }
 
 /// The words of `banned` that the code has.
-pub(crate) fn uses<'a>(code: &str, banned: &[&'a str]) -> Vec<&'a str> {
+pub fn uses<'a>(code: &str, banned: &[&'a str]) -> Vec<&'a str> {
     banned.iter().copied().filter(|word| code.contains(word)).collect()
 }
 
 /// The headings that the documentation of a scheme or queue lacks.
-pub(crate) fn missing_headings(text: &str) -> Vec<&'static str> {
+pub fn missing_headings(text: &str) -> Vec<&'static str> {
     const HEADINGS: [&str; 5] =
         ["# What it does", "# Signals it needs", "# Parameters", "# Where it fails", "# Source"];
     let has = |heading: &str| {

@@ -150,23 +150,24 @@ impl Page<'_> {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, target] = args.as_slice() else {
-        return Err("usage: public_api <folder with rustdoc's JSON> <file to write>".into());
-    };
+/// Writes the list to `target` from the JSON files of rustdoc in `folder`.
+///
+/// # Errors
+/// A file that cannot be read, understood or written.
+pub fn write(folder: &Path, target: &Path) -> Result<(), String> {
     let mut text = String::from(
         "# What is public\n\nThe items of `cc`, `schemes`, `flow`, `path` and `sim` that other crates can use; \
          methods and fields are in the\ndocumentation (`cargo doc`). Written by `make api`.\n",
     );
     for name in CRATES {
-        let file = Path::new(folder).join(format!("paceline_{name}.json"));
-        let docs: Value = serde_json::from_str(&std::fs::read_to_string(file)?)?;
+        let file = folder.join(format!("paceline_{name}.json"));
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+        let json = std::fs::read_to_string(&file).map_err(|error| failed(&error))?;
+        let docs: Value = serde_json::from_str(&json).map_err(|error| failed(&error))?;
         let index = &docs["index"];
         let mut page = Page { text: String::new(), index, listed: BTreeSet::new() };
         page.module(&format!("paceline_{name}"), &index[docs["root"].to_string()], true);
         text += &page.text;
     }
-    std::fs::write(target, text)?;
-    Ok(())
+    std::fs::write(target, text).map_err(|error| format!("{}: {error}", target.display()))
 }

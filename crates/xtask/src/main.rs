@@ -1,0 +1,50 @@
+//! `cargo run -p paceline-xtask -- COMMAND`: what the Makefile's recipes run.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use paceline_xtask::api;
+
+const USAGE: &str = "\
+usage: paceline-xtask COMMAND
+  api FOLDER FILE      writes the public items to FILE from the JSON of rustdoc in FOLDER (`make api`)
+  documents FOLDER [--summaries]
+                       writes the documents that are made from sources and measured figures to FOLDER, with
+                       --summaries also their summaries to docs (`make docs`)
+";
+
+fn run(args: &[&str]) -> Result<String, String> {
+    match args {
+        ["api", folder, file] => {
+            api::write(Path::new(folder), Path::new(file))?;
+            Ok(format!("wrote {file}\n"))
+        }
+        #[cfg(feature = "documents")]
+        ["documents", folder, summaries @ ..] if matches!(summaries, [] | ["--summaries"]) => {
+            let root = paceline_xtask::tree::root();
+            paceline_reproduce::pages::write_pages(&root, Path::new(folder))?;
+            if !summaries.is_empty() {
+                paceline_reproduce::pages::write_summaries(&root)?;
+            }
+            Ok(format!("wrote {folder}\n"))
+        }
+        _ => Err(USAGE.to_string()),
+    }
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    // A closed pipe is no error: the files are written all the same.
+    match run(&args) {
+        Ok(text) => {
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {}", error.trim_end());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The crates of the workspace from the bottom up, and which of them each one imports.
+//!
+//! This is the only table of the layers: `tests/tidy.rs` compares it with every `Cargo.toml`, and with
+//! the table of crates in ARCHITECTURE.md.
+
+use std::fs;
+use std::path::Path;
+
+/// A crate of the workspace.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// The folder, from the root of the tree.
+    pub folder: &'static str,
+    /// The names, without `paceline-`, of the crates that it imports.
+    pub imports: &'static [&'static str],
+}
+
+const fn room(folder: &'static str, imports: &'static [&'static str]) -> Room {
+    Room { folder, imports }
+}
+
+/// Every crate, after all crates that it or its tests import.
+pub const ROOMS: &[Room] = &[
+    room("crates/cc", &[]),
+    room("crates/schemes", &["cc"]),
+    room("crates/flow", &["cc"]),
+    room("crates/measure", &["cc"]),
+    room("crates/testing", &["cc"]),
+    room("crates/trace", &["cc"]),
+    room("crates/path", &["cc", "trace"]),
+    room("crates/wire", &["cc", "flow", "schemes"]),
+    room("crates/report", &["cc", "schemes"]),
+    room("crates/sim", &["cc", "flow", "measure", "path", "schemes", "trace"]),
+    room("crates/remy", &["cc", "schemes", "sim"]),
+    room("crates/requests", &["cc", "path", "remy", "report", "schemes", "sim", "trace"]),
+    room("crates/os", &["wire"]),
+    room("crates/ip", &["cc", "wire"]),
+    room("crates/emulator", &["cc", "ip", "measure", "os", "path", "report", "trace"]),
+    room("crates/transfer", &["cc", "flow", "ip", "measure", "os", "wire"]),
+    room("crates/kernel", &["cc", "schemes"]),
+    room("crates/guest", &["cc", "flow", "sim"]),
+    room("crates/lab", &["cc", "path", "remy", "report", "requests", "sim", "trace"]),
+    room(
+        "crates/reproduce",
+        &["cc", "flow", "lab", "path", "remy", "report", "requests", "schemes", "sim", "trace"],
+    ),
+    room("crates/peers", &["cc", "flow", "ip", "os", "schemes"]),
+    room(
+        "crates/cli",
+        &[
+            "cc",
+            "emulator",
+            "guest",
+            "kernel",
+            "lab",
+            "measure",
+            "os",
+            "path",
+            "remy",
+            "report",
+            "reproduce",
+            "requests",
+            "schemes",
+            "sim",
+            "trace",
+            "transfer",
+            "wire",
+        ],
+    ),
+    room("bindings/quic/core", &["cc", "flow", "schemes"]),
+    room("bindings/quic/quinn", &["cc", "quic"]),
+    room("bindings/quic/noq", &["cc", "quic"]),
+    room("bindings/quic/s2n", &["cc", "quic"]),
+    room("bindings/quic/lab", &["sim"]),
+    room("bindings/quic/live", &["quic-lab", "quinn"]),
+    room(
+        "bindings/python",
+        &[
+            "cc",
+            "flow",
+            "measure",
+            "path",
+            "remy",
+            "report",
+            "reproduce",
+            "requests",
+            "schemes",
+            "sim",
+            "trace",
+        ],
+    ),
+    room(
+        "bindings/web",
+        &[
+            "cc",
+            "measure",
+            "path",
+            "remy",
+            "report",
+            "reproduce",
+            "requests",
+            "schemes",
+            "sim",
+            "trace",
+        ],
+    ),
+    room("crates/xtask", &["reproduce"]),
+];
+
+/// What the manifest of a crate says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Manifest {
+    /// The package's name without `paceline-`.
+    pub name: String,
+    /// The crates of the workspace that it imports, without `paceline-`, sorted.
+    pub imports: Vec<String>,
+    /// The crates of the workspace that only its tests, examples and benchmarks import.
+    pub test_imports: Vec<String>,
+}
+
+/// Reads the manifest of the crate in `folder`.
+///
+/// # Errors
+/// A manifest that cannot be read.
+pub fn manifest(folder: &Path) -> Result<Manifest, String> {
+    let path = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(parse(&text))
+}
+
+fn parse(text: &str) -> Manifest {
+    let mut manifest = Manifest::default();
+    let mut section = "";
+    for line in text.lines() {
+        if line.starts_with('[') {
+            section = line.trim().trim_matches(['[', ']']);
+        } else if section == "package" {
+            if let Some(name) = line.strip_prefix("name = \"paceline-") {
+                manifest.name = name.trim_end_matches('"').to_string();
+            }
+        } else if let Some(rest) = line.strip_prefix("paceline-") {
+            let name = rest.split(['.', ' ', '=']).next().unwrap_or("").to_string();
+            if section.ends_with("dev-dependencies") {
+                manifest.test_imports.push(name);
+            } else if section.ends_with("dependencies") {
+                manifest.imports.push(name);
+            }
+        }
+    }
+    manifest.imports.sort_unstable();
+    manifest.test_imports.sort_unstable();
+    manifest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_are_read_by_section() {
+        let text = "[package]\nname = \"paceline-x\"\n\n[features]\nf = [\"paceline-a/bpf\"]\n\n\
+                    [dependencies]\nlibm = \"1\"\npaceline-b.workspace = true\n\
+                    paceline-a = { workspace = true }\n\n[dev-dependencies]\n\
+                    paceline-c.workspace = true\n\n[target.'cfg(unix)'.dependencies]\n\
+                    paceline-d-e.workspace = true\n";
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+        let manifest = Manifest {
+            name: "x".to_string(),
+            imports: names(&["a", "b", "d-e"]),
+            test_imports: names(&["c"]),
+        };
+        assert_eq!(parse(text), manifest);
+    }
+}

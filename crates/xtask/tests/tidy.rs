@@ -1,0 +1,270 @@
+//! Checks of the source tree: the invariants of ARCHITECTURE.md that a search can check.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use paceline_xtask::rooms::{ROOMS, Room, manifest};
+use paceline_xtask::scan::{globals, missing_headings, shipped, uses};
+use paceline_xtask::tree::{Source, all_sources, root, shipped_code, sources};
+
+/// The crates without input and output: only `sim` and the programs know the time.
+const WITHOUT_IO: [&str; 6] =
+    ["crates/cc", "crates/schemes", "crates/flow", "crates/ip", "crates/path", "crates/wire"];
+
+/// The crates whose arithmetic decides what is simulated.
+const ARITHMETIC: [&str; 5] =
+    ["crates/cc", "crates/schemes", "crates/flow", "crates/path", "crates/trace"];
+
+fn must_not_use(folder: &str, banned: &[&str], except: &[&str]) {
+    for Source { path, text } in shipped_code(folder) {
+        if !except.contains(&path.as_str()) {
+            assert_eq!(uses(&text, banned), [""; 0], "{path}");
+        }
+    }
+}
+
+#[test]
+fn the_protocol_crates_do_no_input_or_output() {
+    let banned = [
+        "std::time",
+        "std::net",
+        "std::thread",
+        "std::fs",
+        "std::env",
+        "HashMap",
+        "HashSet",
+        "async fn",
+        "Instant",
+        "SystemTime",
+        "unsafe ",
+        "println!",
+    ];
+    for folder in WITHOUT_IO {
+        must_not_use(folder, &banned, &[]);
+    }
+}
+
+#[test]
+fn there_are_no_globals_but_immutable_tables() {
+    for folder in WITHOUT_IO.into_iter().chain(["crates/trace"]) {
+        for Source { path, text } in shipped_code(folder) {
+            let mut found = globals(&text);
+            if path == "crates/cc/src/rng.rs" {
+                // Counts draws, so that a run can say whether its seed decided anything. What is simulated
+                // never reads it.
+                found.retain(|global| {
+                    !["thread_local!", "static BLOCKS: Cell<u64>"].contains(&global.as_str())
+                });
+            }
+            assert_eq!(found, Vec::<String>::new(), "{path}");
+        }
+    }
+}
+
+#[test]
+fn all_that_is_random_comes_from_keyed_streams() {
+    let banned =
+        ["rand::", "rand_chacha", "getrandom", "RandomState", "DefaultHasher", "SystemTime"];
+    let more = ["crates/measure", "crates/sim", "crates/requests", "crates/lab"];
+    for folder in ARITHMETIC.into_iter().chain(more) {
+        must_not_use(folder, &banned, &["crates/cc/src/rng.rs"]);
+    }
+    // Links, queues and pipes are given their streams by whoever knows the seed and their names;
+    // senders' halves of schemes get theirs of their `Setup`.
+    let made = ["Stream::new("];
+    must_not_use("crates/path", &made, &["crates/path/src/queue/registry.rs"]);
+    must_not_use("crates/cc", &made, &["crates/cc/src/rng.rs", "crates/cc/src/scheme.rs"]);
+    must_not_use("crates/schemes", &made, &[]);
+}
+
+#[test]
+fn transcendental_functions_are_libms() {
+    // Those of std differ between platforms; square roots do not.
+    let banned = [".exp()", ".ln()", ".powf(", ".powi(", ".sin()", ".cos()", ".cbrt()", ".log10()"];
+    for folder in ARITHMETIC {
+        must_not_use(folder, &banned, &[]);
+    }
+}
+
+#[test]
+fn packets_queues_and_links_name_no_scheme() {
+    let mut code = shipped_code("crates/cc");
+    code.extend(shipped_code("crates/path"));
+    for shared in [
+        "crates/cc/src/packet.rs",
+        "crates/cc/src/scheme.rs",
+        "crates/cc/src/route.rs",
+        "crates/path/src/queue/interface.rs",
+        "crates/path/src/link/mod.rs",
+        "crates/path/src/link/serve.rs",
+    ] {
+        let source = code.iter().find(|source| source.path == shared);
+        let source =
+            source.unwrap_or_else(|| panic!("{shared} is gone: name the file that has it"));
+        assert_eq!(uses(&source.text.to_lowercase(), &["abc"]), [""; 0], "{shared}");
+    }
+}
+
+/// The folders of the crate `schemes` that are schemes.
+fn scheme_folders() -> Vec<String> {
+    let entries = fs::read_dir(root().join("crates/schemes/src")).expect("schemes").flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let names = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name != "parts" && name != "testing").collect()
+}
+
+/// The number of lines of a table that end so.
+fn table_lines(path: &str, end: &str) -> usize {
+    let text = fs::read_to_string(root().join(path)).expect("a table");
+    text.lines().filter(|line| line.starts_with("    ") && line.ends_with(end)).count()
+}
+
+#[test]
+fn every_scheme_and_queue_says_what_it_is() {
+    let mut modules: Vec<String> =
+        scheme_folders().iter().map(|name| format!("crates/schemes/src/{name}/mod.rs")).collect();
+    assert_eq!(modules.len(), table_lines("crates/schemes/src/registry.rs", "::SCHEME,"));
+    let queues = shipped_code("crates/path").into_iter();
+    let queues = queues.filter(|source| source.text.contains("QUEUE: QueueEntry"));
+    let queues: Vec<String> = queues.map(|source| source.path).collect();
+    assert_eq!(queues.len(), table_lines("crates/path/src/queue/registry.rs", "::QUEUE,"));
+    modules.extend(queues);
+    for path in modules {
+        let text = fs::read_to_string(root().join(&path)).expect("a module");
+        assert_eq!(missing_headings(&text), [""; 0], "{path} lacks these");
+    }
+}
+
+#[test]
+fn unsafe_code_stands_in_three_places() {
+    // The last has no unsafe code: the names of its exports are unsafe attributes.
+    let allowed = ["crates/os/src/", "crates/guest/src/system.rs", "bindings/web/src/exports.rs"];
+    let mut found = Vec::new();
+    for Source { path, text } in all_sources() {
+        if !uses(&shipped(&text).code, &["unsafe ", "allow(unsafe_code"]).is_empty() {
+            found.push(path);
+        }
+    }
+    assert!(found.len() > allowed.len(), "{found:?}");
+    found.retain(|place| !allowed.iter().any(|start| place.starts_with(start)));
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn files_have_one_subject() {
+    for Room { folder, .. } in ROOMS {
+        let mut lengths = Vec::new();
+        for Source { path, text } in sources(folder) {
+            let lines = text.lines().count();
+            assert!(lines <= 600, "{path} has {lines} lines");
+            lengths.push(lines);
+        }
+        lengths.sort_unstable();
+        let median = lengths[lengths.len() / 2];
+        assert!(median < 250, "the median file of {folder} has {median} lines");
+    }
+}
+
+#[test]
+fn crates_import_what_the_table_says_and_only_from_below() {
+    let mut below: BTreeSet<String> = BTreeSet::new();
+    for Room { folder, imports } in ROOMS {
+        let manifest = manifest(&root().join(folder)).expect("a manifest");
+        assert_eq!(
+            manifest.imports, *imports,
+            "{folder}: the table is in crates/xtask/src/rooms.rs"
+        );
+        for import in manifest.imports.iter().chain(&manifest.test_imports) {
+            assert!(
+                below.contains(import),
+                "{folder} imports {import}, which does not stand above it"
+            );
+        }
+        below.insert(manifest.name);
+    }
+}
+
+#[test]
+fn the_table_has_every_crate() {
+    let mut folders = BTreeSet::new();
+    for parent in ["crates", "bindings", "bindings/quic"] {
+        for entry in fs::read_dir(root().join(parent)).expect("a folder").flatten() {
+            if entry.path().join("Cargo.toml").exists() {
+                folders.insert(format!("{parent}/{}", entry.file_name().to_string_lossy()));
+            }
+        }
+    }
+    let listed: BTreeSet<String> = ROOMS.iter().map(|room| room.folder.to_string()).collect();
+    assert_eq!(listed, folders);
+    assert_eq!(listed.len(), ROOMS.len());
+}
+
+/// The crates that rows of ARCHITECTURE.md's table name, each with its cell "imports".
+fn rows_of_architecture() -> Vec<(String, Vec<String>)> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let table = text.split_once("| crate | what it has | imports | must hold |\n");
+    let (_, table) = table.expect("the table of crates");
+    let mut rows = Vec::new();
+    for line in table.lines().skip(1).take_while(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let imports = cells[3].split(", ").filter(|name| !name.is_empty()).map(String::from);
+        let imports: Vec<String> = imports.collect();
+        for name in cells[1].split(", ").map(|name| name.trim_matches('`')) {
+            let folder =
+                if name.contains('/') { name.to_string() } else { format!("crates/{name}") };
+            rows.push((folder, imports.clone()));
+        }
+    }
+    rows
+}
+
+#[test]
+fn architecture_has_the_table() {
+    let mut rows = rows_of_architecture();
+    let mut expected: Vec<(String, Vec<String>)> = ROOMS
+        .iter()
+        .map(|Room { folder, imports }| {
+            let imports = imports.iter().filter(|name| **name != "cc");
+            (folder.to_string(), imports.map(|name| name.to_string()).collect())
+        })
+        .collect();
+    rows.sort_unstable();
+    expected.sort_unstable();
+    for (row, expected) in rows.iter().zip(&expected) {
+        assert_eq!(row, expected, "ARCHITECTURE.md, and crates/xtask/src/rooms.rs");
+    }
+    assert_eq!(rows.len(), expected.len());
+}
+
+#[test]
+fn schemes_share_parts_and_only_variants_import_a_scheme() {
+    // As ARCHITECTURE.md lists them: the variant, and the schemes that it is built on.
+    let variants: [(&str, &[&str]); 6] = [
+        ("abc", &["cubic"]),
+        ("c2tcp", &["cubic"]),
+        ("remy", &["abc"]),
+        ("sprout_ewma", &["sprout"]),
+        ("xcpb", &["xcp"]),
+        ("xcpw", &["xcp"]),
+    ];
+    let schemes = scheme_folders();
+    for Source { path, text } in sources("crates/schemes") {
+        let place = path.strip_prefix("crates/schemes/src/").expect("below the source");
+        if place.starts_with("registry") {
+            continue;
+        }
+        let own = place.split_once('/').map_or("", |(scheme, _)| scheme);
+        let may = variants.iter().find(|(variant, _)| *variant == own).map_or(&[][..], |v| v.1);
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for after in line.split("crate::").skip(1) {
+                let imported = after.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
+                let imported = imported.unwrap_or_default();
+                // `use crate::{...}` could hide one.
+                assert!(!imported.is_empty(), "{place}: import one module a line: {line}");
+                let is_scheme = schemes.iter().any(|scheme| scheme == imported);
+                let allowed = !is_scheme || imported == own || may.contains(&imported);
+                assert!(allowed, "{place} imports a scheme: {line}");
+            }
+        }
+    }
+}

@@ -71,8 +71,8 @@ pub const ROOMS: &[Room] = &[
     room("bindings/quic/quinn", &["cc", "quic"]),
     room("bindings/quic/noq", &["cc", "quic"]),
     room("bindings/quic/s2n", &["cc", "quic"]),
-    room("bindings/quic/lab", &["sim"]),
-    room("bindings/quic/live", &["quic-lab", "quinn"]),
+    room("crates/quic-sim", &["sim"]),
+    room("bindings/quic/live", &["quic-sim", "quinn"]),
     room(
         "bindings/python",
         &[

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use paceline_quic_lab::tls;
+use paceline_quic_sim::tls;
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig, VarInt};

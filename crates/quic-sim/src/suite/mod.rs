@@ -3,8 +3,8 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use paceline_quic_lab::Quinn;
-//! use paceline_quic_lab::suite::{Aim, Suite};
+//! use paceline_quic_sim::Quinn;
+//! use paceline_quic_sim::suite::{Aim, Suite};
 //! use quinn_proto::congestion::CubicConfig;
 //!
 //! let cubic = Quinn::new("quinn's Cubic", Arc::new(CubicConfig::default()));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use noq_proto::congestion::{Bbr3Config, CubicConfig};
 use paceline_noq::{Scheme, SchemeError};
-use paceline_quic_lab::Noq;
+use paceline_quic_sim::Noq;
 use paceline_sim::cc::{Rate, Span};
 use paceline_sim::flow::Workload;
 use paceline_sim::path::{BufferSize, Loss};

@@ -1,7 +1,7 @@
 //! How long a minute of quinn at 20 Mbit/s takes in virtual time: five runs, in seconds.
 //!
 //! ```sh
-//! cargo run --release -p paceline-quic-lab --example speed
+//! cargo run --release -p paceline-quic-sim --example speed
 //! ```
 #![allow(clippy::print_stdout)]
 
@@ -9,7 +9,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_quic_lab::Quinn;
+use paceline_quic_sim::Quinn;
 use paceline_sim::cc::{Rate, Span};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 use quinn_proto::congestion::CubicConfig;

@@ -9,7 +9,7 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use paceline_quic_lab::Quinn;
+//! use paceline_quic_sim::Quinn;
 //! use paceline_sim::cc::{Rate, Span};
 //! use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 //! use quinn_proto::congestion::CubicConfig;

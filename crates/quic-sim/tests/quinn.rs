@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paceline_quic_lab::Quinn;
+use paceline_quic_sim::Quinn;
 use paceline_quinn::{Scheme, SchemeError};
 use paceline_sim::cc::{AckPolicy, Rate, Span};
 use paceline_sim::flow::Workload;

@@ -2,7 +2,7 @@
 //! `docs/quic.md`.
 //!
 //! ```sh
-//! cargo run --release -p paceline-quic-lab --example controllers -- \
+//! cargo run --release -p paceline-quic-sim --example controllers -- \
 //!   [SECONDS] [TRACE]... [only=NAME] [start=MS]
 //! ```
 //! TRACE is the name of a built-in trace (`paceline trace list`) or a Mahimahi file; without one the
@@ -16,7 +16,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use paceline_quic_lab::{Noq, Quinn};
+use paceline_quic_sim::{Noq, Quinn};
 use paceline_requests::compare::Comparison;
 use paceline_s2n_quic::halves;
 use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};

@@ -4,8 +4,8 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_quic_lab::suite::{Aim, Measure, Report, Suite};
-use paceline_quic_lab::{Noq, Quinn};
+use paceline_quic_sim::suite::{Aim, Measure, Report, Suite};
+use paceline_quic_sim::{Noq, Quinn};
 use paceline_sim::scenario::SchemeChoice;
 use quinn_proto::congestion::{Controller, ControllerFactory, CubicConfig};
 

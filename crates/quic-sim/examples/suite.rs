@@ -1,7 +1,7 @@
 //! The maintainers' suite on quinn and noq, with their own congestion control and with Paceline's.
 //!
 //! ```sh
-//! cargo run --release -p paceline-quic-lab --example suite -- [NAME]...
+//! cargo run --release -p paceline-quic-sim --example suite -- [NAME]...
 //! ```
 //! NAMEs choose congestion controls by a part of their label, such as `own` or `bbr3`.
 #![allow(clippy::print_stdout)]
@@ -9,8 +9,8 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use paceline_quic_lab::suite::{Aim, Suite};
-use paceline_quic_lab::{Noq, Quinn};
+use paceline_quic_sim::suite::{Aim, Suite};
+use paceline_quic_sim::{Noq, Quinn};
 use paceline_sim::CustomTransport;
 
 fn main() -> Result<(), Box<dyn Error>> {

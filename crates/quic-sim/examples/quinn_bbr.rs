@@ -2,14 +2,14 @@
 //! `docs/quinn-bbr.md`.
 //!
 //! ```sh
-//! cargo run --release -p paceline-quic-lab --example quinn_bbr
+//! cargo run --release -p paceline-quic-sim --example quinn_bbr
 //! ```
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
 use std::sync::Arc;
 
-use paceline_quic_lab::{Noq, Quinn};
+use paceline_quic_sim::{Noq, Quinn};
 use paceline_sim::FlowSeries;
 use paceline_sim::cc::{Rate, Span};
 use paceline_sim::path::BufferSize;

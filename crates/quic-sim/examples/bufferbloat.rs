@@ -2,14 +2,14 @@
 //! RTT of 100 ms and a queue of 500 ms. What each controller delivers, and how long packets take.
 //!
 //! ```sh
-//! cargo run --release -p paceline-quic-lab --example bufferbloat
+//! cargo run --release -p paceline-quic-sim --example bufferbloat
 //! ```
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
 use std::sync::Arc;
 
-use paceline_quic_lab::{Noq, Quinn};
+use paceline_quic_sim::{Noq, Quinn};
 use paceline_sim::cc::{Rate, Span};
 use paceline_sim::flow::Workload;
 use paceline_sim::path::BufferSize;

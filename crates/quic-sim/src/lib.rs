@@ -40,6 +40,7 @@ mod end;
 mod machine;
 mod noq;
 mod quinn;
+mod stack;
 pub mod suite;
 pub mod tls;
 

@@ -1,0 +1,264 @@
+//! What quinn's and noq's protocol machines have in common, which is nearly all: noq is a fork of quinn.
+
+/// Declares a stack called `$name` as the type `$Stack`.
+///
+/// The module that calls it has the stack's crate under the name `proto`, and a module `fork` with the
+/// functions in which the crates differ: `endpoint`, `handle`, `poll_transmit`, `rtt` and `stats`.
+macro_rules! stack {
+    ($Stack:ident, $name:literal) => {
+        use std::net::SocketAddr;
+        use std::sync::Arc;
+        use std::time::{Duration, Instant};
+
+        use bytes::BytesMut;
+        use paceline_sim::cc::Ecn;
+        use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
+        use proto::congestion::ControllerFactory;
+        use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+        use proto::{
+            ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint,
+            EndpointConfig, MtuDiscoveryConfig, ReadError, ServerConfig, StreamId, Transmit,
+            TransportConfig, VarInt,
+        };
+
+        use crate::addresses::{CLIENT, NAME, SERVER, seed};
+        use crate::end::{ends, largest_datagram};
+        use crate::machine::{Machine, MachineStats, Transmission};
+        use crate::{WINDOW, tls};
+
+        type Congestion = Arc<dyn ControllerFactory + Send + Sync>;
+
+        #[doc = concat!($name, ", whole, with a congestion control.")]
+        #[derive(Clone)]
+        pub struct $Stack {
+            label: String,
+            congestion: Congestion,
+            change: Arc<dyn Fn(&mut TransportConfig) + Send + Sync>,
+        }
+
+        impl $Stack {
+            #[doc = concat!($name, " with this congestion control: one of its own, or one of `paceline-", $name, "`'s.")]
+            /// `label` is what outcomes call it.
+            pub fn new(label: impl Into<String>, congestion: Congestion) -> $Stack {
+                $Stack { label: label.into(), congestion, change: Arc::new(|_| {}) }
+            }
+
+            /// The same with changes of both ends' transport configuration.
+            #[must_use]
+            pub fn with(self, change: impl Fn(&mut TransportConfig) + Send + Sync + 'static) -> $Stack {
+                $Stack { change: Arc::new(change), ..self }
+            }
+
+            /// The scheme of a flow: the flow's sender is a client that opens one stream.
+            pub fn transport(&self) -> CustomTransport {
+                let stack = self.clone();
+                CustomTransport::new(self.label.clone(), move |setup| stack.ends(setup))
+            }
+
+            fn ends(&self, setup: &TransportSetup) -> Result<TransportEnds, String> {
+                let datagram = largest_datagram(setup)?;
+                let config = Arc::new(self.config(datagram));
+                let failed = |error: &dyn std::fmt::Display| error.to_string();
+
+                let server = tls::server().map_err(|error| failed(&error))?;
+                let server = QuicServerConfig::try_from(server).map_err(|error| failed(&error))?;
+                let mut server = ServerConfig::with_crypto(Arc::new(server));
+                server.transport_config(Arc::clone(&config));
+                let client = tls::client().map_err(|error| failed(&error))?;
+                let client = QuicClientConfig::try_from(client).map_err(|error| failed(&error))?;
+                let mut client = ClientConfig::new(Arc::new(client));
+                client.transport_config(config);
+
+                let mut endpoints = EndpointConfig::default();
+                endpoints.max_udp_payload_size(datagram).map_err(|error| failed(&error))?.grease_quic_bit(false);
+                let endpoint = |server: Option<Arc<ServerConfig>>, end: &str| {
+                    let key = seed(setup, &format!("{} {end}", $name));
+                    fork::endpoint(endpoints.clone(), server, key)
+                };
+                let sender = StackMachine::new(endpoint(None, "client"), Some(client));
+                let receiver = StackMachine::new(endpoint(Some(Arc::new(server)), "server"), None);
+                ends(setup, sender, receiver)
+            }
+
+            /// Both ends' transport configuration: the stack's defaults, but windows that do not limit.
+            fn config(&self, datagram: u16) -> TransportConfig {
+                let mut discovery = MtuDiscoveryConfig::default();
+                discovery.upper_bound(datagram);
+                let mut config = TransportConfig::default();
+                config
+                    .stream_receive_window(VarInt::from_u32(WINDOW))
+                    .receive_window(VarInt::from_u32(WINDOW))
+                    .send_window(u64::from(WINDOW))
+                    .mtu_discovery_config(Some(discovery))
+                    .congestion_controller_factory(Arc::new(SharedFactory(Arc::clone(&self.congestion))));
+                (self.change)(&mut config);
+                config
+            }
+        }
+
+        /// A factory that is shared by the connections of several runs.
+        struct SharedFactory(Congestion);
+
+        impl ControllerFactory for SharedFactory {
+            fn build(
+                self: Arc<Self>,
+                now: Instant,
+                current_mtu: u16,
+            ) -> Box<dyn proto::congestion::Controller> {
+                Arc::clone(&self.0).build(now, current_mtu)
+            }
+        }
+
+        /// An endpoint of the stack with one connection.
+        struct StackMachine {
+            endpoint: Endpoint,
+            connection: Option<(ConnectionHandle, Connection)>,
+            /// What a client connects with; `None` at a server.
+            client: Option<ClientConfig>,
+            /// Its own address, and the other end's.
+            addresses: [SocketAddr; 2],
+            writes: Option<StreamId>,
+            reads: Vec<StreamId>,
+        }
+
+        impl StackMachine {
+            fn new(endpoint: Endpoint, client: Option<ClientConfig>) -> StackMachine {
+                let addresses = if client.is_some() { [CLIENT, SERVER] } else { [SERVER, CLIENT] };
+                let (connection, writes, reads) = (None, None, Vec::new());
+                StackMachine { endpoint, connection, client, addresses, writes, reads }
+            }
+        }
+
+        impl Machine for StackMachine {
+            fn connect(&mut self, now: Instant) {
+                let Some(config) = self.client.take() else { return };
+                self.connection = self.endpoint.connect(now, config, SERVER, NAME).ok();
+            }
+
+            fn is_established(&self) -> bool {
+                self.connection.as_ref().is_some_and(|(_, connection)| !connection.is_handshaking())
+            }
+
+            fn timeout(&mut self) -> Option<Instant> {
+                self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout())
+            }
+
+            fn on_timeout(&mut self, now: Instant) {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.handle_timeout(now);
+                }
+            }
+
+            fn on_datagram(
+                &mut self,
+                now: Instant,
+                ecn: Ecn,
+                datagram: &[u8],
+                answer: &mut Vec<u8>,
+            ) -> Option<Transmission> {
+                let ecn = match ecn {
+                    Ecn::NotEct => None,
+                    Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+                    Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+                    Ecn::Ce => Some(EcnCodepoint::Ce),
+                };
+                let [local, remote] = self.addresses;
+                let bytes = BytesMut::from(datagram);
+                match fork::handle(&mut self.endpoint, now, (remote, local.ip()), ecn, bytes, answer)? {
+                    DatagramEvent::NewConnection(incoming) => {
+                        match self.endpoint.accept(incoming, now, answer, None) {
+                            Ok(accepted) => self.connection = Some(accepted),
+                            Err(refused) => return refused.response.map(|sent| transmission(&sent)),
+                        }
+                    }
+                    DatagramEvent::ConnectionEvent(handle, event) => {
+                        if let Some((own, connection)) = &mut self.connection
+                            && *own == handle
+                        {
+                            connection.handle_event(event);
+                        }
+                    }
+                    DatagramEvent::Response(sent) => return Some(transmission(&sent)),
+                }
+                None
+            }
+
+            fn transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmission> {
+                let (handle, connection) = self.connection.as_mut()?;
+                while connection.poll().is_some() {}
+                while let Some(event) = connection.poll_endpoint_events() {
+                    if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                        connection.handle_event(event);
+                    }
+                }
+                fork::poll_transmit(connection, now, buffer).map(|sent| transmission(&sent))
+            }
+
+            fn write(&mut self, bytes: &[u8]) -> usize {
+                let Some((_, connection)) = &mut self.connection else { return 0 };
+                if self.writes.is_none() {
+                    self.writes = connection.streams().open(Dir::Uni);
+                }
+                let Some(id) = self.writes else { return 0 };
+                connection.send_stream(id).write(bytes).unwrap_or(0)
+            }
+
+            fn finish(&mut self) {
+                if let (Some((_, connection)), Some(id)) = (&mut self.connection, self.writes) {
+                    // A stream that the other end has stopped cannot be finished either.
+                    let _ = connection.send_stream(id).finish();
+                }
+            }
+
+            fn reset(&mut self) {
+                if let (Some((_, connection)), Some(id)) = (&mut self.connection, self.writes) {
+                    // Of a stream whose data have all arrived there is nothing left to give up.
+                    let _ = connection.send_stream(id).reset(VarInt::from_u32(0));
+                }
+            }
+
+            fn read(&mut self) -> u64 {
+                let Some((_, connection)) = &mut self.connection else { return 0 };
+                while let Some(id) = connection.streams().accept(Dir::Uni) {
+                    self.reads.push(id);
+                }
+                let mut received = 0;
+                self.reads.retain(|&id| {
+                    let mut stream = connection.recv_stream(id);
+                    let Ok(mut chunks) = stream.read(true) else { return false };
+                    let open = loop {
+                        match chunks.next(usize::MAX) {
+                            Ok(Some(chunk)) => received += chunk.bytes.len() as u64,
+                            Err(ReadError::Blocked) => break true,
+                            Ok(None) | Err(_) => break false,
+                        }
+                    };
+                    // What it asks to be sent leaves with the next packets anyway.
+                    let _ = chunks.finalize();
+                    open
+                });
+                received
+            }
+
+            fn rtt(&self) -> Duration {
+                self.connection.as_ref().map_or(Duration::ZERO, |(_, connection)| fork::rtt(connection))
+            }
+
+            fn stats(&mut self) -> MachineStats {
+                self.connection.as_mut().map_or_else(MachineStats::default, |(_, connection)| fork::stats(connection))
+            }
+        }
+
+        fn transmission(sent: &Transmit) -> Transmission {
+            let ecn = match sent.ecn {
+                None => Ecn::NotEct,
+                Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+                Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+                Some(EcnCodepoint::Ce) => Ecn::Ce,
+            };
+            Transmission { size: sent.size, segment: sent.segment_size, ecn }
+        }
+    };
+}
+
+pub(crate) use stack;

@@ -1,6 +1,8 @@
 //! `paceline recv --from`: a receiver that cannot be reached from outside fetches files from a `paceline send --listen`.
 
 mod common;
+#[path = "common/place.rs"]
+mod place;
 #[path = "common/receiver.rs"]
 mod receiver;
 #[path = "common/tree.rs"]
@@ -9,24 +11,10 @@ mod tree;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use common::Folder;
+use place::{LENGTH, Place, RATE, kill_9};
 use receiver::{Receiver, bytes, file, program, wait};
 use serde_json::Value;
-
-/// Bytes of the large file in these tests; at [`RATE`] it takes some seconds.
-const LENGTH: usize = 12_000_000;
-const RATE: &str = "16Mbps";
-
-/// Keys of a sender, and of one that may fetch from it; an address that is free.
-struct Place {
-    folder: Folder,
-    server: String,
-    client: String,
-    at: String,
-    into: String,
-}
 
 /// A sender that listens.
 struct Giver {
@@ -36,19 +24,6 @@ struct Giver {
 }
 
 impl Place {
-    fn new(name: &str) -> Place {
-        let folder = Folder::new(name);
-        let (server, into) = (folder.path("server.key"), folder.path("into/"));
-        let made = common::paceline(&["key", "new", "-o", &server]);
-        assert_eq!(made.code, 0, "{}", made.err);
-        let client = folder.path("client.key");
-        let made = common::paceline(&["key", "new", "--for", &server, "-o", &client]);
-        assert_eq!(made.code, 0, "{}", made.err);
-        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("an address");
-        let at = socket.local_addr().expect("an address").to_string();
-        Place { folder, server, client, at, into }
-    }
-
     /// A sender of these that listens. The port may still be taken by one that was just killed.
     fn giver(&self, what: &[&str]) -> Giver {
         let arguments = ["send", "--listen", &self.at, "--key-file", &self.server, "--json"];
@@ -61,25 +36,6 @@ impl Place {
     fn taker(&self, more: &[&str]) -> Command {
         let arguments = ["recv", "--from", &self.at, "--key-file", &self.client, "-o", &self.into];
         program(&[&arguments, more].concat())
-    }
-
-    /// Waits until the receiver has staged this many bytes, 100 s at most.
-    fn wait_for_staged(&self, bytes: u64) {
-        fn sum(path: &Path) -> u64 {
-            let entries = path.read_dir().into_iter().flatten().flatten();
-            entries
-                .map(|entry| match entry.metadata() {
-                    Ok(about) if about.is_dir() => sum(&entry.path()),
-                    Ok(about) if entry.file_name() != "journal" => about.len(),
-                    _ => 0,
-                })
-                .sum()
-        }
-        let end = Instant::now() + Duration::from_secs(100);
-        while sum(&Path::new(&self.into).join(".paceline")) < bytes {
-            assert!(Instant::now() < end, "too little is staged");
-            std::thread::sleep(Duration::from_millis(10));
-        }
     }
 }
 
@@ -155,8 +111,7 @@ fn what_was_cut_off_goes_on_at_either_end() {
     let giver = place.giver(&[&top]);
     let mut taker = place.taker(&["--limit", RATE]).spawn().expect("it starts");
     place.wait_for_staged(2_000_000);
-    taker.kill().expect("killed");
-    taker.wait().expect("a status");
+    kill_9(&mut taker);
     assert!(!Path::new(&format!("{}tree", place.into)).exists(), "it is not whole");
     // The same command; then the sender is killed.
     let taker = place.taker(&["--limit", RATE]).spawn().expect("it starts");
@@ -183,8 +138,7 @@ fn a_killed_receiver_comes_back_to_the_same_sender() {
     for staged in [1_500_000, 5_000_000] {
         let mut taker = place.taker(&["--limit", RATE]).spawn().expect("it starts");
         place.wait_for_staged(staged);
-        taker.kill().expect("killed");
-        taker.wait().expect("a status");
+        kill_9(&mut taker);
     }
     let (code, err) = run(&mut place.taker(&[]));
     assert_eq!(code, Some(0), "{err}");
@@ -199,18 +153,13 @@ fn a_killed_receiver_comes_back_to_the_same_sender() {
 fn a_wrong_key_gets_nothing_and_the_sender_waits_on() {
     let place = Place::new("from-key");
     let (path, content) = file(&place.folder, "in", 200_000);
-    let list = place.folder.write("clients", b"");
     let shown = common::paceline(&["key", "show", &place.client]);
-    std::fs::write(&list, format!("laptop {}\n", shown.out.trim())).expect("room");
-    let mut set = Command::new("chmod");
-    assert!(set.args(["644", &list]).status().expect("chmod").success());
+    let list = place.list(&[("laptop", shown.out.trim())]);
     let giver = place.giver(&["--clients", &list, &path]);
     // Another server's key is not answered, and a key that is not listed is refused in words.
     let stranger = place.folder.path("stranger.key");
     assert_eq!(common::paceline(&["key", "new", "-o", &stranger]).code, 0);
-    let unlisted = place.folder.path("unlisted.key");
-    let made = common::paceline(&["key", "new", "--for", &place.server, "-o", &unlisted]);
-    assert_eq!(made.code, 0, "{}", made.err);
+    let (unlisted, _) = place.client_key("unlisted.key");
     for (key, said) in [(&stranger, "nobody answers"), (&unlisted, "not on the server's list")] {
         let arguments = ["recv", "--from", &place.at, "--key-file", key, "-o", &place.into];
         let (code, err) = run(&mut program(&arguments));
@@ -274,13 +223,11 @@ fn standard_input_is_fetched_once_and_says_that_it_cannot_go_on() {
         input.write_all(&content[..200_000]).expect("room");
         if breaks {
             place.wait_for_staged(100_000);
-            taker.kill().expect("killed");
-            taker.wait().expect("a status");
+            kill_9(&mut taker);
             let mut other = place.taker(&[]).spawn().expect("it starts");
             let (code, _, err) = giver.finish();
             assert!(code == Some(1) && err.contains("cannot be read a second time"), "{err}");
-            other.kill().expect("killed");
-            other.wait().expect("a status");
+            kill_9(&mut other);
             continue;
         }
         input.write_all(&content[200_000..]).expect("room");

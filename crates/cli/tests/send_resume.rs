@@ -1,6 +1,8 @@
 //! `paceline send` goes on after kills and outages, over new connections or by the same command again.
 
 mod common;
+#[path = "common/place.rs"]
+mod place;
 #[path = "common/receiver.rs"]
 mod receiver;
 #[path = "common/tree.rs"]
@@ -8,40 +10,17 @@ mod tree;
 
 use std::path::Path;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::Folder;
+use place::{LENGTH, Place, RATE, kill_9};
 use receiver::{Receiver, bytes, program, wait};
 use serde_json::Value;
 
-/// Bytes of the file in these tests; at [`RATE`] it takes some seconds.
-const LENGTH: usize = 12_000_000;
-const RATE: &str = "16Mbps";
-
-/// A receiver with keys in a file, so that another one can take its place.
-struct Place {
-    folder: Folder,
-    into: String,
-    keys: String,
-    key: String,
-    at: String,
-}
-
 impl Place {
-    fn new(name: &str) -> Place {
-        let folder = Folder::new(name);
-        let (into, keys) = (folder.path("into/"), folder.path("keys"));
-        let made = common::paceline(&["key", "new", "-o", &keys]);
-        assert_eq!(made.code, 0, "{}", made.err);
-        let key = made.out.trim().to_string();
-        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("an address");
-        let at = socket.local_addr().expect("an address").to_string();
-        Place { folder, into, keys, key, at }
-    }
-
     /// A receiver at this place. The port may still be taken by one that was just killed.
     fn receiver(&self, more: &[&str]) -> Receiver {
-        let arguments = ["recv", "--listen", &self.at, "--key-file", &self.keys, "-o", &self.into];
+        let arguments =
+            ["recv", "--listen", &self.at, "--key-file", &self.server, "-o", &self.into];
         let all = [&arguments, more].concat();
         Receiver::listening(program(&all).spawn().expect("the program starts"), &self.key)
     }
@@ -50,48 +29,6 @@ impl Place {
         let arguments = ["send", path, &self.at, "--key", &self.key, "--json"];
         program(&[&arguments, more].concat())
     }
-
-    /// Bytes of files that are staged.
-    fn staged(&self) -> u64 {
-        fn sum(path: &Path) -> u64 {
-            let entries = path.read_dir().into_iter().flatten().flatten();
-            entries
-                .map(|entry| match entry.metadata() {
-                    Ok(about) if about.is_dir() => sum(&entry.path()),
-                    Ok(about) if entry.file_name() != "journal" => about.len(),
-                    _ => 0,
-                })
-                .sum()
-        }
-        sum(&Path::new(&self.into).join(".paceline"))
-    }
-
-    /// Waits until the receiver has staged this many bytes, 100 s at most.
-    fn wait_for_staged(&self, bytes: u64) {
-        let end = Instant::now() + Duration::from_secs(100);
-        while self.staged() < bytes {
-            assert!(Instant::now() < end, "only {} bytes are staged", self.staged());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// The files in the receiver's folder that have names.
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.into).into_iter().flatten().flatten();
-        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut names: Vec<String> = names.filter(|name| name != ".paceline").collect();
-        names.sort();
-        names
-    }
-
-    fn is_whole(&self, name: &str, content: &[u8]) -> bool {
-        std::fs::read(format!("{}{name}", self.into)).is_ok_and(|found| found == content)
-    }
-}
-
-fn kill_9(child: &mut Child) {
-    child.kill().expect("killed");
-    child.wait().expect("a status");
 }
 
 fn signal(child: &Child, name: &str) {

@@ -17,6 +17,41 @@ pub(crate) fn span(text: &str) -> Result<Span, String> {
     Span::read(text.trim())
 }
 
+/// An amount of data in bytes, above zero: `20GB`, `1.5GiB`, `4096`.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    const EXPECTED: &str = "expected a size such as 20GB, 500MiB or 4096 (bytes)";
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let value: f64 = number.parse().map_err(|_| EXPECTED.to_string())?;
+    let factor = match unit.trim() {
+        "" | "B" => 1,
+        "kB" | "KB" => 1000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "TiB" => 1 << 40,
+        unit => {
+            return Err(format!(
+                "unknown unit `{unit}`; use B, kB, MB, GB, TB, KiB, MiB, GiB or TiB"
+            ));
+        }
+    };
+    // Whole numbers are exact; a fraction is rounded down to bytes.
+    let bytes = match number.parse::<u64>() {
+        Ok(whole) => whole.checked_mul(factor),
+        Err(_) => Some((value * factor as f64) as u64),
+    };
+    match bytes {
+        Some(0) => Err("expected a size above zero".into()),
+        Some(bytes) if value * (factor as f64) < u64::MAX as f64 => Ok(bytes),
+        _ => Err("this is more than a disk can have".into()),
+    }
+}
+
 /// How often a tunnel that carries nothing gives a sign of life: 1 s to 10 minutes, or 0.
 pub(crate) fn keepalive(text: &str) -> Result<Span, String> {
     let span = span(text)?;
@@ -86,6 +121,39 @@ mod tests {
         std::fs::remove_file(&file).expect("the file");
         let (halves, told) = told.expect("a scheme");
         (halves.reporter.is_some(), told)
+    }
+
+    #[test]
+    fn sizes_have_units_of_bytes_and_are_above_zero() {
+        for (text, bytes) in [
+            ("4096", 4096),
+            ("1B", 1),
+            ("20GB", 20_000_000_000),
+            ("1.5 GiB", 3 << 29),
+            ("500MiB", 500 << 20),
+            (" 2TB ", 2_000_000_000_000),
+            ("9007199254740993", 9_007_199_254_740_993),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for (text, said) in [
+            ("0", "above zero"),
+            ("0.1", "above zero"),
+            ("0GB", "above zero"),
+            ("", "expected a size"),
+            ("GB", "expected a size"),
+            ("1.2.3MB", "expected a size"),
+            ("-5GB", "expected a size"),
+            ("much", "expected a size"),
+            ("5Gb", "unknown unit `Gb`"),
+            ("10ms", "unknown unit `ms`"),
+            ("99999999TB", "more than a disk"),
+            ("99999999999999999999", "more than a disk"),
+            ("99999999999999999999.5TB", "more than a disk"),
+        ] {
+            let error = size(text).expect_err(text);
+            assert!(error.contains(said), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use nix::fcntl::{AtFlags, OFlag, RenameFlags, openat, readlinkat, renameat, rena
 use nix::sys::stat::{
     FileStat, Mode, SFlag, UtimensatFlags, fchmod, fstat, fstatat, futimens, mkdirat, utimensat,
 };
+use nix::sys::statvfs::fstatvfs;
 use nix::sys::time::TimeSpec;
 use nix::unistd::{UnlinkatFlags, fsync, linkat, symlinkat, syncfs, unlinkat};
 
@@ -353,6 +354,18 @@ impl Folder {
     /// The disk fails.
     pub fn sync_file_system(&self) -> io::Result<()> {
         Ok(syncfs(self.0.as_fd())?)
+    }
+
+    /// Returns how many bytes of its file system this user may still fill.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn free_bytes(&self) -> io::Result<u64> {
+        let status = fstatvfs(&self.0)?;
+        #[allow(clippy::useless_conversion, reason = "the types differ between architectures")]
+        let (blocks, size) =
+            (u64::from(status.blocks_available()), u64::from(status.fragment_size()));
+        Ok(blocks.saturating_mul(size))
     }
 
     /// Takes the lock of this folder for as long as the returned file is open. `None` if another open file has it.

@@ -63,6 +63,7 @@ fn serve_here(loops: NonZeroUsize) -> Result<(), Failure> {
         realtime: false,
         target: Target::Nowhere,
         outside_links: false,
+        disk: paceline_transfer::udp::DiskLimits::default(),
         once: false,
         qlog: None,
         series: false,

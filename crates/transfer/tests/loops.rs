@@ -134,6 +134,7 @@ fn serve_once(
         realtime: false,
         target: Target::Nowhere,
         outside_links: false,
+        disk: paceline_transfer::udp::DiskLimits::default(),
         once: true,
         qlog: None,
         series: false,

@@ -11,8 +11,9 @@ use paceline_cc::Span;
 use paceline_os::Interrupts;
 use paceline_os::{capability, priority};
 use paceline_transfer::udp::{
-    ConnectionResult, Event, LogTarget, MOST_LOOPS, Progress, ReceiveOptions, SentSummary,
-    ServerOptions, Summary, Target, addresses, any_address, connect_to, receive, serve,
+    ConnectionResult, DiskLimits, Event, LogTarget, MOST_LOOPS, Progress, ReceiveOptions,
+    SentSummary, ServerOptions, Summary, Target, addresses, any_address, connect_to, receive,
+    serve,
 };
 use paceline_wire::ServerLimits;
 use serde::Serialize;
@@ -36,6 +37,7 @@ Examples:
   (umask 077; paceline key new -o server.key > client.key)
   paceline recv --listen 0.0.0.0:5311 --key-file server.key -o incoming/
   paceline recv --listen [::]:5311 -o FILE --once
+  paceline recv --quota 20GB --keep-free 5GB -o incoming/
   paceline recv --measure --listen 127.0.0.1:5311
   paceline recv --listen 0.0.0.0:5311 -o - --once | tar x
   paceline recv --from 192.0.2.1:5311 --key-file client.key -o incoming/   # from send --listen")]
@@ -62,6 +64,16 @@ pub(crate) struct Recv {
     /// Take symbolic links that lead out of the folder that is sent: absolute ones, and such with .. to its outside
     #[arg(long)]
     outside_links: bool,
+    /// Keep at most this much in the folder of -o (`20GB`, `500MiB`), whoever put it there; a sender of more is refused. A file
+    /// counts its bytes, and each file, folder and link 4 KiB. What is removed from the folder counts no longer
+    #[arg(long, value_name = "SIZE", value_parser = args::size, conflicts_with = "measure")]
+    quota: Option<u64>,
+    /// With --clients: keep at most this much of each client, in a folder of its own, DIR/NAME/
+    #[arg(long, value_name = "SIZE", value_parser = args::size, requires = "clients", conflicts_with = "measure")]
+    client_quota: Option<u64>,
+    /// Take nothing that would leave less than this of the file system free
+    #[arg(long, value_name = "SIZE", value_parser = args::size, conflicts_with = "measure")]
+    keep_free: Option<u64>,
     /// Take measurements alone (`paceline send --bulk`), also those in which this end sends (`--reverse`), and no
     /// files. At a loopback address it needs no keys
     #[arg(long, conflicts_with = "output")]
@@ -242,6 +254,7 @@ impl Recv {
         if self.json && target == Target::Output {
             return Err(Error::Usage("--json and -o -: both go to standard output".into()));
         }
+        let disk = self.disk(&target)?;
         let keys = match self.measure {
             true => self.keys.find_for_measurement(self.quiet, listen)?,
             false => self.keys.find(self.quiet)?,
@@ -269,6 +282,7 @@ impl Recv {
             realtime: self.realtime,
             target,
             outside_links: self.outside_links,
+            disk,
             once: self.once,
             qlog: self.qlog.as_deref().map(log_target),
             series: self.report.is_some(),
@@ -322,6 +336,7 @@ impl Recv {
         give_up_capabilities(self.realtime, None);
         let target = target(&self.output);
         place(&target)?;
+        let disk = self.disk(&target)?;
         if self.plaintext {
             output::note(PLAINTEXT);
         }
@@ -340,7 +355,7 @@ impl Recv {
         let progress = Arc::new(Progress::default());
         let display = ProgressDisplay::start(self.progress_mode(), &progress, WhileWaiting::Silent);
         let progress = Some(progress);
-        let into = ReceiveOptions { target, outside_links: self.outside_links, progress };
+        let into = ReceiveOptions { target, outside_links: self.outside_links, disk, progress };
         let received = receive(&options, &into, &mut |event| {
             failures += usize::from(matches!(event, Event::Failed(_)));
             self.say(&words(&event));
@@ -350,6 +365,25 @@ impl Recv {
         match failures {
             0 => Ok(()),
             _ => Err(Error::Message("not everything has arrived".into())),
+        }
+    }
+
+    /// Returns how much of the disk files may take.
+    fn disk(&self, target: &Target) -> Result<DiskLimits, Error> {
+        let Recv { quota, client_quota, keep_free, .. } = *self;
+        let limits = DiskLimits { quota, client_quota, keep_free };
+        match target {
+            Target::Output | Target::Nowhere if limits != DiskLimits::default() => {
+                Err(Error::Usage(format!(
+                    "-o {}: nothing is kept there: --quota, --client-quota and --keep-free need a folder or a file",
+                    self.output.display()
+                )))
+            }
+            Target::File(_) if client_quota.is_some() => Err(Error::Usage(format!(
+                "-o {}: with --client-quota each client has a folder of its own: name a folder, -o {0}/",
+                self.output.display()
+            ))),
+            _ => Ok(limits),
         }
     }
 
@@ -433,6 +467,9 @@ fn words(event: &Event) -> String {
         Event::Listed(count) => format!("the list of clients was read: {count} admitted"),
         Event::NoList => "SIGHUP: there is no list of clients (--clients) to read again".into(),
         Event::NotListed(why) => format!("{why}; the list of clients that was read before stays"),
+        Event::Room { used, quota } => {
+            format!("{used} bytes of the quota of {quota} are in use")
+        }
         Event::Unfinished(found) => format!(
             "{} here {} not finished, with {} bytes of files: the same `paceline send` goes on with it; without \
              interest, remove its folder in .paceline",

@@ -21,6 +21,8 @@ use super::store::{Owner, Report, Reports, TransferStatus};
 struct Client {
     /// Its number, at all loops.
     number: u64,
+    /// Its name by the list of clients, if each client has a folder of its own.
+    name: Option<String>,
     /// Place of its connection, once known.
     slot: Option<usize>,
     arrivals: Arrivals,
@@ -140,6 +142,7 @@ impl<'a> Clients<'a> {
             });
             Client {
                 number,
+                name: None,
                 slot: None,
                 arrivals: Arrivals::new(now, shared.options.series),
                 inbound: Inbound::default(),
@@ -165,7 +168,9 @@ impl<'a> Clients<'a> {
     pub(super) fn talk(&mut self, now: Time, slot: usize, server: &mut Server) {
         let Some(connection) = server.connection(slot) else { return };
         let local = connection.local();
-        self.client(local, now);
+        if self.client(local, now).slot.is_none() {
+            self.client(local, now).name = self.shared.folder_client(connection.client());
+        }
         self.hand_on(local);
         let client = self.client(local, now);
         if client.slot.is_none() && connection.service() == Service::Filler {
@@ -200,7 +205,8 @@ impl<'a> Clients<'a> {
     fn hand_on(&mut self, connection: u32) {
         let Clients { shared, clients, events, reports, .. } = self;
         if let Some(client) = clients.get_mut(&connection) {
-            let owner = Owner { connection, number: client.number, reports, events };
+            let (number, name) = (client.number, client.name.as_deref());
+            let owner = Owner { connection, number, client: name, reports, events };
             client.inbound.hand_on(&shared.store, &shared.workers, owner);
         }
     }
@@ -209,7 +215,8 @@ impl<'a> Clients<'a> {
 impl Sink for Clients<'_> {
     fn on_stream(&mut self, connection: u32, bytes: &[u8]) {
         let Some(client) = self.clients.get_mut(&connection) else { return };
-        if client.inbound.on_stream(bytes) {
+        // Before the first [`Clients::talk`] the client's name is not known.
+        if client.inbound.on_stream(bytes) && client.slot.is_some() {
             self.hand_on(connection);
         }
     }

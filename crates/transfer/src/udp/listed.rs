@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_cc::Span;
 use paceline_os::LiveError;
-use paceline_wire::{Admission, Handout};
+use paceline_wire::{Admission, ClientPublic, Handout};
 
 use crate::clients_file::ClientsFile;
 
@@ -46,6 +46,12 @@ impl ListedClients {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = admission;
         self.version.fetch_add(1, Ordering::Release);
         Ok(file.clients.len())
+    }
+
+    /// Returns the name of the client with this key, if it is listed.
+    pub(super) fn name(&self, key: &ClientPublic) -> Option<String> {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.client(key).map(|client| client.name.clone())
     }
 
     /// Returns the list if it is newer than the one of version `seen`, which becomes its version.

@@ -33,4 +33,4 @@ pub use outbound::{SentFile, Source, TransferBytes};
 pub use progress::{Progress, Snapshot};
 pub use qlog::LogTarget;
 pub use server::{ConnectionResult, Event, MOST_LOOPS, ServerOptions, serve};
-pub use store::{Target, Unfinished};
+pub use store::{DiskLimits, Target, Unfinished};

@@ -19,7 +19,7 @@ use super::listed::ListedClients;
 use super::progress::Progress;
 use super::qlog::LogTarget;
 use super::server_loop::{Loop, LoopResult, SharedState, StopSignal};
-use super::store::{Store, Target, Unfinished, WorkerCount};
+use super::store::{DiskLimits, Store, Target, Unfinished, WorkerCount};
 
 /// The most event loops of a server.
 pub const MOST_LOOPS: usize = MOST_SOCKETS;
@@ -48,6 +48,8 @@ pub struct ServerOptions {
     pub target: Target,
     /// True if links are made that lead out of their folder at the top level.
     pub outside_links: bool,
+    /// How much of the disk files may take. A quota for each client needs `clients`.
+    pub disk: DiskLimits,
     /// True if it ends with its first connection. A handshake after which nothing comes is none, nor is a connection that
     /// broke off within a transfer that can go on.
     pub once: bool,
@@ -89,6 +91,13 @@ pub enum Event {
     NotListed(String),
     /// SIGHUP has come, and there is no list of clients to read again.
     NoList,
+    /// What is kept has this many bytes, of the quota for all clients.
+    Room {
+        /// Bytes on the disk, as quotas count them.
+        used: u64,
+        /// The quota in bytes.
+        quota: u64,
+    },
     /// Transfers that were interrupted are here.
     Unfinished(Unfinished),
     /// A transfer goes on.
@@ -181,11 +190,13 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     let asked = stop.asked().try_clone_to_owned();
     let asked = asked.map_err(LiveError::system("watching for the end"))?;
     let store = Store::new(options.target.clone(), options.outside_links, asked);
-    let store = Arc::new(store.counting(options.progress.as_ref()));
+    let store = store.counting(options.progress.as_ref()).limited(options.disk);
+    let store = Arc::new(store);
     let found = store.unfinished();
     if let Some(socket) = sockets.first() {
         tell(Event::Listening(socket.local()?));
     }
+    tell_room(&store, tell)?;
     match found {
         Ok(found) if found.transfers > 0 => tell(Event::Unfinished(found)),
         // What is wrong with the folder is told to the senders.
@@ -232,6 +243,17 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         tell(Event::Stopping(sum(&all)));
     }
     Ok(all.iter().all(|ended| ended.good))
+}
+
+/// Counts what is kept, if that is limited, and tells it.
+///
+/// # Errors
+/// The file system refuses.
+pub(super) fn tell_room(store: &Store, tell: &mut dyn FnMut(Event)) -> Result<(), LiveError> {
+    if let Some((used, Some(quota))) = store.count()? {
+        tell(Event::Room { used, quota });
+    }
+    Ok(())
 }
 
 /// Tells events until all loops and their workers have ended. A worker that a disk holds up is waited for only so long.

@@ -11,7 +11,7 @@ use paceline_cc::{Span, Time};
 use paceline_os::priority;
 use paceline_os::udp::{Inbox, Socket};
 use paceline_os::{Interrupts, LiveError};
-use paceline_wire::{ConnectionCounts, End, Server, ServerStats, Service, Sink};
+use paceline_wire::{ClientPublic, ConnectionCounts, End, Server, ServerStats, Service, Sink};
 
 use super::client::mark;
 use super::clients::Clients;
@@ -46,6 +46,17 @@ pub(super) struct SharedState<'a> {
     pub(super) stop: StopSignal,
     /// That a loop runs as an ordinary program is told once for all of them.
     pub(super) ordinary: Once,
+}
+
+impl SharedState<'_> {
+    /// Returns the name of the client with this key, if each client has a folder of its own.
+    pub(super) fn folder_client(&self, key: Option<ClientPublic>) -> Option<String> {
+        self.options.disk.client_quota?;
+        let key = key?;
+        let name = self.listed.as_ref().and_then(|listed| listed.name(&key));
+        // One that was just taken off the list is turned out soon.
+        Some(name.unwrap_or_else(|| key.to_string()))
+    }
 }
 
 /// How one loop asks all of them to end.

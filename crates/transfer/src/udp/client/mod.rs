@@ -41,9 +41,9 @@ use super::outbox::Outbox;
 use super::progress::Progress;
 use super::qlog::{Qlog, Vantage};
 use super::retry::Retry;
-use super::server::{AskAtEnd, Event, Events, tell_all};
+use super::server::{AskAtEnd, Event, Events, tell_all, tell_room};
 use super::server_loop::StopSignal;
-use super::store::{Store, Target};
+use super::store::{DiskLimits, Store, Target};
 
 /// What an end shall do that has one connection at a time.
 #[derive(Clone, Debug)]
@@ -178,6 +178,8 @@ pub struct ReceiveOptions {
     pub target: Target,
     /// True if links are made that lead out of their folder at the top level.
     pub outside_links: bool,
+    /// How much of the disk they may take. There is one client.
+    pub disk: DiskLimits,
     /// Counters for a display on another thread.
     pub progress: Option<Arc<Progress>>,
 }
@@ -199,7 +201,9 @@ pub fn receive(
     let asked = stop.asked().try_clone_to_owned();
     let asked = asked.map_err(LiveError::system("watching for the end"))?;
     let store = Store::new(into.target.clone(), into.outside_links, asked);
-    let store = Arc::new(store.counting(into.progress.as_ref()));
+    let store = store.counting(into.progress.as_ref()).limited(into.disk);
+    let store = Arc::new(store);
+    tell_room(&store, tell)?;
     match store.unfinished() {
         Ok(found) if found.transfers > 0 => tell(Event::Unfinished(found)),
         // What is wrong with the folder is told when files come.

@@ -71,7 +71,8 @@ impl<'a> ReceiveWork<'a> {
     /// Hands the bytes that have come to the worker.
     fn hand_on(&mut self) {
         let ReceiveWork { store, workers, reports, events, connection, number, .. } = self;
-        let owner = Owner { connection: *connection, number: *number, reports, events };
+        let (connection, number, client) = (*connection, *number, None);
+        let owner = Owner { connection, number, client, reports, events };
         self.inbound.hand_on(store, workers, owner);
     }
 }

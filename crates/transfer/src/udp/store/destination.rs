@@ -47,6 +47,29 @@ impl Destination {
         Ok(Destination { folder, path: path.to_path_buf(), file, longest })
     }
 
+    /// Opens the folder of a client in this one, and makes it if it is missing.
+    ///
+    /// # Errors
+    /// It cannot be made or opened, or a link or a file has its name.
+    pub(super) fn of_client(self, client: &str) -> io::Result<Destination> {
+        let name = OsStr::new(client);
+        match self.folder.make_folder(name, 0o777) {
+            Ok(()) => self.folder.sync()?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        let folder = self.folder.folder(name)?;
+        Ok(Destination { folder, path: self.path.join(name), ..self })
+    }
+
+    /// Returns the names of the entries that are kept here.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub(super) fn kept_names(&self) -> io::Result<Vec<OsString>> {
+        self.file.as_ref().map_or_else(|| self.folder.names(), |file| Ok(vec![file.clone()]))
+    }
+
     /// Makes sure that an entry is of a kind that is kept here.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ fn prune(finished: &Folder, newest: &OsStr) -> io::Result<()> {
 /// Returns where the entries at the top level are of a transfer that is over, if all of it is still in its place, by
 /// lengths and times.
 pub(super) fn places(destination: &Destination, transfer: &Transfer) -> Option<Vec<String>> {
-    Root::all(destination).find_map(|root| places_by(&root.folder, destination, transfer))
+    Root::all(&destination.folder).find_map(|root| places_by(&root.folder, destination, transfer))
 }
 
 fn places_by(root: &Folder, destination: &Destination, transfer: &Transfer) -> Option<Vec<String>> {

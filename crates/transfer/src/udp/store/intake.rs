@@ -3,13 +3,13 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use paceline_wire::records::{Content, Entry, Hash, Record, Transfer, Unpacker};
+use paceline_wire::records::{Content, Entry, Record, Transfer, Unpacker};
 
 use super::passing::Passing;
 use super::problem::{Problem, transfer_problem};
 use super::staging::News;
 use super::worker::TransferStatus;
-use super::{Begun, Slot, Store, Target};
+use super::{Begun, Slot, Store, Target, TransferKey};
 use crate::udp::note::{Note, Resume};
 use crate::udp::progress::CountedTransfer;
 use crate::udp::server::Event;
@@ -34,7 +34,7 @@ pub(super) enum Told {
 enum Place {
     /// There has been none.
     None,
-    Staged(Hash, Slot),
+    Staged(TransferKey, Slot),
     Passing(Box<Passing>),
     /// It is over, or nothing more of it is taken.
     Over,
@@ -45,6 +45,8 @@ pub(super) struct Intake {
     store: Arc<Store>,
     /// Number of the connection, at all loops.
     connection: u64,
+    /// The client's folder, if each client has one.
+    client: Option<Arc<str>>,
     unpacker: Unpacker,
     place: Place,
     status: TransferStatus,
@@ -55,10 +57,11 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    pub(super) fn new(store: Arc<Store>, connection: u64) -> Intake {
+    pub(super) fn new(store: Arc<Store>, connection: u64, client: Option<Arc<str>>) -> Intake {
         Intake {
             store,
             connection,
+            client,
             unpacker: Unpacker::new(),
             place: Place::None,
             status: TransferStatus::None,
@@ -167,8 +170,10 @@ impl Intake {
             false => TransferStatus::Unrepeatable,
         };
         let failed = transfer_problem("the receiver's folder cannot be opened");
-        let answer = match (&self.store.target, self.store.destination().map_err(failed)?) {
-            (_, Some(destination)) => match self.store.begin(destination, transfer)? {
+        let client = self.client.as_ref();
+        let destination = self.store.destination(client).map_err(failed)?;
+        let answer = match (&self.store.target, destination) {
+            (_, Some(destination)) => match self.store.begin(destination, client, transfer)? {
                 Begun::Complete(mut places) => {
                     (self.place, self.status) = (Place::Over, TransferStatus::Complete);
                     tell(Told::Event(Event::Skipped(places.clone())));
@@ -181,7 +186,7 @@ impl Intake {
                     }
                 }
                 Begun::Staged(slot, resume) => {
-                    self.place = Place::Staged(transfer.id, slot);
+                    self.place = Place::Staged((self.client.clone(), transfer.id), slot);
                     resume
                 }
             },
@@ -271,7 +276,7 @@ impl Intake {
     fn leave(&mut self) {
         self.counted = None;
         match std::mem::replace(&mut self.place, Place::Over) {
-            Place::Staged(id, slot) => self.store.end(&id, &slot),
+            Place::Staged(key, slot) => self.store.end(&key, &slot),
             Place::Passing(passing) => passing.end(),
             Place::None | Place::Over => {}
         }

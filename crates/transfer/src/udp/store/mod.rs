@@ -10,8 +10,10 @@ mod names;
 mod output;
 mod passing;
 mod problem;
+mod quota;
 mod root;
 mod staging;
+mod usage;
 mod verify;
 mod worker;
 
@@ -25,18 +27,22 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use paceline_os::LiveError;
 use paceline_os::folder::{EntryKind, Folder};
 use paceline_wire::records::{Hash, Transfer};
 
 use self::destination::Destination;
 use self::journal::{JOURNAL, JournalContent, JournalRecord, JournalState};
+use self::names::kept_name;
 use self::output::Output;
-use self::problem::Problem;
+use self::problem::{Problem, transfer_problem};
+use self::quota::Quota;
 use self::root::Root;
-use self::staging::Staging;
+use self::staging::{Rules, Staging};
 use super::note::Resume;
 use super::progress::Progress;
 
+pub use self::quota::DiskLimits;
 pub(super) use self::worker::{Owner, Report, Reports, TransferStatus, Worker, WorkerCount};
 
 /// Where what arrives goes.
@@ -66,6 +72,9 @@ impl Target {
 /// A transfer that a connection receives. Empty once a newer connection has taken the transfer over.
 type Slot = Arc<Mutex<Option<Staging>>>;
 
+/// What tells transfers apart: the client's folder, if each client has one, and the transfer's id.
+type TransferKey = (Option<Arc<str>>, Hash);
+
 /// Unfinished transfers in a folder.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unfinished {
@@ -78,9 +87,13 @@ pub struct Unfinished {
 /// Where a server keeps what it receives. All its connections share it.
 pub(super) struct Store {
     target: Target,
-    allows_outside_links: bool,
+    rules: Rules,
+    /// How much of the disk transfers may take, if that is limited.
+    quota: Option<Arc<Quota>>,
+    /// True if each client has a folder of its own.
+    has_client_folders: bool,
     /// The transfers that are being received.
-    open: Mutex<BTreeMap<Hash, Slot>>,
+    open: Mutex<BTreeMap<TransferKey, Slot>>,
     /// Standard output, if files go there.
     output: Output,
     /// Counters for a display.
@@ -100,7 +113,39 @@ impl Store {
     pub(super) fn new(target: Target, allows_outside_links: bool, end: OwnedFd) -> Store {
         let output = Output::new(end);
         let progress = Arc::default();
-        Store { target, allows_outside_links, open: Mutex::default(), output, progress }
+        Store {
+            target,
+            rules: Rules { allows_outside_links, keeps_folders_readable: false },
+            quota: None,
+            has_client_folders: false,
+            open: Mutex::default(),
+            output,
+            progress,
+        }
+    }
+
+    /// Limits what is kept.
+    pub(super) fn limited(self, limits: DiskLimits) -> Store {
+        let quota = Quota::new(&self.target, limits).map(Arc::new);
+        let has_client_folders = limits.client_quota.is_some();
+        let rules = Rules { keeps_folders_readable: quota.is_some(), ..self.rules };
+        Store { rules, quota, has_client_folders, ..self }
+    }
+
+    /// Counts what is kept, if that is limited. Returns its bytes and the quota for all clients.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub(super) fn count(&self) -> Result<Option<(u64, Option<u64>)>, LiveError> {
+        let Some(quota) = &self.quota else { return Ok(None) };
+        quota.recount().map_err(|problem| LiveError::Message(problem.text()))?;
+        Ok(Some(quota.used()))
+    }
+
+    /// Returns the name of a client's folder.
+    fn client_folder(client: &str) -> Arc<str> {
+        // A list of clients may call one `..`.
+        kept_name(client.as_bytes(), true).to_string_lossy().into()
     }
 
     /// Counts what arrives in `progress`.
@@ -109,18 +154,31 @@ impl Store {
         Store { progress, ..self }
     }
 
-    fn destination(&self) -> io::Result<Option<Destination>> {
-        self.target.place().map(|(path, file)| Destination::open(path, file)).transpose()
+    /// Returns where files of this client go.
+    fn destination(&self, client: Option<&Arc<str>>) -> io::Result<Option<Destination>> {
+        let Some((path, file)) = self.target.place() else { return Ok(None) };
+        let all = Destination::open(path, file)?;
+        match (self.has_client_folders, client) {
+            (false, _) => Ok(Some(all)),
+            (true, Some(client)) => all.of_client(client).map(Some),
+            (true, None) => Err(io::Error::other("this client is not on the list of clients")),
+        }
     }
 
     /// Begins a transfer that goes to a folder, or goes on with it. An older connection that receives it is cut off.
-    fn begin(&self, destination: Destination, transfer: &Transfer) -> Result<Begun, Problem> {
+    fn begin(
+        &self,
+        destination: Destination,
+        client: Option<&Arc<str>>,
+        transfer: &Transfer,
+    ) -> Result<Begun, Problem> {
         let slot = Slot::default();
+        let key = (client.cloned(), transfer.id);
         // Nobody else has it yet: this does not wait.
         let mut staging = slot.lock().unwrap_or_else(PoisonError::into_inner);
         let older = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            open.insert(transfer.id, Arc::clone(&slot))
+            open.insert(key.clone(), Arc::clone(&slot))
         };
         // Waits until the older one has done what it is at.
         drop(older.map(|older| older.lock().unwrap_or_else(PoisonError::into_inner).take()));
@@ -128,10 +186,10 @@ impl Store {
             && let Some(places) = finished::places(&destination, transfer)
         {
             drop(staging);
-            self.end(&transfer.id, &slot);
+            self.end(&key, &slot);
             return Ok(Begun::Complete(places));
         }
-        match Staging::open(destination, *transfer, self.allows_outside_links) {
+        match self.open_with_room(destination, client, transfer) {
             Ok(opened) => {
                 let beginnings = opened.beginnings();
                 let beginnings =
@@ -143,18 +201,51 @@ impl Store {
             }
             Err(problem) => {
                 drop(staging);
-                self.end(&transfer.id, &slot);
+                self.end(&key, &slot);
                 Err(problem)
             }
         }
     }
 
+    /// Opens the folder of a transfer, and has the room granted that the rest of it needs. Before it refuses, it counts what
+    /// is on the disk.
+    fn open_with_room(
+        &self,
+        destination: Destination,
+        client: Option<&Arc<str>>,
+        transfer: &Transfer,
+    ) -> Result<Staging, Problem> {
+        let mut opened = Staging::open(destination, *transfer, self.rules)?;
+        let Some(quota) = &self.quota else { return Ok(opened) };
+        let lease = quota.lease(client);
+        if lease.add(opened.missing_bytes())?.is_err() {
+            if opened.is_empty() {
+                // What it has made already would count beside what it needs.
+                opened.leave();
+                quota.recount()?;
+                let failed = transfer_problem("the receiver's folder cannot be opened");
+                let destination = self.destination(client).map_err(&failed)?;
+                let destination =
+                    destination.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+                opened = Staging::open(destination, *transfer, self.rules)?;
+            } else {
+                quota.recount()?;
+            }
+            if let Err(shortage) = lease.add(opened.missing_bytes())? {
+                opened.leave();
+                return Err(shortage.into());
+            }
+        }
+        opened.set_lease(lease);
+        Ok(opened)
+    }
+
     /// A connection receives a transfer no longer.
-    fn end(&self, id: &Hash, slot: &Slot) {
+    fn end(&self, key: &TransferKey, slot: &Slot) {
         drop(slot.lock().unwrap_or_else(PoisonError::into_inner).take());
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.get(id).is_some_and(|known| Arc::ptr_eq(known, slot)) {
-            open.remove(id);
+        if open.get(key).is_some_and(|known| Arc::ptr_eq(known, slot)) {
+            open.remove(key);
         }
     }
 
@@ -164,17 +255,31 @@ impl Store {
     /// The file system refuses.
     pub(super) fn unfinished(&self) -> io::Result<Unfinished> {
         let mut found = Unfinished::default();
-        let Some(destination) = self.destination()? else { return Ok(found) };
-        for root in Root::all(&destination) {
-            for name in root.folder.names()? {
-                // What cannot be read is none.
-                let _ = count(&root.folder, &name, &mut found);
+        let Some((path, file)) = self.target.place() else { return Ok(found) };
+        let destination = Destination::open(path, file)?;
+        find_unfinished(&destination.folder, &mut found)?;
+        if self.has_client_folders {
+            for name in destination.folder.names()? {
+                if let Ok(folder) = destination.folder.folder(&name) {
+                    find_unfinished(&folder, &mut found)?;
+                }
             }
-            // Only an empty one goes.
-            let _ = destination.folder.remove_folder(&root.name);
         }
         Ok(found)
     }
+}
+
+/// Adds the transfers that are staged in a folder to those that were found.
+fn find_unfinished(folder: &Folder, found: &mut Unfinished) -> io::Result<()> {
+    for root in Root::all(folder) {
+        for name in root.folder.names()? {
+            // What cannot be read is none.
+            let _ = count(&root.folder, &name, found);
+        }
+        // Only an empty one goes.
+        let _ = folder.remove_folder(&root.name);
+    }
+    Ok(())
 }
 
 /// Adds a transfer's folder to those that were found.

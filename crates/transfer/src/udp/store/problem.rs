@@ -15,6 +15,16 @@ pub(super) enum Problem {
     TakenOver,
 }
 
+impl Problem {
+    /// Returns what went wrong, in words.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Problem::Entry(text) | Problem::Transfer(text) => text.clone(),
+            Problem::TakenOver => "a newer connection receives the transfer".into(),
+        }
+    }
+}
+
 /// True if the next entry would fail as this one did.
 fn concerns_all(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);

@@ -26,16 +26,16 @@ impl Root {
     }
 
     /// Opens the folder of this name if only this user writes to it. Whoever owns the destination decides about it anyway.
-    fn open(destination: &Destination, name: OsString) -> io::Result<Option<Root>> {
-        let Ok(folder) = destination.folder.folder(&name) else { return Ok(None) };
-        let (status, above) = (folder.own_status()?, destination.folder.own_status()?);
+    fn open(destination: &Folder, name: OsString) -> io::Result<Option<Root>> {
+        let Ok(folder) = destination.folder(&name) else { return Ok(None) };
+        let (status, above) = (folder.own_status()?, destination.own_status()?);
         let is_own = status.owner == geteuid().as_raw() || status.owner == above.owner;
         let is_closed = status.mode & 0o022 == 0;
         Ok((is_own && is_closed).then_some(Root { folder, name }))
     }
 
-    /// Opens the folders that there are.
-    pub(super) fn all(destination: &Destination) -> impl Iterator<Item = Root> + '_ {
+    /// Opens the folders of this kind in the folder of a destination.
+    pub(super) fn all(destination: &Folder) -> impl Iterator<Item = Root> + '_ {
         let open = |name| Root::open(destination, name).ok().flatten();
         Root::names().into_iter().filter_map(open)
     }
@@ -69,7 +69,7 @@ impl Root {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
-            if let Some(root) = Root::open(destination, name)? {
+            if let Some(root) = Root::open(&destination.folder, name)? {
                 return Ok(root);
             }
         }

@@ -122,6 +122,8 @@ pub(in crate::udp) struct Owner<'a> {
     pub(in crate::udp) connection: u32,
     /// Its number, at all loops.
     pub(in crate::udp) number: u64,
+    /// Name of the client by the list of clients, if each client has a folder of its own.
+    pub(in crate::udp) client: Option<&'a str>,
     pub(in crate::udp) reports: &'a Reports,
     pub(in crate::udp) events: &'a Events,
 }
@@ -141,14 +143,15 @@ impl Worker {
                 "{MOST} senders bring files to this receiver already; try again later"
             ));
         };
-        let Owner { connection, number, reports, events } = owner;
+        let Owner { connection, number, client, reports, events } = owner;
+        let client = client.map(Store::client_folder);
         let (store, reports, events) = (Arc::clone(store), reports.clone(), events.clone());
         let (bytes, jobs) = mpsc::channel::<Vec<u8>>();
         let status = Arc::new(AtomicU8::new(TransferStatus::None as u8));
         let shown = Arc::clone(&status);
         let run = move || {
             let _counted = counted;
-            let mut intake = Intake::new(store, number);
+            let mut intake = Intake::new(store, number, client);
             for buffer in jobs {
                 let mut notes = Vec::new();
                 intake.push(&buffer, &mut |told| match told {

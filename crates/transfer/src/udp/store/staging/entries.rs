@@ -13,6 +13,7 @@ use crate::udp::store::journal::{JournalPath, JournalRecord, OpenFolder, hex};
 use crate::udp::store::links::leads_outside;
 use crate::udp::store::names::{fit, kept_name};
 use crate::udp::store::problem::{Problem, entry_problem, transfer_problem};
+use crate::udp::store::usage::ENTRY;
 
 impl Staging {
     /// Begins an entry.
@@ -80,6 +81,7 @@ impl Staging {
     fn begin_entry(&mut self, entry: &Entry<'_>) -> Result<Option<Current>, Problem> {
         let number = entry.number;
         self.destination.takes(entry)?;
+        self.take_room(ENTRY)?;
         let (parent, name) = match self.state.open.last() {
             None => (JournalPath::default(), OsString::from(number.to_string())),
             Some(open) if open.has_failed => {
@@ -124,7 +126,7 @@ impl Staging {
                 Ok(Some(Current::File(number, Box::new(file))))
             }
             Content::Symlink { target } => {
-                if !self.allows_outside_links && leads_outside(entry.path, target) {
+                if !self.rules.allows_outside_links && leads_outside(entry.path, target) {
                     let text = format!(
                         "the link leads outside of what is sent, to {}; `recv --outside-links` takes such links",
                         OsStr::from_bytes(target).display()
@@ -164,14 +166,16 @@ impl Staging {
         let beginning = self.beginning(entry, offset);
         let partial = self.partial.take().filter(|partial| partial.entry == entry);
         if offset == 0 {
-            if partial.is_some() {
+            if let Some(partial) = partial {
                 self.folder.remove(&name).map_err(&failed)?;
+                self.give_room_back(partial.length);
             }
             return Ok((self.folder.create(&name).map_err(failed)?, FileHash::default()));
         }
         let hash = beginning.unwrap_or_default();
         let mut file = self.folder.file(&name, true).map_err(&failed)?;
         file.set_len(offset).map_err(&failed)?;
+        self.give_room_back(partial.map_or(0, |partial| partial.length.saturating_sub(offset)));
         file.seek(SeekFrom::Start(offset)).map_err(&failed)?;
         Ok((file, hash))
     }
@@ -181,10 +185,15 @@ impl Staging {
     /// # Errors
     /// The transfer cannot go on.
     pub(in crate::udp::store) fn on_piece(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        if !matches!(self.current, Some(Current::File(..))) {
+            return Ok(());
+        }
+        self.ensure_room(bytes.len() as u64)?;
         let Some(Current::File(number, current)) = &mut self.current else { return Ok(()) };
         match current.file.write_all(bytes).map_err(entry_problem("a file cannot be written")) {
             Ok(()) => {
                 current.hash.update(bytes);
+                self.spend_room(bytes.len() as u64);
                 Ok(())
             }
             Err(Problem::Entry(text)) => {
@@ -257,10 +266,11 @@ impl Staging {
         let (parent, name) = open.path.split();
         if !open.has_failed && !parent.0.is_empty() {
             self.last_folder = None;
+            let mode = open.mode.map(|mode| self.folder_mode(mode));
             let closed = self.in_folder(&parent, |parent, _| {
                 let folder = parent.own_folder(&name)?;
                 let _ = open.mtime.map(|mtime| folder.set_mtime(mtime));
-                let _ = open.mode.map(|mode| folder.set_mode(u32::from(mode)));
+                let _ = mode.map(|mode| folder.set_mode(mode));
                 Ok(())
             });
             closed.map_err(transfer_problem("a folder cannot be kept"))?;

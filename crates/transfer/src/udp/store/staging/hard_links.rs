@@ -41,15 +41,24 @@ impl Staging {
         };
         let status = folder.status(&from).ok().filter(is_expected).ok_or_else(missing)?;
         self.note(record)?;
-        let made = self.in_folder(parent, |into, _| {
-            if folder.hard_link(&from, into, name).is_ok() {
-                // What was given the name must be what was looked at.
-                if into.status(name)?.identity != status.identity {
-                    into.remove(name)?;
-                    return Err(io::Error::other("the earlier entry has changed"));
-                }
-                return Ok(());
+        let linked = self.in_folder(parent, |into, _| {
+            if folder.hard_link(&from, into, name).is_err() {
+                return Ok(false);
             }
+            // What was given the name must be what was looked at.
+            if into.status(name)?.identity != status.identity {
+                into.remove(name)?;
+                return Err(io::Error::other("the earlier entry has changed"));
+            }
+            Ok(true)
+        });
+        if linked.map_err(&failed)? {
+            return Ok(());
+        }
+        if expected.is_some() {
+            self.take_room(status.length)?;
+        }
+        let made = self.in_folder(parent, |into, _| {
             if expected.is_none() {
                 return into.symlink(name, &folder.target(&from)?);
             }

@@ -25,15 +25,22 @@ use super::journal::{
     boot_id, hex,
 };
 use super::problem::{Problem, transfer_problem};
+use super::quota::Lease;
 use super::root::Root;
+use super::usage::ENTRY;
 use super::verify;
 
 /// Name of the folder of what is staged.
-const TREE: &str = "tree";
+pub(super) const TREE: &str = "tree";
 /// What the name of a file that is being received begins with.
 const PARTIAL: &str = "partial.";
 /// How long to wait for the lock of a transfer's folder.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// Bytes of the journal that an entry is expected to take; longer paths take more.
+const JOURNAL_LINES: u64 = 1024;
+/// Bytes on the disk of a transfer without entries: its folder, the folder of all transfers, the tree, the journal with its
+/// first lines.
+const EMPTY_TRANSFER: u64 = 4 * ENTRY + JOURNAL_LINES;
 /// Most entries of a transfer.
 const MOST_ENTRIES: u32 = 1_000_000;
 
@@ -74,7 +81,18 @@ enum Current {
 /// A partial file of an earlier connection, with the hashes of its beginnings, the longest first.
 struct Partial {
     entry: u32,
+    /// Bytes of the file, more than those of its longest beginning.
+    length: u64,
     beginnings: Vec<FileHash>,
+}
+
+/// What a receiver does with all transfers.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Rules {
+    /// True if links are made that lead out of their folder at the top level.
+    pub(super) allows_outside_links: bool,
+    /// True if the owner of each folder may read it, whatever mode its sender says.
+    pub(super) keeps_folders_readable: bool,
 }
 
 /// A transfer that is being received.
@@ -96,7 +114,9 @@ pub(super) struct Staging {
     chain: Vec<u32>,
     /// The folder that was used last.
     last_folder: Option<(JournalPath, Folder)>,
-    allows_outside_links: bool,
+    rules: Rules,
+    /// Its room on the disk, if that is limited.
+    lease: Option<Lease>,
     /// What is to be told, the oldest first.
     pub(super) news: Vec<News>,
     /// All of it has its place: nothing stays here.
@@ -148,7 +168,7 @@ impl Staging {
     pub(super) fn open(
         destination: Destination,
         transfer: Transfer,
-        allows_outside_links: bool,
+        rules: Rules,
     ) -> Result<Staging, Problem> {
         if transfer.entries > MOST_ENTRIES {
             let text = format!(
@@ -158,7 +178,7 @@ impl Staging {
             return Err(Problem::Transfer(text));
         }
         let failed = transfer_problem("the transfer cannot be staged");
-        Staging::open_folder(destination, transfer, allows_outside_links)
+        Staging::open_folder(destination, transfer, rules)
             .map_err(failed)?
             .ok_or_else(|| {
                 let text = "another process at the receiver takes this transfer in: end it, or wait for its end";
@@ -169,7 +189,7 @@ impl Staging {
     fn open_folder(
         destination: Destination,
         transfer: Transfer,
-        allows_outside_links: bool,
+        rules: Rules,
     ) -> io::Result<Option<Staging>> {
         let name = folder_name(&transfer.id);
         let (root, folder) = Root::open_with(&destination, &name)?;
@@ -208,7 +228,8 @@ impl Staging {
             current: None,
             chain: Vec::new(),
             last_folder: None,
-            allows_outside_links,
+            rules,
+            lease: None,
             news: Vec::new(),
             is_over: false,
         };
@@ -237,6 +258,74 @@ impl Staging {
         partial.beginnings.iter().find(|hash| hash.length() == length).cloned()
     }
 
+    /// Returns the bytes on the disk that the rest of the transfer needs, by what its sender has announced.
+    pub(super) fn missing_bytes(&self) -> u64 {
+        let partial = self.partial.as_ref().map_or(0, |partial| partial.length);
+        let announced = self.transfer.bytes.unwrap_or(0);
+        let files = announced.saturating_sub(self.state.bytes.saturating_add(partial));
+        let entries = self.transfer.entries.saturating_sub(self.state.entries);
+        let own = if self.is_empty() { EMPTY_TRANSFER } else { 0 };
+        files.saturating_add(u64::from(entries) * (ENTRY + JOURNAL_LINES)).saturating_add(own)
+    }
+
+    /// Sets the room that was granted to the transfer.
+    pub(super) fn set_lease(&mut self, lease: Lease) {
+        if self.is_empty() {
+            lease.spend(EMPTY_TRANSFER);
+        }
+        self.lease = Some(lease);
+    }
+
+    /// Returns true if nothing of the transfer has come.
+    pub(super) fn is_empty(&self) -> bool {
+        self.state.entries == 0 && self.partial.is_none()
+    }
+
+    /// Removes the transfer's folder if nothing of the transfer has come.
+    pub(super) fn leave(mut self) {
+        if self.is_empty() {
+            self.is_over = self.remove().is_ok();
+        }
+    }
+
+    /// Makes sure that there is room for these bytes.
+    ///
+    /// # Errors
+    /// There is not.
+    fn ensure_room(&mut self, bytes: u64) -> Result<(), Problem> {
+        self.lease.as_mut().map_or(Ok(()), |lease| lease.ensure(bytes))
+    }
+
+    /// Notes that these bytes were written.
+    fn spend_room(&self, bytes: u64) {
+        if let Some(lease) = &self.lease {
+            lease.spend(bytes);
+        }
+    }
+
+    /// Takes room for these bytes, which are written at once.
+    ///
+    /// # Errors
+    /// There is not enough.
+    fn take_room(&mut self, bytes: u64) -> Result<(), Problem> {
+        self.ensure_room(bytes)?;
+        self.spend_room(bytes);
+        Ok(())
+    }
+
+    /// Notes that these bytes were removed.
+    fn give_room_back(&self, bytes: u64) {
+        if let Some(lease) = &self.lease {
+            lease.give_back(bytes);
+        }
+    }
+
+    /// Returns the mode of a folder whose sender says `mode`. With a quota its owner may read it: else what is in it could
+    /// not be counted.
+    fn folder_mode(&self, mode: u16) -> u32 {
+        u32::from(mode) | if self.rules.keeps_folders_readable { 0o500 } else { 0 }
+    }
+
     fn append(&mut self, record: JournalRecord) -> io::Result<()> {
         let offset = self.journal.length();
         self.journal.append(&record)?;
@@ -245,8 +334,11 @@ impl Staging {
     }
 
     fn note(&mut self, record: JournalRecord) -> Result<(), Problem> {
+        let before = self.journal.length();
         self.append(record)
-            .map_err(transfer_problem("the journal of the transfer cannot be written"))
+            .map_err(transfer_problem("the journal of the transfer cannot be written"))?;
+        let bytes = self.journal.length() - before;
+        self.take_room(bytes)
     }
 
     /// Notes that an entry is not kept.

@@ -59,7 +59,7 @@ impl Staging {
     pub(super) fn on_placed(&mut self, top: &TopLevel, folder: Option<Folder>) -> io::Result<()> {
         if let (Some((mode, mtime)), Some(folder)) = (top.folder, folder) {
             let _ = mtime.map(|mtime| folder.set_mtime(mtime));
-            let _ = mode.map(|mode| folder.set_mode(u32::from(mode)));
+            let _ = mode.map(|mode| folder.set_mode(self.folder_mode(mode)));
             folder.sync()?;
         }
         self.destination.folder.sync()?;

@@ -115,7 +115,7 @@ impl Staging {
             return self.folder.remove_all(&name);
         };
         let beginnings = beginnings(&mut file, status.length)?;
-        self.partial = Some(Partial { entry: next, beginnings });
+        self.partial = Some(Partial { entry: next, length: status.length, beginnings });
         Ok(())
     }
 }

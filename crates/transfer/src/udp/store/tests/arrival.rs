@@ -111,7 +111,7 @@ fn entries_that_fail_are_told_and_the_others_arrive() {
     let mut stream = Vec::new();
     given_up.iter().for_each(|record| record.write(&mut stream));
     let mut heard = Heard::default();
-    Intake::new(here.store(), 2).push(&stream, &mut |told| heard.hear(told));
+    Intake::new(here.store(), 2, None).push(&stream, &mut |told| heard.hear(told));
     assert!(heard.failures()[0].1.contains("changed meanwhile"), "{:?}", heard.failures());
     assert!(heard.failures()[1].1.contains("hash"), "{:?}", heard.failures());
     assert_eq!(here.names(), ["d"]);

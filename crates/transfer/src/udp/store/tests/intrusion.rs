@@ -46,7 +46,7 @@ fn a_newer_connection_takes_the_transfer_over() {
     let here = Here::new("over");
     let (sent, store) = (Sent::all_kinds(), here.store());
     let stream = sent.stream(1, 0);
-    let mut old = Intake::new(Arc::clone(&store), 1);
+    let mut old = Intake::new(Arc::clone(&store), 1, None);
     let mut heard = Heard::default();
     old.push(&stream[..200_000], &mut |told| heard.hear(told));
     assert!(heard.resume.is_some());
@@ -62,7 +62,7 @@ fn a_newer_connection_takes_the_transfer_over() {
     // Another process is not cut off: it keeps the transfer.
     let there = Here::new("over-process");
     let (one, other) = (there.store(), there.store());
-    let mut first = Intake::new(one, 1);
+    let mut first = Intake::new(one, 1, None);
     first.push(&stream[..200_000], &mut |_| {});
     let heard = sent.send(&other, 1, usize::MAX);
     assert!(heard.failures()[0].1.contains("another process"), "{:?}", heard.failures());
@@ -86,7 +86,7 @@ fn what_is_no_transfer_or_goes_on_elsewhere_is_refused_and_what_is_staged_stays(
         Record::Transfer(sent.transfer).write(&mut stream);
         record.write(&mut stream);
         let mut heard = Heard::default();
-        let mut intake = Intake::new(here.store(), 2);
+        let mut intake = Intake::new(here.store(), 2, None);
         intake.push(&stream, &mut |told| heard.hear(told));
         assert_eq!(heard.failures().len(), 1, "{record:?}");
         intake.push(&[0xff; 100], &mut |_| panic!("nothing more is taken"));

@@ -2,6 +2,7 @@
 
 mod arrival;
 mod intrusion;
+mod quota;
 mod resumption;
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -167,8 +168,11 @@ impl<'a> Sent<'a> {
 
     /// Sends over one connection, which breaks off after `most` bytes of the stream.
     fn send(&self, store: &Arc<Store>, connection: u64, most: usize) -> Heard {
+        self.send_into(Intake::new(Arc::clone(store), connection, None), most)
+    }
+
+    fn send_into(&self, mut intake: Intake, most: usize) -> Heard {
         let mut heard = Heard::default();
-        let mut intake = Intake::new(Arc::clone(store), connection);
         let mut begin = Vec::new();
         Record::Transfer(self.transfer).write(&mut begin);
         intake.push(&begin, &mut |told| heard.hear(told));

@@ -165,7 +165,7 @@ fn what_cannot_go_on_leaves_nothing_behind() {
     let mut sent = Sent::new(3, vec![(file(1, "a"), bytes(70_000, 1)), (file(2, "b"), vec![1])]);
     sent.transfer.resumable = false;
     let stream = sent.stream(1, 0);
-    let mut intake = Intake::new(here.store(), 1);
+    let mut intake = Intake::new(here.store(), 1, None);
     intake.push(&stream[..stream.len() - 60], &mut |_| {});
     assert!(here.staged().is_some());
     intake.end();
@@ -173,7 +173,7 @@ fn what_cannot_go_on_leaves_nothing_behind() {
     // Killed: the next start removes it, and counts those that can go on.
     let killed = sent.send(&here.store(), 2, 0);
     assert!(killed.resume.is_none());
-    let mut intake = Intake::new(here.store(), 3);
+    let mut intake = Intake::new(here.store(), 3, None);
     intake.push(&stream[..1000], &mut |_| {});
     let staged = here.staged().expect("it is underway");
     copy(&staged, &here.path("copy"));

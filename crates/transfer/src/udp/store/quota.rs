@@ -1,0 +1,316 @@
+//! Limits of what a receiver keeps on its disk: room is granted to a transfer before it comes, and taken back at its end.
+//!
+//! There is no ledger. What is on the disk is counted when the receiver starts, and again before anything is refused, so
+//! that a kill leaves no wrong count, and removed files make room. In between, what was granted since is added.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use super::Target;
+use super::destination::Destination;
+use super::problem::{Problem, transfer_problem};
+use super::usage::{self, Usage};
+
+/// Bytes that are asked for at once when a transfer turns out to be larger than it was announced.
+const STEP: u64 = 4 << 20;
+/// A count that took some time is not repeated for this many times as long.
+const COUNT_PAUSE: u32 = 4;
+
+/// How much of its disk a receiver gives to files. A file counts its bytes, and each file, folder and link 4096 bytes.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskLimits {
+    /// Most bytes of everything below the folder of what arrives, whoever put it there.
+    pub quota: Option<u64>,
+    /// Most bytes of what each client has sent. Each has a folder of its own, called by its name in the list of clients.
+    pub client_quota: Option<u64>,
+    /// Bytes of the file system that stay free for others.
+    pub keep_free: Option<u64>,
+}
+
+/// Room on the disk, for all transfers together.
+pub(super) struct Quota {
+    limits: DiskLimits,
+    folder: PathBuf,
+    file: Option<OsString>,
+    grants: Mutex<Grants>,
+    /// The last count. Held while another one goes on.
+    count: Mutex<Option<Count>>,
+}
+
+/// When entries were counted.
+struct Count {
+    began: Instant,
+    ended: Instant,
+}
+
+/// Bytes on the disk and bytes that are to come.
+#[derive(Default)]
+struct Grants {
+    /// Bytes that were on the disk when they were counted last, and all that was granted since.
+    committed: Usage,
+    /// Of the granted bytes those that have not come yet, of each transfer.
+    pending: BTreeMap<u64, (Option<Arc<str>>, Arc<AtomicU64>)>,
+    /// Number of the last transfer.
+    last: u64,
+}
+
+impl Grants {
+    /// Returns the bytes that are to come.
+    fn pending(&self) -> Usage {
+        let mut sum = Usage::default();
+        for (client, pending) in self.pending.values() {
+            sum.add(client.as_ref(), pending.load(Ordering::Acquire));
+        }
+        sum
+    }
+}
+
+impl Usage {
+    fn add(&mut self, client: Option<&Arc<str>>, bytes: u64) {
+        self.total = self.total.saturating_add(bytes);
+        if let Some(client) = client {
+            let sum = self.clients.entry(Arc::clone(client)).or_default();
+            *sum = sum.saturating_add(bytes);
+        }
+    }
+
+    fn subtract(&mut self, client: Option<&Arc<str>>, bytes: u64) {
+        self.total = self.total.saturating_sub(bytes);
+        if let Some(sum) = client.and_then(|client| self.clients.get_mut(client)) {
+            *sum = sum.saturating_sub(bytes);
+        }
+    }
+
+    fn of(&self, client: &Arc<str>) -> u64 {
+        self.clients.get(client).copied().unwrap_or(0)
+    }
+}
+
+/// Which limit leaves too little room.
+pub(super) struct Shortage {
+    /// The limit, in words.
+    limit: String,
+    /// Bytes that it leaves.
+    left: u64,
+    /// Bytes that were asked for.
+    needed: u64,
+}
+
+impl From<Shortage> for Problem {
+    fn from(Shortage { limit, left, needed }: Shortage) -> Problem {
+        Problem::Transfer(format!(
+            "no room: {limit}, {left} bytes are left, and this transfer needs {needed} more. Send less, or make room \
+             at the receiver (what is removed from its folder counts no longer), then send again; what is whole stays"
+        ))
+    }
+}
+
+/// Returns what makes a problem of an error that kept entries from being counted.
+fn uncounted(error: io::Error) -> Problem {
+    transfer_problem("what the receiver keeps cannot be counted for its quota")(error)
+}
+
+impl Quota {
+    /// Returns the limits of a target; `None` if it has none.
+    pub(super) fn new(target: &Target, limits: DiskLimits) -> Option<Quota> {
+        let (folder, file) = target.place()?;
+        (limits != DiskLimits::default()).then(|| Quota {
+            limits,
+            folder: folder.to_path_buf(),
+            file: file.map(OsString::from),
+            grants: Mutex::default(),
+            count: Mutex::default(),
+        })
+    }
+
+    fn grants(&self) -> MutexGuard<'_, Grants> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the bytes on the disk, granted ones included, and the quota of all clients.
+    pub(super) fn used(&self) -> (u64, Option<u64>) {
+        (self.grants().committed.total, self.limits.quota)
+    }
+
+    /// Counts what is on the disk. A thread that had to wait for another one's count, which began after it asked, takes
+    /// that one.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub(super) fn recount(&self) -> Result<(), Problem> {
+        let DiskLimits { quota, client_quota, .. } = self.limits;
+        if quota.is_none() && client_quota.is_none() {
+            return Ok(());
+        }
+        let asked = Instant::now();
+        let mut last = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = &*last {
+            if count.began >= asked {
+                return Ok(());
+            }
+            // Senders that ask for too much must not keep the disk busy.
+            let next = count.ended + COUNT_PAUSE * (count.ended - count.began);
+            thread::sleep(next.saturating_duration_since(Instant::now()));
+        }
+        let began = Instant::now();
+        let (before, pending) = {
+            let grants = self.grants();
+            (grants.committed.clone(), grants.pending())
+        };
+        let has_client_folders = client_quota.is_some();
+        let destination = Destination::open(&self.folder, self.file.as_deref());
+        let found = destination.and_then(|all| usage::measure(&all, has_client_folders));
+        let found = found.map_err(uncounted)?;
+        // What was pending and came meanwhile may count twice, until the next count. Nothing is missed.
+        let since = |found: u64, pending: u64, now: u64, before: u64| {
+            found.saturating_add(pending).saturating_add(now).saturating_sub(before)
+        };
+        let mut grants = self.grants();
+        let now = &grants.committed;
+        let total = since(found.total, pending.total, now.total, before.total);
+        let clients = [&found, &pending, now].into_iter().flat_map(|usage| usage.clients.keys());
+        let clients = clients.map(|client| {
+            let bytes =
+                since(found.of(client), pending.of(client), now.of(client), before.of(client));
+            (Arc::clone(client), bytes)
+        });
+        grants.committed = Usage { total, clients: clients.collect() };
+        drop(grants);
+        *last = Some(Count { began, ended: Instant::now() });
+        Ok(())
+    }
+
+    /// Begins to grant room to a transfer.
+    pub(super) fn lease(self: &Arc<Quota>, client: Option<&Arc<str>>) -> Lease {
+        let (client, pending) = (client.cloned(), Arc::<AtomicU64>::default());
+        let mut grants = self.grants();
+        grants.last += 1;
+        let number = grants.last;
+        grants.pending.insert(number, (client.clone(), Arc::clone(&pending)));
+        Lease { quota: Arc::clone(self), number, client, pending, spent: 0 }
+    }
+
+    /// Returns the bytes that are free on the disk, if that is of interest.
+    fn free(&self) -> io::Result<Option<u64>> {
+        if self.limits.keep_free.is_none() {
+            return Ok(None);
+        }
+        let destination = Destination::open(&self.folder, self.file.as_deref())?;
+        destination.folder.free_bytes().map(Some)
+    }
+
+    /// Returns the first limit that has no room for these bytes.
+    fn shortage(
+        &self,
+        grants: &Grants,
+        client: Option<&Arc<str>>,
+        bytes: u64,
+        free: Option<u64>,
+    ) -> Option<Shortage> {
+        let DiskLimits { quota, client_quota, keep_free } = self.limits;
+        let left = |limit: u64, used: u64| Some(limit.saturating_sub(used));
+        let of_all = quota.and_then(|quota| left(quota, grants.committed.total));
+        if let (Some(quota), Some(left)) = (quota, of_all.filter(|left| *left < bytes)) {
+            let limit = format!("the receiver's quota for all clients is {quota} bytes (--quota)");
+            return Some(Shortage { limit, left, needed: bytes });
+        }
+        let of_client = client_quota.zip(client);
+        let of_client = of_client.and_then(|(quota, one)| left(quota, grants.committed.of(one)));
+        if let (Some(quota), Some(left)) = (client_quota, of_client.filter(|left| *left < bytes)) {
+            let limit =
+                format!("the receiver's quota for this client is {quota} bytes (--client-quota)");
+            return Some(Shortage { limit, left, needed: bytes });
+        }
+        let (keep, free) = keep_free.zip(free)?;
+        let taken = grants.pending().total.saturating_add(keep);
+        // Zero bytes more are too many, too, if others have filled the disk.
+        let limit = format!("the receiver keeps {keep} bytes of its disk free (--keep-free)");
+        let left = free.saturating_sub(taken);
+        (free < taken.saturating_add(bytes)).then_some(Shortage { limit, left, needed: bytes })
+    }
+}
+
+/// Room that was granted to a transfer. What of it has not come is given back when this is dropped.
+pub(super) struct Lease {
+    quota: Arc<Quota>,
+    number: u64,
+    client: Option<Arc<str>>,
+    /// Bytes that may still come.
+    pending: Arc<AtomicU64>,
+    /// Bytes that have come since the free space was looked at.
+    spent: u64,
+}
+
+impl Lease {
+    /// Grants further bytes, if all limits have room for them.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub(super) fn add(&self, bytes: u64) -> Result<Result<(), Shortage>, Problem> {
+        let free = self.quota.free().map_err(uncounted)?;
+        let mut grants = self.quota.grants();
+        let client = self.client.as_ref();
+        if let Some(shortage) = self.quota.shortage(&grants, client, bytes, free) {
+            return Ok(Err(shortage));
+        }
+        grants.committed.add(client, bytes);
+        self.pending.fetch_add(bytes, Ordering::AcqRel);
+        Ok(Ok(()))
+    }
+
+    /// Grants further bytes. Counts what is on the disk before it refuses.
+    fn extend(&self, bytes: u64) -> Result<(), Problem> {
+        if self.add(bytes)?.is_ok() {
+            return Ok(());
+        }
+        self.quota.recount()?;
+        Ok(self.add(bytes)??)
+    }
+
+    /// Makes sure that this many bytes may be written.
+    ///
+    /// # Errors
+    /// There is not enough room, or the file system refuses.
+    pub(super) fn ensure(&mut self, bytes: u64) -> Result<(), Problem> {
+        let pending = self.pending.load(Ordering::Acquire);
+        if pending < bytes {
+            let missing = bytes - pending;
+            if self.add(missing.saturating_add(STEP))?.is_err() {
+                self.extend(missing)?;
+            }
+        }
+        self.spent += bytes;
+        if self.quota.limits.keep_free.is_some() && self.spent > STEP {
+            self.spent = 0;
+            // Others write to the disk, too: what was granted may no longer be there.
+            self.extend(0)?;
+        }
+        Ok(())
+    }
+
+    /// These bytes were written.
+    pub(super) fn spend(&self, bytes: u64) {
+        let less = |pending: u64| Some(pending.saturating_sub(bytes));
+        let _ = self.pending.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    }
+
+    /// These bytes were removed again.
+    pub(super) fn give_back(&self, bytes: u64) {
+        self.pending.fetch_add(bytes, Ordering::AcqRel);
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut grants = self.quota.grants();
+        grants.pending.remove(&self.number);
+        let pending = self.pending.load(Ordering::Acquire);
+        grants.committed.subtract(self.client.as_ref(), pending);
+    }
+}

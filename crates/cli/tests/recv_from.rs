@@ -252,3 +252,85 @@ fn ends_of_one_kind_refuse_each_other_in_words() {
     let (code, err) = run(taker.env("PACELINE_KEY", &receiver.key));
     assert!(code == Some(1) && err.contains("send --listen"), "{err}");
 }
+
+#[test]
+fn a_receiver_prints_logs_and_draws_what_it_has_fetched() {
+    let place = Place::new("from-outputs");
+    let path = place.folder.write("large", &bytes(LENGTH, 4));
+    let (log, pages) = (place.folder.path("log.sqlog"), place.folder.path("pages"));
+    let giver = place.giver(&[&path]);
+    let outputs = ["--json", "--qlog", &log, "--report", &pages];
+    let output = place.taker(&outputs).output().expect("it starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert_eq!(giver.finish().0, Some(0));
+    let printed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let saved = std::fs::read(format!("{pages}/recv.json")).expect("a document");
+    let saved: Value = serde_json::from_slice(&saved).expect("JSON");
+    for document in [&printed, &saved] {
+        let [row] = &document["connections"].as_array().expect("a list")[..] else {
+            panic!("{document}")
+        };
+        assert_eq!((&row["from"], &row["scheme"]), (&place.at.as_str().into(), &"copa".into()));
+        assert!(row["goodput"].as_u64().is_some_and(|bytes| bytes > LENGTH as u64), "{row}");
+        assert!(row["problem"].is_null() && row["reverse"] == false, "{row}");
+        let rates = row["series"]["throughput_mbps"].as_array().expect("a course");
+        assert!(!rates.is_empty());
+    }
+    let page = std::fs::read_to_string(format!("{pages}/recv.html")).expect("a page");
+    assert!(page.contains(&format!("paceline recv --from {}", place.at)), "its title");
+    let log = std::fs::read_to_string(&log).expect("a log");
+    let count = |name: &str| log.matches(name).count();
+    assert!(count("transport:packet_received") * 1500 > LENGTH, "data");
+    assert!(count("transport:packet_sent") > 10, "acknowledgements");
+    assert_eq!(count("connectivity:connection_closed"), 1);
+    // Standard output cannot be both.
+    let arguments = ["recv", "--from", &place.at, "--key-file", &place.client, "-o", "-", "--json"];
+    let (code, err) = run(&mut program(&arguments));
+    assert!(code == Some(2) && err.contains("both go to standard output"), "{err}");
+}
+
+/// A connection that was cut off has a row and a log of its own, with what was wrong.
+#[test]
+fn each_connection_of_a_receiver_has_a_row_and_a_log() {
+    let place = Place::new("from-rows");
+    let path = place.folder.write("large", &bytes(LENGTH, 5));
+    let log = place.folder.path("log");
+    let giver = place.giver(&[&path]);
+    let outputs = ["--json", "--qlog", &log, "--limit", RATE];
+    let taker = place.taker(&outputs).spawn().expect("it starts");
+    place.wait_for_staged(3_000_000);
+    drop(giver);
+    let giver = place.giver(&[&path]);
+    let output = taker.wait_with_output().expect("an end");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert_eq!(giver.finish().0, Some(0));
+    let printed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = printed["connections"].as_array().expect("a list");
+    assert_eq!(rows.len(), 2, "{printed}");
+    assert!(rows[0]["problem"].is_string() && rows[1]["problem"].is_null(), "{printed}");
+    assert!(Path::new(&log).exists() && Path::new(&format!("{log}-2")).exists());
+}
+
+/// Where nobody answers, the message names the command that should run at the other end.
+#[test]
+fn silence_names_the_command_of_the_other_end() {
+    let place = Place::new("from-silence");
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("an address");
+    let at = silent.local_addr().expect("an address").to_string();
+    let (path, _) = file(&place.folder, "in", 1000);
+    for (arguments, command) in [
+        (["recv", "--from", &at, "-o", &place.into], "`paceline send --listen`"),
+        (["send", &path, &at, "--timeout", "1s"], "`paceline recv`"),
+    ] {
+        let arguments = [&arguments[..], &["--key-file", &place.client]].concat();
+        let (code, err) = run(&mut program(&arguments));
+        assert!(code == Some(1) && err.contains("nobody answers at"), "{err}");
+        assert!(err.contains(&format!("does {command} run there")), "{err}");
+    }
+    drop(silent);
+    // At a port at which nothing listens, too.
+    let (code, err) = run(&mut place.taker(&[]));
+    assert!(code == Some(1) && err.contains("running (`paceline send --listen`)"), "{err}");
+}

@@ -37,14 +37,16 @@ const SEARCH: Span = Span::from_millis(25);
 pub enum ConnectError {
     /// Nobody answers.
     #[error(
-        "nobody answers at {to} within {after}: is the address right, does `paceline recv` run \
-         there, and is the key the one that it printed?"
+        "nobody answers at {to} within {after}: is the address right, does `{command}` run there, and is the key the one \
+         that it printed?"
     )]
     Silence {
         /// Where to.
         to: SocketAddr,
         /// So long was waited at least.
         after: Span,
+        /// The command whose server takes such connections.
+        command: &'static str,
     },
     /// The other end refuses.
     #[error("the other end refuses: {0}")]
@@ -202,7 +204,8 @@ impl Initiator {
         }
         let after = now.since(self.began);
         if after > self.limits.silence {
-            return Err(ConnectError::Silence { to: self.to, after: self.limits.silence });
+            let (to, after, command) = (self.to, self.limits.silence, self.offer.server_command());
+            return Err(ConnectError::Silence { to, after, command });
         }
         if self.sent == 0 {
             // A cookie shows that packets of its size pass.

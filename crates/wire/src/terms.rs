@@ -87,6 +87,15 @@ fn read_idle(reader: &mut Reader<'_>) -> Result<Span, FormatError> {
 }
 
 impl Offer {
+    /// Returns the command that serves such connections.
+    pub fn server_command(&self) -> &'static str {
+        match self.service {
+            Service::Datagrams => "paceline tunnel server",
+            Service::Stream if self.scheme.is_empty() => "paceline send --listen",
+            Service::Stream | Service::Filler => "paceline recv",
+        }
+    }
+
     pub(crate) fn write(&self) -> Result<Vec<u8>, FormatError> {
         let mut bytes = vec![0; 40 + self.scheme.len() + self.back.len()];
         let mut writer = Writer::new(&mut bytes);

@@ -49,7 +49,7 @@ pub(crate) struct Recv {
     /// Connect to a `paceline send --listen` and fetch its files, from behind a firewall or an address translator, and end when
     /// they are here. The same command goes on after a kill. --key-file has a client's key
     #[arg(long, value_name = "HOST:PORT",
-        conflicts_with_all = ["listen", "once", "measure", "json", "clients", "loops", "qlog", "report"])]
+        conflicts_with_all = ["listen", "once", "measure", "clients", "loops"])]
     from: Option<String>,
     #[command(flatten)]
     fetch: FetchOptions,
@@ -180,16 +180,25 @@ impl Report {
         self.views.push(view);
     }
 
-    fn write(&self, folder: &Path, at: Option<SocketAddr>) -> Result<String, Error> {
+    /// Adds a connection that is over.
+    fn add_ended(&mut self, event: &Event) {
+        if let Event::Ended { from, reason, received } = event {
+            self.add(*from, reason, received);
+        }
+    }
+
+    fn print(&self) -> Result<(), Error> {
+        output::print_json(&Rows { connections: &self.rows, more: self.more })
+    }
+
+    /// Writes the page, the plots and the JSON into a folder; `ends` says which end this is. Returns what was written.
+    fn write(&self, folder: &Path, ends: &str) -> Result<String, Error> {
         let count = self.rows.len() + self.more as usize;
         let mut explanation = format!("{}, measured in real time.", counted(count, "connection"));
         if self.more > 0 {
             explanation += &format!(" The first {} are shown.", self.rows.len());
         }
-        let title = match at {
-            Some(at) => format!("paceline recv at {at}"),
-            None => "paceline recv".into(),
-        };
+        let title = format!("paceline recv{ends}");
         let rows = Rows { connections: &self.rows, more: self.more };
         transfer::write(folder, "recv", (title, explanation), None, &self.views, &rows)
     }
@@ -251,9 +260,7 @@ impl Recv {
         give_up_capabilities(self.realtime, Some(listen));
         let target = if self.measure { Target::Nowhere } else { target(&self.output) };
         place(&target)?;
-        if self.json && target == Target::Output {
-            return Err(Error::Usage("--json and -o -: both go to standard output".into()));
-        }
+        self.check_output(&target)?;
         let disk = self.disk(&target)?;
         let keys = match self.measure {
             true => self.keys.find_for_measurement(self.quiet, listen)?,
@@ -310,20 +317,19 @@ impl Recv {
             }
             event => {
                 self.say(&words(&event));
-                if let (Event::Ended { from, reason, received }, true) =
-                    (&event, options.series || self.json)
-                {
-                    report.add(*from, reason, received);
+                if options.series || self.json {
+                    report.add_ended(&event);
                 }
             }
         });
         drop(display);
         printed?;
         if self.json {
-            output::print_json(&Rows { connections: &report.rows, more: report.more })?;
+            report.print()?;
         }
         if let Some(folder) = &self.report {
-            self.say(&report.write(folder, listening)?);
+            let ends = listening.map_or_else(String::new, |at| format!(" at {at}"));
+            self.say(&report.write(folder, &ends)?);
         }
         match good.map_err(|error| Error::Message(error.to_string()))? {
             false if self.once => Err(Error::Message("the connection ended badly".into())),
@@ -336,7 +342,11 @@ impl Recv {
         give_up_capabilities(self.realtime, None);
         let target = target(&self.output);
         place(&target)?;
+        self.check_output(&target)?;
         let disk = self.disk(&target)?;
+        if let Some(folder) = &self.report {
+            output::make_folder(folder)?;
+        }
         if self.plaintext {
             output::note(PLAINTEXT);
         }
@@ -354,17 +364,42 @@ impl Recv {
         let mut failures = 0;
         let progress = Arc::new(Progress::default());
         let display = ProgressDisplay::start(self.progress_mode(), &progress, WhileWaiting::Silent);
-        let progress = Some(progress);
-        let into = ReceiveOptions { target, outside_links: self.outside_links, disk, progress };
-        let received = receive(&options, &into, &mut |event| {
-            failures += usize::from(matches!(event, Event::Failed(_)));
-            self.say(&words(&event));
+        let into = ReceiveOptions {
+            target,
+            outside_links: self.outside_links,
+            disk,
+            qlog: self.qlog.as_deref().map(log_target),
+            series: self.report.is_some(),
+            progress: Some(progress),
+        };
+        let mut report = Report::default();
+        let received = receive(&options, &into, &mut |event| match event {
+            // Why it has ended is told once, at the end or before it connects again.
+            Event::Ended { .. } => report.add_ended(&event),
+            event => {
+                failures += usize::from(matches!(event, Event::Failed(_)));
+                self.say(&words(&event));
+            }
         });
         drop(display);
+        if self.json {
+            report.print()?;
+        }
+        if let Some(folder) = &self.report {
+            self.say(&report.write(folder, &format!(" --from {from}"))?);
+        }
         received.map_err(fail)?;
         match failures {
             0 => Ok(()),
             _ => Err(Error::Message("not everything has arrived".into())),
+        }
+    }
+
+    /// Makes sure that files and JSON do not go to one place.
+    fn check_output(&self, target: &Target) -> Result<(), Error> {
+        match self.json && *target == Target::Output {
+            true => Err(Error::Usage("--json and -o -: both go to standard output".into())),
+            false => Ok(()),
         }
     }
 

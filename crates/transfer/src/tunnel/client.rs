@@ -340,7 +340,7 @@ impl Client<'_> {
             ..Offer::default()
         };
         let failed = |error: ConnectError| {
-            let text = error.to_string().replace("`paceline recv`", "`paceline tunnel server`");
+            let text = error.to_string();
             match error {
                 ConnectError::Silence { .. } => Attempt::Failed(LiveError::Message(text)),
                 _ => Attempt::Refused(LiveError::Message(text)),

@@ -138,9 +138,10 @@ impl Client {
             let is_late = now.since(Time::ZERO) >= REFUSAL_GRACE;
             if made.is_none() && all && !options.waits_for_server && is_late {
                 let to: Vec<String> = to.iter().map(SocketAddr::to_string).collect();
+                let command = options.offer.server_command();
                 return Err(Failure::CutOff(LiveError::Message(format!(
                     "{}: refused: nothing listens there at this port (ICMP port unreachable): is the other end \
-                     running (`paceline recv`, or `paceline send --listen`), and is this its port?",
+                     running (`{command}`), and is this its port?",
                     to.join(", ")
                 ))));
             }

@@ -60,6 +60,10 @@ impl Line {
                     if let (true, Some(number)) = (is_watching, out.data) {
                         work.on_sent(now, number, out.length);
                     }
+                    if let (true, true, Some(ack)) = (is_watching, out.ack, connection.latest_ack())
+                    {
+                        work.on_ack_sent(now, (out.number, out.length as u32), ack);
+                    }
                     Some(out)
                 });
                 if outbox.was_too_large() {

@@ -39,7 +39,7 @@ use super::course::SentSeries;
 use super::outbound::{Outbound, SentFile, Source, TransferBytes};
 use super::outbox::Outbox;
 use super::progress::Progress;
-use super::qlog::{Qlog, Vantage};
+use super::qlog::{LogTarget, Qlog, Vantage};
 use super::retry::Retry;
 use super::server::{AskAtEnd, Event, Events, tell_all, tell_room};
 use super::server_loop::StopSignal;
@@ -180,13 +180,17 @@ pub struct ReceiveOptions {
     pub outside_links: bool,
     /// How much of the disk they may take. There is one client.
     pub disk: DiskLimits,
+    /// Where to write a log of each connection in qlog's format.
+    pub qlog: Option<LogTarget>,
+    /// True if the course of each connection over time is to be kept, for a page.
+    pub series: bool,
     /// Counters for a display on another thread.
     pub progress: Option<Arc<Progress>>,
 }
 
 /// Connects to a sender that waits for that (`options.source` is [`Source::Packets`]), and returns when all of its files
 /// have arrived. `tell` is told what happens, on the thread that calls this; entries that are not kept are told as
-/// [`Event::Failed`].
+/// [`Event::Failed`], and what was measured of each connection as [`Event::Ended`].
 ///
 /// # Errors
 /// There is no connection, it breaks, or nothing can be kept here.
@@ -195,6 +199,7 @@ pub fn receive(
     into: &ReceiveOptions,
     tell: &mut dyn FnMut(Event),
 ) -> Result<(), LiveError> {
+    into.qlog.as_ref().map_or(Ok(()), LogTarget::check)?;
     // Before there are threads, so that signals are blocked in all of them.
     let mut client = Client::start(options)?;
     let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
@@ -214,7 +219,7 @@ pub fn receive(
         let stop = &stop;
         let run = move || {
             let _asks = AskAtEnd(stop);
-            let mut work = ReceiveWork::new(options, store, events)?;
+            let mut work = ReceiveWork::new((options, into), store, events)?;
             let line = client.open(options, &mut work)?;
             let retry = Retry::new(options.retry, client.clock.now());
             client.run(options, line, &mut work, retry)

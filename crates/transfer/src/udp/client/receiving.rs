@@ -3,18 +3,19 @@
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Arc, mpsc};
 
-use paceline_cc::Time;
+use paceline_cc::{Ack, Time};
 use paceline_os::{LiveError, Waker};
 use paceline_wire::{Arrival, Connection, End, Sink};
 
-use super::ClientOptions;
 use super::failure::Failure;
 use super::transfer_progress::GOES_ON;
 use super::work::Work;
+use super::{ClientOptions, ReceiveOptions};
 use crate::udp::arrivals::Arrivals;
 use crate::udp::inbound::Inbound;
 use crate::udp::note::{Note, TAKEN_OVER};
-use crate::udp::server::Events;
+use crate::udp::qlog::Qlog;
+use crate::udp::server::{ConnectionResult, Event, Events};
 use crate::udp::store::{Owner, Report, Reports, Store, TransferStatus, WorkerCount};
 
 /// Bytes of the stream after which a connection counts as progress: a smaller file that was cut off begins anew.
@@ -23,6 +24,7 @@ const PROGRESS: u64 = 64 << 10;
 /// Receives files over one connection after the other.
 pub(super) struct ReceiveWork<'a> {
     options: &'a ClientOptions,
+    into: &'a ReceiveOptions,
     store: Arc<Store>,
     workers: WorkerCount,
     reports: Reports,
@@ -34,6 +36,9 @@ pub(super) struct ReceiveWork<'a> {
     connection: u32,
     inbound: Inbound,
     arrivals: Arrivals,
+    qlog: Option<Qlog>,
+    /// Last time at which something of the connection was worked off.
+    now: Time,
     /// Bytes of its stream that were taken in.
     taken: u64,
     /// Why nothing more of the transfer is taken.
@@ -45,7 +50,7 @@ impl<'a> ReceiveWork<'a> {
     /// # Errors
     /// There are too many open files.
     pub(super) fn new(
-        options: &'a ClientOptions,
+        (options, into): (&'a ClientOptions, &'a ReceiveOptions),
         store: Arc<Store>,
         events: Events,
     ) -> Result<ReceiveWork<'a>, LiveError> {
@@ -53,6 +58,7 @@ impl<'a> ReceiveWork<'a> {
         let (reports, reported) = reports;
         Ok(ReceiveWork {
             options,
+            into,
             store,
             workers: WorkerCount::default(),
             reports,
@@ -62,6 +68,8 @@ impl<'a> ReceiveWork<'a> {
             connection: 0,
             inbound: Inbound::default(),
             arrivals: Arrivals::new(Time::ZERO, false),
+            qlog: None,
+            now: Time::ZERO,
             taken: 0,
             refusal: None,
             is_interrupted: false,
@@ -85,6 +93,9 @@ impl Sink for ReceiveWork<'_> {
     }
     fn on_packet(&mut self, _connection: u32, now: Time, arrival: &Arrival) {
         self.arrivals.on_packet(now, arrival.sent, arrival.size);
+        if let Some(qlog) = &mut self.qlog {
+            qlog.on_data(now, arrival.number, arrival.length, true);
+        }
     }
 }
 
@@ -99,7 +110,14 @@ impl Work for ReceiveWork<'_> {
         self.connection = connection.local();
         // The worker of the connection before ends with what it has.
         self.inbound = Inbound::default();
-        self.arrivals = Arrivals::new(now, false);
+        self.arrivals = Arrivals::new(now, self.into.series);
+        let log = self.into.qlog.as_ref();
+        let begun = log.map(|to| to.begin(self.number, self.connection, now)).transpose();
+        self.qlog = begun.unwrap_or_else(|error| {
+            self.events.tell(Event::NoLog(error.to_string()));
+            None
+        });
+        self.now = now;
         self.taken = 0;
         let bps = self.options.limit.map_or(0, |limit| limit.as_bps().max(1));
         connection.send_message(Note::Limit { bps }.to_bytes());
@@ -108,10 +126,11 @@ impl Work for ReceiveWork<'_> {
 
     fn step(
         &mut self,
-        _now: Time,
+        now: Time,
         connection: &mut Connection,
         _waker: &Waker,
     ) -> Result<bool, LiveError> {
+        self.now = self.now.max(now);
         let before = self.taken;
         self.reports.clear();
         for (number, report) in self.reported.try_iter() {
@@ -152,9 +171,48 @@ impl Work for ReceiveWork<'_> {
         connection.close(1, "the receiver was interrupted");
     }
 
-    fn on_end(&mut self, _connection: &Connection, end: &End) -> Result<(), Failure> {
+    fn is_watching(&self) -> bool {
+        self.qlog.is_some()
+    }
+
+    fn on_ack_sent(&mut self, now: Time, packet: (u64, u32), ack: &Ack) {
+        if let Some(qlog) = &mut self.qlog {
+            qlog.on_ack(now, packet, ack, false);
+        }
+    }
+
+    fn on_end(&mut self, connection: &Connection, end: &End) -> Result<(), Failure> {
         // The next connection may go on behind what has come.
         self.hand_on();
+        let judged = self.judge(end);
+        self.report(connection, end, &judged);
+        judged
+    }
+}
+
+impl ReceiveWork<'_> {
+    /// Tells what was measured of a connection that is over.
+    fn report(&mut self, connection: &Connection, end: &End, judged: &Result<(), Failure>) {
+        let logged = self.qlog.take().map_or(Ok(()), |qlog| qlog.finish(self.now, Some(end)));
+        if let Err(error) = logged {
+            self.events.tell(Event::NoLog(error.to_string()));
+        }
+        let reason = match judged {
+            Ok(()) => String::new(),
+            Err(Failure::Final(error) | Failure::CutOff(error)) => error.to_string(),
+        };
+        let received = ConnectionResult {
+            scheme: connection.peer_scheme().into(),
+            summary: self.arrivals.summary(connection.received().unwrap_or_default()),
+            series: self.arrivals.series(),
+            ..ConnectionResult::default()
+        };
+        let (from, received) = (connection.remote().0, Box::new(received));
+        self.events.tell(Event::Ended { from, reason, received });
+    }
+
+    /// Judges the end of a connection.
+    fn judge(&self, end: &End) -> Result<(), Failure> {
         let status = self.inbound.status();
         if status == TransferStatus::Complete {
             return Ok(());

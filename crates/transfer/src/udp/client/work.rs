@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use paceline_cc::Time;
+use paceline_cc::{Ack, Time};
 use paceline_os::{LiveError, Waker};
 use paceline_wire::{Connection, End, Sink};
 
@@ -69,6 +69,9 @@ pub(super) trait Work: Sink {
 
     /// Notes that the data with this transmission number has left, in a datagram of `length` bytes.
     fn on_sent(&mut self, _now: Time, _number: u64, _length: usize) {}
+
+    /// Notes that an acknowledgement has left in packet `packet.0` of `packet.1` bytes.
+    fn on_ack_sent(&mut self, _now: Time, _packet: (u64, u32), _ack: &Ack) {}
 
     /// Notes what has happened to the connection until `now`.
     fn on_change(&mut self, _now: Time, _connection: &mut Connection) {}

@@ -372,11 +372,11 @@ test("a document is shown with its plot, and its links lead to others", async ()
   await until(page, "the plot is loaded", () => plot.evaluate((image) => image.complete && image.naturalWidth > 0));
   assert.ok((await page.locator("#documents-text tbody tr").count()) > 5);
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
-  await page.getByLabel("Document").selectOption("schemes");
+  await page.getByLabel("Document", { exact: true }).selectOption("schemes");
   await page.locator("#documents-text a", { hasText: "cubic" }).first().click();
   await page.locator("#documents-text h2", { hasText: "cubic" }).waitFor();
   assert.match(page.url(), /#documents\/schemes\/cubic$/);
-  await page.getByLabel("Document").selectOption("validation");
+  await page.getByLabel("Document", { exact: true }).selectOption("validation");
   await page.locator("#documents-text h2", { hasText: "What was found" }).waitFor();
   await page.evaluate(() => (location.hash = "#documents/nothing"));
   await page.getByRole("alert").filter({ hasText: "docs/nothing.md: 404" }).waitFor();

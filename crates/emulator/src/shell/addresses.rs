@@ -1,4 +1,4 @@
-//! The two ends' addresses.
+//! The addresses of a shell's two ends.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A prefix of RFC 4193's local space; the IPv4 address makes the rest.
+/// A prefix of RFC 4193's local space; the IPv4 address is the low 32 bits.
 const LOCAL: u128 = 0xfd6e_a13c_52d4_0000_0000_0000_0000_0000;
 
 /// The IPv4 network from which shells take their addresses, such as `10.77.0.0/16`.
@@ -68,12 +68,12 @@ impl Network {
         u32::MAX << (32 - self.bits)
     }
 
-    /// Whether an address belongs to it.
+    /// Returns true if the address lies in this network.
     pub fn contains(self, address: Ipv4Addr) -> bool {
         u32::from(address) & self.mask() == u32::from(self.first)
     }
 
-    /// Whether two networks have addresses in common.
+    /// Returns true if the two networks have addresses in common.
     pub(crate) fn overlaps(self, other: Network) -> bool {
         self.contains(other.first) || other.contains(self.first)
     }
@@ -93,9 +93,8 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// The first pair of the network above all that are in use, so that nested shells never meet
-    /// again an address of those around them; at the network's end, the first free pair. `None` if
-    /// all are in use.
+    /// Returns the first pair of the network above all addresses in use, so that nested shells do not take an address
+    /// of those around them; at the network's end, the first free pair. `None` if all are in use.
     pub(crate) fn above(used: &[(u32, IpAddr)], network: Network) -> Option<Addresses> {
         let used: Vec<u32> = used
             .iter()

@@ -17,10 +17,10 @@ use super::shell_id::ShellId;
 
 /// How long a supervisor that still runs may take to put things back itself.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Between two looks.
+/// How long to wait between two looks at `/proc`.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What was found and done.
+/// What [`cleanup`] has found and done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanupReport {
     /// Settings and rules that were put back.
@@ -82,20 +82,20 @@ pub fn cleanup() -> Result<CleanupReport, LiveError> {
     Ok(cleaned)
 }
 
-/// Whether a process is this user's: its real user is.
+/// Returns true if the real user of a process is this user.
 fn is_own(process: &Path) -> bool {
     let status = fs::read_to_string(process.join("status")).unwrap_or_default();
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
     users.split_whitespace().next().and_then(|user| user.parse().ok()) == Some(getuid().as_raw())
 }
 
-/// The number of a process, from its folder in /proc.
+/// Returns the number of a process, from its folder in `/proc`.
 fn number(process: &Path) -> Option<i32> {
     process.file_name()?.to_str()?.parse().ok()
 }
 
-/// Whether a process is in a network namespace. The number may belong to a later one by now, so
-/// that a copy of this process goes there and asks for the one that is given only once.
+/// Returns true if a process is in a network namespace. The inode may belong to a later namespace by now, so that a
+/// copy of this process enters it and reads its cookie, which no other namespace gets.
 fn is_in(process: &Path, network: NetworkId) -> bool {
     if network_of(process) != Some(network.inode) {
         return false;
@@ -114,7 +114,7 @@ fn is_in(process: &Path, network: NetworkId) -> bool {
     asked.is_ok_and(|(copy, _)| copy.wait().is_ok_and(|status| status == 0))
 }
 
-/// This process and those that started it, which are left alone even if they are in a dead shell.
+/// Returns this process and its ancestors, which are left alone even if they are in a dead shell.
 fn ancestors() -> Vec<i32> {
     let mut found = vec![getpid().as_raw()];
     while let Some(&pid) = found.last() {
@@ -128,7 +128,7 @@ fn ancestors() -> Vec<i32> {
     found
 }
 
-/// Kills processes until there are no more of them.
+/// Kills the processes for which `of` is true, until there are none or [`PATIENCE`] is over.
 fn end(cleaned: &mut CleanupReport, of: impl Fn(&Path) -> bool) {
     let spared = ancestors();
     let deadline = Instant::now() + PATIENCE;
@@ -153,7 +153,7 @@ fn end(cleaned: &mut CleanupReport, of: impl Fn(&Path) -> bool) {
     }
 }
 
-/// Whether a process has not ended yet; some wait for ever for their parent to notice.
+/// Returns true if a process has not ended yet. Zombies have, which may wait for their parent for ever.
 fn is_alive(process: &Path) -> bool {
     let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
     let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());

@@ -24,7 +24,7 @@ use super::supervisor::{self, ORPHANED};
 /// How long the programs may take to end, those that must be killed included.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Starts it if it is asked for.
+/// Starts the program of `--outside`, if there is one, and the process that watches over it.
 pub(super) fn start(
     options: &ShellOptions,
     addresses: &Addresses,
@@ -41,7 +41,7 @@ pub(super) fn start(
     Ok(Some(process))
 }
 
-/// The whole life of the process that watches over the program.
+/// Runs the watching process until the emulator has died or asks it to end, and returns its exit status.
 fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSet) -> i32 {
     let own = Pid::from_raw(0);
     // What is typed at the terminal is for the program inside.
@@ -77,7 +77,7 @@ fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSe
     }
 }
 
-/// Ends what was started outside, with its children.
+/// Ends the program of `--outside` and its descendants.
 pub(super) fn end(companion: &Process) {
     let _ = companion.signal(supervisor::END);
     let mut ended = [PollFd::new(companion.as_fd(), PollFlags::POLLIN)];

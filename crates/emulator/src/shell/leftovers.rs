@@ -14,10 +14,10 @@ use super::shell_id::ShellId;
 
 /// How long programs left over may take to end by themselves.
 pub(super) const GRACE: Duration = Duration::from_millis(500);
-/// How long to wait for the next look.
+/// How long to wait between two looks at the children.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Takes leave of all children that have ended; the status of the one that matters.
+/// Reaps all children that have ended. Returns the status of `child` if it is among them.
 pub(super) fn reap(child: Pid) -> Option<i32> {
     let mut found = None;
     while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -30,8 +30,8 @@ pub(super) fn reap(child: Pid) -> Option<i32> {
     found
 }
 
-/// Ends all programs that a supervisor's child has left behind: their network is gone. Asks them
-/// first, and kills them after the deadline. Orphans become this process's children.
+/// Ends all descendants of this process, whose network is gone; orphans become its children. Sends SIGHUP and SIGTERM
+/// first, and SIGKILL after the deadline. Gives up [`GRACE`] after the deadline.
 pub(super) fn end_descendants(deadline: Instant) {
     let mut asked = Vec::new();
     loop {
@@ -59,8 +59,8 @@ pub(super) fn end_descendants(deadline: Instant) {
     }
 }
 
-/// This process's children, with their folders in `/proc`, which may show numbers of a process
-/// namespace around this one.
+/// Returns this process's children with their folders in `/proc`, which may show the numbers of an outer process
+/// namespace.
 pub(super) fn children() -> Vec<(Pid, PathBuf)> {
     let own = fs::read_link("/proc/self").unwrap_or_default();
     let own = own.to_str().unwrap_or_default().to_string();
@@ -75,28 +75,28 @@ pub(super) fn children() -> Vec<(Pid, PathBuf)> {
     processes().filter_map(child).collect()
 }
 
-/// The folders of all processes that `/proc` shows.
+/// Returns the folders of all processes that `/proc` shows.
 pub(super) fn processes() -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbered = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
     entries.filter(move |it| it.file_name().to_str().is_some_and(numbered)).map(|it| it.path())
 }
 
-/// The number of the network namespace of a process, if this one may know it.
+/// Returns the inode of the network namespace of a process; `None` if this process may not read it.
 pub(super) fn network_of(process: &Path) -> Option<u64> {
     fs::metadata(process.join("ns/net")).ok().map(|found| found.ino())
 }
 
-/// What became the emulator's children when a supervisor was killed.
+/// Processes that became the emulator's children because the supervisor was killed.
 #[derive(Debug)]
 pub(super) struct AdoptedChildren {
     own_network: Option<u64>,
-    /// Children that this process had before: it may have been a shell that became the emulator.
+    /// Children that this process had at the start: it may have been a shell that became the emulator.
     before: Vec<Pid>,
 }
 
 impl AdoptedChildren {
-    /// To be asked before any process is started.
+    /// Notes the children that this process has already. Call it before the first process is started.
     pub(super) fn watch() -> AdoptedChildren {
         // Without this, orphans would become children of the first process.
         let _ = nix::sys::prctl::set_child_subreaper(true);
@@ -104,8 +104,8 @@ impl AdoptedChildren {
         AdoptedChildren { own_network: network_of(Path::new("/proc/self")), before }
     }
 
-    /// Kills those that are in another network than this one, or that say by their environment that
-    /// they belong to this shell, until there are none.
+    /// Kills children that are in another network namespace than this process, or whose environment names `shell`,
+    /// until there are none or 1 s is over.
     pub(super) fn end(&self, shell: Option<ShellId>) {
         let deadline = Instant::now() + GRACE * 2;
         loop {

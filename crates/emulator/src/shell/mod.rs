@@ -11,9 +11,10 @@ mod companion;
 mod leftovers;
 mod outside;
 mod program;
-pub(crate) mod record;
+mod record;
 mod resolver;
-pub(crate) mod shell_id;
+mod shell_id;
+mod start;
 mod supervisor;
 
 use std::ffi::OsString;
@@ -22,26 +23,22 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::unistd::{geteuid, getpid, getuid};
+use nix::unistd::{geteuid, getuid};
 use paceline_os::LiveError;
-use paceline_os::process::{self, Process};
-use paceline_os::process_identity::ProcessIdentity;
+use paceline_os::process::Process;
 use paceline_os::{Tun, TunOptions, capability, namespace};
 
 use addresses::{Addresses, Network};
 use leftovers::AdoptedChildren;
-use outside::{OuterEnd, OuterEndRequest, Undo};
-use resolver::Resolver;
+use record::Undo;
 use shell_id::ShellId;
-use supervisor::{SupervisorReady, SupervisorStart};
 
 /// How long a program that is asked to end may take, in milliseconds.
 const PATIENCE: u16 = 1000;
 
-/// What a shell shall be like.
+/// The settings of a shell.
 #[derive(Clone, Debug)]
 pub struct ShellOptions {
     /// One word for what it does, such as `link`: part of the outer device's name.
@@ -68,7 +65,7 @@ pub struct ShellOptions {
 }
 
 impl ShellOptions {
-    /// A program in a shell of this kind, with the defaults of [`TunOptions`].
+    /// Returns the settings of a shell of this kind around `command`, with the defaults of [`TunOptions`].
     pub fn new(kind: &str, command: Vec<OsString>) -> ShellOptions {
         let tun = TunOptions::new(kind);
         ShellOptions {
@@ -102,12 +99,13 @@ pub struct Shell {
     remarks: Vec<String>,
     process: Arc<Process>,
     signals: Option<JoinHandle<()>>,
-    before: SigSet,
+    /// The signal mask of this process before the start.
+    signal_mask: SigSet,
     undo: Undo,
     /// The outer device, kept until things are put back.
     device: OwnedFd,
     companion: Option<Process>,
-    mark: Option<ShellId>,
+    shell_id: Option<ShellId>,
     adopted: AdoptedChildren,
     _rules: Vec<paceline_os::nat::Nat>,
 }
@@ -126,33 +124,34 @@ impl Shell {
                     .into(),
             ));
         }
-        let able = capability::has(capability::NET_ADMIN) && capability::has(capability::SYS_ADMIN);
-        if !able {
+        let has_rights =
+            capability::has(capability::NET_ADMIN) && capability::has(capability::SYS_ADMIN);
+        if !has_rights {
             namespace::enter_own_user_and_network()?;
             paceline_os::route::Links::open()?.bring_up("lo")?;
         }
         let mut set = supervisor::signals(true);
         set.extend(supervisor::FATAL);
-        let before = set.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK);
-        let before = before.map_err(LiveError::system("blocking signals"))?;
-        let started = start(options, able, before);
+        let signal_mask = set.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK);
+        let signal_mask = signal_mask.map_err(LiveError::system("blocking signals"))?;
+        let started = start::start(options, has_rights, signal_mask);
         if started.is_err() {
-            let _ = before.thread_set_mask();
+            let _ = signal_mask.thread_set_mask();
         }
         started
     }
 
-    /// The addresses of both ends.
+    /// Returns the addresses of both ends.
     pub fn addresses(&self) -> Addresses {
         self.addresses
     }
 
-    /// What does not work, in words for the user.
+    /// Returns what does not work, in words for the user.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// Becomes readable when the program has ended.
+    /// Returns a file that becomes readable when the program has ended.
     pub fn ended(&self) -> BorrowedFd<'_> {
         self.process.as_fd()
     }
@@ -167,11 +166,11 @@ impl Shell {
         }
     }
 
-    /// Waits for the program's end and takes everything away; its status as shells give it. The
-    /// devices should be dropped by then.
+    /// Waits for the program's end, puts everything back, and returns the program's status as shells give it. Drop the
+    /// devices first.
     ///
     /// # Errors
-    /// Somebody else has waited for the program.
+    /// Another part of this process has waited for the program.
     pub fn finish(mut self) -> Result<i32, LiveError> {
         let status = self.process.wait().map_err(LiveError::system("waiting for the program"));
         if let Some(signals) = self.signals.take() {
@@ -180,175 +179,9 @@ impl Shell {
         if let Some(companion) = &self.companion {
             companion::end(companion);
         }
-        self.adopted.end(self.mark);
+        self.adopted.end(self.shell_id);
         self.undo.run(Some(self.device));
-        let _ = self.before.thread_set_mask();
+        let _ = self.signal_mask.thread_set_mask();
         status
-    }
-}
-
-fn start(
-    options: &ShellOptions,
-    able: bool,
-    before: SigSet,
-) -> Result<(Shell, Devices), LiveError> {
-    let emulator = getpid();
-    let adopted = AdoptedChildren::watch();
-    let supervisor = |socket| supervisor::live(emulator, &socket, options, !able, before);
-    let (process, socket) =
-        process::copy(supervisor).map_err(LiveError::system("starting the supervisor"))?;
-    let process = Arc::new(process);
-    finish_start(options, able, before, adopted, &socket, &process).inspect_err(|_| {
-        drop(socket);
-        let _ = process.signal(Signal::SIGTERM);
-        let _ = process.wait();
-    })
-}
-
-fn finish_start(
-    options: &ShellOptions,
-    able: bool,
-    before: SigSet,
-    adopted: AdoptedChildren,
-    socket: &OwnedFd,
-    process: &Arc<Process>,
-) -> Result<(Shell, Devices), LiveError> {
-    let name = format!("{}-{}", options.kind, getpid());
-    let tun = TunOptions {
-        offload: options.offload,
-        mtu: options.mtu,
-        queue_len: options.queue_len,
-        ..TunOptions::new(name)
-    };
-    let mark = ShellId::own();
-    let mut outside = OuterEnd::make(OuterEndRequest {
-        tun: tun.clone(),
-        beyond: able,
-        network: options.network,
-        shell: mark,
-        watchers: ProcessIdentity::of(process.id()).into_iter().collect(),
-    })?;
-    let addresses = outside.addresses;
-    let resolver = if able {
-        Resolver::outside(addresses.outside, outside.translated)
-    } else {
-        Resolver::default()
-    };
-    let begin = SupervisorStart {
-        addresses,
-        resolver: resolver.text,
-        undo: outside.undo.clone(),
-        tun: (tun.offload, tun.mtu, tun.queue_len),
-        shell: mark,
-    };
-    let device = outside
-        .tun
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(LiveError::system("another handle on the outer device"))?;
-    // While there is one thread only.
-    let started = hand_over(socket, &begin, outside.tun.as_fd()).and_then(|(fd, ready)| {
-        outside.save_inside(ready.network, None);
-        let companion = companion::start(options, &addresses, mark, before)?;
-        outside.save_inside(None, companion.as_ref().and_then(|it| ProcessIdentity::of(it.id())));
-        Ok((fd, companion))
-    });
-    let OuterEnd { tun: outer, mut remarks, undo, rules, .. } = outside;
-    let (inner, companion) = match started {
-        Ok((fd, companion)) => {
-            let options = TunOptions { name: supervisor::INTERFACE.into(), ..tun };
-            (Tun::from_fd(fd, &options), companion)
-        }
-        Err(error) => {
-            drop(outer);
-            undo.run(Some(device));
-            return Err(error);
-        }
-    };
-    if let Some(server) = resolver.relay
-        && let Err(error) = resolver::relay(addresses.outside, server)
-    {
-        remarks.push(format!("no names inside: relay at {}: {error}", addresses.outside));
-    }
-    let mut shell = Shell {
-        addresses,
-        remarks,
-        process: Arc::clone(process),
-        signals: None,
-        before,
-        undo,
-        device,
-        companion,
-        mark,
-        adopted,
-        _rules: rules,
-    };
-    if !able {
-        shell.remarks.push(format!(
-            "no root and no capabilities: outside lies an empty network of this user's own, not \
-             this machine's. What --outside CMD starts is there, at {}. For the real outside, run \
-             it with sudo, give the program capabilities (sudo setcap \
-             cap_net_admin,cap_sys_admin,cap_net_bind_service+ep PROGRAM), or put `pasta \
-             --config-net --` before the command",
-            addresses.outside
-        ));
-    }
-    let forwarded = Arc::clone(&shell.process);
-    shell.signals = Some(
-        std::thread::Builder::new()
-            .name("signals".into())
-            .spawn(move || pass_signals(&forwarded))
-            .map_err(LiveError::system("thread for signals"))?,
-    );
-    Ok((shell, Devices { inner, outer }))
-}
-
-/// Tells the supervisor what it needs, and takes the inner device from it.
-fn hand_over(
-    socket: &OwnedFd,
-    begin: &SupervisorStart,
-    outer: BorrowedFd<'_>,
-) -> Result<(OwnedFd, SupervisorReady), LiveError> {
-    let lost = "word from the supervisor";
-    let text = serde_json::to_vec(begin).map_err(|error| LiveError::Message(error.to_string()))?;
-    // If it has failed already, what it says is of more interest.
-    let sent = process::send(socket.as_fd(), &text, Some(outer));
-    let (answer, fd) = process::receive(socket.as_fd()).map_err(LiveError::system(lost))?;
-    match (answer.strip_prefix(b"!"), fd) {
-        (Some(problem), _) => Err(LiveError::Message(String::from_utf8_lossy(problem).into())),
-        (None, Some(fd)) => {
-            sent.map_err(LiveError::system(lost))?;
-            let ready = serde_json::from_slice(&answer)
-                .map_err(|error| LiveError::Message(format!("{lost}: {error}")))?;
-            Ok((fd, ready))
-        }
-        (None, None) => Err(LiveError::Message(format!("{lost}: no device"))),
-    }
-}
-
-/// Passes signals on until the program has ended. Those of the terminal reach it by themselves.
-fn pass_signals(process: &Process) {
-    let mut set = supervisor::signals(false);
-    set.extend(supervisor::FATAL);
-    let Ok(source) = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC) else { return };
-    loop {
-        let mut ready = [
-            PollFd::new(process.as_fd(), PollFlags::POLLIN),
-            PollFd::new(source.as_fd(), PollFlags::POLLIN),
-        ];
-        if poll(&mut ready, PollTimeout::NONE).is_err() {
-            continue;
-        }
-        if ready[0].any() == Some(true) {
-            return;
-        }
-        if let Ok(Some(info)) = source.read_signal()
-            && !supervisor::from_terminal(info.ssi_code)
-            && let Ok(signal) = Signal::try_from(info.ssi_signo as i32)
-        {
-            let fatal = supervisor::FATAL.contains(&signal);
-            // It may have ended just now.
-            let _ = process.signal(if fatal { Signal::SIGTERM } else { signal });
-        }
     }
 }

@@ -1,41 +1,27 @@
 //! The outer end: its device, its addresses, and the way on from there.
 
 use std::net::IpAddr;
-use std::os::fd::OwnedFd;
 
 use paceline_os::LiveError;
 use paceline_os::host::firewall::{self, run, words};
-use paceline_os::host::forwarding::{self, Setting};
+use paceline_os::host::forwarding;
 use paceline_os::host::lock::Lock;
 use paceline_os::namespace::NetworkId;
 use paceline_os::nat::Nat;
 use paceline_os::process_identity::ProcessIdentity;
 use paceline_os::route::Links;
 use paceline_os::{Tun, TunOptions};
-use serde::{Deserialize, Serialize};
 
 use super::addresses::{Addresses, Network};
-use super::record::{Record, RecordFile};
+use super::record::{Record, Undo};
 use super::shell_id::ShellId;
-
-/// What must be undone outside when the shell is over. All else goes with its processes.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Undo {
-    /// The outer device.
-    device: String,
-    settings: Vec<Setting>,
-    commands: Vec<Vec<String>>,
-    /// Where all this is written down.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<RecordFile>,
-}
 
 /// The outer end of a shell.
 #[derive(Debug)]
 pub(crate) struct OuterEnd {
     pub(crate) tun: Tun,
     pub(crate) addresses: Addresses,
-    /// Whether the inside reaches what lies beyond this machine, as far as that is up to us.
+    /// True if packets from inside leave this machine with its own IPv4 address.
     pub(crate) translated: bool,
     pub(crate) remarks: Vec<String>,
     pub(crate) undo: Undo,
@@ -60,7 +46,7 @@ impl OuterEnd {
     pub(crate) fn make(wish: OuterEndRequest) -> Result<OuterEnd, LiveError> {
         let here = NetworkId::current().ok();
         for (place, record) in Record::all() {
-            // Nobody else will do it.
+            // All of its processes were killed: none of them will undo it.
             if Some(record.outside) == here && !record.is_alive() {
                 record.undo.at(place).run(None);
             }
@@ -149,7 +135,7 @@ impl OuterEnd {
         self.save();
     }
 
-    /// Has packets from inside leave with this machine's own addresses.
+    /// Has packets from inside leave with this machine's own addresses. Returns false if that is not possible.
     fn translate(&mut self, inside: IpAddr, program: &str) -> bool {
         let table = format!("paceline-{}", self.tun.name());
         let error = match Nat::masquerade(&table, inside) {
@@ -185,7 +171,7 @@ impl OuterEnd {
         }
     }
 
-    /// Adds a rule, the first of its chain, to be removed in the end; whether it could.
+    /// Adds a rule, the first of its chain, which [`Undo::run`] removes. Returns false if iptables refuses it.
     fn add_rule(&mut self, program: &[&str], rule: &[&str]) -> bool {
         self.undo.commands.push(words(&[program, &["-D"], rule]));
         self.save();
@@ -198,7 +184,7 @@ impl OuterEnd {
     }
 }
 
-/// Who else uses addresses of this network.
+/// Returns a remark if another interface has addresses of `network`, or filters them.
 fn clashes(
     links: &mut Links,
     network: Network,
@@ -224,31 +210,4 @@ fn clashes(
          choose another network, such as --base 10.77.0.0/16",
         other.name
     ))
-}
-
-impl Undo {
-    /// The same, with the place where it was found.
-    pub(crate) fn at(self, place: RecordFile) -> Undo {
-        Undo { place: Some(place), ..self }
-    }
-
-    /// Puts things back, in the network namespace where they were changed; what was put back.
-    /// `device` is the outer device if it is still there: it says to others what was found.
-    pub(crate) fn run(&self, device: Option<OwnedFd>) -> Vec<String> {
-        let mut done = Vec::new();
-        for command in &self.commands {
-            if run(command).is_some() {
-                done.push(command.join(" "));
-            }
-        }
-        let lock = Lock::take();
-        let own = device.is_some().then_some(self.device.as_str());
-        // Errors could only be told to somebody who can do nothing about them.
-        done.extend(forwarding::restore(&self.settings, own).unwrap_or_default());
-        drop(lock);
-        if let Some(place) = &self.place {
-            place.remove();
-        }
-        done
-    }
 }

@@ -15,7 +15,7 @@ use super::shell_id::{ShellId, VARIABLE};
 const PREFIX: &str = "MAHIMAHI_SHELL_PREFIX";
 
 impl ShellOptions {
-    /// The program to start, or the user's shell.
+    /// Returns the program to start, or the user's shell.
     pub(crate) fn command(&self, addresses: &Addresses, mark: Option<ShellId>) -> Command {
         let mut words = self.command.iter();
         let mut command = match words.next() {
@@ -61,7 +61,7 @@ pub(crate) fn environment(
     }
 }
 
-/// The user's shell.
+/// Returns the user's shell.
 fn shell() -> OsString {
     let named = env::var_os("SHELL").filter(|shell| !shell.is_empty());
     let entered =

@@ -5,18 +5,21 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use paceline_os::host::firewall::run;
+use paceline_os::host::forwarding::{self, Setting};
+use paceline_os::host::lock::Lock;
 use paceline_os::host::run_folders::{boot, folders, is_own};
 use paceline_os::namespace::NetworkId;
 use paceline_os::process_identity::ProcessIdentity;
 use serde::{Deserialize, Serialize};
 
-use super::outside::Undo;
 use super::shell_id::ShellId;
 
-/// Its contents. A field that is missing is one of an older version.
+/// The contents of the file. Files of older versions lack fields.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// The running kernel: numbers of namespaces and processes mean nothing after the next start.
@@ -29,6 +32,20 @@ pub(crate) struct Record {
     /// The network inside, once it stands.
     pub(crate) inside: Option<NetworkId>,
     pub(crate) undo: Undo,
+}
+
+/// What must be undone outside when the shell is over. All else goes with its processes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Undo {
+    /// Name of the outer device.
+    pub(super) device: String,
+    /// Settings that were off.
+    pub(super) settings: Vec<Setting>,
+    /// Commands that take rules of iptables away.
+    pub(super) commands: Vec<Vec<String>>,
+    /// The file of the record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) place: Option<RecordFile>,
 }
 
 /// The file of a record.
@@ -84,7 +101,7 @@ impl Record {
         Err(error)
     }
 
-    /// Never leaves half a file.
+    /// Writes a file beside `path` and renames it, so that there is never half a file.
     fn write_to(&self, path: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
         let new = path.with_extension("new");
@@ -102,8 +119,8 @@ impl Record {
         written
     }
 
-    /// Every record of this user and this start of the system, with its place. Files that are none
-    /// and those of earlier starts are removed.
+    /// Returns the records of this user since the system was started, with their files. Removes files that are no
+    /// records, and those of earlier starts.
     pub(crate) fn all() -> Vec<(RecordFile, Record)> {
         let boot = boot();
         let mut found = Vec::new();
@@ -123,7 +140,7 @@ impl Record {
         found
     }
 
-    /// Whether a process of the shell still runs, which will undo everything itself.
+    /// Returns true if a process of the shell still runs, which will undo everything itself.
     pub(crate) fn is_alive(&self) -> bool {
         !self.shell.is_over() || self.watchers.iter().any(|watcher| watcher.lives())
     }
@@ -132,11 +149,39 @@ impl Record {
 impl RecordFile {
     /// Takes the file away, and its folder with the last one.
     pub(crate) fn remove(&self) {
-        // Errors could only be told to somebody who can do nothing about them.
+        // The shell has ended: there is no remedy for an error.
         let _ = fs::remove_file(&self.0);
         let _ = fs::remove_file(self.0.with_extension("new"));
         if let Some(folder) = self.0.parent() {
             let _ = fs::remove_dir(folder);
         }
+    }
+}
+
+impl Undo {
+    /// Returns this list with the file in which it stands.
+    pub(crate) fn at(self, place: RecordFile) -> Undo {
+        Undo { place: Some(place), ..self }
+    }
+
+    /// Puts settings and rules back. Call it in the network namespace in which they were changed. Returns what was
+    /// put back. `device` is the outer device if it still exists: its alias tells other shells which settings this
+    /// one has found off.
+    pub(crate) fn run(&self, device: Option<OwnedFd>) -> Vec<String> {
+        let mut done = Vec::new();
+        for command in &self.commands {
+            if run(command).is_some() {
+                done.push(command.join(" "));
+            }
+        }
+        let lock = Lock::take();
+        let own = device.is_some().then_some(self.device.as_str());
+        // The shell has ended: there is no remedy for an error.
+        done.extend(forwarding::restore(&self.settings, own).unwrap_or_default());
+        drop(lock);
+        if let Some(place) = &self.place {
+            place.remove();
+        }
+        done
     }
 }

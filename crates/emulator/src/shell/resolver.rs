@@ -11,9 +11,9 @@ use std::time::Duration;
 
 const FILE: &str = "/etc/resolv.conf";
 const PORT: u16 = 53;
-/// How long an answer may take.
+/// How long to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Questions on the way at the same time.
+/// The most questions on the way at the same time.
 const MOST: usize = 64;
 const LARGEST: usize = 65_535;
 
@@ -33,7 +33,8 @@ impl Resolver {
     }
 }
 
-/// A loopback name server is not the inside's own; without a way on, none is reached from there.
+/// Plans for the text of `/etc/resolv.conf` outside. The inside reaches no name server at a loopback address, and
+/// without `beyond` none at all: then it gets the relay at `base`.
 fn plan(text: &str, base: Ipv4Addr, beyond: bool) -> Resolver {
     let server = |line: &str| {
         let address = line.trim().strip_prefix("nameserver")?.split_whitespace().next()?;
@@ -65,7 +66,7 @@ pub(crate) fn relay(base: Ipv4Addr, server: IpAddr) -> io::Result<()> {
     relay_between(SocketAddr::new(base.into(), PORT), SocketAddr::new(server, PORT)).map(drop)
 }
 
-/// The same for any ports; the address where it answers.
+/// Relays from `at` to `to`. Returns the address where it answers.
 fn relay_between(at: SocketAddr, to: SocketAddr) -> io::Result<SocketAddr> {
     let streams = TcpListener::bind(at)?;
     let at = streams.local_addr()?;

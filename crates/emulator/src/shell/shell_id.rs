@@ -20,7 +20,7 @@ pub(crate) struct ShellId {
     pub(crate) emulator: ProcessIdentity,
 }
 
-/// The process namespace whose numbers `/proc` shows to this process.
+/// Returns the inode of the process namespace whose numbers `/proc` shows to this process.
 fn namespace() -> u64 {
     fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino())
 }
@@ -32,7 +32,7 @@ impl fmt::Display for ShellId {
 }
 
 impl ShellId {
-    /// That of the shell whose emulator is this process.
+    /// Returns the identifier of the shell whose emulator is this process.
     pub(crate) fn own() -> Option<ShellId> {
         let emulator = ProcessIdentity::of(std::process::id().cast_signed())?;
         Some(ShellId { namespace: namespace(), emulator })
@@ -48,8 +48,8 @@ impl ShellId {
         words.next().is_none().then_some(ShellId { namespace, emulator })
     }
 
-    /// The shell that started a process, as its environment tells; `None` also for processes of
-    /// others, whose environment this one may not read.
+    /// Returns the shell that the environment of a process names; `None` also for processes of other users, whose
+    /// environment this process may not read.
     pub(crate) fn of(process: &Path) -> Option<ShellId> {
         let environment = fs::read(process.join("environ")).ok()?;
         let mut variables = environment.split(|&byte| byte == 0);
@@ -58,7 +58,7 @@ impl ShellId {
         ShellId::parse(OsStr::from_bytes(value).to_str()?)
     }
 
-    /// Whether the emulator has ended. Of those in other process namespaces nothing is known.
+    /// Returns true if the emulator has ended; false if it is in another process namespace, of which nothing is known.
     pub(crate) fn is_over(self) -> bool {
         self.namespace == namespace() && !self.emulator.lives()
     }

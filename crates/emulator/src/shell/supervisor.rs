@@ -1,5 +1,5 @@
-//! The process inside: makes the inner end, starts the program, passes signals on, and leaves
-//! nobody behind, not even when the emulator is killed.
+//! The supervisor, a process inside: makes the inner device, starts the program, passes signals on to it, and ends
+//! the program's descendants, also when the emulator is killed.
 
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::ShellOptions;
 use super::addresses::Addresses;
 use super::leftovers::{GRACE, end_descendants, reap};
-use super::outside::Undo;
+use super::record::Undo;
 use super::shell_id::ShellId;
 
 /// The name of the interface inside, as in Mahimahi.
@@ -49,7 +49,7 @@ pub(crate) const FATAL: [Signal; 6] = [
 /// The signal that tells of the emulator's death. It may come while the last of its threads still
 /// ends, and its number is still that of this process's parent.
 pub(super) const ORPHANED: Signal = Signal::SIGPWR;
-/// The signal by which the emulator wants an end at once.
+/// The signal by which the emulator asks the supervisor to kill the programs at once.
 pub(crate) const END: Signal = Signal::SIGXCPU;
 /// `si_code` of signals from the terminal, which the program receives by itself.
 const FROM_KERNEL: i32 = 0x80;
@@ -57,7 +57,7 @@ const FROM_KERNEL: i32 = 0x80;
 const NOT_FOUND: i32 = 127;
 const NOT_EXECUTABLE: i32 = 126;
 
-/// Everything that the emulator waits for or passes on, and that the supervisor reads.
+/// Returns the signals that the emulator passes on; with `supervisor`, those that only the supervisor reads, too.
 pub(crate) fn signals(supervisor: bool) -> SigSet {
     let mut set: SigSet = PASSED.into_iter().collect();
     if supervisor {
@@ -68,31 +68,32 @@ pub(crate) fn signals(supervisor: bool) -> SigSet {
     set
 }
 
-/// True for a signal that came from a terminal.
+/// Returns true for the `si_code` of a signal that came from a terminal.
 pub(crate) fn from_terminal(code: i32) -> bool {
     code == FROM_KERNEL
 }
 
-/// From the emulator, when the outer end stands.
+/// The emulator's message to the supervisor once the outer end stands.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SupervisorStart {
     pub(crate) addresses: Addresses,
     /// The text of /etc/resolv.conf inside, if it differs.
     pub(crate) resolver: Option<String>,
     pub(crate) undo: Undo,
+    /// Offload, MTU in bytes and queue length in packets of the inner device.
     pub(crate) tun: (bool, u32, u32),
-    /// What the program's environment says of its shell.
+    /// The shell that the program's environment names.
     pub(crate) shell: Option<ShellId>,
 }
 
-/// To the emulator, when the inner end stands.
+/// The supervisor's answer once the inner end stands.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SupervisorReady {
     pub(crate) network: Option<NetworkId>,
 }
 
-/// The process's whole life. `keep` has the program keep its capabilities; `before` are the
-/// signals that it shall find blocked.
+/// Runs the supervisor until the program and its descendants have ended, and returns its exit status. With `keep`, the
+/// program keeps its capabilities; `before` is the program's signal mask.
 pub(crate) fn live(
     emulator: Pid,
     socket: &OwnedFd,
@@ -135,8 +136,8 @@ pub(crate) fn live(
     1
 }
 
-/// Keeps the network inside for a while, for what is on its way. Signals that would end the program
-/// end this. False if the emulator has died meanwhile.
+/// Keeps the network inside for `time`, for packets that are still on their way. A signal that would end the program
+/// ends the wait. Returns false if the emulator has died meanwhile.
 fn linger(emulator: Pid, time: Duration) -> bool {
     let end = Instant::now() + time;
     let Ok(source) = SignalFd::with_flags(&signals(true), SfdFlags::SFD_CLOEXEC) else {
@@ -158,7 +159,8 @@ fn linger(emulator: Pid, time: Duration) -> bool {
     }
 }
 
-/// Makes the inner end and hands it to the emulator.
+/// Makes the inner end and hands its device to the emulator. Returns the network namespace outside, the emulator's
+/// message and the outer device.
 fn prepare(
     emulator: Pid,
     socket: &OwnedFd,
@@ -204,7 +206,7 @@ fn prepare(
     Ok((home, begin, device))
 }
 
-/// Whether there is a program that cannot be executed. A folder on the way that may not be
+/// Returns true if there is a program of this name, which cannot be executed. A folder on the way that may not be
 /// searched is no such program.
 fn is_found(program: &Path, error: &std::io::Error) -> bool {
     let named = program.components().count() > 1;
@@ -215,7 +217,7 @@ fn is_found(program: &Path, error: &std::io::Error) -> bool {
         })
 }
 
-/// Waits for the program's end; its status. `None` if the emulator has died.
+/// Waits for the program's end and returns its status; `None` if the emulator has died.
 fn supervise(emulator: Pid, child: Pid) -> Option<i32> {
     let source = SignalFd::with_flags(&signals(true), SfdFlags::SFD_CLOEXEC).ok()?;
     loop {

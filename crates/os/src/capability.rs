@@ -1,4 +1,4 @@
-//! What this process may do.
+//! Capabilities of this process.
 
 use std::io;
 
@@ -41,12 +41,12 @@ fn get() -> io::Result<[Data; 2]> {
     }
 }
 
-/// The user with whose rights this process opens files.
+/// Returns the user with whose rights this process opens files.
 pub fn user() -> u32 {
     nix::unistd::geteuid().as_raw()
 }
 
-/// Whether this process has a capability in its user namespace.
+/// Returns true if this process has a capability in its user namespace.
 pub fn has(capability: u32) -> bool {
     get().is_ok_and(|data| data[0].effective >> capability & 1 == 1)
 }

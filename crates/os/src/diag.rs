@@ -18,7 +18,7 @@ const STORAGE_REQ_MAP_FD: u16 = 1;
 const INFO: u16 = 2;
 const CONG: u16 = 4;
 const SK_BPF_STORAGES: u16 = 20;
-/// The one kind of attribute in the list of storages, and the value in it.
+/// The kind of attribute in the list of storages, and that of the value in it.
 const STORAGE: u16 = 1;
 const STORAGE_VALUE: u16 = 3;
 /// Connections that have begun and not ended: the states from ESTABLISHED to CLOSING that carry data.
@@ -26,10 +26,10 @@ const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 /// Bytes of `struct inet_diag_msg`.
 const MESSAGE: usize = 72;
 
-/// A TCP connection, as far as it sends.
+/// The sending half of a TCP connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpSocket {
-    /// Tells it from all others.
+    /// Number that no other socket has.
     pub cookie: u64,
     /// Its own address.
     pub local: SocketAddr,
@@ -41,9 +41,9 @@ pub struct TcpSocket {
     pub cwnd: u32,
     /// Packets in flight.
     pub in_flight: u32,
-    /// The smoothed round-trip time, and the smallest one of the last minutes.
+    /// The smoothed round-trip time.
     pub rtt: Duration,
-    /// The smallest round-trip time.
+    /// The smallest round-trip time of the last minutes.
     pub min_rtt: Duration,
     /// Bytes per second; `u64::MAX` without a limit.
     pub pacing: u64,
@@ -53,12 +53,12 @@ pub struct TcpSocket {
     pub acked: u64,
     /// Packets sent again.
     pub retransmits: u32,
-    /// What eBPF programs have stored with it, of the map that was named.
+    /// The value that eBPF programs have stored for it in the map that was named.
     pub storage: Option<Vec<u8>>,
 }
 
-/// The TCP connections of the calling thread's network namespace. `storage` is a map of sockets'
-/// storage whose values are told as well, which takes CAP_BPF.
+/// Returns the TCP connections of the calling thread's network namespace. With `storage`, a map of socket storage, each
+/// has its value in that map as well, which takes CAP_BPF.
 ///
 /// # Errors
 /// The kernel does not tell.

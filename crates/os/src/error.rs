@@ -1,18 +1,18 @@
-//! What can go wrong outside the simulator.
+//! The error of everything that runs in real time.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Why an emulation cannot start or go on.
+/// Why an emulation, a transfer or a tunnel cannot start or go on.
 #[derive(Debug, Error)]
 pub enum LiveError {
     /// The system refused something.
     #[error("{operation}: {source}")]
     System {
-        /// What was asked for, with the object's name.
+        /// The operation, with the object's name.
         operation: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Everything else, in words that name the remedy.
@@ -21,13 +21,13 @@ pub enum LiveError {
 }
 
 impl LiveError {
-    /// For `map_err`: names the operation that failed.
+    /// Returns a function for `map_err` that makes an error of this operation.
     pub fn system<E: Into<io::Error>>(operation: impl Into<String>) -> impl FnOnce(E) -> LiveError {
         let operation = operation.into();
         move |source| LiveError::System { operation, source: source.into() }
     }
 
-    /// The system's error number, if the system refused.
+    /// Returns the system's error number; `None` for [`LiveError::Message`].
     pub fn errno(&self) -> Option<i32> {
         match self {
             LiveError::System { source, .. } => source.raw_os_error(),

@@ -23,7 +23,7 @@ use nix::unistd::{UnlinkatFlags, fsync, linkat, symlinkat, syncfs, unlinkat};
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
 
-/// What a name stands for.
+/// The kind of an entry.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.

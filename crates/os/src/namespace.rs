@@ -1,5 +1,5 @@
 //! Namespaces: a user's own rights, networks and mounts. Nothing here has a name in the file
-//! system, so that all of it goes with its last process.
+//! system, so that each goes with its last process.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ pub fn enter_own_user_and_network() -> Result<(), LiveError> {
     write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
-/// What to do where unprivileged user namespaces are not to be had.
+/// Returns the error for a system that refuses unprivileged user namespaces, with the setting that allows them.
 fn refused(error: io::Error) -> LiveError {
     let setting = |name: &str| {
         fs::read_to_string(format!("/proc/sys/{name}")).ok().map(|text| text.trim().to_string())
@@ -73,7 +73,7 @@ pub fn enter_own_network_and_mounts() -> Result<(), LiveError> {
         .map_err(LiveError::system("keeping mounts to oneself"))
 }
 
-/// A handle on the network namespace of this thread.
+/// Returns a handle on the network namespace of this thread.
 ///
 /// # Errors
 /// `/proc` is missing.
@@ -92,8 +92,8 @@ pub fn enter_network(namespace: impl AsFd) -> Result<(), LiveError> {
         .map_err(LiveError::system("entering a network namespace"))
 }
 
-/// Which network namespace: the number that `/proc` shows, which a later namespace may have again,
-/// and one that the kernel gives only once (0 in kernels before 5.14).
+/// Identifies a network namespace: by the inode that `/proc` shows, which a later namespace may get again, and by
+/// the cookie, which the kernel gives only once (0 in kernels before 5.14).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkId {
     /// The number in `/proc/PID/ns/net`.
@@ -103,7 +103,7 @@ pub struct NetworkId {
 }
 
 impl NetworkId {
-    /// That of this thread.
+    /// Returns the network namespace of this thread.
     ///
     /// # Errors
     /// `/proc` is missing, or no socket to be had.
@@ -127,7 +127,7 @@ impl NetworkId {
     }
 }
 
-/// Shows `text` in the place of a file, for this mount namespace alone.
+/// Shows `text` in place of the contents of `file`, in this mount namespace alone.
 ///
 /// # Errors
 /// What the system refused.

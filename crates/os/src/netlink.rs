@@ -17,7 +17,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// A message of a type, with `NLM_F_REQUEST` and the given flags, and its fixed part.
+    /// Creates a message of a type, with `NLM_F_REQUEST` and the given flags, and its fixed part.
     pub(crate) fn new(kind: u16, flags: i32, fixed: &[u8]) -> Message {
         let mut bytes = vec![0; HEADER];
         let flags = (flags | libc::NLM_F_REQUEST) as u16;
@@ -77,7 +77,7 @@ impl Message {
     }
 }
 
-/// One answer: its type, and what follows its header.
+/// One answer: its type, and the bytes after its header.
 pub(crate) struct Answer<'a> {
     pub(crate) kind: u16,
     pub(crate) number: u32,
@@ -92,7 +92,7 @@ pub(crate) struct Netlink {
 }
 
 impl Netlink {
-    /// A socket of a protocol.
+    /// Opens a socket of a protocol.
     pub(crate) fn open(protocol: SockProtocol) -> io::Result<Netlink> {
         let socket =
             socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)?;
@@ -105,7 +105,7 @@ impl Netlink {
         self.batch(vec![message], 1)
     }
 
-    /// Sends several messages at once, of which the kernel acknowledges so many.
+    /// Sends several messages at once, and waits until the kernel has acknowledged `acknowledged` of them.
     pub(crate) fn batch(&mut self, messages: Vec<Message>, acknowledged: usize) -> io::Result<()> {
         self.send(messages)?;
         let mut left = acknowledged;
@@ -154,7 +154,7 @@ impl Netlink {
         Ok(())
     }
 
-    /// Reads one datagram of answers, until `each` says false; what it said last.
+    /// Reads one datagram of answers until `each` returns false. Returns the last value of `each`.
     fn receive(&self, mut each: impl FnMut(&Answer<'_>) -> io::Result<bool>) -> io::Result<bool> {
         let mut buffer = vec![0; 1 << 16];
         let length = recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
@@ -172,7 +172,7 @@ impl Netlink {
     }
 }
 
-/// The error of an NLMSG_ERROR message; zero is an acknowledgement.
+/// Returns the error in the body of an NLMSG_ERROR message; the error 0 is an acknowledgement.
 fn failure(body: &[u8]) -> io::Result<()> {
     match u32_at(body, 0) as i32 {
         0 => Ok(()),
@@ -180,7 +180,7 @@ fn failure(body: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The attributes after the fixed part of a message.
+/// Returns the attributes after the fixed part of a message.
 pub(crate) fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -192,12 +192,12 @@ pub(crate) fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// A number in the machine's order; zero where there is none.
+/// Returns the 32 bits at `at` in the machine's byte order; 0 behind the end.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes)
 }
 
-/// A number in the machine's order; zero where there is none.
+/// Returns the 16 bits at `at` in the machine's byte order; 0 behind the end.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map_or(0, u16::from_ne_bytes)
 }

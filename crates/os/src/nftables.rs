@@ -1,5 +1,5 @@
-//! What the firewalls of this network namespace do with packets: the base chains of nf_tables that
-//! packets pass on their way in and on, as far as that can be said without following each rule.
+//! Reads the firewalls of this network namespace: the base chains of nf_tables in the hooks `input` and `forward`, and
+//! whether they drop or refuse packets, as far as single rules show it.
 
 use std::io;
 
@@ -21,16 +21,16 @@ const RULE_CHAIN: u16 = 2;
 const RULE_EXPRESSIONS: u16 = 4;
 const DROP: u32 = 0;
 
-/// Where a chain sees packets.
+/// The hook of a chain.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hook {
-    /// Those for this machine.
+    /// Packets for this machine.
     Input,
-    /// Those that it passes on.
+    /// Packets that this machine passes on.
     Forward,
 }
 
-/// A chain that packets meet by themselves.
+/// A chain that packets enter from a hook of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BaseChain {
     /// As `nft` writes it: `ip`, `ip6` or `inet`.
@@ -38,17 +38,17 @@ pub(crate) struct BaseChain {
     pub(crate) table: String,
     pub(crate) name: String,
     pub(crate) hook: Hook,
-    /// Whether what no rule accepts is dropped.
+    /// True if packets are dropped that no rule accepts.
     pub(crate) drops: bool,
-    /// Whether a rule without any condition drops or rejects.
+    /// True if a rule without any condition drops or rejects.
     pub(crate) refuses: bool,
-    /// Whether its rules lead to chains that ufw has made.
+    /// True if its rules lead to chains that ufw has made.
     pub(crate) ufw: bool,
     /// Interfaces that its rules name, or the beginnings of such names.
     pub(crate) names: Vec<String>,
 }
 
-/// All base chains that filter in the hooks `input` and `forward`.
+/// Returns all base chains that filter in the hooks `input` and `forward`.
 ///
 /// # Errors
 /// The kernel has no nf_tables, or this process may not ask.
@@ -72,12 +72,12 @@ fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(value).trim_end_matches('\0').to_string()
 }
 
-/// A number in network byte order.
+/// Returns the number that `value` is in network byte order.
 fn number(value: &[u8]) -> Option<u32> {
     value.get(..4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes)
 }
 
-/// The value of an attribute.
+/// Returns the value of the first attribute of this kind.
 fn find(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     attributes(bytes).find(|(found, _)| *found == kind).map(|(_, value)| value)
 }
@@ -109,7 +109,7 @@ fn chain(family: u8, bytes: &[u8]) -> Option<(u8, BaseChain)> {
     Some((family, chain))
 }
 
-/// Notes what one rule does.
+/// Notes in `chain` what one of its rules does.
 fn rule(chain: &mut BaseChain, bytes: &[u8]) {
     let (mut conditions, mut refuses) = (false, false);
     for (_, element) in attributes(find(bytes, RULE_EXPRESSIONS).unwrap_or_default()) {

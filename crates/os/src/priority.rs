@@ -1,4 +1,4 @@
-//! Ways to be late less often.
+//! Priority, real-time scheduling and binding to a processor, so that threads wake up late less often.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::mman::{MlockAllFlags, mlockall};
@@ -6,22 +6,22 @@ use nix::unistd::Pid;
 
 use crate::LiveError;
 
-/// Who runs ahead of all ordinary processes, and below the kernel's own threads that matter.
+/// Real-time priorities: above all ordinary processes, and below the threads of the kernel that packets need.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum RealTime {
-    /// An emulator: also ahead of the ends that send through it.
+    /// An emulator: above the ends that send through it.
     Emulator = 10,
     /// An end of a connection.
     End = 5,
 }
 
-/// The nice value of those who come first among ordinary processes.
+/// The lowest nice value: the largest share among ordinary processes.
 const FAVOURED: libc::c_int = -20;
 
-/// Makes sure that this thread may be bound to a processor.
+/// Checks that this thread may be bound to a processor.
 ///
 /// # Errors
-/// There is no such processor, or it is not ours to use.
+/// There is no such processor, or this thread may not use it.
 pub fn may_bind_to(cpu: usize) -> Result<(), LiveError> {
     let set = sched_getaffinity(Pid::from_raw(0))
         .map_err(LiveError::system("asking for the processors of this process"))?;
@@ -35,7 +35,7 @@ pub fn may_bind_to(cpu: usize) -> Result<(), LiveError> {
     )))
 }
 
-/// Numbers in ascending order as the kernel writes them: `0-3,6`.
+/// Writes numbers in ascending order as the kernel does: `0-3,6`.
 fn ranges(numbers: &[usize]) -> String {
     let runs = numbers.chunk_by(|one, next| one + 1 == *next);
     let words = runs.filter_map(|run| match run {
@@ -57,7 +57,7 @@ pub fn bind_to(cpu: usize) -> Result<(), LiveError> {
         .map_err(LiveError::system(format!("binding to processor {cpu}")))
 }
 
-/// The nice value of this process.
+/// Returns the nice value of this process.
 pub fn niceness() -> i32 {
     // SAFETY: numbers only. -1 may be an error or a value; errors are for processes that are gone.
     unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
@@ -76,8 +76,8 @@ pub fn set_niceness(nice: i32) -> std::io::Result<()> {
 }
 
 /// Gives this thread the largest share among ordinary ones, where that is allowed: it needs
-/// CAP_SYS_NICE. A nice value that somebody has chosen stays. What the thread starts later has
-/// that of before.
+/// CAP_SYS_NICE. A nice value other than 0 stays. Programs that the thread starts later have the nice value of
+/// before.
 pub fn raise_priority() -> bool {
     if niceness() != 0 {
         return false;

@@ -1,4 +1,4 @@
-//! Processes: forking, waiting for one among other things, and handing over open files.
+//! Processes: forks, handles to wait for, signals, and messages that carry open files.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -22,9 +22,9 @@ pub struct Process {
     handle: OwnedFd,
 }
 
-/// Starts a copy of this process that runs `body` and ends with the status it returns. Both get
-/// one end of a connection that keeps messages apart and tells when the other end is gone. This
-/// process should have one thread: the copy has only the calling one.
+/// Forks this process; the copy runs `body` and ends with the status that it returns. Each process gets one end of a
+/// connection that keeps messages apart and fails once the other end is closed. This process should have one thread:
+/// the copy has only the calling one.
 ///
 /// # Errors
 /// The system has no room for it.
@@ -46,10 +46,10 @@ pub fn copy(body: impl FnOnce(OwnedFd) -> i32) -> io::Result<(Process, OwnedFd)>
 }
 
 impl Process {
-    /// A handle on the process of this number, which is not mistaken for a later one.
+    /// Opens a handle on the process of this number, which never stands for a later process of this number.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such process.
     pub fn of(pid: i32) -> io::Result<Process> {
         // SAFETY: numbers only; the result is a new file descriptor or -1.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
@@ -61,12 +61,12 @@ impl Process {
         Ok(Process { pid: Pid::from_raw(pid), handle })
     }
 
-    /// Its number.
+    /// Returns its number.
     pub fn id(&self) -> i32 {
         self.pid.as_raw()
     }
 
-    /// Whether it has ended, without waiting for it.
+    /// Returns true if it has ended, without waiting for it.
     pub fn has_ended(&self) -> bool {
         let mut ready = [PollFd::new(self.as_fd(), PollFlags::POLLIN)];
         poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0)
@@ -86,10 +86,10 @@ impl Process {
         }
     }
 
-    /// Waits for its end; its status as shells give it.
+    /// Waits for its end and returns its status as shells give it.
     ///
     /// # Errors
-    /// Somebody else has waited for it.
+    /// Another part of this process has waited for it.
     pub fn wait(&self) -> io::Result<i32> {
         loop {
             match waitpid(self.pid, None) {
@@ -111,7 +111,7 @@ impl AsFd for Process {
     }
 }
 
-/// The status that a shell gives: the program's own, or 128 and the number of the signal that
+/// Returns the status that a shell gives: the program's own, or 128 and the number of the signal that
 /// ended it. `None` if it has not ended.
 pub fn shell_status(status: WaitStatus) -> Option<i32> {
     match status {
@@ -121,8 +121,8 @@ pub fn shell_status(status: WaitStatus) -> Option<i32> {
     }
 }
 
-/// Starts a program that is killed when this process ends, however it does, and from which it
-/// keeps no signals but those in `blocked`.
+/// Starts a program with the signal mask `blocked`. The kernel kills the program when this process ends, also if it is
+/// killed.
 ///
 /// # Errors
 /// There is no such program, or it cannot be executed.
@@ -136,7 +136,7 @@ pub fn spawn_bound(command: &mut Command, blocked: SigSet) -> io::Result<Child> 
     command.spawn()
 }
 
-/// Gives standard input, output and errors of this process up: nothing comes, and what is written is dropped.
+/// Connects standard input, output and errors of this process to `/dev/null`.
 ///
 /// # Errors
 /// There is no `/dev/null`.

@@ -1,21 +1,20 @@
-//! Processes by number and start.
+//! Identifies processes by number and start.
 
 use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// A process that is not mistaken for a later one with the same number: its number, and when it
-/// was started, in the kernel's ticks since boot.
+/// Identifies a process: its number, which a later process may get again, and when it was started.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
-    /// The number.
+    /// The process number.
     pub pid: i32,
-    /// Ticks from boot to its start.
+    /// Ticks of the kernel from boot to its start.
     pub started: u64,
 }
 
 impl ProcessIdentity {
-    /// The process of this number, if there is one.
+    /// Returns the process of this number, if there is one.
     pub fn of(pid: i32) -> Option<ProcessIdentity> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name stands in parentheses and may contain any character.
@@ -26,7 +25,7 @@ impl ProcessIdentity {
         (!matches!(state, "Z" | "X")).then_some(ProcessIdentity { pid, started })
     }
 
-    /// Whether it still runs. One that has ended and was not waited for does not.
+    /// Returns true if it still runs. A zombie does not.
     pub fn lives(self) -> bool {
         ProcessIdentity::of(self.pid) == Some(self)
     }

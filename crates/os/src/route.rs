@@ -14,7 +14,7 @@ const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 const ADDR_GEN_MODE_NONE: u8 = 1;
 const IFA_FLAGS: u16 = 8;
 const CREATE: i32 = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
-/// How long the kernel may take to make the routes of an address.
+/// How long to wait until the kernel has made the routes of an address.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One interface.
@@ -24,7 +24,7 @@ pub struct Interface {
     pub index: u32,
     /// Its name.
     pub name: String,
-    /// The text that somebody has attached to it.
+    /// The text that is attached to it.
     pub alias: Option<String>,
     /// Its MTU, in bytes.
     pub mtu: u32,
@@ -37,11 +37,11 @@ pub struct Interface {
 pub struct Route {
     /// The interface that it leads through.
     pub interface: u32,
-    /// Who made it: `RTPROT_RA` if a router's advertisement.
+    /// The origin of the route: `RTPROT_RA` for a router's advertisement.
     pub protocol: u8,
     /// The length of its prefix; zero for a default route.
     pub prefix: u8,
-    /// Where it leads, of the prefix's own address; `None` for a default route.
+    /// The address of its prefix; `None` for a default route.
     pub to: Option<IpAddr>,
 }
 
@@ -52,17 +52,17 @@ pub struct Links {
 }
 
 impl Links {
-    /// Asks in the network namespace of the calling thread.
+    /// Opens a socket in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// No such socket to be had.
+    /// The system gives no such socket.
     pub fn open() -> Result<Links, LiveError> {
         let netlink = Netlink::open(SockProtocol::NetlinkRoute)
             .map_err(LiveError::system("netlink socket for routes"))?;
         Ok(Links { netlink })
     }
 
-    /// Every interface.
+    /// Returns all interfaces.
     ///
     /// # Errors
     /// The kernel does not tell.
@@ -86,7 +86,7 @@ impl Links {
         Ok(found)
     }
 
-    /// The number of an interface.
+    /// Returns the number of an interface.
     ///
     /// # Errors
     /// There is none of this name.
@@ -154,7 +154,7 @@ impl Links {
             .map_err(LiveError::system("moving an interface to a network namespace"))
     }
 
-    /// Gives an interface that is up an address whose only neighbour is `peer`.
+    /// Adds an address to an interface that is up; its only neighbour is `peer`.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -182,8 +182,7 @@ impl Links {
         Ok(())
     }
 
-    /// Gives an interface that is up an address in a network of `prefix` bits, all of which is reached
-    /// through it.
+    /// Adds an address to an interface that is up, and a route through the interface to its network of `prefix` bits.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -199,7 +198,7 @@ impl Links {
         self.netlink.request(message).map_err(LiveError::system(format!("address {own}/{prefix}")))
     }
 
-    /// Sends what goes to a network through an interface that is up. The route goes with the interface.
+    /// Adds a route to a network through an interface that is up. The route goes with the interface.
     ///
     /// # Errors
     /// What the kernel refused: there may be such a route already.
@@ -232,7 +231,7 @@ impl Links {
         self.netlink.request(message).map_err(LiveError::system(format!("route to {to}/{prefix}")))
     }
 
-    /// Sends everything that has no other route through an interface.
+    /// Adds a default route through an interface.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -264,7 +263,7 @@ impl Links {
             .map_err(LiveError::system(format!("default route by {gateway}")))
     }
 
-    /// Every address in use, those of peers included.
+    /// Returns all addresses in use with the numbers of their interfaces, those of peers included.
     ///
     /// # Errors
     /// The kernel does not tell.
@@ -283,7 +282,7 @@ impl Links {
         Ok(found)
     }
 
-    /// The routes of IPv4 (or of IPv6) in the main table.
+    /// Returns the routes of IPv4 (or of IPv6) in the main table.
     ///
     /// # Errors
     /// The kernel does not tell.
@@ -314,7 +313,7 @@ impl Links {
     }
 }
 
-/// A change of an interface; `up` brings it up.
+/// Creates a message that changes an interface; with `up`, it brings it up.
 fn set_link(index: u32, up: bool) -> Message {
     let flags = if up { libc::IFF_UP as u32 } else { 0 };
     let mut fixed = vec![0; 4];
@@ -328,7 +327,7 @@ fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(value).trim_end_matches('\0').to_string()
 }
 
-/// The family of an address and the length of its longest prefix, in bits.
+/// Returns the family of an address and the length of its longest prefix, in bits.
 fn kind(address: IpAddr) -> (u8, u8) {
     match address {
         IpAddr::V4(_) => (libc::AF_INET as u8, 32),

@@ -18,10 +18,10 @@ const MARK_MASK: u16 = 16;
 const ACTION_TABLE: u8 = 1;
 const ACTION_UNREACHABLE: u8 = 7;
 const FLAG_INVERT: u32 = 2;
-/// What the header says of a table whose number has more than eight bits.
+/// The header's table number if the table's own has more than eight bits.
 const TABLE_COMPATIBLE: u8 = 252;
 
-/// What a rule does with the packets that it is for.
+/// What a rule does with the packets that it matches.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
     /// Looks in the main table, and ignores its default routes.
@@ -35,24 +35,24 @@ pub enum Action {
 /// A policy rule.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
-    /// Whether it is for IPv6; else it is for IPv4.
+    /// True if it matches IPv6; else it matches IPv4.
     pub six: bool,
     /// Its place: rules with lower numbers are asked first.
     pub priority: u32,
-    /// The mark of packets that it is not for.
+    /// The mark of packets that it does not match.
     pub except_mark: Option<u32>,
     /// What it does.
     pub action: Action,
 }
 
-/// What is known of a rule in the kernel.
+/// A policy rule as the kernel lists it.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedRule {
     /// Its place.
     pub priority: u32,
-    /// The table that it leads to; zero if to none.
+    /// The table that it names; 0 for none.
     pub table: u32,
-    /// The mark that it asks for; zero if for none.
+    /// The mark that it matches; 0 for none.
     pub mark: u32,
 }
 
@@ -63,7 +63,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Asks in the network namespace of the calling thread.
+    /// Opens a socket in the network namespace of the calling thread.
     ///
     /// # Errors
     /// The system gives no such socket.

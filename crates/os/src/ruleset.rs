@@ -17,7 +17,7 @@ const NEW_RULE: u16 = SUBSYSTEM | 6;
 const TABLE_OWNER: u32 = 2;
 const NETWORK_HEADER: u32 = 1;
 const TRANSPORT_HEADER: u32 = 2;
-/// The register that all values are loaded into, and that of verdicts.
+/// The registers of values and of verdicts.
 const REGISTER: u32 = 1;
 const VERDICT_REGISTER: u32 = 0;
 const META_MARK: u32 = 3;
@@ -36,7 +36,7 @@ const COMPARE_AT_LEAST: u32 = 5;
 const VERDICT_DROP: u32 = 0;
 const VERDICT_ACCEPT: u32 = 1;
 
-/// The packets that a table sees.
+/// The IP versions that a table sees.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Family {
     /// IPv4.
@@ -62,24 +62,24 @@ impl Family {
 pub enum Lifetime {
     /// As long as the [`Owner`]: the kernel removes it when the process ends.
     Owner,
-    /// Until somebody deletes it.
+    /// Until [`delete`].
     Persistent,
 }
 
 /// Where a chain sees packets: the numbers of `enum nf_inet_hooks`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// What arrives, before it is known where it goes.
+    /// Packets that arrive, before routing.
     Prerouting = 0,
-    /// What is passed on.
+    /// Packets that this machine passes on.
     Forward = 2,
-    /// What this machine sends.
+    /// Packets that this machine sends.
     Output = 3,
-    /// What leaves.
+    /// Packets that leave, after routing.
     Postrouting = 4,
 }
 
-/// A chain that packets meet by themselves.
+/// A chain that packets enter from a hook of the kernel.
 #[derive(Copy, Clone, Debug)]
 pub struct Chain {
     /// Its name.
@@ -90,7 +90,7 @@ pub struct Chain {
     pub priority: i32,
     /// `filter` or `nat`.
     pub kind: &'static str,
-    /// Whether what no rule accepts is dropped.
+    /// True if packets are dropped that no rule accepts.
     pub drops: bool,
 }
 
@@ -158,7 +158,7 @@ fn border(kind: i32) -> Message {
 const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_ACK;
 
 impl NewTable {
-    /// A table without chains.
+    /// Creates a table without chains.
     pub fn new(family: Family, name: &str, lifetime: Lifetime) -> NewTable {
         NewTable { family: family.number(), name: name.into(), lifetime, messages: Vec::new() }
     }
@@ -236,7 +236,7 @@ pub fn delete(family: Family, name: &str) -> io::Result<bool> {
     }
 }
 
-/// The name of an interface as registers hold it.
+/// Returns the name of an interface as registers hold it: filled up with zeros.
 fn interface(name: &str) -> Vec<u8> {
     let mut bytes = name.as_bytes().to_vec();
     bytes.resize(libc::IFNAMSIZ, 0);

@@ -1,4 +1,4 @@
-//! What the kernel tells of one TCP socket (`TCP_INFO`, tcp(7)).
+//! The state of one TCP socket (`TCP_INFO`, tcp(7)).
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -25,7 +25,7 @@ pub struct TcpInfo {
     pub rto: Duration,
 }
 
-/// Asks for the state of `socket`.
+/// Returns the state of `socket`.
 ///
 /// # Errors
 /// The descriptor is no TCP socket.

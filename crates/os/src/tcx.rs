@@ -6,12 +6,12 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 /// `BPF_LINK_CREATE` of the system call `bpf`.
 const LINK_CREATE: libc::c_long = 28;
 
-/// Where packets meet the program.
+/// Where a device shows packets to the program.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// As they come from the device.
+    /// When they come from the device.
     Ingress = 46,
-    /// As they leave for it.
+    /// When they are about to leave through it.
     Egress = 47,
 }
 
@@ -25,8 +25,8 @@ struct LinkCreate {
     rest: [u64; 4],
 }
 
-/// Lets a program see the packets of a device, by its number, until the file is closed: also when
-/// this process is killed.
+/// Attaches a program to the device of this number until the returned file is closed, also by the death of this
+/// process.
 ///
 /// # Errors
 /// What the kernel refused.

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Columns and rows of the terminal behind a file, if there is one.
+/// Returns columns and rows of the terminal behind a file; `None` if it is no terminal.
 pub fn size(file: impl AsFd) -> Option<(u16, u16)> {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: writes one `winsize`.

@@ -34,13 +34,14 @@ const BUFFER: libc::c_int = 8 << 20;
 pub struct Socket {
     socket: UdpSocket,
     v6: bool,
-    /// True if it is bound to all addresses of this machine, so that packets say which one they came to.
+    /// True if it is bound to all addresses of this machine: then the kernel reports the address that each group came
+    /// to.
     any: bool,
-    /// Whether the kernel sends groups on the way that packets take.
+    /// True if the kernel can send groups on the present route.
     groups: bool,
 }
 
-/// What happened to a group that was to be sent.
+/// The outcome of sending a group.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
     /// All of it is on its way.
@@ -49,11 +50,11 @@ pub enum SendOutcome {
     Full,
     /// The datagrams are too large for the path.
     TooLarge,
-    /// It got lost on this machine: no route, a firewall, an interface that is down.
+    /// This machine has lost it: no route, a firewall, an interface that is down.
     Lost,
 }
 
-/// The place into which datagrams are received.
+/// The memory into which datagrams are received.
 pub struct Inbox {
     bytes: Vec<u8>,
     names: Vec<libc::sockaddr_storage>,
@@ -62,13 +63,13 @@ pub struct Inbox {
 
 /// A group of datagrams of one size that came from one place.
 pub struct Group<'a> {
-    /// From where.
+    /// The address that sent them.
     pub from: SocketAddr,
-    /// To which address of this machine, if the socket is bound to all of them: answers leave from there.
+    /// The address of this machine to which they came, if the socket is bound to all addresses: answers leave from it.
     pub local: Option<IpAddr>,
     /// The ECN field of their IP headers.
     pub ecn: u8,
-    /// When the kernel received them, in nanoseconds since 1970; `None` if it does not say.
+    /// When the kernel received them, in nanoseconds since 1970; `None` without a time stamp.
     pub stamp: Option<u64>,
     /// The datagrams, one behind the other.
     pub bytes: &'a mut [u8],
@@ -88,8 +89,8 @@ impl Default for Inbox {
     }
 }
 
-/// A socket that is bound to this address; `shared` lets others be bound to it, too. Of all addresses of IPv6, it
-/// takes those of IPv4 as well, whatever the system's default says.
+/// Binds a socket to an address; with `shared`, other sockets can be bound to it, too. The address `::` takes IPv4 as
+/// well, whatever the system's default is.
 fn bound(at: SocketAddr, shared: bool) -> nix::Result<UdpSocket> {
     let family = if at.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet };
     let made = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
@@ -124,7 +125,7 @@ pub(super) fn set(
 }
 
 impl Socket {
-    /// A socket at this address; port 0 takes a free one.
+    /// Binds a socket to an address; port 0 takes a free one.
     ///
     /// # Errors
     /// The address is not ours or taken, or the system refuses a setting.
@@ -139,7 +140,7 @@ impl Socket {
         Socket::of(socket, at)
     }
 
-    /// A socket for a client: at any port, of the one family of all these addresses, or else of both.
+    /// Opens a socket for a client at any port: of the family of these addresses, or of both if they are of both.
     ///
     /// # Errors
     /// The system refuses.
@@ -158,7 +159,7 @@ impl Socket {
         }
     }
 
-    /// A socket that is bound to this address.
+    /// Configures a socket that is bound to `at`.
     fn of(socket: UdpSocket, at: SocketAddr) -> Result<Socket, LiveError> {
         let any = at.ip().is_unspecified();
         let socket = Socket { socket, v6: at.is_ipv6(), any, groups: true };
@@ -199,7 +200,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends and receives by one interface only, whatever the routes say.
+    /// Binds this socket to an interface: it sends and receives by no other one, whatever the routes are.
     ///
     /// # Errors
     /// There is no such interface, or it is not allowed.
@@ -222,7 +223,7 @@ impl Socket {
         }
     }
 
-    /// Gives all packets of this socket a mark, by which rules of routing and of nf_tables know them.
+    /// Gives all packets of this socket a mark, which policy rules and nf_tables can match.
     ///
     /// # Errors
     /// CAP_NET_ADMIN and CAP_NET_RAW are missing.
@@ -231,7 +232,7 @@ impl Socket {
             .map_err(LiveError::system("marking a socket's packets (SO_MARK)"))
     }
 
-    /// The address of this socket.
+    /// Returns the address of this socket.
     ///
     /// # Errors
     /// The system does not say.
@@ -239,12 +240,12 @@ impl Socket {
         self.socket.local_addr().map_err(LiveError::system("asking for the socket's address"))
     }
 
-    /// The most datagrams of a group.
+    /// Returns the most datagrams of a group that is sent: 1 if groups are not possible.
     pub fn group(&self) -> usize {
         if self.groups { MOST_SEGMENTS } else { 1 }
     }
 
-    /// Receives what has come, and shows each group. Returns how many there were.
+    /// Receives the waiting datagrams, and passes each group to a function. Returns the number of groups.
     ///
     /// # Errors
     /// The system refuses.
@@ -440,14 +441,14 @@ fn put(
     end
 }
 
-/// What the control messages of a group say.
+/// The contents of the control messages of a group.
 #[derive(Default)]
 struct Control {
     ecn: u8,
     stamp: Option<u64>,
     /// Bytes of each of its datagrams.
     size: Option<usize>,
-    /// Which address of this machine it came to.
+    /// The address of this machine that it came to.
     local: Option<IpAddr>,
 }
 
@@ -489,7 +490,7 @@ fn control(header: &libc::msghdr) -> Control {
     Control { ecn, stamp, size, local }
 }
 
-/// An address as the kernel has it; of the form that IPv4 addresses have on IPv6 sockets, the IPv4 address.
+/// Converts an address of the kernel's form. IPv4 addresses that are mapped to IPv6 become IPv4 addresses.
 fn address(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     match libc::c_int::from(name.ss_family) {
         libc::AF_INET => {
@@ -514,7 +515,7 @@ fn address(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     }
 }
 
-/// An address for the kernel; on IPv6 sockets IPv4 addresses have their mapped form.
+/// Converts an address to the kernel's form. On IPv6 sockets, IPv4 addresses are mapped to IPv6.
 fn storage(to: SocketAddr, v6: bool) -> (libc::sockaddr_storage, libc::socklen_t) {
     // SAFETY: all zeros are an address storage of no family.
     let mut name: libc::sockaddr_storage = unsafe { mem::zeroed() };

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::nftables::{self, BaseChain, Hook};
 
-/// Runs a program in silence; what it has printed, if it succeeded.
+/// Runs a program without input and discards its errors. Returns its output; `None` if it has failed.
 pub fn run(words: &[String]) -> Option<String> {
     let (program, arguments) = words.split_first()?;
     let mut command = Command::new(program);
@@ -17,8 +17,8 @@ pub fn words(parts: &[&[&str]]) -> Vec<String> {
     parts.concat().into_iter().map(String::from).collect()
 }
 
-/// The rules without which iptables passes nothing from or to `device` on: none, unless its policy is to drop, as Docker and
-/// ufw set it. No table of nf_tables could overrule that.
+/// Returns the rules that let iptables pass packets from and to `device` on. There are none unless its policy is to
+/// drop, as Docker and ufw set it, which no table of nf_tables can overrule.
 pub fn admission(program: &str, device: &str) -> Vec<Vec<String>> {
     let policy = run(&words(&[&[program, "-w", "-S", "FORWARD"]])).unwrap_or_default();
     if !policy.contains("-P FORWARD DROP") {
@@ -27,8 +27,8 @@ pub fn admission(program: &str, device: &str) -> Vec<Vec<String>> {
     ["-i", "-o"].iter().map(|side| words(&[&["FORWARD", side, device, "-j", "ACCEPT"]])).collect()
 }
 
-/// Which chains of nf_tables refuse what comes from `device` or goes there, and what to do about
-/// each. Those of iptables are among them where that is built on nf_tables.
+/// Returns a remark for each chain of nf_tables that refuses packets from or to `device`, with the remedy. The chains
+/// of iptables are among them where it is built on nf_tables.
 pub fn objections(device: &str) -> Vec<String> {
     let chains = nftables::base_chains().unwrap_or_default();
     chains.iter().filter_map(|chain| objection(chain, device)).collect()

@@ -1,11 +1,11 @@
 //! Lets this machine pass packets on, and puts its settings back afterwards.
 //!
-//! Packets are passed on where the kernel can limit it to single interfaces: the shell's own, and
-//! those through which this machine's routes lead, on which the answers come in. Forwarding is only
-//! ever turned on, so that what was found is a list of settings that were off.
+//! Where the kernel can limit forwarding to single interfaces, it is turned on for the shell's own and for those of
+//! this machine's routes, on which answers come in. Forwarding is only ever turned on, so that the settings to put back
+//! are a list of settings that were off.
 //!
-//! Several shells may run at the same time, also of different users. Each attaches the list to its
-//! interface, so that whichever ends last knows what there was before the first.
+//! Several shells may run at the same time, also of different users. Each attaches its list to its interface as the
+//! alias, so that the last one to end knows which settings were off before the first.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,19 +20,19 @@ use crate::route::{Interface, Links};
 /// A setting that was off before shells turned it on. Interfaces go by their numbers: names change.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Setting {
-    /// Whether what comes in on an interface is passed on by IPv4.
+    /// IPv4 forwarding of packets that come in on this interface.
     Four(u32),
-    /// The same by IPv6, which kernels before 6.17 cannot limit to an interface.
+    /// IPv6 forwarding of packets that come in on this interface, which kernels before 6.17 lack.
     Six(u32),
-    /// Whether anything is passed on by IPv6.
+    /// IPv6 forwarding on all interfaces.
     SixAll,
 }
 
-/// What the texts attached to shells' interfaces begin with.
+/// The beginning of the aliases of shells' interfaces.
 pub const MARK: &str = "paceline";
-/// The most bytes of the text that the kernel attaches to an interface.
+/// The most bytes of an interface's alias.
 const LONGEST_ALIAS: usize = 255;
-/// The protocol of routes that routers have announced (`RTPROT_RA`).
+/// The origin of routes that routers have announced (`RTPROT_RA`).
 const ANNOUNCED: u8 = 9;
 
 impl fmt::Display for Setting {
@@ -64,7 +64,7 @@ impl Settings {
         Settings(interfaces.iter().map(|it| (it.index, it.name.clone())).collect())
     }
 
-    /// Its name; `None` if the interface has gone.
+    /// Returns the setting's name below `/proc/sys`; `None` if the interface has gone.
     fn name(&self, setting: Setting) -> Option<String> {
         let (family, index, word) = match setting {
             Setting::Four(index) => ("ipv4", index, "forwarding"),
@@ -74,7 +74,7 @@ impl Settings {
         Some(format!("net/{family}/conf/{}/{word}", self.0.get(&index)?))
     }
 
-    /// Whether it is on; `None` where there is no such setting.
+    /// Returns true if the setting is on; `None` if the kernel has no such setting.
     fn is_on(&self, setting: Setting) -> Option<bool> {
         let text = fs::read_to_string(Path::new("/proc/sys").join(self.name(setting)?)).ok()?;
         Some(text.trim() != "0")
@@ -87,17 +87,17 @@ impl Settings {
     }
 }
 
-/// What a shell's interface says that was off; `None` for interfaces that are no shell's.
-fn told(interface: &Interface) -> Option<Vec<Setting>> {
+/// Returns the settings that the alias of a shell's interface lists; `None` for interfaces of no shell.
+fn listed_settings(interface: &Interface) -> Option<Vec<Setting>> {
     let text = interface.alias.as_deref()?.strip_prefix(MARK)?;
     Some(text.split_whitespace().filter_map(Setting::parse).collect())
 }
 
-/// What the shell will turn on, and why something will not work, in words for the user.
+/// The settings that a shell turns on.
 pub struct ForwardingPlan {
-    /// Off before this shell or those that run: to be put back when the last of them ends.
+    /// Settings that were off before this shell and those that run already: the last of them to end puts them back.
     pub claimed: Vec<Setting>,
-    /// To be turned on now.
+    /// Settings that are off now.
     turn_on: Vec<Setting>,
     /// What will not work, for the user.
     pub remarks: Vec<String>,
@@ -106,16 +106,17 @@ pub struct ForwardingPlan {
 const SIX: &str = "by IPv6 the inside reaches only this machine";
 const FOUR: &str = "by IPv4 the inside reaches only this machine";
 
-/// Finds out what must be turned on, and tells other shells by the interface `own`. Nothing is
-/// changed yet: what was found must be written down first.
+/// Finds the settings that must be turned on, and lists them in the alias of the interface `own` for other shells. Does
+/// not turn them on: the caller first records what it will have to put back.
 pub fn plan(links: &mut Links, own: u32) -> Result<ForwardingPlan, LiveError> {
     let interfaces = links.interfaces()?;
     let settings = Settings::of(&interfaces);
     let others = || interfaces.iter().filter(|it| it.index != own);
-    let earlier: Vec<Setting> = others().filter_map(told).flatten().collect();
+    let earlier: Vec<Setting> = others().filter_map(listed_settings).flatten().collect();
     let mut wanted =
         ForwardingPlan { claimed: Vec::new(), turn_on: Vec::new(), remarks: Vec::new() };
-    let shells: Vec<u32> = others().filter(|it| told(it).is_some()).map(|it| it.index).collect();
+    let shells: Vec<u32> =
+        others().filter(|it| listed_settings(it).is_some()).map(|it| it.index).collect();
     // Interfaces that routes lead through; those of default routes first.
     let mut outward = |six: bool| -> Vec<(u32, bool)> {
         let mut routes = links.routes(six).unwrap_or_default();
@@ -179,7 +180,7 @@ pub fn plan(links: &mut Links, own: u32) -> Result<ForwardingPlan, LiveError> {
 /// The number of the loopback interface in every network namespace.
 const LOOPBACK: u32 = 1;
 
-/// Turns on what was found to be off. Returns remarks for the user.
+/// Turns on the settings of a plan. Adds a remark for each that cannot be turned on.
 pub fn turn_on(links: &mut Links, wanted: &mut ForwardingPlan) -> Result<(), LiveError> {
     let settings = Settings::of(&links.interfaces()?);
     for setting in std::mem::take(&mut wanted.turn_on) {
@@ -191,9 +192,9 @@ pub fn turn_on(links: &mut Links, wanted: &mut ForwardingPlan) -> Result<(), Liv
     Ok(())
 }
 
-/// Puts back what was found, except where another shell still needs it. `own` is the shell's
-/// interface if it is still there; it says nothing any more afterwards. Settings of interfaces that
-/// have gone went with them.
+/// Turns off the settings in `found`, except those that another shell still lists. `own` is the shell's interface if it
+/// still exists; its list is emptied. Settings of interfaces that have gone went with them. Returns the names of the
+/// settings that were turned off.
 pub fn restore(found: &[Setting], own: Option<&str>) -> Result<Vec<String>, LiveError> {
     let mut links = Links::open()?;
     if let Some(index) = own.and_then(|name| links.index(name).ok()) {
@@ -202,7 +203,7 @@ pub fn restore(found: &[Setting], own: Option<&str>) -> Result<Vec<String>, Live
     }
     let interfaces = links.interfaces()?;
     let settings = Settings::of(&interfaces);
-    let needed: Vec<Setting> = interfaces.iter().filter_map(told).flatten().collect();
+    let needed: Vec<Setting> = interfaces.iter().filter_map(listed_settings).flatten().collect();
     let mut restored = Vec::new();
     for &setting in found.iter().filter(|setting| !needed.contains(setting)) {
         if settings.is_on(setting) == Some(true) {
@@ -223,9 +224,9 @@ mod tests {
         let text = found.iter().fold(String::from(MARK), |text, it| format!("{text} {it}"));
         assert_eq!(text, "paceline 4.2 6.17 6.all");
         let interface = Interface { alias: Some(text), ..Interface::default() };
-        assert_eq!(told(&interface), Some(found.to_vec()));
+        assert_eq!(listed_settings(&interface), Some(found.to_vec()));
         let other = Interface { alias: Some("uplink".into()), ..Interface::default() };
-        assert_eq!(told(&other), None);
+        assert_eq!(listed_settings(&other), None);
         assert_eq!(Setting::parse("4.x"), None);
     }
 }

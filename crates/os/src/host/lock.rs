@@ -1,8 +1,8 @@
 //! A lock under which shells choose addresses and change settings of a network namespace.
 //!
-//! The lock belongs to a file that only those may open who may change the network namespace: a
-//! setting that is write-only, which nobody writes here. Other users can therefore not take it, a
-//! namespace has exactly one, and it goes with its process.
+//! The lock is `flock` on a write-only setting, which is not written to. Only processes that may change the network
+//! namespace can open it, so that other users cannot take the lock. A namespace has exactly one, and the kernel
+//! releases it when its process ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::net::IpAddr;
@@ -11,22 +11,20 @@ use std::time::{Duration, Instant};
 use crate::route::Links;
 use crate::{Tun, TunOptions};
 
-/// Writing to it would empty the cache of routes. It has the mode 0200, and the kernel takes
-/// CAP_NET_ADMIN for root.
+/// The file. A write would empty the cache of routes. Its mode is 0200, and the kernel treats CAP_NET_ADMIN as root.
 const FILE: &str = "/proc/sys/net/ipv4/route/flush";
 /// Where settings cannot be written, as in some containers, a device of this name is the lock.
 const DEVICE: &str = "paceline-lock";
-/// Whoever holds the lock needs milliseconds. A process that was stopped meanwhile must not keep
-/// others from starting for ever: if addresses have neither come nor gone for so long, nobody else
-/// has had the lock either.
+/// How long to wait for the lock while addresses neither come nor go. A holder needs milliseconds; one that was stopped
+/// meanwhile must not keep others from starting for ever.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// All addresses of this network, which change as shells come and go.
+/// Returns all addresses of this network, which change as shells come and go.
 fn addresses() -> Vec<(u32, IpAddr)> {
     Links::open().and_then(|mut links| links.addresses()).unwrap_or_default()
 }
 
-/// What is held.
+/// The file or device that is the lock.
 #[derive(Debug)]
 enum HeldLock {
     File(#[expect(dead_code, reason = "closing it gives the lock back")] File),
@@ -40,7 +38,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Waits for its turn, but not for ever: see [`Lock::is_held`].
+    /// Takes the lock, or gives up after [`PATIENCE`]: see [`Lock::is_held`].
     pub fn take() -> Lock {
         let mut deadline = Instant::now() + PATIENCE;
         let mut seen = addresses();
@@ -69,7 +67,8 @@ impl Lock {
         }
     }
 
-    /// False if another process has held the lock for so long that this one goes on without.
+    /// Returns false if this process goes on without the lock: another process has held it for too long, or there are
+    /// no locks here.
     pub fn is_held(&self) -> bool {
         self.held.is_some()
     }

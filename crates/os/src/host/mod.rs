@@ -1,4 +1,4 @@
-//! What shells and tunnels change on this machine and put back, while others of them run.
+//! Settings of this machine that shells and tunnels change and put back. Several may run at the same time.
 
 pub mod firewall;
 pub mod forwarding;

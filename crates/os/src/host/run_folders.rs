@@ -1,4 +1,4 @@
-//! The folders of this user for what does not outlive the running system.
+//! Folders of this user for files that are valid until the system is started anew.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 
-/// The running kernel's identifier, which no other start of the system has.
+/// Returns the boot identifier, which is different after each start of the system.
 pub fn boot() -> String {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     text.trim().to_string()
 }
 
-/// The folders for what does not outlive this system's run, the preferred one first: what systemd has made for a unit,
-/// root's, or this user's own.
+/// Returns the folders for sockets and records of this run of the system, the preferred one first: that of a systemd
+/// unit, root's, or this user's own.
 pub fn run_folders() -> Vec<PathBuf> {
     let of_unit = std::env::var_os("RUNTIME_DIRECTORY").filter(|path| !path.is_empty());
     let of_unit = of_unit.and_then(|paths| std::env::split_paths(&paths).next());
     of_unit.into_iter().chain(folders()).collect()
 }
 
-/// The folders in which records may lie, the preferred one first: root's does not outlive the
-/// running system, users' is their own.
+/// Returns the folders for records of shells, the preferred one first: `/run/paceline` for root, the user's runtime
+/// folder for others, and one in the temporary folder.
 pub fn folders() -> Vec<PathBuf> {
     let user = geteuid();
     let mut found = Vec::new();
@@ -34,7 +34,7 @@ pub fn folders() -> Vec<PathBuf> {
     found
 }
 
-/// Whether a folder is this user's and nobody else can write it. A link to one is none.
+/// Returns true if a folder belongs to this user and no other user may write to it. A symbolic link is no folder.
 pub fn is_own(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|found| {
         found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0

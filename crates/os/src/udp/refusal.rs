@@ -1,4 +1,4 @@
-//! ICMP's answer that nothing listens at a port, which the kernel keeps for sockets that ask for it (ip(7), `IP_RECVERR`).
+//! ICMP "port unreachable": the kernel keeps these errors for sockets that ask for them (ip(7), `IP_RECVERR`).
 
 use std::mem::{self, size_of};
 use std::net::SocketAddr;
@@ -12,7 +12,8 @@ const QUOTED: usize = 64;
 const MOST: usize = 64;
 
 impl Socket {
-    /// Lets the kernel keep ICMP's answers to this socket's datagrams, or no longer. A kernel that cannot keeps none.
+    /// Turns on, or off, that the kernel keeps ICMP errors about this socket's datagrams. A kernel without this keeps
+    /// none.
     pub fn watch_refusals(&self, on: bool) {
         let _ = set(&self.socket, libc::IPPROTO_IP, libc::IP_RECVERR, on.into());
         if self.v6 {
@@ -20,8 +21,8 @@ impl Socket {
         }
     }
 
-    /// Returns the addresses, IPv4 ones as such, to which this socket has sent and of which ICMP has said since the last
-    /// call that nothing listens there.
+    /// Returns the addresses for which "port unreachable" has come since the last call. IPv4 addresses are not mapped
+    /// to IPv6.
     pub fn take_refused(&self) -> Vec<SocketAddr> {
         let errors = (0..MOST).map_while(|_| self.next_error());
         let refused = errors.filter(|(code, _)| *code == libc::ECONNREFUSED);
@@ -30,7 +31,7 @@ impl Socket {
             .collect()
     }
 
-    /// The oldest error that the kernel keeps: its number, and where the datagram was sent.
+    /// Takes the oldest error that the kernel keeps: its number, and the address to which the datagram was sent.
     fn next_error(&self) -> Option<(i32, Option<SocketAddr>)> {
         // SAFETY: all zeros are an address storage of no family, null pointers and empty lengths.
         let (mut name, mut header): (libc::sockaddr_storage, libc::msghdr) =

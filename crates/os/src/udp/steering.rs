@@ -17,17 +17,17 @@ use crate::LiveError;
 /// The most sockets at one address.
 pub const MOST_SOCKETS: usize = 64;
 
-/// What the filter returns where no number is to be read: there is no such socket, so that the kernel
-/// chooses by addresses and ports.
+/// The filter's result for datagrams without a number: there is no such socket, so that the kernel chooses one by
+/// addresses and ports.
 const NO_SOCKET: u32 = u32::MAX;
 
 impl Socket {
-    /// So many sockets at this address, at most [`MOST_SOCKETS`]; port 0 takes a free one. Nobody else has a
-    /// socket there, and what comes is divided among them by
+    /// Binds `count` sockets to one address, at most [`MOST_SOCKETS`]; port 0 takes a free one. Other programs cannot
+    /// bind to it. The kernel divides datagrams among the sockets by
     /// [`server_number`](paceline_wire::packet::server_number).
     ///
     /// # Errors
-    /// The address is not ours or taken, or the system refuses a setting.
+    /// The address is not of this machine or taken, or the system refuses a setting.
     pub fn bind_several(at: SocketAddr, count: usize) -> Result<Vec<Socket>, LiveError> {
         // The first is bound before it may share its address: so it finds out whether that is taken.
         let mut sockets = vec![Socket::bind(at)?];
@@ -52,7 +52,7 @@ impl Socket {
     }
 }
 
-/// Gives the kernel the filter that names the socket of a datagram. Its sockets are counted in the order in
+/// Attaches the filter that returns the number of the socket for a datagram. The kernel numbers sockets in the order in
 /// which they were bound.
 fn steer(socket: &UdpSocket) -> nix::Result<()> {
     let [load_byte, equal, answer, answer_loaded] = [
@@ -98,7 +98,7 @@ mod tests {
     use super::super::Inbox;
     use super::*;
 
-    /// Which socket has a datagram.
+    /// Returns the number of the socket that a datagram has reached.
     fn taker(sockets: &[Socket], inbox: &mut Inbox) -> Option<usize> {
         let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while std::time::Instant::now() < end {

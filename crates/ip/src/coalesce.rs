@@ -64,7 +64,7 @@ pub struct Coalescer {
     /// The oldest first; those behind `active` are kept for their memory.
     groups: Vec<Group>,
     active: usize,
-    /// Whether UDP datagrams are joined, too.
+    /// True if UDP datagrams are joined, too.
     datagrams: bool,
 }
 
@@ -114,7 +114,7 @@ fn pseudo(packet: &[u8], ipv4: bool, protocol: u8, length: usize) -> u64 {
     sum(addresses) + u64::from(protocol) + length as u64
 }
 
-/// True if the IPv4 header's checksum and the transport's are right.
+/// Returns true if the IPv4 header's checksum and the transport's are right.
 fn has_right_checksums(packet: &[u8], at: &Joinable) -> bool {
     let Joinable { ipv4, protocol, transport, .. } = *at;
     let (head, rest) = packet.split_at(transport.min(packet.len()));
@@ -127,7 +127,7 @@ fn sequence(packet: &[u8], transport: usize) -> u32 {
     bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
-/// True if both packets have equal bytes there.
+/// Returns true if both packets have equal bytes in `range`.
 fn equal(a: &[u8], b: &[u8], range: std::ops::Range<usize>) -> bool {
     a.get(range.clone()) == b.get(range)
 }
@@ -158,12 +158,12 @@ impl Group {
         };
     }
 
-    /// The IP packet.
+    /// Returns the IP packet.
     fn packet(&self) -> &[u8] {
         self.bytes.get(HEADER..).unwrap_or_default()
     }
 
-    /// True if a packet with its transport header at `transport` is of this piece's flow.
+    /// Returns true if a packet with its transport header at `transport` is of this piece's flow.
     fn is_flow(&self, packet: &[u8], ipv4: bool, protocol: u8, transport: usize) -> bool {
         let addresses = if ipv4 { 12..20 } else { 8..40 };
         let own = self.packet();
@@ -172,7 +172,7 @@ impl Group {
             && own.get(self.transport..self.transport + 4) == packet.get(transport..transport + 4)
     }
 
-    /// True if this packet, which is of the same flow, can be the next segment.
+    /// Returns true if this packet, which is of the same flow, can be the next segment.
     fn continues(&self, packet: &[u8], at: &Joinable) -> bool {
         let (own, payload, transport) = (self.packet(), packet.len() - at.headers, at.transport);
         if self.full
@@ -262,7 +262,7 @@ impl Group {
 }
 
 impl Coalescer {
-    /// Joins TCP segments, and with `datagrams` UDP datagrams as well.
+    /// Creates a coalescer of TCP segments, and with `datagrams` of UDP datagrams as well.
     pub fn new(datagrams: bool) -> Coalescer {
         Coalescer { datagrams, ..Coalescer::default() }
     }
@@ -310,7 +310,7 @@ impl Coalescer {
         }
     }
 
-    /// Has all pieces written. To be called whenever what has come together was pushed.
+    /// Has all pieces written. Call it when all packets of one read were pushed.
     pub fn flush(&mut self, write: &mut impl FnMut(&[u8], &[u8])) {
         self.groups.iter_mut().take(self.active).for_each(|group| group.write(write));
         self.active = 0;

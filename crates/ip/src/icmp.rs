@@ -1,12 +1,11 @@
-//! What a router does with packets that are longer than the next link's MTU, and the bytes of what it
-//! answers: ICMP "fragmentation needed" (RFC 792, with the MTU of RFC 1191, section 4) and ICMPv6 "packet
-//! too big" (RFC 4443, section 3.2). Without input or output.
+//! Answers of a router to packets that are longer than the next link's MTU: ICMP "fragmentation needed" (RFC 792, with
+//! the MTU of RFC 1191, section 4) and ICMPv6 "packet too big" (RFC 4443, section 3.2). Without input or output.
 
 use core::net::IpAddr;
 
 use super::packet::{ICMP, ICMPV6, ends, fold, sum, upper};
 
-/// What every link carries of IPv6 (RFC 8200, section 5).
+/// The packet size that every link carries in IPv6 (RFC 8200, section 5).
 pub const LEAST_IPV6: usize = 1280;
 /// The longest answer in IPv4 (RFC 1812, section 4.3.2.3).
 const LONGEST_IPV4: usize = 576;
@@ -32,8 +31,8 @@ const QUERIES: [u8; 12] = [0, 8, 9, 10, 13, 14, 15, 16, 17, 18, 42, 43];
 const INFORMATIONAL: u8 = 128;
 const REDIRECT: u8 = 137;
 
-/// True if a router may refuse this packet when it is too long for the next link: IPv4 with "don't
-/// fragment", and IPv6 of more than 1280 bytes. Other packets it has to divide.
+/// Returns true if a router may refuse this packet when it is too long for the next link: IPv4 with "don't
+/// fragment", and IPv6 of more than 1280 bytes. A router has to divide other packets.
 pub fn may_refuse(packet: &[u8]) -> bool {
     match packet.first().map(|first| first >> 4) {
         Some(4) => packet.get(6).is_some_and(|flags| flags & DONT_FRAGMENT != 0),
@@ -42,10 +41,10 @@ pub fn may_refuse(packet: &[u8]) -> bool {
     }
 }
 
-/// The answer to a packet that was refused because it is longer than `mtu` bytes, headers included; the
+/// Returns the answer to a packet that was refused because it is longer than `mtu` bytes, headers included; the
 /// packet must be one that [`super::packet::parse`] takes. `None` where there must be no answer (RFC 1812,
-/// section 4.3.2.7; RFC 4443, section 2.4 e): to ICMP errors, to fragments other than the first, to what
-/// goes to many or comes from nobody in particular, and if the headers cannot be followed.
+/// section 4.3.2.7; RFC 4443, section 2.4 e): to ICMP errors, to fragments other than the first, to
+/// packets for a group or from an address that is no single host's, and if the headers cannot be followed.
 ///
 /// The answer comes from the address that the packet goes to, and not from an address of this machine,
 /// because a kernel takes no packets from a device that come from its own addresses. It quotes as much of
@@ -65,7 +64,7 @@ pub fn too_big(packet: &[u8], mtu: usize) -> Option<Vec<u8>> {
     }
 }
 
-/// True if this may be the address of one machine on a network.
+/// Returns true if this may be the address of a single host.
 fn is_one(address: IpAddr) -> bool {
     match address {
         // Not this network, nor groups, nor what is reserved, with the broadcast address.

@@ -1,9 +1,9 @@
-//! What routers write into packets: the ECN field of the IP header, and the congestion header of
-//! Paceline's own datagrams, which explicit schemes (XCP, RCP, VCP) read and rewrite.
+//! Writes what routers change in packets: the ECN field of the IP header, and the congestion header of Paceline's own
+//! datagrams, which explicit schemes (XCP, RCP, VCP) read and rewrite.
 //!
-//! The congestion header stands at a fixed place of a UDP datagram (`docs/wire.md`), in clear, and
-//! nobody authenticates it. A datagram of somebody else's protocol that looks the same by chance
-//! (one in 65,536 of random content does) is taken for ours, but only on a path that has a router.
+//! The congestion header stands at a fixed place of a UDP datagram (`docs/wire.md`), unencrypted and not authenticated.
+//! A datagram of another protocol that looks like one by chance (1 in 65,536 of random content) is treated as one, but
+//! only on a path that has a router.
 
 use paceline_cc::wire::{LONGEST, encode_header};
 use paceline_cc::{Body, Data, Ecn, Header, NO_SEGMENT, Packet};
@@ -16,7 +16,7 @@ const UDP_CHECKSUM: usize = 6;
 /// Bytes of UDP's header.
 const UDP_HEADER: usize = 8;
 
-/// What a packet's headers are to say when it leaves.
+/// The marks that a packet's headers get when it leaves.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Marks {
     /// The ECN field.
@@ -26,12 +26,12 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// This ECN field, and the congestion header as it is.
+    /// Returns marks with this ECN field, which leave the congestion header as it is.
     pub fn ecn(ecn: Ecn) -> Marks {
         Marks { ecn, header: Header::None }
     }
 
-    /// What a packet of the emulator says.
+    /// Returns the marks of a packet of the emulator.
     #[inline]
     pub fn of(packet: &Packet) -> Marks {
         let header = match &packet.body {
@@ -41,7 +41,7 @@ impl Marks {
         Marks { ecn: packet.ecn, header }
     }
 
-    /// The bytes of the congestion header, if they differ from those in this datagram.
+    /// Returns the bytes of the congestion header, if they differ from those in this datagram.
     #[inline]
     pub fn rewritten(&self, datagram: &[u8]) -> Option<RewrittenHeader> {
         if self.header == Header::None {
@@ -64,7 +64,7 @@ pub struct RewrittenHeader {
 }
 
 impl RewrittenHeader {
-    /// Bytes of a datagram up to the end of its congestion header.
+    /// Returns the number of bytes of a datagram up to the end of its congestion header.
     pub fn end(&self) -> usize {
         HEADER_AT + self.length
     }
@@ -88,8 +88,8 @@ impl RewrittenHeader {
     }
 }
 
-/// What a packet of the emulator carries: its handle, and the congestion header of the datagram in
-/// it, if it is one of Paceline's that an explicit scheme has sent.
+/// Returns the body of a packet of the emulator: its handle, and the congestion header of its datagram if that is one
+/// of Paceline's that an explicit scheme has sent.
 #[inline]
 pub fn body(handle: u32, datagram: &[u8]) -> Body {
     match congestion_header(datagram) {

@@ -1,6 +1,5 @@
-//! The largest segment that the two ends of a TCP connection tell each other when it begins, lowered to
-//! what the link carries ("MSS clamping"): then segments fit from the start, also where ICMP errors do
-//! not arrive.
+//! MSS clamping: lowers the largest segment size in the SYNs of TCP to what the link carries, so that segments fit from
+//! the start, also where ICMP errors do not arrive.
 
 use super::packet::{TCP, replace, upper};
 
@@ -19,17 +18,16 @@ const END: u8 = 0;
 const NOTHING: u8 = 1;
 const MSS: u8 = 2;
 
-/// Where the TCP header of a packet begins that opens a connection; `None` for all other packets.
+/// Returns where the TCP header of a SYN begins; `None` for all other packets.
 pub fn opening(packet: &[u8]) -> Option<usize> {
     let (protocol, at) = upper(packet)?;
     let opens = protocol == TCP && packet.get(at + FLAGS)? & SYN != 0;
     opens.then_some(at)
 }
 
-/// Lowers the largest segment that a packet asks for, whose TCP header begins at `at` ([`opening`]), to
-/// what fits into packets of `mtu` bytes. The checksum is mended by the difference (RFC 1624, equation 3). A
-/// smaller one stays, and a packet without the option asks for 536 (IPv4) or 1220 bytes (IPv6) and is not
-/// changed. True if it was changed.
+/// Lowers the largest segment size of a SYN, whose TCP header begins at `at` ([`opening`]), to what fits into packets
+/// of `mtu` bytes. The checksum is mended by the difference (RFC 1624, equation 3). A smaller size stays. A SYN without
+/// the option stands for 536 (IPv4) or 1220 bytes (IPv6) and is not changed. Returns true if the packet was changed.
 pub fn clamp(packet: &mut [u8], at: usize, mtu: usize) -> bool {
     let ipv4 = packet.first().is_some_and(|first| first >> 4 == 4);
     let most = mtu.saturating_sub(if ipv4 { HEADERS_IPV4 } else { HEADERS_IPV6 });
@@ -54,7 +52,7 @@ fn clamp_option(header: &mut [u8], most: u16) -> Option<()> {
     Some(())
 }
 
-/// Where the value of the option stands in a TCP header.
+/// Returns where the value of the option stands in a TCP header.
 fn mss_at(header: &[u8]) -> Option<usize> {
     let mut at = OPTIONS;
     loop {

@@ -1,8 +1,8 @@
-//! Large segments that the kernel hands over in one piece, and what they are on the wire.
+//! Pieces of several segments that the kernel hands over, and the packets on the wire that they stand for.
 //!
 //! With `IFF_VNET_HDR`, each packet is preceded by a `virtio_net_hdr` (virtio specification,
 //! §5.1.6). A packet may then stand for many segments of equal payload, the last one excepted, and
-//! may lack its transport checksum. [`Layout`] tells exactly what packets such a piece stands for;
+//! may lack its transport checksum. [`Layout`] has the packets that such a piece stands for;
 //! [`Layout::head`] makes the headers of some of them, for writing the payload on from where it
 //! lies.
 
@@ -14,7 +14,7 @@ use paceline_cc::Ecn;
 pub const HEADER: usize = 10;
 /// The most bytes of IP and transport headers of a packet that is segmented here.
 const MOST_HEADERS: usize = 256;
-/// Room for these and for what of a datagram is rewritten.
+/// Room for these, and for the part of a datagram that is rewritten.
 const HEAD: usize = MOST_HEADERS + 64;
 
 pub(super) const NEEDS_CHECKSUM: u8 = 1;
@@ -42,7 +42,7 @@ enum Division {
     Udp,
 }
 
-/// What a piece read from a device stands for.
+/// The packets that a piece read from a device stands for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     division: Division,
@@ -58,7 +58,7 @@ pub struct Layout {
     segments: u16,
     /// Where the first UDP datagram begins; 0 if there is none.
     datagram: u16,
-    /// Where the missing checksum's sum begins, and where in it the checksum stands.
+    /// Where the bytes begin that the missing checksum covers, and the checksum's offset in them.
     missing: Option<(u16, u16)>,
 }
 
@@ -70,12 +70,12 @@ pub struct Head {
 }
 
 impl Head {
-    /// A place for headers.
+    /// Creates an empty buffer for headers.
     pub fn new() -> Head {
         Head { bytes: [0; HEADER + HEAD], length: HEADER }
     }
 
-    /// The device's header and the packet's.
+    /// Returns the device's header and the packet's.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
@@ -97,7 +97,7 @@ pub(super) fn put(bytes: &mut [u8], at: usize, value: u16) {
     }
 }
 
-/// A field of the device's header, which is in the machine's byte order.
+/// Reads a field of the device's header, which is in the machine's byte order.
 fn field(header: &[u8], at: usize) -> Option<u16> {
     header.get(at..)?.first_chunk().map(|&word| u16::from_ne_bytes(word))
 }
@@ -112,7 +112,7 @@ pub(super) fn write_device_header(device: &mut [u8], kind: [u8; 2], words: [u16;
 }
 
 impl Layout {
-    /// What a piece is, by the device's header (empty for devices without) and the packet.
+    /// Reads the layout of a piece from the device's header (empty for devices without) and the packet.
     ///
     /// # Errors
     /// The header and the packet contradict each other.
@@ -182,55 +182,55 @@ impl Layout {
         Some(())
     }
 
-    /// The number of packets on the wire.
+    /// Returns the number of packets on the wire.
     pub fn segments(&self) -> u16 {
         self.segments
     }
 
-    /// The ECN field of all of them.
+    /// Returns the ECN field of all of them.
     pub fn ecn(&self) -> Ecn {
         self.ecn
     }
 
-    /// Bytes of the piece itself.
+    /// Returns the length of the piece in bytes.
     pub fn length(&self) -> usize {
         self.length as usize
     }
 
-    /// True if the piece is one packet as it stands with these marks.
+    /// Returns true if the piece is one packet as it stands with these marks.
     pub fn is_whole(&self, packet: &[u8], marks: &Marks) -> bool {
         self.division == Division::Whole && self.is_unmarked(packet, 0, marks)
     }
 
-    /// True if a segment says already what these marks say.
+    /// Returns true if a segment has these marks already.
     #[inline]
     pub fn is_unmarked(&self, packet: &[u8], segment: u16, marks: &Marks) -> bool {
         self.ecn == marks.ecn && !self.is_rewritten(packet, segment, marks)
     }
 
-    /// True if these marks change the congestion header of a segment.
+    /// Returns true if these marks change the congestion header of a segment.
     #[inline]
     pub fn is_rewritten(&self, packet: &[u8], segment: u16, marks: &Marks) -> bool {
         marks.rewritten(self.datagram(packet, segment)).is_some()
     }
 
-    /// True if the checksum of the transport header is in place.
+    /// Returns true if the checksum of the transport header is in place.
     pub fn has_checksum(&self) -> bool {
         self.missing.is_none()
     }
 
-    /// Bytes of one packet on the wire.
+    /// Returns the length of one packet on the wire in bytes.
     pub fn size(&self, segment: u16) -> u32 {
         let (from, to) = self.payload(segment, 1);
         (self.own_headers() + to - from) as u32
     }
 
-    /// Bytes of headers that stand in front of the payload of each packet.
+    /// Returns the number of header bytes in front of the payload of each packet.
     fn own_headers(&self) -> usize {
         if self.division == Division::Whole { 0 } else { usize::from(self.headers) }
     }
 
-    /// Where in the piece the payload of `count` segments lies. Of undivided pieces, all.
+    /// Returns where the payload of `count` segments lies in the piece: all of it in undivided pieces.
     fn payload(&self, first: u16, count: u16) -> (usize, usize) {
         let end = self.length as usize;
         if self.division == Division::Whole {
@@ -242,7 +242,7 @@ impl Layout {
         (at(first), if first + count >= self.segments { end } else { at(first + count) })
     }
 
-    /// The UDP datagram that a segment carries; empty if it carries none.
+    /// Returns the UDP datagram that a segment carries; empty if it carries none.
     pub fn datagram<'a>(&self, packet: &'a [u8], segment: u16) -> &'a [u8] {
         let range = match (self.datagram, self.division) {
             (0, _) => return &[],
@@ -255,7 +255,7 @@ impl Layout {
         packet.get(range).unwrap_or_default()
     }
 
-    /// The headers of `count` segments from `first` on, as one piece with these marks, and the
+    /// Returns the headers of `count` segments from `first` on, as one piece with these marks, and the
     /// range of the piece's bytes that follow them. A congestion header is only written if `count`
     /// is 1. Transport checksums stay as missing as they were.
     pub fn head(
@@ -351,7 +351,7 @@ impl Layout {
         (from, to)
     }
 
-    /// Sequence number and flags of a TCP header.
+    /// Writes sequence number and flags of a TCP header.
     fn tcp(&self, header: &mut [u8], device: &mut [u8], first: u16, count: u16) {
         let Some(header) = header.first_chunk_mut::<20>() else { return };
         let number = u32::from_be_bytes([header[4], header[5], header[6], header[7]])
@@ -387,7 +387,7 @@ impl Layout {
         write_device_header(device, [flags, kind], [headers, step, start, offset]);
     }
 
-    /// One packet as it is on the wire, checksums included, appended to `out`.
+    /// Appends one packet as it is on the wire to `out`, checksums included.
     pub fn complete(&self, packet: &[u8], segment: u16, marks: &Marks, out: &mut Vec<u8>) {
         let mut head = Head::new();
         let (from, to) = self.head(packet, segment, 1, marks, &mut head);

@@ -1,4 +1,4 @@
-//! What the emulator reads and changes in IP packets: lengths, flows, and the ECN field.
+//! Reads IP packets (lengths, flows, addresses), and changes ECN fields and checksums.
 
 use core::net::IpAddr;
 
@@ -25,25 +25,25 @@ const DCCP: u8 = 33;
 const SCTP: u8 = 132;
 const UDP_LITE: u8 = 136;
 
-/// Why something read is no packet.
+/// Why bytes are no IP packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum PacketError {
     /// Neither IPv4 nor IPv6.
     Version,
     /// The headers are longer than the packet.
     Headers,
-    /// The packet is shorter than it says.
+    /// The packet is shorter than its header says.
     Truncated,
-    /// What the device says about segments or checksums contradicts the packet.
+    /// The device's header contradicts the packet: its segments or its checksum.
     Offload,
 }
 
-/// What matters of an IP packet.
+/// The fields of an IP packet that queues, routers and offloads need.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct ParsedPacket {
     /// True for IPv4, false for IPv6.
     pub ipv4: bool,
-    /// Bytes of the whole packet, by its own account.
+    /// Bytes of the whole packet, as its header has it.
     pub length: usize,
     /// The ECN field.
     pub ecn: Ecn,
@@ -51,7 +51,7 @@ pub struct ParsedPacket {
     pub protocol: u8,
     /// Where the header of that protocol begins; `None` in fragments, which may lack it.
     pub transport: Option<usize>,
-    /// Whether it is a piece of a larger packet.
+    /// True if it is a fragment of a larger packet.
     pub fragment: bool,
     /// A hash of addresses, protocol and ports, the same on every machine. Fragments and protocols
     /// without ports are hashed by addresses and protocol.
@@ -61,7 +61,7 @@ pub struct ParsedPacket {
 /// Reads an IP packet.
 ///
 /// # Errors
-/// What contradicts itself. Bytes beyond the packet's own length are no error.
+/// The packet is none, or contradicts itself. Bytes beyond the packet's own length are no error.
 pub fn parse(bytes: &[u8]) -> Result<ParsedPacket, PacketError> {
     match bytes.first().map(|first| first >> 4) {
         Some(4) => parse4(bytes),
@@ -112,7 +112,7 @@ fn parse6(bytes: &[u8]) -> Result<ParsedPacket, PacketError> {
     Ok(ParsedPacket { ipv4: false, length, ecn, protocol, transport, fragment, flow: hash.end() })
 }
 
-/// Walks over the extension headers: the protocol after them, where its header begins, and, if this is a
+/// Walks over the extension headers. Returns the protocol after them, where its header begins, and, if this is a
 /// fragment, where in the whole packet it begins. Chains that cannot be followed and fragments other than
 /// the first have no header of that protocol.
 fn walk(bytes: &[u8], first: u8) -> (u8, Option<usize>, Option<u16>) {
@@ -136,7 +136,7 @@ fn walk(bytes: &[u8], first: u8) -> (u8, Option<usize>, Option<u16>) {
     (protocol, None, None)
 }
 
-/// The protocol above IP and its extension headers, and where its header begins, also in the first
+/// Returns the protocol above IP and its extension headers, and where its header begins, also in the first
 /// fragment of a packet. `None` in other fragments, and if the chain of headers cannot be followed.
 pub fn upper(packet: &[u8]) -> Option<(u8, usize)> {
     match packet.first()? >> 4 {
@@ -153,7 +153,7 @@ pub fn upper(packet: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
-/// The source and the destination of an IP packet.
+/// Returns the source and the destination of an IP packet.
 pub fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     let four = |at: usize| Some(IpAddr::from(*packet.get(at..)?.first_chunk::<4>()?));
     let six = |at: usize| Some(IpAddr::from(*packet.get(at..)?.first_chunk::<16>()?));
@@ -164,7 +164,7 @@ pub fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     }
 }
 
-/// The ECN field of an octet of traffic class.
+/// Returns the ECN field in a traffic class octet.
 fn ecn(class: u8) -> Ecn {
     match class & 0b11 {
         0b00 => Ecn::NotEct,
@@ -189,7 +189,8 @@ pub fn set_ecn(bytes: &mut [u8], ecn: Ecn) {
     [head[10], head[11]] = checksum.to_be_bytes();
 }
 
-/// A checksum after one of the words that it covers has changed (RFC 1624, equation 3).
+/// Returns the checksum after one of the words that it covers has changed from `before` to `after` (RFC 1624, equation
+/// 3).
 pub fn mend(checksum: u16, before: u16, after: u16) -> u16 {
     let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
     !fold(u64::from(sum))
@@ -204,7 +205,7 @@ pub fn replace(bytes: &mut [u8], at: usize, byte: u8, checksum: u16) -> Option<u
     Some(mend(checksum, u16::from(before) << shift, u16::from(byte) << shift))
 }
 
-/// The sum of big-endian words (RFC 1071), not yet folded. An odd byte at the end counts as the
+/// Returns the sum of big-endian words (RFC 1071), not yet folded. An odd byte at the end counts as the
 /// upper half of a word.
 pub fn sum(bytes: &[u8]) -> u64 {
     let words = bytes.chunks_exact(4);
@@ -220,7 +221,7 @@ pub fn sum(bytes: &[u8]) -> u64 {
     twos.sum::<u64>() + rest
 }
 
-/// A sum of words as one word.
+/// Folds a sum of words into one word.
 pub fn fold(sum: u64) -> u16 {
     let mut sum = sum;
     while sum > 0xffff {
@@ -229,7 +230,7 @@ pub fn fold(sum: u64) -> u16 {
     sum as u16
 }
 
-/// The ports, which stand first in the headers of the protocols that have them.
+/// Returns the ports, which stand first in the headers of the protocols that have them.
 fn ports(bytes: &[u8], protocol: u8, transport: Option<usize>) -> Option<&[u8; 4]> {
     match protocol {
         TCP | UDP | DCCP | SCTP | UDP_LITE => bytes.get(transport?..)?.first_chunk::<4>(),
@@ -237,8 +238,8 @@ fn ports(bytes: &[u8], protocol: u8, transport: Option<usize>) -> Option<&[u8; 4
     }
 }
 
-/// Returns what a packet's flow is: its addresses, protocol and ports, those of fragments without ports. For hashes
-/// under a key of the caller's, where others must not choose which flows are taken for the same.
+/// Returns the identity of a packet's flow: addresses, protocol and ports; of fragments, without ports. Callers that
+/// hash it under a key of their own keep senders from choosing which flows collide.
 pub fn flow_id(
     bytes: &[u8],
     parsed: &ParsedPacket,
@@ -247,7 +248,7 @@ pub fn flow_id(
     (ends(bytes), parsed.protocol, ports)
 }
 
-/// Mixes words into 32 bits. Not for use against adversaries; queues perturb it themselves.
+/// Mixes words into 32 bits. Senders can choose collisions; queues perturb the hash themselves.
 struct Hash(u64);
 
 impl Hash {

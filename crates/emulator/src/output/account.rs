@@ -1,4 +1,4 @@
-//! What an emulation was like, in numbers: those of the simulator's tables.
+//! The figures of an emulation: those of the simulator's tables.
 
 use paceline_cc::{Span, Time};
 use paceline_measure::{Histogram, Quantiles, SCHEMA_VERSION};
@@ -10,17 +10,17 @@ use super::series::Bins;
 use super::watched::WatchedElement;
 use crate::{Direction, DirectionSummary, LatenessSummary, SimulatedFlow, Summary};
 
-/// An emulation in numbers; the fields of links are those of `paceline compare`.
+/// The figures of an emulation; the fields of links are those of `paceline compare`.
 #[derive(Clone, Debug, Serialize)]
 pub struct EmulationReport {
     /// The version of the fields' names and meanings: [`paceline_measure::SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// True when the run has ended as it should. Until then, and if the emulator is killed, a file
-    /// says only that it is not.
+    /// True when the run has ended in good order. Until then, and if the emulator is killed, a file has `false` and no
+    /// figures.
     pub complete: bool,
     /// How long it ran, in seconds.
     pub duration_s: f64,
-    /// What happened at links before is not counted, in seconds since the start.
+    /// Events at links before this time are not counted, in seconds since the start.
     pub warmup_s: f64,
     /// True if packets were released so late that the results are not those of the link.
     pub late: bool,
@@ -50,7 +50,7 @@ pub struct Lateness {
     pub p99: f64,
     /// The largest.
     pub max: f64,
-    /// What the 99th percentile may be before the run counts as late; for the whole run only.
+    /// The largest 99th percentile of a run that is not late; for the whole run only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
 }
@@ -74,8 +74,8 @@ pub struct DirectionReport {
     pub sent_packets: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Packets that could not be carried: no IP packets, no memory for them, refused by the
-    /// device.
+    /// Packets that were not carried: they were no IP packets, there was no memory for them, or the device refused
+    /// them.
     pub failed_packets: u64,
     /// How late packets were released.
     pub lateness_ms: Lateness,
@@ -116,7 +116,7 @@ pub struct LinkRow {
     pub series: TimeSeries,
 }
 
-/// What is counted at one link.
+/// The counters of one link.
 #[derive(Debug, Default)]
 pub(super) struct LinkTotals {
     delays: Histogram,
@@ -182,7 +182,7 @@ impl LinkTotals {
 }
 
 impl EmulationReport {
-    /// What happened at links until `warmup` was not counted.
+    /// Creates the report of a run; the links' counters leave out what happened before `warmup`.
     pub(super) fn new(
         summary: &Summary,
         links: &[(WatchedElement, LinkTotals)],

@@ -1,4 +1,4 @@
-//! Reads logs of mm-link, Mahimahi's and ours: throughput, delays, and their plots.
+//! Reads logs of mm-link, Mahimahi's and Paceline's: throughput, delays, and their plots.
 //!
 //! What Mahimahi's `mm-throughput-graph` and `mm-delay-graph` compute: rates per bin of capacity,
 //! arrivals and departures; each packet's delay; and the signal delay, which is, for each
@@ -33,7 +33,7 @@ impl fmt::Display for LogError {
 
 impl std::error::Error for LogError {}
 
-/// What happened in one bin of time, in bytes.
+/// Bytes offered, arrived and departed in one bin of time.
 #[derive(Copy, Clone, Debug, Default)]
 struct Bin {
     offered: u64,
@@ -41,7 +41,7 @@ struct Bin {
     departed: u64,
 }
 
-/// A log in numbers. Times are whole milliseconds, as in the log.
+/// The figures of a log. Times are whole milliseconds, as in the log.
 #[derive(Clone, Debug, Default)]
 pub struct LogGraph {
     bin_ms: u64,
@@ -58,7 +58,7 @@ pub struct LogGraph {
     by_arrival: BTreeMap<u64, (u64, u64)>,
 }
 
-/// What a line says.
+/// A line of a log.
 enum Line {
     Nothing,
     Base(u64),
@@ -98,10 +98,10 @@ fn line(text: &str) -> Result<Line, String> {
 }
 
 impl LogGraph {
-    /// Reads a log, with bins of so many milliseconds (at least one).
+    /// Reads a log into bins of `bin_ms` milliseconds, at least 1.
     ///
     /// # Errors
-    /// It is no such log, with the line.
+    /// It is no such log; the error has the line.
     pub fn read(log: impl BufRead, bin_ms: u64) -> Result<LogGraph, LogError> {
         let mut graph = LogGraph { bin_ms: bin_ms.max(1), ..LogGraph::default() };
         let (mut base, mut number) = (0, 0);
@@ -166,7 +166,7 @@ impl LogGraph {
         Ok(())
     }
 
-    /// From the first line to the last, in seconds.
+    /// Returns the time from the first line to the last, in seconds.
     pub fn duration_s(&self) -> f64 {
         (self.last - self.first.unwrap_or(self.last)) as f64 / 1000.0
     }
@@ -176,22 +176,22 @@ impl LogGraph {
         if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 }
     }
 
-    /// What the link offered, in Mbit/s.
+    /// Returns the rate that the link offered, in Mbit/s.
     pub fn capacity_mbps(&self) -> f64 {
         self.mbps(self.total.offered)
     }
 
-    /// What came to it, in Mbit/s.
+    /// Returns the rate of arrivals, in Mbit/s.
     pub fn arrival_mbps(&self) -> f64 {
         self.mbps(self.total.arrived)
     }
 
-    /// What left it, in Mbit/s.
+    /// Returns the rate of departures, in Mbit/s.
     pub fn throughput_mbps(&self) -> f64 {
         self.mbps(self.total.departed)
     }
 
-    /// Departed bytes over offered bytes.
+    /// Returns departed bytes over offered bytes.
     pub fn utilization(&self) -> f64 {
         if self.total.offered == 0 {
             0.0
@@ -200,23 +200,23 @@ impl LogGraph {
         }
     }
 
-    /// Packets that left the link.
+    /// Returns the number of packets that left the link.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Packets that its queue dropped.
+    /// Returns the number of packets that its queue dropped.
     pub fn drops(&self) -> u64 {
         self.drops
     }
 
-    /// A quantile of the packets' delays, in milliseconds; `None` without packets.
+    /// Returns a quantile of the packets' delays, in milliseconds; `None` without packets.
     pub fn delay_ms(&self, share: f64) -> Option<u64> {
         let counts = self.delays.iter().map(|(&delay, &count)| (delay, count));
         quantile(counts, self.packets, share)
     }
 
-    /// A quantile of the signal delay over all milliseconds from the first packet's arrival to the
+    /// Returns a quantile of the signal delay over all milliseconds from the first packet's arrival to the
     /// last one's; `None` without packets.
     pub fn signal_delay_ms(&self, share: f64) -> Option<u64> {
         // How many more milliseconds have each delay than have the one below.
@@ -253,7 +253,7 @@ impl LogGraph {
         None
     }
 
-    /// The plot of rates over time as an SVG file.
+    /// Returns the plot of rates over time as an SVG file.
     ///
     /// # Errors
     /// The log is too long for its bins.
@@ -261,12 +261,12 @@ impl LogGraph {
         Ok(self.chart(name, vec![self.rates()?]))
     }
 
-    /// The plot of delays over time as an SVG file.
+    /// Returns the plot of delays over time as an SVG file.
     pub fn delay_svg(&self, name: &str) -> String {
         self.chart(name, vec![self.delay_panel()])
     }
 
-    /// Both plots, one above the other, as an SVG file.
+    /// Returns both plots, one above the other, as an SVG file.
     ///
     /// # Errors
     /// The log is too long for its bins.
@@ -312,7 +312,7 @@ impl LogGraph {
         })
     }
 
-    /// The largest delay of the packets that came in each bin, and of the signal.
+    /// Returns the largest delay of the packets that came in each bin, and of the signal.
     fn delay_panel(&self) -> Panel {
         let bin = (self.last + 1).div_ceil(DELAY_BINS).max(1);
         let count = (self.last / bin + 1) as usize;
@@ -368,7 +368,7 @@ impl LogGraph {
     }
 }
 
-/// The place of a quantile among so many values in order, as Mahimahi's scripts choose it.
+/// Returns the index of a quantile among `total` values in order, as Mahimahi's scripts choose it.
 fn rank(total: u64, share: f64) -> Option<u64> {
     (total > 0).then(|| ((share * total as f64) as u64).min(total - 1))
 }

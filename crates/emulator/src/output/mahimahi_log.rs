@@ -1,8 +1,8 @@
 //! The log of a link in the format of Mahimahi's mm-link.
 //!
 //! Lines are `TIME # BYTES` for an opportunity to send, `TIME + BYTES` for an arrival, `TIME -
-//! BYTES DELAY` for a departure and `TIME d PACKETS BYTES` for what one arrival made the queue
-//! drop. Times and delays are whole milliseconds since the init timestamp; a delay is the
+//! BYTES DELAY` for a departure and `TIME d PACKETS BYTES` for the packets that one arrival made the
+//! queue drop. Times and delays are whole milliseconds since the init timestamp; a delay is the
 //! difference of two such times. At a link that follows a trace, sizes include the 4 bytes of the
 //! TUN header, as Mahimahi counts them, so that a full packet and an opportunity have 1504.
 //!
@@ -23,7 +23,7 @@ use super::opportunities::LinkOpportunities;
 use super::sink::Sink;
 use crate::{Direction, LiveEvent, Observer, Summary, View};
 
-/// What the head of a log says.
+/// The contents of the head of a log.
 #[derive(Clone, Debug, Default)]
 pub struct LogHead {
     /// The trace's file, or another name of the capacity.
@@ -36,7 +36,7 @@ pub struct LogHead {
     pub config: Option<String>,
 }
 
-/// So long after their time, opportunities are logged without waiting for a packet.
+/// How long after their time opportunities are logged although no packet has come.
 const PATIENCE: Span = Span::from_secs(1);
 
 /// An [`Observer`] that writes the log of one link.
@@ -51,7 +51,7 @@ pub struct MahimahiLog {
 }
 
 impl MahimahiLog {
-    /// The log of element `stage` of a direction, a link with this service, as the file `path`.
+    /// Creates the file `path` for the log of element `stage` of a direction, a link with this service.
     ///
     /// # Errors
     /// The file cannot be made.
@@ -115,7 +115,7 @@ fn head(direction: Direction, head: &LogHead, log: &str, started: SystemTime, ou
     let started = started.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let LogHead { trace, command, queue, config } = head;
     let mut line = |text: &str| {
-        // A line is a line, whatever the names in it.
+        // Names may contain line breaks.
         out.extend(text.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }));
         out.push(b'\n');
     };
@@ -129,12 +129,12 @@ fn head(direction: Direction, head: &LogHead, log: &str, started: SystemTime, ou
     }
 }
 
-/// From the events of one link to the lines of its log.
+/// Turns the events of one link into the lines of its log.
 #[derive(Clone, Debug)]
 struct Lines {
     offers: LinkOpportunities,
     overhead: u64,
-    /// Drops of the same time are one line: when, packets, bytes.
+    /// Drops of one time, which become one line: the time, packets, bytes.
     drops: Option<(Time, u64, u64)>,
 }
 
@@ -146,7 +146,7 @@ fn offer(out: &mut Vec<u8>) -> impl FnMut(Time, u64) {
     |time, bytes| say(out, format_args!("{} # {bytes}\n", millis(time)))
 }
 
-/// Memory takes every line.
+/// Appends a line. Writing to memory does not fail.
 fn say(out: &mut Vec<u8>, line: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(line);
 }
@@ -194,7 +194,7 @@ impl Lines {
         }
     }
 
-    /// Nothing more will be told of before and at `time`.
+    /// Writes the lines up to and including `time`: no more events of that time will come.
     fn pass(&mut self, time: Time, out: &mut Vec<u8>) {
         if self.drops.is_some_and(|(at, ..)| at <= time) {
             self.end_drops(out);

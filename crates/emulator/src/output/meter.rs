@@ -1,6 +1,6 @@
 //! A live meter: rate, queue and delay of each direction.
 //!
-//! On a terminal it keeps the bottom lines for itself, by a scroll region as package managers do,
+//! On a terminal it reserves the bottom lines by a scroll region, as package managers do,
 //! and redraws them twice a second; elsewhere it writes a line per second. Colours respect
 //! `NO_COLOR`.
 
@@ -22,7 +22,7 @@ use crate::{LiveEvent, Observer, Summary, View};
 const REDRAW: Span = Span::from_millis(500);
 const LINE: Span = Span::from_secs(1);
 
-/// An [`Observer`] that shows what passes, on standard error.
+/// An [`Observer`] that shows rates, queues and delays on standard error.
 #[derive(Debug)]
 pub struct Meter {
     gauges: Vec<Gauge>,
@@ -33,7 +33,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Shows these elements; of each, the rate, and the queue and delay if `true`.
+    /// Creates a meter of these elements: their rates, and with `true` their queues and delays.
     pub fn new(elements: Vec<(WatchedElement, bool)>) -> Meter {
         let error = io::stderr();
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

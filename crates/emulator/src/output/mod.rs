@@ -1,5 +1,4 @@
-//! What an emulation says about itself: logs, captures, summaries, meters, reports. Each is an
-//! [`Observer`](crate::Observer).
+//! Outputs of an emulation: logs, captures, summaries, meters, reports. Each is an [`Observer`](crate::Observer).
 
 pub mod account;
 mod log_graph;

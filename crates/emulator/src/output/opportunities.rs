@@ -6,12 +6,12 @@ use paceline_trace::Cursor;
 
 const MILLISECOND: Span = Span::from_millis(1);
 
-/// What a link offers, one opportunity after the other.
+/// The opportunities of a link, one after the other.
 #[derive(Clone, Debug)]
 pub(super) enum LinkOpportunities {
-    /// At the instants of a trace.
+    /// Those of a trace.
     Trace(Box<TraceOpportunities>),
-    /// All the time: what each millisecond offered, at its end.
+    /// Those of a continuous service: the bytes of each millisecond, at its end.
     Steady { service: Box<Service>, until: Time, told: u64 },
 }
 
@@ -21,7 +21,7 @@ pub(super) struct TraceOpportunities {
     bytes: u32,
     told: OpportunityWalk,
     used: OpportunityWalk,
-    /// What packets left of the last opportunity that they used, and its time.
+    /// Bytes that packets left unused of the last opportunity, and its time.
     credit: u64,
     at: Option<Time>,
 }
@@ -30,7 +30,7 @@ pub(super) struct TraceOpportunities {
 #[derive(Clone, Debug)]
 struct OpportunityWalk {
     cursor: Cursor,
-    /// How many are still to come; `None` for a trace that repeats.
+    /// Number of opportunities that are still to come; `None` for a trace that repeats.
     left: Option<usize>,
     passed: u64,
 }
@@ -73,7 +73,7 @@ impl LinkOpportunities {
         }
     }
 
-    /// Tells the opportunities up to and including `time` that have not been told.
+    /// Passes on the opportunities up to and including `time` that have not been passed on.
     pub(super) fn pass(&mut self, time: Time, tell: &mut dyn FnMut(Time, u64)) {
         match self {
             LinkOpportunities::Trace(trace) => {
@@ -96,8 +96,8 @@ impl LinkOpportunities {
         }
     }
 
-    /// A packet of so many bytes, overhead included, departs: tells the opportunities up to the
-    /// one in which it does. Several may have the same time.
+    /// Notes the departure of a packet of `bytes` bytes, overhead included. Passes on the opportunities up to the one
+    /// in which it departs. Several may have the same time.
     pub(super) fn depart(
         &mut self,
         event: &LinkEvent,
@@ -113,8 +113,8 @@ impl LinkOpportunities {
 }
 
 impl TraceOpportunities {
-    /// The link serves one packet after the other, and turns to the next in the same opportunity
-    /// if that has come by then. From that follows which opportunities each has used.
+    /// Finds the opportunities that a packet has used: the link serves one packet after the other, and begins with the
+    /// next one in the same opportunity if it has arrived by then.
     fn depart(&mut self, time: Time, sojourn: Span, bytes: u64, tell: &mut dyn FnMut(Time, u64)) {
         let arrival = Time::from_nanos(time.as_nanos().saturating_sub(sojourn.as_nanos()));
         if self.at.is_none_or(|at| arrival >= at) {

@@ -9,7 +9,7 @@ use paceline_report::{
 
 use super::account::{EmulationReport, LinkRow};
 
-/// What a page says about how it came about.
+/// How a run was made, for its page.
 #[derive(Clone, Debug, Default)]
 pub struct PageFacts {
     /// The title.
@@ -85,7 +85,7 @@ fn page(facts: &PageFacts, account: &EmulationReport) -> String {
     page.to_html()
 }
 
-/// The links of each direction that has any: its name for files, its title, its runs.
+/// Returns the directions that have links: a name for files, a title, and a run for each link.
 fn views(account: &EmulationReport) -> Vec<(&'static str, &'static str, Vec<RunView>)> {
     let ways = [
         ("up", "Up: from inside to outside", &account.up),

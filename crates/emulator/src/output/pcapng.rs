@@ -1,8 +1,8 @@
-//! Packets at both sides of elements, as a pcapng file.
+//! Captures the packets at both sides of elements as a pcapng file.
 //!
 //! Each element has three interfaces: what comes in, what goes out, and what it drops, so that
 //! the first holds as many packets as the other two and the queue. Times are the scheduled ones,
-//! in nanoseconds. Comments say why a packet was dropped, and who marked it.
+//! in nanoseconds. Comments have the reason of a drop, and the queue or router that marked a packet.
 //!
 //! The four kinds of blocks are written here rather than by a library, whose options are lists on
 //! the heap, made for each packet. Source: draft-ietf-opsawg-pcapng.
@@ -49,8 +49,7 @@ pub struct Pcapng {
 }
 
 impl Pcapng {
-    /// A capture around the elements, as the file `path`; of each packet at most `snaplen` bytes,
-    /// or all.
+    /// Creates a capture around the elements as the file `path`, with at most `snaplen` bytes of each packet, or all.
     ///
     /// # Errors
     /// The file cannot be made.
@@ -157,10 +156,10 @@ impl Observer for Pcapng {
     }
 }
 
-/// Why a packet was dropped, or who marked it; nothing for others.
+/// Writes why a packet was dropped, or what marked it; nothing for other packets.
 fn explain(event: &LiveEvent<'_>, comment: &mut String) {
     let LinkEvent { kind, before, after, marked, queue_bytes, .. } = event.event;
-    // Text in memory takes every word.
+    // Writing to memory does not fail.
     let _ = match kind {
         EventKind::Drop { .. } if event.element == ElementKind::OnOff => {
             comment.write_str("dropped: the line was off")
@@ -188,7 +187,7 @@ fn explain(event: &LiveEvent<'_>, comment: &mut String) {
     };
 }
 
-/// Appends a block around what `body` writes.
+/// Appends a block with the contents that `body` writes.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&kind.to_le_bytes());

@@ -1,4 +1,4 @@
-//! When packets were to be released, and when they were: text, a line per packet.
+//! The scheduled and the actual time of each release: text, a line per packet.
 //!
 //! `DIRECTION SCHEDULED ACTUAL BYTES`, both times in microseconds since the start, with three
 //! decimals: the scheduled time is that of the last element in the packet's way, the actual one
@@ -24,7 +24,7 @@ pub struct Releases {
 }
 
 impl Releases {
-    /// The file `path`; `up` and `down` are the numbers of the last elements of both ways.
+    /// Creates the file `path`; `up` and `down` are the numbers of the last elements of both directions.
     ///
     /// # Errors
     /// The file cannot be made.
@@ -88,7 +88,7 @@ mod tests {
         let actual = Time::from_nanos(12_034_567);
         let told = LiveEvent { actual, ..testing::live(event, &[]) };
         log.on_event(&told).expect("room");
-        // Neither arrivals nor what leaves an element on the way.
+        // Neither arrivals nor departures from other elements.
         let arrival = testing::event(Time::from_millis(13), EventKind::Arrival, 1500);
         log.on_event(&testing::live(arrival, &[])).expect("room");
         log.on_event(&LiveEvent { stage: 1, ..told }).expect("room");

@@ -1,4 +1,4 @@
-//! A link over time, in bins whose number is bounded.
+//! A link over time, in a bounded number of bins.
 
 use paceline_cc::{Span, Time};
 use paceline_measure::{Bin, MOST_BINS};
@@ -30,7 +30,7 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// Bytes departed at `time` after `delay`.
+    /// Notes that bytes departed at `time` after `delay`.
     #[inline]
     pub(super) fn push(&mut self, time: Time, bytes: u64, delay: Span) {
         if let Some(bin) = self.0.at(time) {
@@ -39,7 +39,7 @@ impl Bins {
         }
     }
 
-    /// The series until `end`, with the capacity of the link. The last bin may be shorter.
+    /// Returns the series until `end`, with the capacity of the link. The last bin may be shorter.
     pub(super) fn series(&self, service: &Service, end: Time) -> TimeSeries {
         let (length, bins) = self.0.until(end);
         let mut series = TimeSeries { bin_s: length.as_secs_f64(), ..TimeSeries::default() };

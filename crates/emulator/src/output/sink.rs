@@ -1,4 +1,4 @@
-//! A file that is written by a thread of its own, so that a slow disk does not delay packets.
+//! A file that a thread of its own writes, so that a slow disk does not delay packets.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 use std::thread::JoinHandle;
 
-/// Bytes that are handed over at once.
+/// Bytes that the thread gets at once.
 const CHUNK: usize = 256 << 10;
-/// Chunks that wait for the disk, 16 MB. Beyond, whoever writes waits, and the run is late.
+/// The most chunks that wait for the disk: 16 MB. Beyond, the emulator waits, and the run is late.
 const WAITING: usize = 64;
 
-/// A file under way. The first error ends it: later writes are forgotten.
+/// A file that is being written. After the first error, later writes are discarded.
 #[derive(Debug)]
 pub(super) struct Sink {
     path: PathBuf,
@@ -21,7 +21,7 @@ pub(super) struct Sink {
 
 #[derive(Debug)]
 enum State {
-    /// Nothing has been handed over yet: threads before the program is started would be lost.
+    /// No thread yet: one that is started before the program is forked would not exist in it.
     New(File),
     Writing {
         full: SyncSender<Vec<u8>>,
@@ -32,39 +32,39 @@ enum State {
 }
 
 impl Sink {
-    /// Makes the file, or empties it.
+    /// Creates the file, or empties it.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The file cannot be made.
     pub(super) fn create(path: &Path) -> io::Result<Sink> {
         let state = State::New(File::create(path)?);
         Ok(Sink { path: path.into(), chunk: Vec::with_capacity(CHUNK + CHUNK / 4), state })
     }
 
-    /// The file's name.
+    /// Returns the file's name.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where to append a record. [`Sink::end_record`] follows.
+    /// Returns the buffer to which a record is appended. [`Sink::end_record`] follows.
     #[inline]
     pub(super) fn record(&mut self) -> &mut Vec<u8> {
         &mut self.chunk
     }
 
-    /// A record is complete: hands a full chunk over.
+    /// Ends a record, and gives a full chunk to the thread.
     ///
     /// # Errors
-    /// That of an earlier write, once.
+    /// An earlier write has failed; the error is returned once.
     #[inline]
     pub(super) fn end_record(&mut self) -> io::Result<()> {
         if self.chunk.len() < CHUNK { Ok(()) } else { self.flush() }
     }
 
-    /// Hands over what there is.
+    /// Gives the chunk that there is to the thread.
     ///
     /// # Errors
-    /// That of an earlier write, once.
+    /// An earlier write has failed; the error is returned once.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if self.chunk.is_empty() {
             return Ok(());
@@ -102,7 +102,7 @@ impl Sink {
     /// Writes the rest and waits until it is written.
     ///
     /// # Errors
-    /// That of a write, unless it was told before.
+    /// A write has failed, and its error was not returned before.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.flush()?;
         self.close()
@@ -127,7 +127,7 @@ fn write_all(
     for mut chunk in chunks {
         file.write_all(&chunk)?;
         chunk.clear();
-        // At the end nobody wants it back.
+        // At the end the receiver may have gone.
         let _ = done.send(chunk);
     }
     file.flush()

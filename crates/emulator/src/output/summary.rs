@@ -1,4 +1,4 @@
-//! Counts what passes the links; at the end, writes it down and hands it over.
+//! Counts packets at links, and writes the figures at the end.
 
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
@@ -12,10 +12,10 @@ use super::page::{self, PageFacts};
 use super::watched::WatchedElement;
 use crate::{LiveEvent, Observer, Summary};
 
-/// Where an [`EmulationReport`] is found after the run.
+/// The place of the [`EmulationReport`] after the run.
 pub type SharedReport = Arc<Mutex<Option<EmulationReport>>>;
 
-/// An [`Observer`] that keeps account of the links.
+/// An [`Observer`] that counts packets at links.
 #[derive(Debug, Default)]
 pub struct ReportObserver {
     links: Vec<(WatchedElement, LinkTotals)>,
@@ -26,26 +26,25 @@ pub struct ReportObserver {
 }
 
 impl ReportObserver {
-    /// Keeps account of these links.
+    /// Creates an observer of these links.
     pub fn new(links: Vec<WatchedElement>) -> ReportObserver {
         let links = links.into_iter().map(|link| (link, LinkTotals::default())).collect();
         ReportObserver { links, ..ReportObserver::default() }
     }
 
-    /// Leaves out what happens at links before a time.
+    /// Leaves out what happens at links before `warmup`.
     #[must_use]
     pub fn with_warmup(self, warmup: Time) -> ReportObserver {
         ReportObserver { warmup, ..self }
     }
 
-    /// Writes the account as JSON to the file `path`, too. Until the end, the file says that it is
-    /// not complete.
+    /// Writes the report as JSON to the file `path`, too. Until the end, the file has `"complete": false` alone.
     ///
     /// # Errors
     /// The file cannot be made.
     pub fn with_json(mut self, path: &Path) -> io::Result<ReportObserver> {
         let mut file = File::create(path)?;
-        // Pipes and devices get nothing but the account.
+        // Pipes and devices get the report alone.
         if file.metadata()?.is_file() {
             writeln!(
                 file,
@@ -67,7 +66,7 @@ impl ReportObserver {
         Ok(self)
     }
 
-    /// Where the account will be.
+    /// Returns the place of the report.
     pub fn found(&self) -> SharedReport {
         Arc::clone(&self.found)
     }
@@ -111,7 +110,7 @@ impl Observer for ReportObserver {
     }
 }
 
-/// Says which file an error is about: there may be two.
+/// Adds the file's name to an error: there may be two files.
 fn named(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

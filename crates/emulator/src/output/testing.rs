@@ -14,7 +14,7 @@ use crate::{
 /// When runs start, in seconds since 1970.
 pub(super) const STARTED: u64 = 1_700_000_000;
 
-/// The first link up, of 12 Mbit/s.
+/// Returns the first link up, of 12 Mbit/s.
 pub(super) fn watched() -> WatchedElement {
     WatchedElement {
         direction: Direction::Up,
@@ -25,7 +25,7 @@ pub(super) fn watched() -> WatchedElement {
     }
 }
 
-/// A place for a file that no other test uses.
+/// Returns a place for a file that no other test uses.
 pub(super) fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("paceline-output-{name}-{}", std::process::id()))
 }
@@ -34,7 +34,7 @@ pub(super) fn event(time: Time, kind: EventKind, size: u32) -> LinkEvent {
     LinkEvent::new(time, kind, &Packet::opaque(size), 100)
 }
 
-/// The event as one of the first link up.
+/// Returns the event as one of the first link up.
 pub(super) fn live(event: LinkEvent, bytes: &[u8]) -> LiveEvent<'_> {
     let (direction, element) = (Direction::Up, ElementKind::Link);
     LiveEvent { direction, stage: 0, element, event, actual: event.time, bytes }
@@ -46,7 +46,7 @@ pub(super) fn start(observer: &mut dyn Observer) {
     observer.on_start(UNIX_EPOCH + Duration::from_secs(STARTED), &view).expect("a start");
 }
 
-/// A run that was late: half by 1 ms, 1 % by 2 ms.
+/// Returns a run that was late: half by 1 ms, 1 % by 2 ms.
 pub(super) fn summary(duration: Span) -> Summary {
     let [p50, p99, max] = [1, 2, 3].map(Span::from_millis);
     Summary {

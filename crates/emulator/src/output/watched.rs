@@ -1,4 +1,4 @@
-//! Which elements of an emulation are watched, and what they are called.
+//! The elements that outputs observe, and their names.
 
 use paceline_path::{LinkEvent, Service};
 
@@ -7,7 +7,7 @@ use crate::{Direction, LiveEvent};
 /// An element of a chain.
 #[derive(Clone, Debug)]
 pub struct WatchedElement {
-    /// The way that its packets go.
+    /// The direction of its packets.
     pub direction: Direction,
     /// Its number, in the order in which packets pass.
     pub stage: usize,
@@ -20,13 +20,13 @@ pub struct WatchedElement {
 }
 
 impl WatchedElement {
-    /// True if the event is of this element.
+    /// Returns true if the event is of this element.
     #[inline]
     pub fn is_of(&self, event: &LiveEvent<'_>) -> bool {
         event.direction == self.direction && event.stage == self.stage
     }
 
-    /// The bytes that a packet counts for, the link's overhead included.
+    /// Returns the bytes that a packet counts for, the link's overhead included.
     #[inline]
     pub fn bytes(&self, event: &LinkEvent) -> u64 {
         let overhead = self.service.as_ref().map_or(0, Service::overhead);
@@ -34,7 +34,7 @@ impl WatchedElement {
     }
 }
 
-/// A direction in one word.
+/// Returns the direction as a word.
 pub fn word(direction: Direction) -> &'static str {
     match direction {
         Direction::Up => "up",

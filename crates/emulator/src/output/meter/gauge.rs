@@ -1,4 +1,4 @@
-//! What the meter says of one element.
+//! The meter's figures of one element.
 
 use paceline_cc::{Capacity as _, Span, Time};
 use paceline_path::{EventKind, LinkEvent};
@@ -6,7 +6,7 @@ use paceline_path::{EventKind, LinkEvent};
 use super::super::watched::{WatchedElement, word};
 use crate::LiveEvent;
 
-/// What passed an element since it was last looked at.
+/// The packets that passed an element since the last look.
 #[derive(Clone, Debug)]
 pub struct Gauge {
     watched: WatchedElement,
@@ -23,20 +23,20 @@ pub struct Gauge {
 const BAR: usize = 10;
 
 impl Gauge {
-    /// Nothing has passed yet.
+    /// Creates a gauge that has counted nothing yet.
     pub fn new(watched: WatchedElement, with_delay: bool) -> Gauge {
         let (bytes, drops, queue, packets) = (0, 0, 0, 0);
         let (delay, longest) = (Span::ZERO, Span::ZERO);
         Gauge { watched, with_delay, bytes, drops, queue, packets, delay, longest }
     }
 
-    /// True if the event is of this element.
+    /// Returns true if the event is of this element.
     #[inline]
     pub fn watches(&self, event: &LiveEvent<'_>) -> bool {
         self.watched.is_of(event)
     }
 
-    /// Something happened.
+    /// Counts an event.
     #[inline]
     pub fn event(&mut self, event: &LinkEvent) {
         self.queue = event.queue_bytes;
@@ -56,7 +56,7 @@ impl Gauge {
         if time.is_zero() { 0.0 } else { bytes as f64 * 8e-6 / time.as_secs_f64() }
     }
 
-    /// Rates in Mbit/s from `from` to `now`: used, and offered if that is known.
+    /// Returns the rates in Mbit/s from `from` to `now`: used, and offered if that is known.
     fn rates(&self, from: Time, now: Time) -> (f64, Option<f64>) {
         let time = now.since(from);
         let offered = self.watched.service.as_ref().map(|service| service.offered(from, now));
@@ -87,7 +87,7 @@ impl Gauge {
         parts
     }
 
-    /// What passed from `from` to `now`, in words; then begins anew.
+    /// Returns the figures from `from` to `now` in words, and begins anew.
     pub fn phrase(&mut self, from: Time, now: Time) -> String {
         let (used, offered) = self.rates(from, now);
         let of = offered.map_or(String::new(), |offered| format!(" of {}", short(offered)));
@@ -98,8 +98,8 @@ impl Gauge {
         parts.join(", ")
     }
 
-    /// The same as a line of at most so many columns: what does not fit is left out, the last
-    /// first.
+    /// Returns the figures from `from` to `now` as a line of at most `columns` columns, and begins anew. Figures that
+    /// do not fit are left out, the last one first.
     pub fn line(&mut self, from: Time, now: Time, columns: usize, colour: bool) -> String {
         let (used, offered) = self.rates(from, now);
         let mut cells = vec![format!("{:<4}", word(self.watched.direction))];
@@ -139,7 +139,7 @@ impl Gauge {
     }
 }
 
-/// A share as a bar of blocks.
+/// Formats a share as a bar of blocks.
 fn bar(share: f64) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (8 * BAR) as f64).round() as usize;
     let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -148,7 +148,7 @@ fn bar(share: f64) -> String {
     format!("▕{bar:<BAR$}▏")
 }
 
-/// Three significant figures at most.
+/// Formats a number with at most three significant figures.
 fn short(value: f64) -> String {
     let size = value.abs();
     if size >= 99.95 || size == 0.0 {
@@ -160,7 +160,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Bytes with a unit.
+/// Formats bytes with a unit.
 fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

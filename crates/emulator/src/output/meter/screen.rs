@@ -1,21 +1,21 @@
-//! The bottom lines of a terminal, written by a thread of their own: a terminal that was stopped
-//! must not stop packets.
+//! The bottom lines of a terminal, which a thread of their own writes: a terminal that was stopped must not stop
+//! packets.
 
 use std::io::{self, Write as _};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Frames that may wait; what does not fit is not shown.
+/// The most frames that wait; further ones are not shown.
 const WAITING: usize = 4;
-/// Fewer rows than these besides the meter's are left to the program.
+/// With fewer rows than these besides the meter's, the program keeps all rows.
 const LEAST_ROWS: usize = 4;
 
 /// Standard error as a terminal.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     writer: Option<(SyncSender<String>, JoinHandle<()>)>,
-    /// Lines taken from a terminal of so many rows.
+    /// Number of reserved lines, and rows of the terminal then.
     taken: Option<(usize, u16)>,
 }
 
@@ -58,7 +58,7 @@ impl Screen {
         self.write(text)
     }
 
-    /// Gives the lines back and waits a moment until everything is shown.
+    /// Gives the lines back, and waits a moment until everything is shown.
     pub(super) fn leave(&mut self) -> io::Result<()> {
         if let Some((count, rows)) = self.taken.take() {
             self.write(give_back(count, rows))?;
@@ -76,7 +76,7 @@ impl Screen {
     }
 }
 
-/// Keeps the last `count` of `rows` lines out of what scrolls. What stands there moves up first.
+/// Reserves the last `count` of `rows` lines: they no longer scroll. Their text moves up first.
 fn take(count: usize, rows: u16, before: Option<(usize, u16)>) -> String {
     let end = usize::from(rows) - count;
     // After a change of size, the old lines have moved with the text.
@@ -85,7 +85,7 @@ fn take(count: usize, rows: u16, before: Option<(usize, u16)>) -> String {
     format!("{room}\x1b7\x1b[1;{end}r\x1b8{up}")
 }
 
-/// The lines, the cursor back where it was.
+/// Returns the text that draws the lines and puts the cursor back.
 fn frame(lines: &[String], rows: u16) -> String {
     let first = usize::from(rows) - lines.len() + 1;
     let mut text = String::from("\x1b7");

@@ -1,4 +1,4 @@
-//! What packets of one direction pass: the simulator's links and pipes, one after the other.
+//! The chain of one direction: the simulator's links and pipes, one after the other.
 //!
 //! A packet enters each element at the very time at which it left the one before, whenever the
 //! emulator got round to it. Delays of the emulator therefore do not add up, and the elements see
@@ -9,8 +9,8 @@ use paceline_ip::marks::Marks;
 use paceline_path::LinkEvent;
 
 use super::element::{Element, LoggedElement};
-use super::observe::{ElementKind, StageSummary};
 use super::pool::Pool;
+use super::summary::{ElementKind, StageSummary};
 
 /// A packet that has passed all elements.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Elements in the order in which packets pass. Without any, packets pass as they come.
+    /// Creates a chain of elements in the order in which packets pass. Without elements, packets pass at once.
     pub fn new(elements: Vec<Element>) -> Chain {
         let mut places: Vec<_> = elements.into_iter().map(LoggedElement::new).collect();
         if places.is_empty() {
@@ -41,7 +41,7 @@ impl Chain {
         Chain { places, moving: Packet::opaque(0) }
     }
 
-    /// The elements.
+    /// Returns the elements.
     pub fn elements(&self) -> impl Iterator<Item = &Element> {
         self.places.iter().map(|place| &place.element)
     }
@@ -51,7 +51,7 @@ impl Chain {
         self.places.iter_mut().for_each(|place| place.record(on));
     }
 
-    /// A packet comes in.
+    /// Takes in a packet.
     #[inline]
     pub fn push(&mut self, now: Time, packet: &Packet, pool: &mut Pool) {
         if let Some(first) = self.places.first_mut() {
@@ -59,7 +59,7 @@ impl Chain {
         }
     }
 
-    /// Moves all packets on that are due by `now`; those that are through go to `out`.
+    /// Moves all packets on that are due by `now`. Those that have left the last element go to `out`.
     pub fn advance(&mut self, now: Time, pool: &mut Pool, out: &mut impl Extend<Release>) {
         let mut rest = &mut self.places[..];
         while let Some((place, after)) = rest.split_first_mut() {
@@ -79,13 +79,13 @@ impl Chain {
         }
     }
 
-    /// When there is something to do next; [`Time::NEVER`] when idle.
+    /// Returns when there is something to do next; [`Time::NEVER`] when idle.
     #[inline]
     pub fn wake(&self) -> Time {
         self.places.iter().map(LoggedElement::wake).min().unwrap_or(Time::NEVER)
     }
 
-    /// Takes the logs of all elements: of each, its events in the order of their times.
+    /// Takes the logs of all elements, and passes each event on: element by element, in the order of their times.
     pub(super) fn tell(&mut self, mut event: impl FnMut(usize, ElementKind, bool, LinkEvent)) {
         let last = self.places.len() - 1;
         for (stage, place) in self.places.iter_mut().enumerate() {
@@ -111,12 +111,12 @@ impl Chain {
         }
     }
 
-    /// Gives the bytes of packets that are gone back.
+    /// Gives the bytes of lost packets back to the pool.
     pub(super) fn give_back(&mut self, pool: &mut Pool) {
         self.places.iter_mut().for_each(|place| place.give_back(pool));
     }
 
-    /// What the elements have done up to `end`.
+    /// Returns the counters of the elements up to `end`.
     pub fn summaries(&self, end: Time) -> Vec<StageSummary> {
         self.places.iter().map(|place| place.summary(end)).collect()
     }

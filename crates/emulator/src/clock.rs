@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 use nix::time::{ClockId, clock_gettime};
 use paceline_cc::{Span, Time};
 
-/// Tells the time since the start of the run.
+/// A clock that counts from the start of the run.
 pub(super) trait Clock {
-    /// Now. Never goes back.
+    /// Returns the time, which never goes back.
     fn now(&self) -> Time;
 }
 
@@ -17,7 +17,7 @@ pub(super) struct Monotonic {
     zero: u64,
 }
 
-/// A clock of the system in nanoseconds; 0 if there is none.
+/// Reads a clock of the system in nanoseconds; 0 if there is no such clock.
 fn nanos(clock: ClockId) -> u64 {
     let Ok(time) = clock_gettime(clock) else { return 0 };
     (time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec() as u64)
@@ -29,9 +29,9 @@ const MILLISECOND: u64 = 1_000_000;
 const ATTEMPTS: u32 = 5;
 
 impl Monotonic {
-    /// A clock that stood at zero when the wall clock last showed a whole millisecond, less than one
-    /// ago, and what that showed. Logs tell whole milliseconds and when the run began, as
-    /// Mahimahi's do: together, they are the wall clock's time.
+    /// Starts a clock, and returns it with the wall clock's time at its zero: the last whole millisecond of the wall
+    /// clock. Logs have whole milliseconds and the time of the start, as Mahimahi's do; their sum is the wall clock's
+    /// time.
     pub(super) fn start() -> (Monotonic, SystemTime) {
         let read = || {
             let before = nanos(ClockId::CLOCK_MONOTONIC);
@@ -44,7 +44,7 @@ impl Monotonic {
         (Monotonic { zero }, SystemTime::UNIX_EPOCH + started)
     }
 
-    /// A time of this clock as the kernel's timers count it, in nanoseconds.
+    /// Converts a time of this clock to nanoseconds of the kernel's timers.
     pub(super) fn absolute(&self, time: Time) -> u64 {
         self.zero.saturating_add(time.as_nanos())
     }

@@ -1,31 +1,31 @@
-//! One element of a chain: the simulator's stages, with what a driver that owns the bytes needs.
+//! One element of a chain: a stage of the simulator with its log, and the handles of the packets that it has lost.
 
 use std::collections::VecDeque;
 
 use paceline_cc::{Capacity, Packet, Stage, Time};
 use paceline_path::{Counters, DropReason, EventKind, Link, LinkEvent, Pipe};
 
-use super::observe::{ElementKind, StageSummary};
 use super::onoff::OnOff;
 use super::pool::Pool;
 use super::shared::SharedLane;
+use super::summary::{ElementKind, StageSummary};
 
-/// What packets pass.
+/// A stage that packets pass.
 pub enum Element {
     /// A queue, perhaps a router, and a service.
     Link(Box<Link>),
     /// Delay, jitter, loss, duplication.
     Pipe(Box<Pipe>),
-    /// A line that comes and goes.
+    /// A line that goes on and off.
     OnOff(Box<OnOff>),
     /// One direction of a path that both share with simulated flows.
     Shared(SharedLane),
-    /// Nothing happens here; observers are told of what passes.
+    /// Packets pass at once, and observers hear of them.
     Meter(VecDeque<(Time, Packet)>),
 }
 
 impl Element {
-    /// A meter.
+    /// Creates a meter.
     pub fn meter() -> Element {
         Element::Meter(VecDeque::new())
     }
@@ -38,10 +38,10 @@ pub(super) struct LoggedElement {
     /// Events of elements that keep no log themselves: arrivals and losses, and departures.
     pub(super) arrivals: VecDeque<LinkEvent>,
     pub(super) departures: VecDeque<LinkEvent>,
-    /// What such elements have done.
+    /// Counters of such elements.
     counters: Counters,
     duplicated: u64,
-    /// Handles of lost packets, to be given back once their loss has been told.
+    /// Handles of lost packets, which are given back once observers have heard of the loss.
     pub(super) lost: Vec<u32>,
 }
 
@@ -131,7 +131,7 @@ impl LoggedElement {
         }
     }
 
-    /// Packets of this direction that a shared path has dropped by `now`.
+    /// Notes the packets of this direction that a shared path has dropped by `now`.
     fn note_shared_losses(&mut self, now: Time) {
         while let Element::Shared(lane) = &mut self.element
             && let Some(lost) = lane.take_lost()
@@ -140,7 +140,7 @@ impl LoggedElement {
         }
     }
 
-    /// Pops what is due at or before `now`; the time at which it left.
+    /// Pops a packet that is due at or before `now`, and returns when it left.
     #[inline]
     pub(super) fn pop(&mut self, now: Time, packet: &mut Packet) -> Option<Time> {
         if let Element::Shared(lane) = &mut self.element {
@@ -207,7 +207,7 @@ impl LoggedElement {
         }
     }
 
-    /// Gives the bytes of dropped and lost packets back.
+    /// Gives the bytes of dropped and lost packets back to the pool.
     pub(super) fn give_back(&mut self, pool: &mut Pool) {
         if let Element::Link(link) = &mut self.element {
             for dropped in link.drain_drops() {
@@ -239,7 +239,7 @@ impl LoggedElement {
     }
 }
 
-/// An event outside a queue.
+/// Creates an event outside a queue.
 fn event(time: Time, kind: EventKind, packet: &Packet) -> LinkEvent {
     LinkEvent::new(time, kind, packet, 0)
 }

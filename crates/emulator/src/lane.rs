@@ -13,20 +13,21 @@ use super::chain::{Chain, Release};
 use super::clock::Clock;
 use super::element::Element;
 use super::lateness::Lateness;
-use super::observe::{Direction, DirectionSummary, LiveEvent};
+use super::observe::LiveEvent;
 use super::pool::{Bytes, Pool};
 use super::port::Port;
+use super::summary::{Direction, DirectionSummary};
 use super::watch::Watchers;
 
-/// Packets that may wait for a device that takes none; then those in front are given up.
+/// The most packets that wait for a device that takes none. Beyond, the oldest are given up.
 const MOST_WAITING: usize = 65_536;
 
-/// Whether a device still works.
+/// The state of a device.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum DeviceState {
-    /// It does.
+    /// It works.
     Open,
-    /// It takes or has nothing more at the moment.
+    /// It has no packet, or takes none, at the moment.
     Exhausted,
     /// It has gone.
     Closed,
@@ -37,13 +38,13 @@ pub(super) struct Lane {
     direction: Direction,
     pub(super) chain: Chain,
     pool: Pool,
-    /// Through, but not written yet.
+    /// Packets that have passed the chain and are not written yet.
     out: VecDeque<Release>,
-    /// Written; their bytes are kept until observers have been told.
+    /// Packets that are written; their bytes are kept until observers have heard of them.
     done: Vec<u32>,
     handles: Vec<u32>,
     head: Head,
-    /// A packet in full: for devices without headers, and for observers.
+    /// A packet with all of its headers: for devices without offloads, and for observers.
     whole: Vec<u8>,
     recording: bool,
     /// The class of packets that understand ECN: the emulator cannot tell which of them belong to
@@ -55,7 +56,7 @@ pub(super) struct Lane {
     counts: DirectionSummary,
 }
 
-/// Errors of a device that has gone.
+/// Returns true for the errors of a device that has gone.
 fn is_closed(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
@@ -72,18 +73,18 @@ fn is_closed(error: &io::Error) -> bool {
     )
 }
 
-/// Errors after which the same write may succeed later.
+/// Returns true for errors after which the same write may succeed later.
 fn is_full(error: &io::Error) -> bool {
     error.kind() == ErrorKind::WouldBlock
         || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
 }
 
 impl Lane {
-    /// A direction with so many bytes of memory for packets.
+    /// Creates a direction with `memory` bytes for packets.
     pub(super) fn new(direction: Direction, chain: Chain, memory: usize) -> Lane {
         let is_routed = |element: &Element| match element {
             Element::Link(link) => link.router().is_some(),
-            // Perhaps it has.
+            // A shared path may have routers.
             Element::Shared(_) => true,
             _ => false,
         };
@@ -110,13 +111,13 @@ impl Lane {
         self.chain.record(on);
     }
 
-    /// When there is something to do next.
+    /// Returns when the next packet is due.
     #[inline]
     pub(super) fn wake(&self) -> Time {
         self.chain.wake()
     }
 
-    /// True if packets are waiting for a device that would not take them.
+    /// Returns true if packets are waiting for a device that would not take them.
     pub(super) fn is_blocked(&self) -> bool {
         !self.out.is_empty()
     }
@@ -143,7 +144,7 @@ impl Lane {
         (DeviceState::Open, now)
     }
 
-    /// The packets of the piece just read enter.
+    /// Lets the packets of the piece that was read last enter the chain.
     fn enter(&mut self, now: Time, length: usize, headers: usize) {
         let read = self.pool.staging().get(..length).unwrap_or_default();
         let understood = read.split_at_checked(headers).and_then(|(header, packet)| {
@@ -233,9 +234,9 @@ impl Lane {
         DeviceState::Open
     }
 
-    /// How many packets at the front can be written as one piece: neighbours of one piece with
-    /// the same ECN field and congestion headers as they came. Packets marked CE go singly, for
-    /// receivers count pieces, not segments.
+    /// Returns the number of packets at the front that can be written as one piece: neighbours out of one piece, with
+    /// equal ECN fields and unchanged congestion headers. Packets marked CE are written singly, since receivers count
+    /// pieces, not segments.
     fn together(&self, header: bool) -> usize {
         let mut releases = self.out.iter();
         let Some(first) = releases.next() else { return 0 };
@@ -279,7 +280,7 @@ impl Lane {
         port.write(&[IoSlice::new(self.head.bytes()), IoSlice::new(payload)])
     }
 
-    /// Tells observers what happened by `now`, and gives the bytes of packets that are gone back.
+    /// Passes the events up to `now` to observers, and gives the bytes of packets that have gone back to the pool.
     pub(super) fn settle(&mut self, now: Time, watchers: &mut Watchers) {
         if self.recording {
             // What waits for the device has no time of departure yet.
@@ -318,7 +319,7 @@ impl Lane {
         }
     }
 
-    /// What happened up to `end`.
+    /// Returns the counters up to `end`.
     pub(super) fn summary(&self, end: Time) -> DirectionSummary {
         DirectionSummary {
             lateness: self.lateness.summary(),

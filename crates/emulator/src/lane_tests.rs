@@ -9,7 +9,8 @@ use paceline_trace::Trace;
 
 use super::*;
 use crate::element::Element;
-use crate::observe::{Observer, Summary};
+use crate::observe::Observer;
+use crate::summary::Summary;
 use crate::testing::{FixedClock, ListDevice};
 use paceline_testing::packets::{PacketSpec, header_is_right};
 

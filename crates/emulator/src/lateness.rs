@@ -2,12 +2,12 @@
 
 use paceline_cc::Span;
 
-use super::observe::LatenessSummary;
+use super::summary::LatenessSummary;
 
 /// Buckets per doubling: a bucket is 3 % wide.
 const FINE: usize = 32;
 const FINE_BITS: u32 = FINE.trailing_zeros();
-/// Enough for every 64-bit value.
+/// Buckets for all 64-bit values.
 const BUCKETS: usize = (64 - FINE_BITS as usize + 1) * FINE;
 
 /// A histogram of spans with buckets whose width grows with the value: exact to 3 %.
@@ -24,7 +24,7 @@ impl Default for Lateness {
     }
 }
 
-/// The bucket of a value.
+/// Returns the bucket of a value.
 fn bucket(nanos: u64) -> usize {
     if nanos < FINE as u64 {
         return nanos as usize;
@@ -33,7 +33,7 @@ fn bucket(nanos: u64) -> usize {
     (shift as usize) * FINE + (nanos >> shift) as usize
 }
 
-/// The largest value of a bucket.
+/// Returns the largest value of a bucket.
 fn top(bucket: usize) -> u64 {
     if bucket < 2 * FINE {
         return bucket as u64;
@@ -44,7 +44,7 @@ fn top(bucket: usize) -> u64 {
 }
 
 impl Lateness {
-    /// Counts `packets` that were so late.
+    /// Counts `packets` packets that were `late`.
     pub fn record(&mut self, late: Span, packets: u64) {
         let nanos = late.as_nanos();
         if let Some(count) = self.counts.get_mut(bucket(nanos)) {
@@ -54,18 +54,17 @@ impl Lateness {
         self.max = self.max.max(nanos);
     }
 
-    /// The value that a share of all values do not exceed, rounded up to its bucket's end; zero
-    /// if there are none.
+    /// Returns the value that a share of all values do not exceed, rounded up to its bucket's end; zero without values.
     pub fn quantile(&self, share: f64) -> Span {
         quantile(&[self], share)
     }
 
-    /// Count, median, 99th percentile and maximum.
+    /// Returns count, median, 99th percentile and maximum.
     pub fn summary(&self) -> LatenessSummary {
         summary(&[self])
     }
 
-    /// The same of two histograms together.
+    /// Returns count, median, 99th percentile and maximum of two histograms together.
     pub fn summary_with(&self, other: &Lateness) -> LatenessSummary {
         summary(&[self, other])
     }

@@ -1,10 +1,10 @@
 //! Moves packets between two devices through the links of the simulator, in real time.
 //!
 //! One thread. It waits for packets and for the next release (`reactor`), reads packets into
-//! buffers that stay where they are (`pool`), lets stand-ins pass through the simulator's links
-//! and pipes (`chain`), and writes those that are through (`lane`). What the kernel hands over
-//! in one piece is accounted for as the packets that it stands for ([`paceline_ip::offload`]). Where simulated
-//! flows share the path, somebody else's simulation takes the place of links and pipes (`shared`).
+//! buffers that stay where they are (`pool`), lets packets of the simulator, which stand for them, pass through the
+//! simulator's links and pipes (`chain`), and writes the packets that have passed (`lane`). A piece of several segments
+//! counts as the packets that it stands for ([`paceline_ip::offload`]). Where simulated flows share the path, a
+//! simulation of the caller's takes the place of links and pipes (`shared`).
 //!
 //! [`shell`] runs a program inside of an emulation, [`router`] lets the packets of a device of this machine pass
 //! through one, and [`output`] says what happened.
@@ -14,7 +14,7 @@ mod clock;
 mod element;
 mod lane;
 mod lateness;
-pub mod observe;
+mod observe;
 pub mod onoff;
 pub mod output;
 mod pool;
@@ -24,6 +24,7 @@ pub mod router;
 mod run;
 mod shared;
 pub mod shell;
+mod summary;
 #[cfg(test)]
 mod testing;
 mod watch;
@@ -31,11 +32,12 @@ mod watch;
 pub use chain::{Chain, Release};
 pub use element::Element;
 pub use lateness::Lateness;
-pub use observe::{
-    Direction, DirectionSummary, ElementKind, EndReason, LatenessSummary, LiveEvent, Observer,
-    StageSummary, Summary, View,
-};
+pub use observe::{LiveEvent, Observer, View};
 pub use pool::Pool;
 pub use port::{Port, SocketPort};
 pub use run::{Control, Emulator, EmulatorOptions};
-pub use shared::{SharedLane, SharedPath, SimulatedFlow};
+pub use shared::{SharedLane, SharedPath};
+pub use summary::{
+    Direction, DirectionSummary, ElementKind, EndReason, LatenessSummary, SimulatedFlow,
+    StageSummary, Summary,
+};

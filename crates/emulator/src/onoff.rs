@@ -1,10 +1,10 @@
-//! A line that comes and goes: packets pass while it is on and are lost while it is off.
+//! A line that goes on and off: packets pass while it is on and are lost while it is off.
 
 use std::collections::VecDeque;
 
 use paceline_cc::{Packet, Span, Stage, Stream, Time};
 
-/// Longer than so many mean cycles without a packet, the state is drawn anew: it has no memory.
+/// After this many mean cycles without a packet, the state is drawn anew, which exponential times allow.
 const FORGOTTEN: u64 = 1000;
 
 /// Passes packets at once or loses them. Times on and off are exponentially distributed; it
@@ -21,8 +21,7 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    /// A line with these mean times, at least one of which is above zero. Randomness comes from
-    /// `stream`.
+    /// Creates a line with these mean times, at least one of which is above zero. Random numbers come from `stream`.
     pub fn new(mean_on: Span, mean_off: Span, stream: Stream) -> OnOff {
         OnOff {
             mean_on,
@@ -91,7 +90,7 @@ impl Stage for OnOff {
 mod tests {
     use super::*;
 
-    /// The share of packets, one each millisecond, that pass.
+    /// Returns the share of packets, one each millisecond, that pass.
     fn share(on: u64, off: u64, packets: u64) -> f64 {
         let stream = Stream::new(7, "onoff");
         let mut line = OnOff::new(Span::from_millis(on), Span::from_millis(off), stream);

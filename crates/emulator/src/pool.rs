@@ -1,15 +1,15 @@
-//! The bytes of packets on the way, by handle. Buffers are used again and again: once the largest
-//! backlog has been there, nothing is allocated.
+//! The bytes of packets on the way, by handle. Buffers are used again: nothing is allocated unless the backlog is
+//! larger than ever before.
 
 use paceline_cc::{Body, Header, Time};
 use paceline_ip::marks::body;
 use paceline_ip::offload::Layout;
 
-/// Sizes of buffers. What is longer than the last but one stays where it was read.
+/// Sizes of buffers. A piece that is longer than the last but one stays in the buffer into which it was read.
 const SIZES: [usize; 4] = [2048, 8192, 24_576, LARGEST];
 /// The largest piece that a device hands over, its header included, with some reserve.
 const LARGEST: usize = 65_536 + 64;
-/// What the record of a packet is charged with, with the packet's place in a queue.
+/// Bytes that are counted for a packet's record and its place in a queue.
 const RECORD: usize = 192;
 
 /// A piece read from a device.
@@ -37,29 +37,29 @@ struct Record {
     header: Header,
 }
 
-/// What the bytes of a packet are.
+/// The bytes of a packet.
 #[derive(Copy, Clone, Debug)]
 pub struct Bytes<'a> {
     /// The piece's number: packets of one piece can be written together.
     pub buffer: u32,
-    /// Which part of it.
+    /// The packet's number in the piece.
     pub segment: u16,
     /// All bytes of the piece, the device's header included.
     pub all: &'a [u8],
     /// Bytes of the device's header.
     pub headers: usize,
-    /// What the piece stands for.
+    /// The packets that the piece stands for.
     pub layout: &'a Layout,
 }
 
 impl<'a> Bytes<'a> {
-    /// The IP packet.
+    /// Returns the IP packet.
     pub fn packet(&self) -> &'a [u8] {
         self.all.get(self.headers..).unwrap_or_default()
     }
 }
 
-/// Keeps bytes.
+/// Keeps the bytes of packets.
 #[derive(Debug)]
 pub struct Pool {
     buffers: Vec<Buffer>,
@@ -74,7 +74,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// An empty pool that will take so many bytes of memory at most, one large buffer excepted.
+    /// Creates an empty pool of at most `limit` bytes, beside one large buffer.
     pub fn new(limit: usize) -> Pool {
         Pool {
             buffers: Vec::new(),
@@ -87,12 +87,12 @@ impl Pool {
         }
     }
 
-    /// Bytes of memory taken so far.
+    /// Returns the bytes of memory that it has allocated.
     pub fn memory(&self) -> usize {
         self.memory
     }
 
-    /// Packets on the way, copies not counted.
+    /// Returns the number of packets on the way, without copies.
     pub fn packets(&self) -> usize {
         self.records.len() - self.unused.len()
     }
@@ -111,7 +111,7 @@ impl Pool {
         Some(self.buffers.len() as u32 - 1)
     }
 
-    /// A place to read a piece into. There is always one.
+    /// Returns the buffer to read a piece into.
     pub fn staging(&mut self) -> &mut [u8] {
         if self.staging.is_none() {
             self.staging = self.take(SIZES.len() - 1);
@@ -120,9 +120,8 @@ impl Pool {
         buffer.map(|buffer| &mut *buffer.bytes).unwrap_or_default()
     }
 
-    /// Keeps the first `length` bytes of the piece that was read last, of which `headers` are the
-    /// device's; each of its packets'
-    /// handles is put into `handles`, in order. False if there is no memory left for it.
+    /// Keeps the first `length` bytes of the piece that was read last, of which `headers` are the device's. Appends the
+    /// handles of its packets to `handles`, in order. Returns false if there is no memory left.
     pub fn keep(
         &mut self,
         length: usize,
@@ -162,7 +161,7 @@ impl Pool {
         true
     }
 
-    /// A buffer that holds what was read: the staging one itself if it is large.
+    /// Returns a buffer that holds what was read: the staging one itself if it is large.
     fn place(&mut self, length: usize) -> Option<u32> {
         let staging = self.staging?;
         let class = SIZES.iter().position(|&size| length <= size)?;
@@ -181,7 +180,7 @@ impl Pool {
         Some(index)
     }
 
-    /// The bytes of a packet; `None` for a handle that is not in use.
+    /// Returns the bytes of a packet; `None` for a handle that is not in use.
     #[inline]
     pub fn bytes(&self, handle: u32) -> Option<Bytes<'_>> {
         let record = self.records.get(handle as usize).filter(|record| record.copies > 0)?;
@@ -192,7 +191,7 @@ impl Pool {
         Some(Bytes { buffer: record.buffer, segment: record.segment, all, headers, layout })
     }
 
-    /// What a packet carries, as routers see it.
+    /// Returns a packet's body as routers see it.
     #[inline]
     pub(super) fn body(&self, handle: u32) -> Body {
         let bytes = self.bytes(handle);
@@ -208,20 +207,20 @@ impl Pool {
         }
     }
 
-    /// When a packet was written, [`Time::NEVER`] before, and with what congestion header.
+    /// Returns when a packet was written, [`Time::NEVER`] before, and with what congestion header.
     pub fn written(&self, handle: u32) -> (Time, Header) {
         let record = self.records.get(handle as usize);
         record.map_or((Time::NEVER, Header::None), |record| (record.written, record.header))
     }
 
-    /// There is one copy more of a packet.
+    /// Counts one more copy of a packet.
     pub fn duplicate(&mut self, handle: u32) {
         if let Some(record) = self.records.get_mut(handle as usize) {
             record.copies = record.copies.saturating_add(1);
         }
     }
 
-    /// A packet, or a copy of it, has left.
+    /// Notes that a packet, or a copy of it, has gone.
     #[inline]
     pub fn release(&mut self, handle: u32) {
         let Some(record) = self.records.get_mut(handle as usize) else { return };

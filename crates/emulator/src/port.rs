@@ -1,4 +1,4 @@
-//! Where packets come from and go to.
+//! Devices that packets come from and go to.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,9 +9,9 @@ use paceline_os::Tun;
 
 /// A device that hands over and takes one piece at a time, without blocking.
 pub trait Port: AsFd {
-    /// True if pieces are preceded by the header of [`paceline_ip::offload`].
+    /// Returns true if pieces are preceded by the header of [`paceline_ip::offload`].
     fn has_header(&self) -> bool;
-    /// Reads a piece; its length.
+    /// Reads a piece, and returns its length.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if there is none; `EBADFD` or an end of file (0 bytes) when
@@ -57,7 +57,7 @@ pub struct SocketPort {
 }
 
 impl SocketPort {
-    /// Both ends of a pair; neither blocks. `header` as [`Port::has_header`].
+    /// Makes both ends of a pair; neither blocks. `header` as [`Port::has_header`].
     ///
     /// # Errors
     /// What the system refused.

@@ -1,4 +1,4 @@
-//! Waiting: for packets, for the next release, for whatever else the caller watches.
+//! Waits for packets, for the next release, and for other files that the caller watches.
 
 use std::os::fd::BorrowedFd;
 
@@ -11,7 +11,7 @@ use paceline_os::LiveError;
 
 use super::clock::{Clock, Monotonic};
 
-/// Readiness of so many files is told at once.
+/// The most ready files that one wait returns.
 const MOST_EVENTS: usize = 16;
 /// The number of the timer among the files.
 const TIMER: u64 = u64::MAX;
@@ -23,7 +23,7 @@ const TIMER: u64 = u64::MAX;
 pub(super) struct Reactor {
     epoll: Epoll,
     timer: TimerFd,
-    /// What the timer is set to.
+    /// The deadline for which the timer is set.
     set: Time,
     lead: Span,
     events: [EpollEvent; MOST_EVENTS],
@@ -31,7 +31,7 @@ pub(super) struct Reactor {
 }
 
 impl Reactor {
-    /// A reactor that wakes `lead` before each deadline.
+    /// Creates a reactor that wakes `lead` before each deadline.
     pub(super) fn new(lead: Span) -> Result<Reactor, LiveError> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)
             .map_err(LiveError::system("making an epoll instance"))?;
@@ -47,7 +47,7 @@ impl Reactor {
         Ok(reactor)
     }
 
-    /// Watches a file for something to read; `number` tells it from others.
+    /// Watches a file for input; [`Reactor::ready`] returns it as `number`.
     pub(super) fn watch(&self, file: BorrowedFd<'_>, number: u64) -> Result<(), LiveError> {
         let event = EpollEvent::new(EpollFlags::EPOLLIN, number);
         self.epoll.add(file, event).map_err(LiveError::system("watching a file with epoll"))
@@ -76,7 +76,7 @@ impl Reactor {
         }
     }
 
-    /// The numbers of the files that the last wait found ready.
+    /// Returns the numbers of the files that the last wait found ready.
     pub(super) fn ready(&self) -> impl Iterator<Item = u64> + '_ {
         self.events.iter().take(self.ready).map(EpollEvent::data)
     }

@@ -1,8 +1,8 @@
-//! A router in front of a device: what leaves the device passes a chain of links first.
+//! A router in front of a device: packets that are to leave the device pass a chain of links first.
 //!
 //! Packets that are to leave the device are led to a TAP device by an eBPF program, read there, and
-//! written there again when they are through; a second program lets them leave the device. TAP
-//! device and programs go with this process, however it ends, and the device sends as before.
+//! written there again when they have passed; a second program lets them leave the device. TAP device and programs go
+//! with this process, also if it is killed, and the device sends as before.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,7 +21,7 @@ const TYPE: usize = 12;
 /// The length of device names, without a final zero.
 const MOST_NAME: usize = 15;
 
-/// A device, and the TAP device through which its packets are to go; nothing is led there yet.
+/// A device, and the TAP device through which its packets will go. Until [`RoutedDevice::attach`], they do not.
 #[derive(Debug)]
 pub struct RoutedDevice {
     tap: Tun,
@@ -44,12 +44,12 @@ impl RoutedDevice {
         Ok(RoutedDevice { tap, device: device.into(), index, tap_index })
     }
 
-    /// The number of the device, and that of the TAP device.
+    /// Returns the number of the device, and that of the TAP device.
     pub fn indices(&self) -> [u32; 2] {
         [self.index, self.tap_index]
     }
 
-    /// The TAP device's name.
+    /// Returns the TAP device's name.
     pub fn tap_name(&self) -> &str {
         self.tap.name()
     }
@@ -76,7 +76,7 @@ impl RoutedDevice {
     }
 }
 
-/// A router through which a device's packets go.
+/// A router that a device's packets pass.
 #[derive(Debug)]
 pub struct Router {
     inner: TapInput,
@@ -104,7 +104,7 @@ impl Router {
     }
 }
 
-/// Where packets come in: frames, without their Ethernet headers.
+/// The port that packets come from: frames without their Ethernet headers.
 #[derive(Debug)]
 struct TapInput(Tun);
 
@@ -125,17 +125,17 @@ impl Port for TapInput {
         // A frame without a packet counts as malformed, and not as the end.
         Ok(if length == 0 { 0 } else { length.saturating_sub(ETHERNET).max(1) })
     }
-    /// Nothing goes this way.
+    /// Takes packets and discards them: the emulator writes none here.
     fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         Ok(parts.iter().map(|part| part.len()).sum())
     }
 }
 
-/// Where packets go out: the same device, written only.
+/// The port that packets go to: the same device, written only.
 #[derive(Debug)]
 struct TapOutput {
     tap: Tun,
-    /// A file that never has anything to read, and the other end that keeps it so.
+    /// A file that never has input, and its other end, which keeps it open.
     silent: SocketPort,
     _other: SocketPort,
 }

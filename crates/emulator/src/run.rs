@@ -1,4 +1,4 @@
-//! The emulator itself.
+//! The emulator's loop.
 
 use std::os::fd::BorrowedFd;
 use std::time::SystemTime;
@@ -10,19 +10,20 @@ use super::chain::Chain;
 use super::clock::{Clock, Monotonic, cpu_time};
 use super::element::Element;
 use super::lane::{DeviceState, Lane};
-use super::observe::{Direction, EndReason, LatenessSummary, Observer, Summary, View};
+use super::observe::{Observer, View};
 use super::port::Port;
 use super::reactor::Reactor;
+use super::summary::{Direction, EndReason, LatenessSummary, Summary};
 use super::watch::Watchers;
 
 /// The numbers of the devices among the files that are watched; others follow.
 const INNER: u64 = 0;
 const OUTER: u64 = 1;
 const OTHERS: u64 = 2;
-/// How long a device that takes no packets is left alone.
+/// How long to wait before writing again to a device that takes no packets.
 const RETRY: Span = Span::from_micros(100);
 
-/// How the emulator works.
+/// Settings of an emulator.
 #[derive(Clone, Debug)]
 pub struct EmulatorOptions {
     /// How long before a release the thread wakes, to be awake in time.
@@ -33,7 +34,7 @@ pub struct EmulatorOptions {
     pub bound: Span,
     /// Bytes of memory for packets, in each direction.
     pub memory: usize,
-    /// When the run is over, if it has not been stopped by then.
+    /// When the run ends, unless it is stopped before.
     pub end: Time,
 }
 
@@ -49,12 +50,12 @@ impl Default for EmulatorOptions {
     }
 }
 
-/// What is to happen after a file that the caller watches was ready.
+/// Whether an emulation goes on after a file that the caller watches was ready.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     /// The emulation goes on.
     Continue,
-    /// It ends; what is in queues stays there, and is counted.
+    /// It ends. Packets in queues are counted and not sent.
     Stop,
 }
 
@@ -69,8 +70,7 @@ pub struct Emulator<P: Port, Q: Port> {
 }
 
 impl<P: Port, Q: Port> Emulator<P, Q> {
-    /// Packets from `inner` pass through `up` to `outer`, those from `outer` through `down` to
-    /// `inner`.
+    /// Creates an emulator: packets from `inner` pass `up` to `outer`, and packets from `outer` pass `down` to `inner`.
     pub fn new(inner: P, outer: Q, up: Chain, down: Chain, options: EmulatorOptions) -> Self {
         Emulator {
             inner,
@@ -82,7 +82,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         }
     }
 
-    /// Adds someone who watches.
+    /// Adds an observer.
     pub fn watch(&mut self, observer: Box<dyn Observer>) {
         self.watchers.add(observer);
     }
@@ -94,8 +94,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
     /// Time zero is the whole millisecond of the wall clock before the start.
     ///
     /// # Errors
-    /// The system refuses to wait. What goes wrong with packets and observers is counted or told
-    /// in the summary instead.
+    /// The system refuses to wait. Errors of packets and observers are in the summary instead.
     pub fn run(
         mut self,
         watched: &[BorrowedFd<'_>],
@@ -137,7 +136,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         Ok(self.end(end, started, ended, cpu_time() - cpu))
     }
 
-    /// Turns the logs on if anybody wants them.
+    /// Turns the logs on if an observer wants events.
     fn begin(&mut self, started: SystemTime) {
         let events = self.watchers.want_events();
         self.up.record(events);
@@ -147,7 +146,8 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         self.watchers.start(started, &view);
     }
 
-    /// Writes what is due by `now`, and tells observers. The direction whose device has gone.
+    /// Writes the packets that are due by `now`, and passes events to observers. Returns the direction whose device has
+    /// gone.
     fn release(&mut self, now: Time, clock: &impl Clock) -> Option<Direction> {
         let up = self.up.release(now, &mut self.outer, clock);
         let down = self.down.release(now, &mut self.inner, clock);
@@ -165,8 +165,8 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         }
     }
 
-    /// Reads from the devices that are ready, in turn, until they have no more, it has been
-    /// enough, or something is due. The direction whose device has gone.
+    /// Reads from the devices that are ready, in turn, until they have no more packets, [`EmulatorOptions::batch`]
+    /// pieces are read, or a packet is due. Returns the direction whose device has gone.
     fn receive(&mut self, inner: bool, outer: bool, clock: &impl Clock) -> Option<Direction> {
         let (mut inner, mut outer) = (inner, outer);
         for _ in 0..self.options.batch {
@@ -192,7 +192,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         None
     }
 
-    /// When there is something to do next.
+    /// Returns when the next packet or tick is due.
     fn wake(&self, now: Time) -> Time {
         let next = self.up.wake().min(self.down.wake()).min(self.watchers.wake());
         let next = next.min(self.options.end);

@@ -1,41 +1,25 @@
-//! A path that both directions share with others, such as a radio medium at which a program's
-//! packets contend with those of simulated stations.
+//! A path that both directions share with simulated flows, such as a radio medium at which a program's packets contend
+//! with those of simulated stations.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_cc::{Packet, Time};
-use paceline_measure::Quantiles;
-use serde::Serialize;
 
-use super::observe::Direction;
+use super::summary::{Direction, SimulatedFlow};
 
-/// A flow that is simulated beside the program's packets.
-#[derive(Clone, Debug, Serialize)]
-pub struct SimulatedFlow {
-    /// Its name.
-    pub name: String,
-    /// Its scheme, as written.
-    pub scheme: String,
-    /// Bytes of packets that arrived for the first time, as a rate.
-    pub goodput_mbps: f64,
-    /// Per packet, from its sending to its arrival.
-    pub one_way_delay_ms: Quantiles,
-}
-
-/// What packets of both directions pass together, and others with them. Time never goes back.
+/// A path that packets of both directions and of simulated flows pass. Time never goes back.
 pub trait SharedPath: Send {
-    /// A packet of this direction comes in.
+    /// Takes in a packet of this direction.
     fn push(&mut self, now: Time, direction: Direction, packet: &Packet);
-    /// Lets everything happen that is due by `now`.
+    /// Simulates up to `now`.
     fn advance(&mut self, now: Time);
-    /// The next packet of this direction that is through, and when it was.
+    /// Pops the next packet of this direction that has passed, with the time at which it left.
     fn pop(&mut self, direction: Direction) -> Option<(Time, Packet)>;
-    /// A packet of this direction that was dropped or lost on its way.
+    /// Pops a packet of this direction that was dropped or lost.
     fn take_lost(&mut self, direction: Direction) -> Option<Packet>;
-    /// When there is something to do next for this direction: a packet is through, or something
-    /// happens on the path.
+    /// Returns when [`SharedPath::advance`] is next worth calling for this direction.
     fn wake(&self, direction: Direction) -> Time;
-    /// What the flows beside the program's have done.
+    /// Returns the figures of the simulated flows.
     fn flows(&self) -> Vec<SimulatedFlow>;
 }
 
@@ -47,14 +31,14 @@ pub struct SharedLane {
 }
 
 impl SharedLane {
-    /// The way up and the way down over a path.
+    /// Returns both directions of a path: up, then down.
     pub fn both(path: impl SharedPath + 'static) -> (SharedLane, SharedLane) {
         let path: Arc<Mutex<dyn SharedPath>> = Arc::new(Mutex::new(path));
         let lane = |direction| SharedLane { direction, path: Arc::clone(&path) };
         (lane(Direction::Up), lane(Direction::Down))
     }
 
-    /// What the flows beside the program's have done.
+    /// Returns the figures of the simulated flows.
     pub fn flows(&self) -> Vec<SimulatedFlow> {
         self.lock().flows()
     }
@@ -67,7 +51,7 @@ impl SharedLane {
         self.lock().push(now, self.direction, packet);
     }
 
-    /// A packet that is through by `now`.
+    /// Pops a packet that has passed by `now`, with the time at which it left.
     pub(super) fn pop(&mut self, now: Time) -> Option<(Time, Packet)> {
         let mut path = self.lock();
         path.advance(now);

@@ -1,16 +1,17 @@
-//! Those who watch, and what becomes of their errors.
+//! The observers of a run, and their errors.
 
 use std::io;
 use std::time::SystemTime;
 
 use paceline_cc::{Span, Time};
 
-use super::observe::{LiveEvent, Observer, Summary, View};
+use super::observe::{LiveEvent, Observer, View};
+use super::summary::Summary;
 
 /// The time between two ticks.
 const TICK: Span = Span::from_millis(100);
 
-/// An observer that has failed is left alone until the end.
+/// An observer. After an error, it is only called at the end.
 struct Watcher {
     observer: Box<dyn Observer>,
     failed: bool,
@@ -42,12 +43,12 @@ impl Watchers {
         self.want_bytes
     }
 
-    /// When the next tick is due.
+    /// Returns when the next tick is due.
     pub(super) fn wake(&self) -> Time {
         self.next_tick.unwrap_or(Time::NEVER)
     }
 
-    /// Asks each observer that has not failed; notes those that fail now.
+    /// Calls each observer that has not failed, and notes errors.
     fn each(&mut self, mut ask: impl FnMut(&mut dyn Observer) -> io::Result<()>) {
         for watcher in self.watchers.iter_mut().filter(|watcher| !watcher.failed) {
             if let Err(error) = ask(&mut *watcher.observer) {
@@ -70,7 +71,7 @@ impl Watchers {
         });
     }
 
-    /// Ticks if it is time.
+    /// Ticks if a tick is due.
     pub(super) fn tick(&mut self, now: Time, view: &View<'_>) {
         // A tick missed is not made up for.
         self.next_tick = self.next_tick.map(|_| now + TICK);
@@ -80,7 +81,7 @@ impl Watchers {
         });
     }
 
-    /// The end; also for observers that have failed, whose errors are known.
+    /// Ends all observers, also those that have failed. Returns the summary with all errors.
     pub(super) fn finish(mut self, mut summary: Summary) -> Summary {
         summary.errors.append(&mut self.errors);
         for watcher in &mut self.watchers {

@@ -1,4 +1,4 @@
-//! Time, and waiting for it or for something to read.
+//! The clock of connections, and waits for a time or for input.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -9,29 +9,29 @@ use nix::time::{ClockId, clock_gettime};
 use paceline_cc::{Span, Time};
 use paceline_os::{Interrupts, LiveError};
 
-/// The kernel may wake this thread so much later than asked, in nanoseconds.
+/// How much later than asked the kernel may wake this thread, in nanoseconds.
 const SLACK: u64 = 1_000;
-/// A time of the kernel's that lies further back than this is not believed.
+/// The oldest time stamp of the kernel that is used. An older one counts as now.
 const OLDEST_STAMP: Span = Span::from_millis(100);
-/// What is done so much later than it was due still counts as done in time.
+/// How late an event may be that still counts as on time.
 const LATENESS: Span = Span::from_millis(1);
-/// The clock of connections. It goes on while the machine sleeps, so that a connection that has ended
-/// meanwhile is found out at once.
+/// The system's clock. It goes on while the machine sleeps, so that a connection that has timed out meanwhile ends at
+/// once.
 const CLOCK: ClockId = ClockId::CLOCK_BOOTTIME;
-/// No wait is longer.
+/// The longest wait.
 const LONGEST: Span = Span::from_millis(3_600_000);
 
-/// A clock of the system in nanoseconds; 0 if there is none.
+/// Reads a clock of the system in nanoseconds; 0 if there is no such clock.
 fn nanos(clock: ClockId) -> u64 {
     let Ok(time) = clock_gettime(clock) else { return 0 };
     (time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec() as u64)
 }
 
-/// The time since the start of this process' work.
+/// The time since [`Clock::start`].
 #[derive(Debug)]
 pub(crate) struct Clock {
     zero: u64,
-    /// The latest time that anybody was told.
+    /// The latest time that [`Clock::now`] has returned.
     last: Time,
 }
 
@@ -49,33 +49,40 @@ impl Clock {
         self.last
     }
 
-    /// The time at which something is done that was due at `due`: that time, if it is over but not
-    /// for long and not before `told`, the latest time that anybody was told; else now.
+    /// Returns the time to use for an event scheduled at `due`: `due` itself if it lies at most [`LATENESS`] in the past
+    /// and not before `last_time`, the latest time that the connection was given, so that a late wake-up does not lower
+    /// the pacing rate; otherwise the current time.
     #[inline]
-    pub(super) fn on_time(&mut self, due: Time, told: Time) -> Time {
+    pub(super) fn on_time(&mut self, due: Time, last_time: Time) -> Time {
         let now = self.now();
-        if due >= told && due <= now && now.since(due) <= LATENESS { due } else { now }
+        if due >= last_time && due <= now && now.since(due) <= LATENESS { due } else { now }
     }
 
-    /// How far the clock of the kernel's stamps is ahead of this one.
+    /// Returns how far the clock of the kernel's time stamps is ahead of this one, in nanoseconds.
     pub(crate) fn ahead(&mut self) -> u64 {
         nanos(ClockId::CLOCK_REALTIME).saturating_sub(self.now().as_nanos())
     }
 
-    /// The time of a stamp of the kernel's: not before a time that was told already, so that time
-    /// never goes back, and not after `now`.
+    /// Converts a time stamp of the kernel to a time of this clock: at least `last_time`, the latest time that the
+    /// connections were given, so that their time never goes back, and at most `now`.
     #[inline]
-    pub(crate) fn of_stamp(&self, stamp: Option<u64>, ahead: u64, told: Time, now: Time) -> Time {
+    pub(crate) fn of_stamp(
+        &self,
+        stamp: Option<u64>,
+        ahead: u64,
+        last_time: Time,
+        now: Time,
+    ) -> Time {
         let Some(stamp) = stamp else { return now };
         let at = Time::from_nanos(stamp.saturating_sub(ahead));
         if now.since(at) > OLDEST_STAMP {
             return now;
         }
-        at.clamp(told.min(now), now)
+        at.clamp(last_time.min(now), now)
     }
 }
 
-/// What a wait has found.
+/// The files that a wait has found ready.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Readiness {
     pub(crate) socket: bool,
@@ -85,7 +92,7 @@ pub(crate) struct Readiness {
     pub(crate) interrupted: bool,
 }
 
-/// Waits until `until`, or until something can be read.
+/// Waits until `until`, or until one of these files has input, or a signal has come.
 pub(crate) fn wait(
     clock: &mut Clock,
     until: Time,
@@ -96,7 +103,7 @@ pub(crate) fn wait(
     wait_for_all(clock, until, socket, [input, None], interrupts)
 }
 
-/// Waits until `until`, or until something can be read.
+/// Waits as [`wait`] does, for two files beside the socket.
 pub(crate) fn wait_for_all(
     clock: &mut Clock,
     until: Time,
@@ -127,7 +134,7 @@ pub(crate) fn wait_for_all(
     Ok(Readiness { socket: is_ready(0), input, second_input, interrupted })
 }
 
-/// Waits until the socket has room, but not for long.
+/// Waits until the socket has room, for at most 10 ms.
 pub(crate) fn wait_for_room(socket: BorrowedFd<'_>) {
     let mut files = [PollFd::new(socket, PollFlags::POLLOUT)];
     let _ = ppoll(&mut files, Some(TimeSpec::new(0, 10_000_000)), None);

@@ -3,7 +3,8 @@
 use std::os::fd::AsFd as _;
 
 use paceline_cc::{Span, Time};
-use paceline_wire::End;
+use paceline_os::Waker;
+use paceline_wire::{Connection, End};
 
 use super::failure::Failure;
 use super::line::Line;
@@ -29,91 +30,153 @@ impl Client {
         work: &mut dyn Work,
         retry: &mut Retry,
     ) -> Result<(), Failure> {
-        let carried = self.carry_line(options, line, work, retry);
+        let carrying = Carrying {
+            waker: self.interrupts.waker(),
+            next_due: Time::NEVER,
+            last_time: self.clock.now(),
+            is_input_postponed: false,
+            is_interrupted: false,
+            client: self,
+            options,
+            line: &mut *line,
+            work,
+            retry,
+        };
+        let carried = carrying.run();
         if let Line::Listening(listener) = line {
             listener.end_current();
         }
         carried
     }
+}
 
-    fn carry_line(
-        &mut self,
-        options: &ClientOptions,
-        line: &mut Line,
-        work: &mut dyn Work,
-        retry: &mut Retry,
-    ) -> Result<(), Failure> {
-        let gone = || Failure::text("the connection is no longer here");
-        let start = self.clock.now();
-        let waker = self.interrupts.waker();
-        work.on_connected(start, line.connection().ok_or_else(gone)?, &waker)?;
-        let display = options.progress.as_deref();
-        let (mut due, mut told) = (Time::NEVER, start);
-        let (mut postponed, mut is_interrupted) = (false, false);
+/// One connection from its start to its end.
+struct Carrying<'a> {
+    client: &'a mut Client,
+    options: &'a ClientOptions,
+    line: &'a mut Line,
+    work: &'a mut dyn Work,
+    retry: &'a mut Retry,
+    waker: Waker,
+    /// When the connection is due next, as it said after the last packet was sent.
+    next_due: Time,
+    /// The latest time that the connection was given.
+    last_time: Time,
+    /// True if packets wait in the socket since the connection was due first.
+    is_input_postponed: bool,
+    /// True if the work was asked to end.
+    is_interrupted: bool,
+}
+
+/// Returns the connection of a line.
+fn connection(line: &mut Line) -> Result<&mut Connection, Failure> {
+    line.connection().ok_or_else(|| Failure::text("the connection is no longer here"))
+}
+
+impl Carrying<'_> {
+    fn run(mut self) -> Result<(), Failure> {
+        self.work.on_connected(self.last_time, connection(self.line)?, &self.waker)?;
         loop {
-            // What was due happens at its time, so that a wait that ends late costs no rate.
-            let now = self.clock.on_time(due, told);
-            let is_superseded = line.is_superseded();
-            let connection = line.connection().ok_or_else(gone)?;
-            if is_superseded {
-                let reason = "the receiver has connected anew".into();
-                work.on_end(connection, &End::Here { code: TAKEN_OVER, reason })?;
-            }
-            if work.step(now, connection, &waker)? {
-                retry.on_progress(now);
-            }
-            if display.is_some_and(Progress::is_stopped) && !is_interrupted {
-                is_interrupted = true;
-                work.interrupt(connection);
-            }
-            let is_full = line.send(now, &mut self.socket, &mut self.outbox, work);
-            let connection = line.connection().ok_or_else(gone)?;
-            if work.is_watching() {
-                work.on_change(now, connection);
-            }
-            if let Some(end) = connection.ended().cloned() {
-                if end == End::Reset {
-                    retry.on_restart();
-                }
-                work.on_end(connection, &end)?;
-                work.finish(self.clock.now(), connection);
+            // A packet that was due leaves at its time, so that a wait that ends late costs no rate.
+            let now = self.client.clock.on_time(self.next_due, self.last_time);
+            self.step(now)?;
+            let may_send_more = self.send(now)?;
+            if self.has_ended()? {
                 return Ok(());
             }
-            if work.is_over() {
-                work.finish(self.clock.now(), connection);
-                return Ok(());
-            }
-            told = now;
-            due = line.wake();
-            let mut until = due.min(work.wake());
-            if display.is_some() {
-                until = until.min(now + LOOK);
-            }
-            if let Line::Listening(listener) = line {
-                if let Some(said) = listener.admit_listed(Some(&self.interrupts)) {
-                    options.tell(said);
-                }
-                until = until.min(listener.next_look(now));
-            }
-            if is_full {
-                until = Time::ZERO;
-            }
-            let (socket, input) = (self.socket.as_fd(), work.input());
-            let found = wait(&mut self.clock, until, socket, input, &self.interrupts)?;
-            if found.interrupted {
-                is_interrupted = true;
-                work.interrupt(line.connection().ok_or_else(gone)?);
-            }
-            // What was due before this is done first, once.
-            postponed = found.socket && !postponed && due <= self.clock.now();
-            if found.socket && !postponed {
-                let Client { clock, socket, inbox, outbox, .. } = self;
-                told = line.receive(clock, socket, (inbox, outbox), told, work)?;
-                due = Time::NEVER;
-                if work.is_watching() {
-                    work.on_change(told, line.connection().ok_or_else(gone)?);
-                }
-            }
+            self.last_time = now;
+            self.next_due = self.line.wake();
+            let next_look = self.next_look(now);
+            let until = if may_send_more { Time::ZERO } else { next_look };
+            self.receive(until)?;
         }
+    }
+
+    /// Does a step of the work. Ends it if the other end has connected anew, or if this end was asked to end.
+    fn step(&mut self, now: Time) -> Result<(), Failure> {
+        let is_superseded = self.line.is_superseded();
+        let connection = connection(self.line)?;
+        if is_superseded {
+            let reason = "the receiver has connected anew".into();
+            self.work.on_end(connection, &End::Here { code: TAKEN_OVER, reason })?;
+        }
+        if self.work.step(now, connection, &self.waker)? {
+            self.retry.on_progress(now);
+        }
+        let progress = self.options.progress.as_deref();
+        if progress.is_some_and(Progress::is_stopped) && !self.is_interrupted {
+            self.is_interrupted = true;
+            self.work.interrupt(connection);
+        }
+        Ok(())
+    }
+
+    /// Sends the packets that are due. Returns true if more may be.
+    fn send(&mut self, now: Time) -> Result<bool, Failure> {
+        let Client { socket, outbox, .. } = &mut *self.client;
+        let may_send_more = self.line.send(now, socket, outbox, self.work);
+        let connection = connection(self.line)?;
+        if self.work.is_watching() {
+            self.work.on_change(now, connection);
+        }
+        Ok(may_send_more)
+    }
+
+    /// Returns true if the work is done.
+    ///
+    /// # Errors
+    /// The connection has ended before the work was done.
+    fn has_ended(&mut self) -> Result<bool, Failure> {
+        let connection = connection(self.line)?;
+        let end = connection.ended().cloned();
+        if let Some(end) = &end {
+            if *end == End::Reset {
+                self.retry.on_restart();
+            }
+            self.work.on_end(connection, end)?;
+        }
+        let is_done = end.is_some() || self.work.is_over();
+        if is_done {
+            self.work.finish(self.client.clock.now(), connection);
+        }
+        Ok(is_done)
+    }
+
+    /// Returns when the loop must go round again without input. Admits clients by a list that has changed.
+    fn next_look(&mut self, now: Time) -> Time {
+        let mut next_look = self.next_due.min(self.work.wake());
+        if self.options.progress.is_some() {
+            next_look = next_look.min(now + LOOK);
+        }
+        if let Line::Listening(listener) = self.line {
+            if let Some(message) = listener.admit_listed(Some(&self.client.interrupts)) {
+                self.options.tell(message);
+            }
+            next_look = next_look.min(listener.next_look(now));
+        }
+        next_look
+    }
+
+    /// Waits until `until`, or for input, and takes in what has come.
+    fn receive(&mut self, until: Time) -> Result<(), Failure> {
+        let Client { clock, socket, inbox, outbox, interrupts } = &mut *self.client;
+        let ready = wait(clock, until, socket.as_fd(), self.work.input(), interrupts)?;
+        if ready.interrupted {
+            self.is_interrupted = true;
+            self.work.interrupt(connection(self.line)?);
+        }
+        // Packets that were due before the input came are sent first, once.
+        self.is_input_postponed =
+            ready.socket && !self.is_input_postponed && self.next_due <= clock.now();
+        if !ready.socket || self.is_input_postponed {
+            return Ok(());
+        }
+        let buffers = (inbox, outbox);
+        self.last_time = self.line.receive(clock, socket, buffers, self.last_time, self.work)?;
+        self.next_due = Time::NEVER;
+        if self.work.is_watching() {
+            self.work.on_change(self.last_time, connection(self.line)?);
+        }
+        Ok(())
     }
 }

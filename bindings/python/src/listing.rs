@@ -2,8 +2,8 @@
 //! `paceline trace list --json`; and the JSON documents of commands.
 
 use paceline_cc::{ParamInfo, Span};
-use paceline_measure::Document;
 use paceline_path::queue;
+use paceline_report::Document;
 use paceline_schemes::SCHEMES;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

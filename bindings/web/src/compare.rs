@@ -4,10 +4,9 @@
 //! schemes can be shown as soon as each has run once, and its ranges settle as further runs are made.
 
 use paceline_cc::{ParamValue as _, Span};
-use paceline_measure::Document;
 use paceline_path::BufferSize;
 use paceline_report::{
-    Palette, RunView, compare_page, scatter_svg, summary_table, time_series_svg,
+    Document, Palette, RunView, compare_page, scatter_svg, summary_table, time_series_svg,
 };
 use paceline_requests::compare::{
     CompareJob, CompareLimits, CompareRequest, CompareRow, CompareRuns,

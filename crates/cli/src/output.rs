@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use paceline_measure::Document;
+use paceline_report::Document;
 use paceline_requests::ArgumentError;
 use serde::Serialize;
 

@@ -8,12 +8,10 @@
 //! - [`Distribution`]: median and range of one figure over several runs.
 //! - [`student_t_975()`]: how far the mean of a few runs may be off.
 //! - [`Bins`]: anything over time, in a bounded number of bins of equal length.
-//! - [`Document`]: what every JSON document begins with.
 
 mod age;
 mod bins;
 mod distribution;
-mod document;
 mod histogram;
 mod quantiles;
 mod samples;
@@ -22,7 +20,6 @@ mod student_t;
 pub use age::{Age, EXACT_STRETCHES};
 pub use bins::{Bin, Bins, MOST_BINS};
 pub use distribution::{Distribution, range_of_runs};
-pub use document::{Document, SCHEMA_VERSION};
 pub use histogram::Histogram;
 pub use quantiles::{P95, Quantiles};
 pub use samples::{EXACT, Samples};

@@ -11,6 +11,8 @@
 //! - An SVG stands alone (opaque background, presentation attributes that every viewer knows) and
 //!   follows the reader's dark mode where style sheets work.
 //!
+//! [`Document`] is the head of every JSON document of the program.
+//!
 //! To see it all with made-up data: `cargo run -p paceline-report --example specimen -- DIR`.
 //!
 //! ```
@@ -39,6 +41,7 @@ mod axis;
 mod bars;
 mod chart;
 mod compare;
+mod document;
 mod figure;
 mod label;
 mod markup;
@@ -66,6 +69,7 @@ mod check;
 pub use bars::{BarPanel, Bars};
 pub use chart::{Chart, Panel};
 pub use compare::{PageInfo, compare_page};
+pub use document::{Document, SCHEMA_VERSION};
 pub use figure::Figure;
 pub use markup::escape;
 pub use paceline_schemes::Shape;

@@ -1,5 +1,5 @@
 //! The fields of the JSON document of `paceline reproduce`, which the command line and Python write
-//! (docs/json.md). `schema_version` goes before them: `paceline_measure::Document`.
+//! (docs/json.md). `schema_version` goes before them: `paceline_report::Document`.
 
 use std::collections::BTreeMap;
 

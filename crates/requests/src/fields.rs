@@ -1,5 +1,5 @@
 //! The fields of the JSON documents of `paceline run` and `paceline compare`, which the command line, the
-//! page and Python write (docs/json.md). `schema_version` goes before them: `paceline_measure::Document`.
+//! page and Python write (docs/json.md). `schema_version` goes before them: `paceline_report::Document`.
 
 use paceline_sim::Outcome;
 use serde::Serialize;

@@ -53,7 +53,6 @@ pub const ROOMS: &[Room] = &[
             "guest",
             "kernel",
             "lab",
-            "measure",
             "os",
             "path",
             "remy",
@@ -78,7 +77,6 @@ pub const ROOMS: &[Room] = &[
         &[
             "cc",
             "flow",
-            "measure",
             "path",
             "remy",
             "report",
@@ -91,18 +89,7 @@ pub const ROOMS: &[Room] = &[
     ),
     room(
         "bindings/web",
-        &[
-            "cc",
-            "measure",
-            "path",
-            "remy",
-            "report",
-            "reproduce",
-            "requests",
-            "schemes",
-            "sim",
-            "trace",
-        ],
+        &["cc", "path", "remy", "report", "reproduce", "requests", "schemes", "sim", "trace"],
     ),
     room("crates/xtask", &["reproduce"]),
 ];

@@ -1,9 +1,9 @@
 //! The figures of an emulation: those of the simulator's tables.
 
 use paceline_cc::{Span, Time};
-use paceline_measure::{Histogram, Quantiles, SCHEMA_VERSION};
+use paceline_measure::{Histogram, Quantiles};
 use paceline_path::{EventKind, LinkEvent, Service};
-use paceline_report::TimeSeries;
+use paceline_report::{SCHEMA_VERSION, TimeSeries};
 use serde::Serialize;
 
 use super::series::Bins;
@@ -13,7 +13,7 @@ use crate::{Direction, DirectionSummary, LatenessSummary, SimulatedFlow, Summary
 /// The figures of an emulation; the fields of links are those of `paceline compare`.
 #[derive(Clone, Debug, Serialize)]
 pub struct EmulationReport {
-    /// The version of the fields' names and meanings: [`paceline_measure::SCHEMA_VERSION`].
+    /// The version of the fields' names and meanings: [`paceline_report::SCHEMA_VERSION`].
     pub schema_version: u32,
     /// True when the run has ended in good order. Until then, and if the emulator is killed, a file has `false` and no
     /// figures.

@@ -49,7 +49,7 @@ impl ReportObserver {
             writeln!(
                 file,
                 "{{ \"schema_version\": {}, \"complete\": false }}",
-                paceline_measure::SCHEMA_VERSION
+                paceline_report::SCHEMA_VERSION
             )?;
         }
         self.json = Some((path.into(), file));

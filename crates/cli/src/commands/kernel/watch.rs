@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use paceline_cc::Span;
 use paceline_kernel::{self as kernel, PROGRAMS, Program, Totals};
-use paceline_measure::SCHEMA_VERSION;
 use paceline_os::diag::{TcpSocket, tcp_sockets};
+use paceline_report::SCHEMA_VERSION;
 use serde::Serialize;
 
 use super::{fail, find};

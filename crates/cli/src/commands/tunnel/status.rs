@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use paceline_measure::Document;
+use paceline_report::Document;
 use paceline_requests::numbers::figure;
 use paceline_transfer::tunnel::setup::device_of;
 use paceline_transfer::tunnel::{PeerStatus, RunningTunnel, TunnelStatus};

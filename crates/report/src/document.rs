@@ -1,4 +1,4 @@
-//! What every JSON document of Paceline begins with.
+//! The head of every JSON document of Paceline.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub struct Document<T> {
 }
 
 impl<T: Serialize> Document<T> {
-    /// A document of these fields, which are those of an object.
+    /// Creates a document of these fields, which are those of an object.
     pub fn new(fields: T) -> Document<T> {
         Document { schema_version: SCHEMA_VERSION, fields }
     }

@@ -238,7 +238,7 @@ impl Reader<'_> {
             scenario.host_jitter = Some(jitter.get_ref().0);
         }
         scenario.record = match &read.bin {
-            None => Record::Series(Span::from_millis(100)),
+            None => Record::Series(Record::BIN),
             Some(bin) if bin.get_ref().0 < Span::from_millis(1) => {
                 return self.fail(bin, "bins are at least 1 ms", "write bin = \"100ms\"");
             }
@@ -356,7 +356,7 @@ impl Reader<'_> {
                 return self.fail(count, "count is outside 1..100000", "write count = 5");
             }
         }
-        flow.rtt = read.rtt.map_or(Span::from_millis(100), |rtt| rtt.0);
+        flow.rtt = read.rtt.map_or(FlowSpec::RTT, |rtt| rtt.0);
         flow.data = self.stretch(read.data)?;
         flow.acks = self.stretch(read.acks)?;
         flow.start = read.start.map_or(Span::ZERO, |start| start.0);

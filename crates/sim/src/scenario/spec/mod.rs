@@ -71,6 +71,9 @@ pub enum Record {
 }
 
 impl Record {
+    /// The bins of time series where no length is stated.
+    pub const BIN: Span = Span::from_millis(100);
+
     /// True if single packets are looked at, at links too.
     pub(crate) fn is_detailed(self) -> bool {
         matches!(self, Record::Metrics | Record::Series(_))
@@ -265,7 +268,10 @@ impl FlowSpec {
         self
     }
 
-    /// A bulk flow over the given links, 100 ms of round-trip delay.
+    /// The round-trip delay of flows that state none.
+    pub const RTT: Span = Span::from_millis(100);
+
+    /// A bulk flow over the given links, with a round-trip delay of [`FlowSpec::RTT`].
     pub fn bulk(scheme: impl Into<SchemeChoice>, path: &[&str]) -> FlowSpec {
         let scheme = scheme.into();
         FlowSpec {
@@ -275,7 +281,7 @@ impl FlowSpec {
             path: path.iter().map(|name| name.to_string()).collect(),
             back: Vec::new(),
             station: None,
-            rtt: Span::from_millis(100),
+            rtt: FlowSpec::RTT,
             data: Stretch::default(),
             acks: Stretch::default(),
             start: Span::ZERO,

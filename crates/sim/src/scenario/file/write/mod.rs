@@ -76,7 +76,7 @@ fn write(
         top.set("host_jitter", exact("host_jitter", jitter)?);
     }
     match scenario.record {
-        Record::Series(bin) => top.unless("bin", bin, Span::from_millis(100))?,
+        Record::Series(bin) => top.unless("bin", bin, Record::BIN)?,
         Record::Counters | Record::Sums | Record::Metrics => {
             return Err(ScenarioError::new("the scenario records no time series")
                 .help("files always do: set `record` to Record::Series"));

@@ -372,18 +372,6 @@ macro_rules! params {
             }
         }
     };
-    // Parameters without ranges and sources: to be converted.
-    ($(#[$outer:meta])* pub struct $name:ident {
-        $( $(#[doc = $doc:literal])+ $field:ident : $type:ty = $default:expr ),* $(,)?
-    } $($variants:tt)*) => {
-        $crate::params! {
-            $(#[$outer])*
-            pub struct $name {
-                $( $(#[doc = $doc])+ $field : $type = $default, source "unknown"; )*
-            }
-            $($variants)*
-        }
-    };
 }
 
 /// An error with the name of the parameter unless its value is in the range.

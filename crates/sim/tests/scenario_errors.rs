@@ -263,7 +263,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (SCHEME, r#"scheme = "abc[eta=two]""#,
         "s.toml:8:10: `abc[eta=two]`: expected a number such as 0.98"),
     (SCHEME, r#"scheme = "abc[eta=7]""#,
-        "s.toml:8:10: `abc[eta=7]`: expected a number above 0, at most 1.5"),
+        "s.toml:8:10: `abc[eta=7]`: expected more than 0, up to 1.5"),
     (SCHEME, r#"scheme = "cubic[initial_window=1e9]""#,
         "s.toml:8:10: `cubic[initial_window=1e9]`: expected 1 to 10000 packets"),
     (SCHEME, r#"scheme = "abc[eta]""#,

@@ -17,29 +17,6 @@
 //! capacity that its link leaves unused, or its capacity over time; `lookahead` needs the future.
 //!
 //! # Parameters
-//! | half | name | unit | default | source |
-//! | --- | --- | --- | --- | --- |
-//! | all | `variant` | | nsdi2020 | see below; `authors` for the code, `paper` for the text |
-//! | sender | `dual_window` | | true | paper §4.1; false for the basic sender |
-//! | sender | `additive_increase` | | true | paper eq. 3; `ack` as in the code, `false` for Fig. 3a |
-//! | sender | `initial_window` | packets | 10 | RFC 6928 |
-//! | sender | `min_window` | packets | 2 | the paper has none: 1 |
-//! | sender | `brake_floor` | packets | 0 | paper; the code has 5 |
-//! | sender | `pacing` | windows per RTT | 2 | code; 0 does not pace |
-//! | all | `proxied` | | false | paper §4.2; the code has true |
-//! | router | `eta` | | 0.98 | paper §7.2 |
-//! | router | `delta` | time | 133 ms | paper §7.2 |
-//! | router | `dt` | time | 50 ms | code |
-//! | router | `t` | time | 20 ms | code |
-//! | router | `token_limit` | packets | 5 | code |
-//! | router | `token0` | packets | 0 | paper algorithm 1; the code has 5 |
-//! | router | `credit` | | unused | code; `target` is eq. 1 of the paper to the letter |
-//! | router | `delay` | | estimate | paper appendix C and code |
-//! | router | `rate` | | dequeue | paper eq. 2; `enqueue` for Fig. 2b |
-//! | router | `capacity` | | batches | paper §5.1, on 802.11 links; `link` knows it |
-//! | router | `wifi_t` | time | 40 ms | paper §5.1 |
-//! | router | `lookahead` | time | 0 | PK-ABC of paper §7.6: one RTT, 100 ms |
-//!
 //! "Code" is what the authors published. It differs from the paper where the table names both;
 //! its basic sender and its router are `variant=authors`. PK-ABC is `abc[lookahead=100ms]`. The
 //! default is the sender of paper §4.1, which also obeys losses and CE, over the code's router: the

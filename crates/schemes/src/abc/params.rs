@@ -2,6 +2,9 @@
 
 use paceline_cc::{Span, Spec, SpecError};
 
+use crate::parts::{INITIAL_WINDOW, WINDOWS};
+use paceline_cc::params::above;
+
 paceline_cc::choices! {
     /// How a sender adds to its window beside accelerates and brakes.
     pub enum AdditiveIncrease {
@@ -58,58 +61,55 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of ABC.
     pub struct AbcParams {
-        /// Sender: whether a second window, Cubic's, obeys drops and CE (paper §4.1). False is
-        /// the basic sender, which ignores losses (authors' code).
-        dual_window: bool = true,
-        /// Sender: additive increase per packet acknowledged (paper eq. 3), per acknowledgement
-        /// (authors' code), or none.
+        /// Sender: whether a second window, Cubic's, obeys drops and CE. False is the basic sender,
+        /// which ignores losses.
+        dual_window: bool = true, source "paper §4.1; code: false";
+        /// Sender: additive increase per packet acknowledged, per acknowledgement, or none.
         additive_increase: AdditiveIncrease = AdditiveIncrease::PerPacket,
-        /// Sender: initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
-        /// Sender: smallest window in packets. The paper has none, but a sender with nothing in
-        /// flight would never hear of the next accelerate, and one packet alone would wait for
-        /// the receiver's delayed acknowledgement.
-        min_window: f64 = 2.0,
+            source "paper eq. 3; code: ack; Fig. 3a: false";
+        /// Sender: initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
+        /// Sender: smallest window. The paper has none, but a sender with nothing in flight would
+        /// never hear of the next accelerate, and one packet alone would wait for the receiver's
+        /// delayed acknowledgement.
+        min_window: f64 = 2.0, in WINDOWS, unit "packets", source "ours; paper: 1";
         /// Sender: a brake of n packets is ignored unless the window exceeds this number of
-        /// packets plus n (authors' code: 5); 0 obeys every brake (paper).
-        brake_floor: f64 = 0.0,
-        /// Sender: pacing rate in windows per smoothed RTT (authors' code: 2); 0 does not pace.
-        pacing: f64 = 2.0,
+        /// packets plus n; 0 obeys every brake.
+        brake_floor: f64 = 0.0, in 0.0.., unit "packets", source "paper; code: 5";
+        /// Sender: pacing rate; 0 does not pace.
+        pacing: f64 = 2.0, in 0.0..=100.0, unit "windows per RTT", source "code";
         /// All halves: packets are sent with ECT(0) and a brake is CE, for networks with proxies
-        /// at the edge and unmodified receivers (paper §4.2; the authors' code). CE then is no
-        /// congestion to the second window.
-        proxied: bool = false,
-        /// Router: share of the capacity that is aimed at (paper §7.2).
-        eta: f64 = 0.98,
+        /// at the edge and unmodified receivers. CE then is no congestion to the second window.
+        proxied: bool = false, source "paper §4.2; code: true";
+        /// Router: share of the capacity that is aimed at.
+        eta: f64 = 0.98, in above(0.0).up_to(1.5), source "paper §7.2";
         /// Router: time in which an excess of queueing delay is to be drained; stable above two
-        /// thirds of the RTT (paper §7.2, theorem 1).
-        delta: Span = Span::from_millis(133),
-        /// Router: queueing delay that is tolerated. The authors' scripts have 50 ms for cellular
-        /// links; the paper 20, 60 and 100 ms for Wi-Fi.
-        dt: Span = Span::from_millis(50),
-        /// Router: length of the sliding window of rates, T (authors' code: 20 ms; paper §5.1:
-        /// 40 ms for Wi-Fi).
-        t: Span = Span::from_millis(20),
-        /// Router: most tokens that can be saved up (authors' code).
-        token_limit: f64 = 5.0,
-        /// Router: tokens at the start (paper algorithm 1: 0; authors' code: 5).
-        token0: f64 = 0.0,
-        /// Router: where credit for unused capacity comes from: unused opportunities (authors'
-        /// code) or the target (paper eq. 1, taken literally). Both accelerate the same share of
-        /// packets in the long run.
-        credit: Credit = Credit::Unused,
+        /// thirds of the RTT (theorem 1).
+        delta: Span = Span::from_millis(133), in above(Span::ZERO), source "paper §7.2";
+        /// Router: queueing delay that is tolerated; the paper has 20, 60 and 100 ms for Wi-Fi.
+        dt: Span = Span::from_millis(50), source "authors' scripts for cellular links";
+        /// Router: length of the sliding window of rates, T; the paper has 40 ms for Wi-Fi.
+        t: Span = Span::from_millis(20), in above(Span::ZERO), source "code; paper §5.1: 40ms";
+        /// Router: most tokens that can be saved up.
+        token_limit: f64 = 5.0, in 1.0.., unit "packets", source "code";
+        /// Router: tokens at the start, at most `token_limit`.
+        token0: f64 = 0.0, in 0.0.., unit "packets", source "paper algorithm 1; code: 5";
+        /// Router: where credit for unused capacity comes from: unused opportunities, or the
+        /// target, taken literally. Both accelerate the same share of packets in the long run.
+        credit: Credit = Credit::Unused, source "code; paper eq. 1: target";
         /// Router: what counts as queueing delay.
-        delay: Delay = Delay::Estimate,
+        delay: Delay = Delay::Estimate, source "paper appendix C, code";
         /// Router: the rate that is compared with the target; enqueue is the ablation of Fig. 2.
-        rate: Basis = Basis::Dequeue,
-        /// Router: where the capacity of 802.11 links comes from: the block acknowledgements
-        /// (paper §5.1) or the link's own account. Other links have none of the former.
-        capacity: Source = Source::Batches,
-        /// Router: length of the sliding window over the batches of 802.11 links (paper §5.1).
-        wifi_t: Span = Span::from_millis(40),
-        /// Router: how far ahead it knows the capacity. PK-ABC of paper §7.6 is one RTT; works on
-        /// emulated links only, and with `credit=target`.
-        lookahead: Span = Span::ZERO,
+        rate: Basis = Basis::Dequeue, source "paper eq. 2; Fig. 2b: enqueue";
+        /// Router: where the capacity of 802.11 links comes from: the block acknowledgements, or
+        /// the link's own account. Other links have no block acknowledgements.
+        capacity: Source = Source::Batches, source "paper §5.1";
+        /// Router: length of the sliding window over the batches of 802.11 links.
+        wifi_t: Span = Span::from_millis(40), in above(Span::ZERO).up_to(Span::from_secs(10)),
+            source "paper §5.1";
+        /// Router: how far ahead it knows the capacity; works on emulated links only, and with
+        /// `credit=target`. PK-ABC is one RTT.
+        lookahead: Span = Span::ZERO, source "ours; PK-ABC, paper §7.6: 100ms";
     }
     variants {
         /// The paper's sender of section 4.1, over the router of its authors' code.
@@ -133,22 +133,8 @@ impl AbcParams {
     /// # Errors
     /// A value outside its range, or two that contradict each other.
     pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        let sane = (1.0..=10_000.0).contains(&self.initial_window);
-        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
-        let sane = (1.0..=10_000.0).contains(&self.min_window);
-        spec.require(sane, "min_window", "expected 1 to 10000 packets")?;
-        spec.require(self.brake_floor >= 0.0, "brake_floor", "expected 0 or more packets")?;
-        let sane = (0.0..=100.0).contains(&self.pacing);
-        spec.require(sane, "pacing", "expected a number from 0 to 100")?;
-        let sane = 0.0 < self.eta && self.eta <= 1.5;
-        spec.require(sane, "eta", "expected a number above 0, at most 1.5")?;
-        spec.require(!self.delta.is_zero(), "delta", "expected a time above 0")?;
-        spec.require(!self.t.is_zero(), "t", "expected a time above 0")?;
-        let sane = !self.wifi_t.is_zero() && self.wifi_t <= Span::from_secs(10);
-        spec.require(sane, "wifi_t", "expected a time above 0, at most 10s")?;
-        spec.require(self.token_limit >= 1.0, "token_limit", "expected at least 1 token")?;
-        let sane = (0.0..=self.token_limit).contains(&self.token0);
-        spec.require(sane, "token0", "expected a number from 0 to token_limit")?;
+        let fits = self.token0 <= self.token_limit;
+        spec.require(fits, "token0", "expected a number from 0 to token_limit")?;
         let unused = spec.args.iter().any(|(name, value)| name == "credit" && value == "unused");
         let known = self.lookahead.is_zero() || !unused;
         spec.require(known, "lookahead", "looking ahead goes with credit=target only")

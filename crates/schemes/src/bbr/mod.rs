@@ -13,23 +13,6 @@
 //! Delivery-rate samples ([`Signals::DELIVERY_RATE`]) and RTTs.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | linux | Linux since 5.1; `linux4` before, `ns3` for ns-3 3.37 |
-//! | `high_gain` | | 2.885 | draft §4.2.1: 2/ln 2; drains with its inverse |
-//! | `probe_gain` | | 1.25 | draft §4.2.3: first phase |
-//! | `drain_gain` | | 0.75 | draft §4.2.3: second phase |
-//! | `cwnd_gain` | | 2 | draft §4.2.3 |
-//! | `pacing_margin` | | 0.01 | Linux |
-//! | `btlbw_window` | round trips | 10 | draft §4.1.1: `BtlBwFilterLen` |
-//! | `rtprop_window` | time | 10s | draft §4.1.2: `RTpropFilterLen` |
-//! | `probe_rtt_time` | time | 200ms | draft §4.2.4: `ProbeRTTDuration` |
-//! | `initial_window` | packets | 10 | RFC 6928 |
-//! | `min_window` | packets | 4 | draft §4.2.3.3: `BBRMinPipeCwnd` |
-//! | `min_quantum` | packets | 2 | Linux; ns-3: 1 |
-//! | `aggregation` | | true | Linux since 5.1 |
-//! | `policer` | | true | Linux; not in ns-3 |
-//!
 //! Kernels before 5.1, those of the ABC and the C2TCP paper among them, are `variant=linux4`.
 //!
 //! # Where it fails
@@ -66,40 +49,42 @@ pub use sender::BbrSender;
 
 #[cfg(doc)]
 use paceline_cc::Signals;
-use paceline_cc::{Halves, Params, Span, Spec, SpecError};
+use paceline_cc::params::above;
+use paceline_cc::{Halves, Params, Span};
 
+use crate::parts::{INITIAL_WINDOW, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
 paceline_cc::params! {
     /// Parameters of BBR version 1.
     pub struct BbrParams {
-        /// Gain of rate and window in Startup; Drain paces with its inverse (draft §4.2.1: 2/ln 2).
-        high_gain: f64 = 2.885,
-        /// Pacing gain of ProbeBW's first phase, which probes for bandwidth (draft §4.2.3).
-        probe_gain: f64 = 1.25,
-        /// Pacing gain of ProbeBW's second phase, which drains the queue (draft §4.2.3).
-        drain_gain: f64 = 0.75,
-        /// Window in bandwidth-delay products in ProbeBW (draft §4.2.3).
-        cwnd_gain: f64 = 2.0,
-        /// Share of the bandwidth by which pacing stays below it (Linux).
-        pacing_margin: f64 = 0.01,
-        /// Round trips whose largest delivery rate is the bandwidth (draft §4.1.1).
-        btlbw_window: u32 = 10,
-        /// Time after which the smallest RTT is measured anew (draft §4.1.2).
-        rtprop_window: Span = Span::from_secs(10),
-        /// Time with the smallest window in ProbeRTT (draft §4.2.4).
-        probe_rtt_time: Span = Span::from_millis(200),
-        /// Initial window in packets (RFC 6928).
-        initial_window: u32 = 10,
-        /// Smallest window in packets, and ProbeRTT's (draft §4.2.3.3).
-        min_window: u32 = 4,
-        /// Packets that leave back to back at 1.2 Mbit/s or more, at least (Linux; ns-3 has 1).
-        min_quantum: u32 = 2,
-        /// Whether the window makes up for acknowledgements that come in batches (Linux 5.1).
-        aggregation: bool = true,
-        /// Whether policers are looked for and their rate is kept to (Linux).
-        policer: bool = true,
+        /// Gain of rate and window in Startup; Drain paces with its inverse.
+        high_gain: f64 = 2.885, in 1.0..=100.0, source "draft §4.2.1: 2/ln 2";
+        /// Pacing gain of ProbeBW's first phase, which probes for bandwidth.
+        probe_gain: f64 = 1.25, in 1.0..=100.0, source "draft §4.2.3";
+        /// Pacing gain of ProbeBW's second phase, which drains the queue.
+        drain_gain: f64 = 0.75, in above(0.0).up_to(1.0), source "draft §4.2.3";
+        /// Window in ProbeBW.
+        cwnd_gain: f64 = 2.0, in 1.0..=100.0, unit "bandwidth-delay products", source "draft §4.2.3";
+        /// Share of the bandwidth by which pacing stays below it.
+        pacing_margin: f64 = 0.01, in 0.0..=0.5, source "Linux";
+        /// Round trips whose largest delivery rate is the bandwidth.
+        btlbw_window: u32 = 10, in 1.., unit "round trips", source "draft §4.1.1: BtlBwFilterLen";
+        /// Time after which the smallest RTT is measured anew.
+        rtprop_window: Span = Span::from_secs(10), source "draft §4.1.2: RTpropFilterLen";
+        /// Time with the smallest window in ProbeRTT.
+        probe_rtt_time: Span = Span::from_millis(200), source "draft §4.2.4: ProbeRTTDuration";
+        /// Initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
+        /// Smallest window, and ProbeRTT's.
+        min_window: u32 = 4, in 1..=10_000, unit "packets", source "draft §4.2.3.3: BBRMinPipeCwnd";
+        /// The fewest packets that leave back to back at 1.2 Mbit/s or more.
+        min_quantum: u32 = 2, in 1..=10_000, unit "packets", source "Linux; ns-3: 1";
+        /// Whether the window makes up for acknowledgements that come in batches.
+        aggregation: bool = true, source "Linux since 5.1";
+        /// Whether policers are looked for and their rate is kept to.
+        policer: bool = true, source "Linux; ns-3: false";
     }
     variants {
         /// Linux since 5.1.
@@ -108,37 +93,6 @@ paceline_cc::params! {
         "linux4" => { aggregation: false },
         /// ns-3 3.37.
         "ns3" => { pacing_margin: 0.0, min_quantum: 1, aggregation: false, policer: false },
-    }
-}
-
-impl BbrParams {
-    /// Checks the values against what they mean; `spec` is where they were written.
-    ///
-    /// # Errors
-    /// A value outside its range.
-    pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        let above = "expected a number from 1 to 100";
-        for (name, gain) in [
-            ("high_gain", self.high_gain),
-            ("probe_gain", self.probe_gain),
-            ("cwnd_gain", self.cwnd_gain),
-        ] {
-            spec.require((1.0..=100.0).contains(&gain), name, above)?;
-        }
-        let inside = 0.0 < self.drain_gain && self.drain_gain <= 1.0;
-        spec.require(inside, "drain_gain", "expected a number above 0, at most 1")?;
-        let inside = (0.0..=0.5).contains(&self.pacing_margin);
-        spec.require(inside, "pacing_margin", "expected a number from 0 to 0.5")?;
-        spec.require(self.btlbw_window > 0, "btlbw_window", "expected at least 1 round trip")?;
-        for (name, packets) in [
-            ("initial_window", self.initial_window),
-            ("min_window", self.min_window),
-            ("min_quantum", self.min_quantum),
-        ] {
-            let inside = (1..=10_000).contains(&packets);
-            spec.require(inside, name, "expected 1 to 10000 packets")?;
-        }
-        Ok(())
     }
 }
 
@@ -153,7 +107,6 @@ pub const SCHEME: Scheme = Scheme {
     note: None,
     build: |spec| {
         let params: BbrParams = spec.params()?;
-        params.check(spec)?;
         Ok(Halves::sender(move |setup| BbrSender::new(&params, setup)))
     },
 };

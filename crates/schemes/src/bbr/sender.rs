@@ -43,7 +43,7 @@ impl BbrSender {
             aggregation: AckAggregation::default(),
             policer: Policer::default(),
             recovery: Recovery::new(),
-            cwnd: u64::from(params.initial_window) * u64::from(mss),
+            cwnd: (params.initial_window * f64::from(mss)) as u64,
             pacing: Rate::ZERO,
             seen_rtt: false,
             idle_restart: false,

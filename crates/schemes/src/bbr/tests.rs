@@ -1,4 +1,4 @@
-use paceline_cc::{Congestion, Controller, Feedback, Rate, RateSample, Setup, Time};
+use paceline_cc::{Congestion, Controller, Feedback, Rate, RateSample, Setup, Spec, Time};
 
 use super::states::Mode;
 use super::*;

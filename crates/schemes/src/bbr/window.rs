@@ -68,7 +68,7 @@ impl BbrSender {
     }
 
     fn bdp(&self, bw: Rate, gain: f64) -> u64 {
-        let initial = u64::from(self.params.initial_window) * u64::from(self.mss);
+        let initial = (self.params.initial_window * f64::from(self.mss)) as u64;
         self.model.bdp(bw, gain).unwrap_or(initial)
     }
 
@@ -91,7 +91,7 @@ impl BbrSender {
                 target += self.aggregation.extra(bw);
             }
             let target = self.with_quanta(target);
-            let initial = u64::from(self.params.initial_window) * u64::from(self.mss);
+            let initial = (self.params.initial_window * f64::from(self.mss)) as u64;
             if self.states.is_full() {
                 cwnd = (cwnd + feedback.acked).min(target);
             } else if cwnd < target || feedback.delivered < initial {

@@ -71,7 +71,7 @@ impl Bbr3Sender {
             probe_rtt: ProbeRtt::default(),
             repair: Repair::default(),
             aggregation: AckAggregation::default(),
-            cwnd: u64::from(params.initial_window) * u64::from(mss),
+            cwnd: (params.initial_window * f64::from(mss)) as u64,
             pacing: Rate::ZERO,
             seen_rtt: false,
             idle_restart: false,

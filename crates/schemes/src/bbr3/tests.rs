@@ -1,4 +1,6 @@
-use paceline_cc::{Congestion, Controller, Fate, Outgoing, Rate, RateSample, Setup, Stream, Time};
+use paceline_cc::{
+    Congestion, Controller, Fate, Outgoing, Rate, RateSample, Setup, Spec, Stream, Time,
+};
 
 use super::bounds::NONE;
 use super::state::State;

@@ -122,7 +122,7 @@ impl Bbr3Sender {
     /// The product of `bw`, the smallest RTT and `gain`.
     pub(super) fn bdp(&self, bw: Rate, gain: f64) -> u64 {
         let Some(rtt) = self.model.min_rtt else {
-            return u64::from(self.params.initial_window) * u64::from(self.mss);
+            return (self.params.initial_window * f64::from(self.mss)) as u64;
         };
         libm::ceil(bw.bytes_per_sec() * rtt.as_secs_f64() * gain) as u64
     }
@@ -158,7 +158,7 @@ impl Bbr3Sender {
         let bw = self.bw();
         let most = self.bdp(bw, self.state.cwnd_gain(&self.params)) + self.aggregation.extra(bw);
         let most = self.with_quanta(most);
-        let initial = u64::from(self.params.initial_window) * u64::from(self.mss);
+        let initial = (self.params.initial_window * f64::from(self.mss)) as u64;
         if self.full.reached {
             cwnd = (cwnd + feedback.acked).min(most);
         } else if cwnd < most || feedback.delivered < initial {

@@ -1,5 +1,8 @@
 //! Times that are written as such or as multiples of the path's RTT.
 
+use std::cmp::Ordering;
+
+use paceline_cc::params::RangedValue;
 use paceline_cc::{ParamValue, Span};
 
 /// A time, or a multiple of the smallest RTT so far.
@@ -19,18 +22,37 @@ impl Limit {
             Limit::Rtts(rtts) => min_rtt.mul_f64(rtts),
         }
     }
+}
 
-    /// True for times above 0, and for `least` to 1000 RTTs.
-    pub(super) fn is_sane(self, least: f64) -> bool {
+/// Times are ordered, and so are multiples of the RTT; a time and a multiple are not.
+impl PartialOrd for Limit {
+    fn partial_cmp(&self, other: &Limit) -> Option<Ordering> {
+        match (self, other) {
+            (Limit::Time(one), Limit::Time(other)) => one.partial_cmp(other),
+            (Limit::Rtts(one), Limit::Rtts(other)) => one.partial_cmp(other),
+            _ => None,
+        }
+    }
+}
+
+impl RangedValue for Limit {
+    fn next_up(&self) -> Option<Limit> {
         match self {
-            Limit::Time(time) => !time.is_zero(),
-            Limit::Rtts(rtts) => (least..=1000.0).contains(&rtts),
+            Limit::Time(time) => RangedValue::next_up(time).map(Limit::Time),
+            Limit::Rtts(rtts) => RangedValue::next_up(rtts).map(Limit::Rtts),
+        }
+    }
+    fn next_down(&self) -> Option<Limit> {
+        match self {
+            Limit::Time(time) => RangedValue::next_down(time).map(Limit::Time),
+            Limit::Rtts(rtts) => RangedValue::next_down(rtts).map(Limit::Rtts),
         }
     }
 }
 
 impl ParamValue for Limit {
     const KIND: &'static str = "time or RTTs";
+    const UNIT: &'static str = "time or RTTs";
     fn read(text: &str) -> Result<Limit, String> {
         let rtts = text.strip_suffix("rtts").or_else(|| text.strip_suffix("rtt"));
         let Some(rtts) = rtts else {

@@ -11,16 +11,6 @@
 //! RTTs, with the delay of acknowledgements in them; none beyond those of the scheme below.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | authors | `ifip2018` for the paper's figures, `paper` for its text |
-//! | `target` | time or RTTs | 2rtt | journal version; paper §IV: 100 ms |
-//! | `interval` | time or RTTs | 2rtt | journal version; paper §IV: 100 ms |
-//! | `rule` | | kernel | authors' kernel; `paper` for algorithm 1 to the letter |
-//! | `settle` | time | 1 s | authors' kernel; 0 in the paper's text |
-//! | `base` | | cubic | paper §IV |
-//! | `initial_window` | packets | 10 | RFC 6928 |
-//!
 //! `target` and `interval` are times (`100ms`) or multiples of the smallest RTT so far (`2rtt`). The
 //! paper ran 100 ms over an RTT of 40 ms and recommends 2 to 3 RTTs (§IV-E); the journal version
 //! has 2 RTTs. A fixed target must be longer than the path's RTT: over an RTT of 100 ms a target of
@@ -68,9 +58,10 @@ mod limit;
 #[cfg(test)]
 mod tests;
 
+use paceline_cc::params::above;
 use paceline_cc::{Congestion, Controller, Feedback, Halves, Params, Plan, Span, Time};
 
-use crate::parts::RenoWindow;
+use crate::parts::{INITIAL_WINDOW, RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 use base::Window;
@@ -100,20 +91,22 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of C2TCP.
     pub struct C2tcpParams {
-        /// RTT above which the condition may be bad: a time, or a multiple of the smallest RTT
-        /// (journal version).
+        /// RTT above which the condition may be bad: a time, or a multiple of the smallest RTT.
         target: Limit = Limit::Rtts(2.0),
-        /// How long RTTs are to be above the target: a time, or a multiple of the smallest RTT
-        /// (journal version).
+            in above(Limit::Time(Span::ZERO)).or(Limit::Rtts(1.0)..=Limit::Rtts(1000.0)),
+            source "journal version; paper §IV: 100ms";
+        /// How long RTTs are to be above the target: a time, or a multiple of the smallest RTT.
         interval: Limit = Limit::Rtts(2.0),
+            in above(Limit::Time(Span::ZERO)).or(Limit::Rtts(0.01)..=Limit::Rtts(1000.0)),
+            source "journal version; paper §IV: 100ms";
         /// How the window opens and time counts.
-        rule: Rule = Rule::Kernel,
-        /// How long RTTs do not count after a Cubic epoch began (authors' kernel; paper: 0).
-        settle: Span = Span::from_secs(1),
+        rule: Rule = Rule::Kernel, source "authors' kernel; algorithm 1: paper";
+        /// How long RTTs do not count after a Cubic epoch began.
+        settle: Span = Span::from_secs(1), source "authors' kernel; paper: 0s";
         /// The loss-based scheme below.
-        base: Base = Base::Cubic,
-        /// Initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
+        base: Base = Base::Cubic, source "paper §IV";
+        /// Initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
     }
     variants {
         /// The authors' kernel with the target of their journal paper.
@@ -147,12 +140,6 @@ pub const SCHEME: Scheme = Scheme {
     ),
     build: |spec| {
         let params: C2tcpParams = spec.params()?;
-        let sane = params.target.is_sane(1.0);
-        spec.require(sane, "target", "expected a time above 0, or 1rtt to 1000rtt")?;
-        let sane = params.interval.is_sane(0.01);
-        spec.require(sane, "interval", "expected a time above 0, or 0.01rtt to 1000rtt")?;
-        let sane = (1.0..=10_000.0).contains(&params.initial_window);
-        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         Ok(Halves::sender(move |setup| C2tcpSender::new(&params, setup.mss)))
     },
 };

@@ -12,16 +12,6 @@
 //! RTTs; CE counts with `ecn=true`.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `alpha` | | 1/8 | paper §III, §IV |
-//! | `beta` | | 1/2 | paper §III, §IV |
-//! | `k` | | 3/4 | paper §III, §IV |
-//! | `gamma` | packets | 30 | paper §III |
-//! | `zeta` | | 1 | paper §III |
-//! | `initial_window` | packets | 10 | RFC 6928 |
-//! | `ecn` | | false | RFC 3168 |
-//!
 //! Packets in queues are `win * (1 - base / rtt)` of the smallest RTT of all and the smallest of
 //! the round trip, as for Vegas; a round trip with fewer than three samples leaves the delay
 //! window as it is. The delay window is zero in slow start, after a timeout and after idleness.
@@ -40,11 +30,12 @@
 #[cfg(test)]
 mod tests;
 
+use paceline_cc::params::above;
 use paceline_cc::{
     Congestion, Controller, Ecn, Established, Feedback, Halves, Params, Plan, Signals, Span, Time,
 };
 
-use crate::parts::RenoWindow;
+use crate::parts::{INITIAL_WINDOW, RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
@@ -52,19 +43,19 @@ paceline_cc::params! {
     /// Parameters of Compound.
     pub struct CompoundParams {
         /// How fast the delay window grows.
-        alpha: f64 = 0.125,
+        alpha: f64 = 0.125, in 0.0..=10.0, source "paper §III, §IV";
         /// Share of the sum by which a loss reduces it.
-        beta: f64 = 0.5,
+        beta: f64 = 0.5, in above(0.0).below(1.0), source "paper §III, §IV";
         /// Exponent of the delay window's growth.
-        k: f64 = 0.75,
+        k: f64 = 0.75, in 0.0..1.0, source "paper §III, §IV";
         /// Packets in queues from which on the delay window shrinks.
-        gamma: f64 = 30.0,
-        /// By how many packets it shrinks per packet in queues.
-        zeta: f64 = 1.0,
-        /// Initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
-        /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
-        ecn: bool = false,
+        gamma: f64 = 30.0, in 0.0.., unit "packets", source "paper §III";
+        /// Number of packets by which it shrinks per packet in queues.
+        zeta: f64 = 1.0, in 0.0.., source "paper §III";
+        /// Initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
+        /// Whether packets are ECN-capable, so that routers mark instead of dropping.
+        ecn: bool = false, source "RFC 3168";
     }
 }
 
@@ -79,15 +70,6 @@ pub const SCHEME: Scheme = Scheme {
     note: None,
     build: |spec| {
         let params: CompoundParams = spec.params()?;
-        let (beta, k) = (params.beta, params.k);
-        let sane = (0.0..=10.0).contains(&params.alpha);
-        spec.require(sane, "alpha", "expected a number from 0 to 10")?;
-        spec.require(0.0 < beta && beta < 1.0, "beta", "expected a number between 0 and 1")?;
-        spec.require((0.0..1.0).contains(&k), "k", "expected a number from 0, below 1")?;
-        spec.require(params.gamma >= 0.0, "gamma", "expected 0 or more packets")?;
-        spec.require(params.zeta >= 0.0, "zeta", "expected 0 or more")?;
-        let sane = (1.0..=10_000.0).contains(&params.initial_window);
-        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         Ok(Halves::sender(move |setup| CompoundSender::new(&params, setup.mss)))
     },
 };

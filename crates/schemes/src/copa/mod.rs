@@ -16,18 +16,6 @@
 //! where that is longer than half a round trip it is taken for a queue, and costs throughput.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | authors | the authors' code; `paper` for the paper's text, `mvfst` for Facebook's |
-//! | `delta` | 1 / packets | 0.5 | paper §2.2; 0.1 in the authors' Pantheon entry, 0.05 in mvfst |
-//! | `mode` | | auto | `default` or `competitive` for one of them only |
-//! | `velocity` | | authors | `paper` for the paper's rule, `mvfst` for Facebook's |
-//! | `detection` | | authors | `paper` for the paper's rule |
-//! | `loss` | | authors | `paper` for the paper's rule |
-//! | `send` | | authors | `paper` for the paper's rule |
-//! | `silence` | time | 2 s | authors' code; 0 for never |
-//! | `initial_window` | packets | 10 | authors' code |
-//!
 //! The authors' code differs from the paper, and is what published figures of Copa were measured
 //! with. `variant` chooses between them; the four switches choose rule by rule. mvfst has the default
 //! mode only. *Velocity*: in the code it doubles from the second round trip in
@@ -83,6 +71,7 @@ use paceline_cc::{
     AckPolicy, Congestion, Controller, Feedback, Halves, Params, Plan, Rate, Span, Time,
 };
 
+use crate::parts::{INITIAL_WINDOW, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 use losses::Losses;
@@ -128,25 +117,28 @@ paceline_cc::params! {
     /// Parameters of Copa.
     pub struct CopaParams {
         /// What a packet in the queue costs in the default mode: the inverse of the packets that
-        /// each flow keeps there (paper section 2.2).
-        delta: f64 = 0.5,
+        /// each flow keeps there.
+        delta: f64 = 0.5, in 1e-4..=100.0, unit "1/packets",
+            source "paper §2.2; authors' Pantheon entry: 0.1; mvfst: 0.05";
         /// Whether the mode follows the queue or is fixed.
-        mode: Mode = Mode::Auto,
+        mode: Mode = Mode::Auto, source "authors' code; mvfst: default";
         /// When the velocity doubles: after three round trips in one direction (paper; mvfst forgets
         /// it at once when the direction changes), or from the second on (authors).
-        velocity: Speed = Speed::Authors,
+        velocity: Speed = Speed::Authors, source "authors' code";
         /// What tells a nearly empty queue: RTTstanding over five round trips (paper), or the
         /// smallest RTT of four (authors).
-        detection: Rule = Rule::Authors,
-        /// What losses do: see the differences above.
-        loss: Rule = Rule::Authors,
+        detection: Rule = Rule::Authors, source "authors' code";
+        /// How often losses double `delta` in the competitive mode: once per round trip (paper), or
+        /// with each acknowledgement that reveals one (authors).
+        loss: Rule = Rule::Authors, source "authors' code";
         /// When a packet may leave: a gap after the one before (paper), or a gap after the window was
         /// last full (authors).
-        send: Rule = Rule::Authors,
-        /// Time without an acknowledgement after which all starts anew (authors' code); 0 for never.
-        silence: Span = Span::from_secs(2),
-        /// Initial window in packets (authors' code).
-        initial_window: f64 = 10.0,
+        send: Rule = Rule::Authors, source "authors' code";
+        /// Time without an acknowledgement after which all starts anew; 0 for never.
+        silence: Span = Span::from_secs(2), source "authors' code";
+        /// Initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets",
+            source "authors' code; RFC 6928";
     }
     variants {
         /// The authors' program, which their paper and others measured.
@@ -182,10 +174,6 @@ pub const SCHEME: Scheme = Scheme {
     note: Some("over a long path it takes half a minute to find the rate"),
     build: |spec| {
         let params: CopaParams = spec.params()?;
-        let sane = (1e-4..=100.0).contains(&params.delta);
-        spec.require(sane, "delta", "expected a number from 0.0001 to 100")?;
-        let sane = (1.0..=10_000.0).contains(&params.initial_window);
-        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         let ack = AckPolicy::EACH;
         Ok(Halves { ack, ..Halves::sender(move |setup| CopaSender::new(&params, setup.mss)) })
     },

@@ -10,21 +10,6 @@
 //! None beyond acknowledged and lost bytes and RTTs; CE counts with `ecn=true`.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | linux | `rfc9438` for the RFC, `ns3` for ns-3 3.37 |
-//! | `c` | packets/s³ | 0.4 | RFC 9438 §5 |
-//! | `beta` | | 0.7 | RFC 9438 §4.6 |
-//! | `initial_window` | packets | 10 | RFC 6928 |
-//! | `fast_convergence` | | true | RFC 9438 §4.7 |
-//! | `tcp_friendliness` | | true | RFC 9438 §4.3 |
-//! | `growth` | | linux | Linux; `rfc9438` for RFC 9438 §4.2, §4.3 |
-//! | `whole_packets` | | true | Linux, ns-3; false for RFC 9438 §4.2 |
-//! | `probe` | per round trip | 0.05 | Linux; 0 for RFC 9438 §4.8, §4.10 |
-//! | `hystart` | | linux | Linux; RFC 9406; ns-3 |
-//! | `prr` | | true | RFC 6937, Linux; false for RFC 6675 |
-//! | `ecn` | | false | RFC 3168 |
-//!
 //! Linux and the RFC differ in three rules. Linux reads the curve the smallest RTT ahead, the RFC a
 //! smoothed RTT ahead. Once Reno's window is where congestion was met, the RFC lets it grow by a packet
 //! per round trip, and Linux goes on with 0.53: where losses are frequent, as under CoDel on a link that
@@ -56,42 +41,42 @@ pub use curve::Growth;
 pub use hystart::HyStartKind;
 pub use window::CubicWindow;
 
+use paceline_cc::params::above;
 use paceline_cc::{
-    Controller, Ecn, Established, Feedback, Halves, Params, Plan, Signals, Span, Spec, SpecError,
-    Time,
+    Controller, Ecn, Established, Feedback, Halves, Params, Plan, Signals, Span, Time,
 };
 
+use crate::parts::{INITIAL_WINDOW, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
 paceline_cc::params! {
     /// Parameters of Cubic.
     pub struct CubicParams {
-        /// Steepness of the cubic function in packets/s³ (RFC 9438 §5).
-        c: f64 = 0.4,
-        /// Share of the window that is left after congestion (RFC 9438 §4.6).
-        beta: f64 = 0.7,
-        /// Initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
-        /// Whether a flow that lost earlier than before gives way (RFC 9438 §4.7).
-        fast_convergence: bool = true,
-        /// Whether the window is at least a Reno flow's (RFC 9438 §4.3).
-        tcp_friendliness: bool = true,
+        /// Steepness of the cubic function.
+        c: f64 = 0.4, in above(0.0), unit "packets/s³", source "RFC 9438 §5";
+        /// Share of the window that is left after congestion.
+        beta: f64 = 0.7, in above(0.0).below(1.0), source "RFC 9438 §4.6";
+        /// Initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
+        /// Whether a flow that lost earlier than before gives way.
+        fast_convergence: bool = true, source "RFC 9438 §4.7";
+        /// Whether the window is at least a Reno flow's.
+        tcp_friendliness: bool = true, source "RFC 9438 §4.3";
         /// Whose rules the window grows by where they differ.
-        growth: Growth = Growth::Linux,
-        /// Whether packets are counted whole, as in Linux and ns-3: the window comes back to the plateau sooner
-        /// and stays longer.
-        whole_packets: bool = true,
-        /// Growth per round trip, at least, while no loss has told the path's capacity (Linux);
-        /// 0 for RFC 9438.
-        probe: f64 = 0.05,
+        growth: Growth = Growth::Linux, source "Linux; RFC 9438 §4.2, §4.3: rfc9438";
+        /// Whether packets are counted whole: the window comes back to the plateau sooner and stays
+        /// longer.
+        whole_packets: bool = true, source "Linux, ns-3; RFC 9438 §4.2: false";
+        /// Smallest growth while no loss has told the path's capacity.
+        probe: f64 = 0.05, in 0.0..=0.5, unit "per round trip", source "Linux; RFC 9438 §4.8, §4.10: 0";
         /// How slow start ends before a loss.
-        hystart: HyStartKind = HyStartKind::Linux,
-        /// Whether the flow sends a share of what arrives while it repairs losses (RFC 6937), or
-        /// nothing until no more than the smaller window is in flight (RFC 6675).
-        prr: bool = true,
-        /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
-        ecn: bool = false,
+        hystart: HyStartKind = HyStartKind::Linux, source "Linux; RFC 9406; ns-3";
+        /// Whether the flow sends a share of what arrives while it repairs losses, or nothing until
+        /// no more than the smaller window is in flight.
+        prr: bool = true, source "RFC 6937, Linux; RFC 6675: false";
+        /// Whether packets are ECN-capable, so that routers mark instead of dropping.
+        ecn: bool = false, source "RFC 3168";
     }
     variants {
         /// Linux.
@@ -105,22 +90,6 @@ paceline_cc::params! {
         },
         /// ns-3 up to 3.37.
         "ns3" => { tcp_friendliness: false, hystart: HyStartKind::Ns3 },
-    }
-}
-
-impl CubicParams {
-    /// Checks the values against what they mean; `spec` is where they were written.
-    ///
-    /// # Errors
-    /// A value outside its range.
-    pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        spec.require(self.c > 0.0, "c", "expected a number above 0")?;
-        let inside = 0.0 < self.beta && self.beta < 1.0;
-        spec.require(inside, "beta", "expected a number between 0 and 1")?;
-        let sane = (1.0..=10_000.0).contains(&self.initial_window);
-        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
-        let inside = (0.0..=0.5).contains(&self.probe);
-        spec.require(inside, "probe", "expected a number from 0 to 0.5")
     }
 }
 
@@ -138,7 +107,6 @@ pub const SCHEME: Scheme = Scheme {
     ),
     build: |spec| {
         let params: CubicParams = spec.params()?;
-        params.check(spec)?;
         Ok(Halves::sender(move |setup| CubicSender::new(&params, setup.mss)))
     },
 };

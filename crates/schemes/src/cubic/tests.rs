@@ -1,4 +1,4 @@
-use paceline_cc::{Congestion, Stream};
+use paceline_cc::{Congestion, Spec, Stream};
 
 use super::*;
 use crate::testing::{Acks, MSS};

@@ -16,15 +16,6 @@
 //! `alpha` tells little.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | rfc8257 | RFC 8257, Linux; `htsim` for htsim |
-//! | `g` | | 1/16 | RFC 8257 §4.2 |
-//! | `alpha0` | | 1 | RFC 8257 §3.3 |
-//! | `loss_beta` | | 0.5 | RFC 8257 §3.5 |
-//! | `initial_window` | packets | 10 | RFC 6928 |
-//! | `reduces` | | marked | RFC 8257 §3.3; `always` for htsim |
-//!
 //! With `reduces=always` the window is reduced by `alpha / 2` at the end of every window of
 //! observation while `alpha` is above zero, whether packets of it were marked or not, and grows as
 //! Reno's meanwhile. That is htsim's. After a single mark it reduces the window in each of the
@@ -51,11 +42,12 @@ mod tests;
 
 use std::sync::Arc;
 
+use paceline_cc::params::above;
 use paceline_cc::{
     Congestion, Controller, Ecn, Established, Feedback, Halves, Params, Plan, Signals, Span, Time,
 };
 
-use crate::parts::{MarkEcho, MarkShare, RenoWindow};
+use crate::parts::{INITIAL_WINDOW, MarkEcho, MarkShare, RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{BulkSetting, Scheme};
 
@@ -72,17 +64,17 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of DCTCP.
     pub struct DctcpParams {
-        /// Weight of a new window in the average (RFC 8257 section 4.2).
-        g: f64 = 0.0625,
-        /// The average at the start (RFC 8257 section 3.3).
-        alpha0: f64 = 1.0,
-        /// Share of the window that is left after a loss (RFC 8257 section 3.5).
-        loss_beta: f64 = 0.5,
-        /// Initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
+        /// Weight of a new window in the average.
+        g: f64 = 0.0625, in above(0.0).up_to(1.0), source "RFC 8257 §4.2";
+        /// The average at the start.
+        alpha0: f64 = 1.0, in 0.0..=1.0, source "RFC 8257 §3.3";
+        /// Share of the window that is left after a loss.
+        loss_beta: f64 = 0.5, in above(0.0).below(1.0), source "RFC 8257 §3.5";
+        /// Initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
         /// When the window is reduced by the average: when packets were marked, or at the end of
-        /// every window of observation (htsim).
-        reduces: Reduces = Reduces::Marked,
+        /// every window of observation.
+        reduces: Reduces = Reduces::Marked, source "RFC 8257 §3.3; htsim: always";
     }
     variants {
         /// RFC 8257, as in Linux.
@@ -112,14 +104,6 @@ pub const SCHEME: Scheme = Scheme {
     ),
     build: |spec| {
         let params: DctcpParams = spec.params()?;
-        let (g, beta) = (params.g, params.loss_beta);
-        spec.require(0.0 < g && g <= 1.0, "g", "expected a number above 0, up to 1")?;
-        let inside = (0.0..=1.0).contains(&params.alpha0);
-        spec.require(inside, "alpha0", "expected a number from 0 to 1")?;
-        let inside = 0.0 < beta && beta < 1.0;
-        spec.require(inside, "loss_beta", "expected a number between 0 and 1")?;
-        let sane = (1.0..=10_000.0).contains(&params.initial_window);
-        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         Ok(Halves {
             // RFC 8257's state machine: packets are CE or ECT(0), and ABC's echo tells the two
             // apart as well as its own marks.

@@ -16,23 +16,6 @@
 //! The fate of packets with receive times, of each packet. Offsets of the clocks cancel.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | libwebrtc | `mmsys2016` for the paper, `draft` for the draft's text |
-//! | `filter` | | `trendline` | libwebrtc since 2016; `kalman`: draft §5.3 |
-//! | `deltas` | groups | 60 | libwebrtc; the draft has 1, see below |
-//! | `initial_rate` | rate | 300 kbit/s | libwebrtc |
-//! | `min_rate` | rate | 50 kbit/s | ours |
-//! | `max_rate` | rate | 30 Mbit/s | ours; applications have their own |
-//! | `burst_time` | time | 5 ms | draft §5.6 |
-//! | `q` | ms² | 0.001 | draft §5.6 |
-//! | `chi` | | 0.01 | draft §5.6: 0.001 to 0.1 |
-//! | `overuse_time` | time | 10 ms | draft §5.6 |
-//! | `window` | time | 500 ms | draft §5.6: 0.5 to 1 s |
-//! | `beta` | | 0.85 | draft §5.6 |
-//! | `pacing_factor` | | 2.5 | libwebrtc |
-//! | `reliable` | | false | media is not sent again; true sends all losses again |
-//!
 //! The authors of the draft wrote libwebrtc, and have replaced the draft's Kalman filter there in 2016;
 //! the default is what libwebrtc does. The draft compares the estimate of one group's change with a threshold of 6 to 600 ms. With
 //! groups of 5 ms no queue short of doubling each group's time would ever be seen. libwebrtc, by
@@ -69,8 +52,10 @@ mod sender;
 mod tests;
 mod trendline;
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Rate, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
@@ -87,35 +72,39 @@ paceline_cc::choices! {
     }
 }
 
+/// The rates that targets may be limited to.
+const RATES: RangeInclusive<Rate> = Rate::from_bps(1_000)..=Rate::from_bps(100_000_000_000);
+
 paceline_cc::params! {
     /// Parameters of Google congestion control.
     pub struct GccParams {
         /// How the slope of a queue is estimated: the draft's filter, or libwebrtc's line.
-        filter: Filter = Filter::Trendline,
-        /// Groups by whose number the estimate is multiplied, at most (libwebrtc; 1 is the draft).
-        deltas: u32 = 60,
-        /// The rate at the start (libwebrtc).
-        initial_rate: Rate = Rate::from_bps(300_000),
+        filter: Filter = Filter::Trendline, source "libwebrtc since 2016; draft §5.3: kalman";
+        /// The largest number of groups by which the estimate is multiplied.
+        deltas: u32 = 60, in 1..=10_000, unit "groups", source "libwebrtc; the draft: 1";
+        /// The rate at the start, from `min_rate` to `max_rate`.
+        initial_rate: Rate = Rate::from_bps(300_000), in RATES, source "libwebrtc";
         /// The smallest target.
-        min_rate: Rate = Rate::from_bps(50_000),
-        /// The largest target.
-        max_rate: Rate = Rate::from_bps(30_000_000),
-        /// Packets sent within this time form a group (draft section 5.6).
-        burst_time: Span = Span::from_millis(5),
-        /// Variance of the queue's slope from group to group, in ms^2 (draft section 5.6).
-        q: f64 = 0.001,
-        /// Gain of the noise's variance at 30 groups a second (draft section 5.6).
-        chi: f64 = 0.01,
-        /// How long the estimate must be above the threshold (draft section 5.6).
-        overuse_time: Span = Span::from_millis(10),
-        /// Time over which the received rate is measured (draft section 5.6).
-        window: Span = Span::from_millis(500),
-        /// Share of the received rate that over-use leaves (draft section 5.6).
-        beta: f64 = 0.85,
-        /// Pacing rate as a multiple of the target (libwebrtc).
-        pacing_factor: f64 = 2.5,
+        min_rate: Rate = Rate::from_bps(50_000), in RATES, source "ours";
+        /// The largest target, at least `min_rate`.
+        max_rate: Rate = Rate::from_bps(30_000_000), in RATES, source "ours; applications have their own";
+        /// Packets sent within this time form a group.
+        burst_time: Span = Span::from_millis(5), source "draft §5.6";
+        /// Variance of the queue's slope from group to group.
+        q: f64 = 0.001, in above(0.0).up_to(1000.0), unit "ms²", source "draft §5.6";
+        /// Gain of the noise's variance at 30 groups a second.
+        chi: f64 = 0.01, in above(0.0).below(1.0), source "draft §5.6: 0.001 to 0.1";
+        /// How long the estimate must be above the threshold.
+        overuse_time: Span = Span::from_millis(10), source "draft §5.6";
+        /// Time over which the received rate is measured.
+        window: Span = Span::from_millis(500), in Span::from_millis(10)..=Span::from_secs(60),
+            source "draft §5.6: 0.5 to 1 s";
+        /// Share of the received rate that over-use leaves.
+        beta: f64 = 0.85, in above(0.0).below(1.0), source "draft §5.6";
+        /// Pacing rate as a multiple of the target.
+        pacing_factor: f64 = 2.5, in 1.0..=100.0, source "libwebrtc";
         /// Whether lost data is sent again; real-time media usually is not.
-        reliable: bool = false,
+        reliable: bool = false, source "ours";
     }
     variants {
         /// libwebrtc since 2016.
@@ -142,24 +131,10 @@ pub const SCHEME: Scheme = Scheme {
     ),
     build: |spec| {
         let params: GccParams = spec.params()?;
-        let sane = |rate: Rate| (1_000..=100_000_000_000).contains(&rate.as_bps());
-        spec.require(sane(params.min_rate), "min_rate", "expected 1kbps to 100Gbps")?;
-        let sane = sane(params.max_rate) && params.max_rate >= params.min_rate;
-        spec.require(sane, "max_rate", "expected min_rate to 100Gbps")?;
-        let sane = (params.min_rate..=params.max_rate).contains(&params.initial_rate);
-        spec.require(sane, "initial_rate", "expected min_rate to max_rate")?;
-        let sane = (1..=10_000).contains(&params.deltas);
-        spec.require(sane, "deltas", "expected 1 to 10000 groups")?;
-        let sane = 0.0 < params.q && params.q <= 1000.0;
-        spec.require(sane, "q", "expected more than 0, up to 1000 ms^2")?;
-        let sane = 0.0 < params.chi && params.chi < 1.0;
-        spec.require(sane, "chi", "expected more than 0, less than 1")?;
-        let sane = 0.0 < params.beta && params.beta < 1.0;
-        spec.require(sane, "beta", "expected more than 0, less than 1")?;
-        let sane = (1.0..=100.0).contains(&params.pacing_factor);
-        spec.require(sane, "pacing_factor", "expected 1 to 100")?;
-        let sane = params.window >= Span::from_millis(10) && params.window <= Span::from_secs(60);
-        spec.require(sane, "window", "expected 10ms to 60s")?;
+        let max_holds = params.max_rate >= params.min_rate;
+        spec.require(max_holds, "max_rate", "expected min_rate to 100Gbps")?;
+        let initial_holds = (params.min_rate..=params.max_rate).contains(&params.initial_rate);
+        spec.require(initial_holds, "initial_rate", "expected min_rate to max_rate")?;
         Ok(Halves {
             reliable: params.reliable,
             ack: AckPolicy::EACH,

@@ -13,18 +13,6 @@
 //! speed does not.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | libutp | begins with slow start; `rfc6817` does not |
-//! | `target` | time | 100 ms | RFC 6817 §2.5: at most that |
-//! | `gain` | packets per RTT | 1 | RFC 6817 §2.5: at most that |
-//! | `allowed_increase` | packets | 1 | RFC 6817 §2.5 |
-//! | `base_history` | minutes | 10 | RFC 6817 §2.5 |
-//! | `current_filter` | samples | 4 | RFC 6817 §2.5 |
-//! | `initial_window` | packets | 2 | RFC 6817 §2.5 |
-//! | `min_window` | packets | 2 | RFC 6817 §2.5 |
-//! | `slow_start` | | true | libutp, ns-3; RFC 6817 has none |
-//!
 //! The congestion timeout is the sender's retransmission timeout, which doubles as RFC 6817
 //! demands. Slow start ends at a loss or when the queueing delay reaches three quarters of the
 //! target, as in LEDBAT++; libutp takes nine tenths, and ns-3 waits for the loss. While losses are
@@ -44,9 +32,10 @@ mod delays;
 #[cfg(test)]
 mod tests;
 
+use paceline_cc::params::above;
 use paceline_cc::{Congestion, Controller, Feedback, Halves, Params, Plan, Signals, Span, Time};
 
-use crate::parts::RenoWindow;
+use crate::parts::{RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 use delays::{Delays, one_way};
@@ -54,22 +43,24 @@ use delays::{Delays, one_way};
 paceline_cc::params! {
     /// Parameters of LEDBAT.
     pub struct LedbatParams {
-        /// Queueing delay to keep (RFC 6817 section 2.5: at most 100 ms).
-        target: Span = Span::from_millis(100),
-        /// Packets per RTT by which the window grows without a queue (RFC 6817: at most 1).
-        gain: f64 = 1.0,
-        /// Packets by which the window may exceed what is in flight (RFC 6817).
-        allowed_increase: f64 = 1.0,
-        /// Minutes over which the smallest delay is the path's (RFC 6817).
-        base_history: u32 = 10,
-        /// Samples whose smallest is the present delay (RFC 6817).
-        current_filter: u32 = 4,
-        /// Initial window in packets (RFC 6817).
-        initial_window: f64 = 2.0,
-        /// The smallest window in packets, except after a timeout (RFC 6817).
-        min_window: f64 = 2.0,
+        /// Queueing delay to keep.
+        target: Span = Span::from_millis(100), in above(Span::ZERO), source "RFC 6817 §2.5: at most 100 ms";
+        /// Growth of the window without a queue.
+        gain: f64 = 1.0, in above(0.0).up_to(100.0), unit "packets per RTT",
+            source "RFC 6817 §2.5: at most 1";
+        /// Packets by which the window may exceed what is in flight.
+        allowed_increase: f64 = 1.0, in above(0.0).up_to(10_000.0), unit "packets",
+            source "RFC 6817 §2.5";
+        /// Time over which the smallest delay is the path's.
+        base_history: u32 = 10, in 1..=1000, unit "minutes", source "RFC 6817 §2.5";
+        /// Samples whose smallest is the present delay.
+        current_filter: u32 = 4, in 1..=1000, unit "samples", source "RFC 6817 §2.5";
+        /// Initial window.
+        initial_window: f64 = 2.0, in WINDOWS, unit "packets", source "RFC 6817 §2.5";
+        /// The smallest window, except after a timeout.
+        min_window: f64 = 2.0, in WINDOWS, unit "packets", source "RFC 6817 §2.5";
         /// Whether it starts with slow start, up to three quarters of the target.
-        slow_start: bool = true,
+        slow_start: bool = true, source "libutp, ns-3; RFC 6817: false";
     }
     variants {
         /// Begins with slow start, as BitTorrent's library does.
@@ -93,20 +84,6 @@ pub const SCHEME: Scheme = Scheme {
     ),
     build: |spec| {
         let params: LedbatParams = spec.params()?;
-        spec.require(!params.target.is_zero(), "target", "expected a time above 0")?;
-        let sane = 0.0 < params.gain && params.gain <= 100.0;
-        spec.require(sane, "gain", "expected a number above 0, up to 100")?;
-        let increase = params.allowed_increase;
-        let sane = 0.0 < increase && increase <= 10_000.0;
-        spec.require(sane, "allowed_increase", "expected more than 0, up to 10000 packets")?;
-        let fits = |n: u32| (1..=1000).contains(&n);
-        spec.require(fits(params.base_history), "base_history", "expected 1 to 1000 minutes")?;
-        let filter = params.current_filter;
-        spec.require(fits(filter), "current_filter", "expected 1 to 1000 samples")?;
-        let sane = (1.0..=10_000.0).contains(&params.initial_window);
-        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
-        let sane = (1.0..=10_000.0).contains(&params.min_window);
-        spec.require(sane, "min_window", "expected 1 to 10000 packets")?;
         Ok(Halves::sender(move |setup| LedbatSender::new(&params, setup.mss)))
     },
 };

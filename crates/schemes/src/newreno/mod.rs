@@ -10,17 +10,6 @@
 //! None beyond acknowledged and lost bytes; CE counts with `ecn=true`.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | linux | Linux; `ns3` for ns-3 |
-//! | `initial_window` | packets | 10 | RFC 6928 |
-//! | `beta` | | 0.5 | RFC 5681 |
-//! | `abc_limit` | packets | 0: none | Linux; RFC 3465 says 2 |
-//! | `after_recovery` | | delivered | Linux; `covered` for ns-3 |
-//! | `counts` | | packets | Linux, RFC 3465; `acks` for ns-2 and RFC 5681 without it |
-//! | `prr` | | true | RFC 6937, Linux; false for RFC 6675 |
-//! | `ecn` | | false | RFC 3168 |
-//!
 //! The threshold after congestion is a share of the window, as in Linux, and not of the bytes in
 //! flight, as RFC 5681 has it. The two agree for a flow that the window limits, and the window
 //! of any other flow does not grow; the window needs no correction for packets known to be lost.
@@ -46,11 +35,12 @@
 #[cfg(test)]
 mod tests;
 
+use paceline_cc::params::above;
 use paceline_cc::{
     Congestion, Controller, Ecn, Established, Feedback, Halves, Params, Plan, Signals, Span, Time,
 };
 
-use crate::parts::RenoWindow;
+use crate::parts::{INITIAL_WINDOW, RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
@@ -78,22 +68,22 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of NewReno.
     pub struct NewRenoParams {
-        /// Initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
-        /// Share of the window that is left after congestion (RFC 5681).
-        beta: f64 = 0.5,
+        /// Initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
+        /// Share of the window that is left after congestion.
+        beta: f64 = 0.5, in above(0.0).below(1.0), source "RFC 5681";
         /// Packets by which one acknowledgement may open the window in slow start (RFC 3465's L);
-        /// 0 for no limit (Linux).
-        abc_limit: f64 = 0.0,
+        /// 0 for no limit.
+        abc_limit: f64 = 0.0, in 0.0.., unit "packets", source "Linux; RFC 3465: 2";
         /// What the acknowledgement counts for in congestion avoidance that ends a recovery.
-        after_recovery: AfterRecovery = AfterRecovery::Delivered,
-        /// What opens the window: packets that are acknowledged (Linux), or acknowledgements (ns-2).
-        counts: Counts = Counts::Packets,
-        /// Whether the flow sends a share of what arrives while it repairs losses (RFC 6937), or
-        /// nothing until no more than the smaller window is in flight (RFC 6675).
-        prr: bool = true,
-        /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
-        ecn: bool = false,
+        after_recovery: AfterRecovery = AfterRecovery::Delivered, source "Linux; ns-3: covered";
+        /// What opens the window: packets that are acknowledged, or acknowledgements.
+        counts: Counts = Counts::Packets, source "Linux, RFC 3465; ns-2, RFC 5681: acks";
+        /// Whether the flow sends a share of what arrives while it repairs losses, or nothing until
+        /// no more than the smaller window is in flight.
+        prr: bool = true, source "RFC 6937, Linux; RFC 6675: false";
+        /// Whether packets are ECN-capable, so that routers mark instead of dropping.
+        ecn: bool = false, source "RFC 3168";
     }
     variants {
         /// Linux.
@@ -117,12 +107,6 @@ pub const SCHEME: Scheme = Scheme {
     ),
     build: |spec| {
         let params: NewRenoParams = spec.params()?;
-        let first = params.initial_window;
-        let sane = (1.0..=10_000.0).contains(&first);
-        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
-        let beta = params.beta;
-        spec.require(0.0 < beta && beta < 1.0, "beta", "expected a number between 0 and 1")?;
-        spec.require(params.abc_limit >= 0.0, "abc_limit", "expected 0 or more packets")?;
         Ok(Halves::sender(move |setup| NewRenoSender::new(&params, setup.mss)))
     },
 };

@@ -3,6 +3,7 @@
 
 mod ack_aggregation;
 mod idle_capacity;
+mod limits;
 mod mark_echo;
 mod mark_share;
 mod newest_header;
@@ -14,6 +15,7 @@ mod windowed_filter;
 
 pub use ack_aggregation::{AckAggregation, HALF_WINDOW};
 pub use idle_capacity::IdleCapacity;
+pub use limits::{INITIAL_WINDOW, ROUTER_TIMES, WINDOWS};
 pub use mark_echo::MarkEcho;
 pub use mark_share::MarkShare;
 pub use newest_header::NewestHeader;

@@ -11,15 +11,6 @@
 //! Counts of CE (AccECN); packets leave as ECT(1).
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `g` | | 1/16 | draft-briscoe-iccrg-prague-congestion-control §2.4.2 |
-//! | `alpha0` | | 1 | the same; until the first mark, as in Linux (`saw_ce`) |
-//! | `loss_beta` | | 0.5 | the same, §2.4.3 |
-//! | `rtt_target` | time | 25 ms | the same, §2.4.4 |
-//! | `pacing` | windows per RTT | 1.2 | the same, §2.4.5; twice in slow start |
-//! | `initial_window` | packets | 10 | RFC 6928 |
-//!
 //! The window moves in whole packets and is never below two; Prague's fractional windows for very
 //! short RTTs are not needed where one packet may always leave. There is no fallback for routers
 //! that mark ECT(1) as a classic AQM does.
@@ -38,30 +29,31 @@ mod tests;
 
 use std::sync::Arc;
 
+use paceline_cc::params::above;
 use paceline_cc::{
     Congestion, Controller, Ecn, Established, Feedback, Halves, Params, Plan, Rate, Signals, Span,
     Time,
 };
 
-use crate::parts::{MarkEcho, MarkShare, RenoWindow};
+use crate::parts::{INITIAL_WINDOW, MarkEcho, MarkShare, RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{BulkSetting, Scheme};
 
 paceline_cc::params! {
     /// Parameters of TCP Prague.
     pub struct PragueParams {
-        /// Weight of a new round trip in the average share of marks (draft section 2.4.2).
-        g: f64 = 0.0625,
-        /// The average until the first mark (draft section 2.4.2).
-        alpha0: f64 = 1.0,
-        /// Share of the window that is left after a loss (draft section 2.4.3).
-        loss_beta: f64 = 0.5,
-        /// The RTT that flows of shorter ones behave as if they had (draft section 2.4.4).
-        rtt_target: Span = Span::from_millis(25),
-        /// Pacing rate in windows per RTT, twice this in slow start (draft section 2.4.5).
-        pacing: f64 = 1.2,
-        /// Initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
+        /// Weight of a new round trip in the average share of marks.
+        g: f64 = 0.0625, in above(0.0).up_to(1.0), source "draft §2.4.2";
+        /// The average until the first mark, as in Linux (`saw_ce`).
+        alpha0: f64 = 1.0, in 0.0..=1.0, source "draft §2.4.2";
+        /// Share of the window that is left after a loss.
+        loss_beta: f64 = 0.5, in above(0.0).below(1.0), source "draft §2.4.3";
+        /// The RTT that flows of shorter ones behave as if they had.
+        rtt_target: Span = Span::from_millis(25), source "draft §2.4.4";
+        /// Pacing rate; twice this in slow start.
+        pacing: f64 = 1.2, in 1.0..=100.0, unit "windows per RTT", source "draft §2.4.5";
+        /// Initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
     }
 }
 
@@ -85,16 +77,6 @@ pub const SCHEME: Scheme = Scheme {
     ),
     build: |spec| {
         let params: PragueParams = spec.params()?;
-        let (g, beta) = (params.g, params.loss_beta);
-        spec.require(0.0 < g && g <= 1.0, "g", "expected a number above 0, up to 1")?;
-        let inside = (0.0..=1.0).contains(&params.alpha0);
-        spec.require(inside, "alpha0", "expected a number from 0 to 1")?;
-        let inside = 0.0 < beta && beta < 1.0;
-        spec.require(inside, "loss_beta", "expected a number between 0 and 1")?;
-        let inside = 1.0 <= params.pacing && params.pacing <= 100.0;
-        spec.require(inside, "pacing", "expected a number from 1 to 100")?;
-        let sane = (1.0..=10_000.0).contains(&params.initial_window);
-        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         Ok(Halves {
             reporter: Some(Arc::new(|| Box::new(PragueReceiver::default()))),
             ..Halves::sender(move |setup| PragueSender::new(&params, setup.mss))

@@ -20,19 +20,6 @@
 //! 0 if there was no header, and the largest number if no router has spoken.
 //!
 //! # Parameters
-//! | half | name | unit | default | source |
-//! | --- | --- | --- | --- | --- |
-//! | both | `variant` | | rcp | `abc` as the ABC authors' routers |
-//! | sender | `refresh` | | rtt | RCP's ns-2 model; `ack` takes over every rate that comes |
-//! | router | `rule` | | paper | `authors`: as the ABC authors' routers, see below |
-//! | router | `alpha` | | 0.5 | ABC, appendix F |
-//! | router | `beta` | | 0.25 | ABC, appendix F |
-//! | router | `eta` | | 0.95 | ABC's code; thesis and ns-2: `gamma` |
-//! | router | `t` | time | 100 ms | ABC's code; ns-2: 10 ms. The smaller of this and `d0` counts |
-//! | router | `rtt` | time | 100 ms | `d0` before there are samples; ABC's code: RTT without queue |
-//! | router | `initial_rate` | rate | 0: the rule's | paper: 5 % of the capacity; authors: 6 Mbit/s |
-//! | router | `floor` | rate | 0: the rule's | paper: a packet per RTT; authors: 600 kbit/s |
-//!
 //! | | `rule=paper` | `rule=authors` |
 //! | --- | --- | --- |
 //! | evaluated | every min(`t`, `d0`) | when a packet leaves, `t` after the last time: not in outages |
@@ -80,9 +67,10 @@ pub use sender::RcpSender;
 
 use std::sync::Arc;
 
+use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Rate, Span};
 
-use crate::parts::NewestHeader;
+use crate::parts::{NewestHeader, ROUTER_TIMES};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
@@ -113,25 +101,24 @@ paceline_cc::params! {
     /// Parameters of RCP.
     pub struct RcpParams {
         /// Sender: when it takes over the rate that acknowledgements return.
-        refresh: Refresh = Refresh::RoundTrip,
+        refresh: Refresh = Refresh::RoundTrip, source "RCP's ns-2 model";
         /// Router: how it evaluates its law.
-        rule: Rule = Rule::Paper,
-        /// Router: share of the spare capacity that is handed out per RTT (ABC, appendix F).
-        alpha: f64 = 0.5,
-        /// Router: share of the queue that is to drain per RTT (ABC, appendix F).
-        beta: f64 = 0.25,
-        /// Router: share of the capacity that is aimed at (ABC authors' code; ns-2: gamma).
-        eta: f64 = 0.95,
-        /// Router: the longest time between evaluations (ABC authors' code; ns-2: 10 ms).
-        t: Span = Span::from_millis(100),
+        rule: Rule = Rule::Paper, source "thesis §2.2";
+        /// Router: share of the spare capacity that is handed out per RTT.
+        alpha: f64 = 0.5, in above(0.0).up_to(2.0), source "ABC, appendix F";
+        /// Router: share of the queue that is to drain per RTT.
+        beta: f64 = 0.25, in 0.0..=2.0, source "ABC, appendix F";
+        /// Router: share of the capacity that is aimed at; `gamma` in the thesis and in ns-2.
+        eta: f64 = 0.95, in above(0.0).up_to(1.5), source "ABC authors' code";
+        /// Router: the time between evaluations; the mean RTT if that is shorter.
+        t: Span = Span::from_millis(100), in ROUTER_TIMES, source "ABC authors' code; ns-2: 10ms";
         /// Router: the mean RTT before headers have told one; with rule=authors, the RTT of an
         /// empty path.
-        rtt: Span = Span::from_millis(100),
-        /// Router: R at the start; 0 for 5 % of the capacity (ns-2) or, with rule=authors,
-        /// 6 Mbit/s.
-        initial_rate: Rate = Rate::ZERO,
+        rtt: Span = Span::from_millis(100), in ROUTER_TIMES, source "ABC authors' code";
+        /// Router: R at the start; 0 for 5 % of the capacity or, with rule=authors, 6 Mbit/s.
+        initial_rate: Rate = Rate::ZERO, source "RCP's ns-2 model; ABC authors' code";
         /// Router: the smallest R; 0 for a packet per RTT or, with rule=authors, 600 kbit/s.
-        floor: Rate = Rate::ZERO,
+        floor: Rate = Rate::ZERO, source "ours; ABC authors' code";
     }
     variants {
         /// RCP's own router, with the gains of the ABC paper.
@@ -152,13 +139,6 @@ pub const SCHEME: Scheme = Scheme {
     note: None,
     build: |spec| {
         let params: RcpParams = spec.params()?;
-        let (alpha, beta, eta) = (params.alpha, params.beta, params.eta);
-        spec.require(0.0 < alpha && alpha <= 2.0, "alpha", "expected a number above 0, up to 2")?;
-        spec.require((0.0..=2.0).contains(&beta), "beta", "expected a number from 0 to 2")?;
-        spec.require(0.0 < eta && eta <= 1.5, "eta", "expected a number above 0, up to 1.5")?;
-        let sane = |time: Span| Span::from_millis(1) <= time && time <= Span::from_secs(10);
-        spec.require(sane(params.t), "t", "expected a time from 1ms to 10s")?;
-        spec.require(sane(params.rtt), "rtt", "expected a time from 1ms to 10s")?;
         let refresh = params.refresh;
         Ok(Halves {
             reporter: Some(Arc::new(|| Box::new(RcpReceiver::new(receiver::granted)))),

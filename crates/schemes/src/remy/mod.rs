@@ -27,14 +27,6 @@
 //! brake.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `table` | | starter | a built-in table |
-//! | `file` | | none | a file with a table instead, where files can be read |
-//! | `per` | | batch | the published simulator; `packet` applies a rule for each packet |
-//! | `as_published` | | false | `true` for two oddities of the published simulator |
-//! | `resolution` | time | 10 ns | so small that only rounding is below |
-//!
 //! *Batches*: acknowledgements that come at the same instant count as one, and a rule is applied
 //! to the window once for all of them, with the memory after the last. Published tables
 //! are trained so. Over a link that carries one packet at a time, and with each packet acknowledged
@@ -108,17 +100,17 @@ paceline_cc::params! {
     /// Parameters of Remy.
     pub struct RemyParams {
         /// The name of a built-in table.
-        table: String = String::from("starter"),
+        table: String = String::from("starter"), source "ours";
         /// A file with a table, instead of a built-in one; where files can be read.
-        file: String = String::new(),
-        /// Whether a rule is applied once per batch of acknowledgements (the published simulator) or
-        /// once per acknowledged packet.
-        per: Per = Per::Batch,
+        file: String = String::new(), source "ours";
+        /// Whether a rule is applied once per batch of acknowledgements, or once per acknowledged
+        /// packet.
+        per: Per = Per::Batch, source "the published simulator";
         /// Two oddities of the published simulator: timeouts change nothing, and acknowledgements of
         /// an earlier connection apply the present rule once more.
-        as_published: bool = false,
+        as_published: bool = false, source "ours; the published simulator: true";
         /// RTTs that exceed the smallest one by at most this much count as the smallest.
-        resolution: Span = sender::RESOLUTION,
+        resolution: Span = sender::RESOLUTION, source "ours: only rounding is below";
     }
 }
 

@@ -17,27 +17,13 @@
 //! [`Inference`] as its model. Sprout-EWMA is the same with another model.
 //!
 //! # Signals it needs
-//! Congestion headers on data packets, and reports back. The generic sender's acknowledgements
-//! only serve its own accounts, so they are sparse: one for 16 packets, or after 20 ms. The
-//! window holds to the byte ([`Plan::exact_window`](paceline_cc::Plan::exact_window)): no packet beyond it
-//! even when nothing is in flight, no probe of the tail, and nothing is sent again. Forecasts use
-//! the receiver's clock alone: the sender counts its ticks from a forecast's arrival.
+//! Congestion headers on data packets, and reports back. The generic sender's acknowledgements only
+//! serve its own accounts, so they are sparse: one for 16 packets, or after 20 ms. The window holds
+//! to the byte ([`Plan::exact_window`](paceline_cc::Plan::exact_window)): no packet beyond it even
+//! when nothing is in flight, no probe of the tail, and nothing is sent again. Forecasts use the
+//! receiver's clock alone: the sender counts its ticks from a forecast's arrival.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | authors | the authors' code; `paper` for the thesis |
-//! | `confidence` | | 0.95 | thesis §2.2.3, Fig. 2-11 |
-//! | `lookahead` | ticks | 5 | thesis §2.2.5 |
-//! | `heartbeat` | time | 50 ms | the authors' code |
-//! | `feedback` | | tick | see below |
-//! | `poll` | time | 0: at once | 10 ms in the authors' code |
-//! | `outage_column` | | as-written | the authors' code; thesis §2.2.2: normalised |
-//! | `drain` | | cumulative | the authors' code; thesis §2.2.5: incremental |
-//! | `ticks` | | independent | the authors' code; thesis §2.2.3: joint |
-//! | `received_packet` | bytes | 1400 | the authors' code |
-//! | `sent_packet` | bytes | 1440 | the authors' code |
-//!
 //! `feedback`: the authors' flows carry data both ways, and a forecast rides on the first packet
 //! of each flight. Here a flow has one direction (a path can carry one each way), so reports of
 //! 68 bytes stand for the packets of the other: one in each tick, as a busy reverse flow gives, or
@@ -89,6 +75,7 @@ mod sender;
 mod tests;
 mod total;
 
+use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
 
 pub use belief::{BINS, Belief, TICK};
@@ -97,7 +84,8 @@ pub use model::{Inference, Model};
 pub use receiver::{ReceiverRules, SproutReceiver};
 pub use sender::SproutSender;
 
-use paceline_cc::{AckPolicy, Halves, Params, Span, Spec, SpecError};
+use paceline_cc::params::above;
+use paceline_cc::{AckPolicy, Halves, Params, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
@@ -145,30 +133,36 @@ paceline_cc::choices! {
     }
 }
 
+/// The pauses between packets that parameters may set.
+pub(crate) const HEARTBEATS: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(60);
+/// The payloads of packets that parameters may set, in bytes.
+pub(crate) const PAYLOADS: RangeInclusive<u32> = 100..=65_535;
+
 paceline_cc::params! {
     /// Parameters of Sprout; Sprout-EWMA has those that do not concern the inference.
     pub struct SproutParams {
-        /// How likely the link delivers as much as forecast (thesis section 2.2.3, Fig. 2-11).
-        confidence: f64 = 0.95,
-        /// Ticks of 20 ms within which packets are to clear the queue (thesis section 2.2.5).
-        lookahead: u32 = 5,
-        /// The longest pause between packets (the authors' code).
-        heartbeat: Span = Span::from_millis(50),
+        /// Probability that the link delivers as much as the forecast says.
+        confidence: f64 = 0.95, in above(0.0).below(1.0), source "thesis §2.2.3, Fig. 2-11";
+        /// Ticks of 20 ms within which packets are to clear the queue.
+        lookahead: u32 = 5, in 1..=7, unit "ticks", source "thesis §2.2.5";
+        /// The longest pause between packets.
+        heartbeat: Span = Span::from_millis(50), in HEARTBEATS, source "authors' code";
         /// When forecasts go back: in each tick, once per heartbeat, or with flights the other way.
-        feedback: Feedback = Feedback::Tick,
-        /// How long the sender's loop sleeps at most (the authors' code: 10 ms); it notices the end of a
-        /// tick when it wakes up. 0: at once.
-        poll: Span = Span::ZERO,
-        /// Whether the weights of an outage add up to one (thesis) or not (the authors' code).
+        feedback: Feedback = Feedback::Tick, source "ours; authors' code: flights";
+        /// The longest sleep of the sender's loop, which notices the end of a tick when it wakes
+        /// up; 0: it does not sleep.
+        poll: Span = Span::ZERO, in ..=Span::from_secs(1), source "ours; authors' code: 10ms";
+        /// Whether the weights of an outage are scaled to add up to one.
         outage_column: OutageColumn = OutageColumn::AsWritten,
-        /// Whether ticks drain their own packets (thesis) or all so far (the authors' code).
-        drain: Drain = Drain::Cumulative,
-        /// Whether a tick's rate leads to the next one's (joint) or not (the authors' code).
-        ticks: Ticks = Ticks::Independent,
-        /// Bytes of payload that count as a packet at the receiver (the authors' code).
-        received_packet: u32 = 1400,
-        /// Bytes of payload in a packet of the forecast at the sender (the authors' code).
-        sent_packet: u32 = 1440,
+            source "authors' code; thesis §2.2.2: normalised";
+        /// Whether each tick drains the packets of all ticks so far, or its own packets alone.
+        drain: Drain = Drain::Cumulative, source "authors' code; thesis §2.2.5: incremental";
+        /// Whether a tick's rate leads to the next one's (joint) or not.
+        ticks: Ticks = Ticks::Independent, source "authors' code; thesis §2.2.3: joint";
+        /// Bytes of payload that count as a packet at the receiver.
+        received_packet: u32 = 1400, in PAYLOADS, unit "bytes", source "authors' code";
+        /// Bytes of payload in a packet of the forecast at the sender.
+        sent_packet: u32 = 1440, in PAYLOADS, unit "bytes", source "authors' code";
     }
     variants {
         /// The authors' code, which the thesis' figures were measured with.
@@ -184,24 +178,6 @@ paceline_cc::params! {
 }
 
 impl SproutParams {
-    /// An error unless the values make sense.
-    pub(crate) fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        let sane = 0.0 < self.confidence && self.confidence < 1.0;
-        spec.require(sane, "confidence", "expected a number between 0 and 1")?;
-        let sane = (1..=7).contains(&self.lookahead);
-        spec.require(sane, "lookahead", "expected 1 to 7 ticks")?;
-        let sane = Span::from_millis(1) <= self.heartbeat && self.heartbeat <= Span::from_secs(60);
-        spec.require(sane, "heartbeat", "expected 1 ms to 60 s")?;
-        spec.require(self.poll <= Span::from_secs(1), "poll", "expected 0 to 1 s")?;
-        for (bytes, name) in
-            [(self.received_packet, "received_packet"), (self.sent_packet, "sent_packet")]
-        {
-            let sane = (100..=65_535).contains(&bytes);
-            spec.require(sane, name, "expected 100 to 65535 bytes")?;
-        }
-        Ok(())
-    }
-
     /// The tables of the inference with these parameters: see [`Tables::new`].
     pub fn tables(&self) -> Tables {
         Tables::new(self.ticks, self.outage_column == OutageColumn::Normalised)
@@ -262,7 +238,6 @@ pub const SCHEME: Scheme = Scheme {
     ),
     build: |spec| {
         let params: SproutParams = spec.params()?;
-        params.check(spec)?;
         Ok(params.halves(|params| Inference::new(params, params.shared_tables())))
     },
 };

@@ -1,7 +1,8 @@
 //! Ticks, announced pauses, accounts of what is lost and queued: the two halves without a network.
 
 use paceline_cc::{
-    Controller, Forecast, Header, Outgoing, Report, Reporter, Setup, SproutHeader, Stream, Time,
+    Controller, Forecast, Header, Outgoing, Report, Reporter, Setup, Spec, SproutHeader, Stream,
+    Time,
 };
 
 use super::receiver::SproutReceiver;

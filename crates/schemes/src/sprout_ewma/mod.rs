@@ -12,18 +12,6 @@
 //! Sprout's: congestion headers on data packets, and reports back.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | authors | the authors' code; `paper` for the thesis |
-//! | `gain` | | 1/8 | the authors' code |
-//! | `least` | packets per tick | 0.2 | ours; the authors' code: 0 |
-//! | `lookahead` | ticks | 5 | thesis §2.2.5 |
-//! | `heartbeat` | time | 50 ms | the authors' code |
-//! | `feedback` | | tick | see [`super::sprout`] |
-//! | `drain` | | cumulative | the authors' code; thesis §2.2.5: incremental |
-//! | `received_packet` | bytes | 1400 | the authors' code |
-//! | `sent_packet` | bytes | 1440 | the authors' code |
-//!
 //! `least`: the average starts at zero, and heartbeats of a few bytes do not lift it to where the
 //! forecast has a whole packet. So that the first packet ever leaves, and the next after a pause
 //! or after losses, forecasts count with 0.2 packets per tick at least, which makes one packet in
@@ -40,33 +28,35 @@
 #[cfg(test)]
 mod tests;
 
+use paceline_cc::params::above;
 use paceline_cc::{FORECAST_TICKS, Params, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
-use crate::sprout::{Counts, Drain, Feedback, Model, SproutParams};
+use crate::sprout::{Counts, Drain, Feedback, HEARTBEATS, Model, PAYLOADS, SproutParams};
 
 paceline_cc::params! {
     /// Parameters of Sprout-EWMA.
     pub struct SproutEwmaParams {
-        /// Weight of a tick in the average (the authors' code).
-        gain: f64 = 0.125,
-        /// Packets per tick that forecasts count with at least (the authors' code: 0).
-        least: f64 = 0.2,
-        /// Ticks of 20 ms within which packets are to clear the queue (thesis section 2.2.5).
-        lookahead: u32 = 5,
-        /// The longest pause between packets (the authors' code).
-        heartbeat: Span = Span::from_millis(50),
+        /// Weight of a tick in the average.
+        gain: f64 = 0.125, in above(0.0).up_to(1.0), source "authors' code";
+        /// The smallest number of packets per tick that a forecast counts with.
+        least: f64 = 0.2, in 0.0..=1000.0, unit "packets per tick", source "ours; authors' code: 0";
+        /// Ticks of 20 ms within which packets are to clear the queue.
+        lookahead: u32 = 5, in 1..=7, unit "ticks", source "thesis §2.2.5";
+        /// The longest pause between packets.
+        heartbeat: Span = Span::from_millis(50), in HEARTBEATS, source "authors' code";
         /// When forecasts go back: in each tick, once per heartbeat, or with flights the other way.
-        feedback: Feedback = Feedback::Tick,
-        /// How long the sender's loop sleeps at most (the authors' code: 10 ms); 0: not at all.
-        poll: Span = Span::ZERO,
-        /// Whether ticks drain their own packets (thesis) or all so far (the authors' code).
-        drain: Drain = Drain::Cumulative,
-        /// Bytes of payload that count as a packet at the receiver (the authors' code).
-        received_packet: u32 = 1400,
-        /// Bytes of payload in a packet of the forecast at the sender (the authors' code).
-        sent_packet: u32 = 1440,
+        feedback: Feedback = Feedback::Tick, source "ours; authors' code: flights";
+        /// The longest sleep of the sender's loop, which notices the end of a tick when it wakes
+        /// up; 0: it does not sleep.
+        poll: Span = Span::ZERO, in ..=Span::from_secs(1), source "ours; authors' code: 10ms";
+        /// Whether each tick drains the packets of all ticks so far, or its own packets alone.
+        drain: Drain = Drain::Cumulative, source "authors' code; thesis §2.2.5: incremental";
+        /// Bytes of payload that count as a packet at the receiver.
+        received_packet: u32 = 1400, in PAYLOADS, unit "bytes", source "authors' code";
+        /// Bytes of payload in a packet of the forecast at the sender.
+        sent_packet: u32 = 1440, in PAYLOADS, unit "bytes", source "authors' code";
     }
     variants {
         /// The authors' code.
@@ -100,9 +90,6 @@ pub const SCHEME: Scheme = Scheme {
             received_packet,
             sent_packet,
         } = spec.params()?;
-        spec.require(0.0 < gain && gain <= 1.0, "gain", "expected a number above 0, up to 1")?;
-        let sane = (0.0..=1000.0).contains(&least);
-        spec.require(sane, "least", "expected 0 to 1000 packets per tick")?;
         let params = SproutParams {
             lookahead,
             heartbeat,
@@ -113,7 +100,6 @@ pub const SCHEME: Scheme = Scheme {
             sent_packet,
             ..SproutParams::default()
         };
-        params.check(spec)?;
         Ok(params.halves(move |_| MovingAverage::new(gain, least)))
     },
 };

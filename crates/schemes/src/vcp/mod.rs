@@ -18,24 +18,6 @@
 //! carry the load of the newest packet as the number that its two bits make.
 //!
 //! # Parameters
-//! | half | name | unit | default | source |
-//! | --- | --- | --- | --- | --- |
-//! | both | `variant` | | ns2 | VCP's ns-2 model; `paper`: VCP's text; `abc`: ABC's paper and code |
-//! | sender | `kappa` | | 0.25 | ABC, appendix F; VCP's ns-2 model: `k` |
-//! | sender | `alpha` | packets | 1 | ABC, appendix F |
-//! | sender | `beta` | | 0.875 | ABC, appendix F |
-//! | sender | `t_d` | time | 100 ms | VCP's ns-2 model |
-//! | sender | `settle` | | overload | VCP's ns-2 model; `all` as in VCP, see below |
-//! | sender | `scale` | | smoothed | the RTT of all scaling; VCP's ns-2 model; others: see below |
-//! | sender | `slow_start` | | false | VCP's ns-2 model; true for Reno's, after timeouts and idleness |
-//! | sender | `initial_window` | packets | 1 | VCP's ns-2 model |
-//! | both | `t_rho` | time | 200 ms | VCP, ABC's code |
-//! | router | `rule` | | paper | `authors`: as the ABC authors' routers, see below |
-//! | router | `kappa_q` | | 0.5 | VCP, ABC's code |
-//! | router | `gamma_l` | | 0.95 | VCP's ns-2 model; 0.98 for VCP and ABC's code |
-//! | router | `t_q` | time | 10 ms | VCP |
-//! | router | `queue_weight` | | 0.25 | VCP's ns-2 model |
-//!
 //! | | `rule=paper` | `rule=authors` |
 //! | --- | --- | --- |
 //! | measured | every `t_rho` | when a packet leaves, more than `t_rho` after the last time |
@@ -90,9 +72,10 @@ pub use sender::VcpSender;
 
 use std::sync::Arc;
 
+use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Header, Params, Span};
 
-use crate::parts::NewestHeader;
+use crate::parts::{NewestHeader, ROUTER_TIMES, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
@@ -134,36 +117,36 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of VCP.
     pub struct VcpParams {
-        /// Sender: gain of the multiplicative increase (ABC, appendix F).
-        kappa: f64 = 0.25,
-        /// Sender: packets that an RTT of t_d adds under high load (ABC, appendix F).
-        alpha: f64 = 1.0,
-        /// Sender: share of the window that is left after overload (ABC, appendix F).
-        beta: f64 = 0.875,
-        /// Sender: the RTT to which the additive increase is scaled (VCP's ns-2 model).
-        t_d: Span = Span::from_millis(100),
+        /// Sender: gain of the multiplicative increase.
+        kappa: f64 = 0.25, in above(0.0).up_to(10.0), source "ABC, appendix F; VCP's ns-2 model: k";
+        /// Sender: packets that an RTT of t_d adds under high load.
+        alpha: f64 = 1.0, in above(0.0).up_to(10.0), unit "packets", source "ABC, appendix F";
+        /// Sender: share of the window that is left after overload.
+        beta: f64 = 0.875, in above(0.0).below(1.0), source "ABC, appendix F";
+        /// Sender: the RTT to which the additive increase is scaled.
+        t_d: Span = Span::from_millis(100), in ROUTER_TIMES, source "VCP's ns-2 model";
         /// Sender: what is disregarded while a decrease takes effect.
-        settle: Settle = Settle::Overload,
+        settle: Settle = Settle::Overload, source "VCP's ns-2 model; VCP: all";
         /// Sender: the RTT by which increases are scaled, and for which a decrease is followed by
         /// addition.
-        scale: Scale = Scale::Smoothed,
+        scale: Scale = Scale::Smoothed, source "VCP's ns-2 model; ABC §8: none";
         /// Sender: slow start up to half the former window after a timeout, and back to it after
-        /// idleness (Reno; VCP's ns-2 model has none).
-        slow_start: bool = false,
-        /// Sender: initial window in packets (VCP's ns-2 model).
-        initial_window: f64 = 1.0,
+        /// idleness, as Reno.
+        slow_start: bool = false, source "VCP's ns-2 model";
+        /// Sender: initial window.
+        initial_window: f64 = 1.0, in WINDOWS, unit "packets", source "VCP's ns-2 model";
         /// Both: how long a router measures, and senders wait after a decrease.
-        t_rho: Span = Span::from_millis(200),
+        t_rho: Span = Span::from_millis(200), in ROUTER_TIMES, source "VCP, ABC's code";
         /// Router: how it measures and shows its load.
-        rule: Rule = Rule::Paper,
+        rule: Rule = Rule::Paper, source "VCP; ABC's code: authors";
         /// Router: weight of the queue in the load.
-        kappa_q: f64 = 0.5,
-        /// Router: share of the capacity that is aimed at (VCP's ns-2 model; VCP, ABC's code: 0.98).
-        gamma_l: f64 = 0.95,
+        kappa_q: f64 = 0.5, in 0.0..=10.0, source "VCP, ABC's code";
+        /// Router: share of the capacity that is aimed at.
+        gamma_l: f64 = 0.95, in above(0.0).up_to(1.5), source "VCP's ns-2 model; VCP, ABC's code: 0.98";
         /// Router: time between samples of the queue; with rule=paper.
-        t_q: Span = Span::from_millis(10),
+        t_q: Span = Span::from_millis(10), in ROUTER_TIMES, source "VCP";
         /// Router: weight of a new mean in the average of the queue; with rule=paper.
-        queue_weight: f64 = 0.25,
+        queue_weight: f64 = 0.25, in above(0.0).up_to(1.0), source "VCP's ns-2 model";
     }
     variants {
         /// The ns-2 model of VCP's authors.
@@ -195,26 +178,6 @@ pub const SCHEME: Scheme = Scheme {
     ),
     build: |spec| {
         let params: VcpParams = spec.params()?;
-        let inside = |value: f64| 0.0 < value && value <= 10.0;
-        spec.require(inside(params.kappa), "kappa", "expected a number above 0, up to 10")?;
-        spec.require(inside(params.alpha), "alpha", "expected a number above 0, up to 10")?;
-        let beta = params.beta;
-        spec.require(0.0 < beta && beta < 1.0, "beta", "expected a number between 0 and 1")?;
-        let sane = |time: Span| Span::from_millis(1) <= time && time <= Span::from_secs(10);
-        spec.require(sane(params.t_d), "t_d", "expected a time from 1ms to 10s")?;
-        spec.require(sane(params.t_rho), "t_rho", "expected a time from 1ms to 10s")?;
-        spec.require(sane(params.t_q), "t_q", "expected a time from 1ms to 10s")?;
-        let first = params.initial_window;
-        let sane = (1.0..=10_000.0).contains(&first);
-        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
-        let kappa_q = params.kappa_q;
-        spec.require((0.0..=10.0).contains(&kappa_q), "kappa_q", "expected a number from 0 to 10")?;
-        let gamma = params.gamma_l;
-        let sane = 0.0 < gamma && gamma <= 1.5;
-        spec.require(sane, "gamma_l", "expected a number above 0, up to 1.5")?;
-        let weight = params.queue_weight;
-        let sane = 0.0 < weight && weight <= 1.0;
-        spec.require(sane, "queue_weight", "expected a number above 0, up to 1")?;
         let of_router = params.clone();
         Ok(Halves {
             reporter: Some(Arc::new(|| Box::new(VcpReceiver::new(shown)))),

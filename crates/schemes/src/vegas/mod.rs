@@ -12,21 +12,6 @@
 //! RTTs; CE counts with `ecn=true`.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | linux | Linux; `paper`, `ns3` for ns-3 3.37, `ns2` for ns-2's own |
-//! | `alpha` | packets | 2 | Linux, ns-3 |
-//! | `beta` | packets | 4 | Linux, ns-3 |
-//! | `gamma` | packets | 1 | Linux, ns-3 |
-//! | `diff` | | linux | Linux; `paper` as in the paper and ns-3, `rounded` as in ns-2's own |
-//! | `rtt` | | sample | Linux; `smoothed` as in ns-3 before 3.38, `mean` as in ns-2's own |
-//! | `handshake` | time | 0: none | ns-3, ns-2: see below |
-//! | `clock` | time | 0: exact | ns-3: `1ms` |
-//! | `step` | | present | paper, Linux now, ns-3; `before` as in Linux up to 2.6.27 and ns-2 |
-//! | `doubles` | | each | Linux, ns-3; `second` as in the paper and ns-2's own |
-//! | `initial_window` | packets | 10 | RFC 6928 |
-//! | `ecn` | | false | RFC 3168 |
-//!
 //! The paper's difference is `cwnd - floor(cwnd * base / rtt)` whole packets (`diff=paper`). Linux
 //! computes `floor(cwnd * (rtt - base) / base)`, which is larger by the factor `rtt / base` and so gives
 //! way sooner where the queue is long. The window compared is the one that the round trip began with, which

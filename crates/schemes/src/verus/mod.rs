@@ -16,18 +16,6 @@
 //! acknowledged: under delayed acknowledgements, every second delay has theirs in it.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `r` | | 6 | authors' code; paper §5: 2 for low delay, 6 for throughput |
-//! | `delta1` | time | 1 ms | paper §4 |
-//! | `delta2` | time | 2 ms | paper §4 |
-//! | `epoch` | time | 5 ms | paper §4 |
-//! | `refit` | time | 1 s | paper §4 |
-//! | `decrease` | | 0.7 | authors' code |
-//! | `exit_delay` | time | 500 ms | authors' code |
-//! | `hole` | time | 150 ms | authors' code |
-//! | `socket` | packets | 0: any number | see below |
-//!
 //! It follows the authors' code. That smooths the largest delay only after having compared it, and
 //! counts packets really in flight where the paper takes the last window for them. A packet
 //! counts as lost when it is missing for `hole`, although the sender may have sent its data again
@@ -68,6 +56,7 @@ mod tests;
 
 pub use sender::VerusSender;
 
+use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
@@ -76,25 +65,26 @@ use crate::scheme::Scheme;
 paceline_cc::params! {
     /// Parameters of Verus.
     pub struct VerusParams {
-        /// Largest delay over smallest above which the desired delay falls (authors' code; paper
-        /// section 5 tries 2, 4 and 6).
-        r: f64 = 6.0,
-        /// Step of the desired delay down when delays rise (paper section 4).
-        delta1: Span = Span::from_millis(1),
-        /// Step of the desired delay otherwise (paper section 4).
-        delta2: Span = Span::from_millis(2),
-        /// Time between decisions (paper section 4).
-        epoch: Span = Span::from_millis(5),
-        /// Time between fits of the delay profile (paper section 4).
-        refit: Span = Span::from_secs(1),
-        /// Share of the lost packet's window that is left (authors' code).
-        decrease: f64 = 0.7,
-        /// Delay that ends slow start (authors' code).
-        exit_delay: Span = Span::from_millis(500),
-        /// How long a packet is missing before it counts as lost (authors' code).
-        hole: Span = Span::from_millis(150),
-        /// Packets that the socket takes at once; 0 for any number (authors' code: what it holds).
-        socket: u32 = 0,
+        /// Largest delay over smallest above which the desired delay falls; 2 for low delay, 6 for
+        /// throughput.
+        r: f64 = 6.0, in 1.0..=1000.0, source "authors' code; paper §5: 2, 4 and 6";
+        /// Step of the desired delay down when delays rise.
+        delta1: Span = Span::from_millis(1), source "paper §4";
+        /// Step of the desired delay otherwise.
+        delta2: Span = Span::from_millis(2), source "paper §4";
+        /// Time between decisions.
+        epoch: Span = Span::from_millis(5), in Span::from_micros(100)..=Span::from_secs(1),
+            source "paper §4";
+        /// Time between fits of the delay profile, at least `epoch`.
+        refit: Span = Span::from_secs(1), source "paper §4";
+        /// Share of the lost packet's window that is left.
+        decrease: f64 = 0.7, in above(0.0).below(1.0), source "authors' code";
+        /// Delay that ends slow start.
+        exit_delay: Span = Span::from_millis(500), source "authors' code";
+        /// How long a packet is missing before it counts as lost.
+        hole: Span = Span::from_millis(150), source "authors' code";
+        /// Packets that the socket takes at once; 0 for any number.
+        socket: u32 = 0, unit "packets", source "ours; authors' program: its socket's buffer";
     }
 }
 
@@ -112,15 +102,8 @@ pub const SCHEME: Scheme = Scheme {
     ),
     build: |spec| {
         let params: VerusParams = spec.params()?;
-        let sane = (1.0..=1000.0).contains(&params.r);
-        spec.require(sane, "r", "expected a number from 1 to 1000")?;
-        let sane = 0.0 < params.decrease && params.decrease < 1.0;
-        spec.require(sane, "decrease", "expected a number between 0 and 1")?;
-        let epoch = Span::from_micros(100)..=Span::from_secs(1);
-        let sane = epoch.contains(&params.epoch);
-        spec.require(sane, "epoch", "expected a time from 100us to 1s")?;
-        let sane = params.refit >= params.epoch;
-        spec.require(sane, "refit", "expected at least the length of an epoch")?;
+        let holds_epoch = params.refit >= params.epoch;
+        spec.require(holds_epoch, "refit", "expected at least the length of an epoch")?;
         let ack = AckPolicy::EACH;
         Ok(Halves { ack, ..Halves::sender(move |setup| VerusSender::new(&params, setup.mss)) })
     },

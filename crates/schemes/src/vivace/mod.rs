@@ -12,12 +12,6 @@
 //! The fate of each packet.
 //!
 //! # Parameters
-//! | name | unit | default | source |
-//! | --- | --- | --- | --- |
-//! | `variant` | | kernel | the three below |
-//! | `rule` | | kernel | the same: what `variant` sets |
-//! | `utility` | | `latency` | paper §3.2; ABC ran Vivace-Latency (ABC paper §6.1) |
-//!
 //! The authors published three algorithms under this name, which differ in more than constants.
 //!
 //! | | `paper` | `nsdi2018` | `kernel` |
@@ -104,9 +98,9 @@ paceline_cc::params! {
     pub struct VivaceParams {
         /// Which of the authors' algorithms: the Linux module, the program of the evaluation, or
         /// the paper's text.
-        rule: Rule = Rule::Kernel,
-        /// What rates are judged by: loss and rising RTTs, or loss alone (paper section 3.2).
-        utility: Utility = Utility::Latency,
+        rule: Rule = Rule::Kernel, source "PCC-Kernel; ABC §6.1";
+        /// What rates are judged by: loss and rising RTTs, or loss alone.
+        utility: Utility = Utility::Latency, source "paper §3.2; ABC §6.1";
     }
     variants {
         /// The Linux module.

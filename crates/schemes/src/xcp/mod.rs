@@ -18,16 +18,6 @@
 //! these bounds leave over goes into the next acknowledgement.
 //!
 //! # Parameters
-//! | half | name | unit | default | source |
-//! | --- | --- | --- | --- | --- |
-//! | both | `variant` | | ns2 | XCP's paper and its ns-2 model; `abc` for ABC's experiments |
-//! | sender | `initial_window` | packets | 10 | RFC 6928 |
-//! | sender | `pacing` | windows per RTT | 0: not paced | ns-2 |
-//! | router | `alpha` | | 0.4 | paper §3.5; ABC's experiments: 0.55 |
-//! | router | `beta` | | 0.226 | paper §3.5; ABC's experiments: 0.4 |
-//! | router | `gamma` | | 0.1 | paper §3.5 |
-//! | router | `capacity` | rate | 0: the link's | what the link offered in the last interval |
-//!
 //! ABC's experiments are `variant=abc`, though their queue recomputed feedback as
 //! [`crate::xcpw`] does.
 //!
@@ -75,29 +65,29 @@ pub use sender::XcpSender;
 
 use std::sync::Arc;
 
-use paceline_cc::{AckPolicy, Halves, Params, Rate, Router, Setup, Spec, SpecError};
+use paceline_cc::params::above;
+use paceline_cc::{AckPolicy, Halves, Params, Rate, Router, Setup};
 
+use crate::parts::{INITIAL_WINDOW, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
 paceline_cc::params! {
     /// Parameters of XCP.
     pub struct XcpParams {
-        /// Sender: initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
-        /// Sender: pacing rate in windows per smoothed RTT; 0 does not pace (ns-2).
-        pacing: f64 = 0.0,
-        /// Router: share of the spare capacity that is handed out per RTT (paper §3.5; ABC's
-        /// experiments: 0.55).
-        alpha: f64 = 0.4,
-        /// Router: share of the persistent queue that is to drain per RTT (paper §3.5; ABC's
-        /// experiments: 0.4).
-        beta: f64 = 0.226,
-        /// Router: share of the traffic that changes hands per RTT (paper §3.5).
-        gamma: f64 = 0.1,
+        /// Sender: initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
+        /// Sender: pacing rate; 0 does not pace.
+        pacing: f64 = 0.0, in 0.0..=100.0, unit "windows per RTT", source "ns-2";
+        /// Router: share of the spare capacity that is handed out per RTT.
+        alpha: f64 = 0.4, in above(0.0).up_to(2.0), source "paper §3.5; ABC's experiments: 0.55";
+        /// Router: share of the persistent queue that is to drain per RTT.
+        beta: f64 = 0.226, in 0.0..=2.0, source "paper §3.5; ABC's experiments: 0.4";
+        /// Router: share of the traffic that changes hands per RTT.
+        gamma: f64 = 0.1, in 0.0..=1.0, source "paper §3.5";
         /// Router: the capacity that it believes its link has; 0 for what the link has offered
         /// in the last interval of control.
-        capacity: Rate = Rate::ZERO,
+        capacity: Rate = Rate::ZERO, source "ours: what the link offers";
     }
     variants {
         /// XCP's paper, and the ns-2 model of its authors.
@@ -105,19 +95,6 @@ paceline_cc::params! {
         /// The gains of ABC's experiments.
         "abc" => { alpha: 0.55, beta: 0.4 },
     }
-}
-
-/// Checks the parameters that the sender of every variant has.
-pub(crate) fn check_sender(spec: &Spec, initial: f64, pacing: f64) -> Result<(), SpecError> {
-    let sane = (1.0..=10_000.0).contains(&initial);
-    spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
-    spec.require((0.0..=100.0).contains(&pacing), "pacing", "expected a number from 0 to 100")
-}
-
-/// Checks the gains that the router of every variant has.
-pub(crate) fn check_gains(spec: &Spec, alpha: f64, beta: f64) -> Result<(), SpecError> {
-    spec.require(0.0 < alpha && alpha <= 2.0, "alpha", "expected a number above 0, up to 2")?;
-    spec.require((0.0..=2.0).contains(&beta), "beta", "expected a number from 0 to 2")
 }
 
 /// The halves of a variant: every packet is acknowledged, with the sum of its feedback.
@@ -145,10 +122,7 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: XcpParams = spec.params()?;
         let (initial, pacing) = (params.initial_window, params.pacing);
-        check_sender(spec, initial, pacing)?;
-        check_gains(spec, params.alpha, params.beta)?;
         let gamma = params.gamma;
-        spec.require((0.0..=1.0).contains(&gamma), "gamma", "expected a number from 0 to 1")?;
         Ok(halves(
             move |setup| XcpSender::new(initial, 1.0, pacing, setup.mss),
             move || XcpRouter::new(XcpEfficiency::new(&params), gamma),

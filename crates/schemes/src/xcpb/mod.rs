@@ -14,24 +14,6 @@
 //! Congestion headers. The router needs its queue alone.
 //!
 //! # Parameters
-//! | half | name | unit | default | source |
-//! | --- | --- | --- | --- | --- |
-//! | sender | `initial_window` | packets | 10 | RFC 6928 |
-//! | sender | `pacing` | windows per RTT | 0: not paced | ns-2 |
-//! | router | `alpha` | | 0.4 | paper §2.1 |
-//! | router | `beta` | | 0.2263 | paper §2.1 |
-//! | router | `gamma` | | 0.1 | paper §2.1 |
-//! | router | `qmax` | bytes | 64000 | paper §4.2: 64 kbyte |
-//! | router | `chi` | | 0: 1/(5 - alpha - beta) | eq. 7: 0.2286 |
-//! | router | `kappa` | packets | 3 | paper §4.2; 6 with 12 stations |
-//! | router | `detect` | | average | eq. 11; `counter`: eq. 9; `empty`: eq. 8 |
-//! | router | `n` | intervals | 6 | paper §3.1: at least pi*alpha/beta = 5.55 |
-//! | router | `tau` | | 0: 0.75 to the power of n | eq. 12: 0.178; paper §4.2: 0.17 |
-//! | router | `unit` | | packets | eq. 13; `bytes`: eq. 9 and 11 |
-//! | router | `sample` | | minimum | paper §3; `boundary`: see below |
-//! | router | `inputs` | | true | paper §5 |
-//! | router | `count_drops` | | false | paper; true counts dropped bytes as growth of the queue |
-//!
 //! Equation 8 to the letter is `xcpb[detect=empty,kappa=0]`. The paper calls an interval with
 //! `q = 0` and `dq < 0` neither blind nor not; here it is not, and equation 6 holds.
 //!
@@ -65,10 +47,12 @@ mod tests;
 pub(crate) use law::XcpbEfficiency;
 
 use paceline_cc::Params;
+use paceline_cc::params::above;
 
+use crate::parts::{INITIAL_WINDOW, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
-use crate::xcp::{XcpRouter, XcpSender, check_gains, check_sender, halves};
+use crate::xcp::{XcpRouter, XcpSender, halves};
 
 /// The router's half of XCP-b.
 pub(crate) type XcpbRouter = XcpRouter<XcpbEfficiency>;
@@ -108,40 +92,39 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of XCP-b.
     pub struct XcpbParams {
-        /// Sender: initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
-        /// Sender: pacing rate in windows per smoothed RTT; 0 does not pace (ns-2).
-        pacing: f64 = 0.0,
-        /// Router: share of the queue's growth that is taken back per RTT (paper §2.1).
-        alpha: f64 = 0.4,
-        /// Router: share of the queue beyond kappa that is to drain per RTT (paper §2.1).
-        beta: f64 = 0.2263,
-        /// Router: share of the traffic that changes hands per RTT (paper §2.1).
-        gamma: f64 = 0.1,
-        /// Router: bytes that the queue may grow to after blind growth (paper §4.2: 64 kB).
-        qmax: u64 = 64_000,
-        /// Router: share of Qmax that is handed out blindly per RTT; 0 for 1/(5 - alpha - beta),
-        /// which keeps the queue below Qmax (eq. 7).
-        chi: f64 = 0.0,
-        /// Router: packets that are to wait, so that the queue's speed can be measured (paper
-        /// §4.2; 6 with 12 stations).
-        kappa: f64 = 3.0,
+        /// Sender: initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
+        /// Sender: pacing rate; 0 does not pace.
+        pacing: f64 = 0.0, in 0.0..=100.0, unit "windows per RTT", source "ns-2";
+        /// Router: share of the queue's growth that is taken back per RTT.
+        alpha: f64 = 0.4, in above(0.0).up_to(2.0), source "paper §2.1";
+        /// Router: share of the queue beyond kappa that is to drain per RTT.
+        beta: f64 = 0.2263, in 0.0..=2.0, source "paper §2.1";
+        /// Router: share of the traffic that changes hands per RTT.
+        gamma: f64 = 0.1, in 0.0..=1.0, source "paper §2.1";
+        /// Router: length that the queue may grow to after blind growth.
+        qmax: u64 = 64_000, in 1_000..=1_000_000_000_000, unit "bytes", source "paper §4.2: 64 kbyte";
+        /// Router: share of qmax that is handed out blindly per RTT; 0 for 1/(5 - alpha - beta),
+        /// which keeps the queue below qmax.
+        chi: f64 = 0.0, in 0.0..=1.0, source "eq. 7: 0.2286";
+        /// Router: packets that are to wait, so that the queue's speed can be measured.
+        kappa: f64 = 3.0, in 0.0..=10_000.0, unit "packets", source "paper §4.2; with 12 stations: 6";
         /// Router: how it tells that the link is not used fully.
-        detect: Detect = Detect::Average,
-        /// Router: empty intervals until growth is blind (paper §3.1: at least 5.55).
-        n: u32 = 6,
+        detect: Detect = Detect::Average, source "eq. 11; eq. 9: counter; eq. 8: empty";
+        /// Router: empty intervals until growth is blind.
+        n: u32 = 6, in 1..=64, unit "intervals", source "paper §3.1: at least pi*alpha/beta = 5.55";
         /// Router: share of kappa below which the average queue makes growth blind; 0 for 0.75 to
-        /// the power of n (eq. 12; paper §4.2: 0.17).
-        tau: f64 = 0.0,
+        /// the power of n.
+        tau: f64 = 0.0, in 0.0..=1.0, source "eq. 12: 0.178; paper §4.2: 0.17";
         /// Router: in what queues are counted.
-        unit: Unit = Unit::Packets,
+        unit: Unit = Unit::Packets, source "eq. 13; eq. 9 and 11: bytes";
         /// Router: what the queue of an interval is.
-        sample: Sample = Sample::Minimum,
-        /// Router: whether data that comes in over a shared medium is processed, too (paper §5).
-        inputs: bool = true,
+        sample: Sample = Sample::Minimum, source "paper §3; Fig. 4: boundary";
+        /// Router: whether data that comes in over a shared medium is processed, too.
+        inputs: bool = true, source "paper §5";
         /// Router: whether bytes that the buffer drops count as growth of the queue. The paper
         /// leaves drops to the senders, which halve their windows.
-        count_drops: bool = false,
+        count_drops: bool = false, source "paper";
     }
 }
 
@@ -170,19 +153,8 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: XcpbParams = spec.params()?;
         let (initial, pacing, gamma) = (params.initial_window, params.pacing, params.gamma);
-        check_sender(spec, initial, pacing)?;
-        check_gains(spec, params.alpha, params.beta)?;
-        spec.require((0.0..=1.0).contains(&gamma), "gamma", "expected a number from 0 to 1")?;
-        let sane = (1_000..=1_000_000_000_000).contains(&params.qmax);
-        spec.require(sane, "qmax", "expected 1000 to 10^12 bytes")?;
-        let sane = (0.0..=1.0).contains(&params.chi);
-        spec.require(sane, "chi", "expected a number from 0 to 1")?;
-        let sane = (0.0..=10_000.0).contains(&params.kappa);
-        spec.require(sane, "kappa", "expected 0 to 10000 packets")?;
-        let sane = params.kappa > 0.0 || params.detect != Detect::Average;
-        spec.require(sane, "kappa", "with kappa=0 no average is below it; use detect=empty")?;
-        spec.require((1..=64).contains(&params.n), "n", "expected 1 to 64 intervals")?;
-        spec.require((0.0..=1.0).contains(&params.tau), "tau", "expected a number from 0 to 1")?;
+        let can_detect = params.kappa > 0.0 || params.detect != Detect::Average;
+        spec.require(can_detect, "kappa", "with kappa=0 no average is below it; use detect=empty")?;
         Ok(halves(
             move |setup| XcpSender::new(initial, 1.0, pacing, setup.mss),
             move || XcpbRouter::new(XcpbEfficiency::new(&params), gamma).with_inputs(params.inputs),

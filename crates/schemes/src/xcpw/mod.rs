@@ -13,17 +13,6 @@
 //! Congestion headers. The router needs the capacity of its link over time.
 //!
 //! # Parameters
-//! | half | name | unit | default | source |
-//! | --- | --- | --- | --- | --- |
-//! | sender | `initial_window` | packets | 10 | RFC 6928 |
-//! | sender | `min_window` | packets | 2 | |
-//! | sender | `pacing` | windows per RTT | 0: not paced | |
-//! | router | `alpha` | | 0.55 | paper §7.3, authors' code |
-//! | router | `beta` | | 0.4 | paper §7.3, authors' code |
-//! | router | `rtt` | time | 100 ms | authors' code: RTT without queue; 0 takes headers' RTTs |
-//! | router | `t` | time | 100 ms | authors' code: the window of `Q` |
-//! | router | `update` | | packet | paper §7.3; `rtt` computes the share once per mean RTT |
-//!
 //! The router is the one that ABC's authors published; the sender they did not publish. Their
 //! router counts packets where this one counts bytes, and milliseconds where this one has
 //! nanoseconds. Theirs writes into every packet of 300 bytes or more, this one into those with a
@@ -54,11 +43,13 @@ mod tests;
 
 pub use router::XcpwRouter;
 
+use paceline_cc::params::{above, within};
 use paceline_cc::{Params, Span};
 
+use crate::parts::{INITIAL_WINDOW, ROUTER_TIMES, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
-use crate::xcp::{XcpSender, check_gains, check_sender, halves};
+use crate::xcp::{XcpSender, halves};
 
 paceline_cc::choices! {
     /// When a router computes the feedback.
@@ -73,23 +64,24 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of XCPw.
     pub struct XcpwParams {
-        /// Sender: initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
-        /// Sender: smallest window in packets.
-        min_window: f64 = 2.0,
-        /// Sender: pacing rate in windows per smoothed RTT; 0 does not pace.
-        pacing: f64 = 0.0,
-        /// Router: share of the spare capacity that is handed out (ABC §7.3, authors' code).
-        alpha: f64 = 0.55,
-        /// Router: share of the queue that is to drain (ABC §7.3, authors' code).
-        beta: f64 = 0.4,
-        /// Router: the RTT of an empty path, to which sojourns are added (authors' code: 100 ms);
-        /// 0 takes the RTTs of headers.
-        rtt: Span = Span::from_millis(100),
-        /// Router: the time whose shortest queue counts (authors' code: 100 ms).
-        t: Span = Span::from_millis(100),
+        /// Sender: initial window.
+        initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
+        /// Sender: smallest window.
+        min_window: f64 = 2.0, in WINDOWS, unit "packets", source "ours";
+        /// Sender: pacing rate; 0 does not pace.
+        pacing: f64 = 0.0, in 0.0..=100.0, unit "windows per RTT", source "ours";
+        /// Router: share of the spare capacity that is handed out.
+        alpha: f64 = 0.55, in above(0.0).up_to(2.0), source "ABC §7.3, authors' code";
+        /// Router: share of the queue that is to drain.
+        beta: f64 = 0.4, in 0.0..=2.0, source "ABC §7.3, authors' code";
+        /// Router: the RTT of an empty path, to which sojourn times are added; 0 takes the RTTs of
+        /// headers.
+        rtt: Span = Span::from_millis(100), in within(ROUTER_TIMES).or(Span::ZERO..=Span::ZERO),
+            source "authors' code";
+        /// Router: the time whose shortest queue counts.
+        t: Span = Span::from_millis(100), in ROUTER_TIMES, source "authors' code";
         /// Router: when feedback is computed.
-        update: Update = Update::Packet,
+        update: Update = Update::Packet, source "ABC §7.3";
     }
 }
 
@@ -105,14 +97,6 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: XcpwParams = spec.params()?;
         let (initial, least, pacing) = (params.initial_window, params.min_window, params.pacing);
-        check_sender(spec, initial, pacing)?;
-        let sane = (1.0..=10_000.0).contains(&least);
-        spec.require(sane, "min_window", "expected 1 to 10000 packets")?;
-        check_gains(spec, params.alpha, params.beta)?;
-        let sane = |time: Span| Span::from_millis(1) <= time && time <= Span::from_secs(10);
-        let known = params.rtt.is_zero() || sane(params.rtt);
-        spec.require(known, "rtt", "expected 0 or a time from 1ms to 10s")?;
-        spec.require(sane(params.t), "t", "expected a time from 1ms to 10s")?;
         Ok(halves(
             move |setup| XcpSender::new(initial, least, pacing, setup.mss),
             move || XcpwRouter::new(&params),

@@ -1,0 +1,14 @@
+//! Defaults and ranges that parameters of several schemes share.
+
+use std::ops::RangeInclusive;
+
+use paceline_cc::Span;
+
+/// Initial window in packets (RFC 6928 §2).
+pub const INITIAL_WINDOW: f64 = 10.0;
+
+/// The windows, in packets, that parameters may set.
+pub const WINDOWS: RangeInclusive<f64> = 1.0..=10_000.0;
+
+/// The times that parameters of routers may set: RTTs, and periods of measurements.
+pub const ROUTER_TIMES: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(10);

@@ -1,7 +1,5 @@
 //! Scenarios that are written read back as they were, and run as they did.
 
-#[path = "support/keys.rs"]
-mod keys;
 #[path = "support/random.rs"]
 mod random;
 
@@ -14,7 +12,7 @@ use paceline_path::{BufferSize, GilbertElliott, Loss};
 use paceline_sim::run;
 use paceline_sim::scenario::{
     Arrivals, Capacity, FlowSpec, LinkSpec, McsSpec, Record, Scenario, ScenarioError, StationSpec,
-    WifiSpec, check_scheme, load, parse, to_toml,
+    WifiSpec, check_scheme, keys, load, parse, to_toml,
 };
 
 use random::random;
@@ -269,10 +267,11 @@ fn every_key_comes_back() {
     let written = write(&scenario).expect("written");
     // Descriptions are for readers; scenarios do not hold them. Hosts are written as schemes.
     const NOT_WRITTEN: [&str; 6] = ["description", "host", "cc", "qdisc", "mtu", "sysctls"];
-    for key in keys::all() {
+    for key in keys().iter().flat_map(|table| &table.keys) {
+        let name = key.name;
         let there =
-            [format!("{key} = "), format!("{key}]")].iter().any(|form| written.contains(form));
-        assert!(there || NOT_WRITTEN.contains(&key.as_str()), "{key} is not written:\n{written}");
+            [format!("{name} = "), format!("{name}]")].iter().any(|form| written.contains(form));
+        assert!(there || NOT_WRITTEN.contains(&name), "{name} is not written:\n{written}");
     }
 }
 

@@ -4,15 +4,14 @@
 
 mod file;
 mod spec;
-mod wifi;
 
 pub use file::{
-    ScenarioError, check_router, check_scheme, load, load_with, parse, parse_with, to_toml,
-    to_toml_with,
+    Key, KeyTable, ScenarioError, check_router, check_scheme, keys, load, load_with, parse,
+    parse_with, to_toml, to_toml_with,
 };
 pub use spec::{
     Arrivals, Capacity, CustomQueue, CustomRouter, CustomScheme, Direction, FlowSpec, Layer,
-    LinkSpec, LossRecovery, MakeQueue, MediumSpec, PortSpec, QueueChoice, Record, RouterChoice,
-    RttSamples, Scenario, SchemeChoice, StationPort, StationUse, Stretch, Video, Workload,
+    LinkSpec, LossRecovery, MakeQueue, McsSpec, MediumSpec, PortSpec, QueueChoice, Record,
+    RouterChoice, RttSamples, Scenario, SchemeChoice, StationPort, StationSpec, StationUse,
+    Stretch, Video, WifiSpec, Workload,
 };
-pub use wifi::{McsSpec, StationSpec, WifiSpec};

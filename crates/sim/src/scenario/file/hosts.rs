@@ -1,93 +1,77 @@
 //! Flows whose ends are hosts of a family of transports: `host = "linux"`, `cc = "bbr"`, and their settings.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-use toml::Spanned;
-
 use super::error::ScenarioError;
-use super::reader::Reader;
+use super::flow::FileFlow;
+use super::reader::{At, Place as _, Reader};
 use crate::scenario::spec::SchemeChoice;
 
-/// A setting's value.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected text or a whole number")]
-pub(super) enum Value {
-    Number(i64),
-    Text(String),
-}
-
-impl Value {
-    fn text(&self) -> String {
-        match self {
-            Value::Number(number) => number.to_string(),
-            Value::Text(text) => text.clone(),
-        }
-    }
-}
-
-/// The keys of a flow that say what its ends are.
-pub(super) struct FlowEnds {
-    pub(super) scheme: Option<Spanned<String>>,
-    pub(super) host: Option<Spanned<String>>,
-    pub(super) cc: Option<Spanned<String>>,
-    pub(super) qdisc: Option<Spanned<String>>,
-    pub(super) mtu: Option<Spanned<u16>>,
-    pub(super) sysctls: Option<Spanned<BTreeMap<String, Value>>>,
-}
-
 impl Reader<'_> {
-    /// The scheme of a flow at `place`: one by name, or that of its hosts.
-    pub(super) fn ends(
-        &self,
-        place: &Spanned<()>,
-        read: &FlowEnds,
-    ) -> Result<SchemeChoice, ScenarioError> {
-        let Some(host) = &read.host else {
+    /// The scheme of a flow: one by name, or that of its hosts.
+    pub(super) fn ends(&self, written: &At<FileFlow>) -> Result<SchemeChoice, ScenarioError> {
+        let file = &written.value;
+        let Some(host) = &file.host else {
             let settings = [
-                read.cc.as_ref().map(|key| ("cc", key.span())),
-                read.qdisc.as_ref().map(|key| ("qdisc", key.span())),
-                read.mtu.as_ref().map(|key| ("mtu", key.span())),
-                read.sysctls.as_ref().map(|key| ("sysctls", key.span())),
+                ("cc", file.cc.place()),
+                ("qdisc", file.qdisc.place()),
+                ("mtu", file.mtu.place()),
+                ("sysctls", file.sysctls.place()),
             ];
-            if let Some((key, span)) = settings.into_iter().flatten().next() {
+            if let Some((key, place)) = settings.into_iter().find(|(_, place)| place.is_some()) {
                 let message = format!("{key} is a setting of hosts, and the flow has no host");
-                return self.fail(&Spanned::new(span, ()), message, "write host = \"linux\"");
+                return self.fail(&place, message, "write host = \"linux\"");
             }
-            let Some(scheme) = &read.scheme else {
+            let Some(scheme) = &file.scheme else {
                 let help = "write scheme = \"cubic\"";
-                return self.fail(place, "missing field `scheme`", help);
+                return self.fail(written, "missing field `scheme`", help);
             };
-            let made = self.names.read_scheme(scheme.get_ref());
+            let made = self.names.read_scheme(&scheme.value);
             return made.map_err(|error| self.wrong(scheme, error));
         };
-        if let Some(scheme) = &read.scheme {
+        if let Some(scheme) = &file.scheme {
             let message = "the flow has a host, which has no scheme of Paceline's";
             return self.fail(scheme, message, "write cc in place of scheme");
         }
         let mut settings = Vec::new();
-        settings.extend(read.qdisc.as_ref().map(|qdisc| format!("qdisc={}", qdisc.get_ref())));
-        settings.extend(read.mtu.as_ref().map(|mtu| format!("mtu={}", mtu.get_ref())));
-        if let Some(sysctls) = &read.sysctls {
-            for (name, value) in sysctls.get_ref() {
-                let value = value.text();
-                if format!("{name}{value}").contains([',', '[', ']', '=']) {
-                    let message = format!("sysctl {name} has one of , [ ] = in it");
-                    return self.fail(sysctls, message, "write \"net.ipv4.tcp_ecn\" = 1");
-                }
-                settings.push(format!("{name}={value}"));
+        settings.extend(file.qdisc(self)?.map(|qdisc| format!("qdisc={qdisc}")));
+        settings.extend(file.mtu(self)?.map(|mtu| format!("mtu={mtu}")));
+        for (name, value) in file.sysctls(self)?.iter().flat_map(|sysctls| &sysctls.0) {
+            if format!("{name}{value}").contains([',', '[', ']', '=']) {
+                let message = format!("sysctl {name} has one of , [ ] = in it");
+                return self.fail(&file.sysctls, message, "write \"net.ipv4.tcp_ecn\" = 1");
             }
+            settings.push(format!("{name}={value}"));
         }
-        let cc = read.cc.as_ref().map_or("cubic", |cc| cc.get_ref());
-        let mut written = format!("{}:{cc}", host.get_ref());
+        let cc = file.cc(self)?.unwrap_or_else(|| "cubic".into());
+        let mut text = format!("{}:{cc}", host.value);
         if !settings.is_empty() {
-            written += &format!("[{}]", settings.join(","));
+            text += &format!("[{}]", settings.join(","));
         }
-        if !self.names.transports.has(host.get_ref()) {
-            let message = format!("there are no hosts `{}` here", host.get_ref());
+        if !self.names.transports.has(&host.value) {
+            let message = format!("there are no hosts `{}` here", host.value);
             let help = "write scheme = \"cubic\", or host = \"linux\" for `paceline run`";
             return self.fail(host, message, help);
         }
-        self.names.read_scheme(&written).map_err(|error| self.wrong(host, error))
+        self.names.read_scheme(&text).map_err(|error| self.wrong(host, error))
+    }
+
+    /// Refuses settings of Paceline's own ends beside a transport that comes whole.
+    pub(super) fn refuse_own_settings(
+        &self,
+        written: &At<FileFlow>,
+        scheme: &SchemeChoice,
+    ) -> Result<(), ScenarioError> {
+        let file = &written.value;
+        let own = [
+            ("handshake", file.handshake.is_some()),
+            ("ack_every", file.ack_every.is_some()),
+            ("receive_window", file.receive_window.is_some()),
+            ("ecn", file.ecn.is_some()),
+            ("recovery", file.recovery.is_some()),
+            ("timestamps", file.timestamps.is_some()),
+        ];
+        let SchemeChoice::Transport(made) = scheme else { return Ok(()) };
+        let Some((key, _)) = own.iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+        let message = format!("{key} is a setting of Paceline's own ends, not of {}", made.label());
+        self.fail(written, message, "leave it out; hosts have sysctls")
     }
 }

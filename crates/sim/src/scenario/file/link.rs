@@ -1,149 +1,165 @@
-//! Links in scenario files.
+//! Links.
 
-use paceline_cc::Span;
+use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use serde::Deserialize;
-use toml::Spanned;
+use paceline_trace::Trace;
 
 use super::error::ScenarioError;
-use super::limits;
-use super::read::{self, Buffer, Period, Speed};
-use super::reader::{FileStretch, Reader};
-use crate::scenario::spec::{Capacity, LinkSpec, QueueChoice, RouterChoice, Scenario};
-use crate::scenario::wifi::FileWifi;
+use super::keys::{Inline, Section as _, keys, table_of, within};
+use super::limits::{self, OPPORTUNITY};
+use super::reader::{At, Reader};
+use super::text::quoted;
+use crate::scenario::spec::{
+    Capacity, LinkSpec, MAHIMAHI_OPPORTUNITY, MAHIMAHI_OVERHEAD, QueueChoice, RouterChoice,
+    Scenario, Stretch, WifiSpec,
+};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct FileLink {
-    name: Spanned<String>,
-    rate: Option<Speed>,
-    trace: Option<Spanned<String>>,
-    schedule: Option<Spanned<Vec<FileStep>>>,
-    period: Option<Period>,
-    pub(super) wifi: Option<Spanned<FileWifi>>,
-    opportunity: Option<Spanned<u32>>,
-    overhead: Option<u32>,
-    once: Option<bool>,
-    queue: Option<Spanned<String>>,
-    buffer: Option<Buffer>,
-    rtt: Option<Period>,
-    router: Option<Spanned<String>>,
-    after: Option<Spanned<FileStretch>>,
+keys! {
+    /// A link with its queue and router.
+    FileLink: "link" of LinkSpec = LinkSpec::new("", Capacity::Constant(Rate::ZERO));
+    /// the name by which flows call it
+    [required] name: String => name;
+    /// the link always has this rate
+    rate: Rate;
+    /// the rate from each time on: `[{ at = "0s", rate = "12Mbps" }, ...]`
+    schedule: Vec<(Span, Rate)>;
+    /// after this time the schedule begins again
+    period: Span, default "the schedule does not repeat";
+    /// a built-in trace, or a file in Mahimahi's format or CSV. The path of a file is relative to that
+    /// of the scenario
+    trace: String;
+    /// of a trace: how many bytes each opportunity offers
+    opportunity: u32, default "`1504`",
+        in within(1..=OPPORTUNITY, "write opportunity = 1504")
+            .or("an opportunity offers {least} to {most} bytes");
+    /// of a trace: how many bytes a packet takes up beside its own
+    overhead: u32, default "`4`";
+    /// the trace does not repeat; when it is over, nothing passes
+    once: bool, default "`false`";
+    /// limit of the queue: packets (`250`), bytes (`"64kB"`), time (`"100ms"`), bandwidth-delay products
+    /// (`"1.5bdp"`), `"inf"`, or a limit of waiting times (`"sojourn=100ms"`); see Buffers below
+    buffer: BufferSize => buffer;
+    /// with this RTT, a buffer in bandwidth-delay products is computed. It must be given if the flows
+    /// over the link have different RTTs, or if there are none
+    rtt: Span, default "the RTT of its flows" => rtt;
+    /// `"codel[target=5ms]"`; `paceline schemes` lists all. If the flows over a link name different
+    /// queues, the link must name one
+    queue: QueueChoice, default "the queue that the schemes of its flows name (`cubic+codel`), or else \
+        droptail" => queue;
+    /// the router of a scheme such as ABC: `"auto"` takes that of the link's flows; otherwise the name
+    /// of a scheme, or `"none"`. If flows over the link bring different routers (`abc` and `xcp`, or one
+    /// scheme with different parameters), the link must name one
+    router: RouterChoice => router;
+    /// delay, loss and so on behind the link
+    after: Stretch => after;
+    /// the link of an 802.11n access point: see `[link.wifi]` below
+    wifi: WifiSpec;
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileStep {
-    at: Period,
-    rate: Speed,
+keys! {
+    /// A step of a link's schedule, or of the rates of a station.
+    RateStep: "link.schedule" of (Span, Rate) = (Span::ZERO, Rate::ZERO);
+    /// time since the beginning, the first 0
+    [required] at: Span => 0;
+    /// rate from then on
+    [required] rate: Rate => 1;
+}
+
+impl Inline for (Span, Rate) {
+    type File = RateStep;
 }
 
 impl Reader<'_> {
     pub(super) fn link(
         &self,
-        spanned: Spanned<FileLink>,
+        written: &At<FileLink>,
         sofar: &Scenario,
     ) -> Result<LinkSpec, ScenarioError> {
-        let place = Spanned::new(spanned.span(), ());
-        let read = spanned.into_inner();
-        if sofar.links.iter().any(|link| link.name == *read.name.get_ref()) {
+        let file = &written.value;
+        let mut link = FileLink::usual();
+        file.apply(self, &mut link)?;
+        if sofar.links.iter().any(|other| other.name == link.name) {
             return self.fail(
-                &read.name,
+                &file.name,
                 "two links have this name",
                 "give each link its own name",
             );
         }
-        let name = read.name.get_ref();
-        let capacity = match (&read.rate, &read.trace, &read.schedule, &read.wifi) {
-            (Some(rate), None, None, None) => Capacity::Constant(rate.0),
-            (None, Some(trace), None, None) => self.trace(trace, &read)?,
-            (None, None, Some(steps), None) => self.schedule(steps, read.period.map(|p| p.0))?,
-            (None, None, None, Some(wifi)) => match wifi.get_ref().spec(sofar.duration) {
-                Ok(spec) => Capacity::Wifi(Box::new(spec)),
-                Err((message, help)) => return self.fail(wifi, message, help),
-            },
-            _ => {
-                return self.fail(
-                    &read.name,
-                    format!("link `{name}` needs exactly one of rate, trace, schedule and wifi"),
-                    "write rate = \"12Mbps\" or trace = \"lte-driving\"",
-                );
-            }
-        };
-        if matches!(capacity, Capacity::Constant(rate) if rate.as_bps() == 0) {
-            return self.fail(
-                &place,
-                format!("link `{name}` has rate zero"),
-                "write rate = \"12Mbps\"",
-            );
+        let choices = [
+            file.rate.is_some(),
+            file.trace.is_some(),
+            file.schedule.is_some(),
+            file.wifi.is_some(),
+        ];
+        if choices.into_iter().filter(|is_given| *is_given).count() != 1 {
+            let name = &link.name;
+            let message =
+                format!("link `{name}` needs exactly one of rate, trace, schedule and wifi");
+            let help = "write rate = \"12Mbps\" or trace = \"lte-driving\"";
+            return self.fail(&file.name, message, help);
         }
-        match &capacity {
-            Capacity::Constant(rate) => self.within(&place, limits::rate(*rate))?,
-            Capacity::Schedule { steps, .. } => {
-                steps.iter().try_for_each(|step| self.within(&place, limits::rate(step.1)))?;
+        if let Some(rate) = file.rate(self)? {
+            if rate.as_bps() == 0 {
+                let message = format!("link `{}` has rate zero", link.name);
+                return self.fail(written, message, "write rate = \"12Mbps\"");
             }
-            Capacity::Trace { .. } | Capacity::Wifi(_) => {}
+            self.within(written, limits::rate(rate))?;
+            link.capacity = Capacity::Constant(rate);
+        } else if let Some(steps) = file.schedule(self)? {
+            let period = file.period(self)?;
+            if let Err(error) = paceline_path::Service::schedule(&steps, period) {
+                let help = "write schedule = [{ at = \"0s\", rate = \"12Mbps\" }, { at = \"5s\", \
+                            rate = \"6Mbps\" }]";
+                return self.fail(&file.schedule, error.to_string(), help);
+            }
+            steps.iter().try_for_each(|step| self.within(written, limits::rate(step.1)))?;
+            link.capacity = Capacity::Schedule { steps, period };
+        } else if let Some(name) = &file.trace {
+            link.capacity = self.trace(name, file)?;
+        } else if let Some(wifi) = file.wifi(self)? {
+            link.capacity = Capacity::Wifi(Box::new(wifi));
         }
-        let router = match &read.router {
-            None => RouterChoice::Auto,
-            Some(text) => read::router(text.get_ref(), self.names)
-                .map_err(|message| self.wrong(text, message))?,
-        };
-        let queue = match &read.queue {
-            None => QueueChoice::Auto,
-            Some(text) => {
-                read::queue(text.get_ref(), self.names).map_err(|error| self.wrong(text, error))?
-            }
-        };
-        Ok(LinkSpec {
-            name: name.clone(),
-            capacity,
-            queue,
-            buffer: read.buffer.map_or(BufferSize::Packets(250), |buffer| buffer.0),
-            rtt: read.rtt.map(|rtt| rtt.0),
-            router,
-            after: self.stretch(read.after)?,
+        Ok(link)
+    }
+
+    fn trace(&self, name: &At<String>, file: &FileLink) -> Result<Capacity, ScenarioError> {
+        let trace = paceline_trace::load(&self.find(&name.value))
+            .map_err(|error| self.wrong(name, error))?;
+        Ok(Capacity::Trace {
+            trace,
+            opportunity: file.opportunity(self)?.unwrap_or(MAHIMAHI_OPPORTUNITY),
+            overhead: file.overhead(self)?.unwrap_or(MAHIMAHI_OVERHEAD),
+            repeat: !file.once(self)?.unwrap_or(false),
         })
     }
+}
 
-    fn trace(&self, name: &Spanned<String>, read: &FileLink) -> Result<Capacity, ScenarioError> {
-        let written = name.get_ref().as_str();
-        let trace = match paceline_trace::load(&self.place(written)) {
-            Ok(trace) => trace,
-            Err(error) => {
-                return Err(ScenarioError::new(error.to_string()).at(
-                    self.file,
-                    self.text,
-                    Some(name.span()),
-                ));
-            }
-        };
-        let opportunity = match &read.opportunity {
-            Some(bytes) if !(1..=limits::OPPORTUNITY).contains(bytes.get_ref()) => {
-                let message = format!("an opportunity offers 1 to {} bytes", limits::OPPORTUNITY);
-                return self.fail(bytes, message, "write opportunity = 1504");
-            }
-            Some(bytes) => *bytes.get_ref(),
-            None => 1504,
-        };
-        let overhead = read.overhead.unwrap_or(4);
-        Ok(Capacity::Trace { trace, opportunity, overhead, repeat: !read.once.unwrap_or(false) })
-    }
-
-    fn schedule(
-        &self,
-        steps: &Spanned<Vec<FileStep>>,
-        period: Option<Span>,
-    ) -> Result<Capacity, ScenarioError> {
-        let list: Vec<_> = steps.get_ref().iter().map(|step| (step.at.0, step.rate.0)).collect();
-        let service = paceline_path::Service::schedule(&list, period);
-        match service {
-            Ok(_) => Ok(Capacity::Schedule { steps: list, period }),
-            Err(error) => self.fail(
-                steps,
-                error.to_string(),
-                "write schedule = [{ at = \"0s\", rate = \"12Mbps\" }, { at = \"5s\", rate = \"6Mbps\" }]",
-            ),
+/// A link with its heading.
+pub(super) fn written(
+    spec: &LinkSpec,
+    trace_file: &mut dyn FnMut(&Trace) -> String,
+) -> Result<String, ScenarioError> {
+    let mut table = FileLink::written(spec, &FileLink::usual())?;
+    let mut section = String::new();
+    match &spec.capacity {
+        Capacity::Constant(rate) => table.put("rate", rate)?,
+        Capacity::Schedule { steps, period } => {
+            table.put("schedule", steps)?;
+            table.put_field("period", *period, None)?;
         }
+        Capacity::Trace { trace, opportunity, overhead, repeat } => {
+            table.set("trace", quoted(&trace_file(trace)));
+            // A trace's file is not read back when the scenario is written.
+            if !(1..=OPPORTUNITY).contains(opportunity) {
+                let message = format!("opportunity is {opportunity} bytes");
+                let help = format!("an opportunity offers 1 to {OPPORTUNITY} bytes");
+                return Err(ScenarioError::new(message).help(help));
+            }
+            table.put_field("opportunity", Some(*opportunity), Some(MAHIMAHI_OPPORTUNITY))?;
+            table.put_field("overhead", Some(*overhead), Some(MAHIMAHI_OVERHEAD))?;
+            table.put_field("once", Some(!repeat), Some(false))?;
+        }
+        Capacity::Wifi(spec) => section = format!("\n[link.wifi]\n{}", table_of(&**spec)?.lines()),
     }
+    Ok(format!("[[link]]\n{}{section}", table.lines()))
 }

@@ -1,354 +1,278 @@
-//! `[[medium]]` in scenario files.
+//! Shared 802.11 media.
 
 use paceline_cc::{Rate, Span};
+use paceline_path::BufferSize;
 use paceline_path::medium::{ChannelWidth, GuardInterval, Ht, MAX_SCALE, Preamble};
-use serde::Deserialize;
-use toml::Spanned;
 
 use super::error::ScenarioError;
-use super::medium_rates::{FileRate, FileSnr, Usual};
-use super::read::{self, Buffer, Period, Speed};
-use super::reader::Reader;
+use super::keys::{Inline, Section as _, keys, within};
+use super::reader::{Place, Reader};
+use super::station::{FileRate, FileStation, UsualRates};
+use super::value::words;
+use super::wifi::LONGEST_AIRTIME;
 use crate::scenario::spec::{
-    Direction, Layer, MediumSpec, PortSpec, Scenario, StationPort, StationUse,
+    Layer, McsSpec, MediumSpec, PortSpec, QueueChoice, RouterChoice, Scenario,
 };
-use crate::scenario::wifi::{self, FileContenders, FileMcs, Mistake};
 
 /// The most stations of a medium.
 const STATIONS: usize = 500;
+/// 802.11n at 2.4 GHz: the time behind each frame in which nothing is sent.
+const EXTENSION: Span = Span::from_micros(6);
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct FileMedium {
-    name: Spanned<String>,
-    layer: Option<FileLayer>,
-    preamble: Option<Spanned<FilePreamble>>,
-    scale: Option<Spanned<u32>>,
-    basic_rates: Option<Spanned<Vec<Speed>>>,
-    rts_above: Option<u32>,
-    protection: Option<bool>,
-    immediate_access: Option<bool>,
-    after_collision: Option<FileWait>,
-    after_own_collision: Option<FileWait>,
-    transmissions: Option<Spanned<u32>>,
-    width: Option<Spanned<FileWidth>>,
-    guard: Option<Spanned<FileGuard>>,
-    band: Option<Spanned<FileBand>>,
-    max_frames: Option<Spanned<u32>>,
-    max_airtime: Option<Spanned<Period>>,
-    contenders: Option<u32>,
-    contender_airtime: Option<Period>,
-    contender_gap: Option<Period>,
-    rate: Option<Spanned<FileRate>>,
-    mcs: Option<Spanned<FileMcs>>,
-    queue: Option<Spanned<String>>,
-    buffer: Option<Spanned<Buffer>>,
-    router: Option<Spanned<String>>,
-    access_point: Option<FilePort>,
-    #[serde(rename = "station", default)]
-    stations: Vec<Spanned<FileStation>>,
+keys! {
+    /// A channel that an access point and its stations contend for.
+    FileMedium: "medium" of MediumSpec = MediumSpec::new("", Layer::B(Preamble::Long));
+    /// different from the names of all links and other media
+    [required] name: String => name;
+    /// the times of `"802.11b"`, `"802.11g"` (without stations of 802.11b), `"802.11a"` or `"802.11n"`,
+    /// which has A-MPDUs
+    layer: LayerName, default "`\"802.11b\"`";
+    /// of 802.11b: frames at 1 Mbit/s always have the long one
+    preamble: Preamble, default "`\"long\"`";
+    /// 802.11n: the channel
+    width: ChannelWidth, default "`\"20MHz\"`";
+    /// 802.11n: the guard interval
+    guard: GuardInterval, default "`\"long\"`";
+    /// 802.11n: the band
+    band: Band, default "`\"5GHz\"`";
+    /// all times divided by this; rates have to be multiples of it (Table 1 of the XCP-b paper)
+    scale: u32, in within(1..=MAX_SCALE, "write scale = 2, with twice the rates") => scale;
+    /// acknowledgements, RTS and CTS have the highest of these that is not above the rate of the data
+    basic_rates: Vec<Rate>, default "`[\"1Mbps\"]`; of OFDM 6, 12 and 24 Mbit/s" => basic_rates;
+    /// RTS and CTS before frames of more bytes
+    rts_above: u32 => rts;
+    /// 802.11g: a CTS of 802.11b at 1 Mbit/s before each frame
+    protection: bool => protection;
+    /// what comes to a station while the medium is idle is sent without a backoff; false as in ns-2
+    immediate_access: bool => immediate_access;
+    /// what stations wait for that have heard a collision
+    after_collision: Wait, default "`\"eifs\"` for 802.11b, else `\"difs\"`";
+    /// what a station waits for whose frame collided and ended before another one; `"eifs"` as in ns-2
+    after_own_collision: Wait, default "`\"difs\"`";
+    /// how often a frame is transmitted before it is given up
+    transmissions: u32, in within(1..=255, "write transmissions = 7") => transmissions;
+    /// 802.11n: an A-MPDU has at most this many frames
+    max_frames: u32, in within(1..=64, "write max_frames = 32") => max_frames;
+    /// 802.11n: an A-MPDU takes at most this long, preamble included
+    max_airtime: Span,
+        in within(Span::from_micros(100)..=Span::from_millis(10), LONGEST_AIRTIME) => max_airtime;
+    /// how many stations of other networks compete for the channel
+    contenders: u32, in within(0..=100, "write contenders = 3").or("more than {most} contenders")
+        => contenders;
+    /// the mean time that each of their transmissions takes
+    contender_airtime: Span,
+        in within(Span::from_micros(50)..=Span::from_millis(10), "write contender_airtime = \"1ms\"")
+        => contender_airtime;
+    /// the mean pause between two transmissions of each; with 0 they always have something to send
+    contender_gap: Span => contender_gap;
+    /// the rate of data frames of all stations that have none of their own; `"minstrel"` if senders choose
+    rate: FileRate;
+    /// 802.11n: modulation and coding of all stations that have none of their own, see `[[medium.station]]`
+    mcs: McsSpec;
+    /// of all stations and of the access point: see `[[link]]`
+    queue: QueueChoice, default "by the flows";
+    /// of all stations and of the access point: packets, bytes, `"inf"` or `"sojourn=100ms"`
+    buffer: BufferSize, default "`50`";
+    /// of all stations and of the access point: see `[[link]]`
+    router: RouterChoice, default "by the flows";
+    /// what is different at the access point: `{ queue = "fq_codel", buffer = 100, router = "none" }`
+    access_point: PortSpec, default "as at the stations";
+    tables {
+        /// The stations.
+        station: FileStation;
+    }
 }
 
-#[derive(Deserialize, Clone, Copy, PartialEq)]
-enum FileLayer {
-    #[serde(rename = "802.11b")]
+keys! {
+    /// What the access point holds its packets in.
+    FilePort: "medium.access_point" of PortSpec = PortSpec::packets(50);
+    /// limit of its queue
+    buffer: BufferSize, default "that of the medium" => buffer;
+    /// its queue
+    queue: QueueChoice, default "that of the medium" => queue;
+    /// its router
+    router: RouterChoice, default "that of the medium" => router;
+}
+
+impl Inline for PortSpec {
+    type File = FilePort;
+}
+
+/// The layer without its settings.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum LayerName {
     B,
-    #[serde(rename = "802.11g")]
     G,
-    #[serde(rename = "802.11a")]
     A,
-    #[serde(rename = "802.11n")]
     N,
 }
 
-#[derive(Deserialize, Clone, Copy)]
-enum FileWidth {
-    #[serde(rename = "20MHz")]
-    Mhz20,
-    #[serde(rename = "40MHz")]
-    Mhz40,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum FileGuard {
-    Long,
-    Short,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-enum FileBand {
-    #[serde(rename = "5GHz")]
+/// The bands of 802.11n.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Band {
     Ghz5,
-    #[serde(rename = "2.4GHz")]
     Ghz2,
 }
 
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum FilePreamble {
-    Long,
-    Short,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum FileWait {
+/// What stations wait for after a collision.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
     Eifs,
     Difs,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct FilePort {
-    queue: Option<Spanned<String>>,
-    buffer: Option<Spanned<Buffer>>,
-    router: Option<Spanned<String>>,
+impl Wait {
+    fn of(eifs: bool) -> Wait {
+        if eifs { Wait::Eifs } else { Wait::Difs }
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct FileStation {
-    pub(super) name: Spanned<String>,
-    pub(super) rate: Option<Spanned<FileRate>>,
-    pub(super) rates: Option<Spanned<Vec<FileStep>>>,
-    pub(super) mcs: Option<Spanned<FileMcs>>,
-    pub(super) max_frames: Option<Spanned<u32>>,
-    pub(super) snr: Option<Spanned<FileSnr>>,
-    pub(super) period: Option<Spanned<Period>>,
-    frame_error: Option<Spanned<f64>>,
-    bit_error: Option<Spanned<f64>>,
-    queue: Option<Spanned<String>>,
-    buffer: Option<Spanned<Buffer>>,
-    router: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct FileStep {
-    pub(super) at: Period,
-    pub(super) rate: Speed,
-}
-
-/// The direction of a flow in a file.
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum FileDirection {
-    Down,
-    Up,
+words! {
+    LayerName {
+        "802.11b" => LayerName::B,
+        "802.11g" => LayerName::G,
+        "802.11a" => LayerName::A,
+        "802.11n" => LayerName::N,
+    }
+    ChannelWidth { "20MHz" => ChannelWidth::Mhz20, "40MHz" => ChannelWidth::Mhz40 }
+    GuardInterval { "long" => GuardInterval::Long, "short" => GuardInterval::Short }
+    Preamble { "long" => Preamble::Long, "short" => Preamble::Short }
+    Band { "5GHz" => Band::Ghz5, "2.4GHz" => Band::Ghz2 }
+    Wait { "eifs" => Wait::Eifs, "difs" => Wait::Difs }
 }
 
 impl Reader<'_> {
     /// A medium with its stations.
     pub(super) fn medium(
         &self,
-        read: FileMedium,
+        file: &FileMedium,
         sofar: &Scenario,
     ) -> Result<MediumSpec, ScenarioError> {
-        let taken = sofar.media.iter().any(|medium| medium.name == *read.name.get_ref());
-        if taken || sofar.links.iter().any(|link| link.name == *read.name.get_ref()) {
+        let mut medium = FileMedium::usual();
+        file.apply(self, &mut medium)?;
+        let taken = sofar.media.iter().any(|other| other.name == medium.name);
+        if taken || sofar.links.iter().any(|link| link.name == medium.name) {
             let message = "another medium or link has this name";
-            return self.fail(&read.name, message, "give each medium its own name");
+            return self.fail(&file.name, message, "give each medium its own name");
         }
-        let layer = match (read.layer.unwrap_or(FileLayer::B), &read.preamble) {
-            (FileLayer::B, None) => Layer::B(Preamble::Long),
-            (FileLayer::B, Some(preamble)) => Layer::B(match preamble.get_ref() {
-                FilePreamble::Long => Preamble::Long,
-                FilePreamble::Short => Preamble::Short,
-            }),
-            (_, Some(preamble)) => {
-                let help = "leave preamble out, or write layer = \"802.11b\"";
-                return self.fail(preamble, "only 802.11b has long and short preambles", help);
-            }
-            (FileLayer::G, None) => Layer::G,
-            (FileLayer::A, None) => Layer::A,
-            (FileLayer::N, None) => Layer::N(Ht::default()),
-        };
-        let layer = self.high_throughput(layer, &read)?;
-        let mut medium = MediumSpec::new(read.name.get_ref(), layer);
-        if let Some(scale) = &read.scale {
-            medium.scale = *scale.get_ref();
-            if !(1..=MAX_SCALE).contains(&medium.scale) {
-                let message = format!("scale is outside 1..{MAX_SCALE}");
-                return self.fail(scale, message, "write scale = 2, with twice the rates");
-            }
+        medium.layer = self.layer(file)?;
+        let sane = |rate: &Rate| rate.as_bps() > 0 && medium.phy().has_rate(*rate);
+        let is_empty = file.basic_rates.is_some() && medium.basic_rates.is_empty();
+        if is_empty || !medium.basic_rates.iter().all(sane) {
+            let message = "basic_rates are rates of the layer, at least one";
+            let help = "write basic_rates = [\"1Mbps\", \"2Mbps\"]";
+            return self.fail(&file.basic_rates, message, help);
         }
-        if let Some(rates) = &read.basic_rates {
-            medium.basic_rates = rates.get_ref().iter().map(|rate| rate.0).collect();
-            let sane = |rate: &Rate| rate.as_bps() > 0 && medium.phy().has_rate(*rate);
-            if medium.basic_rates.is_empty() || !medium.basic_rates.iter().all(sane) {
-                let message = "basic_rates are rates of the layer, at least one";
-                return self.fail(rates, message, "write basic_rates = [\"1Mbps\", \"2Mbps\"]");
-            }
+        let eifs = file.after_collision(self)?.map(|wait| wait == Wait::Eifs);
+        medium.eifs_after_collision = eifs;
+        medium.eifs_after_own_collision = file.after_own_collision(self)? == Some(Wait::Eifs);
+        let mut usual = PortSpec::packets(50);
+        usual.queue = file.queue(self)?.unwrap_or(usual.queue);
+        usual.buffer = file.buffer(self)?.unwrap_or(usual.buffer);
+        usual.router = file.router(self)?.unwrap_or(usual.router);
+        self.needs_no_rate(&file.buffer, usual.buffer)?;
+        medium.access_point = usual.clone();
+        if let Some(access_point) = &file.access_point {
+            access_point.value.apply(self, &mut medium.access_point)?;
+            self.needs_no_rate(&access_point.value.buffer, medium.access_point.buffer)?;
         }
-        (medium.rts, medium.protection) = (read.rts_above, read.protection.unwrap_or(false));
-        medium.immediate_access = read.immediate_access.unwrap_or(true);
-        medium.eifs_after_collision =
-            read.after_collision.map(|wait| matches!(wait, FileWait::Eifs));
-        medium.eifs_after_own_collision = matches!(read.after_own_collision, Some(FileWait::Eifs));
-        if let Some(times) = &read.transmissions {
-            medium.transmissions = *times.get_ref();
-            if !(1..=255).contains(&medium.transmissions) {
-                let message = "transmissions is outside 1..255";
-                return self.fail(times, message, "write transmissions = 7");
-            }
-        }
-        if let Some(most) = &read.max_frames {
-            medium.max_frames = self.checked_at(most, wifi::frames(*most.get_ref()))?;
-        }
-        if let Some(longest) = &read.max_airtime {
-            medium.max_airtime = self.checked_at(longest, wifi::airtime(*longest.get_ref()))?;
-        }
-        let others = FileContenders {
-            contenders: read.contenders,
-            contender_airtime: read.contender_airtime,
-            contender_gap: read.contender_gap,
-        };
-        (medium.contenders, medium.contender_airtime, medium.contender_gap) =
-            self.checked_at(&read.name, others.read())?;
-        let rates = Usual { rate: read.rate, mcs: read.mcs };
-        let usual = FilePort { queue: read.queue, buffer: read.buffer, router: read.router };
-        let usual = self.port(usual, &PortSpec::packets(50))?;
-        medium.access_point = self.port(read.access_point.unwrap_or_default(), &usual)?;
-        if read.stations.is_empty() || read.stations.len() > STATIONS {
+        if file.station.is_empty() || file.station.len() > STATIONS {
             let message = format!("a medium has 1 to {STATIONS} stations");
             let help = "add [[medium.station]] with name and rate";
-            return self.fail(&read.name, message, help);
+            return self.fail(&file.name, message, help);
         }
-        for station in read.stations {
-            let station = self.station(station.into_inner(), &medium, &rates, &usual, sofar)?;
+        let rates = UsualRates { rate: file.rate.as_ref(), mcs: file.mcs.as_ref() };
+        for station in &file.station {
+            let station = self.station(&station.value, &medium, &rates, &usual, sofar)?;
             medium.stations.push(station);
         }
         Ok(medium)
     }
 
-    /// The layer with the settings of 802.11n, which others do not have.
-    fn high_throughput(&self, layer: Layer, read: &FileMedium) -> Result<Layer, ScenarioError> {
-        let Layer::N(mut ht) = layer else {
+    /// The layer, with settings that only it has.
+    fn layer(&self, file: &FileMedium) -> Result<Layer, ScenarioError> {
+        let layer = file.layer(self)?.unwrap_or(LayerName::B);
+        if layer != LayerName::B && file.preamble.is_some() {
+            let message = "only 802.11b has long and short preambles";
+            let help = "leave preamble out, or write layer = \"802.11b\"";
+            return self.fail(&file.preamble, message, help);
+        }
+        if layer != LayerName::N {
             let help = "leave it out, or write layer = \"802.11n\"";
-            if let Some(width) = &read.width {
-                return self.fail(width, "only 802.11n has channels of a width", help);
+            let band = "802.11a is at 5 GHz, 802.11b and g are at 2.4 GHz; leave it out";
+            let of_n = [
+                (file.width.place(), "only 802.11n has channels of a width", help),
+                (file.guard.place(), "only 802.11n has guard intervals", help),
+                (file.band.place(), "only 802.11n is in both bands", band),
+                (file.max_frames.place(), "only 802.11n has A-MPDUs", help),
+                (file.max_airtime.place(), "only 802.11n has A-MPDUs", help),
+            ];
+            if let Some((place, message, help)) =
+                of_n.into_iter().find(|(place, ..)| place.is_some())
+            {
+                return self.fail(&place, message, help);
             }
-            if let Some(guard) = &read.guard {
-                return self.fail(guard, "only 802.11n has guard intervals", help);
-            }
-            if let Some(band) = &read.band {
-                let help = "802.11a is at 5 GHz, 802.11b and g are at 2.4 GHz; leave it out";
-                return self.fail(band, "only 802.11n is in both bands", help);
-            }
-            if let Some(most) = &read.max_frames {
-                return self.fail(most, "only 802.11n has A-MPDUs", help);
-            }
-            if let Some(longest) = &read.max_airtime {
-                return self.fail(longest, "only 802.11n has A-MPDUs", help);
-            }
-            return Ok(layer);
-        };
-        if let Some(FileWidth::Mhz40) = read.width.as_ref().map(Spanned::get_ref) {
-            ht.width = ChannelWidth::Mhz40;
         }
-        if let Some(FileGuard::Short) = read.guard.as_ref().map(Spanned::get_ref) {
-            ht.guard = GuardInterval::Short;
-        }
-        if let Some(FileBand::Ghz2) = read.band.as_ref().map(Spanned::get_ref) {
-            ht.extension = Span::from_micros(6);
-        }
-        Ok(Layer::N(ht))
+        Ok(match layer {
+            LayerName::B => Layer::B(file.preamble(self)?.unwrap_or(Preamble::Long)),
+            LayerName::G => Layer::G,
+            LayerName::A => Layer::A,
+            LayerName::N => {
+                let mut ht = Ht::default();
+                ht.width = file.width(self)?.unwrap_or(ht.width);
+                ht.guard = file.guard(self)?.unwrap_or(ht.guard);
+                if file.band(self)? == Some(Band::Ghz2) {
+                    ht.extension = EXTENSION;
+                }
+                Layer::N(ht)
+            }
+        })
     }
 
-    /// A value that was checked, or the mistake at its place.
-    pub(super) fn checked_at<T, P>(
+    /// Refuses buffers whose bytes follow from a rate.
+    pub(super) fn needs_no_rate(
         &self,
-        place: &Spanned<P>,
-        value: Result<T, Mistake>,
-    ) -> Result<T, ScenarioError> {
-        match value {
-            Ok(value) => Ok(value),
-            Err((message, help)) => self.fail(place, message, help),
+        place: &impl Place,
+        buffer: BufferSize,
+    ) -> Result<(), ScenarioError> {
+        if !buffer.needs_rate() {
+            return Ok(());
         }
+        let message = "the rate of a station at a medium depends on the others, so that a time or a \
+                       bandwidth-delay product is no number of bytes";
+        let help = "write buffer = 50 (packets), or buffer = \"sojourn=50ms\", which drops packets \
+                    that have waited for longer";
+        self.fail(place, message, help)
     }
+}
 
-    /// What a port says, or else what `usual` has.
-    fn port(&self, read: FilePort, usual: &PortSpec) -> Result<PortSpec, ScenarioError> {
-        let mut port = usual.clone();
-        if let Some(queue) = &read.queue {
-            port.queue = read::queue(queue.get_ref(), self.names)
-                .map_err(|error| self.wrong(queue, error))?;
+/// A medium with its heading, and its stations.
+pub(super) fn written(spec: &MediumSpec) -> Result<String, ScenarioError> {
+    let mut table = FileMedium::written(spec, &FileMedium::usual())?;
+    let layer = match spec.layer {
+        Layer::B(preamble) => {
+            table.put_field("preamble", Some(preamble), Some(Preamble::Long))?;
+            LayerName::B
         }
-        if let Some(router) = &read.router {
-            port.router = read::router(router.get_ref(), self.names)
-                .map_err(|message| self.wrong(router, message))?;
+        Layer::G => LayerName::G,
+        Layer::A => LayerName::A,
+        Layer::N(ht) => {
+            table.put_field("width", Some(ht.width), Some(ChannelWidth::Mhz20))?;
+            table.put_field("guard", Some(ht.guard), Some(GuardInterval::Long))?;
+            let band = if ht.extension.is_zero() { Band::Ghz5 } else { Band::Ghz2 };
+            table.put_field("band", Some(band), Some(Band::Ghz5))?;
+            LayerName::N
         }
-        if let Some(buffer) = &read.buffer {
-            port.buffer = buffer.get_ref().0;
-            if port.buffer.needs_rate() {
-                let message = "the rate of a station at a medium depends on the others, so that \
-                               a time or a bandwidth-delay product is no number of bytes";
-                let help = "write buffer = 50 (packets), or buffer = \"sojourn=50ms\", which \
-                            drops packets that have waited for longer";
-                return self.fail(buffer, message, help);
-            }
-        }
-        Ok(port)
+    };
+    table.put_field("layer", Some(layer), Some(LayerName::B))?;
+    table.put_field("after_collision", spec.eifs_after_collision.map(Wait::of), None)?;
+    let wait = Wait::of(spec.eifs_after_own_collision);
+    table.put_field("after_own_collision", Some(wait), Some(Wait::Difs))?;
+    let usual = PortSpec::packets(50);
+    table.put_field("access_point", Some(spec.access_point.clone()), Some(usual))?;
+    let mut text = format!("[[medium]]\n{}", table.lines());
+    for spec in &spec.stations {
+        text += &format!("\n[[medium.station]]\n{}", super::station::written(spec)?.lines());
     }
-
-    fn station(
-        &self,
-        read: FileStation,
-        medium: &MediumSpec,
-        usual_rates: &Usual,
-        usual: &PortSpec,
-        sofar: &Scenario,
-    ) -> Result<StationPort, ScenarioError> {
-        let name = read.name.get_ref();
-        let taken = medium.stations.iter().any(|station| station.name == *name);
-        if taken || sofar.station(name).is_some() {
-            let message = format!("two stations are called `{name}`");
-            return self.fail(&read.name, message, "give each station its own name");
-        }
-        let mut station = StationPort::new(name, Rate::ZERO);
-        self.rates(&read, medium, usual_rates, &mut station)?;
-        for (value, into) in [
-            (&read.frame_error, &mut station.frame_error),
-            (&read.bit_error, &mut station.bit_error),
-        ] {
-            let Some(value) = value else { continue };
-            *into = *value.get_ref();
-            if !(0.0..1.0).contains(into) {
-                return self.fail(value, "a probability below 1", "10 % is written 0.1");
-            }
-        }
-        let own = FilePort { queue: read.queue, buffer: read.buffer, router: read.router };
-        station.port = self.port(own, usual)?;
-        Ok(station)
-    }
-
-    /// The station that a flow names.
-    pub(super) fn station_use(
-        &self,
-        station: &Option<Spanned<String>>,
-        direction: &Option<Spanned<FileDirection>>,
-        scenario: &Scenario,
-    ) -> Result<Option<StationUse>, ScenarioError> {
-        let Some(station) = station else {
-            let Some(direction) = direction else { return Ok(None) };
-            let help = "write station = \"laptop\", or leave direction out";
-            return self.fail(direction, "a direction without a station", help);
-        };
-        let name = station.get_ref();
-        if scenario.station(name).is_none() {
-            let stations = scenario.media.iter().flat_map(|medium| &medium.stations);
-            let known: Vec<_> = stations.map(|station| station.name.as_str()).collect();
-            let help = match known.is_empty() {
-                true => "add [[medium]] with [[medium.station]]".to_string(),
-                false => format!("the stations are {}", known.join(", ")),
-            };
-            return self.fail(station, format!("there is no station `{name}`"), &help);
-        }
-        let direction = match direction.as_ref().map(|direction| direction.get_ref()) {
-            Some(FileDirection::Up) => Direction::Up,
-            Some(FileDirection::Down) | None => Direction::Down,
-        };
-        Ok(Some(StationUse { station: name.clone(), direction }))
-    }
+    Ok(text)
 }

@@ -2,11 +2,13 @@
 
 mod choices;
 mod medium;
+mod wifi;
 
 pub use choices::{
     CustomQueue, CustomRouter, CustomScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
 };
 pub use medium::{Direction, Layer, MediumSpec, PortSpec, StationPort, StationUse};
+pub use wifi::{McsSpec, StationSpec, WifiSpec};
 
 use std::sync::Arc;
 
@@ -15,7 +17,6 @@ pub use paceline_flow::{LossRecovery, RttSamples, Video, Workload};
 use paceline_path::{BufferSize, Impairments};
 use paceline_trace::Trace;
 
-use super::wifi::WifiSpec;
 use crate::runs::Runs;
 
 /// A whole experiment: links in a row or side by side, and flows over them.
@@ -80,6 +81,11 @@ impl Record {
     }
 }
 
+/// Bytes that each opportunity of Mahimahi's traces offers.
+pub(super) const MAHIMAHI_OPPORTUNITY: u32 = 1504;
+/// Bytes that each packet costs there beside its own: the header of the TUN device.
+pub(super) const MAHIMAHI_OVERHEAD: u32 = 4;
+
 /// The rate of a link over time.
 #[derive(Clone, Debug)]
 pub enum Capacity {
@@ -111,7 +117,12 @@ impl Capacity {
     /// A repeating trace with Mahimahi's sizes: 1504 bytes an opportunity, of which 4 are the
     /// header of the TUN device.
     pub fn trace(trace: Trace) -> Capacity {
-        Capacity::Trace { trace, opportunity: 1504, overhead: 4, repeat: true }
+        Capacity::Trace {
+            trace,
+            opportunity: MAHIMAHI_OPPORTUNITY,
+            overhead: MAHIMAHI_OVERHEAD,
+            repeat: true,
+        }
     }
 }
 

@@ -1,65 +1,13 @@
-//! Values and tables as they are written in TOML.
+//! Values as they are written in TOML.
 
 use paceline_cc::ParamValue;
 
-use crate::scenario::file::error::ScenarioError;
+use super::error::ScenarioError;
 
-/// Keys with their values, in the order of writing.
-#[derive(Debug, Default)]
-pub(super) struct Table(Vec<(&'static str, String)>);
-
-impl Table {
-    /// A key with a value that is TOML already.
-    pub(super) fn set(&mut self, key: &'static str, value: String) {
-        self.0.push((key, value));
-    }
-
-    /// A time or a rate, unless it is the usual one.
-    pub(super) fn unless<T: ParamValue + PartialEq>(
-        &mut self,
-        key: &'static str,
-        value: T,
-        usual: T,
-    ) -> Result<(), ScenarioError> {
-        if value != usual {
-            self.set(key, exact(key, &value)?);
-        }
-        Ok(())
-    }
-
-    /// A whole number, or true or false, unless it is the usual one.
-    pub(super) fn plain<T: ToString + PartialEq>(&mut self, key: &'static str, value: T, usual: T) {
-        if value != usual {
-            self.set(key, value.to_string());
-        }
-    }
-
-    /// A fraction, unless it is the usual one.
-    pub(super) fn fraction(
-        &mut self,
-        key: &'static str,
-        value: f64,
-        usual: f64,
-    ) -> Result<(), ScenarioError> {
-        if value.to_bits() != usual.to_bits() {
-            self.set(key, number(key, value)?);
-        }
-        Ok(())
-    }
-
-    /// One line for each key.
-    pub(super) fn lines(&self) -> String {
-        self.0.iter().map(|(key, value)| format!("{key} = {value}\n")).collect()
-    }
-
-    /// All on one line, in braces.
-    pub(super) fn inline(&self) -> String {
-        if self.0.is_empty() {
-            return "{}".into();
-        }
-        let pairs: Vec<_> = self.0.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        format!("{{ {} }}", pairs.join(", "))
-    }
+/// The mistake that something has no name by which a file could call it.
+pub(super) fn nameless(what: &str, label: &str) -> ScenarioError {
+    ScenarioError::new(format!("the {what} `{label}` is made by the program and has no name"))
+        .help("files call schemes, queues and routers by name; add a scheme or queue to `Names`")
 }
 
 /// A text in quotes.

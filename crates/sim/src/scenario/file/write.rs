@@ -6,20 +6,14 @@
 //! 40 ms at most, off-periods are exponential, on-periods are not fixed, times are whole
 //! nanoseconds, and of Gilbert's and Elliott's models there are those of loss in bursts only.
 
-mod flow;
-mod link;
-mod medium;
-mod text;
-
-use paceline_cc::{Rate, Span};
+use paceline_cc::Rate;
 use paceline_trace::Trace;
 
 use super::error::ScenarioError;
-use super::parse_with;
+use super::read::parse_with;
+use super::{flow, link, medium, run};
 use crate::names::Names;
-use crate::runs::Spread;
-use crate::scenario::spec::{Capacity, Record, Scenario};
-use text::{Table, exact, quoted};
+use crate::scenario::spec::{Capacity, Scenario};
 
 /// A scenario as a file. `about` becomes a comment at its top. `trace_file` says what is to be
 /// written for a trace: a file as seen from the scenario's folder, or a built-in name; that this
@@ -53,54 +47,27 @@ pub fn to_toml_with(
     Ok(text)
 }
 
-/// The mistake that something has no name by which a file could call it.
-fn nameless(what: &str, label: &str) -> ScenarioError {
-    ScenarioError::new(format!("the {what} `{label}` is made by the program and has no name"))
-        .help("files call schemes, queues and routers by name; add a scheme or queue to `Names`")
-}
-
 fn write(
     scenario: &Scenario,
     about: &str,
     trace_file: &mut dyn FnMut(&Trace) -> String,
 ) -> Result<String, ScenarioError> {
-    let mut top = Table::default();
-    top.set("name", quoted(&scenario.name));
-    top.set("duration", exact("duration", &scenario.duration)?);
-    top.unless("warmup", scenario.warmup, Span::ZERO)?;
-    top.plain("seed", scenario.seed, 1);
-    top.plain("runs", scenario.runs.count, 1);
-    top.unless("spread", scenario.runs.spread, Spread::default())?;
-    top.plain("mss", scenario.mss, 1500);
-    if let Some(jitter) = &scenario.host_jitter {
-        top.set("host_jitter", exact("host_jitter", jitter)?);
-    }
-    match scenario.record {
-        Record::Series(bin) => top.unless("bin", bin, Record::BIN)?,
-        Record::Counters | Record::Sums | Record::Metrics => {
-            return Err(ScenarioError::new("the scenario records no time series")
-                .help("files always do: set `record` to Record::Series"));
-        }
-    }
-    if !scenario.digest {
-        return Err(ScenarioError::new("the scenario has its digest switched off")
-            .help("runs of files always have one: set `digest` to true"));
-    }
-    let mut text = comment(about) + &top.lines();
+    let mut text = comment(about) + &run::written(scenario)?;
     for spec in &scenario.links {
-        let written = link::link(spec, trace_file).map_err(|error| of("link", &spec.name, error));
+        let written =
+            link::written(spec, trace_file).map_err(|error| of("link", &spec.name, error));
         text += &format!("\n{}", written?);
     }
     for spec in &scenario.media {
-        let written = medium::medium(spec).map_err(|error| of("medium", &spec.name, error));
+        let written = medium::written(spec).map_err(|error| of("medium", &spec.name, error));
         text += &format!("\n{}", written?);
     }
     for spec in &scenario.flows {
-        let written = flow::flow(spec, scenario).map_err(|error| of("flow", &spec.name, error));
+        let written = flow::written(spec, scenario).map_err(|error| of("flow", &spec.name, error));
         text += &format!("\n{}", written?);
     }
     for spec in &scenario.arrivals {
-        let written = flow::arrivals(spec, scenario);
+        let written = flow::written_arrivals(spec, scenario);
         text += &format!("\n{}", written.map_err(|error| of("flow", &spec.flow.name, error))?);
     }
     Ok(text)

@@ -1,0 +1,243 @@
+//! 802.11 links, and modulation and coding over time.
+
+use std::collections::BTreeSet;
+
+use paceline_cc::{Rate, Span};
+use paceline_path::wifi::Mcs;
+use serde::Deserialize;
+
+use super::error::ScenarioError;
+use super::keys::{Inline, below, keys, within};
+use super::limits::Excess;
+use super::reader::{At, Reader};
+use super::table::Table;
+use super::text::list;
+use super::value::{FileValue, Period, words};
+use crate::scenario::spec::{McsSpec, StationSpec, WifiSpec};
+
+keys! {
+    /// The link of an 802.11n access point.
+    FileWifi: "link.wifi" of WifiSpec = WifiSpec::new(McsSpec::constant(Mcs::LOWEST));
+    /// modulation and coding: an index from 0 to 15; steps `[{ at = "0s", mcs = 1 }, ...]` with a `period`
+    /// if they repeat, or a random walk `{ min = 3, max = 7, every = "2s" }`, whose steps are up by one,
+    /// down by one, or none
+    [required] mcs: McsSpec;
+    /// when the steps of `mcs` repeat
+    period: Span;
+    /// a batch has at most this many frames
+    max_frames: u32, in within(1..=64, "write max_frames = 32") => max_frames;
+    /// a transmission takes at most this long, preamble included
+    max_airtime: Span,
+        in within(Span::from_micros(100)..=Span::from_millis(10), LONGEST_AIRTIME) => max_airtime;
+    /// RTS and CTS precede each batch, so that a collision destroys only the RTS
+    rts: bool => rts;
+    /// the probability that a frame is lost; each frame is drawn independently
+    frame_error: f64, in below(0.0..1.0, "10 % is written 0.1").or("{key} is a probability below 1")
+        => frame_error;
+    /// after this many repetitions a frame is given up
+    retries: u32, in within(0..=255, "write retries = 7").or("more than {most} retries") => retries;
+    /// how many stations of other networks compete for the channel
+    contenders: u32, in within(0..=100, "write contenders = 3").or("more than {most} contenders")
+        => contenders;
+    /// the mean time that each of their transmissions takes
+    contender_airtime: Span,
+        in within(Span::from_micros(50)..=Span::from_millis(10), "write contender_airtime = \"1ms\"")
+        => contender_airtime;
+    /// the mean pause between two transmissions of each; with 0 they always have something to send
+    contender_gap: Span => contender_gap;
+    /// `"shared"`: all stations have one queue and one router together; `"per-station"`: each station has
+    /// its own
+    queues: Queues, default "`\"shared\"`";
+    /// each entry is a station, with the flows that it receives, and with settings of its own if they
+    /// differ: `[{ flows = ["a", "b"], mcs = 3, max_frames = 20 }]`. Each `[[flow]]` that no entry names
+    /// is a station by itself
+    stations: Vec<StationSpec> => stations;
+}
+
+keys! {
+    /// A station with settings of its own.
+    FileWifiStation: "link.wifi.stations" of StationSpec = StationSpec::default();
+    /// the names of its flows
+    [required] flows: Vec<String> => flows;
+    /// its modulation and coding, an index
+    mcs: Mcs, default "that of the link" => mcs;
+    /// a batch to it has at most this many frames
+    max_frames: u32, default "that of the link", in within(1..=64, "write max_frames = 32") => max_frames;
+}
+
+impl Inline for StationSpec {
+    type File = FileWifiStation;
+}
+
+/// What is said of other times of a transmission.
+pub(super) const LONGEST_AIRTIME: &str =
+    "the standard allows 10 ms; write max_airtime = \"5484us\"";
+
+/// The most steps of a walk.
+const STEPS: u64 = 1_000_000;
+
+/// Who shares a queue and a router.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Queues {
+    Shared,
+    PerStation,
+}
+
+words! { Queues { "shared" => Queues::Shared, "per-station" => Queues::PerStation } }
+
+impl Inline for WifiSpec {
+    type File = FileWifi;
+
+    /// Names of flows are not checked.
+    fn finish(&mut self, reader: &Reader<'_>, written: &At<FileWifi>) -> Result<(), ScenarioError> {
+        let file = &written.value;
+        if let Some(mcs) = &file.mcs {
+            self.mcs = reader.within(mcs, mcs.value.spec(file.period(reader)?))?;
+        }
+        if let McsSpec::Walk { every, .. } = &self.mcs
+            && reader.duration.as_nanos() / every.as_nanos().max(1) > STEPS
+        {
+            let help = "write a longer `every`, for example \"2s\", or a shorter duration";
+            return reader.fail(&file.mcs, "the walk has more than a million steps", help);
+        }
+        self.queue_per_station = file.queues(reader)? == Some(Queues::PerStation);
+        let mut named = BTreeSet::new();
+        for station in file.stations.iter().flat_map(|stations| &stations.value) {
+            let flows = station.value.flows.as_ref().map_or(&[][..], |flows| &flows.value);
+            if flows.is_empty() {
+                let help = "write stations = [{ flows = [\"laptop\"], mcs = 3 }]";
+                return reader.fail(station, "a station without flows", help);
+            }
+            for flow in flows {
+                if !named.insert(&flow.value) {
+                    let message = format!("flow `{}` is of two stations", flow.value);
+                    return reader.fail(flow, message, "a flow belongs to one station");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_rest(&self, table: &mut Table) -> Result<(), ScenarioError> {
+        table.put("mcs", &self.mcs)?;
+        if let McsSpec::Steps { period, .. } = self.mcs {
+            table.put_field("period", period, None)?;
+        }
+        let queues = if self.queue_per_station { Queues::PerStation } else { Queues::Shared };
+        table.put_field("queues", Some(queues), Some(Queues::Shared))
+    }
+}
+
+/// `mcs`: an index, steps, or a walk.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "mcs is a number from 0 to 15, a list of steps, or a walk")]
+pub(super) enum FileMcs {
+    Index(u8),
+    Steps(Vec<McsStep>),
+    Walk(Walk),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct McsStep {
+    at: Period,
+    mcs: u8,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Walk {
+    min: u8,
+    max: u8,
+    every: Period,
+}
+
+fn mcs(index: u8) -> Result<Mcs, Excess> {
+    let help = "0 to 7 are one stream of 6.5 to 65 Mbit/s, 8 to 15 are two";
+    Mcs::new(index).ok_or_else(|| (format!("there is no mcs {index}"), help))
+}
+
+impl FileValue for Mcs {
+    type Written = u8;
+    const KIND: &'static str = "whole number, 0 to 15";
+
+    fn read(reader: &Reader<'_>, written: &At<u8>) -> Result<Mcs, ScenarioError> {
+        reader.within(written, mcs(written.value))
+    }
+
+    fn write(&self, _: &str) -> Result<String, ScenarioError> {
+        Ok(self.index().to_string())
+    }
+}
+
+impl FileMcs {
+    /// What the key says; a list of steps may have a period.
+    pub(super) fn spec(&self, period: Option<Span>) -> Result<McsSpec, Excess> {
+        let help =
+            "write mcs = [{ at = \"0s\", mcs = 1 }, { at = \"2s\", mcs = 7 }], period = \"4s\"";
+        let steps = match self {
+            FileMcs::Steps(steps) => steps,
+            _ if period.is_some() => {
+                return Err(("a period needs mcs as a list of steps".to_string(), help));
+            }
+            FileMcs::Index(index) => return Ok(McsSpec::constant(mcs(*index)?)),
+            FileMcs::Walk(walk) => {
+                let (min, max, every) = (mcs(walk.min)?, mcs(walk.max)?, walk.every.0);
+                if min > max || every < Span::from_millis(10) {
+                    let message = "a walk goes from min up to max, at most each 10 ms";
+                    let help = "write mcs = { min = 3, max = 7, every = \"2s\" }";
+                    return Err((message.to_string(), help));
+                }
+                return Ok(McsSpec::Walk { min, max, every });
+            }
+        };
+        let read = |step: &McsStep| Ok((step.at.0, mcs(step.mcs)?));
+        let steps = steps.iter().map(read).collect::<Result<Vec<_>, Excess>>()?;
+        let flat: Vec<_> = steps.iter().map(|(at, _)| (*at, Rate::ZERO)).collect();
+        match paceline_path::Service::schedule(&flat, period) {
+            Ok(_) => Ok(McsSpec::Steps { steps, period }),
+            Err(error) => Err((error.to_string(), help)),
+        }
+    }
+}
+
+/// Modulation and coding without a period, which is a key of its own.
+impl FileValue for McsSpec {
+    type Written = FileMcs;
+    const KIND: &'static str = "whole number, steps, or walk";
+
+    fn read(reader: &Reader<'_>, written: &At<FileMcs>) -> Result<McsSpec, ScenarioError> {
+        reader.within(written, written.value.spec(None))
+    }
+
+    fn write(&self, _: &str) -> Result<String, ScenarioError> {
+        match self {
+            McsSpec::Steps { steps, period } => steps_written("mcs", steps, period.is_some()),
+            McsSpec::Walk { min, max, every } => {
+                let mut walk = Table::default();
+                walk.put("min", min)?;
+                walk.put("max", max)?;
+                walk.put("every", every)?;
+                Ok(walk.inline())
+            }
+        }
+    }
+}
+
+/// A value over time: the value, if there is but one from the beginning on; else steps.
+pub(super) fn steps_written<T: FileValue>(
+    key: &'static str,
+    steps: &[(Span, T)],
+    repeats: bool,
+) -> Result<String, ScenarioError> {
+    if let ([(Span::ZERO, value)], false) = (steps, repeats) {
+        return value.write(key);
+    }
+    let one = |(at, value): &(Span, T)| {
+        let mut table = Table::default();
+        table.put("at", at)?;
+        table.put(key, value)?;
+        Ok(table.inline())
+    };
+    Ok(list(&steps.iter().map(one).collect::<Result<Vec<_>, ScenarioError>>()?))
+}

@@ -35,6 +35,41 @@ impl Waker {
     }
 }
 
+/// A file that becomes readable when another thread wakes the loop that waits for it.
+#[derive(Debug)]
+pub struct WakeUps(Arc<EventFd>);
+
+impl WakeUps {
+    /// No wake-up yet.
+    ///
+    /// # Errors
+    /// There are too many open files.
+    pub fn new() -> Result<WakeUps, LiveError> {
+        Ok(WakeUps(Arc::new(wake_ups()?)))
+    }
+
+    /// Returns what wakes the loop that waits for this.
+    pub fn waker(&self) -> Waker {
+        Waker(Arc::clone(&self.0))
+    }
+
+    /// Takes wake-ups back: the file is readable again after the next one. What is to be done is looked at after this.
+    pub fn clear(&self) {
+        let _ = self.0.read();
+    }
+}
+
+impl AsFd for WakeUps {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn wake_ups() -> Result<EventFd, LiveError> {
+    let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
+    EventFd::from_value_and_flags(0, flags).map_err(LiveError::system("making a file for wake-ups"))
+}
+
 impl Interrupts {
     /// From now on SIGINT and SIGTERM no longer end this process; they are told here.
     ///
@@ -67,8 +102,7 @@ impl Interrupts {
         let cannot = || LiveError::system("watching for signals");
         let signals = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
             .map_err(cannot())?;
-        let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
-        let wake_ups = EventFd::from_value_and_flags(0, flags).map_err(cannot())?;
+        let wake_ups = wake_ups()?;
         let all = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(cannot())?;
         all.add(&signals, EpollEvent::new(EpollFlags::EPOLLIN, 0)).map_err(cannot())?;
         all.add(&wake_ups, EpollEvent::new(EpollFlags::EPOLLIN, 1)).map_err(cannot())?;

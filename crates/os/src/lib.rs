@@ -30,5 +30,5 @@ pub mod tun;
 pub mod udp;
 
 pub use error::LiveError;
-pub use interrupts::{Interrupts, Waker};
+pub use interrupts::{Interrupts, WakeUps, Waker};
 pub use tun::{Tun, TunOptions};

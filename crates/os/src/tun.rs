@@ -69,6 +69,35 @@ impl Tun {
     /// # Errors
     /// What the kernel refused, and what would help.
     pub fn open(options: &TunOptions) -> Result<Tun, LiveError> {
+        let mut tun = Tun::attach(options, 0)?;
+        tun.start(options)?;
+        Ok(tun)
+    }
+
+    /// As [`Tun::open`], with `count` queues, at least one: each is read and written on its own, and has a queue of the
+    /// kernel's of its own. The kernel gives each flow to the queue by which a packet of the flow was written last, in either
+    /// direction; flows that were not written for 3 s are divided by a hash.
+    ///
+    /// # Errors
+    /// As [`Tun::open`].
+    pub fn open_queues(options: &TunOptions, count: usize) -> Result<Vec<Tun>, LiveError> {
+        if count <= 1 {
+            return Ok(vec![Tun::open(options)?]);
+        }
+        // Without IFF_TUN_EXCL, the first queue would become one of another process' device of this name.
+        let mut first = Tun::attach(options, libc::IFF_MULTI_QUEUE | libc::IFF_TUN_EXCL)?;
+        first.start(options)?;
+        let udp_segments = first.udp_segments;
+        let mut queues = vec![first];
+        for _ in 1..count {
+            let further = Tun::attach(options, libc::IFF_MULTI_QUEUE)?;
+            queues.push(Tun { udp_segments, ..further });
+        }
+        Ok(queues)
+    }
+
+    /// Opens a queue of a device, which is made if it is not there, with further flags.
+    fn attach(options: &TunOptions, further: libc::c_int) -> Result<Tun, LiveError> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -76,7 +105,7 @@ impl Tun {
             .open(DEVICE)
             .map_err(device_missing)?;
         let kind = if options.ethernet { libc::IFF_TAP } else { libc::IFF_TUN };
-        let mut flags = kind | libc::IFF_NO_PI;
+        let mut flags = kind | libc::IFF_NO_PI | further;
         if options.offload {
             flags |= libc::IFF_VNET_HDR;
         }
@@ -97,14 +126,17 @@ impl Tun {
         check(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })
             .map_err(|error| not_made(&options.name, error))?;
         let name = options.name.clone();
-        let mut tun = Tun { file, name, offload: options.offload, udp_segments: false };
+        Ok(Tun { file, name, offload: options.offload, udp_segments: false })
+    }
+
+    /// Sets the offloads of a device that was just made, and brings it up.
+    fn start(&mut self, options: &TunOptions) -> Result<(), LiveError> {
         if options.offload {
-            tun.udp_segments = tun.offload()?;
+            self.udp_segments = self.offload()?;
         }
         let mut links = Links::open()?;
-        let index = links.index(&tun.name)?;
-        links.set_up(index, options.mtu, options.queue_len)?;
-        Ok(tun)
+        let index = links.index(&self.name)?;
+        links.set_up(index, options.mtu, options.queue_len)
     }
 
     /// A device that another process has opened with the same options.
@@ -153,16 +185,16 @@ impl Tun {
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if there is none.
-    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.file.read(buffer)
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&self.file).read(buffer)
     }
 
     /// Writes one packet given in parts, its header included; its length.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for what is no packet; `EIO` when the interface is down.
-    pub fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.file.write_vectored(parts)
+    pub fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        (&self.file).write_vectored(parts)
     }
 
     /// The open file, to be sent to another process.

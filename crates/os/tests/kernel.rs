@@ -50,7 +50,7 @@ fn a_device_comes_up_as_asked_for_and_goes() {
 fn packets_go_out_and_come_in() {
     for offload in [false, true] {
         alone("packets_go_out_and_come_in", move || {
-            let mut tun =
+            let tun =
                 Tun::open(&TunOptions { offload, ..TunOptions::new("test") }).expect("a device");
             let mut links = Links::open().expect("netlink");
             let index = links.index("test").expect("the device");

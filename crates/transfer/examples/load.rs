@@ -104,6 +104,7 @@ fn serve_tunnel() -> Result<(), Failure> {
         device,
         clients,
         once,
+        loops: NonZeroUsize::MIN,
         outlives_hangup: false,
     };
     tunnel::server(&options, &mut |event| match event {

@@ -5,7 +5,7 @@
 
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The counts of one server, or of several that share their limits: clones count together.
@@ -15,6 +15,8 @@ pub struct ConnectionCounts {
     half_open: Arc<AtomicUsize>,
     /// Half-open connections of each address that has some. Only handshakes with a good cookie get here.
     by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
+    /// Handshakes that were answered.
+    handshakes: Arc<AtomicU64>,
 }
 
 impl ConnectionCounts {
@@ -29,6 +31,10 @@ impl ConnectionCounts {
     /// Connections from which nothing has come since the handshake.
     pub fn half_open(&self) -> usize {
         self.half_open.load(Ordering::Relaxed)
+    }
+    /// Returns the number of one more handshake that is answered: larger than all before.
+    pub(crate) fn next_handshake(&self) -> u64 {
+        self.handshakes.fetch_add(1, Ordering::Relaxed)
     }
     /// Counts one more connection, if there are fewer than `limit`.
     pub(crate) fn count_open(&self, limit: usize) -> Option<CountGuard> {

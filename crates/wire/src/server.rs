@@ -57,7 +57,8 @@ pub struct ServerLimits {
     /// True if an initiator may ask for data of the server's own (`Offer::back`). Tunnels always may.
     pub sends: bool,
     /// True if a client has one connection at this server: a newer one takes the place of those before as soon as
-    /// its client has shown by a first packet that it is there now. A repeated initiation alone changes nothing.
+    /// its client has shown by a first packet that it is there now. A repeated initiation alone changes nothing. Several
+    /// servers at one address are told of each other's connections by whoever drives them ([`Server::close_replaced`]).
     pub one_per_client: bool,
     /// True if connections carry [`Service::Filler`] and nothing else, in either direction: a server for measurements,
     /// which takes no files.
@@ -99,10 +100,22 @@ pub struct ServerStats {
     pub crowded: u64,
 }
 
+impl core::iter::Sum for ServerStats {
+    fn sum<I: Iterator<Item = ServerStats>>(all: I) -> ServerStats {
+        all.fold(ServerStats::default(), |sum, stats| ServerStats {
+            ignored: sum.ignored + stats.ignored,
+            retries: sum.retries + stats.retries,
+            accepted: sum.accepted + stats.accepted,
+            refused: sum.refused + stats.refused,
+            crowded: sum.crowded + stats.crowded,
+        })
+    }
+}
+
 /// A connection's place in the table.
 struct Slot {
     connection: Connection,
-    /// Which handshake of this server it is from, counted up.
+    /// Which handshake it is from, counted up over all servers that share their counts.
     handshake_number: u64,
     _count_guard: CountGuard,
     /// When it is next worth looking at, as the timetable has it.
@@ -219,6 +232,15 @@ impl Server {
             connection.close(code, reason);
             self.reschedule(index);
         }
+    }
+    /// Closes a connection whose client has a newer one at another server of this address.
+    pub fn close_replaced(&mut self, index: usize) {
+        self.close(index, 1, REPLACED);
+    }
+    /// Returns the number of the handshake from which a connection is. Later handshakes have larger numbers, also those of
+    /// other servers that share their counts.
+    pub fn handshake_number(&self, index: usize) -> Option<u64> {
+        Some(self.slots.get(index)?.as_ref()?.handshake_number)
     }
 
     /// Counters since the start.
@@ -578,8 +600,7 @@ impl Server {
 
     fn keep(&mut self, index: usize, connection: Connection, guard: CountGuard, half: HalfOpen) {
         let wake = connection.wake().min(half.end);
-        // The one that was just counted.
-        let handshake_number = self.stats.accepted;
+        let handshake_number = self.counts.next_handshake();
         let half_open = Some(half);
         let slot = Slot { connection, handshake_number, _count_guard: guard, wake, half_open };
         if self.free.pop().is_none() {

@@ -209,13 +209,13 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// How many event loops.
-fn loops(text: &str) -> Result<NonZeroUsize, String> {
+pub(super) fn loops(text: &str) -> Result<NonZeroUsize, String> {
     let number = text.parse().ok().filter(|&number: &NonZeroUsize| number.get() <= MOST_LOOPS);
     number.ok_or_else(|| format!("give a number from 1 to {MOST_LOOPS}"))
 }
 
 /// How many processors this program may use, and so how many loops it has if nothing is said.
-fn processors() -> NonZeroUsize {
+pub(super) fn processors() -> NonZeroUsize {
     let number = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     NonZeroUsize::new(MOST_LOOPS).map_or(number, |most| number.min(most))
 }

@@ -16,11 +16,12 @@ use paceline_transfer::udp::{any_address, connect_to};
 use paceline_wire::{Limits, ServerLimits};
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use self::clients::Clients;
 use self::status::Status;
-use super::recv::PLAINTEXT;
+use super::recv::{PLAINTEXT, loops, processors};
 use crate::args;
 use crate::keys::{ClientKey, ServerKeys};
 use crate::messages::Messages;
@@ -103,6 +104,9 @@ pub(crate) struct Server {
     /// A network that listed clients are told to reach through the tunnel, as 10.0.0.0/8; may be given several times
     #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse, requires = "clients")]
     client_route: Vec<Prefix>,
+    /// How many event loops, each on a thread of its own, to divide clients among [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = loops)]
+    loops: Option<NonZeroUsize>,
     /// The largest packet on the way in bytes, IP and UDP headers included, that clients are granted. The
     /// device's MTU is that of the client whose path carries most, and never more than this leaves
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
@@ -233,6 +237,7 @@ impl Server {
                 let routes = self.client_route.clone();
                 ClientListOptions { path, routes }
             }),
+            loops: self.loops.unwrap_or_else(processors),
             once,
             outlives_hangup: outlives_hangup(),
         };
@@ -327,6 +332,9 @@ fn words(event: &Event) -> String {
             format!(
                 "warning: no control socket, so `paceline tunnel status` does not show this end: {why}"
             )
+        }
+        Event::LeftOut(count) => {
+            format!("warning: {} left out", counted(*count as usize, "message"))
         }
         Event::Waiting(why) => format!("warning: not connected, trying again: {why}"),
         Event::Stopping(stats) => format!(

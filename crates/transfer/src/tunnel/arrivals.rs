@@ -8,7 +8,8 @@ use paceline_ip::packet::ends;
 use paceline_wire::Sink;
 
 use super::device::Device;
-use super::owners::{Owners, SourceVerdict};
+use super::directory::Directory;
+use super::owners::SourceVerdict;
 use super::status::Traffic;
 
 /// How often it is told at most that a client sends from addresses that are not its own.
@@ -16,7 +17,8 @@ const REFUSAL_INTERVAL: Span = Span::from_secs(60);
 
 /// What is checked and counted of a client's packets.
 pub(super) struct Sender {
-    slot: usize,
+    /// The place of its connection among those of all loops.
+    place: usize,
     /// The most bytes of a packet to this client.
     pub(super) longest: usize,
     /// Packets that were dropped because their source is not this client's.
@@ -29,15 +31,16 @@ pub(super) struct Sender {
 
 impl Sender {
     /// The client whose connection is at this place, to which packets have `longest` bytes at most.
-    pub(super) fn new(now: Time, slot: usize, longest: usize) -> Sender {
+    pub(super) fn new(now: Time, place: usize, longest: usize) -> Sender {
         let received = Traffic::new(now);
-        Sender { slot, longest, not_allowed: 0, refusal_told_at: None, received }
+        Sender { place, longest, not_allowed: 0, refusal_told_at: None, received }
     }
 }
 
 /// A packet's source that is not its sender's.
 pub(super) struct RefusedSource {
-    pub(super) slot: usize,
+    /// The place of the sender's connection.
+    pub(super) place: usize,
     pub(super) source: IpAddr,
     /// The place of the connection that owns the address, if there is no list of clients.
     pub(super) owner: Option<usize>,
@@ -46,7 +49,7 @@ pub(super) struct RefusedSource {
 /// Hands what arrives to the device, if its source address inside is its sender's.
 pub(super) struct Arrivals {
     pub(super) device: Device,
-    pub(super) owners: Owners,
+    pub(super) directory: Directory,
     /// When the datagram that is taken in arrived.
     pub(super) now: Time,
     /// By the connection's identifier.
@@ -56,23 +59,29 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    pub(super) fn new(device: Device, owners: Owners) -> Arrivals {
+    pub(super) fn new(device: Device, directory: Directory) -> Arrivals {
         let (senders, refused) = (BTreeMap::new(), Vec::new());
-        Arrivals { device, owners, now: Time::ZERO, senders, refused }
+        Arrivals { device, directory, now: Time::ZERO, senders, refused }
+    }
+
+    /// Hands over to the device what is still held to be joined: after each batch of arrivals.
+    pub(super) fn flush(&mut self) {
+        let Arrivals { device, directory, .. } = self;
+        device.flush_by(|packet| directory.queue_for(packet));
     }
 }
 
 impl Sink for Arrivals {
     fn on_datagram(&mut self, connection: u32, bytes: &[u8]) {
-        let Arrivals { device, owners, now, senders, refused } = self;
+        let Arrivals { device, directory, now, senders, refused } = self;
         let Some(sender) = senders.get_mut(&connection) else { return };
         // What is no IP packet the kernel drops.
         let verdict = ends(bytes)
-            .map_or(SourceVerdict::Own, |(source, _)| owners.judge(*now, source, sender.slot));
+            .map_or(SourceVerdict::Own, |(source, _)| directory.judge(*now, source, sender.place));
         let owner = match verdict {
             SourceVerdict::Own => {
                 sender.received.count(*now, bytes.len());
-                device.deliver(bytes, sender.longest);
+                device.deliver_by(bytes, sender.longest, |packet| directory.queue_for(packet));
                 return;
             }
             SourceVerdict::OfLinkAlone => return,
@@ -84,7 +93,7 @@ impl Sink for Arrivals {
             && sender.refusal_told_at.is_none_or(|at| now.since(at) >= REFUSAL_INTERVAL)
         {
             sender.refusal_told_at = Some(*now);
-            refused.push(RefusedSource { slot: sender.slot, source, owner });
+            refused.push(RefusedSource { place: sender.place, source, owner });
         }
     }
 }

@@ -389,7 +389,7 @@ impl Client<'_> {
         };
         let with = Peer::from(connection.remote().0);
         let longest = connection.longest_datagram();
-        device.set_mtu(longest)?;
+        device.set_longest(Some(longest))?;
         let too_small = device.is_too_small(longest);
         tell(Event::Connected { with: with.clone(), mtu: longest, too_small });
         let now = self.clock.now();
@@ -414,7 +414,7 @@ impl Client<'_> {
             }
             let longest = connection.longest_datagram();
             if carrier.set_longest(longest) {
-                device.set_mtu(longest)?;
+                device.set_longest(Some(longest))?;
                 tell(Event::PacketSize { with: connection.remote().0.into(), mtu: longest });
             }
             let due = connection.wake().min(deadline);
@@ -513,6 +513,7 @@ impl Client<'_> {
                 carrier,
                 peer: &course.peer,
                 key: None,
+                event_loop: None,
                 connected_at: course.connected_at,
                 heard_at: course.heard_at,
                 received: &course.received,

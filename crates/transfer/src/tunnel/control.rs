@@ -1,7 +1,8 @@
 //! The control socket of a running tunnel: what others ask about it, and have it do.
 //!
-//! A thread takes requests and writes answers, so that a slow reader does not hold up packets; the loop that carries
-//! packets fills in one answer a turn. A request is a line, `status` or `reload`; the answer is one JSON value.
+//! A thread takes requests and writes answers, so that a slow reader does not hold up packets; the loops that carry
+//! packets fill in one answer a turn. A request is a line, `status` or `reload`; the answer is one JSON value. All loops of a
+//! server are asked for their status, and the thread puts it together; the first one reads the list of clients.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -45,13 +46,24 @@ struct Reloaded {
     problem: Option<String>,
 }
 
-/// The socket of this process, which goes with it.
+/// What one loop is asked by the socket of this process. The socket goes with the first loop.
 pub(super) struct Control {
     requests: Receiver<Request>,
+    _socket: Option<ControlSocket>,
+}
+
+/// The way to a loop.
+struct Asked {
+    requests: Sender<Request>,
+    waker: Waker,
+}
+
+/// The socket's file, until this is dropped.
+struct ControlSocket {
     path: PathBuf,
 }
 
-impl Drop for Control {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         // Errors could only be told to somebody who can do nothing about them.
         let _ = fs::remove_file(&self.path);
@@ -67,15 +79,32 @@ impl Control {
     /// # Errors
     /// There is no folder for it that only this user can write to.
     pub(super) fn open(device: &str, waker: Waker) -> io::Result<Control> {
+        let mut loops = Control::open_for(device, vec![waker])?;
+        loops.pop().ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+
+    /// As [`Control::open`], for several loops in the order of their numbers.
+    ///
+    /// # Errors
+    /// As [`Control::open`].
+    pub(super) fn open_for(device: &str, wakers: Vec<Waker>) -> io::Result<Vec<Control>> {
         let mut problem = io::Error::from(io::ErrorKind::NotFound);
         for folder in run_folders::run_folders() {
             match bind(&folder, device) {
                 Ok((listener, path)) => {
-                    let (sender, requests) = channel();
+                    let mut socket = Some(ControlSocket { path });
+                    let (asked, controls): (Vec<Asked>, Vec<Control>) = wakers
+                        .into_iter()
+                        .map(|waker| {
+                            let (sender, requests) = channel();
+                            let control = Control { requests, _socket: socket.take() };
+                            (Asked { requests: sender, waker }, control)
+                        })
+                        .unzip();
                     std::thread::Builder::new()
                         .name("control".into())
-                        .spawn(move || serve(&listener, &sender, &waker))?;
-                    return Ok(Control { requests, path });
+                        .spawn(move || serve(&listener, &asked))?;
+                    return Ok(controls);
                 }
                 Err(error) => problem = error,
             }
@@ -154,13 +183,13 @@ pub(super) fn network() -> String {
     link.map(|link| link.display().to_string()).unwrap_or_default()
 }
 
-/// Takes requests, one after the other, until the loop is gone.
-fn serve(listener: &UnixListener, requests: &Sender<Request>, waker: &Waker) {
+/// Takes requests, one after the other, until the loops are gone.
+fn serve(listener: &UnixListener, loops: &[Asked]) {
     loop {
         match listener.accept() {
             Ok((stream, _)) => {
                 // Whoever asks and goes away is told nothing more.
-                let _ = answer(&stream, requests, waker);
+                let _ = answer(&stream, loops);
             }
             // Too many open files, for example: no busy loop.
             Err(_) => std::thread::sleep(Duration::from_millis(100)),
@@ -168,7 +197,7 @@ fn serve(listener: &UnixListener, requests: &Sender<Request>, waker: &Waker) {
     }
 }
 
-fn answer(stream: &UnixStream, requests: &Sender<Request>, waker: &Waker) -> io::Result<()> {
+fn answer(stream: &UnixStream, loops: &[Asked]) -> io::Result<()> {
     let from = getsockopt(stream, PeerCredentials)?.uid();
     if from != 0 && from != geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -179,11 +208,12 @@ fn answer(stream: &UnixStream, requests: &Sender<Request>, waker: &Waker) -> io:
     BufReader::new(stream.take(LONGEST_REQUEST)).read_line(&mut line)?;
     let text = match line.trim_end() {
         "status" => {
-            let status = ask_loop(requests, waker, Request::Status)?;
-            serde_json::to_vec(&status)?
+            let parts = ask_loops(loops, Request::Status)?;
+            serde_json::to_vec(&TunnelStatus::of_loops(parts))?
         }
         "reload" => {
-            let problem = ask_loop(requests, waker, Request::Reload)?.err();
+            let answers = ask_loops(loops.get(..1).unwrap_or(&[]), Request::Reload)?;
+            let problem = answers.into_iter().find_map(Result::err);
             serde_json::to_vec(&Reloaded { problem })?
         }
         _ => return Err(io::ErrorKind::InvalidInput.into()),
@@ -192,15 +222,17 @@ fn answer(stream: &UnixStream, requests: &Sender<Request>, waker: &Waker) -> io:
     stream.write_all(&text)
 }
 
-fn ask_loop<T>(
-    requests: &Sender<Request>,
-    waker: &Waker,
-    request: impl FnOnce(SyncSender<T>) -> Request,
-) -> io::Result<T> {
-    let (sender, answers) = sync_channel(1);
-    requests.send(request(sender)).map_err(io::Error::other)?;
-    waker.wake();
-    answers.recv_timeout(ANSWER_TIMEOUT).map_err(io::Error::other)
+/// Asks all of these loops at once, and returns their answers in order.
+fn ask_loops<T>(loops: &[Asked], request: impl Fn(SyncSender<T>) -> Request) -> io::Result<Vec<T>> {
+    let ask = |Asked { requests, waker }: &Asked| {
+        let (sender, answers) = sync_channel(1);
+        requests.send(request(sender)).map_err(io::Error::other)?;
+        waker.wake();
+        Ok(answers)
+    };
+    let asked = loops.iter().map(ask).collect::<io::Result<Vec<Receiver<T>>>>()?;
+    let answers = asked.into_iter().map(|answers| answers.recv_timeout(ANSWER_TIMEOUT));
+    answers.collect::<Result<Vec<T>, _>>().map_err(io::Error::other)
 }
 
 /// Sends a request to a socket and returns the answer.

@@ -3,6 +3,8 @@
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_ip::coalesce::Coalescer;
 use paceline_ip::icmp::LEAST_IPV6;
@@ -38,19 +40,35 @@ pub struct DeviceOptions {
     pub offload: bool,
 }
 
-/// The device of a tunnel.
+/// The device of a tunnel, as one loop reads and writes it.
 #[derive(Debug)]
 pub(super) struct Device {
-    tun: Tun,
-    links: Links,
-    index: u32,
-    ipv6: bool,
-    mtu: u32,
+    /// The queues of all loops. Each is read by its loop alone.
+    queues: Arc<[Tun]>,
+    /// The queue of this loop.
+    own: usize,
+    settings: Arc<Settings>,
     buffer: Vec<u8>,
     /// A segment of the piece that was read.
     segment: Vec<u8>,
     /// Joins what is written, if the device has offloads.
     coalescer: Option<Coalescer>,
+}
+
+/// What the loops of a device set together.
+#[derive(Debug)]
+struct Settings {
+    index: u32,
+    ipv6: bool,
+    mtu: AtomicU32,
+    changing: Mutex<Changing>,
+}
+
+#[derive(Debug)]
+struct Changing {
+    links: Links,
+    /// The most bytes of a packet that each loop's connections carry; `None` while it has no connection.
+    longest: Vec<Option<usize>>,
 }
 
 impl Device {
@@ -59,48 +77,69 @@ impl Device {
     /// # Errors
     /// The kernel refuses something.
     pub(super) fn open(options: &DeviceOptions, mtu: u32) -> Result<Device, LiveError> {
+        let mut loops = Device::open_for(options, mtu, 1)?;
+        loops.pop().ok_or_else(|| LiveError::Message("there is no device".into()))
+    }
+
+    /// As [`Device::open`], for `count` loops, each of which has a queue of its own.
+    ///
+    /// # Errors
+    /// The kernel refuses something.
+    pub(super) fn open_for(
+        options: &DeviceOptions,
+        mtu: u32,
+        count: usize,
+    ) -> Result<Vec<Device>, LiveError> {
         let ipv6 = options.addresses.iter().chain(&options.routes).any(|at| at.address.is_ipv6());
         let mtu = if ipv6 { mtu.max(LEAST_IPV6 as u32) } else { mtu };
-        let tun = open_tun(options, mtu)?;
+        let queues: Arc<[Tun]> = open_queues(options, mtu, count)?.into();
         let mut links = Links::open()?;
-        let index = links.index(tun.name())?;
+        let index = links.index(&options.name)?;
         for Prefix { address, bits } in &options.addresses {
             links.add_network(index, *address, *bits)?;
         }
         for route in &options.routes {
             links.add_route(index, route.base(), route.bits)?;
         }
-        Ok(Device {
+        let changing = Mutex::new(Changing { links, longest: vec![None; queues.len()] });
+        let settings = Arc::new(Settings { index, ipv6, mtu: AtomicU32::new(mtu), changing });
+        let of_loop = |(own, tun): (usize, &Tun)| Device {
             coalescer: tun.has_header().then(|| Coalescer::new(tun.has_udp_segments())),
-            tun,
-            links,
-            index,
-            ipv6,
-            mtu,
+            queues: Arc::clone(&queues),
+            own,
+            settings: Arc::clone(&settings),
             buffer: vec![0; LONGEST_READ],
             segment: Vec::new(),
-        })
+        };
+        Ok(queues.iter().enumerate().map(of_loop).collect())
     }
 
     /// The most bytes of a packet.
     pub(super) fn mtu(&self) -> u32 {
-        self.mtu
+        self.settings.mtu.load(Ordering::Relaxed)
     }
 
     /// True if IPv6 is used here, and needs longer packets than these.
     pub(super) fn is_too_small(&self, longest: usize) -> bool {
-        self.ipv6 && longest < LEAST_IPV6
+        self.settings.ipv6 && longest < LEAST_IPV6
     }
 
-    /// Sets the most bytes of a packet; with IPv6 it is never less than that needs.
+    /// Sets the most bytes of a packet that this loop's connections carry. The device's MTU is the most of all loops; with IPv6
+    /// it is never less than that needs. Without a connection at any loop it stays as it is.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub(super) fn set_mtu(&mut self, longest: usize) -> Result<(), LiveError> {
-        let wanted = if self.ipv6 { longest.max(LEAST_IPV6) } else { longest } as u32;
-        if wanted != self.mtu {
-            self.links.set_up(self.index, wanted, QUEUE)?;
-            self.mtu = wanted;
+    pub(super) fn set_longest(&mut self, longest: Option<usize>) -> Result<(), LiveError> {
+        let Settings { index, ipv6, mtu, changing } = &*self.settings;
+        let mut changing = changing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = changing.longest.get_mut(self.own) {
+            *place = longest;
+        }
+        let Some(most) = changing.longest.iter().copied().flatten().max() else { return Ok(()) };
+        let wanted = if *ipv6 { most.max(LEAST_IPV6) } else { most } as u32;
+        if wanted != mtu.load(Ordering::Relaxed) {
+            changing.links.set_up(*index, wanted, QUEUE)?;
+            mtu.store(wanted, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -111,23 +150,31 @@ impl Device {
     /// # Errors
     /// The device has gone.
     pub(super) fn read(&mut self, mut see: impl FnMut(&[u8])) -> Result<(), LiveError> {
+        self.read_pieces(|mut piece| piece.each(&mut see))
+    }
+
+    /// Reads what the kernel sends through this loop's queue, until `take` has counted some hundred packets. It gets each
+    /// packet, or piece of several segments, whole, and returns how many packets that was.
+    ///
+    /// # Errors
+    /// The device has gone.
+    pub(super) fn read_pieces(
+        &mut self,
+        mut take: impl FnMut(Piece<'_>) -> usize,
+    ) -> Result<(), LiveError> {
+        let Device { queues, own, buffer, segment, coalescer, .. } = self;
+        let Some(tun) = queues.get(*own) else { return Ok(()) };
         let mut count = 0;
         while count < BURST {
-            match self.tun.read(&mut self.buffer) {
+            match tun.read(buffer) {
                 Ok(length) => {
-                    let read = self.buffer.get(..length).unwrap_or(&[]);
-                    count += match self.coalescer {
-                        Some(_) => see_segments(read, &mut self.segment, &mut see),
-                        None => {
-                            see(read);
-                            1
-                        }
-                    };
+                    let raw = buffer.get(..length).unwrap_or(&[]);
+                    count += take(Piece { raw, has_header: coalescer.is_some(), segment });
                 }
                 Err(error) => match error.kind() {
                     io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => return Ok(()),
                     _ => {
-                        let what = format!("reading from device {}", self.tun.name());
+                        let what = format!("reading from device {}", tun.name());
                         return Err(LiveError::system(what)(error));
                     }
                 },
@@ -136,38 +183,59 @@ impl Device {
         Ok(())
     }
 
+    /// Returns what another loop has read from its queue of this device as it was read.
+    pub(super) fn piece<'a>(&'a mut self, raw: &'a [u8]) -> Piece<'a> {
+        Piece { raw, has_header: self.coalescer.is_some(), segment: &mut self.segment }
+    }
+
     /// Hands a packet that came through the tunnel to the kernel, at the latest with [`Device::flush`]. One that opens a
     /// TCP connection then asks for no larger segments than fit into packets of `longest` bytes, which is what this end
     /// can send. What the kernel does not take is lost, as in a network.
     #[inline]
     pub(super) fn deliver(&mut self, packet: &[u8], longest: usize) {
+        let own = self.own;
+        self.deliver_by(packet, longest, |_| own);
+    }
+
+    /// As [`Device::deliver`]: `queue_for` returns by which loop's queue a packet is written.
+    #[inline]
+    pub(super) fn deliver_by(
+        &mut self,
+        packet: &[u8],
+        longest: usize,
+        queue_for: impl Fn(&[u8]) -> usize,
+    ) {
         if let Some(at) = mss::opening(packet) {
             let mut copy = packet.to_vec();
             mss::clamp(&mut copy, at, longest);
-            self.push(&copy);
+            self.push(&copy, queue_for);
         } else {
-            self.push(packet);
+            self.push(packet, queue_for);
         }
     }
 
-    fn push(&mut self, packet: &[u8]) {
-        let Device { tun, coalescer, .. } = self;
+    fn push(&mut self, packet: &[u8], queue_for: impl Fn(&[u8]) -> usize) {
+        let Device { queues, coalescer, .. } = self;
         match coalescer {
             Some(coalescer) => coalescer.push(packet, &mut |header, packet| {
-                let _ = tun.write(&[IoSlice::new(header), IoSlice::new(packet)]);
+                write(queues, queue_for(packet), &[IoSlice::new(header), IoSlice::new(packet)]);
             }),
-            None => {
-                let _ = tun.write(&[IoSlice::new(packet)]);
-            }
+            None => write(queues, queue_for(packet), &[IoSlice::new(packet)]),
         }
     }
 
     /// Hands over what [`Device::deliver`] has joined and still holds. To be called after each batch of arrivals.
     pub(super) fn flush(&mut self) {
-        let Device { tun, coalescer, .. } = self;
+        let own = self.own;
+        self.flush_by(|_| own);
+    }
+
+    /// As [`Device::flush`]: `queue_for` returns by which loop's queue a packet is written.
+    pub(super) fn flush_by(&mut self, queue_for: impl Fn(&[u8]) -> usize) {
+        let Device { queues, coalescer, .. } = self;
         if let Some(coalescer) = coalescer {
             coalescer.flush(&mut |header, packet| {
-                let _ = tun.write(&[IoSlice::new(header), IoSlice::new(packet)]);
+                write(queues, queue_for(packet), &[IoSlice::new(header), IoSlice::new(packet)]);
             });
         }
     }
@@ -175,19 +243,53 @@ impl Device {
     /// Hands a packet of the tunnel's own to the kernel at once. What the kernel does not take is lost, as in a network.
     pub(super) fn write(&mut self, packet: &[u8]) {
         let header: &[u8] = if self.coalescer.is_some() { &PLAIN } else { &[] };
-        let _ = self.tun.write(&[IoSlice::new(header), IoSlice::new(packet)]);
+        write(&self.queues, self.own, &[IoSlice::new(header), IoSlice::new(packet)]);
+    }
+}
+
+/// Hands a packet to the kernel by one of the device's queues.
+#[inline]
+fn write(queues: &[Tun], queue: usize, parts: &[IoSlice<'_>]) {
+    if let Some(tun) = queues.get(queue) {
+        let _ = tun.write(parts);
+    }
+}
+
+/// A packet, or several of a flow as one, as the device gave it.
+pub(super) struct Piece<'a> {
+    raw: &'a [u8],
+    has_header: bool,
+    segment: &'a mut Vec<u8>,
+}
+
+impl Piece<'_> {
+    /// The bytes that were read, with the device's header if there is one.
+    pub(super) fn raw(&self) -> &[u8] {
+        self.raw
+    }
+    /// The packet: of several segments, one that has the headers of all.
+    pub(super) fn packet(&self) -> &[u8] {
+        if self.has_header { self.raw.get(HEADER..).unwrap_or(&[]) } else { self.raw }
+    }
+    /// Shows each packet that it stands for. Returns how many there are, at least one.
+    pub(super) fn each(&mut self, see: &mut impl FnMut(&[u8])) -> usize {
+        if self.has_header {
+            return see_segments(self.raw, self.segment, see);
+        }
+        see(self.raw);
+        1
     }
 }
 
 /// Makes the device, without offloads if these are not wanted or the kernel refuses them.
-fn open_tun(options: &DeviceOptions, mtu: u32) -> Result<Tun, LiveError> {
+fn open_queues(options: &DeviceOptions, mtu: u32, count: usize) -> Result<Vec<Tun>, LiveError> {
     let plain = TunOptions { mtu, queue_len: QUEUE, ..TunOptions::new(options.name.clone()) };
     if options.offload
-        && let Ok(tun) = Tun::open(&TunOptions { offload: true, ..plain.clone() })
+        && let Ok(queues) = Tun::open_queues(&TunOptions { offload: true, ..plain.clone() }, count)
     {
-        return Ok(tun);
+        return Ok(queues);
     }
-    Tun::open(&plain)
+    Tun::open_queues(&plain, count)
 }
 
 /// Shows each packet that something read from a device with offloads stands for. Returns how many there are, at least
@@ -210,6 +312,6 @@ fn see_segments(read: &[u8], segment: &mut Vec<u8>, see: &mut impl FnMut(&[u8]))
 
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.tun.as_fd()
+        self.queues[self.own].as_fd()
     }
 }

@@ -3,7 +3,7 @@
 //! Winstein's thesis, sections 2.3.3 and 2.4.7. [`queues`] decide which packet leaves next and which is
 //! dropped, and [`owners`] which client gets a packet; both are without input or output. Packets that are
 //! too long for the path are refused, as routers do (`refusals`), or carried in parts.
-//! [`client()`] and [`server()`] are one loop on one thread each.
+//! [`client()`] is one loop on one thread, [`server()`] one or several: see `directory` and [`handover`].
 
 pub mod allowed;
 mod arrivals;
@@ -12,11 +12,15 @@ mod client;
 mod client_list;
 mod control;
 mod device;
+mod directory;
+pub mod handover;
+mod loops;
 pub mod neighbours;
 pub mod owners;
 pub mod queues;
 mod refusals;
 mod server;
+mod server_loop;
 mod settings;
 pub mod setup;
 mod status;
@@ -31,7 +35,7 @@ pub use control::RunningTunnel;
 pub use device::DeviceOptions;
 pub use paceline_wire::Prefix;
 use paceline_wire::{End, ServerStats};
-pub use server::{ServerOptions, server};
+pub use server::{MOST_LOOPS, ServerOptions, server};
 pub use status::{PeerStatus, TunnelStatus};
 
 /// The other end of a connection.
@@ -112,6 +116,8 @@ pub enum Event {
     Waiting(String),
     /// There is no control socket, and why: `paceline tunnel status` does not show this end.
     NoControl(String),
+    /// Events of a server's loops that were left out because too many waited to be told.
+    LeftOut(u64),
     /// The server was interrupted, and ends; what it has counted.
     Stopping(ServerStats),
 }

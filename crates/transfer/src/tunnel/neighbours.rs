@@ -21,6 +21,22 @@ pub struct Neighbours {
     addresses: BTreeMap<usize, BTreeSet<IpAddr>>,
 }
 
+/// Whose an address is from which a packet has come.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The sender owns it.
+    Own,
+    /// The sender may use it and does not own it: a group's address, or one too many.
+    Untracked,
+    /// No client owns it: the sender may have it, and gives up the address `evicted`.
+    Free {
+        /// The sender's address that has been silent for longest, if it has too many.
+        evicted: Option<IpAddr>,
+    },
+    /// Another client owns it.
+    OwnedBy(usize),
+}
+
 /// Who has an address.
 #[derive(Copy, Clone, Debug)]
 struct Owner {
@@ -46,30 +62,49 @@ impl Neighbours {
     /// # Errors
     /// Another client owns the address, which is returned: this packet's source is not its sender's.
     pub fn learn(&mut self, now: Time, address: IpAddr, client: usize) -> Result<(), usize> {
+        match self.look(now, address, client) {
+            Standing::OwnedBy(owner) => return Err(owner),
+            Standing::Free { evicted } => self.take(now, address, client, evicted),
+            Standing::Own | Standing::Untracked => {}
+        }
+        Ok(())
+    }
+    /// Returns whose this address is, from which a packet has come from this client. Notes when it came if the address is
+    /// the client's, and changes nothing else.
+    pub fn look(&mut self, now: Time, address: IpAddr, client: usize) -> Standing {
         if let Some(owner) = self.clients.get_mut(&address) {
             if owner.client != client {
-                return Err(owner.client);
+                return Standing::OwnedBy(owner.client);
             }
             if now.since(owner.heard) >= GRAIN {
                 owner.heard = now;
             }
-            return Ok(());
+            return Standing::Own;
         }
         if address.is_multicast() || address.is_unspecified() {
-            return Ok(());
+            return Standing::Untracked;
         }
-        let Some(own) = self.addresses.get_mut(&client) else { return Ok(()) };
-        if own.len() >= MOST {
-            let heard = |address: &IpAddr| self.clients.get(address).map(|owner| owner.heard);
-            let oldest = own.iter().copied().min_by_key(heard);
-            let old = |address: &IpAddr| heard(address).is_none_or(|at| now.since(at) >= AGE);
-            let Some(oldest) = oldest.filter(old) else { return Ok(()) };
-            own.remove(&oldest);
-            self.clients.remove(&oldest);
+        let Some(own) = self.addresses.get(&client) else { return Standing::Untracked };
+        if own.len() < MOST {
+            return Standing::Free { evicted: None };
+        }
+        let heard = |address: &IpAddr| self.clients.get(address).map(|owner| owner.heard);
+        let oldest = own.iter().copied().min_by_key(heard);
+        let is_old = |address: &IpAddr| heard(address).is_none_or(|at| now.since(at) >= AGE);
+        match oldest.filter(is_old) {
+            Some(oldest) => Standing::Free { evicted: Some(oldest) },
+            None => Standing::Untracked,
+        }
+    }
+    /// Gives a free address to a client that is there, in the place of the address `evicted`.
+    pub fn take(&mut self, now: Time, address: IpAddr, client: usize, evicted: Option<IpAddr>) {
+        let Some(own) = self.addresses.get_mut(&client) else { return };
+        if let Some(evicted) = evicted {
+            own.remove(&evicted);
+            self.clients.remove(&evicted);
         }
         own.insert(address);
         self.clients.insert(address, Owner { client, heard: now });
-        Ok(())
     }
     /// Returns the addresses that a client owns.
     pub fn of(&self, client: usize) -> impl Iterator<Item = IpAddr> + '_ {

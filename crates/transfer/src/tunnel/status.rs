@@ -1,5 +1,7 @@
 //! What a running end of a tunnel tells about itself: `paceline tunnel status`. Without input or output.
 
+use std::collections::BTreeSet;
+
 use paceline_cc::{Span, Time};
 use paceline_wire::{ClientPublic, Connection};
 use serde::{Deserialize, Serialize};
@@ -71,6 +73,15 @@ pub struct TunnelStatus {
     pub ignored: u64,
     /// Packets from the device whose destination no connected client owns.
     pub without_owner: u64,
+    /// Event loops of the server; 0 for a client.
+    #[serde(default)]
+    pub loops: u64,
+    /// Packets, or pieces of several segments, that a loop of the server has read from the device for a client of another loop.
+    #[serde(default)]
+    pub handed_over: u64,
+    /// Of these, those that were dropped because the other loop had too many to take in.
+    #[serde(default)]
+    pub handover_dropped: u64,
     /// Why a client is not connected.
     pub waiting: Option<String>,
     /// The other ends: connected, and of a server also listed clients that are not.
@@ -86,6 +97,9 @@ pub struct PeerStatus {
     pub key: Option<String>,
     /// Whether it is connected.
     pub connected: bool,
+    /// Number of the server's event loop that has its connection, from 0.
+    #[serde(default)]
+    pub event_loop: Option<u64>,
     /// Its address outside.
     pub remote: Option<String>,
     /// Networks inside that it may use, or, without a list, addresses that it uses.
@@ -143,11 +157,46 @@ pub(super) struct Known<'a> {
     pub(super) carrier: &'a Carrier,
     pub(super) peer: &'a Peer,
     pub(super) key: Option<ClientPublic>,
+    /// The number of its event loop; `None` at a client.
+    pub(super) event_loop: Option<u64>,
     pub(super) connected_at: Time,
     pub(super) heard_at: Time,
     pub(super) received: &'a Traffic,
     pub(super) not_allowed: u64,
     pub(super) addresses: Vec<String>,
+}
+
+impl TunnelStatus {
+    /// Returns the status of a server from those of its loops, in the order of their numbers. Counts are added, and clients
+    /// that are connected to one loop are not absent because others do not have them.
+    pub(super) fn of_loops(parts: Vec<TunnelStatus>) -> TunnelStatus {
+        let mut parts = parts.into_iter();
+        let Some(mut all) = parts.next() else { return TunnelStatus::default() };
+        let mut absent = Vec::new();
+        let mut connected = Vec::new();
+        let mut divide = |peers: Vec<PeerStatus>, lists: bool| {
+            let (there, missing): (Vec<_>, Vec<_>) = peers.into_iter().partition(|it| it.connected);
+            connected.extend(there);
+            if lists {
+                absent = missing;
+            }
+        };
+        divide(std::mem::take(&mut all.peers), true);
+        for part in parts {
+            all.accepted += part.accepted;
+            all.turned_away += part.turned_away;
+            all.ignored += part.ignored;
+            all.without_owner += part.without_owner;
+            all.handed_over += part.handed_over;
+            all.handover_dropped += part.handover_dropped;
+            divide(part.peers, false);
+        }
+        let keys: BTreeSet<Option<String>> = connected.iter().map(|it| it.key.clone()).collect();
+        absent.retain(|peer| !keys.contains(&peer.key));
+        connected.append(&mut absent);
+        all.peers = connected;
+        all
+    }
 }
 
 impl PeerStatus {
@@ -164,6 +213,7 @@ impl PeerStatus {
             name: known.peer.name.clone(),
             key: known.key.map(|key| key.to_string()),
             connected: true,
+            event_loop: known.event_loop,
             remote: Some(known.peer.remote.to_string()),
             addresses: known.addresses,
             scheme: Some(connection.peer_scheme().to_string()),
@@ -219,11 +269,47 @@ mod tests {
     }
 
     #[test]
+    fn the_loops_of_a_server_tell_of_each_client_once() {
+        let peer = |key: &str, connected: bool, sent: u64| PeerStatus {
+            key: Some(key.into()),
+            connected,
+            sent,
+            ..PeerStatus::default()
+        };
+        let part = |accepted, peers| TunnelStatus {
+            role: "server".into(),
+            loops: 2,
+            accepted,
+            handed_over: 10,
+            peers,
+            ..TunnelStatus::default()
+        };
+        // The first has ada, the second bob; neither has carla.
+        let first =
+            part(3, vec![peer("ada", true, 1), peer("bob", false, 0), peer("carla", false, 0)]);
+        let second =
+            part(4, vec![peer("bob", true, 2), peer("ada", false, 0), peer("carla", false, 0)]);
+        let all = TunnelStatus::of_loops(vec![first.clone(), second]);
+        assert_eq!((all.accepted, all.handed_over, all.loops), (7, 20, 2));
+        let expected = [peer("ada", true, 1), peer("bob", true, 2), peer("carla", false, 0)];
+        assert_eq!(all.peers, expected);
+        assert_eq!(TunnelStatus::of_loops(vec![first.clone()]), first);
+        // Connections without keys of their own are not taken for each other.
+        let without = |sent| PeerStatus { connected: true, sent, ..PeerStatus::default() };
+        let parts = vec![part(1, vec![without(1)]), part(1, vec![without(2)])];
+        assert_eq!(TunnelStatus::of_loops(parts).peers.len(), 2);
+    }
+
+    #[test]
     fn a_status_comes_back_from_its_json() {
         let peers = vec![PeerStatus { name: Some("a".into()), ..PeerStatus::default() }];
         let status =
             TunnelStatus { role: "server".into(), pid: 7, peers, ..TunnelStatus::default() };
         let text = serde_json::to_string(&status).expect("JSON");
         assert_eq!(serde_json::from_str::<TunnelStatus>(&text).expect("a status"), status);
+        // A server of an earlier version tells nothing of loops.
+        let earlier = text.replace("\"loops\":0,\"handed_over\":0,\"handover_dropped\":0,", "");
+        assert_ne!(earlier, text);
+        assert_eq!(serde_json::from_str::<TunnelStatus>(&earlier).expect("a status"), status);
     }
 }

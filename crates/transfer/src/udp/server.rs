@@ -240,7 +240,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         count => tell(Event::LeftOut(count)),
     }
     if all.iter().any(|ended| ended.interrupted) {
-        tell(Event::Stopping(sum(&all)));
+        tell(Event::Stopping(all.iter().map(|ended| ended.stats).sum()));
     }
     Ok(all.iter().all(|ended| ended.good))
 }
@@ -304,16 +304,4 @@ fn run(
         server = server.numbered(number, &shared.counts);
     }
     Loop::new(shared, socket, server, events)?.run()
-}
-
-/// The counters of all loops together.
-fn sum(all: &[LoopResult]) -> ServerStats {
-    let add = |sum: ServerStats, LoopResult { stats, .. }: &LoopResult| ServerStats {
-        ignored: sum.ignored + stats.ignored,
-        retries: sum.retries + stats.retries,
-        accepted: sum.accepted + stats.accepted,
-        refused: sum.refused + stats.refused,
-        crowded: sum.crowded + stats.crowded,
-    };
-    all.iter().fold(ServerStats::default(), add)
 }

@@ -1,6 +1,7 @@
 //! The file of a tunnel: what `paceline tunnel up NAME` does (docs/tunnel.md, "One command").
 
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -8,12 +9,13 @@ use paceline_cc::spec::nearest;
 use paceline_cc::{Span, Spec};
 use paceline_schemes::registry;
 use paceline_transfer::tunnel::setup::{SetupOptions, Translate, check_name};
-use paceline_transfer::tunnel::{ClientListOptions, Prefix};
+use paceline_transfer::tunnel::{ClientListOptions, MOST_LOOPS, Prefix};
 use paceline_transfer::udp::any_address;
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::args;
+use crate::commands::recv::processors;
 use crate::mistake::Mistake;
 use crate::output::{self, Error};
 
@@ -46,7 +48,7 @@ pub(super) struct TunnelFile {
 /// Which end of the tunnel this is, and what only that end has.
 pub(super) enum Role {
     Client { server: String, scheme: String, keepalive: Span },
-    Server { listen: SocketAddr, clients: Option<ClientListOptions> },
+    Server { listen: SocketAddr, clients: Option<ClientListOptions>, loops: NonZeroUsize },
 }
 
 #[derive(Deserialize)]
@@ -96,6 +98,7 @@ struct Table {
     clients: Option<Spanned<PathBuf>>,
     #[serde(default)]
     client_routes: Vec<Spanned<String>>,
+    loops: Option<Spanned<i64>>,
 }
 
 /// Returns the file of a tunnel, and the tunnel's name: a path, or a name of a file in `/etc/paceline`.
@@ -259,6 +262,7 @@ impl Reader<'_> {
         self.only_for("nat", "server", table.nat.as_ref())?;
         self.only_for("clients", "server", table.clients.as_ref())?;
         self.only_for("client-routes", "server", table.client_routes.first())?;
+        self.only_for("loops", "server", table.loops.as_ref())?;
         let Some(server) = &table.server else {
             let help = "name the server: server = \"host:5312\"";
             return Err(self.wrong(place, "missing field `server`", help));
@@ -308,7 +312,17 @@ impl Reader<'_> {
                 ClientListOptions { path, routes }
             }),
         };
-        Ok(Role::Server { listen, clients })
+        let loops = match &table.loops {
+            None => processors(),
+            Some(at) => {
+                let count = usize::try_from(*at.get_ref()).ok().and_then(NonZeroUsize::new);
+                count.filter(|count| count.get() <= MOST_LOOPS).ok_or_else(|| {
+                    let help = format!("write a number from 1 to {MOST_LOOPS}");
+                    self.wrong(at, "no number of event loops", &help)
+                })?
+            }
+        };
+        Ok(Role::Server { listen, clients, loops })
     }
 
     fn name_servers(&self, table: &Table) -> Result<Vec<IpAddr>, Error> {
@@ -380,10 +394,10 @@ mod tests {
         assert_eq!(client.setup.kill_switch.map(|allowed| allowed.len()), Some(1));
         assert!(client.setup.default_route && client.setup.name_servers.len() == 1);
         let server =
-            parse(&format!("{SERVER}listen = \"0.0.0.0:99\"\nnat = \"eth0\"\n")).expect("a server");
-        assert!(
-            matches!(server.role, Role::Server { listen, clients: None } if listen.port() == 99)
-        );
+            parse(&format!("{SERVER}listen = \"0.0.0.0:99\"\nnat = \"eth0\"\nloops = 3\n"))
+                .expect("a server");
+        assert!(matches!(server.role, Role::Server { listen, clients: None, loops }
+            if listen.port() == 99 && loops.get() == 3));
         assert_eq!(server.device, "office");
         assert_eq!(server.setup.translate.and_then(|it| it.outer).as_deref(), Some("eth0"));
         assert!(

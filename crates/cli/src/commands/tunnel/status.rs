@@ -155,6 +155,9 @@ fn table(status: &TunnelStatus) -> String {
             "  {} handshakes answered, {} turned away; {} datagrams ignored; {} packets for nobody who is connected\n",
             status.accepted, status.turned_away, status.ignored, status.without_owner
         );
+        if status.handover_dropped > 0 {
+            text += &format!("  {} packets dropped between event loops\n", status.handover_dropped);
+        }
     }
     let mut grid = Grid::after(
         3,

@@ -160,7 +160,7 @@ fn carry(
             };
             client(&options, &mut |event| attendant.hear(event))
         }
-        (Role::Server { listen, clients }, Keys::Server(identity)) => {
+        (Role::Server { listen, clients, loops }, Keys::Server(identity)) => {
             let limits = ServerLimits { each: limits, mtu, ..ServerLimits::default() };
             let options = ServerOptions {
                 listen,
@@ -168,6 +168,7 @@ fn carry(
                 limits,
                 device,
                 clients,
+                loops,
                 once: false,
                 outlives_hangup,
             };

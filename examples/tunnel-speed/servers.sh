@@ -1,7 +1,8 @@
 #!/bin/bash
-# What several loops could gain at the server of a tunnel: bulk TCP between two clients and one server, and between the same
-# clients and two servers, each with a device of its own. Two servers share nothing, so that two loops gain no more than they.
-# Prints Mbit/s of both clients together, and how much of a processor the servers take.
+# What several event loops gain at the server of a tunnel: bulk TCP between two clients and one server with one loop, the
+# same server with two loops, each of which has one client, and two servers, each with a device of its own. Two servers share
+# nothing, so that two loops gain no more than they. Prints Mbit/s of both clients together, and how much of a processor the
+# servers take.
 #
 #   sudo examples/tunnel-speed/servers.sh [RUNS] [SECONDS]
 #
@@ -37,39 +38,55 @@ for n in 1 2; do
 done
 (umask 077; "$paceline" key new -o identity > key)
 
-# up SERVERS: starts one or two servers, and both clients.
+# client N: starts a client, in the place of the one before.
+client() {
+  [ -z "${process[$1]:-}" ] || { kill "${process[$1]}"; wait "${process[$1]}" 2> /dev/null; }
+  nsenter --net --target "${client[$1]}" $ahead "$paceline" tunnel client "192.168.$1.1:${port[$1]}" --key-file key \
+    --address "${own[$1]}/24" --scheme cubic 2> "client$1" & process[$1]=$!
+  tunnels="$tunnels $!"
+  local _
+  for _ in $(seq 60); do
+    nsenter --net --target "${client[$1]}" ping -q -c 1 -W 1 "${base[$1]}" > /dev/null 2>&1 && return
+    sleep 0.1
+  done
+  cat server* client* >&2
+  exit 1
+}
+# loop_of N: the event loop that has the connection of a client.
+loop_of() {
+  "$paceline" tunnel status outer1 --json | awk -v from="192.168.$1.2" '/"event_loop"/ { number = $2 + 0 }
+    /"remote"/ && index($2, from) { print number }'
+}
+
+# up SERVERS LOOPS: starts one or two servers, and both clients, each at a loop or server of its own if there are two.
 up() {
-  tunnels="" servers="" base=(- 10.77.0.1 10.77.0.1) own=(- 10.77.0.2 10.77.0.3) port=(- 5312 5312)
+  tunnels="" servers="" process=() base=(- 10.77.0.1 10.77.0.1) own=(- 10.77.0.2 10.77.0.3) port=(- 5312 5312)
   [ "$1" = 2 ] && base[2]=10.78.0.1 own[2]=10.78.0.2 port[2]=5313
   for n in $(seq "$1"); do
-    $ahead "$paceline" tunnel server --listen 0.0.0.0:${port[n]} --address ${base[n]}/24 --device outer$n \
+    $ahead "$paceline" tunnel server --listen 0.0.0.0:${port[n]} --address ${base[n]}/24 --device outer$n --loops "$2" \
       --key-file identity > /dev/null 2> server$n &
     tunnels="$tunnels $!" servers="$servers $!"
   done
-  for n in 1 2; do
-    nsenter --net --target "${client[n]}" $ahead "$paceline" tunnel client 192.168.$n.1:${port[n]} --key-file key \
-      --address ${own[n]}/24 --scheme cubic 2> client$n &
-    tunnels="$tunnels $!"
+  client 1
+  client 2
+  # The kernel chooses the loop by the client's port.
+  for _ in $(seq 60); do
+    case "$2 $(loop_of 1) $(loop_of 2)" in 1*|"2 0 1"|"2 1 0") return ;; esac
+    client 2
   done
-  for n in 1 2; do
-    for _ in $(seq 60); do
-      nsenter --net --target "${client[n]}" ping -q -c 1 -W 1 ${base[n]} > /dev/null 2>&1 && continue 2
-      sleep 0.1
-    done
-    cat server* client* >&2
-    exit 1
-  done
+  echo "tunnel-speed: both clients stay at one loop" >&2
+  exit 1
 }
 
 # Processor time of the servers so far, in clock ticks.
 ticks() { local pid; for pid in $servers; do awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$pid/stat"; done | awk '{ s += $1 } END { printf "%.0f\n", s }'; }
 carried() { awk '{ s += $1 } END { printf "%.0f\n", s }' bytes1 bytes2; }
 
-# measure SERVERS up|down
+# measure SERVERS LOOPS up|down
 measure() {
   traffic="" receivers="1 2"
   rm -f bytes1 bytes2
-  if [ "$2" = up ]; then
+  if [ "$3" = up ]; then
     # The clients of one server send to one address.
     [ "$1" = 1 ] && receivers=1 && echo 0 > bytes2
     for n in $receivers; do
@@ -83,7 +100,7 @@ measure() {
   fi
   for _ in $(seq 100); do [ -e bytes1 ] && [ -e bytes2 ] && break; sleep 0.05; done
   for n in 1 2; do
-    if [ "$2" = up ]; then
+    if [ "$3" = up ]; then
       PACELINE_BASE=${base[n]} nsenter --net --target "${client[n]}" \
         $ahead "$paceline" traffic send cubic --duration $((seconds + 4))s --counts counts$n 2> /dev/null &
     else
@@ -96,19 +113,19 @@ measure() {
   local bytes used start
   bytes=$(carried) used=$(ticks) start=$(date +%s%N)
   sleep "$seconds"
-  awk -v servers="$1" -v way="$2" -v bytes=$(($(carried) - bytes)) -v used=$(($(ticks) - used)) \
+  awk -v servers="$1" -v loops="$2" -v way="$3" -v bytes=$(($(carried) - bytes)) -v used=$(($(ticks) - used)) \
     -v ns=$(($(date +%s%N) - start)) -v hz="$(getconf CLK_TCK)" 'BEGIN {
-      printf "%d server(s), %-4s %.0f Mbit/s, %.2f of a processor\n", servers, way, bytes * 8e3 / ns, used / hz / ns * 1e9 }'
+      printf "%d server(s), %d loop(s), %-4s %.0f Mbit/s, %.2f of a processor\n", servers, loops, way, bytes * 8e3 / ns, used / hz / ns * 1e9 }'
   kill $traffic 2> /dev/null
   wait $traffic 2> /dev/null
 }
 
 for _ in $(seq "$runs"); do
-  for count in 1 2; do
-    up $count
-    measure $count up
-    measure $count down
-    kill $tunnels
+  for kind in "1 1" "1 2" "2 1"; do
+    up $kind
+    measure $kind up
+    measure $kind down
+    kill $tunnels 2> /dev/null
     wait $tunnels 2> /dev/null
   done
 done

@@ -300,7 +300,7 @@ impl<'a> Loop<'a> {
         let Some(place) = &self.options.clients else {
             return Err("this server has no list of clients (--clients FILE)".into());
         };
-        let _alone = self.member.as_ref().map(Member::reading_list);
+        let reading = self.member.as_ref().map(Member::reading_list);
         let list = match ClientList::read(place, &self.options.device.addresses) {
             Ok(list) => list,
             Err(error) => {
@@ -310,7 +310,7 @@ impl<'a> Loop<'a> {
         };
         self.events.push(Event::ListRead(list.file.clients.len()));
         self.arrivals.directory.publish(Change::List(Arc::new(list)));
-        drop(_alone);
+        drop(reading);
         self.follow();
         Ok(())
     }

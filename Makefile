@@ -67,7 +67,7 @@ loads: setup-tests
 tunnel-long: setup
 	$(CARGO) test --locked -p paceline-cli --test tunnel -- --ignored
 
-## An office of 20 clients at one tunnel's server, with the figures of docs/tunnel.md: three runs, minutes. As root.
+## An office of 20 clients at one tunnel's server, with the figures of docs/tunnel.md: three runs with one event loop and with two, minutes. As root.
 tunnel-office: setup
 	$(CARGO) test --release --locked -p paceline-cli --test tunnel_clients -- --ignored --nocapture
 

@@ -470,6 +470,8 @@ mod tests {
                 "remove the line",
             ),
             (format!("{SERVER}listen = \"eth0\"\n"), 5, "no address to listen at", "0.0.0.0:5312"),
+            (format!("{SERVER}loops = 0\n"), 5, "no number of event loops", "from 1 to 64"),
+            (client("loops = 2"), 6, "only for role = \"server\"", "remove the line"),
             (client("clients = \"clients\""), 6, "only for role = \"server\"", "remove the line"),
             (
                 format!("{SERVER}client-routes = [\"10.0.0.0/8\"]\n"),

@@ -2,7 +2,7 @@
 
 /// Functions of the scripts. The script's own network is the server's; `office 3` makes three more, `at 1` to `at 3`,
 /// each with an interface `e0` to the server (192.168.9.1, fd09::1).
-pub const FUNCTIONS: &str = r#"
+pub(crate) const FUNCTIONS: &str = r#"
 apart() { until [ "$(readlink /proc/$1/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.02; done; }
 at() { local n=$1; shift; nsenter --net --target ${K[n]} "$@"; }
 office() {
@@ -56,7 +56,7 @@ end() {
 "#;
 
 /// Functions of the scripts whose clients have keys of their own.
-pub const KEYS: &str = r#"
+pub(crate) const KEYS: &str = r#"
 # Keys of these clients and a list of them; the server need not run.
 keys() {
     (umask 077; "$P" key new -o $TMPDIR/server.key > $TMPDIR/shared.key)

@@ -52,6 +52,13 @@ pub struct ServerOptions {
     pub outlives_hangup: bool,
 }
 
+/// What is the same for all loops.
+struct Common<'a> {
+    options: &'a ServerOptions,
+    interrupts: &'a Interrupts,
+    list: Option<Arc<ClientList>>,
+}
+
 /// What a loop is made of, on its own thread.
 struct Parts {
     socket: Socket,
@@ -103,15 +110,15 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         Parts { socket, device, control, member }
     });
     let parts: Vec<Parts> = parts.collect();
-    let run = |parts: Parts, tell: &mut dyn FnMut(Event)| {
-        run(options, &interrupts, list.clone(), parts, tell)
-    };
+    let common = Common { options, interrupts: &interrupts, list };
     let ended = match loops {
         None => {
             let parts = parts.into_iter();
-            parts.map(|parts| run(parts, tell)).collect::<Result<Vec<LoopResult>, LiveError>>()?
+            parts
+                .map(|parts| common.run(parts, tell))
+                .collect::<Result<Vec<LoopResult>, LiveError>>()?
         }
-        Some(loops) => run_all(&loops, parts, &run, tell)?,
+        Some(loops) => common.run_all(&loops, parts, tell)?,
     };
     if ended.iter().any(|ended| ended.is_interrupted) {
         tell(Event::Stopping(ended.iter().map(|ended| ended.stats).sum()));
@@ -119,68 +126,67 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
     Ok(ended.iter().all(|ended| ended.good))
 }
 
-/// Runs several loops, each on a thread of its own, until all have ended: whatever ends one of them ends all.
-fn run_all(
-    loops: &Arc<Loops>,
-    parts: Vec<Parts>,
-    run: &(dyn Fn(Parts, &mut dyn FnMut(Event)) -> Result<LoopResult, LiveError> + Sync),
-    tell: &mut dyn FnMut(Event),
-) -> Result<Vec<LoopResult>, LiveError> {
-    let (events, told) = mpsc::sync_channel(MOST_EVENTS);
-    let left_out = AtomicU64::new(0);
-    let ended = thread::scope(|scope| {
-        let threads: Vec<_> = parts
-            .into_iter()
-            .map(|parts| {
-                let (events, left_out, loops) = (events.clone(), &left_out, Arc::clone(loops));
-                scope.spawn(move || {
-                    let _end = EndWithLoop(loops);
-                    // A loop never waits for whoever is told.
-                    run(parts, &mut |event| {
-                        if events.try_send(event).is_err() {
-                            left_out.fetch_add(1, Ordering::Relaxed);
-                        }
+impl Common<'_> {
+    /// Runs several loops, each on a thread of its own, until all have ended: whatever ends one of them ends all.
+    fn run_all(
+        &self,
+        loops: &Arc<Loops>,
+        parts: Vec<Parts>,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<Vec<LoopResult>, LiveError> {
+        let (events, told) = mpsc::sync_channel(MOST_EVENTS);
+        let left_out = AtomicU64::new(0);
+        let ended = thread::scope(|scope| {
+            let threads: Vec<_> = parts
+                .into_iter()
+                .map(|parts| {
+                    let (events, left_out, loops) = (events.clone(), &left_out, Arc::clone(loops));
+                    scope.spawn(move || {
+                        let _end = EndWithLoop(loops);
+                        // A loop never waits for whoever is told.
+                        self.run(parts, &mut |event| {
+                            if events.try_send(event).is_err() {
+                                left_out.fetch_add(1, Ordering::Relaxed);
+                            }
+                        })
                     })
                 })
-            })
-            .collect();
-        drop(events);
-        told.iter().for_each(&mut *tell);
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
-            Ok(ended) => ended,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        threads.into_iter().map(join).collect::<Result<Vec<LoopResult>, LiveError>>()
-    });
-    match left_out.load(Ordering::Relaxed) {
-        0 => {}
-        count => tell(Event::LeftOut(count)),
+                .collect();
+            drop(events);
+            told.iter().for_each(&mut *tell);
+            let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
+                Ok(ended) => ended,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            threads.into_iter().map(join).collect::<Result<Vec<LoopResult>, LiveError>>()
+        });
+        match left_out.load(Ordering::Relaxed) {
+            0 => {}
+            count => tell(Event::LeftOut(count)),
+        }
+        ended
     }
-    ended
-}
 
-/// One loop, from its beginning to its end.
-fn run(
-    options: &ServerOptions,
-    interrupts: &Interrupts,
-    list: Option<Arc<ClientList>>,
-    parts: Parts,
-    tell: &mut dyn FnMut(Event),
-) -> Result<LoopResult, LiveError> {
-    let Parts { socket, device, control, member } = parts;
-    let limits = ServerLimits { datagrams: true, one_per_client: true, ..options.limits.clone() };
-    let mut server = Server::new(options.identity.clone(), limits)
-        .map_err(|error| LiveError::Message(error.to_string()))?;
-    if let Some(Member { loops, number, .. }) = &member {
-        server = server.numbered(u8::try_from(*number).unwrap_or(u8::MAX), &loops.counts);
+    /// One loop, from its beginning to its end.
+    fn run(&self, parts: Parts, tell: &mut dyn FnMut(Event)) -> Result<LoopResult, LiveError> {
+        let Common { options, interrupts, list } = self;
+        let Parts { socket, device, control, member } = parts;
+        let limits =
+            ServerLimits { datagrams: true, one_per_client: true, ..options.limits.clone() };
+        let mut server = Server::new(options.identity.clone(), limits)
+            .map_err(|error| LiveError::Message(error.to_string()))?;
+        if let Some(Member { loops, number, .. }) = &member {
+            server = server.numbered(u8::try_from(*number).unwrap_or(u8::MAX), &loops.counts);
+        }
+        server.admit_only(list.as_ref().map(|list| Arc::clone(&list.admission)));
+        let owners = match list {
+            Some(list) => Owners::Listed(ListedOwners::new(&list.file)),
+            None => Owners::Learnt(Neighbours::default()),
+        };
+        let number = member.as_ref().map_or(0, |member| member.number);
+        let changes = member.as_ref().map(|member| Arc::clone(&member.loops.changes));
+        let arrivals = Arrivals::new(device, Directory::new(owners, number, changes));
+        let list = list.clone();
+        Loop::new(options, interrupts, (server, socket, arrivals), list, control, member).run(tell)
     }
-    server.admit_only(list.as_ref().map(|list| Arc::clone(&list.admission)));
-    let owners = match &list {
-        Some(list) => Owners::Listed(ListedOwners::new(&list.file)),
-        None => Owners::Learnt(Neighbours::default()),
-    };
-    let number = member.as_ref().map_or(0, |member| member.number);
-    let changes = member.as_ref().map(|member| Arc::clone(&member.loops.changes));
-    let arrivals = Arrivals::new(device, Directory::new(owners, number, changes));
-    Loop::new(options, interrupts, (server, socket, arrivals), list, control, member).run(tell)
 }

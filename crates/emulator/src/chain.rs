@@ -91,8 +91,8 @@ impl Chain {
         for (stage, place) in self.places.iter_mut().enumerate() {
             let kind = place.kind();
             let mut tell = |what| event(stage, kind, stage == last, what);
-            if let Element::Link(link) = &mut place.element {
-                link.drain_events().for_each(&mut tell);
+            if place.element.has_ports() {
+                place.element.each_log(|log| log.drain_events().for_each(&mut tell));
                 continue;
             }
             loop {

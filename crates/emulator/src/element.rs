@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use paceline_cc::{Capacity, Packet, Stage, Time};
-use paceline_path::{Counters, DropReason, EventKind, Link, LinkEvent, Pipe};
+use paceline_path::medium::Medium;
+use paceline_path::{Counters, DropReason, EventKind, Link, LinkEvent, Pipe, PortLog, Service};
 
 use super::onoff::OnOff;
 use super::pool::Pool;
@@ -14,6 +15,8 @@ use super::summary::{ElementKind, StageSummary};
 pub enum Element {
     /// A queue, perhaps a router, and a service.
     Link(Box<Link>),
+    /// The access point of a medium, station 0, which alone sends.
+    AccessPoint(Box<Medium>),
     /// Delay, jitter, loss, duplication.
     Pipe(Box<Pipe>),
     /// A line that goes on and off.
@@ -28,6 +31,29 @@ impl Element {
     /// Creates a meter.
     pub fn meter() -> Element {
         Element::Meter(VecDeque::new())
+    }
+
+    /// The capacity over time of a link or an access point; `None` of other elements.
+    pub fn capacity(&self) -> Option<&Service> {
+        match self {
+            Element::Link(link) => Some(link.service()),
+            Element::AccessPoint(medium) => medium.capacity(0),
+            Element::Pipe(_) | Element::OnOff(_) | Element::Shared(_) | Element::Meter(_) => None,
+        }
+    }
+
+    /// True if it has ports, which keep logs.
+    pub(super) fn has_ports(&self) -> bool {
+        matches!(self, Element::Link(_) | Element::AccessPoint(_))
+    }
+
+    /// Shows the logs of all ports, to be emptied.
+    pub(super) fn each_log(&mut self, mut see: impl FnMut(&mut PortLog)) {
+        match self {
+            Element::Link(link) => see(link.log_mut()),
+            Element::AccessPoint(medium) => medium.logs_mut(0).for_each(see),
+            Element::Pipe(_) | Element::OnOff(_) | Element::Shared(_) | Element::Meter(_) => {}
+        }
     }
 }
 
@@ -48,9 +74,8 @@ pub(super) struct LoggedElement {
 impl LoggedElement {
     pub(super) fn new(mut element: Element) -> LoggedElement {
         match &mut element {
-            Element::Link(link) => link.keep_drops(true),
             Element::Pipe(pipe) => pipe.keep_lost(true),
-            Element::OnOff(_) | Element::Shared(_) | Element::Meter(_) => {}
+            element => element.each_log(|log| log.keep_drops(true)),
         }
         LoggedElement {
             element,
@@ -65,14 +90,16 @@ impl LoggedElement {
 
     pub(super) fn record(&mut self, on: bool) {
         self.recording = on;
-        if let Element::Link(link) = &mut self.element {
-            link.record(on);
+        match &mut self.element {
+            Element::Link(link) => link.record(on),
+            Element::AccessPoint(medium) => medium.record(on),
+            Element::Pipe(_) | Element::OnOff(_) | Element::Shared(_) | Element::Meter(_) => {}
         }
     }
 
     pub(super) fn kind(&self) -> ElementKind {
         match &self.element {
-            Element::Link(_) => ElementKind::Link,
+            Element::Link(_) | Element::AccessPoint(_) => ElementKind::Link,
             Element::Pipe(_) => ElementKind::Pipe,
             Element::OnOff(_) => ElementKind::OnOff,
             Element::Shared(_) => ElementKind::Shared,
@@ -82,9 +109,10 @@ impl LoggedElement {
 
     #[inline]
     pub(super) fn push(&mut self, now: Time, packet: &Packet, pool: &mut Pool) {
-        if let Element::Link(link) = &mut self.element {
-            link.push(now, packet);
-            return;
+        match &mut self.element {
+            Element::Link(link) => return link.push(now, packet),
+            Element::AccessPoint(medium) => return medium.push(now, packet),
+            Element::Pipe(_) | Element::OnOff(_) | Element::Shared(_) | Element::Meter(_) => {}
         }
         self.counters.arrived_packets += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
@@ -95,7 +123,7 @@ impl LoggedElement {
         }
         let mut lost = None;
         match &mut self.element {
-            Element::Link(_) => {}
+            Element::Link(_) | Element::AccessPoint(_) => {}
             Element::Pipe(pipe) => {
                 pipe.push(now, &packet);
                 lost = pipe.drain_lost().next();
@@ -158,16 +186,8 @@ impl LoggedElement {
                 return None;
             }
             let stage: &mut dyn Stage = match &mut self.element {
-                Element::Link(link) => {
-                    // An opportunity may be too small for the packet.
-                    if link.pop_into(due, packet) {
-                        return Some(due);
-                    }
-                    if link.wake() <= due {
-                        return None;
-                    }
-                    continue;
-                }
+                Element::Link(link) => &mut **link,
+                Element::AccessPoint(medium) => &mut **medium,
                 Element::Pipe(pipe) => &mut **pipe,
                 Element::OnOff(line) => &mut **line,
                 Element::Shared(_) => return None,
@@ -178,11 +198,17 @@ impl LoggedElement {
                     return Some(due);
                 }
             };
-            if !stage.pop_into(due, packet) {
+            if stage.pop_into(due, packet) {
+                // Ports count and log what leaves them.
+                if !self.element.has_ports() {
+                    self.leave(due, packet);
+                }
+                return Some(due);
+            }
+            // An opportunity may be too small for the packet.
+            if stage.wake() <= due || !self.element.has_ports() {
                 return None;
             }
-            self.leave(due, packet);
-            return Some(due);
         }
     }
 
@@ -200,6 +226,7 @@ impl LoggedElement {
     pub(super) fn wake(&self) -> Time {
         match &self.element {
             Element::Link(link) => link.wake(),
+            Element::AccessPoint(medium) => medium.wake(),
             Element::Pipe(pipe) => pipe.wake(),
             Element::OnOff(line) => line.wake(),
             Element::Shared(lane) => lane.wake(),
@@ -209,11 +236,11 @@ impl LoggedElement {
 
     /// Gives the bytes of dropped and lost packets back to the pool.
     pub(super) fn give_back(&mut self, pool: &mut Pool) {
-        if let Element::Link(link) = &mut self.element {
-            for dropped in link.drain_drops() {
+        self.element.each_log(|log| {
+            for dropped in log.drain_drops() {
                 pool.release(dropped.packet.number() as u32);
             }
-        }
+        });
         for handle in self.lost.drain(..) {
             pool.release(handle);
         }
@@ -224,6 +251,11 @@ impl LoggedElement {
             Element::Link(link) => {
                 let offered = link.service().offered(Time::ZERO, end);
                 (link.counters(), offered, link.backlog_packets(), link.backlog_bytes())
+            }
+            Element::AccessPoint(medium) => {
+                let offered = medium.capacity(0).map_or(0, |it| it.offered(Time::ZERO, end));
+                let (packets, bytes) = (medium.backlog_packets(0), medium.backlog_bytes(0));
+                (medium.counters(0), offered, packets, bytes)
             }
             Element::Pipe(pipe) => (self.counters, 0, pipe.packets(), 0),
             Element::OnOff(_) => (self.counters, 0, 0, 0),

@@ -84,6 +84,7 @@ impl Lane {
     pub(super) fn new(direction: Direction, chain: Chain, memory: usize) -> Lane {
         let is_routed = |element: &Element| match element {
             Element::Link(link) => link.router().is_some(),
+            Element::AccessPoint(medium) => medium.has_router(0),
             // A shared path may have routers.
             Element::Shared(_) => true,
             _ => false,

@@ -1,11 +1,13 @@
 //! What carries packets: links with their queues and services, and pipes with delay, jitter, loss,
 //! reordering and duplication.
 //!
-//! - A [`Link`] holds packets in a [`Queue`], lets a [`Router`](paceline_cc::Router) rewrite their
-//!   headers, and transmits them as its [`Service`] allows: at a constant rate, by a schedule of
-//!   rates, at the opportunities of a recorded trace, or as an 802.11n access point ([`wifi`]).
+//! - A [`Port`] holds packets in a [`Queue`] and lets a [`Router`](paceline_cc::Router) rewrite their
+//!   headers. It belongs to a link or to a station at a medium.
+//! - A [`Link`] is a port and a [`Service`], which transmits: at a constant rate, by a schedule of
+//!   rates, or at the opportunities of a recorded trace. A [`LookAheadLink`] stands for a link whose
+//!   departures are known when packets enter, and for the delay behind it.
 //! - A [`medium::Medium`] is a channel that stations and an access point contend for, each with a
-//!   queue and a router of its own (802.11b, g and n).
+//!   port of its own (802.11b, g and n).
 //! - A [`Pipe`] carries packets to the other end of a path: propagation delay and [`Impairments`].
 //! - [`queue`] has the queues, from droptail to DualPI2, as types and by name, and the table to
 //!   which you can add your own.
@@ -50,17 +52,20 @@
 //! ```
 
 mod link;
+mod look_ahead;
 pub mod medium;
 mod pipe;
+mod port;
 pub mod queue;
 mod ring;
 mod service;
-pub mod wifi;
 
-pub use link::{Counters, EventKind, Link, LinkEvent};
+pub use link::Link;
+pub use look_ahead::LookAheadLink;
 pub use pipe::{
     GilbertElliott, Impairments, Jitter, JitterShape, Loss, Pipe, PipeCounters, PipeError, Reorder,
 };
+pub use port::{Counters, EventKind, LinkEvent, Port, PortLog, TakenPacket};
 pub use queue::interface::{DropReason, DroppedPacket, DroptailLimit, Queue};
 pub use queue::limit::{BufferSize, Limit};
 pub use service::{Constant, Opportunities, OpportunityOptions, Schedule, Service, ServiceError};

@@ -6,11 +6,9 @@
 use std::sync::mpsc::{Sender, channel};
 
 use paceline_cc::{Batch, LinkView, Packet, Rate, Router, Span, Stage, Stream, Time};
-use paceline_path::Limit;
-use paceline_path::medium::{
-    BackgroundConfig, Hop, Ht, Mcs, Medium, MediumConfig, Phy, StationParts,
-};
+use paceline_path::medium::{BackgroundConfig, Hop, Ht, Mcs, Medium, MediumConfig, Phy};
 use paceline_path::queue::Fifo;
+use paceline_path::{Limit, Port};
 use paceline_schemes::abc::LinkRateEstimator;
 
 /// Sends the estimate after each block acknowledgement.
@@ -36,13 +34,14 @@ fn run(mcs: u8, upload: bool, mbps: f64) -> (f64, f64) {
     config.background = vec![BackgroundConfig::new(Span::from_micros(500), Span::ZERO)];
     let (told, estimates) = channel();
     let hop = if upload { Hop { from: 1, to: 0 } } else { Hop { from: 0, to: 1 } };
-    let part = |number: u32| {
+    let port = |number: u32| {
         let tap = Tap(LinkRateEstimator::new(Span::from_millis(40)), told.clone());
-        let router = (number == hop.from).then(|| Box::new(tap) as Box<dyn Router>);
-        StationParts { queue: Box::new(Fifo::new(Limit::packets(250))), router }
+        let mut port = Port::new(Box::new(Fifo::new(Limit::packets(250))));
+        port.set_router((number == hop.from).then(|| Box::new(tap) as Box<dyn Router>));
+        port.into()
     };
-    let parts = vec![part(0), part(1)];
-    let mut medium = Medium::new(config, parts, &Stream::new(1, "medium")).expect("legal");
+    let ports = vec![port(0), port(1)];
+    let mut medium = Medium::new(config, ports, &Stream::new(1, "medium")).expect("legal");
     medium.set_hops(vec![hop]);
     let gap = Rate::from_mbps(mbps).time_for(1500);
     let (end, mut now, mut bytes) = (Time::from_secs(20), Time::ZERO, 0);

@@ -32,7 +32,7 @@ fn timely(mut link: Link, arrivals: &[(Time, Packet)], first: bool) -> (Vec<u64>
         let now = link.wake();
         collect(&mut link, now, &mut out);
     }
-    (out, link.events().to_vec())
+    (out, link.log().events().to_vec())
 }
 
 /// A driver that comes now and then.
@@ -52,7 +52,7 @@ fn late(
         link.push(at, &packet);
     }
     collect(&mut link, END, &mut out);
-    (out, link.events().to_vec())
+    (out, link.log().events().to_vec())
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn packets_are_conserved_and_stay_in_order() {
     for seed in 1000..1300 {
         let mut stream = Stream::new(seed, "conservation");
         let mut link = random_link(&mut stream);
-        link.keep_drops(true);
+        link.log_mut().keep_drops(true);
         let mut out = Vec::new();
         let mut drops = 0;
         for (at, packet) in random_arrivals(&mut stream, 500) {
@@ -81,7 +81,7 @@ fn packets_are_conserved_and_stay_in_order() {
             if stream.chance(0.5) {
                 collect(&mut link, at, &mut out);
             }
-            drops += link.drain_drops().count() as u64;
+            drops += link.log_mut().drain_drops().count() as u64;
             let counters = link.counters();
             assert_eq!(counters.dropped_packets(), drops, "seed {seed}");
             assert_eq!(
@@ -108,14 +108,14 @@ fn the_log_and_the_counters_agree() {
         }
         collect(&mut link, END, &mut out);
         let counters = link.counters();
-        let sojourn = link.events().iter().filter_map(|event| match event.kind {
+        let sojourn = link.log().events().iter().filter_map(|event| match event.kind {
             EventKind::Departure { sojourn } => Some(sojourn),
             _ => None,
         });
         let sum = sojourn.clone().fold(Span::ZERO, |sum, sojourn| sum + sojourn);
         assert_eq!((sojourn.count() as u64, sum), (counters.delivered_packets, counters.sojourn));
         let count = |wanted: fn(&LinkEvent) -> bool| {
-            link.events().iter().filter(|event| wanted(event)).count() as u64
+            link.log().events().iter().filter(|event| wanted(event)).count() as u64
         };
         let drops = count(|event| matches!(event.kind, EventKind::Drop { .. }));
         assert_eq!(drops, counters.dropped_packets());

@@ -8,7 +8,7 @@ use paceline_sim::path::{BufferSize, Impairments, Jitter, JitterShape, Loss};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
 };
-use paceline_sim::{BuildError, mean_rate, service};
+use paceline_sim::{BuildError, mean_rate, transmitter};
 
 use crate::spec::DelayMeasure;
 
@@ -245,7 +245,7 @@ impl Network {
             }
             let link = LinkSpec::new("link", capacity.clone());
             let scenario = Scenario::new("remy").with(|scenario| scenario.links.push(link.clone()));
-            Ok(mean_rate(capacity, &service(&scenario, &link)?, duration))
+            Ok(mean_rate(capacity, transmitter(&scenario, &link)?.capacity(), duration))
         };
         Ok((rate(&self.link)?, self.second.as_ref().map(rate).transpose()?))
     }

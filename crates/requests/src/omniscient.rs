@@ -5,7 +5,7 @@ use paceline_cc::{Packet, Span, Stage, Time};
 use paceline_path::{DroppedPacket, Link, Queue};
 use paceline_sim::metrics::{Age, Samples, mean};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, Stretch};
-use paceline_sim::{BuildError, LinkBins, LinkSeries, Outcome, service};
+use paceline_sim::{BuildError, LinkBins, LinkSeries, Outcome, Transmitter, transmitter};
 
 /// The most packets followed: a bound on time and memory for links that would carry billions.
 const MOST: u64 = 10_000_000;
@@ -56,7 +56,8 @@ impl Omniscient {
             }
         }
         let alone = Scenario::new("omniscient");
-        let mut link = Link::new(Box::new(JustInTime { mss }), service(&alone, spec)?);
+        let Transmitter::Service(service) = transmitter(&alone, spec)? else { return Ok(None) };
+        let mut link = Link::new(Box::new(JustInTime { mss }), service);
         let size = u64::from(mss) + u64::from(link.service().overhead());
         let (mut age, mut transmission) = (Age::new(from), Samples::default());
         let (mut delivered, mut left) = (0, MOST);

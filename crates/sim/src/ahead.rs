@@ -1,5 +1,7 @@
 //! Links that take over the delays behind them.
 
+use paceline_path::LookAheadLink;
+
 use crate::build::Places;
 use crate::nodes::Carrier;
 
@@ -31,10 +33,9 @@ fn take_delay_over(carriers: &mut [Carrier], lists: &mut [Vec<usize>], link: usi
         return;
     }
     drop(delays);
-    let Carrier::Link(stage) = &mut carriers[link] else { return };
-    if !stage.look_ahead(delay) {
-        return;
-    }
+    let Carrier::Link(stage) = &carriers[link] else { return };
+    let Some(stage) = LookAheadLink::new(stage, delay) else { return };
+    carriers[link] = Carrier::LookAhead(Box::new(stage));
     for list in lists {
         if let Some(at) = list.iter().position(|&stage| stage == link) {
             list.remove(at + 1);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use paceline_cc::{Rate, Span, Stream, Time};
 use paceline_flow::Workload;
-use paceline_path::medium::{Hop, Medium, StationParts};
-use paceline_path::{BufferSize, Impairments, Link, Pipe};
+use paceline_path::medium::{Hop, Medium, StationPorts};
+use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Port};
 
 use crate::ahead::look_ahead;
 use crate::bins::LinkBins;
@@ -16,11 +16,12 @@ use crate::error::BuildError;
 use crate::host::Hosts;
 use crate::names::{Lookup, Names};
 use crate::nodes::{Carrier, Endpoint, SharedMedium};
-use crate::parts::{mean_rate, queue, queue_stream, service};
+use crate::parts::{Transmitter, mean_rate, queue, queue_stream, transmitter};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{CarrierLists, Route, Routes};
-use crate::scenario::{Capacity, Direction, FlowSpec, Record, Scenario, Stretch};
-use crate::stations;
+use crate::scenario::{
+    Capacity, Direction, FlowSpec, QueueChoice, Record, RouterChoice, Scenario, Stretch,
+};
 use crate::transport::{CustomTransport, TransportEndpoint, TransportEnds, TransportSetup};
 use crate::world::World;
 
@@ -152,14 +153,8 @@ impl Builder<'_> {
 
     fn link(&mut self, index: usize) -> Result<(), BuildError> {
         let spec = &self.scenario.links[index];
-        let service = service(self.scenario, spec)?;
-        let stations = match &spec.capacity {
-            Capacity::Wifi(wifi) if wifi.queue_per_station => {
-                Some(stations::config(self.scenario, spec, wifi))
-            }
-            _ => None,
-        };
-        let rate = mean_rate(&spec.capacity, &service, self.scenario.duration);
+        let transmitter = transmitter(self.scenario, spec)?;
+        let rate = mean_rate(&spec.capacity, transmitter.capacity(), self.scenario.duration);
         self.rates.push(rate);
         let rtt = match spec.buffer {
             BufferSize::Bdp(_) => choose::rtt(self.scenario, spec)?,
@@ -167,48 +162,67 @@ impl Builder<'_> {
         };
         let limit = spec.buffer.resolve(rate, rtt);
         let choice = choose::queue(self.scenario, spec)?;
-        let queue = match &stations {
-            None => queue(&choice, limit, queue_stream(self.scenario, &spec.name), self.names)?,
-            Some(config) => stations::queues(config, |station| {
-                let name = format!("{}, station {station}", spec.name);
-                queue(&choice, limit, queue_stream(self.scenario, &name), self.names)
-            })?,
-        };
-        let mut link = Link::new(queue, service);
         let router = choose::router(self.scenario, spec, self.names.0)?;
-        if let Some(make) = choose::make_router(&router, self.names)? {
-            link = link.with_router(match &stations {
-                None => make(),
-                Some(config) => stations::routers(config, &*make),
-            });
-        }
-        link.record(self.scenario.record.is_detailed());
-        let stage = self.add(Carrier::Link(Box::new(link)));
+        let port = |name: &str| self.port(name, (&choice, limit), &router);
+        let carrier = match transmitter {
+            Transmitter::Service(service) => {
+                let mut link = Link::with_port(port(&spec.name)?, service);
+                link.record(self.scenario.record.is_detailed());
+                Carrier::Link(Box::new(link))
+            }
+            Transmitter::AccessPoint(access_point) => {
+                let own = |station| port(&format!("{}, station {station}", spec.name));
+                let ports = match &spec.capacity {
+                    Capacity::Wifi(wifi) if wifi.queue_per_station => StationPorts::per_receiver(
+                        (0..access_point.stations()).map(own).collect::<Result<_, _>>()?,
+                    ),
+                    _ => StationPorts::shared(port(&spec.name)?),
+                };
+                let medium = access_point.medium(ports);
+                self.carrier_of(medium.map_err(BuildError::service(&spec.name))?)
+            }
+        };
+        let stage = self.add(carrier);
         self.places.links.push(stage);
         let after = self.own_pipe(&format!("link {}", spec.name), Span::ZERO, &spec.after)?;
         self.after.push(after);
         Ok(())
     }
 
+    /// A queue with the stream of this name, and a router.
+    fn port(
+        &self,
+        name: &str,
+        (choice, limit): (&QueueChoice, Limit),
+        router: &RouterChoice,
+    ) -> Result<Port, BuildError> {
+        let mut port =
+            Port::new(queue(choice, limit, queue_stream(self.scenario, name), self.names)?);
+        port.set_router(choose::make_router(router, self.names)?.map(|make| make()));
+        Ok(port)
+    }
+
+    fn carrier_of(&self, mut medium: Medium) -> Carrier {
+        medium.record(self.scenario.record.is_detailed());
+        Carrier::Medium(Box::new(SharedMedium { medium, first_record: 0 }))
+    }
+
     fn medium(&mut self, index: usize) -> Result<(), BuildError> {
         let spec = &self.scenario.media[index];
-        let mut parts = Vec::new();
+        let mut ports = Vec::new();
         for number in 0..=spec.stations.len() {
             let Some(port) = spec.port(number) else { continue };
-            let name = spec.port_name(number);
             let choice = choose::port_queue(self.scenario, spec, number, port)?;
             // Sizes of stations do not depend on a rate (`BufferSize::needs_rate`).
             let limit = port.buffer.resolve(Rate::ZERO, Span::ZERO);
-            let queue = queue(&choice, limit, queue_stream(self.scenario, &name), self.names)?;
             let router = choose::port_router(self.scenario, spec, number, port, self.names.0)?;
-            let router = choose::make_router(&router, self.names)?.map(|make| make());
-            parts.push(StationParts { queue, router });
+            let port = self.port(&spec.port_name(number), (&choice, limit), &router)?;
+            ports.push(StationPorts::shared(port));
         }
         let random = Stream::new(self.scenario.seed, &format!("medium {}", spec.name));
-        let mut medium = Medium::new(spec.config(), parts, &random)
-            .map_err(|source| BuildError::Service { link: spec.name.clone(), source })?;
-        medium.record(self.scenario.record.is_detailed());
-        let stage = self.add(Carrier::Medium(Box::new(SharedMedium { medium, first_record: 0 })));
+        let medium = Medium::new(spec.config(), ports, &random);
+        let carrier = self.carrier_of(medium.map_err(BuildError::service(&spec.name))?);
+        let stage = self.add(carrier);
         self.places.media.push(stage);
         Ok(())
     }
@@ -493,10 +507,14 @@ impl Builder<'_> {
             flow.sender = settle(flow.sender);
             flow.receiver = settle(flow.receiver);
         }
-        let mut slots = carriers;
         for (&stage, hops) in self.places.media.iter().zip(self.hops) {
             if let Carrier::Medium(shared) = &mut self.carriers[stage] {
                 shared.medium.set_hops(hops);
+            }
+        }
+        let mut slots = carriers;
+        for carrier in &mut self.carriers {
+            if let Carrier::Medium(shared) = carrier {
                 shared.first_record = slots;
                 slots += shared.medium.len();
             }
@@ -519,8 +537,8 @@ impl Builder<'_> {
                     _ => record.on_since = Some(place.start),
                 }
             }
-            let ports = carriers..slots;
-            for stage in self.places.links.iter().copied().chain(ports) {
+            let stations = carriers..slots;
+            for stage in self.places.links.iter().copied().chain(stations) {
                 let bins = recorder.bin.map(LinkBins::new);
                 recorder.links[stage] = Some(LinkRecord { bins, ..LinkRecord::default() });
             }

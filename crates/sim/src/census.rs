@@ -74,11 +74,15 @@ impl World {
                     census.dropped += link.counters().dropped_packets();
                     census.under_way += (link.backlog_packets() + link.uncollected()) as u64;
                 }
+                Carrier::LookAhead(link) => {
+                    census.dropped += link.counters().dropped_packets();
+                    census.under_way += (link.backlog_packets() + link.propagating()) as u64;
+                }
                 Carrier::Medium(shared) => {
                     let medium = &shared.medium;
-                    for link in (0..medium.len()).filter_map(|number| medium.station(number)) {
-                        census.dropped += link.counters().dropped_packets();
-                        census.under_way += link.backlog_packets() as u64;
+                    for number in 0..medium.len() {
+                        census.dropped += medium.counters(number).dropped_packets();
+                        census.under_way += medium.backlog_packets(number) as u64;
                     }
                     census.under_way += medium.uncollected() as u64;
                 }

@@ -114,3 +114,10 @@ pub enum BuildError {
         problem: String,
     },
 }
+
+impl BuildError {
+    /// Makes the error of a link or medium of this name from that of its service.
+    pub(crate) fn service(link: &str) -> impl FnOnce(ServiceError) -> BuildError {
+        |source| BuildError::Service { link: link.to_string(), source }
+    }
+}

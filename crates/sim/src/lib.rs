@@ -43,6 +43,7 @@
 //! a link and a receiver without the simulator. What the figures mean exactly stands
 //! in `docs/metrics.md`, the keys of scenario files in `docs/scenarios.md`.
 
+mod access_point;
 mod ahead;
 mod bins;
 mod build;
@@ -64,7 +65,6 @@ mod routes;
 mod run;
 pub mod runs;
 pub mod scenario;
-mod stations;
 mod timetable;
 mod transport;
 mod world;
@@ -79,7 +79,7 @@ pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
     MediumOutcome, Outcome, PooledDelays, SenderCounters, StationOutcome,
 };
-pub use parts::{mean_rate, queue_stream, service};
+pub use parts::{Transmitter, mean_rate, queue_stream, transmitter};
 pub use run::{Simulation, run, run_with};
 pub use transport::{CustomTransport, MakeTransport, TransportEnd, TransportEnds, TransportSetup};
 pub use world::World;

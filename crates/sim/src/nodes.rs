@@ -3,18 +3,20 @@
 use paceline_cc::{Body, Packet, Stage, Time};
 use paceline_flow::{Receiver, Sender};
 use paceline_path::medium::Medium;
-use paceline_path::{Link, Pipe};
+use paceline_path::{Link, LookAheadLink, Pipe, PortLog};
 
 use crate::transport::TransportEndpoint;
 
 /// What carries packets. A closed set: the calls are direct.
 pub(crate) enum Carrier {
     Link(Box<Link>),
+    /// A link of constant rate and the delay behind it.
+    LookAhead(Box<LookAheadLink>),
     Pipe(Box<Pipe>),
     Medium(Box<SharedMedium>),
 }
 
-/// A medium, and where the recorder keeps what it knows of its first port. One pointer in
+/// A medium, and where the recorder keeps what it knows of its first station. One pointer in
 /// [`Carrier`], so that all carriers take two words; calls are kept out of the loop through which
 /// packets of links and pipes go.
 pub(crate) struct SharedMedium {
@@ -48,6 +50,10 @@ impl Carrier {
     #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, packet: &Packet) -> Time {
         match self {
+            Carrier::LookAhead(link) => {
+                link.push(now, packet);
+                link.wake()
+            }
             Carrier::Link(link) => {
                 link.push(now, packet);
                 link.wake()
@@ -69,7 +75,8 @@ impl Carrier {
         place: &'a mut Packet,
     ) -> Option<(&'a Packet, Time)> {
         match self {
-            Carrier::Link(link) => link.take_due(now, place),
+            Carrier::LookAhead(link) => link.take_due(now),
+            Carrier::Link(link) => link.pop_into(now, place).then(|| (&*place, link.wake())),
             Carrier::Pipe(pipe) => pipe.take_due(now, place),
             Carrier::Medium(shared) => shared.take_due(now, place),
         }
@@ -78,6 +85,7 @@ impl Carrier {
     #[inline(always)]
     pub(crate) fn wake(&self) -> Time {
         match self {
+            Carrier::LookAhead(link) => link.wake(),
             Carrier::Link(link) => link.wake(),
             Carrier::Pipe(pipe) => pipe.wake(),
             Carrier::Medium(shared) => shared.wake(),
@@ -88,9 +96,23 @@ impl Carrier {
     pub(crate) fn take_memory(&mut self, other: &mut Carrier) {
         match (self, other) {
             (Carrier::Link(new), Carrier::Link(old)) => new.take_memory(old),
+            (Carrier::LookAhead(new), Carrier::LookAhead(old)) => new.take_memory(old),
             (Carrier::Pipe(new), Carrier::Pipe(old)) => new.take_memory(old),
             (Carrier::Medium(new), Carrier::Medium(old)) => new.medium.take_memory(&mut old.medium),
             _ => {}
+        }
+    }
+
+    /// Shows the logs of all ports of a link or medium, to be emptied.
+    pub(crate) fn each_log(&mut self, mut see: impl FnMut(&mut PortLog)) {
+        match self {
+            Carrier::Link(link) => see(link.log_mut()),
+            Carrier::LookAhead(link) => see(link.log_mut()),
+            Carrier::Medium(shared) => {
+                let medium = &mut shared.medium;
+                (0..medium.len()).for_each(|number| medium.logs_mut(number).for_each(&mut see));
+            }
+            Carrier::Pipe(_) => {}
         }
     }
 }

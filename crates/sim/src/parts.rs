@@ -1,12 +1,13 @@
 //! What links are made of: services, queues, and their random streams.
 
 use paceline_cc::{Capacity as _, Rate, Span, Stream, Time};
+use paceline_path::medium::AccessPoint;
 use paceline_path::{Limit, OpportunityOptions, Queue, Service};
 
+use crate::access_point::access_point;
 use crate::error::BuildError;
 use crate::names::Lookup;
 use crate::scenario::{Capacity, LinkSpec, QueueChoice, Scenario};
-use crate::stations;
 
 /// A queue as a link wants it.
 pub(crate) fn queue(
@@ -27,28 +28,49 @@ pub fn queue_stream(scenario: &Scenario, link: &str) -> Stream {
     Stream::new(scenario.seed, &format!("queue of link {link}"))
 }
 
-/// The service of a link; the scenario tells who the stations of an 802.11 link are.
+/// What transmits the packets of a link.
+#[derive(Clone, Debug)]
+pub enum Transmitter {
+    /// A service of the link's own.
+    Service(Service),
+    /// An access point at a medium.
+    AccessPoint(Box<AccessPoint>),
+}
+
+impl Transmitter {
+    /// The capacity over time; that of an access point is what stations would get that always have
+    /// packets waiting.
+    pub fn capacity(&self) -> &Service {
+        match self {
+            Transmitter::Service(service) => service,
+            Transmitter::AccessPoint(access_point) => access_point.capacity(),
+        }
+    }
+}
+
+/// What transmits the packets of a link; the scenario tells who the stations of an 802.11 link are.
 ///
 /// # Errors
 /// [`BuildError::Service`].
-pub fn service(scenario: &Scenario, link: &LinkSpec) -> Result<Service, BuildError> {
-    let fail = |source| BuildError::Service { link: link.name.clone(), source };
-    match &link.capacity {
+pub fn transmitter(scenario: &Scenario, link: &LinkSpec) -> Result<Transmitter, BuildError> {
+    let made = match &link.capacity {
         Capacity::Constant(rate) => Ok(Service::constant(*rate)),
-        Capacity::Schedule { steps, period } => Service::schedule(steps, *period).map_err(fail),
+        Capacity::Schedule { steps, period } => Service::schedule(steps, *period),
         Capacity::Trace { trace, opportunity, overhead, repeat } => {
             let options = OpportunityOptions {
                 opportunity: *opportunity,
                 overhead: *overhead,
                 repeat: *repeat,
             };
-            Service::trace(trace.clone(), options).map_err(fail)
+            Service::trace(trace.clone(), options)
         }
         Capacity::Wifi(wifi) => {
-            let config = stations::config(scenario, link, wifi);
-            stations::service(scenario, link, config).map_err(fail)
+            let made = access_point(scenario, link, wifi);
+            let made = made.map(|made| Transmitter::AccessPoint(Box::new(made)));
+            return made.map_err(BuildError::service(&link.name));
         }
-    }
+    };
+    made.map(Transmitter::Service).map_err(BuildError::service(&link.name))
 }
 
 /// Returns the mean rate of a link, for buffers given in time or in bandwidth-delay products: over a
@@ -82,8 +104,8 @@ mod tests {
         let mean = |period: Option<Span>, duration: Span| {
             let capacity = Capacity::Schedule { steps: steps.clone(), period };
             let link = LinkSpec::new("link", capacity.clone());
-            let service = service(&Scenario::new("schedule"), &link).expect("a schedule");
-            mean_rate(&capacity, &service, duration)
+            let made = transmitter(&Scenario::new("schedule"), &link).expect("a schedule");
+            mean_rate(&capacity, made.capacity(), duration)
         };
         assert_eq!(mean(None, second * 10), Rate::from_mbps(90.1));
         assert_eq!(mean(None, second), Rate::from_mbps(1.0));

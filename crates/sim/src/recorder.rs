@@ -3,7 +3,7 @@
 use paceline_cc::{Body, Packet, Span, Time};
 use paceline_flow::Sender;
 use paceline_path::medium::Medium;
-use paceline_path::{EventKind, Link};
+use paceline_path::{EventKind, PortLog};
 
 use crate::bins::LinkBins;
 use crate::metrics::{Age, Samples};
@@ -79,7 +79,7 @@ pub(crate) fn note_state(
 pub(crate) struct Recorder {
     pub(crate) from: Time,
     pub(crate) bin: Option<Span>,
-    /// By stage number, and behind the stages the ports of media; only links and ports have one, and
+    /// By stage number, and behind the stages the stations of media; only links and stations have one, and
     /// none has if there are only sums.
     pub(crate) links: Vec<Option<LinkRecord>>,
     /// By flow number.
@@ -183,12 +183,12 @@ impl Recorder {
         !self.links.is_empty()
     }
 
-    /// Takes over what a link has logged.
-    pub(crate) fn on_link(&mut self, id: usize, link: &mut Link) {
+    /// Takes over the events of a port of the link or station whose record is at place `id`.
+    pub(crate) fn on_port(&mut self, id: usize, log: &mut PortLog) {
         let from = self.from;
         let Some(Some(record)) = self.links.get_mut(id) else { return };
-        let overhead = link.service().overhead() as u64;
-        for event in link.events() {
+        let overhead = log.overhead() as u64;
+        for event in log.events() {
             let measured = event.time >= from;
             match event.kind {
                 EventKind::Departure { sojourn } => {
@@ -211,17 +211,15 @@ impl Recorder {
                 EventKind::Arrival => record.marks += (measured && event.marked) as u64,
             }
         }
-        link.clear_events();
+        log.clear_events();
     }
 
-    /// Takes over what the ports of a medium have logged; `first` is the place of the first.
+    /// Takes over the events of all ports of a medium; `first` is the place of its first station.
     #[inline(never)]
     pub(crate) fn on_medium(&mut self, first: usize, medium: &mut Medium) {
         for number in 0..medium.len() {
-            if let Some(link) = medium.station_mut(number)
-                && !link.events().is_empty()
-            {
-                self.on_link(first + number, link);
+            for log in medium.logs_mut(number).filter(|log| !log.events().is_empty()) {
+                self.on_port(first + number, log);
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use paceline_cc::{Packet, Stage as _, Time};
 use paceline_flow::{Receiver, Sender};
-use paceline_path::medium::Medium;
 use paceline_path::{Link, Pipe};
 
 use crate::digest::Digest;
@@ -95,18 +94,15 @@ impl World {
             Endpoint::Sender(_) | Endpoint::Transport(_) => None,
         }
     }
-    /// The link that is stage `id`.
-    pub(crate) fn link(&self, id: usize) -> Option<&Link> {
-        match self.carriers.get(id)? {
-            Carrier::Link(link) => Some(link),
-            Carrier::Pipe(_) | Carrier::Medium(_) => None,
-        }
+    /// The carrier that is stage `id`.
+    pub(crate) fn carrier(&self, id: usize) -> Option<&Carrier> {
+        self.carriers.get(id)
     }
-    /// The medium that is stage `id`, and where the record of its first port is.
-    pub(crate) fn medium(&self, id: usize) -> Option<(&Medium, usize)> {
-        match self.carriers.get(id)? {
-            Carrier::Medium(shared) => Some((&shared.medium, shared.first_record)),
-            Carrier::Link(_) | Carrier::Pipe(_) => None,
+    /// The link that is stage `id`, unless it looks ahead or is an access point.
+    pub(crate) fn link(&self, id: usize) -> Option<&Link> {
+        match self.carrier(id)? {
+            Carrier::Link(link) => Some(link),
+            Carrier::LookAhead(_) | Carrier::Pipe(_) | Carrier::Medium(_) => None,
         }
     }
 
@@ -203,14 +199,8 @@ impl World {
     pub(crate) fn keep_drops(&mut self) {
         for carrier in &mut self.carriers {
             match carrier {
-                Carrier::Link(link) => link.keep_drops(true),
                 Carrier::Pipe(pipe) => pipe.keep_lost(true),
-                Carrier::Medium(shared) => {
-                    let medium = &mut shared.medium;
-                    for number in 0..medium.len() {
-                        medium.station_mut(number).into_iter().for_each(|it| it.keep_drops(true));
-                    }
-                }
+                carrier => carrier.each_log(|log| log.keep_drops(true)),
             }
         }
     }
@@ -219,14 +209,9 @@ impl World {
     pub(crate) fn drain_drops(&mut self, mut each: impl FnMut(&Packet)) {
         for carrier in &mut self.carriers {
             match carrier {
-                Carrier::Link(link) => link.drain_drops().for_each(|drop| each(&drop.packet)),
                 Carrier::Pipe(pipe) => pipe.drain_lost().for_each(|packet| each(&packet)),
-                Carrier::Medium(shared) => {
-                    let medium = &mut shared.medium;
-                    for number in 0..medium.len() {
-                        let Some(station) = medium.station_mut(number) else { continue };
-                        station.drain_drops().for_each(|drop| each(&drop.packet));
-                    }
+                carrier => {
+                    carrier.each_log(|log| log.drain_drops().for_each(|drop| each(&drop.packet)));
                 }
             }
         }
@@ -243,7 +228,7 @@ impl World {
         // What is due at the end itself happens in the next stretch.
         let before = Time::from_nanos(self.now.as_nanos().saturating_sub(1));
         for id in 0..self.carriers.len() {
-            if let Carrier::Link(link) = &mut self.carriers[id] {
+            if let Carrier::LookAhead(link) = &mut self.carriers[id] {
                 link.note_departures(before);
                 self.record_link::<true>(id);
             }
@@ -372,7 +357,8 @@ impl World {
             return;
         }
         match &mut self.carriers[id] {
-            Carrier::Link(link) => recorder.on_link(id, link),
+            Carrier::Link(link) => recorder.on_port(id, link.log_mut()),
+            Carrier::LookAhead(link) => recorder.on_port(id, link.log_mut()),
             Carrier::Medium(shared) => recorder.on_medium(shared.first_record, &mut shared.medium),
             Carrier::Pipe(_) => {}
         }

@@ -3,7 +3,7 @@
 use paceline_cc::{Capacity as _, ParamValue as _, Span, Time};
 use paceline_sim::runs::{Run, Runs, Spread};
 use paceline_sim::scenario::{self, Capacity, FlowSpec, LinkSpec, Scenario};
-use paceline_sim::{run, service};
+use paceline_sim::{run, transmitter};
 use paceline_trace::{Delays, Trace, synthetic};
 
 fn trace() -> Trace {
@@ -87,8 +87,9 @@ fn everything_recorded_begins_later_by_the_same_offset() {
         let one = Run::of(&scenario, number);
         let moved = one.scenario(&scenario);
         for (link, late) in scenario.links.iter().zip(&moved.links) {
-            let service = |link| service(&scenario, link).expect("a service");
-            let (plain, late) = (service(link), service(late));
+            let made = |link| transmitter(&scenario, link).expect("a service");
+            let (plain, late) = (made(link), made(late));
+            let (plain, late) = (plain.capacity(), late.capacity());
             for at in (0..300).map(|at| Time::ZERO + Span::from_micros(at * 71_300)) {
                 let until = at + Span::from_millis(130);
                 let offered = plain.offered(at + one.start, until + one.start);
@@ -115,9 +116,10 @@ fn schedules_with_a_period_are_recordings() {
         assert!(one.start < Span::from_millis(900));
         let moved = one.scenario(&scenario);
         let (plain, late) = (
-            service(&scenario, &scenario.links[0]).expect("a service"),
-            service(&moved, &moved.links[0]).expect("a service"),
+            transmitter(&scenario, &scenario.links[0]).expect("a service"),
+            transmitter(&moved, &moved.links[0]).expect("a service"),
         );
+        let (plain, late) = (plain.capacity(), late.capacity());
         for at in (0..50).map(|at| Time::ZERO + Span::from_millis(at * 93)) {
             let until = at + Span::from_millis(100);
             let (have, want) =

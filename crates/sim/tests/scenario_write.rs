@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_flow::{Amount, On, Workload};
-use paceline_path::wifi::Mcs;
+use paceline_path::medium::Mcs;
 use paceline_path::{BufferSize, GilbertElliott, Loss};
 use paceline_sim::run;
 use paceline_sim::scenario::{

@@ -2,7 +2,7 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use paceline_path::wifi::Mcs;
+use paceline_path::medium::Mcs;
 use paceline_sim::scenario::{
     self, Capacity, FlowSpec, LinkSpec, McsSpec, Record, Scenario, StationSpec, WifiSpec,
     check_scheme,

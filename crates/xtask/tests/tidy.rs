@@ -97,6 +97,8 @@ fn packets_queues_and_links_name_no_scheme() {
         "crates/path/src/queue/interface.rs",
         "crates/path/src/link/mod.rs",
         "crates/path/src/link/serve.rs",
+        "crates/path/src/port/mod.rs",
+        "crates/path/src/port/log.rs",
     ] {
         let source = code.iter().find(|source| source.path == shared);
         let source =

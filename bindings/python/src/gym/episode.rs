@@ -3,7 +3,7 @@
 use paceline_cc::{Halves, Rate, SchemeSpec, Span, Stream, Time};
 use paceline_path::{BufferSize, Loss};
 use paceline_sim::scenario::{Capacity, CustomScheme, FlowSpec, LinkSpec, Record, Scenario};
-use paceline_sim::{BuildError, Simulation, mean_rate, service};
+use paceline_sim::{BuildError, Simulation, mean_rate, transmitter};
 
 use super::agent::{Agent, StepCounters};
 
@@ -102,9 +102,9 @@ impl Episode {
         scenario.digest = config.digest;
         let mut link = LinkSpec::new("link", capacity);
         link.buffer = BufferSize::Bdp(buffer);
-        let offers = service(&scenario, &link)?;
-        let mean =
-            mean_rate(&link.capacity, &offers, scenario.duration).as_mbps().max(MIN_RATE_MBPS);
+        let transmitter = transmitter(&scenario, &link)?;
+        let mean = mean_rate(&link.capacity, transmitter.capacity(), scenario.duration);
+        let mean = mean.as_mbps().max(MIN_RATE_MBPS);
         if loss > 0.0 {
             link.after.impairments.loss = Loss::Bernoulli(loss);
         }

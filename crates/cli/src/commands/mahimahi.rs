@@ -228,7 +228,7 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
             };
             let made = link(&alone, &spec, &choice, |_| limit)?;
             Ok(DirectionSetup {
-                hops: vec![Element::Link(Box::new(made))],
+                hops: vec![made],
                 name: Some(name),
                 queue: Some(queue),
                 log: direction.log,

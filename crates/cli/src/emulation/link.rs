@@ -4,7 +4,8 @@ use std::fmt;
 
 use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
 use paceline_emulator::Element;
-use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Service, queue};
+use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Port, Service, queue};
+use paceline_sim::Transmitter;
 use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch};
 
 use super::{DEFAULT_SEED, DirectionSetup};
@@ -68,14 +69,14 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
     })
 }
 
-/// A link with its queue and router; the scenario tells who the stations of an 802.11 link are.
+/// A link or an access point with its queue and router; the scenario tells who the stations of an 802.11 link are.
 /// `limit` is that of the queue.
 pub(crate) fn link(
     scenario: &Scenario,
     spec: &LinkSpec,
     queue: &Spec,
     limit: impl FnOnce(&Service) -> Limit,
-) -> Result<Link, Error> {
+) -> Result<Element, Error> {
     let fail = |problem: String| Error::Usage(format!("link `{}`: {problem}", spec.name));
     if let Capacity::Wifi(wifi) = &spec.capacity
         && wifi.queue_per_station
@@ -84,15 +85,19 @@ pub(crate) fn link(
                        queues = \"per-station\"";
         return Err(fail(problem.into()));
     }
-    let service =
-        paceline_sim::service(scenario, spec).map_err(|error| Error::Usage(error.to_string()))?;
+    let transmitter = paceline_sim::transmitter(scenario, spec)
+        .map_err(|error| Error::Usage(error.to_string()))?;
     let stream = paceline_sim::queue_stream(scenario, &spec.name);
-    let queue =
-        queue::build(queue, limit(&service), stream).map_err(|error| fail(error.to_string()))?;
-    let link = Link::new(queue, service);
-    Ok(match router(&spec.router).map_err(|error| fail(error.to_string()))? {
-        Some(router) => link.with_router(router),
-        None => link,
+    let queue = queue::build(queue, limit(transmitter.capacity()), stream)
+        .map_err(|error| fail(error.to_string()))?;
+    let mut port = Port::new(queue);
+    port.set_router(router(&spec.router).map_err(|error| fail(error.to_string()))?);
+    Ok(match transmitter {
+        Transmitter::Service(service) => Element::Link(Box::new(Link::with_port(port, service))),
+        Transmitter::AccessPoint(access_point) => {
+            let medium = access_point.medium(port.into());
+            Element::AccessPoint(Box::new(medium.map_err(|error| fail(error.to_string()))?))
+        }
     })
 }
 
@@ -140,7 +145,7 @@ pub(crate) fn link_side(
     let limit = limit(&alone, buffer, &spec.capacity, RTT);
     let made = link(&alone, &spec, &choice.queue, limit)?;
     Ok(DirectionSetup {
-        hops: vec![Element::Link(Box::new(made))],
+        hops: vec![made],
         name: Some(name),
         queue: Some(format!("{choice} [{buffer}]")),
         ..DirectionSetup::default()
@@ -177,7 +182,8 @@ mod tests {
             let spec = LinkSpec::new(name, Capacity::Constant(Rate::from_mbps(12.0)));
             let scenario = Scenario::new("queues").with(|scenario| scenario.seed = seed);
             let limit = |_: &Service| Limit::NONE;
-            let mut link = link(&scenario, &spec, &red.queue, limit).expect("a link");
+            let made = link(&scenario, &spec, &red.queue, limit).expect("a link");
+            let Element::Link(mut link) = made else { return Vec::new() };
             for number in 0..100 {
                 let body = Body::Opaque(number);
                 link.push(Time::ZERO, &Packet { body, ..Packet::opaque(1500) });

@@ -8,7 +8,7 @@ use paceline_emulator::output::{
     LogHead, MahimahiLog, Meter, PageFacts, Pcapng, Releases, ReportObserver, WatchedElement,
 };
 use paceline_emulator::{Direction, Element, Observer};
-use paceline_path::{Link, Service};
+use paceline_path::Service;
 
 use super::{DEFAULT_SEED, DirectionSetup, Plan};
 use crate::names::command_line;
@@ -20,10 +20,10 @@ pub(super) fn observers(plan: &Plan) -> Result<Vec<Box<dyn Observer>>, Error> {
     let mut made: Vec<Box<dyn Observer>> = Vec::new();
     for (direction, side) in [(Direction::Up, &plan.up), (Direction::Down, &plan.down)] {
         let Some(path) = &side.log else { continue };
-        let Some((stage, link)) = first_link(side) else {
+        let Some((stage, capacity)) = first_link(side) else {
             return Err(Error::Message(format!("{}: there is no link to log", path.display())));
         };
-        let log = MahimahiLog::create(path, head(side), (direction, stage), link.service());
+        let log = MahimahiLog::create(path, head(side), (direction, stage), capacity);
         made.push(Box::new(log.map_err(fail(path))?));
     }
     let watched = watched(plan);
@@ -60,11 +60,9 @@ fn fail(path: &Path) -> impl FnOnce(io::Error) -> Error {
     |source| Error::Io { path, source }
 }
 
-fn first_link(side: &DirectionSetup) -> Option<(usize, &Link)> {
-    side.hops.iter().enumerate().find_map(|(stage, hop)| match hop {
-        Element::Link(link) => Some((stage, &**link)),
-        _ => None,
-    })
+/// The place of the first link or access point, and its capacity.
+fn first_link(side: &DirectionSetup) -> Option<(usize, &Service)> {
+    side.hops.iter().enumerate().find_map(|(stage, hop)| Some((stage, hop.capacity()?)))
 }
 
 /// Every element of both ways; of a way without any, the one that only passes packets on.
@@ -80,10 +78,10 @@ fn watched(plan: &Plan) -> Vec<WatchedElement> {
         };
         for (stage, hop) in side.hops.iter().enumerate() {
             list.push(match hop {
-                Element::Link(link) => WatchedElement {
+                Element::Link(_) | Element::AccessPoint(_) => WatchedElement {
                     name: side.name.clone().unwrap_or_else(|| "link".into()),
                     queue: side.queue.clone().unwrap_or_default(),
-                    service: Some(link.service().clone()),
+                    service: hop.capacity().cloned(),
                     ..plain(stage, "")
                 },
                 // It has no capacity of its own.

@@ -93,7 +93,7 @@ fn side(
         })?;
         let (queue, spec) = choose(spec, scenario)?;
         let limit = limit(scenario, spec.buffer, &spec.capacity, spec.rtt.unwrap_or(flow.rtt));
-        side.hops.push(Element::Link(Box::new(link(scenario, &spec, &queue, limit)?)));
+        side.hops.push(link(scenario, &spec, &queue, limit)?);
         let place = format!("link {}", spec.name);
         side.hops.extend(
             pipe(&place, Span::ZERO, &spec.after, seed)?.map(|pipe| Element::Pipe(Box::new(pipe))),

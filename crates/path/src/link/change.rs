@@ -1,4 +1,4 @@
-//! What of a link can be changed while packets pass it: its rate, its buffer's limit, its router.
+//! Changes of a link while packets pass it: its rate, its buffer's limit, its router.
 
 use paceline_cc::{Rate, Router, Time};
 
@@ -10,11 +10,11 @@ impl Link {
     /// From `now` on the link transmits at `rate`. The packet in transmission continues at it. The
     /// capacity of the time before stays what it was.
     ///
-    /// False, and nothing is changed, if the link has no constant rate from the start on, if it
-    /// looks ahead ([`Link::look_ahead`]), or if `rate` is zero. The rate of a link that had this
-    /// call before can be changed again. `now` is not before the last call of this link.
+    /// False, and nothing is changed, if the link has no constant rate from the start on or if `rate`
+    /// is zero. The rate of a link that had this call before can be changed again. `now` is not before
+    /// the last call of this link.
     pub fn set_rate(&mut self, now: Time, rate: Rate) -> bool {
-        if self.ahead.is_some() || !self.service.can_set_rate() || rate == Rate::ZERO {
+        if !self.service.can_set_rate() || rate == Rate::ZERO {
             return false;
         }
         if self.due <= now {
@@ -30,31 +30,20 @@ impl Link {
     /// The buffer has this limit from now on. Packets that it holds already stay; packets that come
     /// are dropped, or push others out, until the buffer is within its limit.
     ///
-    /// False, and nothing is changed, if the queue cannot do this or the link looks ahead.
+    /// False, and nothing is changed, if the queue cannot do this.
     pub fn set_limit(&mut self, limit: Limit) -> bool {
-        if let Some(port) = self.port_mut() {
-            return port.set_limit(limit);
-        }
-        self.ahead.is_none() && self.queue.set_limit(limit)
+        self.port.set_limit(limit)
     }
 
-    /// The link has this router from now on, or none. What the one before knew is forgotten; marks
-    /// that it has made stay on their packets. False if the link looks ahead.
-    pub fn set_router(&mut self, router: Option<Box<dyn Router>>) -> bool {
-        if self.ahead.is_some() {
-            return false;
-        }
-        if let Some(port) = self.port_mut() {
-            return port.set_router(router);
-        }
-        self.watched = self.recording || router.is_some();
-        self.router = router;
-        true
+    /// Replaces the router, or removes it. The state of the old router is lost; its marks stay on their
+    /// packets.
+    pub fn set_router(&mut self, router: Option<Box<dyn Router>>) {
+        self.port.set_router(router);
     }
 
     /// True if the rate is one that [`Link::set_rate`] can change.
     pub fn has_rate(&self) -> bool {
-        self.ahead.is_none() && self.service.can_set_rate()
+        self.service.can_set_rate()
     }
 }
 
@@ -64,7 +53,7 @@ impl Service {
         match self {
             Service::Constant(constant) => constant.rate() != Rate::ZERO,
             Service::Schedule(schedule) => schedule.is_open(),
-            Service::Trace(_) | Service::Wifi(_) => false,
+            Service::Trace(_) => false,
         }
     }
 
@@ -147,8 +136,5 @@ mod tests {
         let mut link_of_steps = Link::new(Box::new(Fifo::new(Limit::NONE)), schedule);
         assert!(!link_of_steps.set_rate(Time::ZERO, Rate::from_mbps(2.0)));
         assert!(!link(12.0).set_rate(Time::ZERO, Rate::ZERO));
-        let mut ahead = link(12.0);
-        assert!(ahead.look_ahead(Span::ZERO) && !ahead.set_rate(Time::ZERO, Rate::from_mbps(1.0)));
-        assert!(!ahead.set_limit(Limit::packets(1)));
     }
 }

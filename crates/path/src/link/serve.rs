@@ -1,8 +1,8 @@
 //! Transmission: which packet is through when.
 
-use paceline_cc::{Ecn, LinkView, Packet, Span, Time, TrafficClass};
+use paceline_cc::{Packet, Time};
 
-use super::{EventKind, Link, LinkEvent};
+use super::Link;
 use crate::service::Service;
 
 impl Link {
@@ -17,7 +17,7 @@ impl Link {
         }
         let ended = self.due;
         self.finish(ended);
-        *place = self.serving;
+        *place = self.serving.packet;
         self.begin(ended);
         true
     }
@@ -28,16 +28,16 @@ impl Link {
         if !self.one_by_one {
             if let Service::Trace(trace) = &self.service {
                 // Nothing starts before the next opportunity.
-                self.due = if self.queue.is_empty() { Time::NEVER } else { trace.next() };
+                self.due = if self.port.queue().is_empty() { Time::NEVER } else { trace.next() };
             }
             return;
         }
         self.take_next(now);
         self.due = match &mut self.service {
             _ if !self.busy => Time::NEVER,
-            Service::Constant(constant) => constant.finish(now, self.serving.size),
-            Service::Schedule(schedule) => schedule.finish(now, self.serving.size),
-            Service::Trace(_) | Service::Wifi(_) => Time::NEVER,
+            Service::Constant(constant) => constant.finish(now, self.serving.packet.size),
+            Service::Schedule(schedule) => schedule.finish(now, self.serving.packet.size),
+            Service::Trace(_) => Time::NEVER,
         };
     }
 
@@ -61,7 +61,7 @@ impl Link {
                 continue;
             }
             self.finish(self.at);
-            *place = self.serving;
+            *place = self.serving.packet;
             if self.credit > 0 {
                 self.fill_opportunity();
             }
@@ -74,7 +74,7 @@ impl Link {
     fn next_due(&self) -> Time {
         match &self.service {
             _ if self.credit > 0 => self.at,
-            Service::Trace(trace) if self.busy || !self.queue.is_empty() => trace.next(),
+            Service::Trace(trace) if self.busy || !self.port.queue().is_empty() => trace.next(),
             _ => Time::NEVER,
         }
     }
@@ -94,11 +94,10 @@ impl Link {
     fn fill_opportunity(&mut self) {
         self.take_next(self.at);
         if self.busy {
-            self.owed = u64::from(self.serving.size) + u64::from(self.overhead);
+            let overhead = self.port.log().overhead();
+            self.owed = u64::from(self.serving.packet.size) + u64::from(overhead);
         } else {
-            if let Some(router) = &mut self.router {
-                router.on_unused(self.at, self.credit as u32);
-            }
+            self.port.tell_unused(self.at, self.credit as u32);
             self.credit = 0;
             self.owed = 0;
         }
@@ -112,73 +111,25 @@ impl Link {
         if self.due != Time::NEVER || trace.next() > now {
             return;
         }
-        if let Some(router) = &mut self.router {
-            while trace.next() <= now && trace.next() != Time::NEVER {
-                router.on_unused(trace.next(), trace.bytes());
-                trace.take();
-            }
-        } else {
-            trace.skip(now);
+        if self.port.router().is_none() {
+            return trace.skip(now);
+        }
+        while trace.next() <= now && trace.next() != Time::NEVER {
+            self.port.tell_unused(trace.next(), trace.bytes());
+            trace.take();
         }
     }
 
     /// Takes the next packet out of the queue and into transmission.
     #[inline]
-    pub(super) fn take_next(&mut self, now: Time) {
-        if self.watched {
-            self.take_watched(now);
-        } else {
-            self.busy = self.queue.pop_into(now, &mut self.drops, &mut self.serving);
-            if self.drops.len() != self.counted {
-                self.note_drops(now);
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn take_watched(&mut self, now: Time) {
-        let marks = self.queue.marks();
-        self.busy = self.queue.pop_into(now, &mut self.drops, &mut self.serving);
-        if self.drops.len() != self.counted {
-            self.note_drops(now);
-        }
-        if !self.busy {
-            return;
-        }
-        let packet = &mut self.serving;
-        self.before = packet.ecn;
-        self.marked = packet.ecn == Ecn::Ce && self.queue.marks() > marks;
-        if let Some(router) = &mut self.router {
-            let unused = self.queue.take_unused_share();
-            if unused > 0 {
-                router.on_unused_share(now, unused);
-            }
-            let (queue_packets, queue_bytes) =
-                self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
-            let view = LinkView { capacity: &self.service, queue_packets, queue_bytes };
-            router.on_departure(now, packet, now.since(packet.queued), &view);
-            let after = *packet;
-            self.marked |= self.count_marks(self.before, &after);
-        }
+    fn take_next(&mut self, now: Time) {
+        self.busy = self.port.take(now, &self.service, &mut self.serving);
     }
 
     /// The transmission of the packet in transmission ended at `at`.
     #[inline]
-    pub(super) fn finish(&mut self, at: Time) {
-        let sojourn = at.since(self.serving.queued);
-        self.counters.delivered_packets += 1;
-        self.counters.delivered_bytes += u64::from(self.serving.size) + u64::from(self.overhead);
-        self.counters.sojourn += sojourn;
-        if self.recording {
-            self.note_departure(at, sojourn);
-        }
+    fn finish(&mut self, at: Time) {
+        self.port.finish(at, &self.serving);
         self.busy = false;
-    }
-
-    #[inline(never)]
-    fn note_departure(&mut self, at: Time, sojourn: Span) {
-        let kind = EventKind::Departure { sojourn };
-        let event = LinkEvent::new(at, kind, &self.serving, self.queue.bytes());
-        self.events.push(LinkEvent { before: self.before, marked: self.marked, ..event });
     }
 }

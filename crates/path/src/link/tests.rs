@@ -1,9 +1,10 @@
 use std::sync::{Arc, Mutex};
 
-use paceline_cc::{Capacity, Rate, Span};
+use paceline_cc::{Capacity, Ecn, LinkView, Rate, Span, TrafficClass};
 use paceline_trace::Trace;
 
 use super::*;
+use crate::port::EventKind;
 use crate::queue::testing::packet;
 use crate::queue::{DropReason, Fifo, Limit};
 use crate::service::OpportunityOptions;
@@ -175,7 +176,7 @@ fn the_log_tells_what_happened() {
         link.push(ms(10), &abc_packet(number, 1500));
     }
     collect(&mut link, ms(100));
-    let kinds: Vec<_> = link.events().iter().map(|e| (e.time, e.number, e.kind)).collect();
+    let kinds: Vec<_> = link.log().events().iter().map(|e| (e.time, e.number, e.kind)).collect();
     let departure = |at: u64| EventKind::Departure { sojourn: Span::from_millis(at - 10) };
     let expected = [
         (ms(10), 0, EventKind::Arrival),
@@ -188,24 +189,24 @@ fn the_log_tells_what_happened() {
         (ms(13), 2, departure(13)),
     ];
     assert_eq!(kinds, expected);
-    let last = link.events()[6];
+    let last = link.log().events()[6];
     assert_eq!((last.before, last.after, last.marked), (Ecn::ACCELERATE, Ecn::Ce, true));
-    assert_eq!(link.drain_events().count(), 8);
+    assert_eq!(link.log_mut().drain_events().count(), 8);
     link.record(false);
     link.push(ms(50), &abc_packet(5, 1500));
-    assert!(link.events().is_empty());
+    assert!(link.log().events().is_empty());
 }
 
 #[test]
 fn dropped_packets_can_be_had() {
     let mut link = constant(12.0, Limit::packets(1));
-    link.keep_drops(true);
+    link.log_mut().keep_drops(true);
     for number in 0..4 {
         link.push(ms(0), &packet(number, 1500, Time::ZERO));
     }
-    assert_eq!(link.drain_drops().map(|d| d.packet.number()).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(link.log_mut().drain_drops().map(|d| d.packet.number()).collect::<Vec<_>>(), [2, 3]);
     link.push(ms(0), &packet(4, 1500, Time::ZERO));
-    assert_eq!(link.drain_drops().map(|d| d.packet.number()).collect::<Vec<_>>(), [4]);
+    assert_eq!(link.log_mut().drain_drops().map(|d| d.packet.number()).collect::<Vec<_>>(), [4]);
     assert_eq!(link.counters().dropped_full, 3);
 }
 

@@ -1,16 +1,17 @@
 //! A-MPDUs: how a station puts them together, and what becomes of them (IEEE 802.11-2020, 10.12 and
 //! 10.25).
 
-use paceline_cc::{Batch, Rate, Span, Time};
+use paceline_cc::{Batch, Packet, Rate, Span, Time};
 
 use super::errors::FrameErrors;
 use super::mcs::Mcs;
 use super::minstrel::Minstrel;
 use super::phy::Phy;
+use super::ports::StationPorts;
 use super::transmit_queue::{Ampdu, AmpduLimits, Mpdu, TransmitQueue, subframe};
 use super::{Addresses, StationConfig};
-use crate::link::Link;
-use crate::service::{Schedule, ServiceError};
+use crate::port::TakenPacket;
+use crate::service::{Schedule, Service, ServiceError};
 
 /// The limits of A-MPDUs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -174,6 +175,8 @@ pub(super) struct Aggregator {
     given_up: Vec<Mpdu>,
     /// Damage of the last size of a subframe.
     damage: (u32, f64),
+    /// Where packets stand between the port and the queue of their receiver.
+    place: TakenPacket,
 }
 
 impl Aggregator {
@@ -186,6 +189,7 @@ impl Aggregator {
             on_air: None,
             given_up: Vec::with_capacity(64),
             damage: (0, 0.0),
+            place: TakenPacket::unmarked(Packet::opaque(0)),
         }
     }
 
@@ -195,13 +199,18 @@ impl Aggregator {
         }
     }
 
-    /// Takes packets out of the queue of `link`, and puts the next A-MPDU together; false if there is
+    /// Takes packets out of the station's ports, and puts the next A-MPDU together; false if there is
     /// nothing to send.
-    pub(super) fn prepare(&mut self, now: Time, link: &mut Link, air: &Air<'_>) -> bool {
+    pub(super) fn prepare(
+        &mut self,
+        now: Time,
+        (ports, capacity): (&mut StationPorts, &Service),
+        air: &Air<'_>,
+    ) -> bool {
         let count = self.peers.len();
         let last = self.last;
         for at in (1..=count).map(|turn| (last + turn) % count) {
-            self.fill(at, now, link, air);
+            self.fill(at, now, (&mut *ports, capacity), air);
             let Some(peer) = self.peers.get_mut(at).filter(|peer| peer.queue.waiting() > 0) else {
                 continue;
             };
@@ -216,21 +225,30 @@ impl Aggregator {
         false
     }
 
-    /// Takes packets from the queue until there is a full A-MPDU for a peer.
-    fn fill(&mut self, at: usize, now: Time, link: &mut Link, air: &Air<'_>) {
+    /// Takes packets from the port until there is a full A-MPDU for a peer.
+    fn fill(
+        &mut self,
+        at: usize,
+        now: Time,
+        (ports, capacity): (&mut StationPorts, &Service),
+        air: &Air<'_>,
+    ) {
         let Some(peer) = self.peers.get(at) else { return };
         let limits = air.aggregation.limits(air.phy, peer.likely_mcs(now), peer.max_mpdus);
-        let held = match link.select_subqueue(at as u32) {
+        let held = match ports.is_per_receiver() {
             true => usize::MAX,
             false => 2 * peer.max_mpdus.max(1) as usize,
         };
+        let Some(port) = ports.to_receiver_mut(at) else { return };
         let mut waiting: usize = self.peers.iter().map(|peer| peer.queue.waiting()).sum();
         while waiting < held && self.peers.get(at).is_some_and(|peer| !peer.queue.is_full(limits)) {
-            let Some(mpdu) = link.take_mpdu(now) else { return };
-            let to = air.addresses.hop(&mpdu.packet).to.saturating_sub(self.first) as usize;
+            if !port.take(now, capacity, &mut self.place) {
+                return;
+            }
+            let to = air.addresses.hop(&self.place.packet).to.saturating_sub(self.first) as usize;
             let to = to.min(self.peers.len().saturating_sub(1));
             if let Some(peer) = self.peers.get_mut(to) {
-                peer.queue.push(mpdu, air.mac_overhead);
+                peer.queue.push(Mpdu::new(self.place), air.mac_overhead);
             }
             waiting += 1;
         }
@@ -251,6 +269,11 @@ impl Aggregator {
             damage.1 == 0.0 || !chance(damage.1)
         });
         on_air.acked.0
+    }
+
+    /// The receiver of the A-MPDU that was put together last.
+    pub(super) fn receiver(&self) -> usize {
+        self.last
     }
 
     /// The next packet that has arrived and is in order.

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use paceline_cc::{Batch, Body, LinkView, Span, Stream};
+use paceline_cc::{Batch, Body, LinkView, Router, Span, Stream};
 
 use super::*;
 use crate::queue::{Fifo, Limit};
@@ -26,12 +26,12 @@ fn config(stations: u32) -> MediumConfig {
 
 /// Routes 2i go down to station i + 1, and 2i + 1 up from it.
 fn medium(config: MediumConfig, router: Option<Box<dyn Router>>) -> Medium {
-    let fifo = || Box::new(Fifo::new(Limit::packets(500))) as Box<dyn Queue>;
-    let part = |_: &StationConfig| StationParts { queue: fifo(), router: None };
+    let port = |_: &StationConfig| Port::new(Box::new(Fifo::new(Limit::packets(500))));
     let stations = config.stations.len() as u32;
-    let mut parts: Vec<_> = config.stations.iter().map(part).collect();
-    parts[1].router = router;
-    let mut medium = Medium::new(config, parts, &Stream::new(1, "medium")).expect("legal");
+    let mut ports: Vec<_> = config.stations.iter().map(port).collect();
+    ports[1].set_router(router);
+    let ports = ports.into_iter().map(StationPorts::shared).collect();
+    let mut medium = Medium::new(config, ports, &Stream::new(1, "medium")).expect("legal");
     let hops = (1..stations).flat_map(|i| [Hop { from: 0, to: i }, Hop { from: i, to: 0 }]);
     medium.set_hops(hops.collect());
     medium
@@ -137,7 +137,7 @@ fn stations_that_begin_together_lose_a_batch_or_an_rts() {
         medium.push(at(1000), &packet(3, 0));
         let came = drain(&mut medium).len();
         assert_eq!((medium.stats(1).collisions, medium.stats(2).collisions), (1, 1));
-        let dropped = |number| medium.station(number).expect("there").counters();
+        let dropped = |number| medium.counters(number);
         (came, dropped(1).dropped_unacknowledged + dropped(2).dropped_unacknowledged)
     };
     assert_eq!(lost(None), (0, 2));
@@ -155,11 +155,10 @@ fn what_is_given_up_holds_nothing_back() {
     }
     let came = drain(&mut medium);
     assert!(came.is_sorted_by_key(|all| all.2));
-    let port = medium.station(0).expect("there");
-    let lost = port.counters().dropped_unacknowledged;
+    let lost = medium.counters(0).dropped_unacknowledged;
     assert_eq!(came.len() as u64 + lost, 400);
     assert!((60..140).contains(&lost), "{lost}");
-    assert_eq!((port.backlog_packets(), port.backlog_bytes()), (0, 0));
+    assert_eq!((medium.backlog_packets(0), medium.backlog_bytes(0)), (0, 0));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use paceline_cc::{Packet, Time};
 
 use super::sequence::Sequence;
 use super::station::Chosen;
-use super::{Medium, Phase};
+use super::{Hop, Medium, Phase, receiver};
 
 impl Medium {
     /// Does what was due before `now`, so that a packet can arrive.
@@ -14,15 +14,15 @@ impl Medium {
         }
     }
 
-    /// A packet comes to station `from`.
-    pub(super) fn accept(&mut self, now: Time, from: usize, packet: &Packet) {
+    /// A packet comes to the station that sends it.
+    pub(super) fn accept(&mut self, now: Time, Hop { from, to }: Hop, packet: &Packet) {
         if !self.background.is_empty() && self.due == Time::NEVER && self.phase == Phase::Contention
         {
             self.catch_up_background(now);
         }
         let Medium { stations, config, addresses, phase, arrived, .. } = self;
-        let Some(station) = stations.get_mut(from) else { return };
-        station.link.accept(now, packet);
+        let Some(station) = stations.get_mut(from as usize) else { return };
+        station.enqueue(now, packet, receiver(to));
         // Until it knows what has become of its last frame, a station does not turn to another.
         if station.on_air || station.has_frame() {
             return;
@@ -96,7 +96,7 @@ impl Medium {
             let times = Sequence::of_ampdu(&self.config, on_air.mcs, on_air.ampdu.air_bytes);
             return (times, 0.0);
         }
-        let packet = station.and_then(|station| station.link.taken());
+        let packet = station.and_then(|station| station.frame());
         let (size, hop) = packet
             .map_or((0, self.hop(&Packet::opaque(0))), |packet| (packet.size, self.hop(packet)));
         // Rate and errors are those of the station that is not the access point.
@@ -118,7 +118,7 @@ impl Medium {
     /// The sender of a single frame chooses its rate.
     fn choose_rate(&mut self, at: Time, number: usize) {
         let Some(station) = self.stations.get(number) else { return };
-        let (Some(packet), failed) = (station.link.taken(), station.failed()) else { return };
+        let (Some(packet), failed) = (station.frame(), station.failed()) else { return };
         let other = if number == 0 { self.hop(packet).to as usize } else { number };
         let way = usize::from(number != 0);
         let controls = self.stations.get_mut(other).and_then(|other| other.controls.as_mut());
@@ -138,7 +138,7 @@ impl Medium {
     fn report_rate(&mut self, at: Time, number: usize) {
         let only_rts = self.collided && self.sequence(at, number).0.rts;
         let Some(station) = self.stations.get_mut(number) else { return };
-        let arrived = station.link.taken().is_none();
+        let arrived = station.frame().is_none();
         let Some(Chosen { other, way, rate }) = station.chosen.take() else { return };
         let controls = self.stations.get_mut(other).and_then(|other| other.controls.as_mut());
         if let Some(controls) = controls.filter(|_| !only_rts) {
@@ -251,8 +251,7 @@ impl Medium {
         let sender = self.stations.get_mut(self.sender);
         if sender.as_ref().is_some_and(|station| station.aggregator.is_some()) {
             self.hand_over(at, self.sender);
-        } else if let Some(station) = sender {
-            let packet = station.deliver(at);
+        } else if let Some(packet) = sender.and_then(|station| station.deliver(at)) {
             self.arrived(at, packet);
         }
         self.arrived = at;
@@ -262,9 +261,9 @@ impl Medium {
     /// A packet has come to its receiver at `at`.
     #[inline]
     fn arrived(&mut self, at: Time, mut packet: Packet) {
-        let to = self.hop(&packet).to as usize;
-        if let Some(receiver) = self.stations.get_mut(to) {
-            receiver.link.input(at, &mut packet);
+        let Hop { from, to } = self.hop(&packet);
+        if let Some(station) = self.stations.get_mut(to as usize) {
+            station.show_input(at, &mut packet, receiver(from));
         }
         self.ready.push_back((at, packet));
     }
@@ -273,11 +272,8 @@ impl Medium {
     fn hand_over(&mut self, at: Time, sender: usize) {
         loop {
             let Some(station) = self.stations.get_mut(sender) else { return };
-            let Some(mpdu) = station.aggregator.as_mut().and_then(|all| all.deliver()) else {
-                return;
-            };
-            station.link.deliver_mpdu(at, &mpdu);
-            self.arrived(at, mpdu.packet);
+            let Some(packet) = station.deliver_mpdu(at) else { return };
+            self.arrived(at, packet);
         }
     }
 
@@ -298,9 +294,7 @@ impl Medium {
         }
         let Some(aggregator) = &mut station.aggregator else { return };
         let batch = aggregator.finish(&config.air(addresses), rts && *collided);
-        while let Some(mpdu) = aggregator.pop_given_up() {
-            station.link.give_up_mpdu(at, &mpdu);
-        }
+        station.give_up_mpdus(at);
         // What was held back behind those that are given up.
         self.hand_over(at, number);
         if let (Some(station), Some((batch, since))) = (self.stations.get_mut(number), batch) {
@@ -333,13 +327,13 @@ impl Medium {
                 station.on_air = false;
                 if station.aggregator.is_some() {
                     // It has been seen to.
-                } else if let Some(packet) = station.link.taken() {
+                } else if let Some(packet) = station.frame() {
                     let bytes = packet.size.saturating_add(config.mac_overhead);
                     let rts = config.rts_threshold.is_some_and(|most| bytes > most);
                     // A frame that did not collide got its CTS.
                     let long = rts && !self.collided;
                     if station.on_silence(long, limits, cw) {
-                        station.link.give_up(at);
+                        station.give_up(at);
                     }
                 } else {
                     station.on_ack(cw.0);

@@ -1,12 +1,12 @@
 //! A shared medium: stations and an access point that contend for one channel by the distributed
 //! coordination function (DCF) of IEEE 802.11-2020, 10.3.
 //!
-//! Every station has a queue, a router, a rate and retry counters of its own; the access point is
-//! station 0. A station that has a frame waits until the medium has been idle for a DIFS, or for an
-//! EIFS after a frame that it received with errors, and for its backoff, a random number of slots
-//! that counts down while the medium is idle and stands still while it is busy. Stations whose
-//! backoffs end together collide: all of their frames are lost. The receiver acknowledges a frame
-//! after a SIFS. A sender without an acknowledgement doubles its contention window and transmits
+//! Every station has a port with a queue and a router, a rate and retry counters of its own; the access
+//! point, station 0, has one port or one for each receiver. A station that has a frame waits until the
+//! medium has been idle for a DIFS, or for an EIFS after a frame that it received with errors, and for
+//! its backoff, a random number of slots that counts down while the medium is idle and stands still
+//! while it is busy. Stations whose backoffs end together collide: all of their frames are lost. The
+//! receiver acknowledges a frame after a SIFS. A sender without an acknowledgement doubles its contention window and transmits
 //! again, until it gives the packet up. After each packet a station draws a backoff anew; one that
 //! has nothing to send while the medium is idle transmits its next frame at once.
 //!
@@ -31,6 +31,7 @@
 //! Nothing happens per slot: when a transmission begins, each station works out how many slots have
 //! passed.
 
+mod access_point;
 mod aggregate;
 mod background;
 mod backoff;
@@ -41,11 +42,14 @@ mod events;
 mod mcs;
 mod minstrel;
 mod phy;
+mod ports;
 mod saturation;
 mod sequence;
 mod station;
 mod transmit_queue;
 
+#[cfg(test)]
+mod access_point_tests;
 #[cfg(test)]
 mod ampdu_tests;
 #[cfg(test)]
@@ -53,22 +57,22 @@ mod rate_tests;
 #[cfg(test)]
 mod tests;
 
+pub use access_point::AccessPoint;
 pub use aggregate::Aggregation;
 pub use background::BackgroundConfig;
 pub use mcs::{ChannelWidth, GuardInterval, Ht, Mcs};
 pub use phy::{MAX_SCALE, Modulation, Phy, Preamble};
+pub use ports::StationPorts;
 pub use saturation::{Load, Saturation, saturate};
 pub use station::{RateControl, StationConfig, StationStats};
-pub(crate) use transmit_queue::Mpdu;
 
 use std::collections::VecDeque;
 
-use paceline_cc::{Packet, Rate, Router, Stage, Stream, Time};
+use paceline_cc::{Packet, Rate, Stage, Stream, Time};
 
 use self::background::Background;
 use self::station::Station;
-use crate::link::Link;
-use crate::queue::Queue;
+use crate::port::{Counters, Port, PortLog};
 use crate::service::{Service, ServiceError};
 
 /// What comes on top of an IP packet in a frame: MAC header 24, LLC and SNAP 8, FCS 4.
@@ -94,6 +98,12 @@ pub struct Hop {
     pub from: u32,
     /// The receiver.
     pub to: u32,
+}
+
+/// The place of a station among those that a station sends to: the access point sends to all others,
+/// of which the first is 0; a station sends to the access point alone.
+fn receiver(station: u32) -> usize {
+    station.saturating_sub(1) as usize
 }
 
 /// How a medium knows which stations send and receive a packet.
@@ -177,14 +187,6 @@ impl MediumConfig {
     }
 }
 
-/// What a station holds its packets in, and what writes into their headers.
-pub struct StationParts {
-    /// The queue.
-    pub queue: Box<dyn Queue>,
-    /// The router, if there is one.
-    pub router: Option<Box<dyn Router>>,
-}
-
 /// What a medium does until its next event.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Phase {
@@ -225,30 +227,27 @@ pub struct Medium {
 }
 
 impl Medium {
-    /// A medium with so many queues and routers as the configuration has stations; `random` is its
-    /// own random stream.
+    /// A medium whose stations have these ports, as many as the configuration has stations; `random` is
+    /// its own random stream.
     ///
     /// # Errors
     /// Rates over time that make no legal schedule.
     pub fn new(
         config: MediumConfig,
-        parts: Vec<StationParts>,
+        ports: Vec<StationPorts>,
         random: &Stream,
     ) -> Result<Medium, ServiceError> {
         let mut random = random.clone();
-        let mut stations = Vec::with_capacity(parts.len());
+        let mut stations = Vec::with_capacity(ports.len());
         let cw_min = config.phy.cw_min;
-        for (number, StationParts { queue, router }) in parts.into_iter().enumerate() {
+        for (number, ports) in ports.into_iter().enumerate() {
             let Some(settings) = config.stations.get(number) else { break };
-            // What a router is told until frames have shown how long they take.
-            let service = Service::constant(config.nominal_rate_of(settings, 1500));
-            let link = match router {
-                None => Link::new(queue, service),
-                Some(router) => Link::new(queue, service).with_router(router),
-            };
+            // What routers are told until frames have shown how long they take.
+            let capacity = Service::constant(config.nominal_rate_of(settings, 1500));
             let aggregator = config.aggregator(number, &mut random)?;
             let own = random.split("station");
-            let mut station = Station::new(settings, link, own, &config.phy, aggregator)?;
+            let parts = (ports, capacity);
+            let mut station = Station::new(settings, parts, own, &config.phy, aggregator)?;
             if config.phy.high_throughput().is_none() {
                 let mut control = || config.minstrel(settings, &mut random);
                 station.controls = control().zip(control()).map(|both| Box::new(both.into()));
@@ -276,9 +275,11 @@ impl Medium {
         })
     }
 
-    /// Starts or stops the logs of all stations.
+    /// Starts or stops to record the events of all stations.
     pub fn record(&mut self, on: bool) {
-        self.stations.iter_mut().for_each(|station| station.link.record(on));
+        for station in &mut self.stations {
+            station.ports.all_mut().iter_mut().for_each(|port| port.record(on));
+        }
     }
 
     /// Tells which stations send and receive the packets of each route, by its number.
@@ -296,29 +297,41 @@ impl Medium {
         self.stations.is_empty()
     }
 
-    /// The queue, router, counters and log of a station. Its capacity is what the station carries
-    /// while it has something to send: bytes over times of its last frames, of which the time is
-    /// counted from the head of the queue to the receiver.
-    pub fn station(&self, number: usize) -> Option<&Link> {
-        self.stations.get(number).map(|station| &station.link)
+    /// The logs of a station, one for each of its ports.
+    pub fn logs_mut(&mut self, number: usize) -> impl Iterator<Item = &mut PortLog> {
+        let ports = self.stations.get_mut(number).map(|station| station.ports.all_mut());
+        ports.unwrap_or_default().iter_mut().map(|port| port.log_mut())
     }
 
-    /// The same, for those who empty the log.
-    pub fn station_mut(&mut self, number: usize) -> Option<&mut Link> {
-        self.stations.get_mut(number).map(|station| &mut station.link)
+    /// What the ports of a station have done since the start.
+    pub fn counters(&self, number: usize) -> Counters {
+        self.stations.get(number).map_or_else(Counters::default, |one| one.ports.counters())
     }
 
-    /// Tells by flows to which stations the access point sends packets.
-    pub(crate) fn set_station_of(&mut self, station_of: Vec<u32>) {
-        let stations = self.stations.len().saturating_sub(1) as u32;
-        self.addresses = Addresses::Flows(station_of, stations);
+    /// Packets that wait at a station or are in transmission.
+    pub fn backlog_packets(&self, number: usize) -> usize {
+        self.ports(number).iter().map(Port::backlog_packets).sum()
     }
 
-    /// Tells the router of a station its capacity, in the place of what the medium measures.
-    pub(crate) fn set_capacity(&mut self, number: usize, capacity: Service) {
-        if let Some(station) = self.stations.get_mut(number) {
-            station.set_capacity(capacity);
-        }
+    /// Bytes that wait at a station or are in transmission.
+    pub fn backlog_bytes(&self, number: usize) -> u64 {
+        self.ports(number).iter().map(Port::backlog_bytes).sum()
+    }
+
+    /// True if a port of the station has a router.
+    pub fn has_router(&self, number: usize) -> bool {
+        self.ports(number).iter().any(|port| port.router().is_some())
+    }
+
+    fn ports(&self, number: usize) -> &[Port] {
+        self.stations.get(number).map(|station| station.ports.all()).unwrap_or_default()
+    }
+
+    /// What a station carries while it has something to send: bytes over times of its last frames, of
+    /// which the time is counted from the head of the queue to the receiver. Of an [`AccessPoint`], its
+    /// [capacity](AccessPoint::capacity). `None` if there is no such station.
+    pub fn capacity(&self, number: usize) -> Option<&Service> {
+        self.stations.get(number).map(|station| &station.capacity)
     }
 
     /// Packets that have arrived and that the driver has not collected yet.
@@ -346,7 +359,7 @@ impl Medium {
         std::mem::swap(&mut self.ready, &mut other.ready);
         let stations = self.stations.iter_mut().zip(&mut other.stations);
         stations.for_each(|(new, old)| {
-            new.link.take_memory(&mut old.link);
+            new.ports.take_memory(&mut old.ports);
             if let (Some(new), Some(old)) = (&mut new.aggregator, &mut old.aggregator) {
                 new.take_memory(old);
             }
@@ -362,8 +375,7 @@ impl Medium {
 impl Stage for Medium {
     fn push(&mut self, now: Time, packet: &Packet) {
         self.catch_up(now);
-        let from = self.hop(packet).from as usize;
-        self.accept(now, from, packet);
+        self.accept(now, self.hop(packet), packet);
     }
 
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {

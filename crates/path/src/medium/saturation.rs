@@ -2,11 +2,10 @@
 
 use paceline_cc::{Packet, Span, Stage, Stream, Time};
 
-use super::{Hop, Medium, MediumConfig, StationParts};
-use crate::link::Link;
-use crate::queue::{Fifo, Limit, Queue};
+use super::{Hop, Medium, MediumConfig, StationPorts};
+use crate::port::Port;
+use crate::queue::{Fifo, Limit};
 use crate::service::ServiceError;
-use crate::wifi::StationQueues;
 
 /// Who always has something to send.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -71,16 +70,15 @@ pub fn saturate(
     random: &Stream,
 ) -> Result<Saturation, ServiceError> {
     let stations = config.stations.len().saturating_sub(1) as u32;
-    let fifo = || Box::new(Fifo::new(Limit::NONE)) as Box<dyn Queue>;
-    let parts = config.stations.iter().map(|_| StationParts { queue: fifo(), router: None });
-    let mut parts: Vec<StationParts> = parts.collect();
+    let port = || Port::new(Box::new(Fifo::new(Limit::NONE)));
+    let mut ports: Vec<StationPorts> =
+        config.stations.iter().map(|_| StationPorts::shared(port())).collect();
     let ampdus = config.phy.high_throughput().is_some();
-    if let Some(access_point) = parts.first_mut().filter(|_| ampdus) {
+    if let Some(access_point) = ports.first_mut().filter(|_| ampdus) {
         // From one queue, packets of all stations would come by turns, too few for one at a time.
-        let queues = (0..stations).map(|_| fifo()).collect();
-        access_point.queue = Box::new(StationQueues::new(queues, (0..stations).collect()));
+        *access_point = StationPorts::per_receiver((0..stations).map(|_| port()).collect());
     }
-    let mut medium = Medium::new(config, parts, random)?;
+    let mut medium = Medium::new(config, ports, random)?;
     let down = |to| Hop { from: 0, to: to + 1 };
     let up = |from| Hop { from: from + 1, to: 0 };
     let mut hops: Vec<Hop> = Vec::new();
@@ -130,7 +128,7 @@ pub fn saturate(
 /// Sees to it that at least so many packets wait at each sender.
 fn fill(medium: &mut Medium, now: Time, hops: &[Hop], packet: u32, most: usize) {
     for from in 0..medium.len() {
-        let waits = |medium: &Medium| medium.station(from).map_or(WAITING, Link::backlog_packets);
+        let waits = |medium: &Medium| medium.backlog_packets(from);
         let most = match (from, most) {
             (0, WAITING_MPDUS) => most * (medium.len() - 1).max(1),
             _ => most,
@@ -139,8 +137,7 @@ fn fill(medium: &mut Medium, now: Time, hops: &[Hop], packet: u32, most: usize) 
             let routes = hops.iter().enumerate().filter(|(_, hop)| hop.from as usize == from);
             let before = waits(medium);
             for (route, _) in routes {
-                let (route, flow) = (route as u32, hops[route].to.saturating_sub(1));
-                medium.push(now, &Packet { route, flow, ..Packet::opaque(packet) });
+                medium.push(now, &Packet { route: route as u32, ..Packet::opaque(packet) });
             }
             if waits(medium) == before {
                 break;

@@ -1,4 +1,4 @@
-//! A station at a medium: its queue and router, its frame, its rate, its retry counters.
+//! A station at a medium: its ports, its frame, its rate, its retry counters.
 
 use paceline_cc::{Batch, Packet, Rate, Span, Stream, Time};
 
@@ -8,7 +8,9 @@ use super::errors::FrameErrors;
 use super::mcs::Mcs;
 use super::minstrel::Minstrel;
 use super::phy::Phy;
-use crate::link::Link;
+use super::ports::StationPorts;
+use super::transmit_queue::Mpdu;
+use crate::port::TakenPacket;
 use crate::service::{Schedule, Service, ServiceError};
 
 /// The settings of a station.
@@ -88,7 +90,12 @@ pub struct StationStats {
 
 /// A station.
 pub(super) struct Station {
-    pub(super) link: Link,
+    pub(super) ports: StationPorts,
+    /// What routers are told that the station carries.
+    pub(super) capacity: Service,
+    /// Single frames: the packet that contends for the medium or is on air, and its port's place.
+    frame: Option<TakenPacket>,
+    frame_port: usize,
     pub(super) backoff: Backoff,
     /// It transmits a frame, or has transmitted one and waits for the answer.
     pub(super) on_air: bool,
@@ -132,13 +139,16 @@ const WEIGHT: f64 = 1.0 / 16.0;
 impl Station {
     pub(super) fn new(
         config: &StationConfig,
-        link: Link,
+        (ports, capacity): (StationPorts, Service),
         random: Stream,
         phy: &Phy,
         aggregator: Option<Aggregator>,
     ) -> Result<Station, ServiceError> {
         Ok(Station {
-            link,
+            ports,
+            capacity,
+            frame: None,
+            frame_port: 0,
             backoff: Backoff::new(random, phy.cw_min),
             on_air: false,
             short_retries: 0,
@@ -170,32 +180,95 @@ impl Station {
     #[inline]
     pub(super) fn has_frame(&self) -> bool {
         match &self.aggregator {
-            None => self.link.taken().is_some(),
+            None => self.frame.is_some(),
             Some(aggregator) => aggregator.on_air.is_some(),
         }
     }
 
-    /// Turns to the next packets in the queue; false if there are none.
-    pub(super) fn take(&mut self, now: Time, air: &Air<'_>) -> bool {
-        if let Some(aggregator) = &mut self.aggregator {
-            return aggregator.prepare(now, &mut self.link, air);
-        }
-        self.taken = now;
-        self.link.take(now)
+    /// The packet that contends for the medium or is on air, of layers without A-MPDUs.
+    #[inline]
+    pub(super) fn frame(&self) -> Option<&Packet> {
+        self.frame.as_ref().map(|taken| &taken.packet)
     }
 
-    /// Tells the router from now on that the link carries so much, whatever it does.
+    /// A packet arrives for a receiver, the first of which is 0.
+    pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, receiver: usize) {
+        if let Some(port) = self.ports.to_receiver_mut(receiver) {
+            port.enqueue(now, packet, &self.capacity);
+        }
+    }
+
+    /// The station receives a packet of the sender with this number among its receivers.
+    pub(super) fn show_input(&mut self, now: Time, packet: &mut Packet, sender: usize) {
+        if let Some(port) = self.ports.to_receiver_mut(sender) {
+            port.show_input(now, packet, &self.capacity);
+        }
+    }
+
+    /// Turns to the next packets in the ports; false if there are none.
+    pub(super) fn take(&mut self, now: Time, air: &Air<'_>) -> bool {
+        if let Some(aggregator) = &mut self.aggregator {
+            return aggregator.prepare(now, (&mut self.ports, &self.capacity), air);
+        }
+        self.taken = now;
+        self.frame = self.take_frame(now);
+        self.frame.is_some()
+    }
+
+    /// Takes a packet from the ports in turn. If there is none, the routers are told.
+    fn take_frame(&mut self, now: Time) -> Option<TakenPacket> {
+        let ports = self.ports.all_mut();
+        let mut place = TakenPacket::unmarked(Packet::opaque(0));
+        for turn in 1..=ports.len() {
+            let at = (self.frame_port + turn) % ports.len();
+            if ports[at].take(now, &self.capacity, &mut place) {
+                self.frame_port = at;
+                return Some(place);
+            }
+        }
+        ports.iter_mut().for_each(|port| port.tell_unused(now, 0));
+        None
+    }
+
+    /// Tells routers from now on that the station carries so much, whatever it does.
     pub(super) fn set_capacity(&mut self, capacity: Service) {
         self.measures = false;
-        self.link.set_capacity(capacity);
+        self.capacity = capacity;
     }
 
     /// The frame arrives at `now`. What the station carries while it has something to send is known
     /// to its driver, from the times that frames take: routers are told that.
-    pub(super) fn deliver(&mut self, now: Time) -> Packet {
-        let packet = self.link.deliver(now);
-        self.measure(f64::from(packet.size), now.since(self.taken).as_secs_f64());
-        packet
+    pub(super) fn deliver(&mut self, now: Time) -> Option<Packet> {
+        let taken = self.frame.take()?;
+        self.ports.to_receiver_mut(self.frame_port)?.finish(now, &taken);
+        self.measure(f64::from(taken.packet.size), now.since(self.taken).as_secs_f64());
+        Some(taken.packet)
+    }
+
+    /// The frame is given up at `now`.
+    pub(super) fn give_up(&mut self, now: Time) {
+        if let Some(taken) = self.frame.take()
+            && let Some(port) = self.ports.to_receiver_mut(self.frame_port)
+        {
+            port.give_up(now, &taken);
+        }
+    }
+
+    /// The next MPDU that has arrived at its receiver by `now` and is in order.
+    pub(super) fn deliver_mpdu(&mut self, now: Time) -> Option<Packet> {
+        let aggregator = self.aggregator.as_mut()?;
+        let Mpdu { taken, .. } = aggregator.deliver()?;
+        self.ports.to_receiver_mut(aggregator.receiver())?.finish(now, &taken);
+        Some(taken.packet)
+    }
+
+    /// The MPDUs of the last A-MPDU that are not transmitted again are given up at `now`.
+    pub(super) fn give_up_mpdus(&mut self, now: Time) {
+        let Some(aggregator) = &mut self.aggregator else { return };
+        let Some(port) = self.ports.to_receiver_mut(aggregator.receiver()) else { return };
+        while let Some(Mpdu { taken, .. }) = aggregator.pop_given_up() {
+            port.give_up(now, &taken);
+        }
     }
 
     /// An A-MPDU was acknowledged. What the station carries is worked out for a full one.
@@ -205,7 +278,9 @@ impl Station {
         let longer = missing * f64::from(batch.air_bytes) * 8.0 / batch.rate.as_bps().max(1) as f64;
         let bytes = f64::from(batch.acked_bytes) * (1.0 + missing);
         self.measure(bytes, now.since(since).as_secs_f64() + longer);
-        self.link.on_batch(now, batch);
+        if let Some(port) = self.ports.to_receiver_mut(batch.station as usize) {
+            port.tell_batch(now, batch);
+        }
     }
 
     fn measure(&mut self, bytes: f64, seconds: f64) {
@@ -216,7 +291,7 @@ impl Station {
         self.bytes += weight * (bytes - self.bytes);
         self.seconds += weight * (seconds - self.seconds);
         let rate = Rate::from_bytes_per_sec(self.bytes / self.seconds.max(1e-9));
-        self.link.set_capacity(Service::constant(rate));
+        self.capacity = Service::constant(rate);
     }
 
     /// The frame was acknowledged.

@@ -15,10 +15,9 @@ fn at(micros: u64) -> Time {
 fn medium(stations: u32, change: impl FnOnce(&mut MediumConfig)) -> Medium {
     let mut config = MediumConfig::new(Phy::dsss(Preamble::Long), stations, MBPS_11);
     change(&mut config);
-    let fifo = || Box::new(Fifo::new(Limit::packets(50))) as Box<dyn Queue>;
-    let part = |_: &StationConfig| StationParts { queue: fifo(), router: None };
-    let parts = config.stations.iter().map(part).collect();
-    let mut medium = Medium::new(config, parts, &Stream::new(1, "medium")).expect("legal");
+    let port = |_: &StationConfig| Port::new(Box::new(Fifo::new(Limit::packets(50)))).into();
+    let ports = config.stations.iter().map(port).collect();
+    let mut medium = Medium::new(config, ports, &Stream::new(1, "medium")).expect("legal");
     let hops = (1..=stations).flat_map(|i| [Hop { from: 0, to: i }, Hop { from: i, to: 0 }]);
     medium.set_hops(hops.collect());
     medium
@@ -105,7 +104,7 @@ fn a_packet_that_never_arrives_is_given_up_after_seven_transmissions() {
     assert!(drain(&mut medium).is_empty());
     let stats = medium.stats(0);
     assert_eq!((stats.transmissions, stats.errors), (14, 14));
-    let counters = medium.station(0).expect("there").counters();
+    let counters = medium.counters(0);
     assert_eq!((counters.dropped_unacknowledged, counters.delivered_packets), (2, 0));
 }
 
@@ -155,8 +154,7 @@ fn nothing_gets_lost_and_runs_repeat() {
             sent += 1;
         }
         got.extend(drain(&mut medium).iter().map(|&(_, route)| (Time::NEVER, route)));
-        let dropped: u64 =
-            (0..6).map(|i| medium.station(i).expect("there").counters().dropped_packets()).sum();
+        let dropped: u64 = (0..6).map(|i| medium.counters(i).dropped_packets()).sum();
         assert_eq!(got.len() as u64 + dropped, sent);
         got
     };

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use paceline_cc::{Ecn, Packet};
+use crate::port::TakenPacket;
 
 /// The most subframes that a block acknowledgement covers.
 pub(super) const BLOCK_ACK_WINDOW: usize = 64;
@@ -18,13 +18,9 @@ pub(super) fn subframe(size: u32, overhead: u32) -> u32 {
 
 /// A packet (MPDU) that has left the queue and awaits the acknowledgement of its station.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Mpdu {
+pub(super) struct Mpdu {
     /// The packet.
-    pub(crate) packet: Packet,
-    /// Its ECN field before the router saw it.
-    pub(crate) before: Ecn,
-    /// True if the queue or the router marked it.
-    pub(crate) marked: bool,
+    pub(super) taken: TakenPacket,
     /// Bytes on air, as a subframe.
     air_bytes: u32,
     /// Transmissions that failed.
@@ -36,8 +32,8 @@ pub(crate) struct Mpdu {
 
 impl Mpdu {
     /// An MPDU that has not been transmitted.
-    pub(crate) fn new(packet: Packet, before: Ecn, marked: bool) -> Mpdu {
-        Mpdu { packet, before, marked, air_bytes: 0, tries: 0, on_air: false, acked: false }
+    pub(super) fn new(taken: TakenPacket) -> Mpdu {
+        Mpdu { taken, air_bytes: 0, tries: 0, on_air: false, acked: false }
     }
 }
 
@@ -91,7 +87,7 @@ impl TransmitQueue {
 
     /// Takes a packet that has so many bytes of headers on air.
     pub(super) fn push(&mut self, mut frame: Mpdu, overhead: u32) {
-        frame.air_bytes = subframe(frame.packet.size, overhead);
+        frame.air_bytes = subframe(frame.taken.packet.size, overhead);
         self.waiting += 1;
         self.waiting_bytes = self.waiting_bytes.saturating_add(frame.air_bytes);
         self.mpdus.push_back(frame);
@@ -121,7 +117,7 @@ impl TransmitQueue {
             }
             frame.on_air = true;
             batch.frames += 1;
-            batch.bytes = batch.bytes.saturating_add(frame.packet.size);
+            batch.bytes = batch.bytes.saturating_add(frame.taken.packet.size);
             batch.air_bytes = air_bytes;
         }
         batch
@@ -138,7 +134,7 @@ impl TransmitQueue {
                 self.waiting -= 1;
                 self.waiting_bytes = self.waiting_bytes.saturating_sub(frame.air_bytes);
                 acked += 1;
-                bytes = bytes.saturating_add(frame.packet.size);
+                bytes = bytes.saturating_add(frame.taken.packet.size);
             }
         }
         (acked, bytes)
@@ -179,7 +175,7 @@ impl TransmitQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_cc::Body;
+    use paceline_cc::{Body, Packet};
 
     /// QoS header 26, LLC and SNAP 8, FCS 4.
     const OVERHEAD: u32 = 38;
@@ -192,13 +188,13 @@ mod tests {
         let mut station = TransmitQueue::default();
         for (i, &size) in sizes.iter().enumerate() {
             let packet = Packet { body: Body::Opaque(i as u32), ..Packet::opaque(size) };
-            station.push(Mpdu::new(packet, Ecn::NotEct, false), OVERHEAD);
+            station.push(Mpdu::new(TakenPacket::unmarked(packet)), OVERHEAD);
         }
         station
     }
 
     fn numbers(station: &mut TransmitQueue) -> Vec<u64> {
-        std::iter::from_fn(|| station.deliver()).map(|frame| frame.packet.number()).collect()
+        std::iter::from_fn(|| station.deliver()).map(|frame| frame.taken.packet.number()).collect()
     }
 
     /// A transmission whose MPDUs have the given fates, and what was given up after it.
@@ -208,7 +204,7 @@ mod tests {
         let acked = station.transmit(|_| *fates.next().expect("a fate each"));
         station.retry_or_give_up(limit, &mut lost);
         assert_eq!(fates.next(), None);
-        (acked, lost.iter().rev().map(|frame| frame.packet.number()).collect())
+        (acked, lost.iter().rev().map(|frame| frame.taken.packet.number()).collect())
     }
 
     #[test]

@@ -79,12 +79,6 @@ pub trait Queue: Send {
     fn backlog_for(&self, _class: TrafficClass, _flow: u32) -> (usize, u64) {
         (self.packets(), self.bytes())
     }
-    /// Makes `pop` take packets from one of the queues inside only, the one with this number;
-    /// false if this queue has no such parts. Links that transmit to several stations in turn use
-    /// it, with a queue inside for each station.
-    fn select_subqueue(&mut self, _number: u32) -> bool {
-        false
-    }
     /// Bytes of the share reserved for packets of the class [`TrafficClass::EXPLICIT`] that went
     /// to other packets since the last call, because none of that class was waiting; 0 for a queue
     /// without such a share.

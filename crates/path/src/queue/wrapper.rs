@@ -103,9 +103,6 @@ impl<W: QueueWrapper> Queue for W {
     fn backlog_for(&self, class: TrafficClass, flow: u32) -> (usize, u64) {
         QueueWrapper::backlog_for(self, class, flow)
     }
-    fn select_subqueue(&mut self, number: u32) -> bool {
-        self.inner_mut().select_subqueue(number)
-    }
     fn take_unused_share(&mut self) -> u32 {
         QueueWrapper::take_unused_share(self)
     }
@@ -163,9 +160,6 @@ mod tests {
         fn backlog_for(&self, class: TrafficClass, flow: u32) -> (usize, u64) {
             (6 + flow as usize, if class == TrafficClass::EXPLICIT { 7 } else { 8 })
         }
-        fn select_subqueue(&mut self, number: u32) -> bool {
-            number == 9
-        }
         fn take_unused_share(&mut self) -> u32 {
             10
         }
@@ -212,7 +206,6 @@ mod tests {
             format!("{} {:?}", queue.marks(), queue.droptail_limit()),
             format!("{:?}", queue.backlog_for(TrafficClass::EXPLICIT, 2)),
             format!("{:?}", queue.backlog_for(TrafficClass::DEFAULT, 0)),
-            format!("{} {}", queue.select_subqueue(9), queue.select_subqueue(8)),
             format!("{}", queue.take_unused_share()),
             format!("{} {}", queue.set_limit(Limit::packets(1)), queue.set_limit(Limit::NONE)),
         ];

@@ -1,8 +1,7 @@
 //! How fast a link transmits, and when.
 //!
 //! A constant rate and a schedule of rates transmit one packet after the other; a trace offers
-//! bytes at given instants (Mahimahi, Cellsim) and loses what nobody uses; an
-//! 802.11n access point contends for a medium and transmits A-MPDUs.
+//! bytes at given instants (Mahimahi, Cellsim) and loses what nobody uses.
 
 mod constant;
 mod opportunities;
@@ -14,11 +13,9 @@ pub use schedule::Schedule;
 
 use std::ops::Range;
 
-use paceline_cc::{Capacity, Rate, Span, Stream, Time};
+use paceline_cc::{Capacity, Rate, Span, Time};
 use paceline_trace::Trace;
 use thiserror::Error;
-
-use crate::wifi::{Wifi, WifiConfig};
 
 /// Bits times nanoseconds of one byte at one bit per second: work is measured in these units, so
 /// that rate times time needs no division.
@@ -34,8 +31,6 @@ pub enum Service {
     Schedule(Schedule),
     /// A number of bytes at each of given instants.
     Trace(Opportunities),
-    /// As an access point at a medium, which carries the link.
-    Wifi(Box<Wifi>),
 }
 
 /// Why a service cannot be had.
@@ -87,18 +82,10 @@ impl Service {
         Ok(Service::Trace(Opportunities::new(trace, options)?))
     }
 
-    /// The link of an 802.11n access point; `random` is its own.
-    ///
-    /// # Errors
-    /// As of a schedule.
-    pub fn wifi(config: WifiConfig, random: &Stream) -> Result<Service, ServiceError> {
-        Ok(Service::Wifi(Box::new(Wifi::new(config, random)?)))
-    }
-
     /// Bytes that each packet costs beyond its size.
     pub fn overhead(&self) -> u32 {
         match self {
-            Service::Constant(_) | Service::Schedule(_) | Service::Wifi(_) => 0,
+            Service::Constant(_) | Service::Schedule(_) => 0,
             Service::Trace(trace) => trace.overhead(),
         }
     }
@@ -128,7 +115,6 @@ impl Capacity for Service {
             Service::Constant(constant) => constant.offered(from, to),
             Service::Schedule(schedule) => schedule.offered(from, to),
             Service::Trace(trace) => trace.offered(from, to),
-            Service::Wifi(wifi) => wifi.offered(from, to),
         }
     }
 }

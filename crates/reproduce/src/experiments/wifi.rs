@@ -3,7 +3,7 @@
 
 use paceline_cc::Span;
 use paceline_path::BufferSize;
-use paceline_path::wifi::Mcs;
+use paceline_path::medium::Mcs;
 use paceline_report::{Cell, Palette, Scatter, Table};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario, WifiSpec};
 

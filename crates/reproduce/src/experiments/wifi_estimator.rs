@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use paceline_cc::{Batch, Body, LinkView, Packet, Rate, Router, Span, Stage as _, Time};
 use paceline_path::queue::Fifo;
-use paceline_path::{Limit, Link};
+use paceline_path::{Limit, Port};
 use paceline_report::{BarPanel, Bars, Paint, Palette};
 use paceline_schemes::abc::LinkRateEstimator;
 use paceline_sim::scenario::{Capacity, LinkSpec, McsSpec, Scenario, WifiSpec};
+use paceline_sim::{Transmitter, transmitter};
 
 use super::Experiment;
 use super::common::mean;
@@ -126,9 +127,13 @@ impl Router for Tap {
 
 fn measure(scenario: &Scenario, spec: &LinkSpec, load: u32) -> Result<Record, String> {
     use paceline_cc::Capacity as _;
-    let service = paceline_sim::service(scenario, spec).map_err(|error| error.to_string())?;
+    let made = transmitter(scenario, spec).map_err(|error| error.to_string())?;
+    let Transmitter::AccessPoint(access_point) = made else {
+        return Err(format!("link `{}` is not an 802.11 link", spec.name));
+    };
     let end = Time::ZERO + scenario.duration;
-    let capacity = Rate::from_bytes_in(service.offered(Time::ZERO, end), scenario.duration);
+    let offered = access_point.capacity().offered(Time::ZERO, end);
+    let capacity = Rate::from_bytes_in(offered, scenario.duration);
     let notes = Arc::new(Mutex::new(Notes {
         estimator: LinkRateEstimator::new(WINDOW),
         last: None,
@@ -137,17 +142,18 @@ fn measure(scenario: &Scenario, spec: &LinkSpec, load: u32) -> Result<Record, St
         gaps: vec![Vec::new(); M as usize + 1],
     }));
     let queue = Box::new(Fifo::new(Limit::packets(250)));
-    let mut link = Link::new(queue, service).with_router(Box::new(Tap(Arc::clone(&notes))));
+    let port = Port::new(queue).with_router(Box::new(Tap(Arc::clone(&notes))));
+    let mut medium = access_point.medium(port.into()).map_err(|error| error.to_string())?;
     let gap = capacity.mul_f64(f64::from(load) / 100.0).time_for(1500);
     let mut place = Packet::opaque(0);
     let (mut now, mut delivered) = (Time::ZERO, 0_u64);
     while now < end {
         let packet = Packet { body: Body::Opaque(0), ..Packet::opaque(1500) };
-        link.push(now, &packet);
+        medium.push(now, &packet);
         now += gap;
-        while link.wake() <= now && link.wake() < end {
-            let at = link.wake();
-            if link.pop_into(at, &mut place) {
+        while medium.wake() <= now && medium.wake() < end {
+            let at = medium.wake();
+            if medium.pop_into(at, &mut place) {
                 delivered += u64::from(place.size);
             }
         }

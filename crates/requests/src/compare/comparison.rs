@@ -11,7 +11,7 @@ use paceline_sim::runs::{Run, Runs};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
 };
-use paceline_sim::{BuildError, FlowOutcome, Outcome, service};
+use paceline_sim::{BuildError, FlowOutcome, Outcome, transmitter};
 
 use super::row::{CompareRow, OMNISCIENT};
 use crate::omniscient::Omniscient;
@@ -224,7 +224,8 @@ impl Comparison {
             return Err(idle);
         };
         let measured = end.since(from);
-        let service = service(&scenario, link)?;
+        let transmitter = transmitter(&scenario, link)?;
+        let service = transmitter.capacity();
         let capacity_mbps = mbps(service.offered_in(from..end), measured);
         let utilization = best.delivered as f64 / best.offered as f64;
         let throughput_mbps = capacity_mbps * utilization;

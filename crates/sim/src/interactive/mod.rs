@@ -161,13 +161,13 @@ impl Interactive {
         let Interactive { world, places, flows, owners, .. } = self;
         for &stage in &places.links {
             world.change_link(stage, |link| {
-                for event in link.events() {
+                for event in link.log().events() {
                     let owner = owners.get(event.flow as usize).copied().flatten();
                     if let Some(flow) = owner.and_then(|owner| flows.get_mut(owner)) {
                         flow.at_links.count(event, flow.is_abc);
                     }
                 }
-                link.clear_events();
+                link.log_mut().clear_events();
             });
         }
     }

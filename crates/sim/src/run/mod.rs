@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use paceline_cc::{Span, Time, draws};
 use paceline_flow::{Transfer, VideoStats, Workload};
-use paceline_path::Link;
+use paceline_path::{Counters, Service};
 
 use crate::bins::{LinkBins, intervals};
 use crate::build::{FlowPlace, Places, build};
 use crate::error::BuildError;
 use crate::metrics::{Samples, mbps, mean, power};
 use crate::names::Names;
+use crate::nodes::{Carrier, SharedMedium};
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
     PooledDelays, SenderCounters, StationOutcome, completion_times, frames,
@@ -333,7 +334,7 @@ impl Simulation {
             ..Outcome::default()
         };
         for index in 0..self.scenario.links.len() {
-            outcome.links.push(self.link(index)?);
+            outcome.links.push(self.link(index));
         }
         for index in 0..self.scenario.media.len() {
             outcome.media.push(self.medium(index));
@@ -360,27 +361,46 @@ impl Simulation {
         Ok(())
     }
 
-    fn link(&self, index: usize) -> Result<LinkOutcome, BuildError> {
+    fn link(&self, index: usize) -> LinkOutcome {
         let stage = self.places.links[index];
         let name = self.scenario.links[index].name.clone();
-        match self.world.link(stage) {
-            Some(link) => Ok(self.link_outcome(name, link, stage)),
-            None => Ok(LinkOutcome { name, ..LinkOutcome::default() }),
+        match self.world.carrier(stage) {
+            Some(Carrier::Link(link)) => {
+                self.link_outcome(name, (link.service(), link.counters()), stage)
+            }
+            Some(Carrier::LookAhead(link)) => {
+                self.link_outcome(name, (&link.service(), link.counters()), stage)
+            }
+            Some(Carrier::Medium(shared)) => self.station(name, shared, 0),
+            Some(Carrier::Pipe(_)) | None => LinkOutcome { name, ..LinkOutcome::default() },
+        }
+    }
+
+    /// The outcome of a station at a medium as a sender.
+    fn station(&self, name: String, shared: &SharedMedium, number: usize) -> LinkOutcome {
+        let SharedMedium { medium, first_record } = shared;
+        match medium.capacity(number) {
+            Some(capacity) => {
+                let counters = medium.counters(number);
+                self.link_outcome(name, (capacity, counters), first_record + number)
+            }
+            None => LinkOutcome { name, ..LinkOutcome::default() },
         }
     }
 
     fn medium(&self, index: usize) -> MediumOutcome {
         let name = self.scenario.media[index].name.clone();
         let mut outcome = MediumOutcome { name, ..MediumOutcome::default() };
-        let Some((medium, first)) = self.world.medium(self.places.media[index]) else {
+        let Some(Carrier::Medium(shared)) = self.world.carrier(self.places.media[index]) else {
             return outcome;
         };
+        let medium = &shared.medium;
         let spec = &self.scenario.media[index];
         let since_start = self.world.now().as_secs_f64().max(1e-9);
-        for (number, link) in (0..medium.len()).filter_map(|at| Some((at, medium.station(at)?))) {
+        for number in 0..medium.len() {
             let stats = medium.stats(number);
-            let place = first + number;
-            let link = self.link_outcome(spec.port_name(number), link, place);
+            let place = shared.first_record + number;
+            let link = self.station(spec.port_name(number), shared, number);
             let records = self.world.recorder.as_ref().map(|all| &all.links);
             let record = records.and_then(|all| all.get(place)?.as_ref());
             let delivered = record.map_or(0, |record| record.sojourn.len()) as f64;
@@ -399,16 +419,20 @@ impl Simulation {
     }
 
     /// What a link has done, or a station at a medium; its record stands at `place`.
-    fn link_outcome(&self, name: String, link: &Link, place: usize) -> LinkOutcome {
+    fn link_outcome(
+        &self,
+        name: String,
+        (service, counters): (&Service, Counters),
+        place: usize,
+    ) -> LinkOutcome {
         let mut outcome = LinkOutcome { name, ..LinkOutcome::default() };
         let from = self.warmup_end();
-        let all = link.service().offered_in(from..self.world.now());
+        let all = service.offered_in(from..self.world.now());
         outcome.capacity_mbps = mbps(all, self.measured());
         let records = self.world.recorder.as_ref().map(|all| &all.links);
         let record = records.and_then(|all| all.get(place)?.as_ref());
         let Some(record) = record else {
             // Counters alone know nothing of the warm-up.
-            let counters = link.counters();
             outcome.throughput_mbps =
                 mbps(counters.delivered_bytes, self.world.now().since(Time::ZERO));
             if all > 0 {
@@ -426,7 +450,7 @@ impl Simulation {
         outcome.queue_delay_ms = record.sojourn.quantiles();
         outcome.drops = record.drops;
         outcome.marks = record.marks;
-        let series = |bins: &LinkBins| bins.series(self.world.now(), link.service());
+        let series = |bins: &LinkBins| bins.series(self.world.now(), service);
         outcome.series = record.bins.as_ref().map(series);
         outcome
     }

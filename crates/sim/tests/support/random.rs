@@ -2,7 +2,7 @@
 
 use paceline_cc::{AckPolicy, Rate, Span, Spec, Stream};
 use paceline_flow::{Amount, On, Workload};
-use paceline_path::wifi::Mcs;
+use paceline_path::medium::Mcs;
 use paceline_path::{BufferSize, GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
 use paceline_schemes::{SCHEMES, registry::build};
 use paceline_sim::choose;

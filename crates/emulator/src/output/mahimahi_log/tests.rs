@@ -39,17 +39,17 @@ fn log(
         if late() == 0 {
             while link.wake() <= micros(at) {
                 let _ = link.pop(link.wake());
-                link.drain_events().for_each(|event| lines.event(&event, &mut out));
+                link.log_mut().drain_events().for_each(|event| lines.event(&event, &mut out));
             }
         }
         link.push(micros(at), &Packet::opaque(size));
         if late() == 0 {
-            link.drain_events().for_each(|event| lines.event(&event, &mut out));
+            link.log_mut().drain_events().for_each(|event| lines.event(&event, &mut out));
             lines.pass(micros(at.saturating_sub(1_000)), &mut out);
         }
     }
     while link.pop(micros(end)).is_some() {}
-    link.drain_events().for_each(|event| lines.event(&event, &mut out));
+    link.log_mut().drain_events().for_each(|event| lines.event(&event, &mut out));
     lines.pass(micros(end), &mut out);
     String::from_utf8(out).expect("text")
 }

@@ -4,9 +4,9 @@
 //! Stated before the first run of these rows: throughput within 3 %.
 
 use paceline_cc::{Packet, Rate, Span, Stage, Stream, Time};
-use paceline_path::Limit;
-use paceline_path::medium::{Hop, Load, Medium, MediumConfig, StationParts};
+use paceline_path::medium::{Hop, Load, Medium, MediumConfig};
 use paceline_path::queue::Fifo;
+use paceline_path::{Limit, Port};
 
 use super::figures::{ECHO, Row};
 use super::saturated::PACKET;
@@ -24,10 +24,11 @@ const MEASURED: Span = Span::from_secs(30);
 fn answered(row: &Row, access_at_arrival: bool, seed: u64) -> Result<f64, String> {
     let mut config = MediumConfig::new(row.standard.phy(), row.stations, Rate::from_mbps(row.mbps));
     config.access_at_arrival = access_at_arrival;
-    let parts = (0..=row.stations)
-        .map(|_| StationParts { queue: Box::new(Fifo::new(Limit::packets(50))), router: None });
+    let ports = (0..=row.stations)
+        .map(|_| Port::new(Box::new(Fifo::new(Limit::packets(50)))).into())
+        .collect();
     let random = Stream::new(seed, "medium");
-    let medium = Medium::new(config, parts.collect(), &random);
+    let medium = Medium::new(config, ports, &random);
     let mut medium = medium.map_err(|error| error.to_string())?;
     let down = |to| Hop { from: 0, to: to + 1 };
     let up = |from| Hop { from: from + 1, to: 0 };
@@ -42,10 +43,7 @@ fn answered(row: &Row, access_at_arrival: bool, seed: u64) -> Result<f64, String
     let fill = |medium: &mut Medium, now: Time, next: &mut u32| {
         let senders = if row.load == Load::Up { 1..=row.stations } else { 0..=0 };
         for sender in senders {
-            let has_room = |medium: &Medium| {
-                let link = medium.station(sender as usize);
-                link.is_some_and(|link| link.backlog_packets() < WAITING)
-            };
+            let has_room = |medium: &Medium| medium.backlog_packets(sender as usize) < WAITING;
             while has_room(medium) {
                 let route = if sender == 0 { *next % row.stations } else { sender - 1 };
                 *next += 1;

@@ -1,7 +1,7 @@
 //! 802.11 links in scenarios.
 
 use paceline_cc::{Span, Stream};
-use paceline_path::wifi::Mcs;
+use paceline_path::medium::Mcs;
 
 /// An 802.11n link. See [`paceline_path::wifi`] for what it models.
 #[derive(Clone, Debug)]

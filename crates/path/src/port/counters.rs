@@ -1,4 +1,4 @@
-//! What a link has done since the start.
+//! Counts of a port.
 
 use paceline_cc::Span;
 
@@ -44,6 +44,36 @@ impl Counters {
     /// The mean time from arrival to the end of transmission; zero before the first packet.
     pub fn mean_sojourn(&self) -> Span {
         self.sojourn / self.delivered_packets
+    }
+
+    /// Adds those of another port, as if both were one.
+    pub fn add(&mut self, other: &Counters) {
+        let Counters {
+            arrived_packets,
+            arrived_bytes,
+            delivered_packets,
+            delivered_bytes,
+            dropped_full,
+            dropped_aqm,
+            dropped_stale,
+            dropped_unacknowledged,
+            dropped_bytes,
+            marks,
+            brakes,
+            sojourn,
+        } = *other;
+        self.arrived_packets += arrived_packets;
+        self.arrived_bytes += arrived_bytes;
+        self.delivered_packets += delivered_packets;
+        self.delivered_bytes += delivered_bytes;
+        self.dropped_full += dropped_full;
+        self.dropped_aqm += dropped_aqm;
+        self.dropped_stale += dropped_stale;
+        self.dropped_unacknowledged += dropped_unacknowledged;
+        self.dropped_bytes += dropped_bytes;
+        self.marks += marks;
+        self.brakes += brakes;
+        self.sojourn += sojourn;
     }
 
     pub(super) fn count_drop(&mut self, dropped: &DroppedPacket, overhead: u32) {

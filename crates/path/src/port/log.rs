@@ -1,0 +1,138 @@
+//! The log of a port: counters, events and dropped packets.
+
+use paceline_cc::{Packet, Time};
+
+use super::{Counters, EventKind, LinkEvent};
+use crate::queue::DroppedPacket;
+
+/// Counters of a port or of a link that looks ahead. Events and dropped packets are kept only for a
+/// driver that asks for them.
+#[derive(Debug, Default)]
+pub struct PortLog {
+    pub(super) counters: Counters,
+    /// Bytes that each packet costs beyond its size.
+    overhead: u32,
+    /// Dropped packets. Those from `counted` on have just been dropped and are not counted yet.
+    pub(super) drops: Vec<DroppedPacket>,
+    counted: usize,
+    keeps_drops: bool,
+    records: bool,
+    events: Vec<LinkEvent>,
+}
+
+impl PortLog {
+    pub(super) fn set_overhead(&mut self, overhead: u32) {
+        self.overhead = overhead;
+    }
+
+    /// Bytes that each packet costs beyond its size; events state sizes without them.
+    pub fn overhead(&self) -> u32 {
+        self.overhead
+    }
+
+    /// The counters, without a queue's marks.
+    pub(crate) fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The events since they were last cleared, in the order of their times; empty unless they are
+    /// recorded.
+    pub fn events(&self) -> &[LinkEvent] {
+        &self.events
+    }
+
+    /// Removes all events.
+    pub fn clear_events(&mut self) {
+        self.events.clear();
+    }
+
+    /// Takes all events.
+    pub fn drain_events(&mut self) -> std::vec::Drain<'_, LinkEvent> {
+        self.events.drain(..)
+    }
+
+    /// Keeps dropped packets for [`PortLog::drain_drops`], for a driver that owns their bytes. The
+    /// driver must then collect them from time to time.
+    pub fn keep_drops(&mut self, on: bool) {
+        self.keeps_drops = on;
+    }
+
+    /// Takes the packets dropped since the last call, if they are kept.
+    pub fn drain_drops(&mut self) -> std::vec::Drain<'_, DroppedPacket> {
+        self.counted = 0;
+        self.drops.drain(..)
+    }
+
+    /// Takes the memory of the log of a port that is not needed any more.
+    pub(crate) fn take_memory(&mut self, other: &mut PortLog) {
+        other.drops.clear();
+        std::mem::swap(&mut self.drops, &mut other.drops);
+        other.events.clear();
+        std::mem::swap(&mut self.events, &mut other.events);
+    }
+
+    /// Starts or stops to record events.
+    pub(crate) fn record(&mut self, on: bool) {
+        self.records = on;
+    }
+
+    /// True if events are recorded.
+    #[inline]
+    pub(crate) fn records(&self) -> bool {
+        self.records
+    }
+
+    /// Adds an event. Only for a log that records.
+    #[inline]
+    pub(crate) fn add_event(&mut self, event: LinkEvent) {
+        self.events.push(event);
+    }
+
+    /// The event that was added last, if events are recorded.
+    pub(super) fn last_event(&mut self) -> Option<&mut LinkEvent> {
+        self.events.last_mut().filter(|_| self.records)
+    }
+
+    /// Counts a packet that arrives.
+    #[inline]
+    pub(super) fn count_arrival(&mut self, packet: &Packet) {
+        self.counters.arrived_packets += 1;
+        self.counters.arrived_bytes += u64::from(packet.size) + u64::from(self.overhead);
+    }
+
+    /// Counts a packet whose transmission ends at `at`.
+    #[inline]
+    pub(super) fn count_departure(&mut self, at: Time, packet: &Packet) {
+        self.counters.delivered_packets += 1;
+        self.counters.delivered_bytes += u64::from(packet.size) + u64::from(self.overhead);
+        self.counters.sojourn += at.since(packet.queued);
+    }
+
+    /// True if packets have been dropped that are not counted.
+    #[inline]
+    pub(super) fn has_uncounted_drops(&self) -> bool {
+        self.drops.len() != self.counted
+    }
+
+    /// Counts the packets that have just been dropped at `now`, and records their events.
+    #[inline(never)]
+    pub(super) fn count_drops(&mut self, now: Time, queue_bytes: u64) {
+        for dropped in self.drops.iter().skip(self.counted) {
+            self.counters.count_drop(dropped, self.overhead);
+            if self.records {
+                let kind = EventKind::Drop { reason: dropped.reason };
+                self.events.push(LinkEvent::new(now, kind, &dropped.packet, queue_bytes));
+            }
+        }
+        if !self.keeps_drops {
+            self.drops.clear();
+        }
+        self.counted = self.drops.len();
+    }
+
+    /// A packet was dropped at `now` that no queue held.
+    pub(crate) fn drop_packet(&mut self, now: Time, dropped: DroppedPacket, queue_bytes: u64) {
+        self.drops.push(dropped);
+        self.count_drops(now, queue_bytes);
+    }
+}

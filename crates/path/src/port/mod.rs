@@ -1,0 +1,291 @@
+//! Where packets wait to be transmitted: a queue and a router's half of a scheme.
+//!
+//! A port does not transmit. Its owner, a link or a station at a medium, takes packets out of it, and
+//! reports each as transmitted or given up.
+
+mod counters;
+mod event;
+mod log;
+
+pub use counters::Counters;
+pub use event::{EventKind, LinkEvent};
+pub use log::PortLog;
+
+use paceline_cc::{Batch, Capacity, Ecn, LinkView, Packet, Router, Time, TrafficClass};
+
+use crate::queue::{DropReason, DroppedPacket, Limit, Queue};
+
+/// A queue, an optional router, and the log of both.
+///
+/// [`enqueue`](Port::enqueue) takes packets in, [`take`](Port::take) hands the next one out for
+/// transmission, and [`finish`](Port::finish) or [`give_up`](Port::give_up) ends it.
+pub struct Port {
+    queue: Box<dyn Queue>,
+    router: Option<Box<dyn Router>>,
+    log: PortLog,
+    /// True with a router or a log of events: then every packet is looked at closely.
+    is_watched: bool,
+    /// Packets that were taken and have not ended, and their bytes.
+    taken_packets: usize,
+    taken_bytes: u64,
+}
+
+/// A packet that was taken out of a port to be transmitted.
+#[derive(Copy, Clone, Debug)]
+pub struct TakenPacket {
+    /// The packet, with the marks of queue and router.
+    pub packet: Packet,
+    /// Its ECN field before the router saw it.
+    before: Ecn,
+    /// True if the queue or the router marked it as it was taken.
+    is_marked: bool,
+}
+
+impl TakenPacket {
+    /// A packet that neither a queue nor a router has marked.
+    pub fn unmarked(packet: Packet) -> TakenPacket {
+        TakenPacket { packet, before: packet.ecn, is_marked: false }
+    }
+}
+
+impl Port {
+    /// A port without a router.
+    pub fn new(queue: Box<dyn Queue>) -> Port {
+        Port {
+            queue,
+            router: None,
+            log: PortLog::default(),
+            is_watched: false,
+            taken_packets: 0,
+            taken_bytes: 0,
+        }
+    }
+
+    /// From now on each packet counts with `overhead` bytes beyond its size.
+    pub(crate) fn set_overhead(&mut self, overhead: u32) {
+        self.log.set_overhead(overhead);
+    }
+
+    /// Gives the port the network's half of a scheme.
+    #[must_use]
+    pub fn with_router(mut self, router: Box<dyn Router>) -> Port {
+        self.set_router(Some(router));
+        self
+    }
+
+    /// Replaces the router, or removes it. The state of the old router is lost; its marks stay on their
+    /// packets.
+    pub fn set_router(&mut self, router: Option<Box<dyn Router>>) {
+        self.router = router;
+        self.is_watched = self.log.records() || self.router.is_some();
+    }
+
+    /// As [`Queue::set_limit`].
+    pub fn set_limit(&mut self, limit: Limit) -> bool {
+        self.queue.set_limit(limit)
+    }
+
+    /// Starts or stops to record events.
+    pub fn record(&mut self, on: bool) {
+        self.log.record(on);
+        self.is_watched = on || self.router.is_some();
+    }
+
+    /// The log.
+    pub fn log(&self) -> &PortLog {
+        &self.log
+    }
+
+    /// The log, for a driver that takes events and dropped packets out.
+    pub fn log_mut(&mut self) -> &mut PortLog {
+        &mut self.log
+    }
+
+    /// The counts since the start, the queue's marks included.
+    pub fn counters(&self) -> Counters {
+        let mut counters = self.log.counters();
+        counters.marks += self.queue.marks();
+        counters
+    }
+
+    /// Packets in the queue and in transmission.
+    pub fn backlog_packets(&self) -> usize {
+        self.queue.packets() + self.taken_packets
+    }
+
+    /// Bytes in the queue and in transmission, without overheads.
+    pub fn backlog_bytes(&self) -> u64 {
+        self.queue.bytes() + self.taken_bytes
+    }
+
+    /// The queue.
+    pub fn queue(&self) -> &dyn Queue {
+        &*self.queue
+    }
+
+    /// The router, if there is one.
+    pub fn router(&self) -> Option<&dyn Router> {
+        self.router.as_deref()
+    }
+
+    /// Takes the memory of a port that is not needed any more. The queue and the router keep theirs.
+    pub fn take_memory(&mut self, other: &mut Port) {
+        self.log.take_memory(&mut other.log);
+    }
+
+    /// A packet arrives: the router sees it, and the queue takes it or drops it. `capacity` is that of
+    /// the port's owner, which the router may ask.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, packet: &Packet, capacity: &dyn Capacity) {
+        self.log.count_arrival(packet);
+        if self.is_watched {
+            self.enqueue_watched(now, packet, capacity);
+        } else {
+            self.queue.push(now, packet, &mut self.log.drops);
+            self.count_drops(now);
+        }
+    }
+
+    /// Takes the next packet out of the queue into `place`, to be transmitted; false if there is none.
+    /// The router sees the packet: marks are decided when transmission starts.
+    #[inline]
+    pub fn take(&mut self, now: Time, capacity: &dyn Capacity, place: &mut TakenPacket) -> bool {
+        let marks = if self.is_watched { self.queue.marks() } else { 0 };
+        let is_taken = self.queue.pop_into(now, &mut self.log.drops, &mut place.packet);
+        self.count_drops(now);
+        if !is_taken {
+            return false;
+        }
+        self.taken_packets += 1;
+        self.taken_bytes += u64::from(place.packet.size);
+        if self.is_watched {
+            self.watch_departure(now, marks, capacity, place);
+        } else {
+            place.before = place.packet.ecn;
+            place.is_marked = false;
+        }
+        true
+    }
+
+    /// The transmission of a packet that was taken ended at `at`.
+    #[inline]
+    pub fn finish(&mut self, at: Time, taken: &TakenPacket) {
+        self.release(taken);
+        self.log.count_departure(at, &taken.packet);
+        if self.log.records() {
+            self.record_departure(at, taken);
+        }
+    }
+
+    /// A packet that was taken is given up at `now`: it counts as dropped.
+    pub fn give_up(&mut self, now: Time, taken: &TakenPacket) {
+        self.release(taken);
+        let dropped = DroppedPacket { packet: taken.packet, reason: DropReason::Unacknowledged };
+        self.log.drop_packet(now, dropped, self.queue.bytes());
+        // Unlike what a queue drops, this packet has been marked already.
+        if let Some(event) = self.log.last_event() {
+            (event.before, event.marked) = (taken.before, taken.is_marked);
+        }
+    }
+
+    /// Shows the router a packet that the port's owner receives.
+    pub fn show_input(&mut self, now: Time, packet: &mut Packet, capacity: &dyn Capacity) {
+        let Some(router) = &mut self.router else { return };
+        let (queue_packets, queue_bytes) =
+            self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
+        router.on_input(now, packet, &LinkView { capacity, queue_packets, queue_bytes });
+    }
+
+    /// Tells the router that an opportunity for `bytes` passed at `now` without a packet.
+    pub fn tell_unused(&mut self, now: Time, bytes: u32) {
+        if let Some(router) = &mut self.router {
+            router.on_unused(now, bytes);
+        }
+    }
+
+    /// Tells the router of a block acknowledgement.
+    pub fn tell_batch(&mut self, now: Time, batch: &Batch) {
+        if let Some(router) = &mut self.router {
+            router.on_batch(now, batch);
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, taken: &TakenPacket) {
+        self.taken_packets = self.taken_packets.saturating_sub(1);
+        self.taken_bytes = self.taken_bytes.saturating_sub(u64::from(taken.packet.size));
+    }
+
+    /// Counts and records the packets that the queue has just dropped.
+    #[inline]
+    fn count_drops(&mut self, now: Time) {
+        if self.log.has_uncounted_drops() {
+            self.log.count_drops(now, self.queue.bytes());
+        }
+    }
+
+    #[inline(never)]
+    fn enqueue_watched(&mut self, now: Time, packet: &Packet, capacity: &dyn Capacity) {
+        let mut packet = *packet;
+        let before = packet.ecn;
+        if let Some(router) = &mut self.router {
+            let (queue_packets, queue_bytes) =
+                self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
+            let view = LinkView { capacity, queue_packets, queue_bytes };
+            router.on_arrival(now, &mut packet, &view);
+        }
+        let is_marked = self.count_marks(before, &packet);
+        let marks = self.queue.marks();
+        self.queue.push(now, &packet, &mut self.log.drops);
+        if self.log.records() {
+            let event = LinkEvent::new(now, EventKind::Arrival, &packet, self.queue.bytes());
+            let marked = is_marked || self.queue.marks() > marks;
+            self.log.add_event(LinkEvent { before, marked, ..event });
+        }
+        self.count_drops(now);
+    }
+
+    /// The router's and the log's part in a departure; the queue had made `marks` marks before it.
+    #[inline(never)]
+    fn watch_departure(
+        &mut self,
+        now: Time,
+        marks: u64,
+        capacity: &dyn Capacity,
+        place: &mut TakenPacket,
+    ) {
+        let packet = &mut place.packet;
+        place.before = packet.ecn;
+        place.is_marked = packet.ecn == Ecn::Ce && self.queue.marks() > marks;
+        if let Some(router) = &mut self.router {
+            let unused = self.queue.take_unused_share();
+            if unused > 0 {
+                router.on_unused_share(now, unused);
+            }
+            let (queue_packets, queue_bytes) =
+                self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
+            let view = LinkView { capacity, queue_packets, queue_bytes };
+            router.on_departure(now, packet, now.since(packet.queued), &view);
+            place.is_marked |= self.count_marks(place.before, &place.packet);
+        }
+    }
+
+    /// Counts the router's changes of the ECN field; true if it marked the packet.
+    fn count_marks(&mut self, before: Ecn, packet: &Packet) -> bool {
+        let is_mark = before != Ecn::Ce && packet.ecn == Ecn::Ce;
+        let is_brake = packet.class == TrafficClass::EXPLICIT
+            && before == Ecn::ACCELERATE
+            && packet.ecn == Ecn::BRAKE;
+        self.log.counters.marks += u64::from(is_mark);
+        self.log.counters.brakes += u64::from(is_brake);
+        is_mark || is_brake
+    }
+
+    #[inline(never)]
+    fn record_departure(&mut self, at: Time, taken: &TakenPacket) {
+        let sojourn = at.since(taken.packet.queued);
+        let kind = EventKind::Departure { sojourn };
+        let event = LinkEvent::new(at, kind, &taken.packet, self.queue.bytes());
+        self.log.add_event(LinkEvent { before: taken.before, marked: taken.is_marked, ..event });
+    }
+}

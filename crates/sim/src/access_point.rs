@@ -1,0 +1,106 @@
+//! From the 802.11 links of a scenario to access points.
+
+use paceline_cc::{Rate, Span, Stream};
+use paceline_path::ServiceError;
+use paceline_path::medium::{AccessPoint, BackgroundConfig, Ht, MediumConfig, Phy, StationConfig};
+
+use crate::scenario::{FlowSpec, LinkSpec, Scenario, WifiSpec};
+
+/// The access point of an 802.11 link in a scenario, before it has ports.
+///
+/// # Errors
+/// Steps that make no legal schedule.
+pub(crate) fn access_point(
+    scenario: &Scenario,
+    link: &LinkSpec,
+    spec: &WifiSpec,
+) -> Result<AccessPoint, ServiceError> {
+    let random = Stream::new(scenario.seed, &format!("wifi {}", link.name));
+    let (config, station_of) = config(scenario, link, spec);
+    AccessPoint::new(config, station_of, &random)
+}
+
+/// The settings of the medium of an 802.11 link, 20 MHz wide with the long guard interval, and for each
+/// flow its station, the first of which is 0.
+fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> (MediumConfig, Vec<u32>) {
+    let mut random = Stream::new(scenario.seed, &format!("mcs of {}", link.name));
+    let (steps, period) = spec.mcs.steps(scenario.duration, &mut random);
+    let mut alike = StationConfig::new(Rate::ZERO);
+    (alike.mcs, alike.mcs_period) = (steps, period);
+    alike.max_mpdus = Some(spec.max_frames);
+    alike.frame_error = spec.frame_error;
+    let mut stations: Vec<StationConfig> = Vec::new();
+    let passes = |flow: &FlowSpec| flow.path.contains(&link.name) || flow.back.contains(&link.name);
+    let of = |flow: &FlowSpec| spec.stations.iter().position(|own| own.flows.contains(&flow.name));
+    let named: Vec<Option<usize>> = scenario.flows.iter().map(of).collect();
+    // One that no flow makes use of takes no turns, and is no part of the capacity.
+    let mut used = vec![None; spec.stations.len()];
+    for (flow, named) in scenario.flows.iter().zip(&named) {
+        if let Some(named) = named.filter(|_| passes(flow)) {
+            used[named] = Some(0);
+        }
+    }
+    for (own, number) in spec.stations.iter().zip(&mut used) {
+        if number.is_some() {
+            *number = Some(stations.len());
+            let mut station = alike.clone();
+            station.max_mpdus = Some(own.max_frames.unwrap_or(spec.max_frames));
+            if let Some(mcs) = own.mcs {
+                (station.mcs, station.mcs_period) = (vec![(Span::ZERO, mcs)], None);
+            }
+            stations.push(station);
+        }
+    }
+    let mut station_of = Vec::new();
+    for (flow, named) in scenario.flows.iter().zip(named) {
+        let station = named.and_then(|named| used[named]).unwrap_or_else(|| {
+            if passes(flow) {
+                stations.push(alike.clone());
+            }
+            stations.len().saturating_sub(1)
+        });
+        station_of.extend((0..flow.count).map(|_| station as u32));
+    }
+    // The flows beyond, which have no numbers yet, belong to the last one.
+    let random_flows = scenario.arrivals.iter().any(|few| passes(&few.flow));
+    if stations.is_empty() || random_flows {
+        stations.push(alike);
+    }
+    let mut config = MediumConfig::new(Phy::ht(Ht::default()), 0, Rate::ZERO);
+    config.stations.extend(stations);
+    config.rts_threshold = spec.rts.then_some(0);
+    config.aggregation.max_duration = spec.max_airtime;
+    config.aggregation.transmissions = spec.retries.saturating_add(1);
+    let contender = BackgroundConfig::new(spec.contender_airtime, spec.contender_gap);
+    config.background = vec![contender; spec.contenders as usize];
+    (config, station_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_path::medium::Mcs;
+
+    use super::*;
+    use crate::scenario::{Arrivals, Capacity, McsSpec, check_scheme};
+
+    #[test]
+    fn short_flows_are_a_station_whichever_way_they_pass() {
+        let wifi = WifiSpec::new(McsSpec::constant(Mcs::LOWEST));
+        let mut scenario = Scenario::new("stations");
+        scenario.links.push(LinkSpec::new("ap", Capacity::Wifi(Box::new(wifi.clone()))));
+        let flow = |path: &[&str]| FlowSpec::bulk(check_scheme("cubic").expect("known"), path);
+        scenario.flows.push(flow(&["ap"]));
+        let stations = |scenario: &Scenario| {
+            access_point(scenario, &scenario.links[0], &wifi).expect("legal").stations()
+        };
+        assert_eq!(stations(&scenario), 1);
+        let bytes = paceline_flow::Amount::Fixed(30_000.0);
+        let elsewhere = Arrivals { flow: flow(&["lan"]), per_second: 1.0, bytes };
+        let mut back = elsewhere.clone();
+        back.flow.back = vec!["ap".to_string()];
+        for (arrivals, count) in [(elsewhere, 1), (back, 2)] {
+            scenario.arrivals = vec![arrivals];
+            assert_eq!(stations(&scenario), count);
+        }
+    }
+}

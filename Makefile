@@ -110,10 +110,10 @@ docs-check: setup
 	$(CARGO) test --locked -p paceline-reproduce --test document --test scheme_pages
 	$(CARGO) test --locked -p paceline-lab --lib validate
 
-## What cc, schemes, flow, path and sim make public, as a list: $(OUT)/docs/api.md. Needs a nightly toolchain.
+## What cc, schemes, flow, path, wifi and sim make public, as a list: $(OUT)/docs/api.md. Needs a nightly toolchain.
 api: setup
 	@mkdir -p $(OUT)/docs
-	for crate in cc schemes flow path sim; do \
+	for crate in cc schemes flow path wifi sim; do \
 	  $(CARGO) +nightly rustdoc --locked --quiet -p paceline-$$crate --lib -- \
 	    -Z unstable-options --output-format json || exit 1; \
 	done

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use paceline_cc::{Capacity, Packet, Stage, Time};
-use paceline_path::medium::Medium;
 use paceline_path::{Counters, DropReason, EventKind, Link, LinkEvent, Pipe, PortLog, Service};
+use paceline_wifi::Medium;
 
 use super::onoff::OnOff;
 use super::pool::Pool;

@@ -3,11 +3,11 @@
 
 use paceline_cc::{Rate, Span, Spec, Stream};
 use paceline_path::BufferSize;
-use paceline_path::medium::Preamble;
 use paceline_sim::scenario::{
     Capacity, Direction, FlowSpec, Layer, LinkSpec, LossRecovery, MediumSpec, RouterChoice,
     Scenario, StationPort, StationUse, check_scheme,
 };
+use paceline_wifi::Preamble;
 
 /// Bytes of a packet with its headers.
 pub const PACKET: u32 = 1340;

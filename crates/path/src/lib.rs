@@ -2,12 +2,11 @@
 //! reordering and duplication.
 //!
 //! - A [`Port`] holds packets in a [`Queue`] and lets a [`Router`](paceline_cc::Router) rewrite their
-//!   headers. It belongs to a link or to a station at a medium.
+//!   headers. It belongs to a link, or to a station at a shared medium
+//!   (`paceline_wifi`).
 //! - A [`Link`] is a port and a [`Service`], which transmits: at a constant rate, by a schedule of
 //!   rates, or at the opportunities of a recorded trace. A [`LookAheadLink`] stands for a link whose
 //!   departures are known when packets enter, and for the delay behind it.
-//! - A [`medium::Medium`] is a channel that stations and an access point contend for, each with a
-//!   port of its own (802.11b, g and n).
 //! - A [`Pipe`] carries packets to the other end of a path: propagation delay and [`Impairments`].
 //! - [`queue`] has the queues, from droptail to DualPI2, as types and by name, and the table to
 //!   which you can add your own.
@@ -53,7 +52,6 @@
 
 mod link;
 mod look_ahead;
-pub mod medium;
 mod pipe;
 mod port;
 pub mod queue;

@@ -2,7 +2,7 @@
 
 use paceline_cc::{Rate, Span, Stream};
 use paceline_path::ServiceError;
-use paceline_path::medium::{AccessPoint, BackgroundConfig, Ht, MediumConfig, Phy, StationConfig};
+use paceline_wifi::{AccessPoint, BackgroundConfig, Ht, MediumConfig, Phy, StationConfig};
 
 use crate::scenario::{FlowSpec, LinkSpec, Scenario, WifiSpec};
 
@@ -78,7 +78,7 @@ fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> (MediumConfi
 
 #[cfg(test)]
 mod tests {
-    use paceline_path::medium::Mcs;
+    use paceline_wifi::Mcs;
 
     use super::*;
     use crate::scenario::{Arrivals, Capacity, McsSpec, check_scheme};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use paceline_cc::{Rate, Span, Stream, Time};
 use paceline_flow::Workload;
-use paceline_path::medium::{Hop, Medium, StationPorts};
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Port};
+use paceline_wifi::{Hop, Medium, StationPorts};
 
 use crate::ahead::look_ahead;
 use crate::bins::LinkBins;

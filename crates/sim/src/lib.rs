@@ -94,3 +94,5 @@ pub use paceline_path as path;
 pub use paceline_schemes as schemes;
 /// Traces of links whose capacity varies.
 pub use paceline_trace as trace;
+/// Shared media of 802.11.
+pub use paceline_wifi as wifi;

@@ -2,8 +2,8 @@
 
 use paceline_cc::{Body, Packet, Stage, Time};
 use paceline_flow::{Receiver, Sender};
-use paceline_path::medium::Medium;
 use paceline_path::{Link, LookAheadLink, Pipe, PortLog};
+use paceline_wifi::Medium;
 
 use crate::transport::TransportEndpoint;
 

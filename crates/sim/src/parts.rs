@@ -1,8 +1,8 @@
 //! What links are made of: services, queues, and their random streams.
 
 use paceline_cc::{Capacity as _, Rate, Span, Stream, Time};
-use paceline_path::medium::AccessPoint;
 use paceline_path::{Limit, OpportunityOptions, Queue, Service};
+use paceline_wifi::AccessPoint;
 
 use crate::access_point::access_point;
 use crate::error::BuildError;
@@ -28,7 +28,7 @@ pub fn queue_stream(scenario: &Scenario, link: &str) -> Stream {
     Stream::new(scenario.seed, &format!("queue of link {link}"))
 }
 
-/// What transmits the packets of a link.
+/// The transmitter of a link.
 #[derive(Clone, Debug)]
 pub enum Transmitter {
     /// A service of the link's own.
@@ -38,8 +38,8 @@ pub enum Transmitter {
 }
 
 impl Transmitter {
-    /// The capacity over time; that of an access point is what stations would get that always have
-    /// packets waiting.
+    /// The capacity over time. That of an access point holds for stations that always have packets
+    /// waiting.
     pub fn capacity(&self) -> &Service {
         match self {
             Transmitter::Service(service) => service,
@@ -48,7 +48,8 @@ impl Transmitter {
     }
 }
 
-/// What transmits the packets of a link; the scenario tells who the stations of an 802.11 link are.
+/// Returns the transmitter of a link. The stations of an 802.11 link are those of the scenario's flows
+/// that pass it.
 ///
 /// # Errors
 /// [`BuildError::Service`].

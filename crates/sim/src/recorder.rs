@@ -2,8 +2,8 @@
 
 use paceline_cc::{Body, Packet, Span, Time};
 use paceline_flow::Sender;
-use paceline_path::medium::Medium;
 use paceline_path::{EventKind, PortLog};
+use paceline_wifi::Medium;
 
 use crate::bins::LinkBins;
 use crate::metrics::{Age, Samples};

@@ -2,11 +2,11 @@
 
 use paceline_sim::flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig};
 use paceline_sim::path::BufferSize;
-use paceline_sim::path::medium::Preamble;
 use paceline_sim::scenario::{
     Capacity, Direction, FlowSpec, Layer, LinkSpec, MediumSpec, Scenario, StationPort, StationUse,
     check_scheme,
 };
+use paceline_sim::wifi::Preamble;
 use paceline_sim::{BuildError, FlowEnd, Gateway, Names};
 use paceline_sim::{
     cc::{AckPolicy, Packet, Rate, Setup, Span, Spec, Stage, Time},

@@ -5,12 +5,12 @@
 
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
-use paceline_path::medium::Preamble;
 use paceline_sim::scenario::{
     Capacity, Direction, FlowSpec, Layer, LinkSpec, MediumSpec, Scenario, StationPort, StationUse,
     check_scheme,
 };
 use paceline_sim::{Outcome, run};
+use paceline_wifi::Preamble;
 
 const SHARE: f64 = 1300.0 / 1340.0;
 

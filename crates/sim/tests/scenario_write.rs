@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_flow::{Amount, On, Workload};
-use paceline_path::medium::Mcs;
 use paceline_path::{BufferSize, GilbertElliott, Loss};
 use paceline_sim::run;
 use paceline_sim::scenario::{
     Arrivals, Capacity, FlowSpec, LinkSpec, McsSpec, Record, Scenario, ScenarioError, StationSpec,
     WifiSpec, check_scheme, keys, load, parse, to_toml,
 };
+use paceline_wifi::Mcs;
 
 use random::random;
 

@@ -2,12 +2,12 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use paceline_path::medium::Mcs;
 use paceline_sim::scenario::{
     self, Capacity, FlowSpec, LinkSpec, McsSpec, Record, Scenario, StationSpec, WifiSpec,
     check_scheme,
 };
 use paceline_sim::{Outcome, run};
+use paceline_wifi::Mcs;
 
 fn mcs(index: u8) -> Mcs {
     Mcs::new(index).expect("an index")

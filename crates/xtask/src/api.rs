@@ -1,4 +1,4 @@
-//! Writes the list of what `cc`, `schemes`, `flow`, `path` and `sim` make public, from the JSON
+//! Writes the list of what `cc`, `schemes`, `flow`, `path`, `wifi` and `sim` make public, from the JSON
 //! that rustdoc writes: `make api` runs both. One line for each item with the first sentence of its
 //! documentation; constants, type aliases, macros and the contents of modules below the second level
 //! are listed by name. What stands at the root is not listed in its module again.
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-const CRATES: [&str; 5] = ["cc", "schemes", "flow", "path", "sim"];
+const CRATES: [&str; 6] = ["cc", "schemes", "flow", "path", "wifi", "sim"];
 
 /// The kinds of items by the names that rustdoc gives them, with our words, in the order of pages.
 const KINDS: [(&str, &str); 8] = [

@@ -2,10 +2,10 @@
 
 use clap::{Args, ValueEnum};
 use paceline_cc::{Rate, Span, Stream};
-use paceline_path::medium::{Ht, Load, Mcs, MediumConfig, Phy, Preamble, Protection, saturate};
 use paceline_requests::numbers::{figure, range_as};
 use paceline_sim::metrics::Distribution;
 use paceline_sim::runs::{Runs, seed_of_run};
+use paceline_wifi::{Ht, Load, Mcs, MediumConfig, Phy, Preamble, Protection, saturate};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -3,9 +3,9 @@
 
 use paceline_cc::Span;
 use paceline_path::BufferSize;
-use paceline_path::medium::Mcs;
 use paceline_report::{Cell, Palette, Scatter, Table};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario, WifiSpec};
+use paceline_wifi::Mcs;
 
 use super::Experiment;
 use super::common::{BBR, COPA, dot, mean, scheme};

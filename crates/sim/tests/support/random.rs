@@ -2,7 +2,6 @@
 
 use paceline_cc::{AckPolicy, Rate, Span, Spec, Stream};
 use paceline_flow::{Amount, On, Workload};
-use paceline_path::medium::Mcs;
 use paceline_path::{BufferSize, GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
 use paceline_schemes::{SCHEMES, registry::build};
 use paceline_sim::choose;
@@ -10,6 +9,7 @@ use paceline_sim::scenario::{
     Arrivals, Capacity, FlowSpec, LinkSpec, McsSpec, RouterChoice, Scenario, Stretch, WifiSpec,
     check_scheme,
 };
+use paceline_wifi::Mcs;
 
 /// Draws scenarios.
 pub(crate) struct Dice(pub(crate) Stream);

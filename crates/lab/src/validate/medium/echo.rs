@@ -4,9 +4,9 @@
 //! Stated before the first run of these rows: throughput within 3 %.
 
 use paceline_cc::{Packet, Rate, Span, Stage, Stream, Time};
-use paceline_path::medium::{Hop, Load, Medium, MediumConfig};
 use paceline_path::queue::Fifo;
 use paceline_path::{Limit, Port};
+use paceline_wifi::{Hop, Load, Medium, MediumConfig};
 
 use super::figures::{ECHO, Row};
 use super::saturated::PACKET;

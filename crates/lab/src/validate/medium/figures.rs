@@ -1,7 +1,7 @@
 //! What ns-2, ns-3 and Bianchi's model say about stations that always have a packet of 1300 bytes:
 //! `reference/peers/wifi_dcf.csv`, row by row.
 
-use paceline_path::medium::Load::{self, Both, Down, Up};
+use paceline_wifi::Load::{self, Both, Down, Up};
 
 use super::saturated::Standard::{self, A, B};
 

@@ -6,9 +6,9 @@
 //! 15 %, its queues within 15 % or 3 packets.
 
 use paceline_cc::{Rate, Span};
-use paceline_path::medium::Preamble;
 use paceline_sim::Outcome;
 use paceline_sim::scenario::{Direction, Layer, Scenario};
+use paceline_wifi::Preamble;
 
 use crate::validate::bound::{Bound, Tolerance};
 use crate::validate::case::{Case, Check, Observations, OwnScheme};

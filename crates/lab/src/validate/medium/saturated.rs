@@ -4,7 +4,7 @@
 //! 5 %, the share of frames that collide within 0.04.
 
 use paceline_cc::{Rate, Span, Stream};
-use paceline_path::medium::{Load, MediumConfig, Phy, Preamble, saturate};
+use paceline_wifi::{Load, MediumConfig, Phy, Preamble, saturate};
 
 use super::figures::{self, Row};
 use crate::validate::bound::{Bound, Tolerance};

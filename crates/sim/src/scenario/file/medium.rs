@@ -2,7 +2,7 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use paceline_path::medium::{ChannelWidth, GuardInterval, Ht, MAX_SCALE, Preamble};
+use paceline_wifi::{ChannelWidth, GuardInterval, Ht, MAX_SCALE, Preamble};
 
 use super::error::ScenarioError;
 use super::keys::{Inline, Section as _, keys, within};

@@ -2,7 +2,7 @@
 
 use paceline_cc::{ParamValue, Rate, Span};
 use paceline_path::BufferSize;
-use paceline_path::medium::{MAX_SCALE, RateControl};
+use paceline_wifi::{MAX_SCALE, RateControl};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use paceline_cc::{Rate, Span};
-use paceline_path::medium::Mcs;
+use paceline_wifi::Mcs;
 use serde::Deserialize;
 
 use super::error::ScenarioError;

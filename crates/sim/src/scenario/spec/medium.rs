@@ -2,13 +2,13 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use paceline_path::medium::{
+use paceline_wifi::{
     BackgroundConfig, Ht, Mcs, MediumConfig, Phy, Preamble, Protection, RateControl, StationConfig,
 };
 
 use super::{FlowSpec, QueueChoice, RouterChoice, Scenario};
 
-/// A channel that an access point and stations contend for. See [`paceline_path::medium`] for what
+/// A channel that an access point and stations contend for. See [`paceline_wifi`] for what
 /// it models.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -1,9 +1,9 @@
 //! 802.11 links in scenarios.
 
 use paceline_cc::{Span, Stream};
-use paceline_path::medium::Mcs;
+use paceline_wifi::Mcs;
 
-/// An 802.11n link. See [`paceline_path::wifi`] for what it models.
+/// An 802.11n link. See [`AccessPoint`](paceline_wifi::AccessPoint) for what it models.
 #[derive(Clone, Debug)]
 pub struct WifiSpec {
     /// Modulation and coding over time.

@@ -1,10 +1,10 @@
 //! 802.11: times on air, Bianchi's model as ns-3 prints it, and aggregation.
 
 use paceline_cc::{Rate, Span, Stream};
-use paceline_path::medium::{
+use paceline_peers::vector::{Outcome, Vectors, near, same};
+use paceline_wifi::{
     ChannelWidth, GuardInterval, Ht, Load, Mcs, MediumConfig, Phy, Preamble, saturate,
 };
-use paceline_peers::vector::{Outcome, Vectors, near, same};
 
 use crate::bench::ms;
 

@@ -2,6 +2,7 @@
 //! 10.25).
 
 use paceline_cc::{Batch, Packet, Rate, Span, Time};
+use paceline_path::{Schedule, Service, ServiceError, TakenPacket};
 
 use super::errors::FrameErrors;
 use super::mcs::Mcs;
@@ -10,8 +11,6 @@ use super::phy::Phy;
 use super::ports::StationPorts;
 use super::transmit_queue::{Ampdu, AmpduLimits, Mpdu, TransmitQueue, subframe};
 use super::{Addresses, StationConfig};
-use crate::port::TakenPacket;
-use crate::service::{Schedule, Service, ServiceError};
 
 /// The limits of A-MPDUs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@
 use std::sync::mpsc::{Sender, channel};
 
 use paceline_cc::{Batch, LinkView, Packet, Rate, Router, Span, Stage, Stream, Time};
-use paceline_path::medium::{BackgroundConfig, Hop, Ht, Mcs, Medium, MediumConfig, Phy};
 use paceline_path::queue::Fifo;
 use paceline_path::{Limit, Port};
 use paceline_schemes::abc::LinkRateEstimator;
+use paceline_wifi::{BackgroundConfig, Hop, Ht, Mcs, Medium, MediumConfig, Phy};
 
 /// Sends the estimate after each block acknowledgement.
 struct Tap(LinkRateEstimator, Sender<f64>);

@@ -4,11 +4,10 @@
 //! medium whose stations send, too.
 
 use paceline_cc::{Packet, Stream};
+use paceline_path::queue::Fifo;
+use paceline_path::{Limit, Port, Service, ServiceError};
 
 use super::{Addresses, Medium, MediumConfig, StationPorts};
-use crate::port::Port;
-use crate::queue::{Fifo, Limit};
-use crate::service::{Service, ServiceError};
 
 /// A medium of 802.11n on which the access point alone sends, before it has ports.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::port::TakenPacket;
+use paceline_path::TakenPacket;
 
 /// The most subframes that a block acknowledgement covers.
 pub(super) const BLOCK_ACK_WINDOW: usize = 64;

@@ -5,7 +5,7 @@
 //! the first run with A-MPDUs: within 3 % of Bianchi's fixed point, too.
 
 use paceline_cc::{Rate, Span, Stream};
-use paceline_path::medium::{Ht, Load, Mcs, MediumConfig, Phy, Preamble, Saturation, saturate};
+use paceline_wifi::{Ht, Load, Mcs, MediumConfig, Phy, Preamble, Saturation, saturate};
 
 const PACKET: u32 = 1300;
 

@@ -3,9 +3,10 @@
 use std::sync::mpsc::{Sender, channel};
 
 use paceline_cc::{Batch, Body, LinkView, Router, Span, Stream};
+use paceline_path::Limit;
+use paceline_path::queue::Fifo;
 
 use super::*;
-use crate::queue::{Fifo, Limit};
 
 fn mcs(index: u8) -> Mcs {
     Mcs::new(index).expect("an index")

@@ -1,13 +1,14 @@
 //! Random access points of 802.11n that only send, under random traffic: what must hold for each.
 
+#[path = "../../path/tests/common/mod.rs"]
 mod common;
 
 use common::{Hasher, random_arrivals, random_queue};
 use paceline_cc::{Packet, Rate, Span, Stage, Stream, Time};
-use paceline_path::medium::{
+use paceline_path::{EventKind, LinkEvent, Port};
+use paceline_wifi::{
     AccessPoint, BackgroundConfig, Ht, Mcs, Medium, MediumConfig, Phy, StationPorts,
 };
-use paceline_path::{EventKind, LinkEvent, Port};
 
 const END: Time = Time::from_secs(100_000);
 /// Flows; the last has no station of its own.

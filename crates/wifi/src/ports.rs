@@ -1,46 +1,37 @@
 //! The ports of a station: one, or at an access point one for each receiver.
 
-use crate::port::{Counters, Port};
+use paceline_path::{Counters, Port};
 
-/// Where a station's packets wait.
-pub struct StationPorts(Layout);
-
-enum Layout {
-    /// One port for all receivers.
-    Shared(Port),
-    /// A port for each receiver.
-    PerReceiver(Vec<Port>),
+/// The ports of a station.
+pub struct StationPorts {
+    ports: Vec<Port>,
+    /// Each receiver has a port of its own.
+    is_per_receiver: bool,
 }
 
 impl StationPorts {
     /// One port for all receivers.
     pub fn shared(port: Port) -> StationPorts {
-        StationPorts(Layout::Shared(port))
+        StationPorts { ports: vec![port], is_per_receiver: false }
     }
 
     /// Of an access point: a port for each station. The first is that of station 1. Packets for a
     /// station beyond go to the last port; without any ports, packets are lost uncounted.
     pub fn per_receiver(ports: Vec<Port>) -> StationPorts {
-        StationPorts(Layout::PerReceiver(ports))
+        StationPorts { ports, is_per_receiver: true }
     }
 
     pub(super) fn is_per_receiver(&self) -> bool {
-        matches!(self.0, Layout::PerReceiver(_))
+        self.is_per_receiver
     }
 
     /// All ports.
     pub(super) fn all(&self) -> &[Port] {
-        match &self.0 {
-            Layout::Shared(port) => std::slice::from_ref(port),
-            Layout::PerReceiver(ports) => ports,
-        }
+        &self.ports
     }
 
     pub(super) fn all_mut(&mut self) -> &mut [Port] {
-        match &mut self.0 {
-            Layout::Shared(port) => std::slice::from_mut(port),
-            Layout::PerReceiver(ports) => ports,
-        }
+        &mut self.ports
     }
 
     /// The port of packets for a receiver, the first of which is 0.
@@ -50,7 +41,7 @@ impl StationPorts {
         ports.get_mut(receiver.min(last))
     }
 
-    /// What all ports have done since the start.
+    /// Counts of all ports together since the start.
     pub(super) fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.all().iter().for_each(|port| sum.add(&port.counters()));

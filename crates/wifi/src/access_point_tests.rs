@@ -1,9 +1,9 @@
 //! Access points that only send.
 
 use super::*;
-use crate::port::LinkEvent;
-use crate::queue::{Fifo, Limit};
 use paceline_cc::{Batch, Body, Capacity, Ecn, LinkView, Router, Span};
+use paceline_path::queue::Fifo;
+use paceline_path::{Limit, LinkEvent};
 
 fn mcs(index: u8) -> Mcs {
     Mcs::new(index).expect("an index")
@@ -232,7 +232,7 @@ fn what_is_given_up_is_logged_in_order_with_its_marks() {
         medium.push(Time::ZERO, &packet(0, number, 1500));
     }
     drain(&mut medium, Time::from_secs(1));
-    let dropped = |event: &LinkEvent| matches!(event.kind, crate::EventKind::Drop { .. });
+    let dropped = |event: &LinkEvent| matches!(event.kind, paceline_path::EventKind::Drop { .. });
     let drops: Vec<_> = events(&mut medium).into_iter().filter(dropped).collect();
     let numbers: Vec<u64> = drops.iter().map(|event| event.number).collect();
     assert_eq!(numbers, (0..50).collect::<Vec<_>>());
@@ -250,7 +250,7 @@ fn the_head_given_up_lets_the_others_go_at_once() {
     }
     let out = drain(&mut medium, Time::from_secs(5));
     let event = |event: LinkEvent| match event.kind {
-        crate::EventKind::Drop { .. } => Some((event.time, event.number)),
+        paceline_path::EventKind::Drop { .. } => Some((event.time, event.number)),
         _ => None,
     };
     let (mut behind, mut given_up) = (0, 0);

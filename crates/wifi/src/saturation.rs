@@ -1,11 +1,10 @@
 //! What a medium carries when its stations always have something to send.
 
 use paceline_cc::{Packet, Span, Stage, Stream, Time};
+use paceline_path::queue::Fifo;
+use paceline_path::{Limit, Port, ServiceError};
 
 use super::{Hop, Medium, MediumConfig, StationPorts};
-use crate::port::Port;
-use crate::queue::{Fifo, Limit};
-use crate::service::ServiceError;
 
 /// Who always has something to send.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

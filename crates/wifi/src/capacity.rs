@@ -1,6 +1,7 @@
 //! What stations carry that always have something to send.
 
 use paceline_cc::{Rate, Span, Stream, Time};
+use paceline_path::{Schedule, ServiceError};
 
 use super::aggregate::{Aggregator, Air, Peer, full, mcs_schedule};
 use super::background::BackgroundConfig;
@@ -8,7 +9,6 @@ use super::mcs::Mcs;
 use super::minstrel::Minstrel;
 use super::sequence::Sequence;
 use super::{Addresses, Medium, MediumConfig, RateControl, StationConfig};
-use crate::service::{Schedule, ServiceError};
 
 /// The size of the packets for which rate control compares rates, as in Linux.
 const TYPICAL_PACKET: u32 = 1200;

@@ -1,11 +1,11 @@
 //! Frames that are damaged on air without a collision, by their rate and size.
 
 use paceline_cc::{Span, Time};
+use paceline_path::ServiceError;
 
 use super::coding::{Coding, SCHEMES};
 use super::phy::Phy;
 use super::station::StationConfig;
-use crate::service::ServiceError;
 
 /// With which probability frames to and from a station are damaged.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ mod tests {
     use paceline_cc::Rate;
 
     use super::*;
-    use crate::medium::Ht;
+    use crate::Ht;
 
     fn errors(change: impl FnOnce(&mut StationConfig)) -> FrameErrors {
         let mut config = StationConfig::new(Rate::from_mbps(54.0));

@@ -1,9 +1,10 @@
 //! The medium as a stage.
 
 use paceline_cc::{Span, Stream};
+use paceline_path::Limit;
+use paceline_path::queue::Fifo;
 
 use super::*;
-use crate::queue::{Fifo, Limit};
 
 const MBPS_11: Rate = Rate::from_bps(11_000_000);
 

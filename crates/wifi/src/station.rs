@@ -1,6 +1,7 @@
 //! A station at a medium: its ports, its frame, its rate, its retry counters.
 
 use paceline_cc::{Batch, Packet, Rate, Span, Stream, Time};
+use paceline_path::{Schedule, Service, ServiceError, TakenPacket};
 
 use super::aggregate::{Aggregator, Air};
 use super::backoff::Backoff;
@@ -10,8 +11,6 @@ use super::minstrel::Minstrel;
 use super::phy::Phy;
 use super::ports::StationPorts;
 use super::transmit_queue::Mpdu;
-use crate::port::TakenPacket;
-use crate::service::{Schedule, Service, ServiceError};
 
 /// The settings of a station.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,7 +90,7 @@ pub struct StationStats {
 /// A station.
 pub(super) struct Station {
     pub(super) ports: StationPorts,
-    /// What routers are told that the station carries.
+    /// The capacity that routers are told.
     pub(super) capacity: Service,
     /// Single frames: the packet that contends for the medium or is on air, and its port's place.
     frame: Option<TakenPacket>,
@@ -230,7 +229,7 @@ impl Station {
         None
     }
 
-    /// Tells routers from now on that the station carries so much, whatever it does.
+    /// Tells routers this capacity from now on, instead of the measured one.
     pub(super) fn set_capacity(&mut self, capacity: Service) {
         self.measures = false;
         self.capacity = capacity;

@@ -69,11 +69,10 @@ pub use station::{RateControl, StationConfig, StationStats};
 use std::collections::VecDeque;
 
 use paceline_cc::{Packet, Rate, Stage, Stream, Time};
+use paceline_path::{Counters, Port, PortLog, Service, ServiceError};
 
 use self::background::Background;
 use self::station::Station;
-use crate::port::{Counters, Port, PortLog};
-use crate::service::{Service, ServiceError};
 
 /// What comes on top of an IP packet in a frame: MAC header 24, LLC and SNAP 8, FCS 4.
 pub const MAC_OVERHEAD: u32 = 24 + 8 + 4;
@@ -119,7 +118,7 @@ pub(crate) enum Addresses {
 impl Addresses {
     /// The stations of a packet.
     #[inline]
-    pub(super) fn hop(&self, packet: &Packet) -> Hop {
+    fn hop(&self, packet: &Packet) -> Hop {
         match self {
             Addresses::Routes(hops) => hops.get(packet.route as usize).copied().unwrap_or_default(),
             Addresses::Flows(stations, count) => {
@@ -303,7 +302,7 @@ impl Medium {
         ports.unwrap_or_default().iter_mut().map(|port| port.log_mut())
     }
 
-    /// What the ports of a station have done since the start.
+    /// Counts of all ports of a station since the start.
     pub fn counters(&self, number: usize) -> Counters {
         self.stations.get(number).map_or_else(Counters::default, |one| one.ports.counters())
     }
@@ -327,7 +326,7 @@ impl Medium {
         self.stations.get(number).map(|station| station.ports.all()).unwrap_or_default()
     }
 
-    /// What a station carries while it has something to send: bytes over times of its last frames, of
+    /// The rate of a station while it has packets to send: bytes over times of its last frames, of
     /// which the time is counted from the head of the queue to the receiver. Of an [`AccessPoint`], its
     /// [capacity](AccessPoint::capacity). `None` if there is no such station.
     pub fn capacity(&self, number: usize) -> Option<&Service> {

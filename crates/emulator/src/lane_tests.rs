@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use paceline_cc::{Header, Rate, Span, Spec, Stage, Stream, TrafficClass};
 use paceline_ip::packet::TCP;
 use paceline_path::queue::{Fifo, build};
-use paceline_path::{Impairments, Limit, Link, Loss, OpportunityOptions, Pipe, Service};
+use paceline_path::{Impairments, Limit, Link, Loss, OpportunityOptions, Pipe, Port, Service};
 use paceline_trace::Trace;
+use paceline_wifi::{AccessPoint, Ht, MediumConfig, Phy};
 
 use super::*;
 use crate::element::Element;
@@ -200,6 +201,45 @@ fn packets_leave_when_they_leave_in_the_simulator() {
             *actual >= event.time && bytes.len() == event.size as usize
         }));
     }
+}
+
+#[test]
+fn an_access_point_transmits_as_in_the_simulator() {
+    let medium = || {
+        let config = MediumConfig::new(Phy::ht(Ht::default()), 1, Rate::ZERO);
+        let random = Stream::new(1, "medium");
+        let access_point = AccessPoint::new(config, Vec::new(), &random).expect("legal");
+        let port = Port::new(Box::new(Fifo::new(Limit::packets(20))));
+        access_point.medium(port.into()).expect("legal")
+    };
+    let mut alone = medium();
+    let mut bench = Bench::new(vec![Element::AccessPoint(Box::new(medium()))], false);
+    let (observer, told) = RecordingObserver::new(usize::MAX);
+    bench.watch(observer);
+    // A burst every 50 ms, of which the port holds 20 packets.
+    for at in (0..10).map(|burst| Time::from_millis(50 * burst)) {
+        for _ in 0..60 {
+            alone.push(at, &Packet::opaque(1228));
+            bench.push(at, PacketSpec::UDP4.build(&[0; 1200], false));
+        }
+    }
+    // Also checks that the bytes of dropped packets are given back.
+    bench.finish();
+    let mut expected = Vec::new();
+    while alone.wake() != Time::NEVER {
+        let at = alone.wake();
+        expected.extend(alone.pop(at).map(|_| at));
+    }
+    let told = told.lock().expect("not poisoned");
+    let departures = told.iter().filter_map(|(_, event, ..)| match event.kind {
+        EventKind::Departure { .. } => Some(event.time),
+        _ => None,
+    });
+    assert_eq!(departures.collect::<Vec<_>>(), expected);
+    assert_eq!(bench.to.written.len(), expected.len());
+    let summary = bench.lane.chain.summaries(Time::from_secs(1));
+    assert_eq!(summary[0].counters, alone.counters(0));
+    assert!(summary[0].counters.dropped_full > 100 && summary[0].offered_bytes > 0);
 }
 
 #[test]

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use paceline_cc::Span;
-use paceline_emulator::Element;
 use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario};
 
 use super::{delay, log, loss, onoff};

@@ -69,8 +69,8 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
     })
 }
 
-/// A link or an access point with its queue and router; the scenario tells who the stations of an 802.11 link are.
-/// `limit` is that of the queue.
+/// Returns a link or an access point with its queue and router. `limit` is the limit of the queue. The
+/// stations of an 802.11 link are those of the scenario's flows that pass it.
 pub(crate) fn link(
     scenario: &Scenario,
     spec: &LinkSpec,

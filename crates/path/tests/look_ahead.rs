@@ -20,15 +20,15 @@ struct Seen {
 /// The link under test and what is behind it.
 enum Stages {
     /// A link and a delay.
-    Two(Link, Pipe),
+    Two(Box<(Link, Pipe)>),
     /// The link that stands for both.
-    One(LookAheadLink),
+    One(Box<LookAheadLink>),
 }
 
 impl Stages {
     fn push(&mut self, now: Time, packet: &Packet) {
         match self {
-            Stages::Two(link, _) => link.push(now, packet),
+            Stages::Two(both) => both.0.push(now, packet),
             Stages::One(link) => link.push(now, packet),
         }
     }
@@ -37,7 +37,8 @@ impl Stages {
     fn advance(&mut self, now: Time, out: &mut Vec<(Time, u64, Time)>) {
         let mut place = Packet::opaque(0);
         let last: &mut dyn Stage = match self {
-            Stages::Two(link, pipe) => {
+            Stages::Two(both) => {
+                let (link, pipe) = &mut **both;
                 while link.wake() <= now {
                     let at = link.wake();
                     while link.pop_into(at, &mut place) {
@@ -46,7 +47,7 @@ impl Stages {
                 }
                 pipe
             }
-            Stages::One(link) => link,
+            Stages::One(link) => &mut **link,
         };
         while last.wake() <= now {
             let at = last.wake();
@@ -69,8 +70,11 @@ fn run(seed: u64, ahead: bool) -> Seen {
     let mut link = Link::new(Box::new(Fifo::new(limit)), Service::constant(rate));
     link.record(true);
     let mut stages = match ahead {
-        true => Stages::One(LookAheadLink::new(&link, delay).expect("its departures are known")),
-        false => Stages::Two(link, Pipe::new(delay)),
+        true => {
+            let ahead = LookAheadLink::new(&link, delay).expect("its departures are known");
+            Stages::One(Box::new(ahead))
+        }
+        false => Stages::Two(Box::new((link, Pipe::new(delay)))),
     };
     let mut arrivals = Vec::new();
     let mut now = Time::ZERO;
@@ -87,7 +91,7 @@ fn run(seed: u64, ahead: bool) -> Seen {
     let end = now + Span::from_millis(20);
     stages.advance(end, &mut arrivals);
     let (counters, events) = match &mut stages {
-        Stages::Two(link, _) => (link.counters(), link.log().events()),
+        Stages::Two(both) => (both.0.counters(), both.0.log().events()),
         Stages::One(link) => {
             link.note_departures(end);
             (link.counters(), link.log().events())

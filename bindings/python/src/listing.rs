@@ -4,6 +4,7 @@
 use paceline_cc::{ParamInfo, Span};
 use paceline_path::queue;
 use paceline_report::Document;
+use paceline_requests::ParameterFields;
 use paceline_schemes::SCHEMES;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +17,7 @@ struct SchemeRow {
     name: &'static str,
     summary: &'static str,
     halves: Vec<&'static str>,
-    parameters: Vec<ParameterRow>,
+    parameters: Vec<ParameterFields>,
     source: &'static str,
 }
 
@@ -24,7 +25,7 @@ struct SchemeRow {
 struct QueueRow<'a> {
     name: &'a str,
     summary: &'a str,
-    parameters: Vec<ParameterRow>,
+    parameters: Vec<ParameterFields>,
     source: &'a str,
 }
 
@@ -37,29 +38,14 @@ struct TraceRow<'a> {
     target_recorded: bool,
 }
 
-/// A parameter of a scheme or a queue.
-#[derive(Serialize)]
-struct ParameterRow {
-    name: &'static str,
-    kind: &'static str,
-    default: String,
-    doc: String,
-}
-
 /// The JSON document of these fields, as a command prints it.
 pub(crate) fn document(fields: impl Serialize) -> PyResult<String> {
     serde_json::to_string(&Document::new(fields))
         .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn parameters(infos: Vec<ParamInfo>) -> Vec<ParameterRow> {
-    let row = |info: ParamInfo| ParameterRow {
-        name: info.name,
-        kind: info.kind,
-        default: info.default,
-        doc: info.doc,
-    };
-    infos.into_iter().map(row).collect()
+fn parameters(infos: Vec<ParamInfo>) -> Vec<ParameterFields> {
+    infos.into_iter().map(ParameterFields::from).collect()
 }
 
 /// The built-in schemes: a row for each.

@@ -196,7 +196,8 @@ def test_listings():
     assert {"droptail", "codel"} <= set(paceline.queues()["name"])
     assert "lte-driving" in paceline.traces()["trace"]
     assert paceline.schemes().to_polars()["parameters"][0] is not None
-    assert paceline.schemes()["parameters"][0][0].keys() == {"name", "kind", "default", "doc"}
+    keys = {"name", "kind", "unit", "default", "range", "source", "doc"}
+    assert paceline.schemes()["parameters"][0][0].keys() == keys
 
 
 def test_other_threads_run_meanwhile():

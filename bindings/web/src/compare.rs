@@ -15,6 +15,7 @@ use paceline_requests::view::compare_views;
 use paceline_requests::{CompareFields, written};
 use paceline_sim::Names;
 use paceline_sim::runs::Runs;
+use paceline_sim::scenario::Record;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -27,8 +28,6 @@ const LIMITS: CompareLimits = CompareLimits {
     all_runs: 1000,
     all_time: Span::from_secs(100_000),
 };
-/// Length of the bins of plots over time.
-const BIN: Span = Span::from_millis(100);
 
 /// What is compared, in the words of `paceline compare`.
 #[derive(Deserialize)]
@@ -78,7 +77,7 @@ impl WrittenRequest {
             flows: self.flows,
             seed: self.seed,
             runs: Runs { count: self.runs, spread },
-            bin: Some(BIN),
+            bin: Some(Record::BIN),
             ..CompareRequest::new(links.collect::<Result<_, String>>()?, schemes)
         })
     }

@@ -246,6 +246,8 @@ fn schemes_come_from_the_registries() {
     let parameters = abc["parameters"].as_array().expect("parameters");
     let eta = parameters.iter().find(|parameter| parameter["name"] == "eta").expect("eta");
     assert_eq!(eta["default"], "0.98");
+    assert_eq!((&eta["unit"], &eta["range"]), (&"none".into(), &"more than 0, up to 1.5".into()));
+    assert_eq!(eta["source"], "paper §7.2");
     assert!(abc["source"].is_string() && abc["summary"].is_string());
     assert!(paceline(&["schemes", "codel"]).out.contains("interval"));
 }

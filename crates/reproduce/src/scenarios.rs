@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use paceline_cc::Span;
 use paceline_sim::scenario::{Record, Scenario, to_toml};
 use paceline_trace::Trace;
 
@@ -50,7 +49,7 @@ pub fn write_scenarios(
             let about = about(claims, experiment, task, scenario, setting);
             let mut scenario = scenario.clone();
             if !matches!(scenario.record, Record::Series(_)) {
-                scenario.record = Record::Series(SERIES);
+                scenario.record = Record::Series(Record::BIN);
             }
             let text = to_toml(&scenario, &about, &mut |trace| traces.file(trace))
                 .map_err(|error| format!("{}: {}: {error}", experiment.name, task.name))?;
@@ -67,9 +66,6 @@ pub fn write_scenarios(
     written.traces = traces.known.len();
     Ok(written)
 }
-
-/// The bins of what records no time series here, but does in files.
-const SERIES: Span = Span::from_millis(100);
 
 /// The comment at the top of a file.
 fn about(

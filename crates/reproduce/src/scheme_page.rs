@@ -4,12 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use paceline_cc::Span;
-use paceline_cc::params::ParamInfo;
+use paceline_cc::params::{NO_UNIT, ParamInfo};
 use paceline_report::{RunView, time_series_svg};
 use paceline_requests::compare::Comparison;
 use paceline_schemes::Scheme;
-use paceline_sim::scenario::{Capacity, check_scheme};
+use paceline_sim::scenario::{self, Capacity, check_scheme};
 
 use crate::experiments::view;
 use crate::record::Record;
@@ -17,11 +16,8 @@ use crate::record::Record;
 /// The trace on which every scheme is shown.
 const TRACE: &str = "lte-driving";
 
-/// The bins of the plot: those of `paceline compare`.
-const BIN: Span = Span::from_millis(100);
-
-/// The heading of the registry's table of parameters.
-const PARAMETERS: &str = "## Parameters as the program has them";
+/// The heading of parameters, in the documentation of each module; the table is put below it.
+const PARAMETERS: &str = "## Parameters\n";
 
 /// The folder of the schemes' modules below the root of the source tree.
 const MODULES: &str = "crates/schemes/src";
@@ -31,11 +27,11 @@ fn module_folder(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// The page of a scheme without what has to be run: summary, source, halves, the documentation of
-/// its module, and its parameters.
+/// The page of a scheme without the results of its run: summary, source, halves, and the
+/// documentation of its module with the table of its parameters.
 ///
 /// # Errors
-/// A module that cannot be read or has no documentation.
+/// A module that cannot be read, has no documentation, or has no heading of parameters.
 pub fn text(root: &Path, scheme: &Scheme) -> Result<String, String> {
     let Scheme { name, summary, source, .. } = scheme;
     let path = root.join(MODULES).join(module_folder(name)).join("mod.rs");
@@ -45,10 +41,14 @@ pub fn text(root: &Path, scheme: &Scheme) -> Result<String, String> {
     if about.is_empty() {
         return Err(format!("{}: no `//!` lines at its beginning", path.display()));
     }
+    let Some((before, after)) = about.split_once(PARAMETERS) else {
+        return Err(format!("{}: no `# Parameters` among its `//!` lines", path.display()));
+    };
     Ok(format!(
-        "# {name}\n\n{summary}\n\n- Source: {source}\n- Halves: {}\n\n{about}\n\n{PARAMETERS}\n{}",
+        "# {name}\n\n{summary}\n\n- Source: {source}\n- Halves: {}\n\n{before}{PARAMETERS}{}\n{}\n",
         scheme.halves().join(", "),
-        parameters(&(scheme.params)())
+        parameters(&(scheme.params)()),
+        after.trim_start(),
     ))
 }
 
@@ -101,8 +101,10 @@ pub fn alone(scheme: &Scheme) -> Result<SingleSchemeRun, String> {
     let failed = |error: String| format!("{name} on {TRACE}: {error}");
     let spec = check_scheme(name).map_err(|error| failed(error.to_string()))?;
     let trace = paceline_trace::load(TRACE).map_err(|error| failed(error.to_string()))?;
-    let comparison =
-        Comparison { bin: Some(BIN), ..Comparison::new(TRACE, Capacity::trace(trace), spec) };
+    let comparison = Comparison {
+        bin: Some(scenario::Record::BIN),
+        ..Comparison::new(TRACE, Capacity::trace(trace), spec)
+    };
     let outcome =
         paceline_sim::run(&comparison.scenario()).map_err(|error| failed(error.to_string()))?;
     let run = view(name, TRACE, "link", &Record::from(&outcome));
@@ -179,11 +181,14 @@ fn parameters(infos: &[ParamInfo]) -> String {
     if infos.is_empty() {
         return "\nIt has none.\n".into();
     }
-    let mut text =
-        String::from("\n| name | kind | default | meaning |\n| --- | --- | --- | --- |\n");
-    for ParamInfo { name, kind, default, doc, .. } in infos {
-        let (kind, default, doc) = (cell(kind), cell(default), cell(doc));
-        text += &format!("| `{name}` | {kind} | `{default}` | {doc} |\n");
+    let mut text = String::from(
+        "\n| name | unit | default | range | source | meaning |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for ParamInfo { name, unit, default, range, source, doc, .. } in infos {
+        let unit = if *unit == NO_UNIT { "" } else { *unit };
+        let (default, range, source, doc) = (cell(default), cell(range), cell(source), cell(doc));
+        text += &format!("| `{name}` | {unit} | `{default}` | {range} | {source} | {doc} |\n");
     }
     text
 }
@@ -200,7 +205,8 @@ mod tests {
     #[test]
     fn documentation_becomes_markdown() {
         let module = "//! Title: see\n//! [`Signals::FATES`].\n//!\n//! # What it does\n//! As\n\
-                      //! [`crate::xcp`], `abc[t=1]`, [`site`](https://example.org), [`b`](crate::b::B)'s, [`open\n\
+                      //! [`crate::xcp`], `abc[t=1]`, [`site`](https://example.org),
+                      //! [`b`](crate::b::B)'s, [`open\n\
                       //! ```\n//! # [`not a heading`]\n//! ```\n\nmod law;\n//! not the module's\n";
         assert_eq!(
             documentation(module),

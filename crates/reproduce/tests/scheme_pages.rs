@@ -15,10 +15,11 @@ fn page(scheme: &Scheme) -> String {
     scheme_page::text(root(), scheme).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Name, kind and default of each row of the last table whose columns are called so, read with
-/// no help from what wrote it.
+/// Name, default and range of each row of the table of parameters, read with no help from what
+/// wrote it.
 fn listed(page: &str) -> Vec<[String; 3]> {
-    let Some((_, table)) = page.rsplit_once("| name | kind | default | meaning |\n") else {
+    let heading = "| name | unit | default | range | source | meaning |\n";
+    let Some((_, table)) = page.split_once(heading) else {
         return Vec::new();
     };
     let rows = table.lines().skip(1).take_while(|line| line.starts_with("| "));
@@ -30,18 +31,19 @@ fn listed(page: &str) -> Vec<[String; 3]> {
             .split('|')
             .map(|cell| cell.trim().trim_matches('`').replace('\u{0}', "|"))
             .collect();
-        let [name, kind, default, meaning] = cells.as_slice() else {
-            panic!("four cells expected: {row}");
+        let [name, _unit, default, range, source, meaning] = cells.as_slice() else {
+            panic!("six cells expected: {row}");
         };
+        assert!(!source.is_empty(), "{name} has no source");
         assert!(!meaning.is_empty(), "{name} has no meaning");
-        [name.clone(), kind.clone(), default.clone()]
+        [name.clone(), default.clone(), range.clone()]
     })
     .collect()
 }
 
 fn registered(scheme: &Scheme) -> Vec<[String; 3]> {
     let rows = (scheme.params)().into_iter();
-    rows.map(|info| [info.name.to_string(), info.kind.to_string(), info.default]).collect()
+    rows.map(|info| [info.name.to_string(), info.default, info.range]).collect()
 }
 
 #[test]

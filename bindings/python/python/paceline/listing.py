@@ -9,8 +9,8 @@ __all__ = ["queues", "schemes", "traces"]
 
 
 def schemes() -> Frame:
-    """The built-in schemes: ``name``, ``summary``, ``halves``, ``parameters`` (with their defaults
-    and meanings) and ``source``.
+    """The built-in schemes: ``name``, ``summary``, ``halves``, ``parameters`` (with their
+    units, defaults, ranges, sources and meanings) and ``source``.
 
     >>> import paceline
     >>> "abc" in paceline.schemes()["name"]

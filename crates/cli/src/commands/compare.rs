@@ -17,6 +17,7 @@ use paceline_requests::compare::{
 use paceline_requests::summary::groups;
 use paceline_requests::view::compare_views;
 use paceline_sim::runs::Runs;
+use paceline_sim::scenario::Record;
 
 use crate::args;
 use crate::linux_hosts::{self, LinuxArgs};
@@ -85,7 +86,7 @@ pub(crate) struct Compare {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
     /// The length of a bin in plots over time
-    #[arg(long, default_value = "100ms", value_parser = args::bin, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = Record::BIN, value_parser = args::bin, allow_hyphen_values = true)]
     bin: Span,
     /// Print JSON instead of tables
     #[arg(long)]

@@ -68,7 +68,7 @@ pub(crate) struct Gap {
     #[arg(long)]
     udp: bool,
     /// Round-trip propagation delay, half of it each way
-    #[arg(long, default_value = "100ms", value_parser = args::rtt, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = FlowSpec::RTT, value_parser = args::rtt, allow_hyphen_values = true)]
     rtt: Span,
     /// The link's buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest wait)
     #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true)]

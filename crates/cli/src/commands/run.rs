@@ -75,7 +75,7 @@ impl Run {
         changed.map_err(|error| wrong(&format!("{}: {}", error.option(), error.problem)))?;
         // Plots over time need bins; JSON without a page has what the file asks for.
         if let (Some(_), Record::Metrics) = (&self.output, scenario.record) {
-            scenario.record = Record::Series(Span::from_millis(100));
+            scenario.record = Record::Series(Record::BIN);
         }
         if let Some(folder) = &self.output {
             // Better now than after the run.

@@ -3,8 +3,10 @@
 use clap::Args;
 use owo_colors::OwoColorize;
 use paceline_cc::ParamInfo;
+use paceline_cc::params::NO_UNIT;
 use paceline_cc::spec::nearest;
 use paceline_path::queue;
+use paceline_requests::ParameterFields;
 use paceline_schemes::SCHEMES;
 use serde::Serialize;
 
@@ -32,16 +34,8 @@ struct Entry {
     summary: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     halves: Vec<&'static str>,
-    parameters: Vec<Parameter>,
+    parameters: Vec<ParameterFields>,
     source: String,
-}
-
-#[derive(Serialize)]
-struct Parameter {
-    name: &'static str,
-    kind: &'static str,
-    default: String,
-    doc: String,
 }
 
 impl Schemes {
@@ -74,15 +68,7 @@ impl Schemes {
 }
 
 fn listing() -> Listing {
-    let parameters = |infos: Vec<ParamInfo>| {
-        let parameter = |info: ParamInfo| Parameter {
-            name: info.name,
-            kind: info.kind,
-            default: info.default,
-            doc: info.doc,
-        };
-        infos.into_iter().map(parameter).collect()
-    };
+    let parameters = |infos: Vec<ParamInfo>| infos.into_iter().map(ParameterFields::from).collect();
     let schemes = SCHEMES.iter().map(|scheme| Entry {
         name: scheme.name.to_string(),
         summary: scheme.summary.to_string(),
@@ -128,10 +114,12 @@ fn details(entry: &Entry) -> String {
     if entry.parameters.is_empty() {
         return text + "No parameters.\n";
     }
-    let mut grid = Grid::words(&["parameter", "kind", "default", "meaning"]);
+    let mut grid = Grid::words(&["parameter", "unit", "default", "range", "source", "meaning"]);
     for parameter in &entry.parameters {
-        let Parameter { name, kind, default, doc } = parameter;
-        grid.row(vec![name.to_string(), kind.to_string(), default.clone(), doc.clone()]);
+        let ParameterFields { name, unit, default, range, source, doc, .. } = parameter;
+        let unit = if *unit == NO_UNIT { "" } else { *unit };
+        let texts = [*name, unit, default.as_str(), range.as_str(), *source, doc.as_str()];
+        grid.row(texts.map(String::from).to_vec());
     }
     text + "\n" + &grid.text()
 }

@@ -6,7 +6,7 @@ use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
 use paceline_emulator::Element;
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Port, Service, queue};
 use paceline_sim::Transmitter;
-use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario, Stretch};
 
 use super::{DEFAULT_SEED, DirectionSetup};
 use crate::args;
@@ -121,8 +121,8 @@ pub(crate) fn limit(
     move |service| size.resolve(paceline_sim::mean_rate(capacity, service, scenario.duration), rtt)
 }
 
-/// Buffers in bandwidth-delay products are of this round-trip time, as in `compare`.
-const RTT: Span = Span::from_millis(100);
+/// Round-trip time of buffers in bandwidth-delay products.
+const RTT: Span = FlowSpec::RTT;
 
 /// A direction that is one link: a rate, a trace or a file, its buffer and its queue.
 pub(crate) fn link_side(

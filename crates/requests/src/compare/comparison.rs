@@ -79,7 +79,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Default round-trip propagation delay.
-    pub const RTT: Span = Span::from_millis(100);
+    pub const RTT: Span = FlowSpec::RTT;
     /// Default limit of the link's queue.
     pub const BUFFER: BufferSize = BufferSize::Packets(250);
     /// Default length of a run.

@@ -18,7 +18,7 @@
 //! the standard, the receiver and a limit on time allow. The block acknowledgement tells which of
 //! them have arrived; the others go again with the next A-MPDU for the same receiver, which hands
 //! packets on in order. A router at the station hears of each block acknowledgement
-//! ([`Router::on_batch`]). What is given up is announced to the receiver at no cost.
+//! ([`Router::on_batch`](paceline_cc::Router::on_batch)). What is given up is announced to the receiver at no cost.
 //!
 //! Background stations are stations of other networks, of whose frames only the times are known.
 //! While no station has a frame they are not simulated; when one gets a frame, what they have done

@@ -38,7 +38,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or gives up after [`PATIENCE`]: see [`Lock::is_held`].
+    /// Takes the lock, or gives up after 10 s in which no address came or went: see [`Lock::is_held`].
     pub fn take() -> Lock {
         let mut deadline = Instant::now() + PATIENCE;
         let mut seen = addresses();

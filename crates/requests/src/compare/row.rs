@@ -17,7 +17,7 @@ pub struct CompareRow {
     pub scheme: String,
     /// Number of the run, from 1 on.
     pub run: u32,
-    /// How much later than in run 1 the recordings (or the first flow) began: see [`Run::start`].
+    /// How much later than in run 1 the recordings (or the first flow) began: see [`start`](paceline_sim::runs::Run::start).
     pub start_ms: f64,
     /// Seed of the run.
     pub seed: u64,
@@ -63,7 +63,7 @@ pub struct CompareRow {
     pub packets: u64,
     /// The digest of the run; empty for the omniscient protocol, which has no run.
     pub digest: String,
-    /// How `all` has set the scheme, or, where a bare name uses less than [`WELL_USED`] of the link, what
+    /// How `all` has set the scheme, or, where a bare name uses less than [`WELL_USED`](super::WELL_USED) of the link, what
     /// the registry knows of the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

@@ -135,7 +135,7 @@ def test_names():
     class Delay2(Delay):
         name = "cubic"
 
-    with pytest.raises(ValueError, match="there is a scheme `cubic` already"):
+    with pytest.raises(ValueError, match="there is a scheme called `cubic` already"):
         paceline.compare("12Mbps", [Delay2], duration="1s")
     with pytest.raises(ValueError, match="no name for a scheme"):
         paceline.compare("12Mbps", [type("Straße", (Sixty,), {})], duration="1s")

@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn documentation_becomes_markdown() {
         let module = "//! Title: see\n//! [`Signals::FATES`].\n//!\n//! # What it does\n//! As\n\
-                      //! [`crate::xcp`], `abc[t=1]`, [`site`](https://example.org),
-                      //! [`b`](crate::b::B)'s, [`open\n\
+                      //! [`crate::xcp`], `abc[t=1]`, [`site`](https://example.org), \
+                      [`b`](crate::b::B)'s, [`open\n\
                       //! ```\n//! # [`not a heading`]\n//! ```\n\nmod law;\n//! not the module's\n";
         assert_eq!(
             documentation(module),

@@ -135,9 +135,6 @@ impl CompareRequest {
         if self.omniscient && self.delay_trace.is_some() {
             return wrong("omniscient", "cannot be had together with a delay_trace".into());
         }
-        if let Some(bin) = self.bin {
-            check_bins(bin, self.duration, self.most_runs.map_or(runs, |most| most.max(runs)))?;
-        }
         let all = (self.links.len() * self.schemes.len()) as u64 * u64::from(runs);
         if all > limits.all_runs {
             return wrong(
@@ -153,6 +150,9 @@ impl CompareRequest {
                     self.duration, limits.all_time
                 ),
             );
+        }
+        if let Some(bin) = self.bin {
+            check_bins(bin, self.duration, self.most_runs.map_or(runs, |most| most.max(runs)))?;
         }
         Ok(())
     }

@@ -160,8 +160,8 @@ impl CompareRuns {
         format!("{}, run {}", self.name(job), job.number)
     }
 
-    /// Makes one run, with the schemes and queues of `names`. `go_on` is asked on the way whether to go on;
-    /// `None` if it has said no.
+    /// Makes one run, with the schemes and queues of `names`. `go_on` is asked before anything is built, and on
+    /// the way, whether to go on; `None` if it has said no.
     ///
     /// # Errors
     /// What cannot be built, or has no omniscient protocol.
@@ -171,6 +171,9 @@ impl CompareRuns {
         names: &Names,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Option<CompareRow>, CompareError> {
+        if !go_on() {
+            return Ok(None);
+        }
         let comparison = &self.comparisons[job.at];
         let trace = || comparison.trace.clone();
         if job.omniscient {

@@ -1,4 +1,4 @@
-//! What a scheme makes: up to three halves. What it is told when it makes a sender.
+//! Up to three halves that a scheme builds ([`Halves`]), and the facts that a driver gives it for a sender ([`Setup`]).
 
 use std::sync::Arc;
 

@@ -313,7 +313,7 @@ fn each_connection_of_a_receiver_has_a_row_and_a_log() {
     assert!(Path::new(&log).exists() && Path::new(&format!("{log}-2")).exists());
 }
 
-/// Where nobody answers, the message names the command that should run at the other end.
+/// If no answer comes, the message names the command that should run at the other end.
 #[test]
 fn silence_names_the_command_of_the_other_end() {
     let place = Place::new("from-silence");

@@ -53,7 +53,8 @@ impl WakeUps {
         Waker(Arc::clone(&self.0))
     }
 
-    /// Takes wake-ups back: the file is readable again after the next one. What is to be done is looked at after this.
+    /// Takes back all wake-ups so far: the file is readable again after the next one. The loop calls this before it looks for
+    /// work, so that a wake-up during the work is not lost.
     pub fn clear(&self) {
         let _ = self.0.read();
     }

@@ -17,7 +17,7 @@ struct Seen {
     events: Vec<LinkEvent>,
 }
 
-/// The link under test and what is behind it.
+/// The link under test, and the delay behind it.
 enum Stages {
     /// A link and a delay.
     Two(Box<(Link, Pipe)>),

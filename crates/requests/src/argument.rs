@@ -1,4 +1,4 @@
-//! What is wrong with an argument of a request.
+//! Errors of requests: the argument, the problem with its value, the remedy.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct ArgumentError {
     /// Name of the argument, as Python and scenarios write it: `delay_trace`.
     pub argument: &'static str,
-    /// What is wrong with its value, and the remedy.
+    /// The problem with its value, and the remedy.
     pub problem: String,
 }
 

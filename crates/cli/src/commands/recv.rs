@@ -374,7 +374,7 @@ impl Recv {
         };
         let mut report = Report::default();
         let received = receive(&options, &into, &mut |event| match event {
-            // Why it has ended is told once, at the end or before it connects again.
+            // Printed once, at the end or before the next connection: why this connection has ended.
             Event::Ended { .. } => report.add_ended(&event),
             event => {
                 failures += usize::from(matches!(event, Event::Failed(_)));

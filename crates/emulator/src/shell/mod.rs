@@ -58,7 +58,7 @@ pub struct ShellOptions {
     pub queue_len: u32,
     /// Where the addresses of both ends come from.
     pub network: Network,
-    /// How long the network inside stays when the program has ended, for what is on its way.
+    /// How long the network inside stays after the program has ended, so that packets on their way still arrive.
     pub grace: Duration,
     /// The nice value of the programs, if they shall not have that of the emulator.
     pub nice: Option<i32>,

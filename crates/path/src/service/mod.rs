@@ -1,7 +1,7 @@
 //! How fast a link transmits, and when.
 //!
 //! A constant rate and a schedule of rates transmit one packet after the other; a trace offers
-//! bytes at given instants (Mahimahi, Cellsim) and loses what nobody uses.
+//! bytes at given instants (Mahimahi, Cellsim) and loses the bytes for which no packet waits.
 
 mod constant;
 mod opportunities;

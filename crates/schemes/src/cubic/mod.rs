@@ -68,7 +68,7 @@ paceline_cc::params! {
         /// Whether packets are counted whole: the window comes back to the plateau sooner and stays
         /// longer.
         whole_packets: bool = true, source "Linux, ns-3; RFC 9438 §4.2: false";
-        /// Smallest growth while no loss has told the path's capacity.
+        /// Smallest growth before the first loss, from which Cubic learns the capacity of the path.
         probe: f64 = 0.05, in 0.0..=0.5, unit "per round trip", source "Linux; RFC 9438 §4.8, §4.10: 0";
         /// How slow start ends before a loss.
         hystart: HyStartKind = HyStartKind::Linux, source "Linux; RFC 9406; ns-3";

@@ -4,7 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The programs, and those of `paceline router`: `bpf/<name>.bpf.c` becomes `<name>.bpf.o`.
+/// The congestion controls, and the program of `paceline router`: `bpf/<name>.bpf.c` becomes
+/// `<name>.bpf.o`.
 const PROGRAMS: [&str; 6] = ["abc", "abc_ecn", "c2tcp", "remy", "router", "vegas_ebpf"];
 
 fn main() {
@@ -27,7 +28,7 @@ fn main() {
         let source = Path::new("bpf").join(format!("{name}.bpf.c"));
         let mut command = Command::new(&clang);
         command.args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror"]);
-        // Where Debian has the headers of the architecture.
+        // Debian's folder for the architecture's headers.
         command.arg(format!("-I/usr/include/{architecture}-linux-gnu"));
         command.arg("-c").arg(&source).arg("-o").arg(out.join(format!("{name}.bpf.o")));
         let done = command.output();
@@ -41,7 +42,7 @@ fn main() {
     }
 }
 
-/// The name of a clang that runs.
+/// Returns the name of the first clang that runs.
 fn clang() -> Option<String> {
     let named = env::var("CLANG").ok();
     let usual = std::iter::once("clang".to_string());

@@ -76,7 +76,7 @@ u32 BPF_PROG(abc_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 
-	/* The windows are set by every acknowledgement; the kernel's threshold moves nothing. */
+	/* Every acknowledgement sets the window. The kernel needs a threshold here; it moves nothing. */
 	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
 }
 

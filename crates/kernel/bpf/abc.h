@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * ABC's sender: a window that obeys accelerates and brakes, and beside it Cubic's, which obeys
- * drops and CE. The smaller one counts. See `crates/schemes/src/abc`.
+ * ABC's sender: a window that follows accelerates and brakes, and beside it Cubic's, which follows
+ * drops and CE. The smaller one is used. See `crates/schemes/src/abc`.
  */
 #ifndef PACELINE_ABC_H
 #define PACELINE_ABC_H
@@ -9,16 +9,16 @@
 #include "cubic.h"
 
 #define ABC_MIN_WINDOW (2 * ONE)
-/* Packets by which a window may exceed twice what is in flight. */
+/* Packets by which a window may exceed twice the packets in flight. */
 #define ABC_SLACK (5 * ONE)
 
 struct abc {
 	/* ABC's window in packets (Q16). */
 	u64 w;
 	struct cubic cubic;
-	/* The most packets in flight in this round trip and in the last one (Q16). */
+	/* Most packets in flight in this round trip and in the previous one (Q16). */
 	u64 flight[2];
-	/* The round trip over which a window is paced, in microseconds. */
+	/* RTT for the pacing rate, in microseconds. */
 	u64 rtt;
 };
 
@@ -31,7 +31,7 @@ inline_always void abc_init(struct abc *a)
 	a->rtt = 0;
 }
 
-/* Equation 3 of the paper: the marks, and one packet more per round trip. */
+/* Moves ABC's window by the marks, and by one packet per round trip (paper, equation 3). */
 inline_always void abc_obey(struct abc *a, const struct feedback *f)
 {
 	u64 more = smaller(scale(smaller(f->acked, MOST_ACKED), ONE, a->w), ONE);
@@ -41,7 +41,10 @@ inline_always void abc_obey(struct abc *a, const struct feedback *f)
 	a->w = smaller(larger(sum, ABC_MIN_WINDOW), MOST_WINDOW);
 }
 
-/* Neither window may run away while the other is the bottleneck (paper, section 4.1). */
+/*
+ * Caps both windows, so that neither grows without limit while the other one is smaller (paper,
+ * section 4.1).
+ */
 inline_always void abc_cap(struct abc *a, const struct feedback *f)
 {
 	u64 most;
@@ -66,13 +69,15 @@ inline_always void abc_on_feedback(struct abc *a, const struct feedback *f)
 	abc_cap(a, f);
 }
 
-/* The window that counts, in packets (Q16). */
+/* Returns the window in use, in packets (Q16). */
 inline_always u64 abc_window(const struct abc *a)
 {
 	return smaller(a->w, a->cubic.cwnd);
 }
 
-/* Two windows per round trip, in bytes per second; 0 while no RTT is known. */
+/*
+ * Returns the pacing rate in bytes per second: two windows per round trip; 0 before the first RTT.
+ */
 inline_always u64 abc_pacing(const struct abc *a, u64 mss)
 {
 	u64 bytes = (abc_window(a) * smaller(mss, 65536)) >> 16;

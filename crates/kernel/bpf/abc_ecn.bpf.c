@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * ABC over the ECN of RFC 3168 ("proxied" in the paper, section 4.2): packets leave as ECT(0), a
- * brake is CE, and every acknowledgement's ECE tells the mark of the packets it is for.
+ * ABC over the ECN of RFC 3168 ("proxied" in the paper, section 4.2): packets leave as ECT(0),
+ * routers mark a brake with CE, and the ECE bit of an acknowledgement says whether its packets were
+ * marked.
  *
- * TCP's own receiver would set ECE from the first CE on until the sender answers; this program
- * takes its place at the receiver, which must use this congestion control too. A receiver that
- * does not ask for ECN refuses it; such a connection is given to Cubic, and counted.
+ * TCP's own receiver would set ECE from the first CE on until the sender answers with CWR. This
+ * program replaces that at the receiver, which must use this congestion control too. A connection
+ * whose receiver does not ask for ECN gets Cubic instead, and is counted.
  */
 #include "abc_sender.h"
 
@@ -26,7 +27,7 @@ void BPF_PROG(ecn_start, struct sock *sk)
 		s->expected = tp->rcv_nxt;
 }
 
-/* Runs before `ecn_ack` of the same acknowledgement. */
+/* Notes the ECE bit. The kernel calls this before `ecn_ack` of the same acknowledgement. */
 SEC("struct_ops")
 void BPF_PROG(ecn_echo, struct sock *sk, u32 flags)
 {
@@ -60,7 +61,7 @@ void BPF_PROG(ecn_ack, struct sock *sk, u32 ack, int flag, const struct rate_sam
 	apply(s, sk, &f);
 }
 
-/* Acknowledgements from now on say what this packet's mark was. */
+/* Sets the mark that acknowledgements report from now on. */
 inline_always void echo_mark(struct tcp_sock *tp, u32 marked)
 {
 	if (marked)
@@ -69,8 +70,10 @@ inline_always void echo_mark(struct tcp_sock *tp, u32 marked)
 		tp->ecn_flags &= ~ECN_DEMAND_CWR;
 }
 
-/* A packet arrived whose mark differs from the last one's: what is waiting to be acknowledged is
- * acknowledged first, with the old mark, and this one at once. */
+/*
+ * Handles a packet whose mark differs from the previous packet's: first sends the delayed
+ * acknowledgement, if one is waiting, with the old mark; then has this packet acknowledged at once.
+ */
 inline_always void mark_changes(struct abc_socket *s, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -115,7 +118,7 @@ u32 BPF_PROG(ecn_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 
-	/* The windows are set by every acknowledgement; the kernel's threshold moves nothing. */
+	/* Every acknowledgement sets the window. The kernel needs a threshold here; it moves nothing. */
 	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What ABC's senders have in common, however they learn of marks. */
+/* The code that both senders of ABC share, whether marks arrive by Accurate ECN or by ECE. */
 #ifndef PACELINE_ABC_SENDER_H
 #define PACELINE_ABC_SENDER_H
 
@@ -9,16 +9,16 @@
 struct abc_socket {
 	struct totals totals;
 	struct abc abc;
-	/* The kernel's counts of Accurate ECN at the last acknowledgement. */
+	/* The kernel's Accurate ECN counts at the previous acknowledgement. */
 	u32 accelerated;
 	u32 braked;
 	u32 ce;
 	u32 delivered_ce;
-	/* The packets delivered when the round trip ends. */
+	/* Count of delivered packets at which the round trip ends. */
 	u32 round_end;
-	/* The acknowledgement under way carries ECE. */
+	/* Whether the acknowledgement in progress carries ECE. */
 	u32 echo;
-	/* As a receiver: whether the last packet had CE, and what was expected after it. */
+	/* As a receiver: whether the last packet had CE, and the sequence number expected after it. */
 	u32 marked;
 	u32 expected;
 };
@@ -61,7 +61,9 @@ inline_always void apply(struct abc_socket *s, struct sock *sk, const struct fee
 	count(COUNT_ACKS, 1);
 }
 
-/* Cubic's window reacts when the state changes; the next acknowledgement sets the window. */
+/*
+ * Moves Cubic's window when the state changes. The next acknowledgement sets the socket's window.
+ */
 inline_always void react(struct sock *sk, u64 congestion)
 {
 	struct abc_socket *s = find(sk);
@@ -73,7 +75,7 @@ inline_always void react(struct sock *sk, u64 congestion)
 		s->abc.cubic.repairing = 1;
 }
 
-/* Sending resumes with nothing in flight. */
+/* Resumes sending after a time with nothing in flight. */
 inline_always void resume(struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;

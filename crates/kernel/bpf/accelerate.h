@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A filter for the egress of a device: packets of ABC's sockets leave as accelerates.
+ * Filter for the egress of a device: marks packets of ABC's sockets as accelerates.
  *
- * Linux sends data as ECT(0), which an ABC router takes for a brake; no congestion control can
- * choose ECT(1). This filter turns ECT(0) into ECT(1). It sees a packet before segmentation, and
- * all segments get the mark, which is what is wanted: every packet starts as an accelerate.
+ * Linux sends data as ECT(0), which an ABC router takes for a brake; a congestion control cannot
+ * choose ECT(1). This filter turns ECT(0) into ECT(1). It sees a packet before segmentation, so all
+ * of its segments get the mark. ABC wants that: every packet starts as an accelerate.
  */
 #ifndef PACELINE_ACCELERATE_H
 #define PACELINE_ACCELERATE_H
@@ -21,7 +21,10 @@ inline_always u16 swapped(u16 value)
 	return __builtin_bswap16(value);
 }
 
-/* Where the IP header begins: 0 behind TUN devices, 14 behind Ethernet; negative if unknown. */
+/*
+ * Returns the offset of the IP header: 0 behind TUN devices, 14 behind Ethernet; negative if
+ * unknown.
+ */
 inline_always int ip_offset(struct __sk_buff *skb)
 {
 	u64 there[2] = {}, here[2] = {};

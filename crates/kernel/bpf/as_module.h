@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The eBPF programs as kernel modules, for kernels that load no eBPF: Linux guests. Stands in for kernel.h and libbpf:
+ * The eBPF programs as kernel modules, for the kernels of Linux guests, which load no eBPF.
+ * Replaces kernel.h and libbpf:
  *
  *	#include "as_module.h"
  *	#include "c2tcp.bpf.c"
  *	AS_MODULE(c2tcp)
  *
- * What differs from the programs: a connection that is given back becomes Reno instead of Cubic, and `counters` count nothing.
+ * Differences from the programs: a refused connection gets Reno instead of Cubic, and `counters`
+ * count nothing.
  */
 #ifndef PACELINE_AS_MODULE_H
 #define PACELINE_AS_MODULE_H
@@ -20,11 +22,11 @@
 #error "Linux 6.10 or newer: before, congestion controls did not learn of an acknowledgement's flags"
 #endif
 
-/* In place of these two. */
+/* Keeps out the two headers that this one replaces. */
 #define PACELINE_KERNEL_H
 #define PACELINE_ACCELERATE_H
 
-/* The programs are called by way of tables alone, and declared nowhere else. */
+/* The kernel reaches these functions only through tables; no header declares them. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
 #pragma GCC diagnostic ignored "-Wunused-variable"
@@ -41,8 +43,8 @@
 #define CONG_NEEDS_ECN TCP_CONG_NEEDS_ECN
 
 /*
- * Maps: `value` points to an array's values, and `max_entries` is their number in the form of a pointer. The declarations
- * in the programs give the types.
+ * Maps: `value` points to an array's values, and `max_entries` is their number, cast to a pointer.
+ * The programs' declarations give the types.
  */
 #define __uint(name, number) int(*name)[number]
 #define __type(name, type) typeof(type) *name
@@ -61,7 +63,10 @@
 		(map)->value && place < (unsigned long)(map)->max_entries ? &(map)->value[place] : (void *)0; \
 	})
 
-/* A socket's state is behind a pointer: it is larger than what a socket has room for. */
+/*
+ * Returns the socket's state, which is allocated: the socket's own room for a congestion control
+ * (ICSK_CA_PRIV_SIZE) is too small.
+ */
 static void *storage_of(struct sock *sk, size_t size, int create)
 {
 	void **place = inet_csk_ca(sk);
@@ -82,7 +87,9 @@ static void storage_free(struct sock *sk)
 	*place = NULL;
 }
 
-/* The kernel exports Reno's functions, and not how another congestion control is chosen. */
+/*
+ * The kernel exports Reno's functions, but no function that changes a socket's congestion control.
+ */
 static struct tcp_congestion_ops fallback __read_mostly = {
 	.ssthresh = tcp_reno_ssthresh,
 	.cong_avoid = tcp_reno_cong_avoid,

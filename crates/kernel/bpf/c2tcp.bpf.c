@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * C2TCP over Cubic or NewReno: the receiver and the network need nothing. Unlike the kernel's own schemes it
- * does without Proportional Rate Reduction, because it sets the window at every acknowledgement.
+ * C2TCP over Cubic or NewReno, at the sender alone: receiver and network are unchanged. Unlike the
+ * kernel's own schemes it does not use Proportional Rate Reduction, because it sets the window at
+ * every acknowledgement.
  */
 #include "sockets.h"
 #include "c2tcp.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
-/* The loader says it: NewReno, or else Cubic. */
+/* Set by the loader: 1 for NewReno's window, 0 for Cubic's. */
 const volatile u8 over_reno SEC(".rodata.over_reno") = 0;
 
 struct c2tcp_socket {
@@ -105,7 +106,7 @@ u32 BPF_PROG(c2tcp_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 
-	/* The window is set by every acknowledgement; the kernel's threshold moves nothing. */
+	/* Every acknowledgement sets the window. The kernel needs a threshold here; it moves nothing. */
 	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
 }
 

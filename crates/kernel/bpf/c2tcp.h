@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * C2TCP over Cubic or NewReno: RTTs above a target for an interval count as a loss, and RTTs below it
- * open the window faster. See `crates/schemes/src/c2tcp`, rule `kernel`. `over_reno` says which
- * window is meant; it is a constant wherever these functions are called, so that the other one's
- * code goes.
+ * C2TCP over Cubic or NewReno: RTTs above a target during an interval count as a loss, and RTTs
+ * below the target open the window faster. See `crates/schemes/src/c2tcp`, rule `kernel`.
+ * `over_reno` selects the window. Callers pass a constant, so that the compiler drops the other
+ * window's code.
  */
 #ifndef PACELINE_C2TCP_H
 #define PACELINE_C2TCP_H
@@ -12,28 +12,28 @@
 #include "hystart.h"
 #include "reno.h"
 
-/* Microseconds. */
+/* RTT target, and time above it that counts as a loss, in microseconds. */
 #define C2TCP_TARGET 100000
 #define C2TCP_INTERVAL 100000
 
 enum verdict { VERDICT_GOOD, VERDICT_WAITING, VERDICT_BAD };
 
 struct c2tcp {
-	/* One of these is used. */
+	/* One of the two is in use. */
 	struct cubic cubic;
 	struct reno reno;
 	struct hystart hystart;
-	/* The last acknowledgement, in microseconds. */
+	/* Time of the last acknowledgement in microseconds. */
 	u64 last;
-	/* The last RTT was below the target. */
+	/* Whether the last RTT was at most the target. */
 	u64 first;
-	/* When the condition is next found bad, in microseconds. */
+	/* Time in microseconds after which a long RTT counts as bad. */
 	u64 next;
 	/* Back-offs since the condition became bad, plus one. */
 	u64 backoffs;
 	/* Newton's approximation of 1 / sqrt(backoffs), in units of 2^-16. */
 	u64 inverse_sqrt;
-	/* The repair under way began with a timeout. */
+	/* Whether the recovery in progress began with a timeout. */
 	u64 timed_out;
 };
 
@@ -60,7 +60,7 @@ inline_always u64 c2tcp_threshold(const struct c2tcp *c, int over_reno)
 	return over_reno ? c->reno.ssthresh : c->cubic.ssthresh;
 }
 
-/* What the kernel's state machine concludes, outside of an acknowledgement. */
+/* Reacts to a conclusion of the kernel's state machine outside of an acknowledgement. */
 inline_always void c2tcp_react(struct c2tcp *c, int over_reno, u64 congestion)
 {
 	if (over_reno)
@@ -73,7 +73,7 @@ inline_always void c2tcp_react(struct c2tcp *c, int over_reno, u64 congestion)
 	}
 }
 
-/* Sending resumes after `idle` microseconds with nothing in flight. */
+/* Resumes sending after `idle` microseconds with nothing in flight. */
 inline_always void c2tcp_on_idle(struct c2tcp *c, int over_reno, u64 now, u64 idle, u64 rto)
 {
 	if (over_reno)
@@ -82,7 +82,7 @@ inline_always void c2tcp_on_idle(struct c2tcp *c, int over_reno, u64 now, u64 id
 		cubic_on_idle(&c->cubic, now, idle, rto);
 }
 
-/* One step towards 1 / sqrt(backoffs), in whole numbers, as CoDel's code does in Linux. */
+/* Makes one Newton step towards 1 / sqrt(backoffs) in integers, as Linux' CoDel does. */
 inline_always void c2tcp_newton(struct c2tcp *c)
 {
 	u64 x = (c->inverse_sqrt & 0xffff) << 16;
@@ -93,7 +93,7 @@ inline_always void c2tcp_newton(struct c2tcp *c)
 	c->inverse_sqrt = (((step * x) >> 31) >> 16) & 0xffff;
 }
 
-/* Whole milliseconds of a time in microseconds. */
+/* Rounds a time in microseconds down to whole milliseconds. */
 inline_always u64 c2tcp_whole(u64 micros)
 {
 	return micros / 1000 * 1000;
@@ -122,7 +122,10 @@ inline_always enum verdict c2tcp_condition(struct c2tcp *c, u64 now, u64 rtt)
 	return VERDICT_BAD;
 }
 
-/* By how much an RTT below the target opens the window, beside the `opened` packets of Cubic. */
+/*
+ * Returns the packets (Q16) by which an RTT below the target opens Cubic's window, in addition to
+ * the `opened` packets of Cubic's own step.
+ */
 inline_always u64 c2tcp_growth(const struct c2tcp *c, u64 rtt, u64 acked, u64 opened, int avoiding)
 {
 	u64 counts = (C2TCP_TARGET / 1000) / larger(rtt / 1000, 1) * ONE;
@@ -140,13 +143,13 @@ inline_always u64 c2tcp_growth(const struct c2tcp *c, u64 rtt, u64 acked, u64 op
 	return sum > opened ? sum - opened : 0;
 }
 
-/* The same over NewReno, at whose pace the counts always count. */
+/* Opens NewReno's window for an RTT below the target, whatever its own step has opened. */
 inline_always void c2tcp_grow_over_reno(struct c2tcp *c, u64 rtt)
 {
 	reno_add_share(&c->reno, (C2TCP_TARGET / 1000) / larger(rtt / 1000, 1));
 }
 
-/* As to a loss, and then down to one packet; it cannot be undone. */
+/* Reacts as to a loss, and then reduces the window to one packet; no undo is possible. */
 inline_always void c2tcp_back_off(struct c2tcp *c, int over_reno)
 {
 	if (over_reno) {
@@ -160,7 +163,7 @@ inline_always void c2tcp_back_off(struct c2tcp *c, int over_reno)
 	}
 }
 
-/* The step of the window below. */
+/* Makes the step of the loss-based window. */
 inline_always void c2tcp_base_on_feedback(struct c2tcp *c, int over_reno, const struct feedback *f)
 {
 	if (over_reno) {
@@ -174,7 +177,10 @@ inline_always void c2tcp_base_on_feedback(struct c2tcp *c, int over_reno, const 
 		hystart_time_out(&c->hystart, f);
 }
 
-/* Returns whether the window was closed because the condition is bad. */
+/*
+ * Processes an acknowledgement. Returns 1 if it has reduced the window because the condition is
+ * bad.
+ */
 inline_always int c2tcp_on_feedback(struct c2tcp *c, int over_reno, const struct feedback *f)
 {
 	u64 before = c2tcp_cwnd(c, over_reno), opened, cwnd;

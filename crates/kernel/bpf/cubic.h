@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Cubic's window (RFC 9438): what ABC's second window and C2TCP stand on. The parameters are the
+ * Cubic's window (RFC 9438), for ABC's second window and for C2TCP. The parameters are the
  * simulator's defaults: c 0.4, beta 0.7, fast convergence, Reno-friendly, probe 0.05.
  */
 #ifndef PACELINE_CUBIC_H
@@ -14,14 +14,14 @@
 struct curve {
 	/* The window at which congestion is expected; 0 while unknown. */
 	u64 w_max;
-	/* The window before the last reduction. */
+	/* Window before the last reduction. */
 	u64 prior;
-	/* When the epoch began, in microseconds. */
+	/* Start of the epoch in microseconds; NEVER outside of one. */
 	u64 epoch;
-	/* Seconds from the epoch's start to the plateau, and the window there. */
+	/* Seconds from the epoch's start to the plateau, and the window there (Q16). */
 	u64 k;
 	u64 origin;
-	/* Reno's window. */
+	/* Window of the Reno-friendly region (RFC 9438 section 4.3). */
 	u64 w_est;
 };
 
@@ -29,12 +29,12 @@ struct cubic {
 	u64 cwnd;
 	/* NEVER before the first congestion. */
 	u64 ssthresh;
-	/* Before the last reduction; before_cwnd is 0 where there is nothing to undo. */
+	/* Values before the last reduction; before_cwnd is 0 if there is nothing to undo. */
 	u64 before_cwnd;
 	u64 before_ssthresh;
 	struct curve curve;
 	struct curve before;
-	/* The time of the last feedback. */
+	/* Time of the last feedback in microseconds. */
 	u64 last;
 	u64 repairing;
 	u64 timed_out;
@@ -60,24 +60,27 @@ inline_always void cubic_set_cwnd(struct cubic *c, u64 packets)
 	c->cwnd = smaller(larger(packets, ONE), MOST_WINDOW);
 }
 
-/* Congestion: what the window is to be reduced to. */
+/* Ends the epoch at a congestion, and returns the window to reduce to. */
 inline_always u64 curve_reduce(struct curve *curve, u64 cwnd)
 {
-	/* A flow that lost before it was back at its plateau gives way to newer ones. */
+	/*
+	 * Fast convergence (RFC 9438 section 4.7): a flow that lost below its plateau makes room for newer
+	 * flows.
+	 */
 	curve->w_max = cwnd < curve->w_max ? scale(cwnd, 17, 20) : cwnd;
 	curve->prior = cwnd;
 	curve->epoch = NEVER;
 	return scale(cwnd, 7, 10);
 }
 
-/* Time in which the window did not limit sending does not count. */
+/* Leaves `span` microseconds, in which the window did not limit sending, out of the epoch. */
 inline_always void curve_stand_still(struct curve *curve, u64 now, u64 span)
 {
 	if (curve->epoch != NEVER)
 		curve->epoch = smaller(curve->epoch + span, now);
 }
 
-/* The window of the curve, `t` microseconds after the epoch's start. */
+/* Returns the curve's window `t` microseconds after the epoch's start. */
 inline_always u64 curve_at(const struct curve *curve, u64 t)
 {
 	u64 x = seconds(t);
@@ -88,7 +91,7 @@ inline_always u64 curve_at(const struct curve *curve, u64 t)
 	return curve->origin > x ? curve->origin - x : 0;
 }
 
-/* The window that follows `cwnd` when `acked` packets are acknowledged. */
+/* Returns the window after `cwnd` when `acked` packets are acknowledged. */
 inline_always u64 curve_advance(struct curve *curve, u64 now, u64 srtt, u64 cwnd, u64 acked)
 {
 	u64 aim, grown = cwnd;
@@ -112,7 +115,7 @@ inline_always u64 curve_advance(struct curve *curve, u64 now, u64 srtt, u64 cwnd
 	return larger(grown, curve->w_est);
 }
 
-/* The window and the threshold become `packets`, at least 2. */
+/* Sets window and threshold to `packets`, at least 2. */
 inline_always void cubic_reduce(struct cubic *c, u64 packets)
 {
 	c->before_cwnd = c->cwnd;
@@ -129,7 +132,7 @@ inline_always void cubic_time_out(struct cubic *c)
 		c->before = c->curve;
 		cubic_reduce(c, curve_reduce(&c->curve, c->cwnd));
 	}
-	/* What was known of the path is void. */
+	/* After a timeout the plateau is unknown. */
 	c->curve.w_max = 0;
 	c->curve.epoch = NEVER;
 	c->cwnd = ONE;
@@ -147,7 +150,7 @@ inline_always void cubic_undo(struct cubic *c)
 	c->before_cwnd = 0;
 }
 
-/* Returns whether the window was reduced. */
+/* Reacts to a congestion. Returns 1 if it has reduced the window. */
 inline_always int cubic_react(struct cubic *c, u64 congestion)
 {
 	struct curve curve = c->curve;
@@ -168,7 +171,7 @@ inline_always int cubic_react(struct cubic *c, u64 congestion)
 	return 0;
 }
 
-/* Whether this feedback may open the window. */
+/* Returns whether this feedback may open the window. */
 inline_always int cubic_may_grow(struct cubic *c, const struct feedback *f)
 {
 	c->repairing = f->in_recovery;
@@ -193,7 +196,7 @@ inline_always void cubic_grow(struct cubic *c, const struct feedback *f)
 		cubic_set_cwnd(c, curve_advance(&c->curve, f->now, f->srtt, c->cwnd, rest));
 }
 
-/* An acknowledgement came, or a loss timer expired. */
+/* Processes an acknowledgement or the expiry of the loss timer. */
 inline_always void cubic_on_feedback(struct cubic *c, const struct feedback *f)
 {
 	int reduced = cubic_react(c, f->congestion);
@@ -209,7 +212,7 @@ inline_always void cubic_on_feedback(struct cubic *c, const struct feedback *f)
 		curve_stand_still(&c->curve, f->now, since);
 }
 
-/* Sending resumes after `idle` microseconds with nothing in flight. */
+/* Resumes sending after `idle` microseconds with nothing in flight. */
 inline_always void cubic_on_idle(struct cubic *c, u64 now, u64 idle, u64 rto)
 {
 	u64 cwnd = c->cwnd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What one acknowledgement tells: the part of `paceline_cc::Feedback` that these programs use. */
+/* Content of one acknowledgement: the part of `paceline_cc::Feedback` that these programs use. */
 #ifndef PACELINE_FEEDBACK_H
 #define PACELINE_FEEDBACK_H
 
@@ -23,22 +23,22 @@ struct feedback {
 	/* Packets in flight before and after this acknowledgement (Q16). */
 	u64 prior_in_flight;
 	u64 in_flight;
-	/* Packets delivered since the start (Q16). */
+	/* Packets delivered since the connection's start (Q16). */
 	u64 delivered;
 	/* Microseconds; 0 where unknown. */
 	u64 rtt;
 	u64 srtt;
-	/* Bytes of a packet. */
+	/* Size of a packet in bytes. */
 	u64 mss;
 	u64 congestion;
 	u64 in_recovery;
 	u64 cwnd_limited;
-	/* The largest flight of the last window of data, in packets (Q16). */
+	/* Most packets in flight during the last window of data (Q16). */
 	u64 max_in_flight;
-	/* 0 if only packets beyond a gap were acknowledged: windows do not grow. */
+	/* 0 if the acknowledgement covers only packets beyond a gap: then windows do not grow. */
 	u64 may_raise_cwnd;
 	u64 round_start;
-	/* By how many packets the newest one acknowledged is ahead of the newest one before. */
+	/* Packets between the newest one acknowledged before and the newest one acknowledged now. */
 	u64 ahead;
 };
 

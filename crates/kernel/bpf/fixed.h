@@ -10,9 +10,9 @@
 #define PACELINE_FIXED_H
 
 #define ONE (1ULL << 16)
-/* No window is larger: 2^20 packets. */
+/* Largest window: 2^20 packets. */
 #define MOST_WINDOW (1ULL << 36)
-/* One acknowledgement counts for no more than 2^10 packets where it is multiplied. */
+/* Most packets for which one acknowledgement counts where it is multiplied: 2^10. */
 #define MOST_ACKED (1ULL << 26)
 /* A time or a threshold that is never reached. */
 #define NEVER (1ULL << 62)
@@ -20,8 +20,8 @@
 #define inline_always static inline __attribute__((always_inline))
 
 /*
- * The smaller and the larger of two numbers below 2^63. Without branches, because the kernel's
- * verifier follows both sides of each branch, and a dozen of them in a row are too many for it.
+ * Return the smaller and the larger of two numbers below 2^63. They have no branches: the kernel's
+ * verifier follows both sides of each branch, and a dozen branches in a row exceed its limit.
  */
 inline_always u64 smaller(u64 a, u64 b)
 {
@@ -37,19 +37,19 @@ inline_always u64 larger(u64 a, u64 b)
 	return a - (below & (0 - (below >> 63)));
 }
 
-/* a * b / c to the nearest; 0 where c is 0. The caller keeps a * b below 2^63. */
+/* Returns a * b / c rounded to the nearest; 0 if c is 0. The caller keeps a * b below 2^63. */
 inline_always u64 scale(u64 a, u64 b, u64 c)
 {
 	return c ? (a * b + c / 2) / c : 0;
 }
 
-/* Microseconds as Q16 seconds, at most 1000 s. */
+/* Converts microseconds, at most 1000 s, to seconds in Q16. */
 inline_always u64 seconds(u64 micros)
 {
 	return (smaller(micros, 1000000000ULL) << 10) / 15625;
 }
 
-/* The cube of Q16 seconds, at most 1000 s, as Q16. */
+/* Returns the cube in Q16 of seconds in Q16, at most 1000 s. */
 inline_always u64 cube(u64 x)
 {
 	x = smaller(x, 1000 * ONE);
@@ -57,7 +57,7 @@ inline_always u64 cube(u64 x)
 }
 
 /*
- * The cube root of a Q16 number, as Q16: digit by digit, to the nearest 2^-15 below. Without
+ * Returns the cube root in Q16 of a Q16 number, digit by digit, rounded down to 2^-15. Without
  * branches, as above.
  */
 inline_always u64 cube_root(u64 value)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The programs' arithmetic as a filter for tests: reads feedback as words of 64 bits from standard
- * input, and writes three words after each: the window that marks move, Cubic's window and the pacing rate of
- * `abc`; of `c2tcp` the window twice, and whether it was closed; of `vegas` the window
- * twice, and the threshold; of `remy`, whose table is in a
- * file, the window in packets, the time between packets and the pacing rate.
+ * The programs' arithmetic as a filter for tests. Reads feedback as words of 64 bits from standard
+ * input, and writes three words after each. `abc`: the window that marks move, Cubic's window, the
+ * pacing rate. `c2tcp`: the window twice, and 1 if it was reduced. `vegas`: the window twice, and
+ * the threshold. `remy`, whose table is in a file: the window in packets, the time between packets,
+ * the pacing rate.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ typedef uint32_t u32;
 #include "remy.h"
 #include "vegas.h"
 
-/* A table as words: its shape, and three lists, each behind its length. */
+/* A table as words: its shape, and three lists, each after its length. */
 static struct remy_shape shape;
 static u64 *ends, *cells, count_of_ends, count_of_cells, count_of_actions;
 static struct remy_action *actions;
@@ -39,7 +39,7 @@ static const struct remy_action *remy_action(u64 rule)
 	return rule < count_of_actions ? &actions[rule] : 0;
 }
 
-/* A list of things of `size` bytes, and how many there are. */
+/* Reads a list of elements of `size` bytes, and stores their number in `count`. */
 static void *read_list(FILE *file, size_t size, u64 *count)
 {
 	void *list;
@@ -62,7 +62,10 @@ static void read_table(const char *path)
 	fclose(file);
 }
 
-/* A packet size of 0 says that this is an idle period: acked is its length, rtt the timeout. */
+/*
+ * Processes one event. A packet size of 0 marks an idle period: `acked` is its length, `rtt` the
+ * timeout.
+ */
 static void abc_step(struct abc *abc, const struct feedback *f, u64 out[3])
 {
 	if (f->mss == 0)

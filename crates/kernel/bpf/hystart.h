@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * HyStart as in Linux: slow start ends when acknowledgements come closely for half of the smallest
- * RTT, or when a round's smallest RTT exceeds the smallest of all by an eighth.
+ * Linux' HyStart: slow start ends when acknowledgements have come in a close train for half of the
+ * minimum RTT, or when a round's minimum RTT exceeds the connection's minimum RTT by an eighth.
  */
 #ifndef PACELINE_HYSTART_H
 #define PACELINE_HYSTART_H
@@ -14,14 +14,14 @@
 
 struct hystart {
 	u64 found;
-	/* The smallest RTT in slow start in microseconds; 0 if unknown. */
+	/* Minimum RTT in slow start in microseconds; 0 if unknown. */
 	u64 delay_min;
 	u64 round_start;
-	/* The packets delivered beyond which the round trip is over; NEVER before the first. */
+	/* Count of delivered packets beyond which the round trip is over; NEVER before the first one. */
 	u64 round_end;
-	/* The last acknowledgement of the train. */
+	/* Time of the train's last acknowledgement. */
 	u64 last_ack;
-	/* The smallest RTT of the round, and its samples. */
+	/* Minimum RTT of the round, and the number of its samples. */
 	u64 round_min;
 	u64 samples;
 };
@@ -42,7 +42,7 @@ inline_always void hystart_init(struct hystart *h)
 	hystart_begin_round(h, 0);
 }
 
-/* A timeout voids what was learnt, and begins a round trip. */
+/* Forgets the path after a timeout, and begins a round trip. */
 inline_always void hystart_time_out(struct hystart *h, const struct feedback *f)
 {
 	h->found = 0;
@@ -74,7 +74,7 @@ inline_always u64 hystart_delay(struct hystart *h, u64 rtt)
 	return h->round_min > h->delay_min + rise;
 }
 
-/* An acknowledgement in slow start. True if slow start ends here. */
+/* Processes an acknowledgement in slow start. Returns 1 if slow start ends here. */
 inline_always u64 hystart_observe(struct hystart *h, const struct feedback *f, u64 cwnd)
 {
 	if (h->found || !f->rtt)

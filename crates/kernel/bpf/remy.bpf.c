@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Remy: follows a table of rules, which the loader writes into three maps and a shape. The receiver
- * and the network need nothing.
+ * Remy: follows a table of rules, which the loader writes into three maps and a shape. It runs at
+ * the sender alone: receiver and network are unchanged.
  *
- * A table is made for connections that begin with an empty memory. Here a connection begins anew
- * also when it sends again after it has sent nothing for longer than its timeout: to the table
- * that is the next period of sending.
+ * Tables are trained for connections that begin with an empty memory. This program also empties the
+ * memory when a connection resumes after a pause longer than its timeout: for the table this is the
+ * next period of sending.
  *
- * TCP acknowledges several packets at once. They count as if they had come one by one at even
- * distances; the rule for the memory after the last of them is applied once for each.
+ * TCP acknowledges several packets at once. They count as if they had been acknowledged one by one
+ * at equal intervals; the rule for the memory after the last packet is applied once per packet.
  */
 #include "sockets.h"
 #include "remy.h"
@@ -34,7 +34,7 @@ struct {
 	__type(value, struct remy_shape);
 } remy_shapes SEC(".maps");
 
-/* The loader says how large these are. */
+/* The loader sets the size of these maps. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -136,7 +136,7 @@ void BPF_PROG(remy_ack, struct sock *sk, u32 ack, int flag, const struct rate_sa
 	count(COUNT_ACKS, 1);
 }
 
-/* The window does not react; the kernel's counters tell what has happened. */
+/* Counts what the kernel's state machine concludes; the window does not react to it. */
 SEC("struct_ops")
 void BPF_PROG(remy_state, struct sock *sk, u8 next)
 {
@@ -169,7 +169,7 @@ u32 BPF_PROG(remy_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 
-	/* The window is set by every acknowledgement; the kernel's threshold moves nothing. */
+	/* Every acknowledgement sets the window. The kernel needs a threshold here; it moves nothing. */
 	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
 }
 
@@ -182,7 +182,7 @@ u32 BPF_PROG(remy_undo, struct sock *sk)
 	return tp->snd_cwnd;
 }
 
-/* Packets are to leave one by one. */
+/* Asks the kernel to send packets one by one. */
 SEC("struct_ops")
 u32 BPF_PROG(remy_segments, struct sock *sk)
 {

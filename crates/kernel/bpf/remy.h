@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Remy's sender: a memory of six signals, and a table of rules that says for each memory what
- * becomes of the window and how far apart packets are sent. See `crates/schemes/src/remy` and,
- * for how a table is laid out in numbers, `src/integer/remy_table.rs`.
+ * Remy's sender: a memory of six signals, and a table of rules that gives for each memory the
+ * change of the window and the time between packets. See `crates/schemes/src/remy`, and for a
+ * table's layout in integers `src/integer/remy_table.rs`.
  *
- * Whoever includes this file defines three ways to read the table: `remy_end(i)`, `remy_rule(i)`
- * and `remy_action(i)`. In the kernel they read maps, on the host arrays.
+ * The file that includes this one defines three functions that read the table: `remy_end(i)`,
+ * `remy_rule(i)` and `remy_action(i)`. In the kernel they read maps, on the host arrays.
  */
 #ifndef PACELINE_REMY_H
 #define PACELINE_REMY_H
@@ -14,14 +14,14 @@
 
 #define REMY_SIGNALS 6
 #define REMY_MOST_PACKETS 1000000
-/* An acknowledgement counts for no more packets than this. */
+/* Most packets for which one acknowledgement counts. */
 #define REMY_MOST_ACKED 64
 /* Halvings of the search for an interval: an axis has at most 4095 ends. */
 #define REMY_STEPS 12
-/* No time is longer: 2^27 microseconds, 134 s. Times have 32 fraction bits. */
+/* Longest time: 2^27 microseconds, 134 s. Times have 32 fraction bits. */
 #define REMY_MOST_TIME (1ULL << 27)
 #define REMY_FRACTION 32
-/* The rule of memories for which the table has none. */
+/* Marks memories for which the table has no rule. */
 #define REMY_NONE 0xffff
 
 enum remy_signal {
@@ -33,7 +33,7 @@ enum remy_signal {
 	REMY_QUEUEING_DELAY,
 };
 
-/* Where the ends of a signal's intervals are, and how far apart neighbours are in the cells. */
+/* Ends of a signal's intervals, and the distance between neighbours in the cells. */
 struct remy_axis {
 	u64 first;
 	u64 count;
@@ -41,20 +41,23 @@ struct remy_axis {
 };
 
 struct remy_shape {
-	/* RTTs that exceed the smallest one by no more than this, in microseconds, are the smallest. */
+	/* Microseconds by which an RTT may exceed the minimum RTT and still count as the minimum. */
 	u64 resolution;
 	struct remy_axis axis[REMY_SIGNALS];
 };
 
-/* A multiple or an increment below 0 is written as what is taken away; the other one is 0. */
+/*
+ * Action of a rule. For a negative multiple or increment its size is in `less` or `take`, and the
+ * positive field is 0.
+ */
 struct remy_action {
-	/* By what the window is multiplied, with 40 fraction bits; below 4. */
+	/* Multiple of the window, with 40 fraction bits; below 4. */
 	u64 times;
 	u64 times_less;
-	/* Packets that are added or taken away afterwards. */
+	/* Packets to add or to take away after the multiplication. */
 	u64 add;
 	u64 take;
-	/* The least time between packets in nanoseconds. */
+	/* Minimum time between packets in nanoseconds. */
 	u64 gap;
 };
 
@@ -65,30 +68,31 @@ static const struct remy_action *remy_action(u64 rule);
 struct remy {
 	/* The memory; times in microseconds, all with 32 fraction bits. The last two stay 0. */
 	u64 values[8];
-	/* When the newest acknowledged packet was sent and when its acknowledgement came. */
+	/* Times at which the newest acknowledged packet was sent and its acknowledgement arrived. */
 	u64 sent;
 	u64 received;
-	/* There was an acknowledgement. */
+	/* Whether there was an acknowledgement. */
 	u64 begun;
 	u64 min_rtt;
 	/* The window in packets. */
 	u64 window;
-	/* The least time between packets in nanoseconds. */
+	/* Minimum time between packets in nanoseconds. */
 	u64 gap;
 	/* The packets that this acknowledgement counts for. */
 	u64 packets;
 };
 
 /*
- * The same from memory, which the kernel's verifier does not keep account of: else it would follow
- * what comes after a loop once for each number of packets.
+ * Returns `packets`, read from memory each time, so that the kernel's verifier does not know its
+ * value. Otherwise the verifier would follow the code after a loop once per possible number of
+ * packets.
  */
 inline_always u64 remy_packets(const struct remy *r)
 {
 	return *(const volatile u64 *)&r->packets;
 }
 
-/* How many ends of an axis are at most `value`. */
+/* Returns the number of ends of an axis that are at most `value`. */
 inline_always u64 remy_interval(const struct remy_axis *axis, u64 value)
 {
 	u64 place = 0;
@@ -96,7 +100,10 @@ inline_always u64 remy_interval(const struct remy_axis *axis, u64 value)
 
 	for (step = REMY_STEPS - 1; step >= 0; step--) {
 		u64 next = place + (1ULL << step);
-		/* 1 where `next` ends are there, and where the last of these is at most `value`. */
+		/*
+		 * `there`: the axis has at least `next` ends. `below`: the `next`th of them is at most `value`.
+		 * Both are 0 or 1.
+		 */
 		u64 there = 1 - ((axis->count - next) >> 63);
 		u64 end = remy_end(axis->first + smaller(next, larger(axis->count, 1)) - 1);
 		u64 below = 1 - ((value - end) >> 63);
@@ -106,7 +113,7 @@ inline_always u64 remy_interval(const struct remy_axis *axis, u64 value)
 	return place;
 }
 
-/* The rule for the present memory, in as many steps for every table. */
+/* Returns the rule for the present memory, in an equal number of steps for every table. */
 inline_always u64 remy_find(const struct remy *r, const struct remy_shape *shape)
 {
 	u64 cell = 0;
@@ -122,8 +129,9 @@ inline_always u64 remy_find(const struct remy *r, const struct remy_shape *shape
 }
 
 /*
- * The window that follows `window`, rounded towards zero. The multiple is taken one part in 2^40
- * larger, so that products that are whole in decimals do not fall below.
+ * Returns the window that follows `window`, rounded towards zero. The multiple is increased by
+ * 2^-40, so that products which are whole numbers in decimals are not rounded down to the next
+ * lower one.
  */
 inline_always u64 remy_apply(const struct remy_action *a, u64 window)
 {
@@ -133,7 +141,7 @@ inline_always u64 remy_apply(const struct remy_action *a, u64 window)
 	return smaller((larger(more, less) - less) >> 40, REMY_MOST_PACKETS);
 }
 
-/* Applies the rule for the memory, once for each packet. */
+/* Applies the rule for the present memory, once per packet. */
 inline_always void remy_act(struct remy *r, const struct remy_shape *shape)
 {
 	u64 rule = remy_find(r, shape), done;
@@ -152,7 +160,10 @@ inline_always void remy_act(struct remy *r, const struct remy_shape *shape)
 	r->gap = action->gap;
 }
 
-/* A connection, or a period of sending, begins: with an empty memory and the rule for it. */
+/*
+ * Begins a connection or a period of sending: with an empty memory, and the rule for it applied
+ * once.
+ */
 inline_always void remy_begin(struct remy *r, const struct remy_shape *shape)
 {
 	int signal;
@@ -169,7 +180,10 @@ inline_always void remy_begin(struct remy *r, const struct remy_shape *shape)
 	remy_act(r, shape);
 }
 
-/* The time from `from` to `to` for each of `packets`, with fraction bits; 0 if it is negative. */
+/*
+ * Returns the time from `from` to `to` divided by `packets`, with fraction bits; 0 if it is
+ * negative.
+ */
 inline_always u64 remy_gap(u64 from, u64 to, u64 packets)
 {
 	u64 time = to > from ? smaller(to - from, REMY_MOST_TIME) : 0;
@@ -182,7 +196,7 @@ inline_always u64 remy_average(u64 value, u64 sample, int weight)
 	return value - (value >> weight) + (sample >> weight);
 }
 
-/* Takes an acknowledgement, whose newest packet has this RTT, into the memory. */
+/* Updates the memory with an acknowledgement whose newest packet has this RTT. */
 inline_always void remy_remember(struct remy *r, const struct remy_shape *shape,
 				 const struct feedback *f)
 {
@@ -215,7 +229,7 @@ inline_always void remy_remember(struct remy *r, const struct remy_shape *shape,
 	r->values[REMY_QUEUEING_DELAY] = smaller(r->values[REMY_REC_EWMA], NEVER / ahead) * ahead;
 }
 
-/* An acknowledgement came. Without an RTT (of a packet sent again) it tells nothing. */
+/* Processes an acknowledgement; ignores it if it has no RTT (of a retransmitted packet). */
 inline_always void remy_on_feedback(struct remy *r, const struct remy_shape *shape,
 				    const struct feedback *f)
 {
@@ -226,13 +240,13 @@ inline_always void remy_on_feedback(struct remy *r, const struct remy_shape *sha
 	remy_act(r, shape);
 }
 
-/* The window that is kept, in packets: one packet may always be on its way. */
+/* Returns the window for the socket, in packets, at least one. */
 inline_always u64 remy_window(const struct remy *r)
 {
 	return larger(r->window, 1);
 }
 
-/* Bytes per second; all ones without a limit, as the kernel has it. */
+/* Returns the pacing rate in bytes per second; all ones without a limit, as in the kernel. */
 inline_always u64 remy_pacing(const struct remy *r, u64 mss)
 {
 	return r->gap ? smaller(mss, 65536) * 1000000000ULL / r->gap : ~0ULL;

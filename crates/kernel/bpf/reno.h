@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * NewReno's window: what Vegas and C2TCP over NewReno stand on. See
+ * NewReno's window, for Vegas and for C2TCP over NewReno. See
  * `crates/schemes/src/parts/reno_window.rs`.
  */
 #ifndef PACELINE_RENO_H
@@ -13,12 +13,12 @@
 /* Windows and thresholds in packets (Q16). */
 struct reno {
 	u64 cwnd;
-	/* What the window has beyond its 16 fraction bits, in units of 2^-32 packets. */
+	/* Part of the window below its 16 fraction bits, in units of 2^-32 packets. */
 	u64 fraction;
 	u64 ssthresh;
 	/* Packets acknowledged in congestion avoidance that have not yet opened the window. */
 	u64 credit;
-	/* Before the last reduction; a window of 0 if there is nothing to undo. */
+	/* Values before the last reduction; the window is 0 if there is nothing to undo. */
 	u64 before_cwnd;
 	u64 before_ssthresh;
 	u64 repairing;
@@ -43,8 +43,8 @@ inline_always void reno_set_cwnd(struct reno *r, u64 packets)
 }
 
 /*
- * Opens the window by `counts` (below 2^15) over itself. What is smaller than the fraction of a
- * window is kept: rounded at each of many acknowledgements it would add up.
+ * Opens the window by `counts / cwnd` packets; `counts` is below 2^15. Keeps the part below 16
+ * fraction bits in `fraction`: rounding errors of many acknowledgements would add up.
  */
 inline_always void reno_add_share(struct reno *r, u64 counts)
 {
@@ -53,13 +53,13 @@ inline_always void reno_add_share(struct reno *r, u64 counts)
 	r->fraction &= 0xffff;
 }
 
-/* Half the window in whole packets. */
+/* Returns half the window in whole packets. */
 inline_always u64 reno_halved(const struct reno *r)
 {
 	return (r->cwnd >> 17) << 16;
 }
 
-/* The window and the threshold become `packets`, at least 2. */
+/* Sets window and threshold to `packets`, at least 2. */
 inline_always void reno_reduce(struct reno *r, u64 packets)
 {
 	r->before_cwnd = r->cwnd;
@@ -89,7 +89,7 @@ inline_always void reno_undo(struct reno *r)
 	r->before_cwnd = 0;
 }
 
-/* Whether this feedback may open the window. */
+/* Returns whether this feedback may open the window. */
 inline_always int reno_may_grow(struct reno *r, const struct feedback *f)
 {
 	r->repairing = f->in_recovery;
@@ -100,7 +100,7 @@ inline_always int reno_may_grow(struct reno *r, const struct feedback *f)
 	return f->cwnd_limited || (r->cwnd < r->ssthresh && r->cwnd < 2 * f->max_in_flight);
 }
 
-/* Opens the window by `acked` packets up to the threshold; returns the rest. */
+/* Opens the window by `acked` packets up to the threshold; returns the packets left over. */
 inline_always u64 reno_slow_start(struct reno *r, u64 acked)
 {
 	u64 opened;
@@ -113,7 +113,7 @@ inline_always u64 reno_slow_start(struct reno *r, u64 acked)
 	return acked;
 }
 
-/* One packet more per window acknowledged. */
+/* Opens the window by one packet per window acknowledged. */
 inline_always void reno_avoid_congestion(struct reno *r, u64 acked)
 {
 	u64 more;
@@ -131,7 +131,7 @@ inline_always void reno_grow(struct reno *r, u64 acked)
 	reno_avoid_congestion(r, reno_slow_start(r, acked));
 }
 
-/* Reacts as NewReno does. Returns whether the window was reduced. */
+/* Reacts as NewReno does. Returns 1 if it has reduced the window. */
 inline_always int reno_react(struct reno *r, u64 congestion)
 {
 	switch (congestion) {
@@ -149,7 +149,7 @@ inline_always int reno_react(struct reno *r, u64 congestion)
 	return 0;
 }
 
-/* An acknowledgement came, or a loss timer expired. */
+/* Processes an acknowledgement or the expiry of the loss timer. */
 inline_always void reno_on_feedback(struct reno *r, const struct feedback *f)
 {
 	int reduced = reno_react(r, f->congestion);
@@ -172,7 +172,7 @@ inline_always void reno_on_idle(struct reno *r, u64 idle, u64 rto)
 	u64 floor = smaller(RENO_INITIAL_WINDOW, cwnd);
 	int turn;
 
-	/* The largest window is down at the initial one after 17 halvings. */
+	/* The largest window reaches the initial one after 17 halvings. */
 	for (turn = 0; turn < 24; turn++) {
 		if (idle <= rto || r->cwnd <= floor)
 			break;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * What leaves a device goes through a router in a program first: IP packets that are to leave the
- * device go to a TAP device, whose reader is the router; what the router writes there leaves the
- * device at last. The rest, ARP above all, and what is for a group leaves at once: IPv6 asks a group
- * for its neighbours' addresses.
+ * Redirects the packets that leave a device through a router in a user program: `to_router` sends
+ * IP packets at the device's egress to a TAP device, from which the router reads; `from_router`
+ * sends the packets that the router writes there out of the device. All other packets, above all
+ * ARP, and multicast leave at once: IPv6 asks for its neighbours' addresses by multicast.
  */
 #include <linux/bpf.h>
 
@@ -20,10 +20,10 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86dd
 #define NEXT -1
-/* In the first byte of the Ethernet address: for a group of hosts. */
+/* Bit in the first byte of an Ethernet address that marks a group of hosts. */
 #define GROUP 1
 
-/* The loader says which devices are meant: the one that is routed, and the TAP device. */
+/* Set by the loader: index of the device to route, and index of the TAP device. */
 const volatile u32 devices[2] SEC(".rodata.devices") = {};
 
 SEC("tcx/egress")
@@ -35,7 +35,7 @@ int to_router(struct __sk_buff *skb)
 		return NEXT;
 	if (bpf_skb_load_bytes(skb, 0, &first, 1) || (first & GROUP))
 		return NEXT;
-	/* It comes from the router. */
+	/* This packet comes from the router. */
 	if (skb->ingress_ifindex == devices[1])
 		return NEXT;
 	return bpf_redirect(devices[1], 0);
@@ -44,6 +44,6 @@ int to_router(struct __sk_buff *skb)
 SEC("tcx/ingress")
 int from_router(struct __sk_buff *skb)
 {
-	/* The kernel finds the next hop and its address on the device. */
+	/* Lets the kernel find the next hop and its Ethernet address. */
 	return bpf_redirect_neigh(devices[0], 0, 0, 0);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the programs keep: a state per socket, and counters of all sockets.
- *
- * The kernel gives a socket's storage back when the socket goes.
+ * State of the programs: one storage per socket, and counters over all sockets. The kernel frees a
+ * socket's storage when the socket closes.
  */
 #ifndef PACELINE_SOCKETS_H
 #define PACELINE_SOCKETS_H
@@ -10,7 +9,7 @@
 #include "kernel.h"
 #include "feedback.h"
 
-/* The order in which `src/programs.rs` names them. */
+/* Counters, in the order of `COUNTERS` in `src/programs.rs`. */
 enum counter {
 	COUNT_SOCKETS,
 	COUNT_FALLBACKS,
@@ -30,15 +29,15 @@ enum counter {
 };
 
 /*
- * What a socket has counted; `src/watch.rs` reads it. The state of every program's sockets begins
- * with it.
+ * Counts of one socket, which `src/watch.rs` reads. The storage of every program's sockets begins
+ * with them.
  */
 struct totals {
-	/* Acknowledged bytes that arrived as accelerates, as brakes and with CE. */
+	/* Acknowledged bytes that arrived as accelerates, as brakes, and with CE. */
 	u64 accelerated;
 	u64 braked;
 	u64 ce;
-	/* How often C2TCP has closed the window. */
+	/* Number of times that C2TCP has reduced the window to one packet. */
 	u64 backoffs;
 };
 
@@ -68,12 +67,12 @@ inline_always void fall_back(struct sock *sk)
 
 /* The kernel's flag of an acknowledgement that moves the cumulative point (FLAG_DATA_ACKED). */
 #define ACK_OF_DATA 0x04
-/* `tp->reordering` as long as no more has been seen (sysctl tcp_reordering). */
+/* Value of `tp->reordering` before any larger reordering was seen (sysctl tcp_reordering). */
 #define REORDERING 3
 
 /*
- * What the end of an acknowledgement's processing tells, marks left out; `flag` as cong_control has it,
- * `repairs` as below.
+ * Fills `f`, without marks, at the end of an acknowledgement's processing. `flag` is cong_control's
+ * argument, `repairs` as for meaning_of().
  */
 inline_always void tell(struct feedback *f, struct sock *sk, const struct rate_sample *rs,
 			int flag, u32 repairs)
@@ -97,16 +96,16 @@ inline_always void tell(struct feedback *f, struct sock *sk, const struct rate_s
 	f->in_recovery = state >= repairs;
 	f->cwnd_limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 	f->max_in_flight = (u64)tp->max_packets_out * ONE;
-	/* As tcp_may_raise_cwnd. */
+	/* As tcp_may_raise_cwnd() in the kernel. */
 	f->may_raise_cwnd = (flag & ACK_OF_DATA) || tp->reordering > REORDERING;
 	f->round_start = 0;
 	f->ahead = 1;
 }
 
 /*
- * What the new state of the connection means to a window: one of `enum congestion`. `repairs` is
- * the lowest state that counts as a reaction: TCP_CA_CWR, or TCP_CA_Recovery where marks are no
- * congestion.
+ * Returns the meaning for a window of the connection's next state: one of `enum congestion`.
+ * `repairs` is the lowest state in which the window has reacted already: TCP_CA_CWR, or
+ * TCP_CA_Recovery for programs that do not treat marks as congestion.
  */
 inline_always u64 meaning_of(struct sock *sk, u8 next, u32 repairs)
 {
@@ -131,8 +130,8 @@ inline_always u64 meaning_of(struct sock *sk, u8 next, u32 repairs)
 }
 
 /*
- * True on the first acknowledgement of a round trip; `round_end` are the packets delivered when it
- * ends.
+ * True on the first acknowledgement of a round trip. `round_end` has the count of delivered packets
+ * at which the round trip ends.
  */
 inline_always u64 round_starts(u32 *round_end, struct sock *sk, const struct rate_sample *rs)
 {
@@ -144,7 +143,7 @@ inline_always u64 round_starts(u32 *round_end, struct sock *sk, const struct rat
 	return 1;
 }
 
-/* Sets the window, in packets of 16 fraction bits. */
+/* Sets the socket's window, given in packets with 16 fraction bits. */
 inline_always void set_window(struct sock *sk, u64 window)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -152,7 +151,7 @@ inline_always void set_window(struct sock *sk, u64 window)
 	tp->snd_cwnd = smaller(larger(window >> 16, 1), tp->snd_cwnd_clamp);
 }
 
-/* Sets the pacing rate, in bytes per second; the kernel paces by itself. */
+/* Sets the socket's pacing rate in bytes per second; the kernel paces. */
 inline_always void set_pacing(struct sock *sk, u64 rate)
 {
 	if (!rate)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Vegas: keeps two to four packets in queues, told by the RTT once per round trip. See
- * `crates/schemes/src/vegas`; the parameters are its defaults (alpha 2, beta 4, gamma 1).
+ * Vegas: keeps two to four packets in the path's queues; estimates them from the RTT once per round
+ * trip. See `crates/schemes/src/vegas`; the parameters are its defaults (alpha 2, beta 4, gamma 1).
  */
 #ifndef PACELINE_VEGAS_H
 #define PACELINE_VEGAS_H
@@ -11,18 +11,18 @@
 #define VEGAS_ALPHA 2
 #define VEGAS_BETA 4
 #define VEGAS_GAMMA 1
-/* RTT samples of a round trip, at least, for Vegas to judge by. */
+/* Minimum number of RTT samples in a round trip for Vegas to change the window. */
 #define VEGAS_MIN_SAMPLES 3
 
 struct vegas {
 	struct reno window;
-	/* The smallest RTT of all and of this round trip, in microseconds; NEVER if unknown. */
+	/* Minimum RTT of the connection and of this round trip, in microseconds; NEVER if unknown. */
 	u64 base;
 	u64 round_min;
 	u64 samples;
 	/* The window at the start of this round trip, in whole packets. */
 	u64 begun;
-	/* Vegas rules; else Reno does. */
+	/* Whether Vegas controls the window; otherwise NewReno does. */
 	u64 active;
 };
 
@@ -41,7 +41,7 @@ inline_always void vegas_init(struct vegas *v)
 	vegas_next_round(v);
 }
 
-/* Lowers the window, and the threshold below it: slow start is over. */
+/* Reduces the window to `packets`, and the threshold below it, which ends slow start. */
 inline_always void vegas_shrink(struct vegas *v, u64 packets)
 {
 	struct reno *r = &v->window;
@@ -51,12 +51,12 @@ inline_always void vegas_shrink(struct vegas *v, u64 packets)
 	r->ssthresh = larger(smaller(r->ssthresh, (packets - 1) * ONE), 2 * ONE);
 }
 
-/* Once per round trip. */
+/* Adjusts the window; called once per round trip. */
 inline_always void vegas_adjust(struct vegas *v, int may_grow, u64 acked)
 {
 	struct reno *r = &v->window;
 	u64 cwnd = r->cwnd / ONE;
-	/* The whole packets that the path would hold without a queue, and those beyond it. */
+	/* Packets that fit into the path without a queue, and packets beyond them, in whole packets. */
 	u64 target = v->begun * smaller(v->base, 1ULL << 40) / larger(v->round_min, 1);
 	u64 diff = larger(v->begun, target) - target;
 
@@ -107,7 +107,7 @@ inline_always void vegas_on_feedback(struct vegas *v, const struct feedback *f)
 		vegas_next_round(v);
 }
 
-/* Sending resumes after `idle` microseconds with nothing in flight. */
+/* Resumes sending after `idle` microseconds with nothing in flight. */
 inline_always void vegas_on_idle(struct vegas *v, u64 idle, u64 rto)
 {
 	reno_on_idle(&v->window, idle, rto);

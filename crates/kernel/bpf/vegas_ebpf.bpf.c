@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Vegas, written anew: the shortest of these programs, and an example for programs of one's own.
- * It is called `vegas_ebpf` because many kernels have a `vegas`. The receiver and the network need
- * nothing.
+ * Vegas, written anew: the shortest of these programs, and an example for your own. It is called
+ * `vegas_ebpf` because many kernels have a `vegas`. It runs at the sender alone: receiver and
+ * network are unchanged.
  *
- * A program is four things: a state per socket (`sockets`), what happens when a connection begins
- * (`init`), at each acknowledgement (`cong_control`) and when the kernel's state machine concludes
- * something (`set_state`, `undo_cwnd`, `cwnd_event`). The arithmetic is in a header of its own, so
- * that tests can run it on the host.
+ * A program has four parts: a state per socket (`sockets`), and its functions for the begin of a
+ * connection (`init`), for each acknowledgement (`cong_control`) and for conclusions of the
+ * kernel's state machine (`set_state`, `undo_cwnd`, `cwnd_event`). The arithmetic is in a header of
+ * its own, so that tests can run it on the host.
  */
 #include "sockets.h"
 #include "vegas.h"
@@ -17,9 +17,9 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 struct vegas_socket {
 	struct totals totals;
 	struct vegas vegas;
-	/* The last acknowledgement, in microseconds. */
+	/* Time of the last acknowledgement in microseconds. */
 	u64 last;
-	/* The packets delivered when the round trip ends. */
+	/* Count of delivered packets at which the round trip ends. */
 	u32 round_end;
 };
 
@@ -68,7 +68,7 @@ void BPF_PROG(vegas_ack, struct sock *sk, u32 ack, int flag, const struct rate_s
 	count(COUNT_ACKS, 1);
 }
 
-/* The window reacts when the state changes; the next acknowledgement sets it. */
+/* Moves Vegas' window when the state changes. The next acknowledgement sets the socket's window. */
 inline_always void react(struct sock *sk, u64 congestion)
 {
 	struct vegas_socket *s = find(sk);
@@ -107,7 +107,7 @@ u32 BPF_PROG(vegas_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 
-	/* The window is set by every acknowledgement; the kernel's threshold moves nothing. */
+	/* Every acknowledgement sets the window. The kernel needs a threshold here; it moves nothing. */
 	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
 }
 

@@ -1,4 +1,4 @@
-//! What a build without the eBPF programs says.
+//! The crate's functions in a build without the eBPF programs: each returns an error that says so.
 
 use std::os::fd::OwnedFd;
 
@@ -8,50 +8,50 @@ fn missing<T>() -> Result<T, KernelError> {
     Err(probe().check().err().unwrap_or_else(|| KernelError::Message("nothing is built in".into())))
 }
 
-/// Puts a program into the kernel.
+/// Loads a program into the kernel.
 ///
 /// # Errors
-/// This build has no programs.
+/// Always: this build has no programs.
 pub fn load(_program: &Program, _options: &Options) -> Result<(), KernelError> {
     missing()
 }
 
-/// Takes a program out of the kernel.
+/// Removes a program from the kernel.
 ///
 /// # Errors
-/// This build has no programs.
+/// Always: this build has no programs.
 pub fn unload(_program: &Program) -> Result<(), KernelError> {
     missing()
 }
 
-/// A program's counters.
+/// Returns a program's counters with their names.
 ///
 /// # Errors
-/// This build has no programs.
+/// Always: this build has no programs.
 pub fn stats(_program: &Program) -> Result<Vec<(&'static str, u64)>, KernelError> {
     missing()
 }
 
-/// The map of what a program's sockets keep.
+/// Returns the map with the storage of a program's sockets.
 ///
 /// # Errors
-/// This build has no programs.
+/// Always: this build has no programs.
 pub fn sockets(_program: &Program) -> Result<OwnedFd, KernelError> {
     missing()
 }
 
-/// The programs that lead a device's packets through a router.
+/// Returns the programs that redirect a device's packets through a router.
 ///
 /// # Errors
-/// This build has no programs.
+/// Always: this build has no programs.
 pub fn router_programs(_device: u32, _tap: u32) -> Result<[OwnedFd; 2], KernelError> {
     missing()
 }
 
-/// Lets the packets of a program's sockets leave a device as accelerates.
+/// Marks packets of a program's sockets as accelerates when they leave `device`.
 ///
 /// # Errors
-/// This build has no programs.
+/// Always: this build has no programs.
 pub fn accelerate(_program: &Program, _device: &str) -> Result<(), KernelError> {
     missing()
 }

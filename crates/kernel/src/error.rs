@@ -1,27 +1,27 @@
-//! What can go wrong.
+//! Errors of loading, unloading and reading programs.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Why something was not loaded, unloaded or read.
+/// Reason why a program could not be loaded, unloaded or read.
 #[derive(Debug, Error)]
 pub enum KernelError {
-    /// The system refused something.
+    /// A system call failed.
     #[error("{operation}: {source}")]
     System {
-        /// What was asked for, with the object's name.
+        /// Operation that failed, with the object's name.
         operation: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Everything else, in words that name the remedy.
+    /// Any other error: a sentence that names the remedy.
     #[error("{0}")]
     Message(String),
 }
 
 impl KernelError {
-    /// For `map_err`: names the operation that failed.
+    /// Names the operation that failed; for `map_err`.
     pub(crate) fn system<E: Into<io::Error>>(
         operation: impl Into<String>,
     ) -> impl FnOnce(E) -> KernelError {

@@ -1,4 +1,4 @@
-//! The filter of devices that lets packets leave as accelerates.
+//! The traffic-control filter that marks packets as accelerates when they leave a device.
 
 use std::fs;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -11,7 +11,7 @@ use nix::net::if_::{if_nameindex, if_nametoindex};
 
 use crate::{KernelError, Program, loader, pins, probe};
 
-/// The filter's number and priority on a device, by which it is found again.
+/// Handle and priority of the filter on a device, by which unloading finds it.
 const HANDLE: u32 = 0x5043;
 const PRIORITY: u32 = 0x5043;
 
@@ -33,19 +33,20 @@ fn open(program: &Program) -> Result<OwnedFd, KernelError> {
     })
 }
 
-/// A folder that tells that the queueing discipline of a device was made for the filter. Devices
-/// are numbered anew in each network namespace.
+/// Returns the path of a folder that records that [`accelerate`] itself created the queueing
+/// discipline of `device`. The path has the network namespace, because each one numbers its devices
+/// from 1. `None` if the namespace cannot be read.
 fn made(program: &Program, device: u32) -> Option<PathBuf> {
     let namespace = fs::metadata("/proc/thread-self/ns/net").ok()?.ino();
     Some(pins::folder(program).join(format!("made-{namespace}-{device}")))
 }
 
-/// Lets the packets of a program's sockets leave a device of this network namespace as
-/// accelerates. The filter goes with the device, or when the program is unloaded from within the
-/// same network namespace.
+/// Marks packets of a program's sockets as accelerates when they leave a device of this network
+/// namespace. The filter is removed with the device, or when the program is unloaded from within
+/// this network namespace.
 ///
 /// # Errors
-/// No such device, or the program is not loaded.
+/// There is no such device, or the program is not loaded.
 pub fn accelerate(program: &Program, device: &str) -> Result<(), KernelError> {
     probe().check()?;
     loader::listen_to_libbpf();
@@ -53,11 +54,12 @@ pub fn accelerate(program: &Program, device: &str) -> Result<(), KernelError> {
     let index =
         if_nametoindex(device).map_err(KernelError::system(format!("device `{device}`")))?;
     let mut hook = hook(&filter, index);
-    // With a discipline, but without our filter, asking for it finds nothing; without a discipline
-    // the question is not valid.
+    // The query fails with "not found" if the device has a queueing discipline but no filter of
+    // ours, and with another error if it has no discipline.
     let there = hook.query().map_or_else(|error| error.kind() == ErrorKind::NotFound, |_| true);
     if let Some(made) = made(program, index).filter(|_| !there) {
-        // If it was there before, nothing is lost but a discipline that does nothing.
+        // If the folder cannot be created, unloading leaves the discipline, which then does
+        // nothing.
         let _ = fs::create_dir(made);
     }
     hook.create()
@@ -78,7 +80,7 @@ pub(crate) fn remove_all(program: &Program) -> Result<(), KernelError> {
         let place = device.name().to_string_lossy();
         let fail = |error| KernelError::Message(format!("the filter at device `{place}`: {error}"));
         let mut hook = hook(&filter, device.index());
-        // What is there under our number may be of another program.
+        // Another program may have a filter under our handle.
         let Ok(id) = hook.query() else { continue };
         let ours = ProgInfoIter::default().any(|info| info.id == id && info.name == *"accelerate");
         if !ours {

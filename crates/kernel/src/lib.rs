@@ -1,12 +1,12 @@
 //! Congestion control in Linux' own TCP, by eBPF (`struct_ops`) and without a kernel module.
 //!
-//! [`integer`] is the arithmetic of the programs. [`PROGRAMS`] are the programs; [`load`],
-//! [`unload`], [`list`] and [`stats`] put them into the running kernel and take them out again,
-//! and [`accelerate`] lets a device mark their packets. What is loaded hangs on files below
-//! [`PINS`] and on no process, so that a loader that crashes takes nothing away.
+//! [`integer`] is the arithmetic of the programs. [`PROGRAMS`] lists the programs. [`load`] puts
+//! one into the running kernel, [`unload`] removes it, [`list`] and [`stats`] show its state, and
+//! [`accelerate`] lets a device mark its packets. Loaded programs are pinned to files below
+//! [`PINS`] and belong to no process, so they stay loaded if the loader crashes.
 //!
-//! The eBPF programs are built in only with the feature `bpf`, because that needs clang and
-//! libbpf; without it loading is an error that says so.
+//! The eBPF programs are built in only with the feature `bpf`, because compiling them needs clang
+//! and libbpf. Without the feature, loading returns an error that says so.
 
 #[cfg(not(feature = "bpf"))]
 mod absent;

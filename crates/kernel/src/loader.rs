@@ -1,4 +1,4 @@
-//! Putting programs into the kernel and taking them out.
+//! Loads programs into the kernel and removes them.
 
 use std::fs;
 use std::io;
@@ -17,10 +17,10 @@ use nix::mount::{MsFlags, mount};
 use crate::probe::{BPF_FS, available, bpf_fs};
 use crate::{COUNTERS, KernelError, Options, Program, filter, pins, probe};
 
-/// How long the kernel may take to forget a name.
+/// Longest time to wait until the kernel has removed a congestion control's name.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What libbpf has said, kept for when loading fails.
+/// Messages of libbpf, kept for the error if loading fails.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
 fn listen(_: PrintLevel, text: String) {
@@ -29,7 +29,7 @@ fn listen(_: PrintLevel, text: String) {
     }
 }
 
-/// What libbpf says goes into errors, and not to the terminal.
+/// Collects the messages of libbpf for errors, instead of printing them on the terminal.
 pub(crate) fn listen_to_libbpf() {
     if let Ok(mut said) = SAID.lock() {
         said.clear();
@@ -37,7 +37,7 @@ pub(crate) fn listen_to_libbpf() {
     set_print(Some((PrintLevel::Info, listen)));
 }
 
-/// The compiled program.
+/// Returns the compiled object file of a program; empty if there is none of this name.
 fn object(program: &Program) -> &'static [u8] {
     match program.name {
         "abc" => include_bytes!(concat!(env!("OUT_DIR"), "/abc.bpf.o")),
@@ -49,9 +49,9 @@ fn object(program: &Program) -> &'static [u8] {
     }
 }
 
-/// True if this thread has other mounts than the system's first process, this process or the one that
-/// started it (`ip netns exec` makes mounts of its own). Where theirs cannot be seen, as in some
-/// containers, they are taken to be the same.
+/// True if this thread's mount namespace differs from that of process 1, of this process or of its
+/// parent (`ip netns exec` makes a mount namespace of its own). Processes whose namespace cannot be
+/// read, as in some containers, are left out.
 fn own_mounts() -> bool {
     let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     let own = mounts("thread-self");
@@ -59,11 +59,11 @@ fn own_mounts() -> bool {
     others.into_iter().flatten().any(|other| own.as_ref().is_some_and(|own| *own != other))
 }
 
-/// Puts a program into the kernel, where sockets of all network namespaces can choose it until
+/// Loads a program into the kernel. Sockets of all network namespaces can choose it until
 /// [`unload`].
 ///
 /// # Errors
-/// What is missing, or what the kernel refused.
+/// A requirement is missing, or the kernel refused the program.
 pub fn load(program: &Program, options: &Options) -> Result<(), KernelError> {
     probe().check()?;
     let options = options.of(program)?;
@@ -92,7 +92,7 @@ pub fn load(program: &Program, options: &Options) -> Result<(), KernelError> {
         }
         mount_bpf_fs()?;
     }
-    // What a loader left that was ended on the way.
+    // Files of a loader that was killed before it had finished.
     if leftover {
         let place = pins::folder(program).display().to_string();
         pins::remove(program).map_err(KernelError::system(place))?;
@@ -104,15 +104,16 @@ pub fn load(program: &Program, options: &Options) -> Result<(), KernelError> {
     made
 }
 
-/// Mounts a BPF file system that only root can enter, as systemd mounts it: without a mode it is open to the writes of
-/// all users.
+/// Mounts a BPF file system that only root can enter, as systemd does. Without a mode all users
+/// could write to it.
 fn mount_bpf_fs() -> Result<(), KernelError> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("bpf"), BPF_FS, Some("bpf"), flags, Some("mode=0700"))
         .map_err(KernelError::system(format!("mounting a BPF file system at {BPF_FS}")))
 }
 
-/// For `map_err`: errors of [`pins`] name the file and the remedy.
+/// Turns an error of [`pins`], which names the file and the remedy, into a [`KernelError`]; for
+/// `map_err`.
 pub(crate) fn pins_problem(error: io::Error) -> KernelError {
     KernelError::Message(error.to_string())
 }
@@ -132,7 +133,7 @@ fn make(program: &Program, options: &Options) -> Result<(), KernelError> {
         .map_err(|error| refused(program, "the kernel refused the program", &error))?;
     let folder = pins::folder(program);
     pins::make(program).map_err(pins_problem)?;
-    // The link first: whatever happens afterwards, the folder tells that the program is loaded.
+    // Pin the link first: if a later step fails, the file shows that the program is loaded.
     attach(program, &mut object)?.pin(pins::link(program)).map_err(pinning(&folder))?;
     for word in options.words(program)? {
         let place = pins::option(program, &word);
@@ -154,7 +155,7 @@ fn make(program: &Program, options: &Options) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// What has to be chosen before the kernel sees the program.
+/// Sets the constants and map sizes that must be fixed before the kernel verifies the program.
 fn choose(object: &mut OpenObject, options: &Options) -> libbpf_rs::Result<()> {
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
@@ -211,7 +212,7 @@ fn pinning(folder: &Path) -> impl FnOnce(libbpf_rs::Error) -> KernelError {
     move |error| KernelError::Message(format!("naming a file in {}: {error}", folder.display()))
 }
 
-/// An error with the last lines that libbpf and the kernel's verifier said.
+/// Builds an error with the last lines that libbpf and the kernel's verifier printed.
 fn refused(program: &Program, what: &str, error: &libbpf_rs::Error) -> KernelError {
     let said = SAID.lock().map(|said| said.clone()).unwrap_or_default();
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -219,11 +220,11 @@ fn refused(program: &Program, what: &str, error: &libbpf_rs::Error) -> KernelErr
     KernelError::Message(format!("{}: {what}: {error}\n  {last}", program.name))
 }
 
-/// Takes a program out of the kernel. Sockets that use it keep it until they close; new ones can
+/// Removes a program from the kernel. Sockets that use it keep it until they close; new sockets can
 /// no longer choose it.
 ///
 /// # Errors
-/// It is not loaded, or a file cannot be removed.
+/// The program is not loaded, or a file cannot be removed.
 pub fn unload(program: &Program) -> Result<(), KernelError> {
     let (name, folder) = (program.name, pins::folder(program));
     if pins::find(program).map_err(pins_problem)?.is_none() {
@@ -243,10 +244,11 @@ pub fn unload(program: &Program) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// The map of what a program's sockets keep, for [`Totals::read`](crate::Totals::read).
+/// Returns the map with the storage of a program's sockets, for
+/// [`Totals::read`](crate::Totals::read).
 ///
 /// # Errors
-/// It is not loaded, or root is missing.
+/// The program is not loaded, or the user is not root.
 pub fn sockets(program: &Program) -> Result<OwnedFd, KernelError> {
     pins::find(program).map_err(pins_problem)?;
     let path = pins::sockets(program);
@@ -257,10 +259,10 @@ pub fn sockets(program: &Program) -> Result<OwnedFd, KernelError> {
     map.as_fd().try_clone_to_owned().map_err(|error| fail(&error))
 }
 
-/// A program's counters, with their names.
+/// Returns a program's counters with their names.
 ///
 /// # Errors
-/// It is not loaded, or root is missing.
+/// The program is not loaded, or the user is not root.
 pub fn stats(program: &Program) -> Result<Vec<(&'static str, u64)>, KernelError> {
     pins::find(program).map_err(pins_problem)?;
     let path = pins::counters(program);

@@ -1,4 +1,4 @@
-//! What is chosen when a program is loaded.
+//! Options with which a program is loaded.
 
 use paceline_cc::Span;
 use paceline_schemes::remy::RemyTables;
@@ -6,22 +6,23 @@ use paceline_schemes::remy::RemyTables;
 use crate::integer::RemyTable;
 use crate::{KernelError, Program};
 
-/// The default of `remy`'s resolution: RTTs that exceed the smallest one by no more count as the
-/// smallest. Tables tell an empty queue from one of nanoseconds, which no real clock can.
+/// Default resolution of `remy`: an RTT that exceeds the minimum RTT by at most 1 ms counts as the
+/// minimum. Tables distinguish an empty queue from a queue of some nanoseconds, which no real clock
+/// can.
 pub const RESOLUTION: Span = Span::from_millis(1);
 
-/// What is chosen when a program is loaded; each program looks at what is for it.
+/// Options with which a program is loaded; each program reads only its own.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// The table that `remy` follows, with its name; without one the built-in `starter`.
+    /// Table that `remy` follows, with its name; `None` for the built-in `starter`.
     pub table: Option<(String, RemyTable)>,
-    /// `c2tcp` stands on NewReno instead of Cubic.
+    /// Whether `c2tcp` uses NewReno's window instead of Cubic's.
     pub over_reno: bool,
 }
 
 impl Options {
-    /// Options that differ from the default as `change` says.
+    /// Returns the default options after `change` has edited them.
     #[must_use]
     pub fn with(change: impl FnOnce(&mut Options)) -> Options {
         let mut options = Options::default();
@@ -29,7 +30,7 @@ impl Options {
         options
     }
 
-    /// The options of this program with its defaults filled in.
+    /// Returns the options of this program with its defaults filled in.
     pub(crate) fn of(&self, program: &Program) -> Result<Options, KernelError> {
         let mut options = self.clone();
         if program.name == "remy" && options.table.is_none() {
@@ -38,7 +39,8 @@ impl Options {
         Ok(options)
     }
 
-    /// The options of this program as words, by which a loaded program tells what it was loaded with.
+    /// Returns the options of this program as words, which [`list`](crate::list) shows for a loaded
+    /// program.
     ///
     /// # Errors
     /// None, unless the built-in table is broken.
@@ -46,7 +48,7 @@ impl Options {
         let options = self.of(program)?;
         Ok(match (program.name, &options.table) {
             ("remy", Some((name, table))) => {
-                // The BPF file system takes no dots.
+                // File names of the BPF file system cannot have dots.
                 let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
                 let name: String = name.chars().map(plain).take(80).collect();
                 vec![format!("table={name}"), format!("digest={:08x}", digest(table))]
@@ -66,7 +68,7 @@ fn starter() -> Result<(String, RemyTable), KernelError> {
     Ok((named.name.clone(), table))
 }
 
-/// Tells tables of one name apart (FNV-1a).
+/// Hash of a table (FNV-1a), which distinguishes tables of equal name.
 fn digest(table: &RemyTable) -> u32 {
     let actions = table.action_words().into_iter().flatten();
     let words = table.shape().into_iter().chain(table.end_words()).chain(table.cell_words());

@@ -1,5 +1,5 @@
-//! Folders of root that no other user can change. Everything below them is reached by descriptors and never through
-//! a link, so that no other user can lead root to another folder.
+//! Folders of root that no other user can change. Everything below them is opened by descriptor and
+//! without following links, so that no other user can redirect root to another folder.
 
 use std::ffi::CString;
 use std::io;
@@ -14,13 +14,13 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use crate::probe::BPF_FS;
 
-/// A folder, opened and found to be root's.
+/// An open folder, checked to be root's.
 pub(crate) struct OwnFolder {
     file: OwnedFd,
     path: PathBuf,
 }
 
-/// Who may write to a folder beside root.
+/// Users other than root who may write to a folder.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Writers {
     /// No other user.
@@ -44,18 +44,19 @@ fn denied(path: &Path, why: &str) -> io::Error {
 }
 
 impl OwnFolder {
-    /// Opens the folder in which others may lie: root's, and either closed to other users' writes or sticky.
+    /// Opens a folder that may contain other users' files: it belongs to root, and other users
+    /// either cannot write to it or it is sticky.
     ///
     /// # Errors
-    /// There is none, or it is not safe; the error names it.
+    /// The folder does not exist or is not safe; the error names it.
     pub(crate) fn open(path: &str) -> io::Result<OwnFolder> {
         OwnFolder::check(AT_FDCWD, path, PathBuf::from(path), Writers::Sticky)
     }
 
-    /// Opens the folder of this name in this one; `None` if there is nothing of this name.
+    /// Opens the folder of this name in this folder; `None` if there is nothing of this name.
     ///
     /// # Errors
-    /// What has this name is not root's own folder; the error names it.
+    /// The entry of this name is not root's own folder; the error names it.
     pub(crate) fn find(&self, name: &str) -> io::Result<Option<OwnFolder>> {
         match OwnFolder::check(&self.file, name, self.path.join(name), Writers::Root) {
             Ok(found) => Ok(Some(found)),
@@ -64,10 +65,11 @@ impl OwnFolder {
         }
     }
 
-    /// Opens the folder of this name in this one, and makes it if there is none.
+    /// Opens the folder of this name in this folder, and creates it if it does not exist.
     ///
     /// # Errors
-    /// What has this name is not root's own folder, or none can be made; the error names it.
+    /// The entry of this name is not root's own folder, or the folder cannot be created; the error
+    /// names it.
     #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     pub(crate) fn make(&self, name: &str) -> io::Result<OwnFolder> {
         let path = self.path.join(name);
@@ -102,13 +104,14 @@ impl OwnFolder {
         }
     }
 
-    /// True if a file of root, and no link or folder, has this name here.
+    /// True if this folder has a regular file of this name that belongs to root (no link, no
+    /// folder).
     pub(crate) fn has_file(&self, name: &str) -> bool {
         fstatat(&self.file, name, AtFlags::AT_SYMLINK_NOFOLLOW)
             .is_ok_and(|found| kind(&found) == SFlag::S_IFREG && found.st_uid == 0)
     }
 
-    /// The names in this folder.
+    /// Returns the names in this folder.
     pub(crate) fn names(&self) -> io::Result<Vec<CString>> {
         let mut names = Vec::new();
         for entry in Dir::from_fd(self.file.try_clone()?)? {
@@ -120,10 +123,10 @@ impl OwnFolder {
         Ok(names)
     }
 
-    /// Removes the folder of this name from this one, with its files, links and empty folders.
+    /// Removes the subfolder of this name, with its files, links and empty folders.
     ///
     /// # Errors
-    /// It is not root's own, or something in it cannot be removed.
+    /// It is not root's own, or an entry in it cannot be removed.
     pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         let Some(folder) = self.find(name)? else { return Err(io::ErrorKind::NotFound.into()) };
         for entry in folder.names()? {
@@ -137,7 +140,7 @@ impl OwnFolder {
         self.remove_empty(name)
     }
 
-    /// Removes the empty folder of this name from this one.
+    /// Removes the empty subfolder of this name.
     pub(crate) fn remove_empty(&self, name: &str) -> io::Result<()> {
         Ok(unlinkat(&self.file, name, UnlinkatFlags::RemoveDir)?)
     }

@@ -1,4 +1,4 @@
-//! The files on which loaded programs hang.
+//! The files to which loaded programs are pinned.
 
 use std::io;
 #[cfg(feature = "bpf")]
@@ -14,27 +14,27 @@ use crate::{PROGRAMS, Program};
 pub const PINS: &str = "/sys/fs/bpf/paceline";
 /// The last part of [`PINS`].
 const PINS_NAME: &str = "paceline";
-/// The file that keeps a congestion control registered.
+/// File that keeps a congestion control registered.
 const LINK: &str = "link";
 
-/// How a program stands.
+/// State of a program on this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct State {
     /// Its name.
     pub name: &'static str,
     /// What it does.
     pub summary: &'static str,
-    /// It is registered, and hangs on a file: sockets can choose it until it is unloaded.
+    /// Whether it is registered and pinned to a file: sockets can choose it until it is unloaded.
     pub loaded: bool,
-    /// The kernel knows a congestion control of this name, whoever brought it.
+    /// Whether the kernel has a congestion control of this name, from Paceline or another source.
     pub available: bool,
-    /// What was chosen when it was loaded.
+    /// Options with which it was loaded.
     pub options: Vec<String>,
-    /// There are files of a loader that did not come to its end; unloading takes them away.
+    /// Whether there are files of a loader that did not finish; unloading removes them.
     pub leftover: bool,
 }
 
-/// How each program stands, as far as this mount namespace shows.
+/// Returns the state of each program, as far as this mount namespace shows it.
 pub fn list() -> Vec<State> {
     let known = available();
     let state = |program: &Program| {
@@ -62,7 +62,7 @@ pub(crate) fn folder(program: &Program) -> PathBuf {
     PathBuf::from(PINS).join(program.name)
 }
 
-/// The folder of all programs; `None` if there is none.
+/// Opens the folder of all programs; `None` if there is none.
 fn pins() -> io::Result<Option<OwnFolder>> {
     match OwnFolder::open(BPF_FS) {
         Ok(file_system) => file_system.find(PINS_NAME),
@@ -71,24 +71,26 @@ fn pins() -> io::Result<Option<OwnFolder>> {
     }
 }
 
-/// The folder of a program's files; `None` if there is none.
+/// Opens the folder of a program's files; `None` if there is none.
 ///
 /// # Errors
-/// There is one, or one of all programs, that another user made or can write to.
+/// The folder of the program, or the folder of all programs, was made by another user or is
+/// writable for one.
 pub(crate) fn find(program: &Program) -> io::Result<Option<OwnFolder>> {
     pins()?.map_or(Ok(None), |pins| pins.find(program.name))
 }
 
-/// Makes the folder of a program's files.
+/// Creates the folder of a program's files.
 ///
 /// # Errors
-/// As for [`find`], or it cannot be made.
+/// As for [`find`], or the folder cannot be created.
 #[cfg(feature = "bpf")]
 pub(crate) fn make(program: &Program) -> io::Result<OwnFolder> {
     OwnFolder::open(BPF_FS)?.make(PINS_NAME)?.make(program.name)
 }
 
-/// What was chosen when a program was loaded: see [`Options::words`](crate::Options::words).
+/// Returns the options with which a program was loaded: see
+/// [`Options::words`](crate::Options::words).
 pub fn options(program: &Program) -> Vec<String> {
     let names = find(program).ok().flatten().and_then(|folder| folder.names().ok());
     let names = names.into_iter().flatten().map(|name| name.to_string_lossy().into_owned());
@@ -98,43 +100,45 @@ pub fn options(program: &Program) -> Vec<String> {
     words
 }
 
-/// Begins the names of the folders that tell what was chosen.
+/// Prefix of the names of folders that record options.
 const OPTION: &str = "option-";
 
-/// The folder that tells of an option.
+/// Path of the folder that records an option.
 #[cfg(feature = "bpf")]
 pub(crate) fn option(program: &Program, word: &str) -> PathBuf {
     folder(program).join(format!("{OPTION}{word}"))
 }
 
-/// What keeps the congestion control registered.
+/// Path of the link that keeps the congestion control registered.
 #[cfg(feature = "bpf")]
 pub(crate) fn link(program: &Program) -> PathBuf {
     folder(program).join(LINK)
 }
 
-/// The map of counters.
+/// Path of the map of counters.
 #[cfg(feature = "bpf")]
 pub(crate) fn counters(program: &Program) -> PathBuf {
     folder(program).join("counters")
 }
 
-/// The map of what single sockets keep.
+/// Path of the map with the storage of each socket.
 #[cfg(feature = "bpf")]
 pub(crate) fn sockets(program: &Program) -> PathBuf {
     folder(program).join("sockets")
 }
 
-/// The filter of devices.
+/// Path of the filter for devices.
 #[cfg(feature = "bpf")]
 pub(crate) fn filter(program: &Program) -> PathBuf {
     folder(program).join("accelerate")
 }
 
-/// Removes a program's files. The kernel frees what hung on them once no socket uses it.
+/// Removes a program's files. The kernel frees the objects pinned to them when no socket uses them
+/// any more.
 ///
 /// # Errors
-/// There are none, another user made the folder or can write to it, or a file cannot be removed.
+/// There are no files, another user made the folder or can write to it, or a file cannot be
+/// removed.
 #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
 pub(crate) fn remove(program: &Program) -> io::Result<()> {
     let file_system = OwnFolder::open(BPF_FS)?;
@@ -142,7 +146,7 @@ pub(crate) fn remove(program: &Program) -> io::Result<()> {
         return Err(io::ErrorKind::NotFound.into());
     };
     pins.remove(program.name)?;
-    // The folder of all programs goes with the last one.
+    // Succeeds only if this was the last program: then the folder of all programs is empty.
     let _ = file_system.remove_empty(PINS_NAME);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What this machine can do.
+//! The features of this machine that loading programs needs.
 
 use std::fs;
 use std::path::Path;
@@ -8,34 +8,35 @@ use serde::Serialize;
 
 use crate::KernelError;
 
-/// Types of the running kernel, which the programs are fitted to when they are loaded.
+/// Type information (BTF) of the running kernel; the loader adapts the programs to it.
 pub(crate) const BTF: &str = "/sys/kernel/btf/vmlinux";
-/// Where eBPF objects can have names.
+/// Mount point of the BPF file system, where eBPF objects are pinned.
 pub(crate) const BPF_FS: &str = "/sys/fs/bpf";
 const SCHEMES: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// What loading needs, and what there is of it.
+/// The requirements of loading, and whether this machine has each of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Probe {
-    /// The kernel's release.
+    /// Release of the kernel.
     pub kernel: String,
-    /// This program was built with the eBPF programs in it.
+    /// Whether the eBPF programs were built into this binary.
     pub built: bool,
-    /// The user is root, with the capabilities that loading takes, and not of a user namespace only.
+    /// Whether the user is root with the capabilities that loading needs, and not only inside a
+    /// user namespace.
     pub root: bool,
-    /// The kernel tells its types.
+    /// Whether the kernel has type information (BTF).
     pub btf: bool,
-    /// A file system for eBPF objects is mounted; loading mounts it.
+    /// Whether a BPF file system is mounted; if not, loading mounts it.
     pub bpf_fs: bool,
-    /// The kernel's TCP counts acknowledged bytes per ECN mark (Accurate ECN); unknown without its
-    /// types.
+    /// Whether the kernel's TCP counts acknowledged bytes per ECN mark (Accurate ECN); `None`
+    /// without type information.
     pub accurate_ecn: Option<bool>,
-    /// The congestion controls that this network namespace offers.
+    /// Congestion controls that this network namespace offers.
     #[serde(rename = "congestion_controls")]
     pub available: Vec<String>,
 }
 
-/// Looks.
+/// Examines this machine.
 pub fn probe() -> Probe {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Probe {
@@ -54,13 +55,13 @@ fn root() -> bool {
     may_load(&read("status").unwrap_or_default(), &read("uid_map").unwrap_or_default())
 }
 
-/// Whether a process with this status and these users may load programs.
+/// Whether a process with this `/proc/self/status` and this `uid_map` may load programs.
 fn may_load(status: &str, users: &str) -> bool {
     const NET_ADMIN: u64 = 1 << 12;
     const SYS_ADMIN: u64 = 1 << 21;
     let has = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let has = has.and_then(|has| u64::from_str_radix(has.trim(), 16).ok()).unwrap_or(0);
-    // The first user namespace is the one with all users in it.
+    // Only the initial user namespace maps all users.
     let first = users.split_whitespace().eq(["0", "0", "4294967295"]);
     has & NET_ADMIN != 0 && has & SYS_ADMIN != 0 && first
 }
@@ -68,29 +69,29 @@ fn may_load(status: &str, users: &str) -> bool {
 /// True if a BPF file system is mounted at its usual place.
 pub(crate) fn bpf_fs() -> bool {
     let mounts = fs::read_to_string("/proc/thread-self/mounts").unwrap_or_default();
-    // Of mounts at one place the last one shows.
+    // Of several mounts at one path the last is visible.
     let mut fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let shown = fields.rfind(|fields| fields.get(1) == Some(&BPF_FS));
     shown.is_some_and(|fields| fields.get(2) == Some(&"bpf"))
 }
 
-/// The congestion controls that this network namespace offers.
+/// Returns the congestion controls that this network namespace offers.
 pub(crate) fn available() -> Vec<String> {
     let text = fs::read_to_string(SCHEMES).unwrap_or_default();
     text.split_whitespace().map(String::from).collect()
 }
 
-/// The devices of this network namespace.
+/// Returns the names of this network namespace's devices.
 ///
 /// # Errors
-/// The kernel does not tell.
+/// The kernel does not list them.
 pub fn devices() -> Result<Vec<String>, KernelError> {
     let devices = if_nameindex().map_err(KernelError::system("the list of devices"))?;
     Ok(devices.iter().map(|device| device.name().to_string_lossy().into_owned()).collect())
 }
 
-/// The kernel's type information names each member it has; the loader checks the very member of
-/// the very structure.
+/// Searches the kernel's type information, which has the name of each member, for the member of
+/// Accurate ECN. The loader then checks that the right structure has it.
 fn accurate_ecn() -> Option<bool> {
     let types = fs::read(BTF).ok()?;
     let name = b"\0delivered_ecn_bytes\0";
@@ -98,10 +99,10 @@ fn accurate_ecn() -> Option<bool> {
 }
 
 impl Probe {
-    /// What loading lacks, in one sentence.
+    /// Checks everything that loading a congestion control needs.
     ///
     /// # Errors
-    /// Something is missing.
+    /// A requirement is missing: the first that is, in one sentence with its remedy.
     pub fn check(&self) -> Result<(), KernelError> {
         self.check_rights()?;
         let problem = if !self.btf {
@@ -115,7 +116,7 @@ impl Probe {
         Err(KernelError::Message(problem.into()))
     }
 
-    /// What any eBPF program lacks, in one sentence.
+    /// Checks what every eBPF program needs: built-in programs and rights.
     ///
     /// # Errors
     /// This build has no programs, or rights are missing.

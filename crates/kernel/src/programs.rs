@@ -7,11 +7,11 @@ use crate::KernelError;
 pub struct Program {
     /// The name by which sockets choose it.
     pub name: &'static str,
-    /// What it does, in one sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
-    /// The simulator's scheme that it corresponds to.
+    /// The simulator's scheme to which it corresponds.
     pub scheme: &'static str,
-    /// True if its packets are to leave as accelerates, which takes a filter on the device.
+    /// Whether its packets must leave as accelerates, which needs a filter on the device.
     pub accelerates: bool,
 }
 
@@ -49,7 +49,8 @@ pub const PROGRAMS: [Program; 5] = [
     },
 ];
 
-/// The counters of a program over all of its sockets, in the order of `bpf/sockets.h`.
+/// Names of a program's counters, each summed over all its sockets, in the order of
+/// `bpf/sockets.h`.
 pub const COUNTERS: [&str; 14] = [
     "sockets",
     "fallbacks",
@@ -67,10 +68,10 @@ pub const COUNTERS: [&str; 14] = [
     "restarts",
 ];
 
-/// The program of this name.
+/// Returns the program of this name.
 ///
 /// # Errors
-/// There is none.
+/// There is no program of this name.
 pub fn find(name: &str) -> Result<&'static Program, KernelError> {
     PROGRAMS.iter().find(|program| program.name == name).ok_or_else(|| {
         let names: Vec<_> = PROGRAMS.iter().map(|program| program.name).collect();

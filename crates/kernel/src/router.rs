@@ -1,4 +1,4 @@
-//! The programs that lead a device's packets through a router.
+//! The programs that redirect a device's packets through a router.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
@@ -6,11 +6,12 @@ use libbpf_rs::ObjectBuilder;
 
 use crate::{KernelError, loader, probe};
 
-/// The programs of a router: `[to_router, from_router]`, the one for the exit of the device with the
-/// number `device`, the other for the entry of the TAP device with the number `tap`.
+/// Loads the programs of a router and returns `[to_router, from_router]`: the first is for the
+/// egress of the device with index `device`, the second for the ingress of the TAP device with
+/// index `tap`.
 ///
 /// # Errors
-/// What is missing, or what the kernel refused.
+/// A requirement is missing, or the kernel refused the programs.
 pub fn router_programs(device: u32, tap: u32) -> Result<[OwnedFd; 2], KernelError> {
     probe().check_rights()?;
     loader::listen_to_libbpf();

@@ -1,8 +1,8 @@
-//! What single sockets have counted.
+//! Counts of single sockets.
 
 use serde::Serialize;
 
-/// What a socket of one of the programs has counted, of which its storage begins (`struct totals` in
+/// Counts of one socket of a program: the first words of its storage (`struct totals` in
 /// `bpf/sockets.h`).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
@@ -10,14 +10,14 @@ pub struct Totals {
     pub accelerated_bytes: u64,
     /// Acknowledged bytes that arrived as brakes.
     pub braked_bytes: u64,
-    /// Acknowledged bytes that arrived with CE (of `abc`).
+    /// Acknowledged bytes that arrived with CE (only `abc`).
     pub ce_bytes: u64,
-    /// How often C2TCP has closed the window.
+    /// Number of times that C2TCP has reduced the window to one packet.
     pub backoffs: u64,
 }
 
 impl Totals {
-    /// Reads the storage of a socket; `None` if it is too short.
+    /// Reads the counts from a socket's storage; `None` if it is too short.
     pub fn read(storage: &[u8]) -> Option<Totals> {
         let (words, _) = storage.as_chunks::<8>();
         let [accelerated, braked, ce, backoffs] = words.first_chunk()?.map(u64::from_ne_bytes);

@@ -1,9 +1,10 @@
-//! The simulator's schemes, the integer core and the eBPF programs' C code on the same feedback.
+//! Compares the simulator's schemes, the integer core and the eBPF programs' C code on equal
+//! feedback.
 //!
-//! The bound was set before the first run: no window differs by more than one packet at any of
-//! 10^6 events, and the C code and the integer core do not differ at all. ABC's windows keep it (at
-//! most 0.03 packets), and so do C2TCP's since the simulator's slow start leaves no rounding error over,
-//! by which an epoch of Cubic could begin before its end.
+//! The bound was set before the first run: no window differs by more than one packet at any of 10^6
+//! events, and C code and integer core do not differ at all. ABC keeps it (at most 0.03 packets).
+//! So does C2TCP since the simulator's slow start rounds exactly: before, a rounding error could
+//! begin an epoch of Cubic too early.
 
 mod support;
 
@@ -63,7 +64,7 @@ fn scenarios(scheme: &str, times: u64) -> Vec<(&'static str, Scenario)> {
     ]
 }
 
-/// An integer core and the words that the C code prints of it: two windows and one word more.
+/// An integer core, and the three words that the C code prints for it: two windows and one more.
 trait Core: std::fmt::Debug {
     fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3];
     fn on_idle(&mut self, now: u64, idle: u64, rto: u64) -> [u64; 3];
@@ -119,7 +120,7 @@ impl Core for Remy<'_> {
         self.on_feedback(feedback);
         [self.window(), self.gap(), self.pacing(feedback.mss)]
     }
-    /// Sending after a pause is a connection of its own.
+    /// For a table, sending after a pause is a new connection.
     fn on_idle(&mut self, _now: u64, idle: u64, rto: u64) -> [u64; 3] {
         if idle > rto {
             self.restart();
@@ -131,33 +132,33 @@ impl Core for Remy<'_> {
     }
 }
 
-/// C2TCP as the program for the kernel has it.
+/// C2TCP as the kernel's program implements it.
 const C2TCP: &str = "c2tcp[variant=ifip2018,settle=0s]";
 const C2TCP_OVER_RENO: &str = "c2tcp[variant=ifip2018,settle=0s,base=newreno]";
-/// Vegas as the program for the kernel has it.
+/// Vegas as the kernel's program implements it.
 const VEGAS: &str = "vegas[diff=paper]";
 
-/// A scheme three times: in the simulator, as an integer core, and in C.
+/// A scheme in three forms: in the simulator, as an integer core, and in C.
 struct Scheme<C> {
     halves: Halves,
     core: C,
-    /// What `bpf/host.c` is called with.
+    /// Arguments of `bpf/host.c`.
     args: Vec<OsString>,
 }
 
 impl<C> Scheme<C> {
-    /// A scheme as users write it, which the C code calls by its bare name.
+    /// Parses a scheme as users write it; the C code knows it by its bare name.
     fn written(text: &str, core: C) -> Scheme<C> {
         let name = text.split('[').next().expect("a name");
         Scheme { halves: halves(text), core, args: vec![name.into()] }
     }
 }
 
-/// How far an integer core was from the simulator.
+/// Distance of an integer core from the simulator.
 #[derive(Default)]
 struct Distance {
     events: usize,
-    /// Events after which a window was more than a packet away.
+    /// Events after which a window differed by more than a packet.
     beyond: usize,
     most: f64,
     /// The first such event.
@@ -165,7 +166,7 @@ struct Distance {
 }
 
 impl Distance {
-    /// Feeds the integer core; returns what it made of each event.
+    /// Feeds the integer core; returns its words after each event.
     fn follow<C: Core>(&mut self, mut core: C, steps: &[Step]) -> Vec<[u64; 3]> {
         let mut ours = Vec::with_capacity(steps.len());
         for step in steps {
@@ -184,7 +185,8 @@ impl Distance {
     }
 }
 
-/// Compares on all scenarios: C and Rust, and Rust and the simulator. Returns the events.
+/// Compares C with Rust, and Rust with the simulator, on all scenarios. Returns the number of
+/// events.
 fn compare<C: Core + Clone>(scheme: &Scheme<C>, scenarios: Vec<(&'static str, Scenario)>) -> usize {
     let program = host::compile();
     let mut events = 0;
@@ -204,7 +206,7 @@ fn compare<C: Core + Clone>(scheme: &Scheme<C>, scenarios: Vec<(&'static str, Sc
     events
 }
 
-/// The same on a million events or more.
+/// Compares as [`compare`] does, and asserts that there were at least a million events.
 fn compare_on_a_million<C: Core + Clone>(
     scheme: &Scheme<C>,
     scenarios: Vec<(&'static str, Scenario)>,
@@ -213,7 +215,7 @@ fn compare_on_a_million<C: Core + Clone>(
     assert!(events >= 1_000_000, "only {events} events");
 }
 
-/// For who asks with --nocapture.
+/// Prints a line, which the test harness shows with --nocapture.
 #[allow(clippy::print_stdout)]
 fn print(line: &str) {
     println!("{line}");
@@ -224,7 +226,8 @@ fn abc_has_the_simulators_windows_within_a_packet_over_a_million_events() {
     compare_on_a_million(&Scheme::written("abc", Abc::default()), scenarios("abc", 1));
 }
 
-/// RTTs of 40 ms leave room below the target; three times as long, for fewer packets pass.
+/// Scenarios with RTTs of 40 ms, which are below the target. They run three times as long, because
+/// fewer packets pass.
 fn scenarios_of_c2tcp(scheme: &str) -> Vec<(&'static str, Scenario)> {
     let mut scenarios = scenarios(scheme, 3);
     for (_, scenario) in &mut scenarios {
@@ -257,7 +260,7 @@ fn vegas_has_the_simulators_windows_within_a_packet_over_a_million_events() {
     compare_on_a_million(&Scheme::written(VEGAS, Vegas::default()), scenarios(VEGAS, 2));
 }
 
-/// A table in the simulator, as an integer core and in C.
+/// A table in three forms: in the simulator, as an integer core, and in C.
 fn remy(table: &Arc<RuleTable>, whole: &'static RemyTable) -> Scheme<Remy<'static>> {
     let params = RemyParams { per: Per::Packet, ..RemyParams::default() };
     Scheme {
@@ -267,12 +270,12 @@ fn remy(table: &Arc<RuleTable>, whole: &'static RemyTable) -> Scheme<Remy<'stati
     }
 }
 
-/// The table in whole numbers, for as long as the test runs.
+/// Returns the table in integers; it is leaked, because the core borrows it.
 fn whole(table: &RuleTable) -> &'static RemyTable {
     Box::leak(Box::new(RemyTable::new(table, Span::ZERO).expect("fits")))
 }
 
-/// As of the others, but for a connection of its own per period of sending.
+/// The scenarios of the other schemes, but each period of sending is a connection of its own.
 fn scenarios_of_remy(times: u64) -> Vec<(&'static str, Scenario)> {
     let mut scenarios = scenarios("remy", times);
     for (_, scenario) in &mut scenarios {
@@ -308,7 +311,7 @@ fn remy_follows_published_tables_within_a_packet() {
     }
 }
 
-/// Nonsense included: there is nothing to compare the windows with but the C code's.
+/// Feedback is random here and often impossible, so Rust is compared only with the C code.
 #[test]
 fn rust_and_c_agree_on_anything() {
     let mut random = Stream::new(3, "anything");

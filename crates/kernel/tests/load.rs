@@ -1,4 +1,4 @@
-//! Loading and unloading in the running kernel.
+//! Loads programs into the running kernel and unloads them.
 #![cfg(feature = "bpf")]
 
 use std::collections::BTreeSet;
@@ -18,9 +18,9 @@ use nix::sys::socket::{connect, setsockopt, socket, sockopt};
 use paceline_kernel::{Options, PROGRAMS, Program, accelerate, list, load, probe, stats, unload};
 use paceline_testing::{Need, skip, this_test};
 
-/// The kernel has one register of names: one test at a time.
+/// The kernel has one list of names, so tests take turns.
 static ALONE: Mutex<()> = Mutex::new(());
-/// Set it to load more often than five times.
+/// Environment variable with the number of loads, if not five.
 const TIMES: &str = "PACELINE_KERNEL_LOADS";
 
 /// Runs `test` in a network namespace of its own, if this machine can load programs.
@@ -40,14 +40,14 @@ fn alone(test: impl FnOnce() + Send + 'static) {
         test();
     });
     let done = thread.join();
-    // Whatever has happened, nothing of ours stays.
+    // Unloads all programs of ours, also after a failed test.
     for program in PROGRAMS.iter().filter(|program| paceline_kernel::loaded(program)) {
         unload(program).expect("unloads");
     }
     done.expect("the test holds");
 }
 
-/// A connection over loopback, both ends of which use `program`; what is sent is swallowed.
+/// Connects over loopback with `program` at both ends; the receiver discards all bytes.
 fn connection(program: &Program) -> TcpStream {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("an address");
     setsockopt(&listener, sockopt::TcpCongestion, &program.name.into()).expect("is loaded");
@@ -73,7 +73,7 @@ fn send(stream: &mut TcpStream) {
     }
 }
 
-/// Everything in the kernel that bears a name of our programs.
+/// Returns every object in the kernel with a name of our programs.
 fn ours() -> BTreeSet<String> {
     let prefixes = ["abc_", "ecn_", "c2tcp_", "remy_", "vegas_", "accelerate"];
     let programs = ProgInfoIter::default().map(|info| info.name.to_string_lossy().into_owned());
@@ -89,7 +89,8 @@ fn ours() -> BTreeSet<String> {
     programs.chain(maps).chain(links).collect()
 }
 
-/// Waits until nothing of ours is in the kernel: it frees programs after their last socket.
+/// Waits until the kernel has no object of ours beyond `before`: it frees programs after their last
+/// socket.
 fn assert_nothing_is_left(before: &BTreeSet<String>) {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
@@ -131,7 +132,7 @@ fn programs_are_loaded_and_unloaded_under_traffic_and_leave_nothing() {
                     assert!(count(program, "accelerated_bytes") > 0, "{}", program.name);
                 }
                 unload(program).expect(program.name);
-                // The connection goes on with what it has.
+                // The connection keeps its congestion control.
                 send(&mut stream);
                 stream.shutdown(Shutdown::Both).expect("is open");
             }
@@ -149,7 +150,7 @@ fn make_default(scheme: &str) {
 #[test]
 fn a_thousand_connections_of_a_namespaces_default_leave_nothing() {
     alone(|| {
-        // Two descriptors a connection.
+        // Each connection needs two descriptors.
         setrlimit(Resource::RLIMIT_NOFILE, 4096, 4096).expect("root may");
         let before = ours();
         let abc = &PROGRAMS[0];
@@ -172,7 +173,8 @@ fn a_thousand_connections_of_a_namespaces_default_leave_nothing() {
             assert_eq!(all, bytes);
         }
         assert_eq!((count(abc, "sockets"), count(abc, "fallbacks")), (2000, 0));
-        // A namespace keeps its default, unloaded or not. Cubic is not for every namespace.
+        // A namespace keeps its default congestion control after the unload, too. Cubic may be
+        // missing, so use Reno.
         make_default("reno");
         unload(abc).expect("unloads");
         drop((open, listener));
@@ -202,7 +204,7 @@ fn a_program_is_loaded_once_and_mistakes_are_told() {
     });
 }
 
-/// What a program was loaded with is told, and holds.
+/// `list` shows the options with which a program was loaded, and they take effect.
 #[test]
 fn options_are_told_and_every_one_loads() {
     alone(|| {
@@ -225,7 +227,7 @@ fn options_are_told_and_every_one_loads() {
 #[test]
 fn loading_where_it_would_not_last_is_refused() {
     alone(|| {
-        // As `ip netns exec` does it: mounts of one's own, in which the BPF file system is hidden.
+        // As `ip netns exec` does: a mount namespace in which the BPF file system is hidden.
         unshare(CloneFlags::CLONE_NEWNS).expect("root may");
         let none = None::<&str>;
         mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("root may");

@@ -1,4 +1,5 @@
-//! What another user puts where root's files shall lie, in a mount namespace of the test's own.
+//! Entries that another user puts in the place of root's files, in a mount namespace of the test's
+//! own.
 #![cfg(feature = "bpf")]
 
 use std::fs;
@@ -14,11 +15,11 @@ use nix::unistd::geteuid;
 use paceline_kernel::{Options, PROGRAMS, list, load, loaded, probe, unload};
 use paceline_testing::{Need, skip, this_test};
 
-/// An ordinary user.
+/// An ordinary user's id.
 const NOBODY: u32 = 65534;
 
-/// Runs `test` with a BPF file system of its own at the usual place, in which all users can write, as `mount` makes it
-/// without a mode.
+/// Runs `test` with a BPF file system of its own at the usual path. All users can write to it, as
+/// `mount` makes it without a mode.
 fn with_open_file_system(test: impl FnOnce() + Send + 'static) {
     let name = this_test();
     if !geteuid().is_root() {
@@ -40,7 +41,7 @@ fn with_open_file_system(test: impl FnOnce() + Send + 'static) {
     thread.join().expect("the test holds");
 }
 
-/// A folder of root with two files.
+/// Creates a folder of root with two files.
 fn victim(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("paceline-pins-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&path);
@@ -51,7 +52,7 @@ fn victim(name: &str) -> PathBuf {
     path
 }
 
-/// Runs a shell's commands as an ordinary user. The mount namespace is this thread's.
+/// Runs shell commands as an ordinary user, in this thread's mount namespace.
 fn as_nobody(commands: &str) {
     let status = Command::new("sh")
         .args(["-ec", commands])
@@ -84,7 +85,7 @@ fn another_users_link_never_leads_root_to_its_target() {
             assert!(error.contains("chmod 700 /sys/fs/bpf"), "{error}");
         }
         assert_eq!(count(&target), 2, "loading has removed files");
-        // The folder of all programs itself as a link.
+        // Replaces the folder of all programs by a link.
         as_nobody(&format!(
             "rm -r /sys/fs/bpf/paceline; ln -s {} /sys/fs/bpf/paceline",
             target.display()
@@ -118,7 +119,7 @@ fn another_user_cannot_make_a_program_seem_loaded() {
     with_open_file_system(|| {
         as_nobody("mkdir -p /sys/fs/bpf/paceline/abc/link");
         assert!(!loaded(&PROGRAMS[0]));
-        // Nor in a folder of root that others can write to.
+        // A folder of root that others can write to is refused, too.
         as_nobody("rm -r /sys/fs/bpf/paceline");
         fs::create_dir("/sys/fs/bpf/paceline").expect("root may");
         fs::set_permissions("/sys/fs/bpf/paceline", fs::Permissions::from_mode(0o777))

@@ -1,19 +1,20 @@
-//! ABC's sender, as in `bpf/abc.h`: `paceline_cc`'s `AbcSender` with its default parameters.
+//! ABC's sender, as in `bpf/abc.h`: the simulator's `AbcSender` with its default parameters.
 
 use super::Feedback;
 use super::cubic::{Cubic, INITIAL_WINDOW};
 use super::fixed::{MOST_ACKED, MOST_WINDOW, ONE, scale};
 
 const MIN_WINDOW: u64 = 2 * ONE;
-/// Packets by which a window may exceed twice what is in flight.
+/// Packets by which a window may exceed twice the packets in flight.
 const SLACK: u64 = 5 * ONE;
 
-/// A window that obeys accelerates and brakes, and Cubic's, which obeys drops and CE.
+/// ABC's sender: a window that follows accelerates and brakes, and Cubic's, which follows drops and
+/// CE.
 #[derive(Copy, Clone, Debug)]
 pub struct Abc {
     w: u64,
     cubic: Cubic,
-    /// The most packets in flight in this round trip and in the last one.
+    /// Most packets in flight in this round trip and in the previous one.
     flight: [u64; 2],
     rtt: u64,
 }
@@ -25,7 +26,7 @@ impl Default for Abc {
 }
 
 impl Abc {
-    /// An acknowledgement came, or a loss timer expired.
+    /// Processes an acknowledgement or the expiry of the loss timer.
     pub fn on_feedback(&mut self, feedback: &Feedback) {
         if feedback.rtt > 0 {
             self.rtt = feedback.rtt.min(feedback.srtt);
@@ -53,27 +54,28 @@ impl Abc {
         self.w = self.w.min(most);
     }
 
-    /// Sending resumes after `idle` microseconds with nothing in flight.
+    /// Resumes sending after `idle` microseconds with nothing in flight.
     pub fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
         self.cubic.on_idle(now, idle, rto);
     }
 
-    /// The window that marks move, in packets.
+    /// Returns the window that accelerates and brakes move, in packets.
     pub fn w(&self) -> u64 {
         self.w
     }
 
-    /// The window that drops and CE move.
+    /// Returns Cubic's window, which drops and CE move.
     pub fn cubic(&self) -> &Cubic {
         &self.cubic
     }
 
-    /// The window that counts: the smaller one, in packets.
+    /// Returns the window in use, in packets: the smaller of the two.
     pub fn window(&self) -> u64 {
         self.w.min(self.cubic.cwnd())
     }
 
-    /// Two windows per round trip, in bytes per second; 0 while no round-trip time is known.
+    /// Returns the pacing rate in bytes per second: two windows per round trip; 0 before the first
+    /// RTT sample.
     pub fn pacing(&self, mss: u64) -> u64 {
         let bytes = (self.window() * mss.min(65_536)) >> 16;
         (bytes.min(1 << 42) * 2_000_000).checked_div(self.rtt).unwrap_or(0)

@@ -1,5 +1,5 @@
-//! C2TCP over Cubic or NewReno, as in `bpf/c2tcp.h`: `paceline_cc`'s `C2tcpSender` as
-//! `c2tcp[variant=ifip2018,settle=0s]` has it.
+//! C2TCP over Cubic or NewReno, as in `bpf/c2tcp.h`: the simulator's `C2tcpSender` as
+//! `c2tcp[variant=ifip2018,settle=0s]` configures it.
 
 use super::cubic::Cubic;
 use super::fixed::{MOST_ACKED, ONE, scale};
@@ -7,7 +7,7 @@ use super::hystart::HyStart;
 use super::reno::Reno;
 use super::{Congestion, Feedback};
 
-/// Microseconds.
+/// RTT target in microseconds.
 const TARGET: u64 = 100_000;
 const INTERVAL: u64 = 100_000;
 
@@ -18,7 +18,7 @@ enum Verdict {
     Bad,
 }
 
-/// The window below C2TCP.
+/// The loss-based window under C2TCP.
 #[derive(Copy, Clone, Debug)]
 enum Window {
     Cubic(Cubic, HyStart),
@@ -64,23 +64,23 @@ impl Window {
     }
 }
 
-/// A loss-based window, which long RTTs close and short ones open.
+/// C2TCP's sender: a loss-based window that RTTs above the target close and shorter RTTs open.
 #[derive(Copy, Clone, Debug)]
 pub struct C2tcp {
     window: Window,
-    /// The last RTT was below the target.
+    /// Whether the last RTT was at most the target.
     first: bool,
-    /// When the condition is next found bad.
+    /// Time in microseconds after which a long RTT counts as bad.
     next: u64,
     /// Back-offs since the condition became bad, plus one.
     backoffs: u64,
     /// Newton's approximation of `1 / sqrt(backoffs)`, in units of 2^-16.
     inverse_sqrt: u64,
-    /// The repair under way began with a timeout.
+    /// Whether the recovery in progress began with a timeout.
     timed_out: bool,
 }
 
-/// Over Cubic.
+/// C2TCP over Cubic.
 impl Default for C2tcp {
     fn default() -> C2tcp {
         C2tcp {
@@ -95,18 +95,18 @@ impl Default for C2tcp {
 }
 
 impl C2tcp {
-    /// C2TCP over NewReno.
+    /// Returns C2TCP over NewReno.
     pub fn over_reno() -> C2tcp {
         C2tcp { window: Window::Reno(Reno::default()), ..C2tcp::default() }
     }
 
-    /// The window in packets.
+    /// Returns the window in packets.
     pub fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
 
-    /// An acknowledgement came, or a loss timer expired. Returns whether the window was closed
-    /// because the condition is bad.
+    /// Processes an acknowledgement or the expiry of the loss timer. Returns true if it has reduced
+    /// the window because the condition is bad.
     pub fn on_feedback(&mut self, feedback: &Feedback) -> bool {
         let before = self.window.cwnd();
         self.window.on_feedback(feedback);
@@ -127,7 +127,8 @@ impl C2tcp {
                         let more = growth(cubic.cwnd(), feedback.acked, counts, opened, avoiding);
                         cubic.add(more);
                     }
-                    // At NewReno's pace the counts always count.
+                    // Over NewReno, `counts / cwnd` packets are added whatever its own step has
+                    // opened.
                     Window::Reno(reno) => reno.add_share(counts),
                 }
                 false
@@ -171,7 +172,7 @@ impl C2tcp {
         self.inverse_sqrt = (((step * x) >> 31) >> 16) & 0xffff;
     }
 
-    /// Sending resumes after `idle` microseconds with nothing in flight.
+    /// Resumes sending after `idle` microseconds with nothing in flight.
     pub fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
         match &mut self.window {
             Window::Cubic(cubic, _) => cubic.on_idle(now, idle, rto),
@@ -180,8 +181,8 @@ impl C2tcp {
     }
 }
 
-/// By how much an RTT below the target opens a window of Cubic, beside the `opened` packets of its
-/// own.
+/// Returns the packets by which an RTT below the target opens Cubic's window, in addition to the
+/// `opened` packets of Cubic's own step.
 fn growth(cwnd: u64, acked: u64, counts: u64, opened: u64, avoiding: bool) -> u64 {
     let counts = counts * ONE;
     let (acked, opened) = (acked.min(MOST_ACKED), opened.min(MOST_ACKED));

@@ -1,4 +1,4 @@
-//! Cubic's window, as in `bpf/cubic.h`: `paceline_cc`'s `CubicWindow` with its default parameters
+//! Cubic's window, as in `bpf/cubic.h`: the simulator's `CubicWindow` with its default parameters
 //! and without HyStart, which C2TCP adds.
 
 use super::fixed::{MOST_ACKED, MOST_WINDOW, NEVER, ONE, cube, cube_root, scale, seconds};
@@ -11,14 +11,14 @@ pub(super) const INITIAL_WINDOW: u64 = 10 * ONE;
 struct Curve {
     /// The window at which congestion is expected; 0 while unknown.
     w_max: u64,
-    /// The window before the last reduction.
+    /// Window before the last reduction.
     prior: u64,
-    /// When the epoch began.
+    /// Start of the epoch in microseconds; [`NEVER`] outside of one.
     epoch: u64,
-    /// Seconds from the epoch's start to the plateau, and the window there.
+    /// Seconds from the epoch's start to the plateau, and the window there (Q16).
     k: u64,
     origin: u64,
-    /// Reno's window.
+    /// Window of the Reno-friendly region (RFC 9438 §4.3).
     w_est: u64,
 }
 
@@ -72,7 +72,7 @@ impl Curve {
     }
 }
 
-/// Cubic's congestion window and all that moves it.
+/// Cubic's congestion window and the state that moves it.
 #[derive(Copy, Clone, Debug)]
 pub struct Cubic {
     cwnd: u64,
@@ -102,7 +102,7 @@ impl Default for Cubic {
 }
 
 impl Cubic {
-    /// The window in packets.
+    /// Returns the window in packets.
     pub fn cwnd(&self) -> u64 {
         self.cwnd
     }
@@ -111,7 +111,7 @@ impl Cubic {
         self.cwnd = packets.clamp(ONE, MOST_WINDOW);
     }
 
-    /// An acknowledgement came, or a loss timer expired.
+    /// Processes an acknowledgement or the expiry of the loss timer.
     pub fn on_feedback(&mut self, feedback: &Feedback) {
         let reduced = self.react(feedback.congestion);
         let since = feedback.now.saturating_sub(self.last);
@@ -194,13 +194,13 @@ impl Cubic {
         }
     }
 
-    /// Sending resumes after `idle` microseconds with nothing in flight.
+    /// Resumes sending after `idle` microseconds with nothing in flight.
     pub fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
         self.curve.stand_still(now, idle);
         self.last = self.last.max(now);
         let (cwnd, floor) = (self.cwnd, INITIAL_WINDOW.min(self.cwnd));
         let mut left = idle;
-        // The largest window is down at the initial one after 17 halvings.
+        // The largest window reaches the initial one after 17 halvings.
         for _ in 0..24 {
             if left <= rto || self.cwnd <= floor {
                 break;
@@ -219,17 +219,17 @@ impl Cubic {
         self.cwnd < self.ssthresh
     }
 
-    /// Ends slow start here.
+    /// Ends slow start: sets the threshold to the window.
     pub(super) fn leave_slow_start(&mut self) {
         self.ssthresh = self.cwnd;
     }
 
-    /// Opens the window beside Cubic's own growth (C2TCP).
+    /// Opens the window by `packets` beside Cubic's own growth (C2TCP).
     pub(super) fn add(&mut self, packets: u64) {
         self.set_cwnd(self.cwnd + packets);
     }
 
-    /// Reacts as to a loss, and then closes the window to one packet; it cannot be undone.
+    /// Reacts as to a loss, and then reduces the window to one packet; no undo is possible.
     pub(super) fn back_off(&mut self) {
         let before = self.curve_before;
         self.congested();

@@ -1,21 +1,21 @@
-//! HyStart as in Linux, as in `bpf/hystart.h`.
+//! Linux' HyStart, as in `bpf/hystart.h`.
 
 use super::Feedback;
 use super::fixed::{NEVER, ONE};
 
 const LOW_WINDOW: u64 = 16 * ONE;
-/// Acknowledgements no further apart belong to one train, in microseconds.
+/// Longest gap between two acknowledgements of one train, in microseconds.
 const TRAIN_GAP: u64 = 2000;
 const MIN_SAMPLES: u64 = 8;
 
-/// Watches slow start.
+/// State of HyStart, which decides when slow start ends.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct HyStart {
     found: bool,
-    /// The smallest RTT in slow start in microseconds; 0 if unknown.
+    /// Minimum RTT in slow start in microseconds; 0 if unknown.
     delay_min: u64,
     round_start: u64,
-    /// The packets delivered beyond which the round trip is over.
+    /// Count of delivered packets beyond which the round trip is over.
     round_end: u64,
     last_ack: u64,
     round_min: u64,
@@ -44,7 +44,7 @@ impl HyStart {
         self.samples = 0;
     }
 
-    /// A timeout voids what was learnt, and begins a round trip.
+    /// Forgets the path after a timeout, and begins a round trip.
     pub(super) fn time_out(&mut self, feedback: &Feedback) {
         self.found = false;
         self.delay_min = 0;
@@ -52,7 +52,7 @@ impl HyStart {
         self.begin_round(feedback.now);
     }
 
-    /// An acknowledgement in slow start. True if slow start ends here.
+    /// Processes an acknowledgement in slow start. Returns true if slow start ends here.
     pub(super) fn observe(&mut self, feedback: &Feedback, cwnd: u64) -> bool {
         let rtt = feedback.rtt;
         if self.found || rtt == 0 {

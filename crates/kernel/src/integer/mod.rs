@@ -1,9 +1,9 @@
-//! The senders' arithmetic in whole numbers, as eBPF programs have it.
+//! The senders' arithmetic in integers, as in the eBPF programs.
 //!
-//! The programs in `bpf/` cannot use floating point. This is their arithmetic in Rust: the same
-//! steps as `paceline_cc`'s controllers, with windows as fixed-point numbers of 16 fraction bits
-//! and times in microseconds. `tests/differential.rs` feeds the simulator's controllers, this, and
-//! the programs' C code with the same feedback and compares the windows.
+//! The programs in `bpf/` cannot use floating point. This module is their arithmetic in Rust: the
+//! steps of the simulator's controllers, with windows as fixed-point numbers of 16 fraction bits
+//! and times in microseconds. `tests/differential.rs` feeds the simulator's controllers, this
+//! module and the programs' C code with equal feedback and compares the windows.
 
 mod abc;
 mod c2tcp;
@@ -23,11 +23,11 @@ pub use remy::Remy;
 pub use remy_table::{RemyTable, RemyTableError};
 pub use vegas::Vegas;
 
-/// What the connection's state machine concludes, as numbers that the C code shares.
+/// Conclusion of the connection's state machine; the C code uses equal numbers.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Congestion {
-    /// Nothing.
+    /// No congestion.
     #[default]
     None = 0,
     /// A packet was lost.
@@ -36,53 +36,53 @@ pub enum Congestion {
     Ecn = 2,
     /// The retransmission timer expired.
     Timeout = 3,
-    /// The last reaction was a mistake.
+    /// The last reduction was a mistake.
     Undo = 4,
 }
 
-/// What one acknowledgement tells. Packets are fixed-point numbers (see [`ONE`]), times are
-/// microseconds. The C code's `struct feedback` has the same fields in the same order.
+/// Content of one acknowledgement. Packets are fixed-point numbers (see [`ONE`]), times are
+/// microseconds. The C code's `struct feedback` has these fields in this order.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Feedback {
-    /// The sender's clock.
+    /// Time of the sender's clock.
     pub now: u64,
     /// Packets newly acknowledged.
     pub acked: u64,
-    /// Of these, those that a router let accelerate.
+    /// Of these, packets that a router let accelerate.
     pub accelerates: u64,
-    /// Of these, those that a router made brakes.
+    /// Of these, packets that a router turned into brakes.
     pub brakes: u64,
     /// Packets in flight before this acknowledgement.
     pub prior_in_flight: u64,
     /// Packets in flight after it.
     pub in_flight: u64,
-    /// Packets delivered since the start.
+    /// Packets delivered since the connection's start.
     pub delivered: u64,
-    /// The last round-trip time; 0 where this acknowledgement gives none.
+    /// Latest RTT; 0 if this acknowledgement has none.
     pub rtt: u64,
-    /// The smoothed round-trip time.
+    /// Smoothed RTT.
     pub srtt: u64,
-    /// Bytes of a packet.
+    /// Size of a packet in bytes.
     pub mss: u64,
-    /// What the state machine concludes.
+    /// Conclusion of the state machine.
     pub congestion: Congestion,
-    /// Losses are being repaired.
+    /// Whether the connection is repairing losses.
     pub in_recovery: bool,
-    /// The window has limited sending in the last round trip.
+    /// Whether the window limited sending in the last round trip.
     pub cwnd_limited: bool,
-    /// Most packets in flight in the last window of data.
+    /// Most packets in flight during the last window of data.
     pub max_in_flight: u64,
-    /// False if only packets beyond a gap were acknowledged: windows do not grow.
+    /// False if this acknowledgement covers only packets beyond a gap: then windows do not grow.
     pub may_raise_cwnd: bool,
-    /// This is the first acknowledgement of a round trip.
+    /// Whether this is the first acknowledgement of a round trip.
     pub round_start: bool,
-    /// By how many packets the newest one acknowledged is ahead of the newest one before; 0 counts
-    /// as 1.
+    /// Packets between the newest one acknowledged before and the newest one acknowledged now; 0
+    /// counts as 1.
     pub ahead: u64,
 }
 
 impl Feedback {
-    /// The fields as numbers, in their order.
+    /// Returns the fields as numbers, in their order.
     pub fn words(&self) -> [u64; 17] {
         [
             self.now,

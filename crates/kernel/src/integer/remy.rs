@@ -1,4 +1,4 @@
-//! Remy's sender, as in `bpf/remy.h`: `paceline_cc`'s `RemySender` with `per=packet`.
+//! Remy's sender, as in `bpf/remy.h`: the simulator's `RemySender` with `per=packet`.
 
 use paceline_schemes::remy::{PUBLISHED_SIGNALS as SIGNALS, Signal};
 
@@ -6,9 +6,9 @@ use super::Feedback;
 use super::fixed::{NEVER, ONE};
 use super::remy_table::{FRACTION, NONE, RemyTable};
 
-/// An acknowledgement counts for no more packets than this.
+/// Most packets for which one acknowledgement counts.
 const MOST_ACKED: u64 = 64;
-/// No time is longer, in microseconds: 134 s.
+/// Longest time in microseconds: 134 s. Longer times count as this.
 const MOST_TIME: u64 = 1 << 27;
 
 const SEND_EWMA: usize = Signal::SendEwma.index();
@@ -18,22 +18,23 @@ const SLOW_REC_EWMA: usize = Signal::SlowRecEwma.index();
 const RTT_DIFF: usize = Signal::RttDiff.index();
 const QUEUEING_DELAY: usize = Signal::QueueingDelay.index();
 
-/// A memory of six signals, and the window and pacing that a table of rules makes of it.
+/// Remy's sender: a memory of six signals, and the window and pacing that a table's rules derive
+/// from it.
 #[derive(Clone, Debug)]
 pub struct Remy<'a> {
     table: &'a RemyTable,
-    /// Times in microseconds; all with 32 fraction bits.
+    /// The signals; times in microseconds. All have 32 fraction bits.
     values: [u64; SIGNALS],
-    /// When the newest acknowledged packet was sent and its acknowledgement came.
+    /// Times at which the newest acknowledged packet was sent and its acknowledgement arrived.
     last: Option<(u64, u64)>,
     min_rtt: u64,
     /// The window in packets.
     window: u64,
-    /// The least time between packets in nanoseconds.
+    /// Minimum time between packets in nanoseconds.
     gap: u64,
 }
 
-/// The time for each of `packets`, with fraction bits.
+/// Returns the time from `from` to `to` divided by `packets`, with 32 fraction bits.
 fn gap(from: u64, to: u64, packets: u64) -> u64 {
     (to.saturating_sub(from).min(MOST_TIME) << FRACTION) / packets
 }
@@ -43,7 +44,8 @@ fn average(value: &mut u64, sample: u64, weight: u32) {
 }
 
 impl<'a> Remy<'a> {
-    /// A connection, or a period of sending, begins: with an empty memory and the rule for it.
+    /// Begins a connection or a period of sending: with an empty memory, and the rule for it
+    /// applied once.
     pub fn new(table: &'a RemyTable) -> Remy<'a> {
         let mut remy =
             Remy { table, values: [0; SIGNALS], last: None, min_rtt: 0, window: 0, gap: 0 };
@@ -51,13 +53,14 @@ impl<'a> Remy<'a> {
         remy
     }
 
-    /// A period of sending begins anew.
+    /// Begins a period of sending with an empty memory.
     pub fn restart(&mut self) {
         *self = Remy::new(self.table);
     }
 
-    /// An acknowledgement came. Without an RTT it tells nothing. Several packets count as if they
-    /// had come at even distances; the rule for the memory after the last is applied once for each.
+    /// Processes an acknowledgement; ignores it if it has no RTT. Several packets count as if they
+    /// had been acknowledged one by one at equal intervals; the rule for the memory after the last
+    /// packet is applied once per packet.
     pub fn on_feedback(&mut self, feedback: &Feedback) {
         if feedback.acked < ONE || feedback.rtt == 0 {
             return;
@@ -67,8 +70,8 @@ impl<'a> Remy<'a> {
         self.act(packets);
     }
 
-    /// Does what the rule for the present memory says, so many times. Where there is none, nothing
-    /// changes.
+    /// Applies the rule for the present memory `times` times. Changes nothing if the table has no
+    /// rule for it.
     fn act(&mut self, times: u64) {
         let rule = self.table.find(&self.values);
         if rule == NONE {
@@ -104,17 +107,17 @@ impl<'a> Remy<'a> {
         self.values[QUEUEING_DELAY] = self.values[REC_EWMA].min(NEVER / ahead) * ahead;
     }
 
-    /// The window in packets.
+    /// Returns the window in packets.
     pub fn window(&self) -> u64 {
         self.window
     }
 
-    /// The least time between packets in nanoseconds.
+    /// Returns the minimum time between packets in nanoseconds.
     pub fn gap(&self) -> u64 {
         self.gap
     }
 
-    /// Bytes per second; `u64::MAX` where there is no limit.
+    /// Returns the pacing rate in bytes per second; `u64::MAX` without a limit.
     pub fn pacing(&self, mss: u64) -> u64 {
         (mss.min(65_536) * 1_000_000_000).checked_div(self.gap).unwrap_or(u64::MAX)
     }
@@ -127,13 +130,14 @@ mod tests {
 
     use super::*;
 
-    /// As in the simulator, a ratio that is the end between two rules has the upper one.
+    /// As in the simulator, a ratio exactly on the boundary between two rules uses the upper rule.
     #[test]
     fn ratios_at_the_end_of_a_rule_are_the_next_ones() {
         let tables = RemyTables::builtin();
         let table = tables.find("starter").expect("is built in").table().expect("is sound");
         let table = RemyTable::new(&table, Span::ZERO).expect("fits");
-        // Tenths of the smallest RTT, and microseconds between packets under the rule from there on.
+        // RTTs in tenths of the minimum RTT, and microseconds between packets under the rule from
+        // there on.
         for (tenths, gap) in [(11, 100), (14, 500), (20, 2000)] {
             for smallest in (10..1_000_000).step_by(130) {
                 let mut remy = Remy::new(&table);

@@ -1,8 +1,8 @@
-//! Tables of rules for [`Remy`](super::Remy) in whole numbers, as `bpf/remy.h` reads them.
+//! Tables of rules for [`Remy`](super::Remy) in integers, as `bpf/remy.h` reads them.
 //!
 //! A table's boxes divide each signal's axis into intervals, and the intervals of all axes divide
-//! the space of memories into cells, each of which has one rule. To look a rule up is to find an
-//! interval per axis, in at most twelve halvings, and to read a cell.
+//! the space of memories into cells. Each cell has one rule. A lookup finds one interval per axis,
+//! in at most twelve halvings, and reads the rule of the cell.
 
 use paceline_cc::Span;
 use paceline_schemes::remy::{
@@ -12,64 +12,66 @@ use thiserror::Error;
 
 use super::NEVER;
 
-/// The most cells of a table: 8 MB of the kernel's memory.
+/// Maximum number of cells of a table: 8 MB of the kernel's memory.
 const MOST_CELLS: usize = 1 << 22;
-/// The most ends of intervals on one axis.
+/// Maximum number of interval ends on one axis.
 const MOST_ENDS: usize = 4095;
 /// Fraction bits of signals, and of multiples.
 pub(super) const FRACTION: u32 = 32;
 const MULTIPLE_FRACTION: u32 = 40;
-/// Multiples are below this, and increments are at most so many packets.
+/// Bounds of a rule's action: its multiple is below `MOST_MULTIPLE`, its increment at most
+/// `MOST_PACKETS` packets.
 const MOST_MULTIPLE: f64 = 4.0;
 const MOST_PACKETS: u64 = 1_000_000;
-/// The longest time between packets: 1000 s, in nanoseconds.
+/// Longest time between packets in nanoseconds: 1000 s.
 const MOST_GAP: u64 = 1_000_000_000_000;
-/// The rule of cells for which the table has none.
+/// Marks cells for which the table has no rule.
 pub(super) const NONE: u64 = 0xffff;
-// Rules are numbered in 16 bits.
+// Rule numbers have 16 bits.
 const _: () = assert!((MAX_RULES as u64) < NONE);
 
-/// Why a table does not fit into the kernel.
+/// Reason why a table does not fit into the kernel.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum RemyTableError {
-    /// A number of a rule's action is too large.
+    /// A number in a rule's action is too large.
     #[error(
         "rule {rule}: in the kernel m={} has to be between -4 and 4, and b={} between -1000000 and \
          1000000", .action.multiple, .action.increment
     )]
     Action {
-        /// The rule's number, from 0.
+        /// Number of the rule, from 0.
         rule: usize,
-        /// Its action.
+        /// Action of the rule.
         action: Action,
     },
-    /// Its rules look at the marks of an ABC router.
+    /// Rules of the table read the marks of an ABC router.
     #[error(
         "the table's rules look at accel_share, the marks of an ABC router, which the kernel's Remy does not hear"
     )]
     Marks,
-    /// The boxes divide the space into too many cells.
+    /// The table's boxes divide the space into too many cells.
     #[error(
         "the table's boxes divide memories into {cells} cells; the kernel's tables have at most {MOST_CELLS}"
     )]
     Cells {
-        /// How many.
+        /// Number of cells.
         cells: usize,
     },
-    /// The boxes divide one axis too often.
+    /// The boxes divide one signal's axis into too many intervals.
     #[error(
         "the table's boxes divide {signal} at {ends} places; the kernel's tables do at most at {MOST_ENDS}"
     )]
     Ends {
-        /// The signal's name.
+        /// Name of the signal.
         signal: &'static str,
-        /// How many.
+        /// Number of interval ends.
         ends: usize,
     },
 }
 
-/// Where the ends of a signal's intervals are, and how far apart neighbours are in the cells.
+/// Ends of a signal's intervals (`count` of them from index `first`), and the distance between
+/// neighbours in the cells (`stride`).
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Axis {
     first: usize,
@@ -77,31 +79,31 @@ pub(super) struct Axis {
     stride: usize,
 }
 
-/// What a rule does.
+/// Action of a rule in integers.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct WholeAction {
-    /// By what the window is multiplied, and what is taken off instead; 40 fraction bits.
+    /// Multiples of the window: what to add and what to subtract; 40 fraction bits. One of them is
+    /// 0.
     times: [u64; 2],
-    /// Packets that are added and taken away.
+    /// Packets to add and to subtract. One of them is 0.
     add: [u64; 2],
-    /// The least time between packets in nanoseconds.
+    /// Minimum time between packets in nanoseconds.
     pub(super) gap: u64,
 }
 
-/// A table of rules in whole numbers.
+/// A table of rules in integers.
 #[derive(Clone)]
 pub struct RemyTable {
-    /// RTTs that exceed the smallest one by at most so many microseconds count as the smallest.
+    /// Microseconds by which an RTT may exceed the minimum RTT and still count as the minimum.
     pub(super) resolution: u64,
     axes: [Axis; SIGNALS],
-    /// The ends between intervals, axis by axis, with 32 fraction bits: of milliseconds as
-    /// microseconds.
+    /// Ends of the intervals, axis by axis, with 32 fraction bits. Times are in microseconds.
     ends: Vec<u64>,
     cells: Vec<u16>,
     pub(super) actions: Vec<WholeAction>,
 }
 
-/// Without the cells, which are many.
+/// Leaves out the cells, of which there may be millions.
 impl std::fmt::Debug for RemyTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (rules, cells) = (self.actions.len(), self.cells.len());
@@ -109,7 +111,7 @@ impl std::fmt::Debug for RemyTable {
     }
 }
 
-/// Calls `each` with every box of a tree.
+/// Calls `each` with the box of every node of a tree.
 fn walk(tree: &RuleTree, each: &mut impl FnMut(&Domain)) {
     each(tree.domain());
     if let RuleTree::Inner { children, .. } = tree {
@@ -117,25 +119,26 @@ fn walk(tree: &RuleTree, each: &mut impl FnMut(&Domain)) {
     }
 }
 
-/// An end as a whole number: of times that are exact, those and only those below the end are below
-/// the number. Ratios are rounded down, and so are their ends: a ratio of the end itself is not below
-/// it, and no other ratio of RTTs below 4 s is as near to an end of three decimals.
+/// Converts an interval's end to an integer. Times: rounded up, so that an integer time is below
+/// the result exactly if it is below `end`. Ratios: senders round ratios down, so the end is
+/// rounded down, too. Then a ratio equal to the end is not below it, and no other ratio of RTTs
+/// below 4 s is that near to an end of three decimals.
 fn whole_end(signal: usize, end: f64) -> u64 {
     let scale = (1u64 << FRACTION) as f64;
     let whole = match signal == Signal::RttRatio.index() {
         true => (end * scale).floor(),
         false => (end * 1000.0 * scale).ceil(),
     };
-    // The conversion saturates.
+    // The conversion from `f64` saturates.
     (whole as u64).min(NEVER)
 }
 
 impl RemyTable {
-    /// The table for the kernel. RTTs that exceed the smallest one by at most `resolution` count as
-    /// the smallest.
+    /// Converts a table for the kernel. RTTs that exceed the minimum by at most `resolution` count
+    /// as the minimum.
     ///
     /// # Errors
-    /// Its rules look at marks, its actions are out of bounds, or it has too many cells.
+    /// The table's rules read marks, its actions are out of bounds, or it has too many cells.
     pub fn new(table: &RuleTable, resolution: Span) -> Result<RemyTable, RemyTableError> {
         if table.hears_marks() {
             return Err(RemyTableError::Marks);
@@ -169,7 +172,7 @@ impl RemyTable {
         if cells > MOST_CELLS {
             return Err(RemyTableError::Cells { cells });
         }
-        // A cell has the rule of its lowest corner: no box ends within it.
+        // A cell has one rule, that of its lowest corner, because no box ends inside it.
         let rule = |cell: usize| {
             let mut memory = Memory { values: whole.lower };
             for ((axis, mine), value) in axes.iter().zip(&places).zip(&mut memory.values) {
@@ -182,7 +185,7 @@ impl RemyTable {
         Ok(RemyTable { resolution: resolution.as_nanos() / 1000, axes, ends, cells, actions })
     }
 
-    /// The rule for a memory; [`NONE`] if there is none.
+    /// Returns the number of the rule for a memory; [`NONE`] if there is no rule.
     pub(super) fn find(&self, values: &[u64; SIGNALS]) -> u64 {
         let mut cell = 0;
         for (axis, &value) in self.axes.iter().zip(values) {
@@ -192,23 +195,23 @@ impl RemyTable {
         u64::from(self.cells[cell])
     }
 
-    /// How many rules the table has.
+    /// Returns the number of rules.
     pub fn rules(&self) -> usize {
         self.actions.len()
     }
 
-    /// The words of C's `struct remy_shape`.
+    /// Returns the words of C's `struct remy_shape`.
     pub fn shape(&self) -> Vec<u64> {
         let axes = self.axes.iter().flat_map(|axis| [axis.first, axis.count, axis.stride]);
         std::iter::once(self.resolution).chain(axes.map(|word| word as u64)).collect()
     }
 
-    /// The ends of all axes; at least one word, because maps are not empty.
+    /// Returns the ends of all axes; at least one word, because eBPF maps cannot be empty.
     pub fn end_words(&self) -> Vec<u64> {
         if self.ends.is_empty() { vec![NEVER] } else { self.ends.clone() }
     }
 
-    /// The rules of the cells, four a word, the first in the lowest 16 bits.
+    /// Returns the rules of the cells, four per word, the first in the lowest 16 bits.
     pub fn cell_words(&self) -> Vec<u64> {
         let word = |four: &[u16]| {
             let rules = four.iter().enumerate();
@@ -217,7 +220,7 @@ impl RemyTable {
         self.cells.chunks(4).map(word).collect()
     }
 
-    /// The words of C's `struct remy_action` of each rule.
+    /// Returns the words of C's `struct remy_action` for each rule.
     pub fn action_words(&self) -> Vec<[u64; 5]> {
         let words = |action: &WholeAction| {
             let WholeAction { times, add, gap } = *action;
@@ -241,8 +244,9 @@ impl WholeAction {
         Ok(WholeAction { times, add, gap })
     }
 
-    /// The window that follows `window`, rounded towards zero. The multiple is taken one part in
-    /// 2^40 larger, so that products that are whole in decimals do not fall below.
+    /// Returns the window that follows `window`, rounded towards zero. The multiple is increased by
+    /// 2^-40, so that products which are whole numbers in decimals are not rounded down to the next
+    /// lower one.
     pub(super) fn apply(&self, window: u64) -> u64 {
         let [times, less] = self.times;
         let more = window * (times + u64::from(times > 0)) + (self.add[0] << MULTIPLE_FRACTION);

@@ -1,15 +1,15 @@
-//! NewReno's window, as in `bpf/reno.h`: `paceline_cc`'s `RenoWindow`.
+//! NewReno's window, as in `bpf/reno.h`: the simulator's `RenoWindow`.
 
 use super::fixed::{MOST_WINDOW, NEVER, ONE, scale};
 use super::{Congestion, Feedback};
 
 const INITIAL_WINDOW: u64 = 10 * ONE;
 
-/// NewReno's congestion window and all that moves it. Windows and thresholds are in packets.
+/// NewReno's congestion window and the state that moves it. Windows and thresholds are in packets.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Reno {
     cwnd: u64,
-    /// What the window has beyond its 16 fraction bits, in units of 2^-32 packets.
+    /// Part of the window below its 16 fraction bits, in units of 2^-32 packets.
     fraction: u64,
     ssthresh: u64,
     /// Packets acknowledged in congestion avoidance that have not yet opened the window.
@@ -51,8 +51,8 @@ impl Reno {
         self.cwnd = packets.clamp(ONE, MOST_WINDOW);
     }
 
-    /// Opens the window by `counts` (below 2^15) over itself. What is smaller than the fraction of a
-    /// window is kept: rounded at each of many acknowledgements it would add up.
+    /// Opens the window by `counts / cwnd` packets; `counts` is below 2^15. Keeps the part below 16
+    /// fraction bits in `fraction`: rounding errors of many acknowledgements would add up.
     pub(super) fn add_share(&mut self, counts: u64) {
         self.fraction += (counts << 48) / self.cwnd;
         self.set_cwnd(self.cwnd + (self.fraction >> 16));
@@ -82,7 +82,7 @@ impl Reno {
         self.timed_out = true;
     }
 
-    /// Reacts as NewReno does. Returns whether the window was reduced.
+    /// Reacts as NewReno does. Returns true if it has reduced the window.
     pub(super) fn react(&mut self, congestion: Congestion) -> bool {
         match congestion {
             Congestion::None => false,
@@ -104,7 +104,7 @@ impl Reno {
         }
     }
 
-    /// Whether this feedback may open the window.
+    /// True if this feedback may open the window.
     pub(super) fn may_grow(&mut self, feedback: &Feedback) -> bool {
         self.repairing = feedback.in_recovery;
         self.timed_out &= feedback.in_recovery;
@@ -115,7 +115,7 @@ impl Reno {
         feedback.cwnd_limited || (self.in_slow_start() && half_used)
     }
 
-    /// Opens the window by `acked` packets up to the threshold; returns the rest.
+    /// Opens the window by `acked` packets up to the threshold; returns the packets left over.
     pub(super) fn slow_start(&mut self, acked: u64) -> u64 {
         if !self.in_slow_start() {
             return acked;
@@ -126,7 +126,7 @@ impl Reno {
         rest
     }
 
-    /// Slow start up to the threshold, and then one packet more per window acknowledged.
+    /// Opens the window: slow start up to the threshold, then one packet per window acknowledged.
     pub(super) fn grow(&mut self, acked: u64) {
         self.credit += self.slow_start(acked);
         if self.credit >= self.cwnd {
@@ -136,7 +136,7 @@ impl Reno {
         }
     }
 
-    /// An acknowledgement came, or a loss timer expired.
+    /// Processes an acknowledgement or the expiry of the loss timer.
     pub(super) fn on_feedback(&mut self, feedback: &Feedback) {
         let reduced = self.react(feedback.congestion);
         if feedback.congestion == Congestion::Timeout {
@@ -153,7 +153,7 @@ impl Reno {
     pub(super) fn on_idle(&mut self, idle: u64, rto: u64) {
         let (cwnd, floor) = (self.cwnd, INITIAL_WINDOW.min(self.cwnd));
         let mut left = idle;
-        // The largest window is down at the initial one after 17 halvings.
+        // The largest window reaches the initial one after 17 halvings.
         for _ in 0..24 {
             if left <= rto || self.cwnd <= floor {
                 break;
@@ -167,7 +167,7 @@ impl Reno {
         }
     }
 
-    /// Reacts as to a loss, and then closes the window to one packet; it cannot be undone (C2TCP).
+    /// Reacts as to a loss, and then reduces the window to one packet; no undo is possible (C2TCP).
     pub(super) fn back_off(&mut self) {
         self.halve();
         self.before = None;

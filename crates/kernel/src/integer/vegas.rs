@@ -1,28 +1,28 @@
-//! Vegas, as in `bpf/vegas.h`: `paceline_cc`'s `VegasSender` with its default parameters.
+//! Vegas, as in `bpf/vegas.h`: the simulator's `VegasSender` with its default parameters.
 
 use super::fixed::{NEVER, ONE, scale};
 use super::reno::Reno;
 use super::{Congestion, Feedback};
 
-/// Packets in queues below which the window opens, above which it closes, and above which slow
-/// start ends.
+/// Packets in the path's queues: below `ALPHA` the window opens, above `BETA` it closes, above
+/// `GAMMA` slow start ends.
 const ALPHA: u64 = 2;
 const BETA: u64 = 4;
 const GAMMA: u64 = 1;
-/// RTT samples of a round trip, at least, for Vegas to judge by.
+/// Minimum number of RTT samples in a round trip for Vegas to change the window.
 const MIN_SAMPLES: u64 = 3;
 
-/// A window that opens and closes once per round trip, by what the RTT tells of queues.
+/// Vegas' sender: changes its window once per round trip, by the queueing that RTTs show.
 #[derive(Copy, Clone, Debug)]
 pub struct Vegas {
     window: Reno,
-    /// The smallest RTT of all and of this round trip in microseconds; [`NEVER`] if unknown.
+    /// Minimum RTT of the connection and of this round trip in microseconds; [`NEVER`] if unknown.
     base: u64,
     round_min: u64,
     samples: u64,
     /// The window at the start of this round trip, in whole packets.
     begun: u64,
-    /// Vegas rules; else Reno does.
+    /// Whether Vegas controls the window; otherwise NewReno does.
     active: bool,
 }
 
@@ -35,12 +35,12 @@ impl Default for Vegas {
 }
 
 impl Vegas {
-    /// The window in packets.
+    /// Returns the window in packets.
     pub fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
 
-    /// The slow-start threshold in packets; [`NEVER`] before the first congestion.
+    /// Returns the slow-start threshold in packets; [`NEVER`] before the first congestion.
     pub fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
@@ -51,7 +51,7 @@ impl Vegas {
         self.begun = self.window.cwnd() / ONE;
     }
 
-    /// Lowers the window, and the threshold below it: slow start is over.
+    /// Reduces the window to `packets`, and the threshold below it, which ends slow start.
     fn shrink(&mut self, packets: u64) {
         let packets = packets.max(2);
         self.window.set_cwnd(packets * ONE);
@@ -59,10 +59,11 @@ impl Vegas {
         self.window.set_ssthresh(threshold);
     }
 
-    /// Once per round trip.
+    /// Adjusts the window; called once per round trip.
     fn adjust(&mut self, may_grow: bool, acked: u64) {
         let cwnd = self.window.cwnd() / ONE;
-        // The whole packets that the path would hold without a queue, and those beyond it.
+        // Packets that fit into the path without a queue, and packets beyond them, in whole
+        // packets.
         let target = self.begun * self.base.min(1 << 40) / self.round_min.max(1);
         let diff = self.begun.saturating_sub(target);
         if self.window.in_slow_start() {
@@ -80,7 +81,7 @@ impl Vegas {
         self.window.set_ssthresh(self.window.ssthresh().max(raised));
     }
 
-    /// An acknowledgement came, or a loss timer expired.
+    /// Processes an acknowledgement or the expiry of the loss timer.
     pub fn on_feedback(&mut self, feedback: &Feedback) {
         if feedback.rtt > 0 {
             self.base = self.base.min(feedback.rtt);

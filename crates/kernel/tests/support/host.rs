@@ -9,10 +9,10 @@ use paceline_kernel::integer::RemyTable;
 
 use super::record::{Event, Step};
 
-/// Compiles `bpf/host.c`; a C compiler is there, because Rust links with it.
+/// Compiles `bpf/host.c`. Every machine that links Rust has a C compiler.
 pub(crate) fn compile() -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/host.c");
-    // Tests run side by side, each with a file of its own.
+    // Tests run side by side, so each one has a file of its own.
     let name = format!("host-{}", paceline_testing::this_test().replace(':', "-"));
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
@@ -23,14 +23,14 @@ pub(crate) fn compile() -> PathBuf {
     program
 }
 
-/// The words that the C code makes of these events. `args` name the scheme: see `bpf/host.c`.
+/// Returns the C code's words after each of these events. `args` name the scheme: see `bpf/host.c`.
 pub(crate) fn run(program: &Path, args: &[OsString], steps: &[Step]) -> Vec<[u64; 3]> {
     let mut input = Vec::with_capacity(steps.len() * 17 * 8);
     for step in steps {
         let mut words = [0; 17];
         match step.event {
             Event::Feedback(feedback) => words = feedback.words(),
-            // A packet size of zero says that this is an idle period.
+            // A packet size of zero marks an idle period.
             Event::Idle(now, idle, rto) => (words[0], words[1], words[7]) = (now, idle, rto),
         }
         words.iter().for_each(|word| input.extend(word.to_ne_bytes()));
@@ -52,7 +52,7 @@ pub(crate) fn run(program: &Path, args: &[OsString], steps: &[Step]) -> Vec<[u64
     output.chunks_exact(24).map(line).collect()
 }
 
-/// A table of `remy` as a file that the C code reads.
+/// Writes a table of `remy` to a file for the C code.
 pub(crate) fn write_table(table: &RemyTable) -> PathBuf {
     let actions: Vec<u64> = table.action_words().into_iter().flatten().collect();
     let mut words = table.shape();

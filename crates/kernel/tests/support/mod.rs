@@ -1,4 +1,4 @@
-//! What the tests of the arithmetic share.
+//! Shared by the tests of the arithmetic.
 
 pub(crate) mod host;
 pub(crate) mod record;

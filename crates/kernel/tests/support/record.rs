@@ -1,4 +1,4 @@
-//! Feedback as the simulator's senders had it, with the windows that they made of it.
+//! Records the feedback of the simulator's senders, with their windows after it.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,16 +9,16 @@ use paceline_kernel::integer;
 use paceline_schemes::registry;
 use paceline_sim::scenario::{CustomScheme, Scenario};
 
-/// Something that happened to a sender.
+/// An event at a sender.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum Event {
     /// An acknowledgement, or the expiry of a timer.
     Feedback(integer::Feedback),
-    /// Sending resumed: now, the idle time and the timeout in microseconds.
+    /// Sending resumed: time, idle time and timeout in microseconds.
     Idle(u64, u64, u64),
 }
 
-/// An event, and the windows after it in packets; no numbers where they are not known.
+/// An event, and the windows after it in packets; NaN if they are unknown.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) event: Event,
@@ -28,13 +28,13 @@ pub(crate) struct Step {
 
 pub(crate) type Steps = Arc<Mutex<Vec<Step>>>;
 
-/// A sender that writes down what it is told and what it makes of it.
+/// A sender that records its feedback and its windows.
 struct Recorder {
     inner: Box<dyn Controller>,
     steps: Steps,
-    /// One more than the newest number acknowledged, once something was sent.
+    /// One more than the newest acknowledged number, once something was sent.
     acked: Option<u64>,
-    /// One more than the newest number sent.
+    /// One more than the newest sent number.
     sent: u64,
 }
 
@@ -47,7 +47,7 @@ impl Recorder {
             "cwnd" => cwnd = value,
             _ => {}
         });
-        // A scheme of one window has it twice.
+        // A scheme with one window has it twice.
         let or_only = |window: f64| if window.is_nan() { cwnd } else { window };
         let (w, cubic) = (or_only(w), or_only(cubic));
         self.steps.lock().expect("one thread").push(Step { event, w, cubic });
@@ -55,7 +55,8 @@ impl Recorder {
 }
 
 impl Recorder {
-    /// An event for each packet acknowledged; the windows are known after the last.
+    /// Records an event for each packet acknowledged; the windows are known only after the last
+    /// one.
     fn note_fates(&mut self, feedback: &Feedback<'_>, whole: &integer::Feedback) {
         if feedback.congestion == Some(Congestion::Timeout) {
             self.acked = Some(self.sent);
@@ -91,7 +92,7 @@ impl Controller for Recorder {
         self.inner.on_send(now, packet)
     }
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
-        // The kernel's clock counts microseconds: what happens within one happens at once.
+        // The kernel's clock counts microseconds, so round times down to them.
         let mut feedback = feedback.clone();
         feedback.now = Time::from_nanos(feedback.now.as_nanos() / 1000 * 1000);
         feedback.rtt = feedback.rtt.map(|rtt| Span::from_micros(micros(rtt.as_nanos())));
@@ -130,7 +131,7 @@ fn micros(nanos: u64) -> u64 {
     nanos / 1000
 }
 
-/// The same feedback in whole numbers.
+/// Converts feedback to integers.
 pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
     let mss = u64::from(feedback.mss.max(1));
     let packets = |bytes: u64| (bytes << 16) / mss;
@@ -148,7 +149,7 @@ pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
         srtt: micros(feedback.srtt.as_nanos()),
         mss,
         congestion: match feedback.congestion {
-            // The programs' windows are halved by marks, too.
+            // The mark has already reduced the programs' windows.
             None | Some(Congestion::LossAfterMark) => integer::Congestion::None,
             Some(Congestion::Loss) => integer::Congestion::Loss,
             Some(Congestion::Ecn) => integer::Congestion::Ecn,
@@ -164,14 +165,14 @@ pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
     }
 }
 
-/// The simulator's halves of a scheme.
+/// Returns the simulator's halves of a scheme.
 pub(crate) fn halves(scheme: &str) -> Halves {
     let spec = Spec::parse(scheme).expect("a scheme");
     registry::build(&spec).expect("a known scheme")
 }
 
-/// Runs a scenario with these halves in its first flow, and returns what this flow's connections
-/// were told, one list per connection.
+/// Runs a scenario with these halves in its first flow. Returns the feedback of each connection of
+/// this flow.
 pub(crate) fn record(halves: Halves, mut scenario: Scenario) -> Vec<Vec<Step>> {
     let connections: Arc<Mutex<Vec<Steps>>> = Arc::default();
     let (all, make) = (connections.clone(), halves.controller.clone());

@@ -1,5 +1,5 @@
-//! Files in which a server lists its clients: a line for each, with its name, the public half of its key, and, for
-//! tunnels, the networks that are its own.
+//! Files in which a server lists its clients: one line per client, with its name, its public key
+//! and, for tunnels, the networks whose addresses it may use.
 //!
 //! ```text
 //! # who     key                                                    networks inside
@@ -17,19 +17,20 @@ use std::path::Path;
 use paceline_os::LiveError;
 use paceline_wire::{Admission, AdmittedClient, ClientPublic, Handout, MOST_NETWORKS, Prefix};
 
-/// The longest file in bytes.
+/// Maximum length of the file in bytes.
 const LONGEST: u64 = 4 << 20;
-/// The longest name of a client in characters.
+/// Maximum length of a client's name in characters.
 const LONGEST_NAME: usize = 64;
 
 /// A client as a file lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedClient {
-    /// What people call it: letters, digits, `.`, `_`, `-` and `@`.
+    /// Its name, for people to read: letters, digits, `.`, `_`, `-` and `@`.
     pub name: String,
     /// The public half of its key.
     pub key: ClientPublic,
-    /// The networks that are its own, in the file's order. A single address has all of its bits.
+    /// The networks that belong to it, in the file's order. A single address is a prefix of full
+    /// length.
     pub networks: Vec<Prefix>,
 }
 
@@ -64,7 +65,7 @@ pub fn overlap(one: &Prefix, other: &Prefix) -> bool {
     one.contains(other.address) || other.contains(one.address)
 }
 
-/// Returns why this cannot be the name of a client; `None` if it can.
+/// Returns why `name` cannot be the name of a client; `None` if it can.
 pub fn name_error(name: &str) -> Option<String> {
     if name.starts_with("plc-") {
         return Some("the name comes first, then the key: NAME plc-KEY".into());
@@ -82,10 +83,10 @@ pub fn name_error(name: &str) -> Option<String> {
 }
 
 impl ListedClient {
-    /// Reads a line; `None` if it is empty or a comment.
+    /// Reads a line. Returns `None` for an empty line and for a comment.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The mistake in the line, in words.
     fn parse(line: &str) -> Result<Option<ListedClient>, String> {
         let line = line.split_once('#').map_or(line, |(before, _)| before);
         let mut words = line.split_whitespace();
@@ -121,10 +122,11 @@ impl ListedClient {
 }
 
 impl ClientsFile {
-    /// Reads a file. Files that users other than the owner may write to are refused: who can add a line can connect.
+    /// Reads a file. Refuses a file that users other than its owner may write to, because whoever
+    /// can add a line can connect.
     ///
     /// # Errors
-    /// The file, the line and what is wrong with it, and what to do.
+    /// Names the file, the line, the mistake and the remedy.
     pub fn read(path: &Path) -> Result<ClientsFile, LiveError> {
         let place = path.display().to_string();
         let fail = |text: String| LiveError::Message(format!("{place}{text}"));
@@ -150,7 +152,7 @@ impl ClientsFile {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// The number of the line, counted from 1, and what is wrong with it.
+    /// The number of the line, counted from 1, and the mistake in it.
     pub fn parse(text: &str) -> Result<ClientsFile, (usize, String)> {
         let mut clients = Vec::new();
         let (mut names, mut keys) = (BTreeMap::new(), BTreeMap::new());
@@ -177,12 +179,13 @@ impl ClientsFile {
         Ok(ClientsFile { clients })
     }
 
-    /// Returns the client with this name.
+    /// Returns the client named `name`.
     pub fn named(&self, name: &str) -> Option<&ListedClient> {
         self.clients.iter().find(|client| client.name == name)
     }
 
-    /// Returns the list as a server of `paceline-wire` takes it, with what is handed out to each client.
+    /// Returns the list in the form that a server of `paceline-wire` takes. `handout` gives what
+    /// the server hands out to each client.
     pub fn admission(&self, handout: impl Fn(&ListedClient) -> Handout) -> Admission {
         let admitted = self.clients.iter().map(|client| AdmittedClient {
             key: client.key,
@@ -193,15 +196,16 @@ impl ClientsFile {
     }
 }
 
-/// Networks without an address in common, each with the line of its client, in the order of their first addresses.
+/// Networks without a common address, each with its client's line number, ordered by first address.
 #[derive(Default)]
 struct Networks(BTreeMap<std::net::IpAddr, (Prefix, usize)>);
 
 impl Networks {
-    /// Adds a network. Returns one that it overlaps with, which is then not replaced.
+    /// Adds a network, unless it overlaps with one in the set. Returns that network, which stays.
     fn insert(&mut self, network: Prefix, line: usize) -> Option<(Prefix, usize)> {
-        // Networks are equal, nested or apart. So only the nearest one that begins before can contain this one, and if
-        // this one contains any, it contains the nearest that begins after.
+        // Two networks are equal, nested or disjoint. So among the networks that begin before this
+        // one, only the nearest can contain it; and if this one contains any, it contains the
+        // nearest that begins after it.
         let before = self.0.range(..=network.base()).next_back();
         let after = self.0.range(network.base()..).next();
         let mut near = before.into_iter().chain(after).map(|(_, found)| *found);
@@ -219,7 +223,7 @@ mod tests {
 
     const KEYS: [&str; 2] = ["first", "second"];
 
-    /// Keys for the tests, which are random and no more.
+    /// Returns a random key.
     fn key() -> ClientPublic {
         let identity = paceline_wire::key::Identity::generate().expect("random numbers");
         identity.key().for_new_client().expect("random numbers").1
@@ -277,7 +281,7 @@ mod tests {
             let (at, said) = ClientsFile::parse(&text).expect_err(&text);
             assert!(at == line && said.contains(error), "{text}: line {at}: {said}");
         }
-        // Neighbours are apart.
+        // Adjacent networks do not overlap.
         let text = format!("a {one} 10.0.0.0/25,10.0.1.0/24\nb {two} 10.0.0.128/25,::/1");
         assert!(ClientsFile::parse(&text).is_ok());
     }

@@ -1,4 +1,4 @@
-//! Bulk traffic over the system's own TCP, for comparisons with the simulator.
+//! Bulk traffic over the operating system's own TCP, for comparisons with the simulator.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -18,38 +18,39 @@ use serde::{Deserialize, Serialize};
 /// The port on which [`receive`] listens.
 pub const PORT: u16 = 5310;
 const SETTINGS: &str = "/proc/sys/net/ipv4";
-/// How long a receiver may take to come up.
+/// Maximum time for a receiver to start listening.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often the receiver tells how much it has.
+/// Interval at which the receiver writes its byte count to the file.
 const TELLING: Duration = Duration::from_millis(20);
-/// Socket buffers grow up to this, so that the window is never the limit.
+/// Socket buffers grow up to this many bytes, so that they never limit the window.
 const MOST_BUFFER: u64 = 256 << 20;
 
-/// What a sender's kernel counted in its network namespace.
+/// Counters of the sender's kernel for its network namespace.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Segments sent, retransmissions not included.
+    /// Segments sent, without retransmissions.
     pub segments: u64,
-    /// Segments sent again, SYNs not included.
+    /// Segments retransmitted, without SYNs.
     pub retransmits: u64,
-    /// Expiries of the retransmission timer, those of SYNs not included.
+    /// Expiries of the retransmission timer, without those for SYNs.
     pub timeouts: u64,
 }
 
-/// The schemes that this kernel has, as it names them.
+/// Returns the congestion controls that this kernel has, by the kernel's names.
 ///
 /// # Errors
-/// The system does not tell.
+/// The system does not list them.
 pub fn schemes() -> Result<Vec<String>, LiveError> {
     let path = format!("{SETTINGS}/tcp_available_congestion_control");
     let text = std::fs::read_to_string(&path).map_err(LiveError::system(path))?;
     Ok(text.split_whitespace().map(String::from).collect())
 }
 
-/// Fits this network namespace for large windows: a namespace of one's own.
+/// Sets this network namespace's limits for large windows. Call it only in a namespace made for the
+/// run.
 ///
 /// # Errors
-/// A setting is refused.
+/// The system refuses a setting.
 pub fn prepare(ecn: bool) -> Result<(), LiveError> {
     let buffers = format!("4096 131072 {MOST_BUFFER}");
     let ecn = if ecn { "1" } else { "0" };
@@ -60,11 +61,12 @@ pub fn prepare(ecn: bool) -> Result<(), LiveError> {
     Ok(())
 }
 
-/// Sends to `to` for so long, with a flow per scheme, each named as the kernel names it; the kernel paces them if
-/// `paced`, as the `fq` qdisc does. At the end the connections are reset: what waits in queues stays there.
+/// Sends to `to` for `length`, with one flow per entry of `schemes` (the kernel's names). With
+/// `paced`, the kernel paces the flows as the `fq` qdisc does. At the end it resets the
+/// connections, so that data still in queues is dropped.
 ///
 /// # Errors
-/// A scheme that the kernel has not, nobody who listens, a connection that breaks.
+/// The kernel does not have a scheme, no receiver listens at `to`, or a connection breaks.
 pub fn send(
     to: IpAddr,
     schemes: &[String],
@@ -107,8 +109,9 @@ fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// A connection with this scheme from its first packet on. A scheme set after connecting, as iperf3 does it, would
-/// stay paced for good on a host whose default is BBR (`sk_pacing_status`).
+/// Opens a connection that uses this scheme from its first packet. A scheme set after connecting,
+/// as iperf3 does it, would stay paced for the whole connection on a host whose default is BBR
+/// (`sk_pacing_status`).
 fn open(to: SocketAddr, scheme: &str, paced: bool, end: Instant) -> Result<TcpStream, LiveError> {
     let patience = Instant::now() + PATIENCE;
     loop {
@@ -147,8 +150,8 @@ fn counts() -> Result<Counts, LiveError> {
     Ok(counted(&snmp, &netstat))
 }
 
-/// What the tables `snmp` and `netstat` of a network namespace say. A SYN that is sent again counts in
-/// all of the kernel's counters; the simulator's count data alone.
+/// Reads the counters from the tables `snmp` and `netstat` of a network namespace. Subtracts
+/// retransmitted SYNs, which the kernel counts in both and the simulator in neither.
 fn counted(snmp: &str, netstat: &str) -> Counts {
     let resent = counter(snmp, "Tcp:", "RetransSegs");
     let syns = counter(netstat, "TcpExt:", "TCPSynRetrans");
@@ -160,7 +163,8 @@ fn counted(snmp: &str, netstat: &str) -> Counts {
     }
 }
 
-/// A counter out of a table with a line of names above one of values; 0 if there is none.
+/// Reads a counter from a table that has a line of names above a line of values; 0 if the counter
+/// is missing.
 fn counter(text: &str, table: &str, name: &str) -> u64 {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(table));
     let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return 0 };
@@ -168,12 +172,12 @@ fn counter(text: &str, table: &str, name: &str) -> u64 {
     pairs.find(|(known, _)| *known == name).and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
 }
 
-/// Receives whatever comes to `at`, and keeps the number of bytes so far in the file `count`.
-/// Goes on until it is ended. The listening socket has the scheme `scheme`, which decides what the
-/// receiver agrees to (Accurate ECN); without one it is the system's.
+/// Receives everything that arrives at `at` and writes the number of bytes so far to the file
+/// `count`, every 20 ms, until the process is ended. `scheme` is set on the listening socket, where
+/// it decides whether the receiver negotiates Accurate ECN; `None` keeps the system's default.
 ///
 /// # Errors
-/// The address, the scheme or the file is refused.
+/// The system refuses the address, the scheme or the file.
 pub fn receive(at: IpAddr, scheme: Option<&str>, count: &Path) -> Result<(), LiveError> {
     let listener = TcpListener::bind((at, PORT))
         .map_err(LiveError::system(format!("listening at {at}, port {PORT}")))?;
@@ -191,7 +195,7 @@ pub fn receive(at: IpAddr, scheme: Option<&str>, count: &Path) -> Result<(), Liv
     });
     loop {
         let text = received.load(Ordering::Relaxed).to_string();
-        // A file that is never half written.
+        // Rename, so that a reader never sees a file that is half written.
         let fresh = count.with_extension("new");
         std::fs::write(&fresh, text)
             .and_then(|()| std::fs::rename(&fresh, count))

@@ -1,4 +1,4 @@
-//! The end at the link that is measured.
+//! The client of the Saturator: the end at the link that is measured.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
@@ -19,67 +19,69 @@ use super::{BURST, data, micros, rtt};
 use crate::udp::clock::{Clock, wait};
 use crate::udp::outbox::Outbox;
 
-/// Between two hellos, and between two ends.
+/// Interval between two hello messages, and between two end messages.
 const AGAIN: Span = Span::from_millis(300);
-/// How often the end is said.
+/// Maximum number of end messages.
 const ENDS: u32 = 20;
-/// How long an address may be silent before the next one is tried, too (RFC 8305 §8).
+/// How long an address may stay silent before the client also tries the next one (RFC 8305 §8).
 const HEAD_START: Span = Span::from_millis(250);
-/// The shortest time between two hand-overs of what has been measured so far.
+/// Minimum interval between two calls of `flush`.
 const FLUSH: Span = Span::from_secs(10);
-/// The pause between two hand-overs is at least this many times as long as the last one took.
+/// Minimum interval between two calls of `flush`, in multiples of the duration of the last call.
 const FLUSH_SHARE: u64 = 50;
 
-/// What a client shall do.
+/// Options of a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// The addresses of the server, which are tried one after the other. The first that answers is measured.
+    /// The addresses of the server, tried in this order. The client measures to the first that
+    /// answers.
     pub to: Vec<SocketAddr>,
-    /// Its key.
+    /// The server's key.
     pub key: Key,
-    /// The interface of the link that is measured; `None` follows the routes.
+    /// The interface of the measured link; `None` follows the routes.
     pub link: Option<String>,
-    /// The interface of acknowledgements; `None` follows the routes.
+    /// The interface for acknowledgements; `None` follows the routes.
     pub feedback: Option<String>,
-    /// Whether the way to the server is saturated, and the way back.
+    /// True if the direction to the server is saturated.
     pub up: bool,
-    /// The way from the server.
+    /// True if the direction from the server is saturated.
     pub down: bool,
-    /// For how long.
+    /// Duration of the measurement.
     pub duration: Span,
-    /// Bytes of the packets, IP and UDP headers included.
+    /// Size of data packets in bytes, with IP and UDP headers.
     pub size: u16,
-    /// The most packets in flight.
+    /// Maximum number of packets in flight.
     pub window: u32,
-    /// How the window follows the round-trip time.
+    /// How the window follows the RTT.
     pub rule: Rule,
-    /// How long the server may be silent.
+    /// How long the server may stay silent before the measurement ends.
     pub patience: Span,
 }
 
-/// What was measured of one direction.
+/// Results of one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionResult {
-    /// What arrived since the link was saturated.
+    /// The arrivals since the link was saturated.
     pub recorded: RecordedTrace,
-    /// What the sending end has measured.
+    /// Counters of the sending end.
     pub sent: SentStats,
 }
 
-/// What was measured.
+/// Results of a measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SaturationResult {
-    /// To the server.
+    /// Direction to the server.
     pub up: Option<DirectionResult>,
-    /// From the server.
+    /// Direction from the server.
     pub down: Option<DirectionResult>,
-    /// Why the measurement ended before its time, or what is missing of it.
+    /// Why the measurement ended early, or which part of it is missing.
     pub problem: Option<String>,
 }
 
 struct Client<'a> {
     options: &'a ClientOptions,
-    /// The addresses to which hellos go; only the server's once it has answered.
+    /// The addresses to which hellos go: all candidates at first, only the server's address after
+    /// its answer.
     to: Vec<SocketAddr>,
     answered: bool,
     codec: Codec,
@@ -93,26 +95,29 @@ struct Client<'a> {
     interrupts: Interrupts,
     link: Socket,
     feedback: Socket,
-    /// What the server knows: the link, the feedback; and the cookies for them.
+    /// True for each of the link and the feedback way once the server knows it; then the cookies
+    /// for both.
     ready: [bool; 2],
     cookies: [[u8; COOKIE]; 2],
     window: Window,
-    /// Arrivals here, the newest of them, and the first one of the saturated link.
+    /// Arrivals at this end, the newest of them, and the number of the first packet sent on the
+    /// saturated link.
     down: ArrivalRecord,
     newest: Arrivals,
     down_steady: Option<u32>,
-    /// Arrivals at the server, as it says.
+    /// Arrivals at the server, as the server reports them.
     up: ArrivalRecord,
     stats: Option<SentStats>,
     heard: Time,
     stopped: bool,
 }
 
-/// Measures, and returns what was found. An interrupt ends the measurement early. If the server falls silent, what was
-/// measured until then is returned with the problem. `flush` gets what was measured so far, every 10 s or more.
+/// Measures and returns the results. An interrupt ends the measurement early. If the server falls
+/// silent, the results so far are returned with the problem. `flush` receives the results so far,
+/// at intervals of 10 s or more.
 ///
 /// # Errors
-/// Nobody answers, or an interface is not there.
+/// No address answers, or an interface does not exist.
 pub fn client(
     options: &ClientOptions,
     flush: &mut dyn FnMut(&SaturationResult),
@@ -159,13 +164,13 @@ pub fn client(
 }
 
 impl Client<'_> {
-    /// Bytes of the payload of data.
+    /// Returns the bytes of payload of a data packet to `to`.
     fn payload(&self, to: &SocketAddr) -> usize {
         let headers = if to.ip().to_canonical().is_ipv4() { 28 } else { 48 };
         usize::from(self.options.size).saturating_sub(headers)
     }
 
-    /// The server's address, once it has answered.
+    /// Returns the server's address, once it has answered.
     fn server(&self) -> Option<SocketAddr> {
         self.to.first().copied()
     }
@@ -193,7 +198,7 @@ impl Client<'_> {
         self.outbox.send_one(socket, to, bytes);
     }
 
-    /// Says hello at all addresses that are being tried.
+    /// Sends a hello to each address that is being tried.
     fn hello(&mut self, channel: Channel) {
         let ClientOptions { up, down, window, .. } = *self.options;
         let (nonce, cookie) = (self.nonce, self.cookies[channel as usize]);
@@ -205,7 +210,7 @@ impl Client<'_> {
         }
     }
 
-    /// From now on everything goes to the address that has answered first.
+    /// Keeps only `from`, the address that answered first.
     fn on_answer(&mut self, from: SocketAddr) {
         let canonical = |at: &SocketAddr| (at.ip().to_canonical(), at.port());
         if !self.answered
@@ -216,7 +221,7 @@ impl Client<'_> {
         }
     }
 
-    /// Says hello on both ways until the server knows both.
+    /// Sends hellos over both ways until the server knows both.
     fn connect(&mut self) -> Result<(), LiveError> {
         let end = self.clock.now() + self.options.patience;
         let mut untried = self.options.to.iter().copied();
@@ -249,7 +254,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Saturates the link and records for the time that is asked for.
+    /// Saturates the link and records arrivals for the requested duration.
     fn measure(&mut self, flush: &mut dyn FnMut(&SaturationResult)) -> Result<(), LiveError> {
         let Some(to) = self.server() else { return Ok(()) };
         let end = self.clock.now() + self.options.duration;
@@ -258,7 +263,8 @@ impl Client<'_> {
         let mut begin = Time::ZERO;
         loop {
             let now = self.clock.now();
-            // The server sends data once it has heard one of these, and one may be lost.
+            // Repeat it, because the server sends no data before it has received one, and each may
+            // be lost.
             if begin <= now {
                 self.say(Channel::Feedback, Body::Begin, 0);
                 begin = now + AGAIN;
@@ -290,7 +296,7 @@ impl Client<'_> {
         }
     }
 
-    /// Says that it is over until the server has said what it measured.
+    /// Sends end messages until the server has sent its results.
     fn end(&mut self) -> Result<(), LiveError> {
         self.stopped = true;
         for _ in 0..ENDS {
@@ -306,7 +312,7 @@ impl Client<'_> {
         Err(LiveError::Message("the server does not say what it has measured".into()))
     }
 
-    /// Waits for packets, and takes them in; true if it was interrupted.
+    /// Waits for packets and handles them. Returns true if the wait was interrupted.
     fn wait(&mut self, until: Time) -> Result<bool, LiveError> {
         let feedback = Some(self.feedback.as_fd());
         let found = wait(&mut self.clock, until, self.link.as_fd(), feedback, &self.interrupts)?;
@@ -315,10 +321,10 @@ impl Client<'_> {
         let Client { link, feedback, inbox, clock, codec, session, session_codec, nonce, .. } =
             self;
         let mut read = |group: Group<'_>| {
-            // Times of the kernel's may be a little before what was told.
+            // A kernel time stamp may lie before the time of the last call.
             let at = clock.of_stamp(group.stamp, ahead, Time::ZERO, now);
             for bytes in group.bytes.chunks(group.size) {
-                // Messages of the measurement are by far the most.
+                // Try messages of the measurement first: almost all packets are such messages.
                 if let Some(body) = session_codec.as_mut().and_then(|it| it.read(bytes).ok()) {
                     came.push((at, group.from, body));
                     continue;
@@ -355,7 +361,7 @@ impl Client<'_> {
             }
             Body::Ready { channel, .. } => self.ready[channel as usize] = true,
             Body::Data { number, sent, steady } => {
-                // What comes after the end was sent to a link that is no longer kept full.
+                // Ignore data after the end: by then the link was no longer kept full.
                 if self.stopped {
                     return;
                 }

@@ -1,8 +1,9 @@
 //! The Saturator: records what a cellular link can carry, by keeping its queues full.
 //!
-//! Winstein's thesis, section 2.3.1. Each end sends so many packets that their round-trip time stays
-//! between 750 and 3000 ms ([`window`]); when they arrive is the link's trace ([`record`]).
-//! Acknowledgements take another way where there is one: on the saturated link they would wait, too.
+//! Winstein's thesis, section 2.3.1. Each end keeps as many packets in flight as hold the RTT
+//! between 750 and 3000 ms ([`window`]). The arrival times are the link's trace ([`record`]).
+//! Acknowledgements take another link if there is one: on the saturated link they would wait in its
+//! queue.
 
 mod client;
 pub mod record;
@@ -20,15 +21,15 @@ pub use server::{Event, ServerOptions, server};
 
 use self::window::Window;
 
-/// How many packets leave before arrivals are looked at again.
+/// Maximum number of packets sent before the loop looks at arrivals again.
 const BURST: usize = 64;
 
-/// Microseconds on this end's clock.
+/// Returns `now` in microseconds of this end's clock.
 fn micros(now: Time) -> u64 {
     now.as_nanos() / 1000
 }
 
-/// Writes the next packet of data that may leave.
+/// Writes the next data packet, if the window allows one.
 fn data(
     codec: &mut SessionCodec,
     window: &mut Window,
@@ -43,7 +44,7 @@ fn data(
     Some(Transmit { to, length, ecn: Ecn::NotEct, number, data: Some(number), ack: false })
 }
 
-/// The round-trip time of what was sent at `echo` microseconds.
+/// Returns the RTT of a packet that was sent at `echo` (microseconds).
 fn rtt(now: Time, echo: u64) -> Span {
     now.since(Time::from_nanos(echo.saturating_mul(1000)))
 }

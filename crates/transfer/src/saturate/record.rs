@@ -1,43 +1,44 @@
-//! What a saturated link has delivered, as a trace. Without input or output.
+//! The deliveries of a saturated link, as a trace. Without input or output.
 
 use std::collections::BTreeMap;
 
-/// Bytes of an opportunity in Mahimahi's traces: an IP packet.
+/// Bytes of a delivery opportunity in Mahimahi's traces: one IP packet of 1500 bytes.
 const OPPORTUNITY: u64 = 1500;
-/// The most arrivals that are kept: five hours at 12 Mbit/s.
+/// Maximum number of arrivals kept: five hours at 12 Mbit/s.
 const MOST: usize = 20_000_000;
 
-/// The arrivals of data at one end: numbers, and times in microseconds on that end's clock.
+/// The arrivals of data packets at one end: packet numbers, and times in microseconds on that end's
+/// clock.
 #[derive(Debug, Default)]
 pub struct ArrivalRecord {
     arrivals: BTreeMap<u32, u64>,
 }
 
-/// What was recorded of a direction.
+/// The recording of one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedTrace {
-    /// The number of the first packet in it.
+    /// Number of the first packet that it covers.
     pub first: u32,
-    /// Packets that arrived, and those among their numbers that did not.
+    /// Packets that arrived.
     pub packets: u64,
-    /// Packets that did not arrive.
+    /// Packets that did not arrive, of the numbers from `first` to the largest that arrived.
     pub lost: u64,
-    /// From the first arrival to the last.
+    /// Seconds from the first arrival to the last.
     pub duration_s: f64,
-    /// The opportunities, in milliseconds from the first one on.
+    /// Delivery opportunities, in milliseconds since the first arrival.
     pub opportunities: Vec<u32>,
 }
 
 impl ArrivalRecord {
-    /// Packet `number` has arrived; what comes twice counts once.
+    /// Notes that packet `number` arrived at `at` (microseconds). Ignores duplicates.
     pub fn push(&mut self, number: u32, at: u64) {
         if self.arrivals.len() < MOST {
             self.arrivals.entry(number).or_insert(at);
         }
     }
 
-    /// What arrived of the packets from `first` on, of `size` bytes with their IP headers each: an
-    /// opportunity for each 1500 bytes.
+    /// Returns the recording of the packets from `first` on, of `size` bytes each with IP headers,
+    /// as one opportunity per 1500 bytes.
     pub fn recorded(&self, first: u32, size: u64) -> RecordedTrace {
         let mut times: Vec<u64> = self.arrivals.range(first..).map(|(_, at)| *at).collect();
         times.sort_unstable();
@@ -73,7 +74,7 @@ mod tests {
     #[test]
     fn full_packets_are_opportunities() {
         let mut record = ArrivalRecord::default();
-        // Numbers 3 to 12 without 7, a millisecond and a half apart; 5 and 6 the other way round.
+        // Packets 3 to 12 without 7, sent 1.5 ms apart; 5 and 6 are reordered.
         for number in (3..13).filter(|number| *number != 7) {
             let at = match number {
                 5 => 6,
@@ -87,7 +88,7 @@ mod tests {
         assert_eq!((recorded.packets, recorded.lost), (8, 1));
         assert_eq!(recorded.opportunities, [0, 1, 3, 6, 7, 9, 10, 12]);
         assert!((recorded.duration_s - 0.012).abs() < 1e-9);
-        // Packets of 1000 bytes: two opportunities for three of them.
+        // With packets of 1000 bytes, three packets make two opportunities.
         assert_eq!(record.recorded(4, 1000).opportunities, [1, 3, 7, 9, 12]);
         assert_eq!(
             record.recorded(50, 1500),

@@ -1,4 +1,4 @@
-//! The end in the Internet.
+//! The server of the Saturator: the end in the Internet.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -18,47 +18,48 @@ use super::{BURST, data, micros, rtt};
 use crate::udp::clock::{Clock, wait};
 use crate::udp::outbox::Outbox;
 
-/// The most measurements at once.
+/// Maximum number of concurrent measurements.
 const SESSIONS: usize = 8;
-/// After so long without a message a measurement is over.
+/// A measurement without a message for this long is over.
 const PATIENCE: Span = Span::from_millis(15_000);
-/// The largest payload of data.
+/// Maximum payload of a data packet in bytes.
 const LARGEST: u16 = 8972;
 
-/// What a server shall do.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Where it listens.
+    /// Address at which it listens.
     pub listen: SocketAddr,
-    /// Its keys.
+    /// The server's keys.
     pub identity: Identity,
-    /// True if it ends with its first measurement.
+    /// True if the server exits after its first measurement.
     pub once: bool,
 }
 
-/// Something that a server has to tell.
+/// An event that a server reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It is ready, at this address.
+    /// The server listens at this address.
     Listening(SocketAddr),
-    /// A measurement begins: the link's address, and that of acknowledgements.
+    /// A measurement has begun: the link's address, and the address for acknowledgements.
     Began(SocketAddr, SocketAddr),
-    /// A measurement is over; false if the client has fallen silent.
+    /// A measurement has ended; false if the client has fallen silent.
     Ended(SocketAddr, bool),
 }
 
-/// Where a hello came from, and the address of this machine that it came to.
+/// Source address of a hello, and the local address at which it arrived.
 type Ends = (SocketAddr, Option<IpAddr>);
 
 struct Session {
-    /// Of the link and of acknowledgements, once the client has shown that it receives there.
+    /// Addresses of the link and of the feedback way, each set once the client has shown that it
+    /// receives there.
     ways: [Option<SocketAddr>; 2],
-    /// The addresses of this machine at which the client asked, by which answers leave.
+    /// Local addresses at which the client's hellos arrived. Answers leave from them.
     locals: [Option<IpAddr>; 2],
-    /// What this end has drawn at random, and the codes that follow from it.
+    /// This end's random nonce, and the codes derived from it.
     nonce: [u8; NONCE],
     codec: SessionCodec,
-    /// True once a message under these codes has come: before, a hello may be one that is played again.
+    /// True once a message under these codes has arrived. Until then the hello may be a replay.
     stands: bool,
     down: bool,
     size: usize,
@@ -70,7 +71,7 @@ struct Session {
 }
 
 impl Session {
-    /// How long nothing may come.
+    /// Maximum time without a message.
     fn patience(&self) -> Span {
         if self.ended { PATIENCE / 5 } else { PATIENCE }
     }
@@ -85,11 +86,11 @@ struct Server {
     events: Vec<Event>,
 }
 
-/// Serves until it is interrupted, or, with `once`, until its first measurement is over. `tell` is told
-/// what happens. Returns false if a client has fallen silent.
+/// Serves until an interrupt or, with `once`, until the first measurement is over. Reports events
+/// to `tell`. Returns false if a client has fallen silent.
 ///
 /// # Errors
-/// The address is taken, or the system refuses something.
+/// The address is in use, or the system refuses something.
 pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
     let fail = |error: paceline_wire::key::KeyError| LiveError::Message(error.to_string());
     let mut clock = Clock::start();
@@ -127,7 +128,7 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
 }
 
 impl Server {
-    /// Sends the data that may leave; until when there is nothing more to do.
+    /// Sends the data that the windows allow. Returns when to call it next.
     fn transmit(&mut self, now: Time) -> Time {
         let Server { socket, outbox, sessions, .. } = self;
         let mut until = Time::NEVER;
@@ -146,14 +147,15 @@ impl Server {
         until
     }
 
-    /// Forgets measurements of which nothing is heard any more. If one was, true unless it had ended.
+    /// Removes measurements whose client is silent. Returns `None` if there was none, else true if
+    /// one of them had not ended properly.
     fn forget(&mut self, now: Time) -> Option<bool> {
         let is_over = |session: &Session| now.since(session.heard) >= session.patience();
         let over: Vec<u64> =
             self.sessions.iter().filter(|(_, it)| is_over(it)).map(|(id, _)| *id).collect();
         let mut quiet = None;
         for session in over.into_iter().filter_map(|id| self.sessions.remove(&id)) {
-            // One that has never begun is nobody's.
+            // Report only measurements that have begun.
             if let [Some(link), Some(_)] = session.ways {
                 quiet = Some(quiet == Some(true) || !session.ended);
                 self.events.push(Event::Ended(link, session.ended));
@@ -174,7 +176,7 @@ impl Server {
                     hellos.extend(codec.read(bytes).ok().map(|hello| (at, ends, hello)));
                     continue;
                 };
-                // A way has the address at which the client said hello.
+                // Accept messages only from the address at which the client said hello on this way.
                 let Some(session) = sessions.get_mut(&id) else { continue };
                 if session.ways[channel as usize] != Some(group.from) {
                     continue;
@@ -198,7 +200,7 @@ impl Server {
         self.outbox.send_one(&mut self.socket, to, bytes);
     }
 
-    /// Sends a message of a measurement on its way of acknowledgements.
+    /// Sends a message of a measurement over its feedback way.
     fn say(&mut self, id: u64, body: Body) {
         let mut place = [0; 1024];
         let Some(session) = self.sessions.get_mut(&id) else { return };
@@ -225,7 +227,7 @@ impl Server {
         }
     }
 
-    /// Takes in an authentic message of a measurement, from the address of its way.
+    /// Handles an authentic message of a measurement, which came from the address of its way.
     fn take(&mut self, at: Time, id: u64, body: Body) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.heard = session.heard.max(at);
@@ -250,8 +252,8 @@ impl Server {
         }
     }
 
-    /// Notes the address of a way of a measurement, which may be a new one. Returns what this end has drawn at
-    /// random for it.
+    /// Notes the address of one way of a measurement, and creates the measurement if it is new.
+    /// Returns this end's nonce for it.
     fn meet(&mut self, at: Time, (from, local): Ends, message: &Message) -> Option<[u8; NONCE]> {
         let Body::Hello { channel, down, size, window, thesis, nonce: its, .. } = message.body
         else {
@@ -275,7 +277,7 @@ impl Server {
             told: false,
         });
         session.heard = session.heard.max(at);
-        // Addresses stay as they were at first.
+        // Keep the first address: a later hello does not change it.
         if session.ways[channel as usize].is_none() {
             session.ways[channel as usize] = Some(from);
             session.locals[channel as usize] = local;
@@ -288,5 +290,5 @@ impl Server {
     }
 }
 
-/// Which of the two ways has which place in [`Session::ways`].
+/// The index of each way in [`Session::ways`].
 const _: () = assert!(Channel::Link as usize == 0 && Channel::Feedback as usize == 1);

@@ -1,10 +1,10 @@
-//! How many packets the Saturator keeps in flight (Winstein's thesis, section 2.3.1). Without input or
-//! output.
+//! The number of packets that the Saturator keeps in flight (Winstein's thesis, section 2.3.1).
+//! Without input or output.
 //!
-//! The authors' rule changes the window only when the round-trip time has left its band, so that it
-//! may lie anywhere in it when the link's rate falls. By the other rule, which is the default, the window
-//! is what the link has delivered in the last 250 ms, times 1100 ms: near the middle of the band on a
-//! scale of ratios, which is what rates change by.
+//! The authors' rule changes the window only when the RTT has left its band, so that the RTT may
+//! lie anywhere in the band when the link's rate falls. The default rule sets the window to what
+//! the link delivers in 1100 ms at the rate of the last 250 ms. 1100 ms is near the middle of the
+//! band on a logarithmic scale, because link rates change by ratios.
 
 use std::collections::VecDeque;
 
@@ -12,48 +12,49 @@ use paceline_cc::{Span, Time};
 use paceline_measure::Samples;
 use paceline_wire::saturator::SentStats;
 
-/// The round-trip time is to stay above this, so that the link always has something to send.
+/// Lower end of the band. An RTT above it means that the link always has a packet to send.
 pub const LEAST_RTT: Span = Span::from_millis(750);
-/// And below this, so that the network's buffers do not overflow.
+/// Upper end of the band. An RTT below it means that the network's buffers do not overflow.
 pub const MOST_RTT: Span = Span::from_millis(3000);
-/// Packets in flight at first.
+/// Initial window in packets.
 const FIRST: u32 = 20;
-/// How much the window shrinks for each acknowledgement, from where, and to where.
+/// The authors' decrease: `STEP` packets per acknowledgement, from windows above `ABOVE`, down to
+/// at least `LEAST`.
 const STEP: u32 = 20;
 const ABOVE: u32 = 30;
 const LEAST: u32 = 11;
-/// The longest pause between two packets.
+/// Maximum pause between two packets.
 const PAUSE: Span = Span::from_millis(1000);
 
-/// The other rule: the round-trip time that is aimed at, and the time over which the rate is taken.
+/// The default rule: target RTT, and the interval over which the delivery rate is measured.
 const AIM: Span = Span::from_millis(1100);
 const RATE_OVER: Span = Span::from_millis(250);
 
-/// How the window follows the round-trip time.
+/// How the window follows the RTT.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
-    /// What the link delivers within 1100 ms, once the band is reached.
+    /// The window is what the link delivers within 1100 ms, once the RTT has reached its band.
     #[default]
     Delivery,
-    /// The authors' steps outside the band.
+    /// The authors' rule: fixed steps while the RTT is outside its band.
     Thesis,
 }
 
-/// The sender of one direction.
+/// The sender's window for one direction.
 #[derive(Debug)]
 pub struct Window {
     rule: Rule,
     window: u32,
     most: u32,
-    /// When packets were acknowledged in the last 250 ms, and how many.
+    /// Times of the acknowledgements of the last 250 ms, and the packets that each acknowledged.
     recent: VecDeque<(Time, u32)>,
     delivered: u32,
-    /// The number of the next packet, and one more than the largest that was acknowledged.
+    /// Number of the next packet, and one more than the largest number that was acknowledged.
     next: u32,
     acked: u32,
     last_sent: Time,
     last_ack: Time,
-    /// The first packet that was sent with the round-trip time in its band.
+    /// Number of the first packet sent after the RTT reached its band.
     steady: Option<u32>,
     in_band: Span,
     total: Span,
@@ -61,7 +62,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window of 20 packets, which grows to `most` (the authors: 1500).
+    /// Creates a window of 20 packets that grows to at most `most` (1500 in the thesis).
     pub fn new(now: Time, rule: Rule, most: u32) -> Window {
         Window {
             rule,
@@ -80,29 +81,29 @@ impl Window {
         }
     }
 
-    /// The window in packets.
+    /// Returns the window in packets.
     pub fn window(&self) -> u32 {
         self.window
     }
-    /// The packets that are in flight or lost: those after the newest that was acknowledged.
+    /// Returns the packets in flight or lost: those sent after the newest acknowledged packet.
     pub fn outstanding(&self) -> u32 {
         self.next - self.acked
     }
-    /// The first packet that was sent when the round-trip time had reached its band.
+    /// Returns the number of the first packet sent after the RTT reached its band.
     pub fn steady(&self) -> Option<u32> {
         self.steady
     }
-    /// When the newest acknowledgement came.
+    /// Returns when the newest acknowledgement arrived.
     pub fn heard(&self) -> Time {
         self.last_ack
     }
-    /// When a packet may leave if no acknowledgement comes.
+    /// Returns when a packet may leave if no acknowledgement arrives.
     pub fn wake(&self) -> Time {
         self.last_sent + PAUSE
     }
 
-    /// The number of the packet that leaves now, and whether the link is saturated; `None` if none may
-    /// leave.
+    /// Returns the number of the packet to send now, and whether the link is saturated; `None` if
+    /// the window is full.
     pub fn send(&mut self, now: Time) -> Option<(u32, bool)> {
         let may = self.outstanding() < self.window || now >= self.wake();
         if !may || self.next == u32::MAX {
@@ -113,8 +114,8 @@ impl Window {
         Some((self.next - 1, self.steady.is_some()))
     }
 
-    /// Packet `number` was acknowledged, `rtt` after it was sent. Numbers that were not sent are
-    /// ignored.
+    /// Notes that packet `number` was acknowledged `rtt` after it was sent. Ignores numbers that
+    /// were not sent.
     pub fn on_ack(&mut self, now: Time, number: u32, rtt: Span) {
         if number >= self.next {
             return;
@@ -128,7 +129,7 @@ impl Window {
         self.note(now, rtt);
     }
 
-    /// The authors' rule.
+    /// Applies the authors' rule.
     fn step(&mut self, rtt: Span) {
         if rtt < LEAST_RTT && self.window < self.most {
             self.window += 1;
@@ -137,8 +138,8 @@ impl Window {
         }
     }
 
-    /// What the link delivers in the time that is aimed at. Lost packets count as delivered: they are
-    /// not in flight any more.
+    /// Sets the window to what the link delivers in [`AIM`]. Lost packets count as delivered,
+    /// because they are no longer in flight.
     fn follow(&mut self, now: Time, news: u32) {
         self.recent.push_back((now, news));
         self.delivered += news;
@@ -153,10 +154,10 @@ impl Window {
         self.window = packets.clamp(LEAST, self.most);
     }
 
-    /// Notes a round-trip time.
+    /// Records an RTT.
     fn note(&mut self, now: Time, rtt: Span) {
-        // The time since the last acknowledgement counts as this one's: in an outage, the round-trip
-        // time is what the packets find that wait for its end.
+        // Weight the RTT by the time since the last acknowledgement. Packets that wait for the end
+        // of an outage then count for its whole length.
         if self.steady.is_some() {
             let span = now.since(self.last_ack);
             self.total += span;
@@ -170,7 +171,7 @@ impl Window {
         self.last_ack = now;
     }
 
-    /// What has come of it.
+    /// Returns the counters and quantiles so far.
     pub fn stats(&self) -> SentStats {
         let total = self.total.as_secs_f64();
         let share = if total > 0.0 { self.in_band.as_secs_f64() / total } else { 0.0 };
@@ -195,7 +196,7 @@ mod tests {
         assert_eq!(sent(&mut window, now), 20);
         assert_eq!(sent(&mut window, Time::from_millis(2999)), 0);
         assert_eq!(sent(&mut window, Time::from_secs(3)), 1, "one a second at least");
-        // Below the band it grows by one.
+        // Below the band the window grows by one packet per acknowledgement.
         let short = Span::from_millis(749);
         window.on_ack(now, 0, short);
         assert_eq!((window.window(), window.outstanding()), (21, 20));
@@ -219,7 +220,8 @@ mod tests {
     fn the_other_rule_keeps_what_the_link_delivers_in_its_aim() {
         let mut window = Window::new(Time::ZERO, Rule::Delivery, 10_000);
         let (mut number, mut waits) = (0, VecDeque::new());
-        // A packet each millisecond, later one in four milliseconds, 40 ms after it has left the queue.
+        // The link delivers one packet per millisecond, later one per 4 ms; each is acknowledged 40
+        // ms after it left the queue.
         for ms in 0..20_000u64 {
             let now = Time::from_millis(ms);
             while window.send(now).is_some() {
@@ -238,7 +240,7 @@ mod tests {
                 _ => {}
             }
         }
-        // At the change, 1100 packets wait for 4.4 s.
+        // At the change of rate, 1100 packets wait for 4.4 s.
         let stats = window.stats();
         assert!((600_000..900_000).contains(&stats.in_band), "{stats:?}");
         assert!((4_000_000..4_600_000).contains(&stats.rtt[3]), "{stats:?}");

@@ -1,4 +1,5 @@
-//! Names and addresses of other ends: looked up on a thread of their own, where a loop must go on meanwhile.
+//! Host names and their addresses. Look-ups run on their own thread where an event loop must not
+//! wait.
 
 use std::io::{self, PipeReader};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -9,30 +10,31 @@ use std::thread;
 use paceline_os::LiveError;
 use paceline_os::udp::Socket;
 
-/// The most addresses of a name that are tried.
+/// Maximum number of addresses that are tried per name.
 const MOST: usize = 16;
 
 /// Returns the first of the [`addresses`] that `text` names.
 ///
 /// # Errors
-/// There is no such host, or no port.
+/// The host does not exist, or the port is missing.
 pub fn connect_to(text: &str) -> Result<SocketAddr, LiveError> {
     let found = addresses(text)?;
     found.first().copied().ok_or_else(|| LiveError::Message(format!("{text}: no address")))
 }
 
-/// Returns the addresses that `text` names, 16 at most: `host:port`, `192.0.2.1:5311`, `[2001:db8::1]:5311` or, with an
-/// interface, `[fe80::1%eth0]:5311`. They have the system's order (RFC 6724), and families take turns from the second
-/// address on (RFC 8305 §4). Waits for name servers.
+/// Returns the addresses that `text` names, at most 16. `text` is `host:port`, `192.0.2.1:5311`,
+/// `[2001:db8::1]:5311` or, with an interface, `[fe80::1%eth0]:5311`. The addresses are in the
+/// system's order (RFC 6724); from the second on, IPv4 and IPv6 alternate (RFC 8305 §4). Blocks
+/// while name servers answer.
 ///
 /// # Errors
-/// There is no such host, or no port.
+/// The host does not exist, or the port is missing.
 pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, LiveError> {
     let system = LiveError::system(format!(
         "{text}: no address; write host:port, as 192.0.2.1:5311 or [2001:db8::1]:5311"
     ));
     let found: Vec<SocketAddr> = match interface(text) {
-        // The standard library reads no interfaces, and the system does.
+        // The standard library does not parse `%interface`; the system's resolver does.
         Some(host_and_port) => host_and_port.to_socket_addrs().map_err(system)?.collect(),
         None => text.to_socket_addrs().map_err(system)?.collect(),
     };
@@ -43,8 +45,8 @@ pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, LiveError> {
     Ok(found)
 }
 
-/// Returns the address at which a server listens if nothing is said: all addresses of this machine, of both families
-/// where the system has IPv6, and of IPv4 elsewhere.
+/// Returns a server's default listening address: all addresses of this machine, of both families
+/// where the system has IPv6, else of IPv4.
 pub fn any_address(port: u16) -> SocketAddr {
     let six = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
     match Socket::bind(SocketAddr::new(six.ip(), 0)) {
@@ -53,13 +55,13 @@ pub fn any_address(port: u16) -> SocketAddr {
     }
 }
 
-/// The host and port of an address with an interface.
+/// Splits an address with an interface into host and port.
 fn interface(text: &str) -> Option<(&str, u16)> {
     let (host, port) = text.strip_prefix('[')?.split_once("]:")?;
     Some((host.contains('%').then_some(host)?, port.parse().ok()?))
 }
 
-/// Each address once; after the first, both families in turn.
+/// Removes duplicates, and alternates the families after the first address.
 fn in_turns(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let mut each: Vec<SocketAddr> = Vec::new();
     for address in found {
@@ -81,32 +83,33 @@ fn in_turns(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     }
 }
 
-/// A look-up on a thread of its own.
+/// A look-up that runs on its own thread.
 struct Lookup {
-    /// Readable once the look-up is over: the thread closes the other end.
+    /// Readable once the look-up is over, because its thread then closes the other end.
     over: PipeReader,
     found: mpsc::Receiver<Result<Vec<SocketAddr>, LiveError>>,
 }
 
-/// A name whose addresses are looked up again and again, by one thread at a time.
+/// A host name that is looked up repeatedly, by one thread at a time.
 pub(crate) struct Name {
     text: String,
     pending: Option<Lookup>,
-    /// The addresses that were found last, and why none were if none were.
+    /// The addresses of the last successful look-up; the error if none has succeeded.
     found: Result<Vec<SocketAddr>, LiveError>,
 }
 
 impl Name {
-    /// A name that has not been looked up.
+    /// Creates a name, without looking it up.
     pub(crate) fn new(text: &str) -> Name {
         let found = Err(LiveError::Message(format!("{text}: no name server has answered yet")));
         Name { text: text.into(), pending: None, found }
     }
 
-    /// Begins to look the name up, unless that goes on already. Call it once signals are blocked.
+    /// Starts a look-up, unless one is running. Call it after signals are blocked, so that its
+    /// thread inherits that.
     ///
     /// # Errors
-    /// The system gives no pipe.
+    /// The system cannot create a pipe.
     pub(crate) fn look_up(&mut self) -> Result<(), LiveError> {
         if self.pending.is_some() {
             return Ok(());
@@ -124,12 +127,12 @@ impl Name {
         Ok(())
     }
 
-    /// A file that is readable once the look-up is over; `None` if none goes on.
+    /// Returns a file that is readable once the look-up is over; `None` if none is running.
     pub(crate) fn pending(&self) -> Option<BorrowedFd<'_>> {
         self.pending.as_ref().map(|lookup| lookup.over.as_fd())
     }
 
-    /// Takes the result of a look-up that is over. Addresses that were found before stay if there are no new ones.
+    /// Takes the result of a look-up that is over. If it failed, the addresses found before stay.
     pub(crate) fn take(&mut self) {
         let result = match &self.pending {
             Some(lookup) => match lookup.found.try_recv() {
@@ -147,10 +150,10 @@ impl Name {
         }
     }
 
-    /// The addresses.
+    /// Returns the addresses.
     ///
     /// # Errors
-    /// None were found yet.
+    /// No look-up has found any yet.
     pub(crate) fn addresses(&self) -> Result<&[SocketAddr], &LiveError> {
         self.found.as_deref()
     }

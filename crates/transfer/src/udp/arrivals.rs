@@ -1,4 +1,4 @@
-//! What the receiving end measures of a connection's data packets.
+//! Measurements of data packets at a connection's receiving end.
 
 use paceline_cc::{Span, Time};
 use paceline_flow::SenderStats;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::course::{ReceivedCourse, ReceivedSeries};
 
-/// The first packet counts as so late, so that earlier ones have a place. The clocks of the two
-/// ends have nothing in common; all delays are told from the shortest one.
+/// One-way delay that the first packet counts as, so that later packets can have shorter delays.
+/// The two clocks are not synchronized: all delays are relative to the shortest one.
 const FIRST: Span = Span::from_millis(50);
 
 /// Quantiles of delays in milliseconds.
@@ -27,7 +27,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// The same delays, each longer by so much.
+    /// Returns the delays, each increased by `millis`.
     #[must_use]
     pub fn later(self, millis: f64) -> Delays {
         let Delays { mean, p50, p95, p99, max } = self;
@@ -43,39 +43,39 @@ impl From<Quantiles> for Delays {
     }
 }
 
-/// What a receiver tells its sender at the end.
+/// What a receiver reports to its sender at the end.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Data packets that arrived.
     pub packets: u64,
-    /// Their bytes, IP and UDP headers included.
+    /// Their bytes, with IP and UDP headers.
     pub bytes: u64,
     /// Bytes of packets whose data arrived for the first time.
     pub goodput: u64,
-    /// Packets that arrived with CE.
+    /// Packets that arrived with the ECN mark CE.
     pub ce_packets: u64,
     /// Seconds from the first arrival to the last.
     pub duration_s: f64,
-    /// One-way delays, less the shortest.
+    /// One-way delays minus the shortest one.
     pub queue_delay_ms: Delays,
-    /// The 95th percentile of the age of the newest packet, less the shortest one-way delay.
+    /// The 95th percentile of the age of the newest packet, minus the shortest one-way delay.
     pub age_p95_ms: Option<f64>,
 }
 
-/// What a sender has counted of a connection: what the other end of a measurement is told.
+/// A sender's counters for a measurement, which it reports to the receiver.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SentSummary {
     /// Data packets that were sent.
     pub sent: u64,
-    /// Of these, packets that repeated lost data.
+    /// Data packets that retransmitted lost data.
     pub retransmits: u64,
     /// Packets that were declared lost.
     pub lost: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Round-trip times of acknowledgements.
+    /// RTTs of acknowledgements.
     pub rtt_ms: Delays,
-    /// The shortest of them.
+    /// The minimum RTT in milliseconds.
     pub least_rtt_ms: f64,
 }
 
@@ -92,7 +92,7 @@ impl SentSummary {
     }
 }
 
-/// Round-trip times.
+/// RTT samples.
 #[derive(Clone, Debug)]
 pub(super) struct RttSamples {
     pub(super) samples: Samples,
@@ -110,27 +110,27 @@ impl RttSamples {
         self.least = self.least.min(rtt);
     }
 
-    /// The shortest one; zero without any.
+    /// Returns the minimum; zero without samples.
     pub(super) fn least(&self) -> Span {
         if self.least == Span::MAX { Span::ZERO } else { self.least }
     }
 }
 
-/// Measures arrivals.
+/// Measurements of arriving data packets.
 pub(super) struct Arrivals {
-    /// What the clocks differ by, and the first packet's delay.
+    /// Difference of the clocks plus the first packet's delay, in nanoseconds.
     base: Option<i128>,
     least: Span,
     delays: Samples,
     age: Age,
     first: Time,
     last: Time,
-    /// The course over time, if somebody wants it.
+    /// The measurements over time, if requested.
     course: Option<ReceivedCourse>,
 }
 
 impl Arrivals {
-    /// No arrivals yet; with a `course` if somebody wants to see them over time.
+    /// Creates empty measurements; with `course`, they are also kept over time.
     pub(super) fn new(now: Time, course: bool) -> Arrivals {
         Arrivals {
             base: None,
@@ -156,7 +156,7 @@ impl Arrivals {
         let delay = Span::from_nanos(u64::try_from(delay).unwrap_or(u64::MAX));
         self.least = self.least.min(delay);
         self.delays.push(delay);
-        // The sender's clock, moved so that the delays are these.
+        // Pass the send time that corresponds to `delay` on this end's clock.
         self.age.on_arrival(now, Time::from_nanos(now.as_nanos().saturating_sub(delay.as_nanos())));
         self.last = now;
         if let Some(course) = &mut self.course {
@@ -164,7 +164,7 @@ impl Arrivals {
         }
     }
 
-    /// The arrivals over time, if that was wanted.
+    /// Returns the arrivals over time; empty if they were not requested.
     pub(super) fn series(&self) -> ReceivedSeries {
         let course = self.course.as_ref();
         course.map(|course| course.series(self.last, self.least)).unwrap_or_default()
@@ -195,7 +195,7 @@ mod tests {
             let mut arrivals = Arrivals::new(Time::ZERO, true);
             for i in 0..1000u64 {
                 let sent = Time::from_nanos(offset + i * 1_000_000);
-                // 20 ms, every tenth packet 30 ms; the first packet is one of these.
+                // Delays of 20 ms; every tenth packet has 30 ms, the first one too.
                 let delay = if i % 10 == 0 { 30 } else { 20 };
                 let now = Time::from_nanos(500_000_000_000 + (i + delay) * 1_000_000);
                 arrivals.on_packet(now, sent, 1500);

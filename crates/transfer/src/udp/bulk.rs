@@ -1,4 +1,4 @@
-//! Measurements over several connections at once, each with a loop on a thread of its own.
+//! Measurements over several concurrent connections, each with an event loop on its own thread.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
@@ -10,21 +10,22 @@ use paceline_os::{Interrupts, LiveError};
 use super::client::{ClientOptions, TransferResult, send};
 use super::progress::{Progress, Snapshot};
 
-/// The most connections of one measurement.
+/// Maximum number of connections in a measurement.
 pub const MOST_FLOWS: usize = 64;
 
-/// What the flows of a measurement have done in a time.
+/// Counters of all flows over one interval of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
-    /// When it began and ended, since the first flow began.
+    /// Begin of the interval, since the first flow began.
     pub from: Duration,
-    /// Its end.
+    /// End of the interval.
     pub to: Duration,
-    /// The counters of each flow at the beginning and at the end.
+    /// Counters of each flow at the beginning and at the end of the interval.
     pub flows: Vec<(Snapshot, Snapshot)>,
 }
 
-/// Where the connections of a measurement wait for each other, so that they begin together.
+/// A barrier at which the connections of a measurement wait for each other, so that they begin
+/// together.
 #[derive(Debug)]
 pub struct StartGate {
     expected: usize,
@@ -40,7 +41,7 @@ struct GateState {
 }
 
 impl StartGate {
-    /// A gate that opens when `expected` connections stand.
+    /// Creates a gate that opens when `expected` connections are established.
     pub fn new(expected: usize) -> StartGate {
         StartGate { expected, state: Mutex::default(), changed: Condvar::new() }
     }
@@ -52,7 +53,7 @@ impl StartGate {
         *state
     }
 
-    /// Waits for all others. False if one of them has failed.
+    /// Waits for all other connections. Returns false if one of them has failed.
     pub(super) fn pass(&self) -> bool {
         let state = self.change(|state| state.arrived += 1);
         if state.arrived >= self.expected {
@@ -65,23 +66,23 @@ impl StartGate {
         !state.failed
     }
 
-    /// One of the connections does not stand: no other one waits for it.
+    /// Notes that a connection could not be established: the others stop waiting.
     fn fail(&self) {
         self.change(|state| state.failed = true);
     }
 
-    /// Returns when it opened, if it has.
+    /// Returns when the gate opened, if it has.
     fn began(&self) -> Option<Instant> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).began
     }
 }
 
-/// Runs `flows` connections as `options` say, beginning together, and returns what each has measured. Each has a seed of its
-/// own, and further logs in qlog's format have the names `FILE-2` and so on. `tell` is told of each interval, on
-/// the thread that calls this.
+/// Runs `flows` connections with `options`, which begin together, and returns the results of each.
+/// Each connection has its own seed. Logs in qlog's format of the second and later connections are
+/// named `FILE-2` and so on. `tell` receives each interval, on the calling thread.
 ///
 /// # Errors
-/// One of them has failed: then all are ended.
+/// A connection has failed: then all others are ended.
 pub fn measure(
     options: &ClientOptions,
     flows: usize,
@@ -93,7 +94,7 @@ pub fn measure(
             "{flows} connections: there can be 1 to {MOST_FLOWS}"
         )));
     }
-    // Before there are threads, so that signals are blocked in all of them.
+    // Before any thread starts, so that every thread inherits the blocked signals.
     let _interrupts = Interrupts::watch()?;
     let gate = Arc::new(StartGate::new(flows));
     let progress: Vec<Arc<Progress>> = (0..flows).map(|_| Arc::default()).collect();
@@ -107,7 +108,7 @@ pub fn measure(
             options.gate = Some(Arc::clone(&gate));
             let ended = ended.clone();
             let run = move || {
-                // It is waited for below.
+                // The receiver lives until all threads have ended.
                 let _ = ended.send((index, send(&options)));
             };
             let thread = thread::Builder::new().name(format!("flow-{index}"));
@@ -128,7 +129,7 @@ fn end_all(gate: &StartGate, progress: &[Arc<Progress>]) {
     progress.iter().for_each(|one| one.stop());
 }
 
-/// Waits for all flows, and tells of the intervals meanwhile.
+/// Waits for all flows and reports the intervals meanwhile.
 fn collect(
     ends: &mpsc::Receiver<Ended>,
     gate: &StartGate,
@@ -136,7 +137,7 @@ fn collect(
     interval: Option<Duration>,
     tell: &mut dyn FnMut(&Interval),
 ) -> Result<Vec<TransferResult>, LiveError> {
-    /// How long it takes at most to see that the flows have begun.
+    /// Interval at which the gate is checked until the flows have begun.
     const LOOK: Duration = Duration::from_millis(20);
     let snapshots = || progress.iter().map(|one| one.snapshot()).collect::<Vec<Snapshot>>();
     let mut results: Vec<Option<TransferResult>> = progress.iter().map(|_| None).collect();
@@ -159,14 +160,14 @@ fn collect(
             }
             Ok((_, Err(error))) => {
                 end_all(gate, progress);
-                // The others fail since they are ended.
+                // Keep the first error: the other flows fail because they are ended.
                 failure.get_or_insert(error);
             }
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 let (Some(interval), Some(began)) = (interval, gate.began()) else { continue };
                 let to = began.elapsed();
                 if to < from + interval || results.iter().any(Option::is_some) {
-                    // After the first end, the final figures follow.
+                    // Report no interval after the first flow has ended: the final results follow.
                     from = if to < from + interval { from } else { to };
                     continue;
                 }
@@ -184,7 +185,7 @@ fn collect(
     }
 }
 
-/// The log of a flow: the first one's has the name that was given.
+/// Returns the log file of flow `index`: `path` itself for the first one.
 fn numbered(path: &Path, index: usize) -> PathBuf {
     if index == 0 {
         return path.to_path_buf();

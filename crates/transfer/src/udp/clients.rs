@@ -1,4 +1,4 @@
-//! What a loop of a server knows of its clients, and does with what comes from them.
+//! The clients of one event loop of a server: their state, and how their packets are handled.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,21 +17,21 @@ use super::server::{ConnectionResult, Event, Events};
 use super::server_loop::SharedState;
 use super::store::{Owner, Report, Reports, TransferStatus};
 
-/// What the server knows of a client.
+/// A server's state for one client.
 struct Client {
-    /// Its number, at all loops.
+    /// Its number, unique across all loops.
     number: u64,
-    /// Its name by the list of clients, if each client has a folder of its own.
+    /// Its name in the list of clients, if each client has its own folder.
     name: Option<String>,
-    /// Place of its connection, once known.
+    /// Index of its connection, once known.
     slot: Option<usize>,
     arrivals: Arrivals,
-    /// The files that it brings.
+    /// The files that it sends.
     inbound: Inbound,
     qlog: Option<Qlog>,
-    /// Round-trip times of what this end sends.
+    /// RTTs of the data that this end sends.
     rtts: RttSamples,
-    /// What the other end of a measurement has measured, or counted.
+    /// What the client has measured, if it received the packets of a measurement.
     measured: Option<Summary>,
     sent: Option<SentSummary>,
 }
@@ -41,36 +41,37 @@ pub(super) struct Clients<'a> {
     shared: &'a SharedState<'a>,
     clients: HashMap<u32, Client>,
     events: Events,
-    /// What workers report, and the way for it.
+    /// Sends the reports of workers to this loop.
     reports: Reports,
     reported: mpsc::Receiver<(u32, Report)>,
 }
 
 impl<'a> Clients<'a> {
-    /// No clients yet.
+    /// Creates an empty set of clients.
     ///
     /// # Errors
-    /// There are too many open files.
+    /// The process has too many open files.
     pub(super) fn new(shared: &'a SharedState<'a>, events: Events) -> io::Result<Clients<'a>> {
         let (reports, reported) = Reports::new()?;
         Ok(Clients { shared, clients: HashMap::new(), events, reports, reported })
     }
 
-    /// Tells what has happened.
+    /// Reports an event.
     pub(super) fn tell(&self, event: Event) {
         self.events.tell(event);
     }
 
-    /// The file that is readable when workers have reported something.
+    /// Returns the file that is readable when workers have sent reports.
     pub(super) fn wake(&self) -> BorrowedFd<'_> {
         self.reports.wake().as_fd()
     }
 
-    /// Takes in what workers have reported. `touched` gets the places of their connections, which are to be talked to.
+    /// Handles the reports of workers. `touched` receives the indices of their connections, which
+    /// then need a call of `talk`.
     pub(super) fn on_reports(&mut self, touched: &mut Vec<usize>) {
         self.reports.clear();
         for (connection, report) in self.reported.try_iter() {
-            // The connection may be over.
+            // The connection may have ended meanwhile.
             let Some(client) = self.clients.get_mut(&connection) else { continue };
             client.inbound.on_report(report);
             if let Some(slot) = client.slot
@@ -81,14 +82,14 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// How far the transfer of a connection is.
+    /// Returns the progress of a connection's transfer.
     pub(super) fn status(&self, connection: u32) -> TransferStatus {
         self.clients.get(&connection).map_or(TransferStatus::None, |client| client.inbound.status())
     }
 
-    /// Forgets a client. Returns what was wrong, if something was, and notes what was measured.
+    /// Removes a client and reports its measurements. Returns the error, or an empty text.
     pub(super) fn end(&mut self, now: Time, connection: &Connection, end: &End) -> String {
-        // The transfer may go on behind what has come.
+        // Write what has arrived, so that a later connection continues after it.
         self.hand_on(connection.local());
         let client = self.clients.remove(&connection.local());
         let status = client.as_ref().map_or(TransferStatus::None, |client| client.inbound.status());
@@ -154,7 +155,7 @@ impl<'a> Clients<'a> {
         })
     }
 
-    /// A packet has left; one with an acknowledgement is logged.
+    /// Notes that a packet has left. Logs a packet that carries an acknowledgement.
     pub(super) fn on_sent(&mut self, now: Time, connection: &Connection, out: &Transmit) {
         let client = self.clients.get_mut(&connection.local());
         let qlog = client.and_then(|client| client.qlog.as_mut());
@@ -163,8 +164,8 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// Hands what has come to the client's worker, answers what its connection asks, and tells it what has become of its
-    /// files.
+    /// Hands the received bytes to the client's worker, answers the requests of its connection, and
+    /// tells it which of its files were kept.
     pub(super) fn talk(&mut self, now: Time, slot: usize, server: &mut Server) {
         let Some(connection) = server.connection(slot) else { return };
         let local = connection.local();
@@ -174,7 +175,7 @@ impl<'a> Clients<'a> {
         self.hand_on(local);
         let client = self.client(local, now);
         if client.slot.is_none() && connection.service() == Service::Filler {
-            // Data that this end sends waits until the other one has named its limit.
+            // This end sends no data before the other end has named its limit.
             connection.set_limit(Some(Rate::from_bps(0)));
         }
         client.slot = Some(slot);
@@ -201,7 +202,7 @@ impl<'a> Clients<'a> {
         server.reschedule(slot);
     }
 
-    /// Hands the bytes that have come to the client's worker.
+    /// Hands the received bytes to the client's worker.
     fn hand_on(&mut self, connection: u32) {
         let Clients { shared, clients, events, reports, .. } = self;
         if let Some(client) = clients.get_mut(&connection) {
@@ -215,7 +216,7 @@ impl<'a> Clients<'a> {
 impl Sink for Clients<'_> {
     fn on_stream(&mut self, connection: u32, bytes: &[u8]) {
         let Some(client) = self.clients.get_mut(&connection) else { return };
-        // Before the first [`Clients::talk`] the client's name is not known.
+        // The client's name is unknown before the first [`Clients::talk`].
         if client.inbound.on_stream(bytes) && client.slot.is_some() {
             self.hand_on(connection);
         }

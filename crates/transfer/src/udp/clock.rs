@@ -1,4 +1,4 @@
-//! The clock of connections, and waits for a time or for input.
+//! The clock of connections, and waiting for a time or for input.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -9,25 +9,25 @@ use nix::time::{ClockId, clock_gettime};
 use paceline_cc::{Span, Time};
 use paceline_os::{Interrupts, LiveError};
 
-/// How much later than asked the kernel may wake this thread, in nanoseconds.
+/// Timer slack of this thread in nanoseconds: how late the kernel may wake it.
 const SLACK: u64 = 1_000;
-/// The oldest time stamp of the kernel that is used. An older one counts as now.
+/// Maximum age of a kernel time stamp. An older one is replaced by the current time.
 const OLDEST_STAMP: Span = Span::from_millis(100);
-/// How late an event may be that still counts as on time.
+/// Maximum lateness of an event that is still handled as on time.
 const LATENESS: Span = Span::from_millis(1);
-/// The system's clock. It goes on while the machine sleeps, so that a connection that has timed out meanwhile ends at
-/// once.
+/// The system clock in use. It runs on while the machine sleeps, so that a connection that has
+/// timed out meanwhile ends at once.
 const CLOCK: ClockId = ClockId::CLOCK_BOOTTIME;
-/// The longest wait.
+/// Maximum duration of a wait.
 const LONGEST: Span = Span::from_millis(3_600_000);
 
-/// Reads a clock of the system in nanoseconds; 0 if there is no such clock.
+/// Returns a system clock's time in nanoseconds; 0 if the clock does not exist.
 fn nanos(clock: ClockId) -> u64 {
     let Ok(time) = clock_gettime(clock) else { return 0 };
     (time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec() as u64)
 }
 
-/// The time since [`Clock::start`].
+/// Measures the time since [`Clock::start`].
 #[derive(Debug)]
 pub(crate) struct Clock {
     zero: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn start() -> Clock {
-        // Where it is refused, waits are some 50 µs longer.
+        // If the system refuses, waits end about 50 µs later.
         let _ = nix::sys::prctl::set_timerslack(SLACK);
         Clock { zero: nanos(CLOCK), last: Time::ZERO }
     }
@@ -82,17 +82,17 @@ impl Clock {
     }
 }
 
-/// The files that a wait has found ready.
+/// Which files a wait has found ready.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Readiness {
     pub(crate) socket: bool,
     pub(crate) input: bool,
-    /// The second one of [`wait_for_all`].
+    /// True if the second file passed to [`wait_for_all`] is readable.
     pub(crate) second_input: bool,
     pub(crate) interrupted: bool,
 }
 
-/// Waits until `until`, or until one of these files has input, or a signal has come.
+/// Waits until `until`, until one of the files has input, or until a signal arrives.
 pub(crate) fn wait(
     clock: &mut Clock,
     until: Time,

@@ -1,4 +1,4 @@
-//! A connection over time, for pages: what was sent, what arrived, how long it took.
+//! Time series of a connection, for pages: rates, RTTs and delays per bin.
 
 use paceline_cc::{Span, Time};
 use paceline_flow::Sender;
@@ -6,33 +6,33 @@ use serde::Serialize;
 
 use paceline_measure::{Bin, Bins};
 
-/// What the sending end saw over time; all lists have an entry for each bin.
+/// Time series of the sending end; each list has one entry per bin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SentSeries {
     /// The length of a bin in seconds.
     pub bin_s: f64,
-    /// What was sent, IP and UDP headers included, in Mbit/s.
+    /// Sent data in Mbit/s, with IP and UDP headers.
     pub sent_mbps: Vec<f64>,
-    /// What was acknowledged, in Mbit/s.
+    /// Acknowledged data in Mbit/s.
     pub acked_mbps: Vec<f64>,
-    /// The longest round-trip time in ms; NaN without any.
+    /// Maximum RTT in ms; NaN without samples.
     pub rtt_ms: Vec<f64>,
-    /// The window at the end of a bin, in packets; NaN if the scheme has none.
+    /// cwnd at the end of a bin, in packets; NaN if the scheme has none.
     pub window_packets: Vec<f64>,
-    /// The most that was in flight, in packets.
+    /// Maximum of the packets in flight.
     pub in_flight_packets: Vec<f64>,
-    /// Packets that were declared lost.
+    /// Packets declared lost.
     pub lost_packets: Vec<u64>,
 }
 
-/// What the receiving end saw over time.
+/// Time series of the receiving end; each list has one entry per bin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReceivedSeries {
     /// The length of a bin in seconds.
     pub bin_s: f64,
-    /// What arrived, IP and UDP headers included, in Mbit/s.
+    /// Arrived data in Mbit/s, with IP and UDP headers.
     pub throughput_mbps: Vec<f64>,
-    /// The longest one-way delay, less the shortest of all, in ms; NaN without packets.
+    /// Maximum one-way delay minus the minimum of the whole connection, in ms; NaN without packets.
     pub queue_delay_ms: Vec<f64>,
 }
 
@@ -57,19 +57,19 @@ impl Bin for SentBin {
     }
 }
 
-/// The course of what this end sends. Time zero is where it begins.
+/// Collects the time series of the sending end. Time zero is the start of the connection.
 pub(super) struct SentCourse {
     zero: Time,
     bins: Bins<SentBin>,
-    /// What had been acknowledged, and lost, when the last bin was written.
+    /// Counters of acknowledged and lost data at the previous event.
     acked: u64,
     lost: u64,
-    /// The latest event.
+    /// Time of the latest event.
     last: Time,
 }
 
-/// The bins until `end`. A last one that is shorter than half of the others is left out: the rate of a
-/// few milliseconds says nothing.
+/// Returns the bins until `end`. Omits a last bin that is shorter than half a bin, because its rate
+/// would rest on a few milliseconds.
 fn until<B: Bin>(bins: &Bins<B>, end: Time) -> (f64, Vec<(Time, Time, B)>) {
     let (length, mut list) = bins.until(end);
     if list.len() > 1 && list.last().is_some_and(|(from, to, _)| to.since(*from) * 2 < length) {
@@ -93,21 +93,21 @@ impl SentCourse {
         self.bins.at(since)
     }
 
-    /// A packet of so many bytes on the wire has left.
+    /// Notes a sent packet of `bytes` bytes on the wire.
     pub(super) fn on_sent(&mut self, now: Time, bytes: u64) {
         if let Some(bin) = self.at(now) {
             bin.sent += bytes;
         }
     }
 
-    /// A round-trip time.
+    /// Notes an RTT sample.
     pub(super) fn on_rtt(&mut self, now: Time, rtt: Span) {
         if let Some(bin) = self.at(now) {
             bin.rtt = bin.rtt.max(Some(rtt));
         }
     }
 
-    /// The sender's account, after something has happened.
+    /// Notes the sender's counters after an event.
     pub(super) fn on_state(&mut self, now: Time, sender: &Sender) {
         let (acked, lost) = (sender.delivered(), sender.stats().lost);
         let (more, losses) = (acked.saturating_sub(self.acked), lost.saturating_sub(self.lost));
@@ -118,12 +118,12 @@ impl SentCourse {
             bin.acked += more;
             bin.lost += losses;
             bin.in_flight = bin.in_flight.max(in_flight);
-            // Schemes without a window have the largest number there is.
+            // A scheme without a window has a cwnd of at least 2^40.
             bin.cwnd = Some(cwnd).filter(|cwnd| *cwnd < 1 << 40);
         }
     }
 
-    /// The course until the latest event, in packets of so many bytes.
+    /// Returns the series until the latest event, in packets of `mtu` bytes.
     pub(super) fn series(&self, mtu: u16) -> SentSeries {
         let packets = |bytes: u64| bytes as f64 / f64::from(mtu.max(1));
         let (bin_s, bins) = until(&self.bins, Time::ZERO + self.last.since(self.zero));
@@ -153,7 +153,7 @@ impl Bin for ReceivedBin {
     }
 }
 
-/// The course of what arrives.
+/// Collects the time series of the receiving end.
 #[derive(Clone)]
 pub(super) struct ReceivedCourse {
     zero: Time,
@@ -165,7 +165,7 @@ impl ReceivedCourse {
         ReceivedCourse { zero, bins: Bins::with_capacity(0) }
     }
 
-    /// A packet of so many bytes on the wire has arrived, after `delay`.
+    /// Notes an arrived packet of `bytes` bytes on the wire, with its one-way delay.
     pub(super) fn on_packet(&mut self, now: Time, bytes: u32, delay: Span) {
         if let Some(bin) = self.bins.at(Time::ZERO + now.since(self.zero)) {
             bin.bytes += u64::from(bytes);
@@ -173,7 +173,7 @@ impl ReceivedCourse {
         }
     }
 
-    /// The course until `end`, with delays less `least`.
+    /// Returns the series until `end`, with delays minus `least`.
     pub(super) fn series(&self, end: Time, least: Span) -> ReceivedSeries {
         let (bin_s, bins) = until(&self.bins, Time::ZERO + end.since(self.zero));
         let mut series = ReceivedSeries { bin_s, ..ReceivedSeries::default() };

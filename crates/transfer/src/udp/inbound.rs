@@ -1,5 +1,5 @@
-//! The receiving half of a connection that brings files: the bytes of its stream go to a worker, and what the worker
-//! reports goes back to the sender.
+//! The receiving half of a connection that brings files. It hands the stream's bytes to a worker,
+//! and the worker's reports to the sender.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,38 +10,39 @@ use super::note::{Note, TAKEN_OVER};
 use super::server::Event;
 use super::store::{Owner, Report, Store, TransferStatus, Worker, WorkerCount};
 
-/// Bytes of a stream that are handed to its worker at once, if more come together.
+/// Bytes of a stream that are handed to its worker in one piece, if more arrive together.
 const MOST_GATHERED: usize = 256 << 10;
-/// Buffers that are kept for the next bytes.
+/// Number of empty buffers kept for reuse.
 const SPARE_BUFFERS: usize = 4;
 
-/// What a connection brings.
+/// State of the files that a connection brings.
 #[derive(Default)]
 pub(super) struct Inbound {
-    /// Takes in the stream's bytes, once some have come.
+    /// Writes the stream's bytes; started when the first arrive.
     worker: Option<Worker>,
-    /// There is no worker for it: what comes is thrown away.
+    /// True if there is no worker for this connection: the bytes are discarded.
     is_refused: bool,
-    /// Bytes of the stream that the worker does not have yet.
+    /// Bytes of the stream that were not yet handed to the worker.
     gathered: Vec<u8>,
     /// Empty buffers.
     spare: Vec<Vec<u8>>,
-    /// Bytes that were taken in and that the connection does not know of.
+    /// Bytes that the worker has handled and that the connection does not yet know of.
     taken: u64,
-    /// A newer connection receives the transfer.
+    /// True if a newer connection receives the transfer.
     is_taken_over: bool,
-    /// What is to be told, the oldest first.
+    /// Messages to send to the other end, oldest first.
     notes: VecDeque<Note>,
 }
 
 impl Inbound {
-    /// Takes in the next bytes of the stream. Returns true if so many wait that they are to be handed on.
+    /// Takes the next bytes of the stream. Returns true once so many are gathered that they should
+    /// be handed on.
     pub(super) fn on_stream(&mut self, bytes: &[u8]) -> bool {
         self.gathered.extend(bytes);
         self.gathered.len() >= MOST_GATHERED
     }
 
-    /// Takes in what the worker reports.
+    /// Handles a report of the worker.
     pub(super) fn on_report(&mut self, report: Report) {
         match report {
             Report::Taken(mut buffer) => {
@@ -56,12 +57,12 @@ impl Inbound {
         }
     }
 
-    /// Leaves a message for the other end.
+    /// Queues a message for the other end.
     pub(super) fn tell(&mut self, note: Note) {
         self.notes.push_back(note);
     }
 
-    /// Hands the bytes that have come to the worker, which is started with the first ones.
+    /// Hands the gathered bytes to the worker, which starts with the first ones.
     pub(super) fn hand_on(&mut self, store: &Arc<Store>, count: &WorkerCount, owner: Owner<'_>) {
         if self.gathered.is_empty() {
             return;
@@ -89,14 +90,14 @@ impl Inbound {
         }
     }
 
-    /// Reports to the connection what was worked off.
+    /// Tells the connection how many bytes the worker has handled.
     pub(super) fn consume(&mut self, connection: &mut Connection) {
         connection.consume(std::mem::take(&mut self.taken));
     }
 
-    /// Sends what is to be told, as far as there is room.
+    /// Sends queued messages, as far as the connection has room.
     pub(super) fn talk(&mut self, connection: &mut Connection) {
-        // What there is no room for now waits for the next acknowledgement.
+        // Messages without room wait for the next acknowledgement.
         while let Some(note) = self.notes.front()
             && connection.send_message(note.to_bytes())
         {
@@ -107,7 +108,7 @@ impl Inbound {
         }
     }
 
-    /// How far the transfer is.
+    /// Returns the progress of the transfer.
     pub(super) fn status(&self) -> TransferStatus {
         match &self.worker {
             Some(worker) => worker.status(),

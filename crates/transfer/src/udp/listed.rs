@@ -1,4 +1,4 @@
-//! The clients that a server admits, from a file that is read again while the server runs.
+//! The clients that a server admits, from a file that the server reads again on SIGHUP.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,13 +10,13 @@ use paceline_wire::{Admission, ClientPublic, Handout};
 
 use crate::clients_file::ClientsFile;
 
-/// How long a loop waits at most before it looks for a newer list.
+/// Interval at which each loop checks for a newer list.
 pub(super) const LOOK_INTERVAL: Span = Span::from_millis(250);
 
-/// The list of clients of all loops of a server.
+/// The list of clients, shared by all loops of a server.
 pub(super) struct ListedClients {
     path: PathBuf,
-    /// Counts the lists that were read.
+    /// Number of times that the list was read.
     version: AtomicU64,
     newest: Mutex<Arc<Admission>>,
 }
@@ -39,7 +39,7 @@ impl ListedClients {
     /// Reads the file again. Returns how many clients it lists.
     ///
     /// # Errors
-    /// Those of [`ClientsFile::read`]; the list before stays.
+    /// Those of [`ClientsFile::read`]; then the previous list stays in use.
     pub(super) fn reload(&self) -> Result<usize, LiveError> {
         let file = ClientsFile::read(&self.path)?;
         let admission = Arc::new(file.admission(|_| Handout::default()));
@@ -48,13 +48,13 @@ impl ListedClients {
         Ok(file.clients.len())
     }
 
-    /// Returns the name of the client with this key, if it is listed.
+    /// Returns the name of the client with this key, if the list has it.
     pub(super) fn name(&self, key: &ClientPublic) -> Option<String> {
         let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         newest.client(key).map(|client| client.name.clone())
     }
 
-    /// Returns the list if it is newer than the one of version `seen`, which becomes its version.
+    /// Returns the list if it is newer than version `seen`, and updates `seen`.
     pub(super) fn newer(&self, seen: &mut u64) -> Option<Arc<Admission>> {
         let version = self.version.load(Ordering::Acquire);
         if version == *seen {

@@ -1,8 +1,9 @@
-//! Connections over UDP: what drives `paceline-wire` with real sockets and the real time.
+//! Connections over UDP: drives `paceline-wire` with real sockets in real time.
 //!
-//! [`send()`] carries files, a pipe or nothing but packets to the other end; [`serve()`] is
-//! a server, which takes from many at once. [`receive()`] fetches files from a [`send()`] that listens. A client is one loop on one thread, which waits for
-//! packets and for what is due; a server has several, which share its address.
+//! [`send()`] sends files, a pipe or measurement packets to the other end. [`serve()`] is a server
+//! that receives from many clients at once. [`receive()`] fetches files from a [`send()`] that
+//! listens. A client is one event loop on one thread; a server has several, which share its
+//! address.
 
 pub(crate) mod addresses;
 mod arrivals;

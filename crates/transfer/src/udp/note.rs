@@ -1,4 +1,4 @@
-//! What the two ends tell each other in messages, beside data.
+//! Messages between the two ends, beside the data stream.
 
 use paceline_wire::frame::LONGEST_MESSAGE;
 use serde::{Deserialize, Serialize};
@@ -11,61 +11,62 @@ use super::arrivals::{SentSummary, Summary};
 pub(super) enum Note {
     /// Asks for a summary.
     Summarize,
-    /// The summary.
+    /// The receiver's summary.
     Summary(Summary),
-    /// What the sender of a measurement has counted.
+    /// The counters of a measurement's sender.
     Sent(SentSummary),
-    /// Asks the other end to begin to send, at no more than this many bit/s.
+    /// Asks the other end to begin sending, at no more than `bps` bit/s.
     Limit {
-        /// The rate; 0 for no limit.
+        /// The rate in bit/s; 0 for no limit.
         bps: u64,
     },
-    /// What has become of a file.
+    /// Whether the receiver has kept a file.
     File {
-        /// Its number.
+        /// Number of the file.
         file: u32,
-        /// True if it has arrived and is kept.
+        /// True if the file has arrived and is kept.
         kept: bool,
-        /// Where it is, or what was wrong.
+        /// Its path, or the error.
         text: String,
     },
-    /// The receiver's answer to a resumable transfer: from where to go on.
+    /// The receiver's answer to a resumable transfer: where to continue.
     Resume(Resume),
-    /// How far a transfer is.
+    /// The receiver's progress.
     Progress {
-        /// All entries before this one are kept.
+        /// The receiver keeps all entries before this one.
         entry: u32,
     },
 }
 
-/// From where a transfer goes on.
+/// Where a transfer continues.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Resume {
-    /// All entries before this one are kept and checked; 1 if nothing is.
+    /// The receiver has kept and checked all entries before this one; 1 if it has none.
     pub(super) entry: u32,
-    /// Lengths and SHA-256 in hexadecimal digits of beginnings of that entry that the receiver has, the longest
-    /// first.
+    /// Prefixes of that entry that the receiver has: lengths and SHA-256 in hexadecimal digits,
+    /// longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) beginnings: Vec<(u64, String)>,
-    /// True if everything was kept before: nothing is to be sent.
+    /// True if the receiver has everything: the sender sends nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) complete: bool,
-    /// Where the top-level entries are, in their order, if everything is kept.
+    /// Paths of the top-level entries, in their order, if the receiver has everything.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) places: Vec<String>,
 }
 
-/// The code with which a receiver closes a connection whose transfer a newer connection of the same transfer has taken
-/// over. The sender must not connect again.
+/// The code with which a receiver closes a connection after a newer connection has taken its
+/// transfer over. The sender must not connect again.
 pub(super) const TAKEN_OVER: u16 = 17;
 
 impl Note {
-    /// The message. A text that is too long for one is shortened: of a place its end stays, with the file's name; of a
-    /// problem its beginning. Of a [`Resume`] that is too long the shortest beginnings and the last places are left out.
+    /// Returns the message as JSON. Shortens a text that does not fit: of a path it keeps the end,
+    /// which has the file's name, of an error the beginning. From a [`Resume`] that does not fit it
+    /// removes the shortest prefixes first, then the last paths.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let bytes = serde_json::to_vec(self).unwrap_or_default();
         if let (Note::Resume(resume), true) = (self, bytes.len() > LONGEST_MESSAGE) {
-            // The shortest beginnings are left out first, then the last places.
+            // Remove the shortest prefixes first, then the last paths.
             let mut resume = resume.clone();
             if resume.beginnings.pop().is_some() || resume.places.pop().is_some() {
                 return Note::Resume(resume).to_bytes();
@@ -74,7 +75,7 @@ impl Note {
         let Note::File { file, kept, text } = self else { return bytes };
         let (mut bytes, mut length) = (bytes, text.len());
         while bytes.len() > LONGEST_MESSAGE && length > 0 {
-            // JSON writes a byte as at most six.
+            // JSON escapes a byte with at most six.
             length = length.saturating_sub((bytes.len() - LONGEST_MESSAGE).div_ceil(6).max(1));
             let short = match kept {
                 true => {
@@ -92,7 +93,7 @@ impl Note {
         bytes
     }
 
-    /// Reads a message; what is none is somebody's mistake, and ignored.
+    /// Reads a message. Returns `None` for invalid ones, which are ignored.
     pub(super) fn read(bytes: &[u8]) -> Option<Note> {
         serde_json::from_slice(bytes).ok()
     }

@@ -1,4 +1,4 @@
-//! Packets on their way out, gathered into groups that the kernel takes in one call.
+//! Outgoing packets, gathered into groups that the kernel takes in one call.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd as _;
@@ -9,22 +9,22 @@ use paceline_wire::Transmit;
 
 use super::clock::wait_for_room;
 
-/// The longest packet.
+/// Maximum length of a packet in bytes.
 const LONGEST: usize = 65_535;
-/// How often a group is tried again when there is no room.
+/// How often a group is tried again while the socket's buffer is full.
 const TRIES: u32 = 3;
 
 /// A group of packets that is being gathered.
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
     length: usize,
-    /// Where the group goes to, with what mark, and the size of its packets.
+    /// Destination, ECN mark and packet size of the group.
     group: Option<(SocketAddr, Ecn, usize)>,
-    /// The address of this machine from which packets leave; `None` leaves it to the routes.
+    /// Local source address of the packets; `None` leaves it to the routes.
     source: Option<IpAddr>,
-    /// True if a packet was too large for the path.
+    /// True if a packet was larger than the path's MTU.
     too_large: bool,
-    /// True if a packet did not leave this machine.
+    /// True if the system could not send a packet.
     lost: bool,
 }
 
@@ -40,22 +40,24 @@ impl Outbox {
         }
     }
 
-    /// True once if a packet was too large for the path.
+    /// Returns true if a packet was larger than the path's MTU since the last call.
     pub(crate) fn was_too_large(&mut self) -> bool {
         std::mem::take(&mut self.too_large)
     }
 
-    /// True once if a packet did not leave this machine: there is no route, or a firewall is in the way.
+    /// Returns true if the system could not send a packet since the last call: there is no route,
+    /// or a firewall dropped it.
     pub(crate) fn was_lost(&mut self) -> bool {
         std::mem::take(&mut self.lost)
     }
 
-    /// From now on, packets leave from this address of the machine.
+    /// Sets the local source address of the following packets.
     pub(crate) fn leave_from(&mut self, source: Option<IpAddr>) {
         self.source = source;
     }
 
-    /// Sends what `next` writes, until there is nothing more, or `most` packets. Returns how many.
+    /// Sends the packets that `next` writes, until it returns `None` or `most` packets were sent.
+    /// Returns their number.
     pub(crate) fn send(
         &mut self,
         socket: &mut Socket,
@@ -80,7 +82,7 @@ impl Outbox {
             }
             self.length += length;
             in_group += 1;
-            // A shorter packet ends its group.
+            // Only the last packet of a group may be shorter.
             if self.group.is_some_and(|(_, _, size)| length < size) {
                 self.flush(socket);
             }

@@ -1,13 +1,13 @@
-//! How far transfers have come: counters that a loop or the threads that write files update and another thread reads, and
-//! how that thread ends a client.
+//! The progress of transfers: counters that an event loop or the threads that write files update
+//! and another thread reads. That thread can also end a client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use paceline_wire::Connection;
 
-/// Counters of one client, or of all transfers that a receiver takes in, shared with a display. Whoever writes them waits for
-/// nobody.
+/// Counters of one client, or of all transfers that a receiver takes in, shared with a display.
+/// Updating them never blocks.
 #[derive(Debug, Default)]
 pub struct Progress {
     connected: AtomicBool,
@@ -23,12 +23,12 @@ pub struct Progress {
     retransmits: AtomicU64,
     rtt_nanos: AtomicU64,
     window: AtomicU64,
-    /// At a receiver: transfers that come, and those of them whose length is not known.
+    /// At a receiver: transfers in progress, and those of them of unknown length.
     transfers: AtomicU64,
     unknown: AtomicU64,
 }
 
-/// A transfer that a receiver takes in, counted in a [`Progress`] until this is dropped.
+/// A transfer that a receiver takes in, counted in a [`Progress`] until it is dropped.
 pub(super) struct CountedTransfer {
     progress: Arc<Progress>,
     total: Option<u64>,
@@ -36,7 +36,8 @@ pub(super) struct CountedTransfer {
 }
 
 impl CountedTransfer {
-    /// Counts a transfer with this many bytes of files (`None` if that is not known), of which `before` are here.
+    /// Counts a transfer with this many bytes of files (`None` if unknown), of which the receiver
+    /// already has `before`.
     pub(super) fn new(
         progress: &Arc<Progress>,
         total: Option<u64>,
@@ -51,7 +52,7 @@ impl CountedTransfer {
         counted
     }
 
-    /// Counts further bytes of files that are here.
+    /// Adds bytes of files that have arrived.
     pub(super) fn add(&mut self, bytes: u64) {
         self.arrived += bytes;
         self.progress.before.fetch_add(bytes, Ordering::Relaxed);
@@ -67,37 +68,37 @@ impl Drop for CountedTransfer {
     }
 }
 
-/// What a [`Progress`] shows at one moment.
+/// The counters of a [`Progress`] at one moment.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// True once a connection stands; at a receiver, while transfers come.
+    /// True once a connection is established; at a receiver, while it takes in a transfer.
     pub connected: bool,
-    /// Number of transfers that a receiver takes in.
+    /// Number of transfers that a receiver is taking in.
     pub transfers: u64,
-    /// Bytes of all files; 0 if that is not known.
+    /// Bytes of all files; 0 if unknown.
     pub total: u64,
-    /// Bytes of files that have arrived, those that an earlier transfer brought included.
+    /// Bytes of files that have arrived, with those of earlier transfers.
     pub arrived: u64,
-    /// Files that are sent, and those of them that are settled.
+    /// Number of files to send.
     pub files: u64,
-    /// Files of which the receiver has said what has become of them.
+    /// Number of files that the receiver has reported as kept or failed.
     pub files_done: u64,
-    /// Bytes on the wire that were acknowledged, or that arrived here if the other end sends.
+    /// Bytes on the wire that were acknowledged, or that have arrived if the other end sends.
     pub bytes: u64,
     /// Data packets sent.
     pub sent: u64,
-    /// Data packets that were declared lost.
+    /// Data packets declared lost.
     pub lost: u64,
-    /// Data packets that repeated lost data.
+    /// Data packets that retransmitted lost data.
     pub retransmits: u64,
-    /// The smoothed round-trip time in nanoseconds; 0 if it is not known.
+    /// srtt in nanoseconds; 0 if unknown.
     pub rtt_nanos: u64,
-    /// Bytes that may be in flight; 0 at an end that sends no data.
+    /// cwnd in bytes; 0 at an end that sends no data.
     pub window: u64,
 }
 
 impl Progress {
-    /// Reads all counters, each for itself.
+    /// Reads all counters. They are not read atomically as a group.
     pub fn snapshot(&self) -> Snapshot {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let transfers = read(&self.transfers);
@@ -107,7 +108,7 @@ impl Progress {
             connected: self.connected.load(Ordering::Relaxed) || transfers > 0,
             transfers,
             total,
-            // Names and hashes travel in the same stream.
+            // The stream also carries names and hashes.
             arrived: if total == 0 { arrived } else { arrived.min(total) },
             files: read(&self.files),
             files_done: read(&self.files_done),
@@ -120,7 +121,7 @@ impl Progress {
         }
     }
 
-    /// Asks the loop to end as if it was interrupted.
+    /// Asks the loop to end as on an interrupt.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -129,13 +130,14 @@ impl Progress {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Notes how much there is to send, in bytes (0 if that is not known) and files.
+    /// Sets how much there is to send, in bytes (0 if unknown) and files.
     pub(super) fn set_total(&self, bytes: u64, files: u64) {
         self.total.store(bytes, Ordering::Relaxed);
         self.files.store(files, Ordering::Relaxed);
     }
 
-    /// Notes that a new connection stands, at which the receiver has so many bytes of the files already.
+    /// Notes that a new connection is established whose receiver already has `before` bytes of the
+    /// files.
     pub(super) fn on_connected(&self, before: u64) {
         self.before.store(before, Ordering::Relaxed);
         self.stream.store(0, Ordering::Relaxed);
@@ -146,7 +148,8 @@ impl Progress {
         self.files_done.store(count, Ordering::Relaxed);
     }
 
-    /// Notes what a connection has done; `arrived` bytes on the wire have come from the other end.
+    /// Updates the counters of a connection; `arrived` bytes on the wire have come from the other
+    /// end.
     #[inline]
     pub(super) fn update(&self, connection: &Connection, arrived: u64) {
         let write = |counter: &AtomicU64, value| counter.store(value, Ordering::Relaxed);
@@ -189,7 +192,7 @@ mod tests {
         progress.stream.store(700, Ordering::Relaxed);
         let seen = progress.snapshot();
         assert!((seen.connected, seen.total, seen.arrived, seen.files) == (true, 1000, 1000, 2));
-        // A stream of unknown length, on a new connection.
+        // A stream of unknown length, over a new connection.
         progress.set_total(0, 1);
         progress.on_connected(0);
         progress.stream.store(5000, Ordering::Relaxed);

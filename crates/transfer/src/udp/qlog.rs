@@ -1,9 +1,9 @@
-//! A log of an end of a connection in qlog's main schema (draft-ietf-quic-qlog-main-schema, version
-//! 0.3, JSON text sequences), which qvis shows: packets sent, received and lost, acknowledgements,
-//! windows and RTTs (draft-ietf-quic-qlog-quic-events).
+//! A log of one end of a connection in qlog's main schema (draft-ietf-quic-qlog-main-schema,
+//! version 0.3, JSON text sequences), which qvis shows: packets sent, received and lost,
+//! acknowledgements, windows and RTTs (draft-ietf-quic-qlog-quic-events).
 //!
-//! Packet numbers of data are transmission numbers, which acknowledgements name; those of
-//! acknowledgements are packet numbers on the wire. Packets with neither are not logged.
+//! A data packet's number is its transmission number, which acknowledgements name. An
+//! acknowledgement's number is its packet number on the wire. Other packets are not logged.
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write as _};
@@ -16,7 +16,7 @@ use paceline_os::LiveError;
 use paceline_wire::End;
 use serde_json::{Value, json};
 
-/// Metrics are written no more often than this, but for changes of losses.
+/// Minimum interval between two records of metrics, except when losses change.
 const BETWEEN: Span = Span::from_millis(1);
 
 /// Which end writes the log.
@@ -28,7 +28,7 @@ pub(super) enum Vantage {
     Server,
 }
 
-/// A log that is being written. What cannot be written is told at the end.
+/// A log that is being written. [`Qlog::finish`] reports a write error.
 pub(super) struct Qlog {
     out: BufWriter<File>,
     path: PathBuf,
@@ -39,7 +39,7 @@ pub(super) struct Qlog {
     told: Time,
 }
 
-/// What has been told last.
+/// The metrics of the last record.
 #[derive(Copy, Clone, PartialEq)]
 struct Metrics {
     cwnd: u64,
@@ -48,13 +48,13 @@ struct Metrics {
 }
 
 impl Qlog {
-    /// Begins a log of a connection at `now`, from which its times count.
+    /// Creates a log of a connection. Its times count from `now`.
     pub(super) fn create(path: &Path, vantage: Vantage, now: Time) -> Result<Qlog, LiveError> {
         let file = File::create(path).map_err(LiveError::system(path.display().to_string()))?;
         Ok(Qlog::begin(file, path.to_path_buf(), vantage, now))
     }
 
-    /// The same in an empty file.
+    /// Starts the log in an empty file.
     fn begin(file: File, path: PathBuf, vantage: Vantage, now: Time) -> Qlog {
         let (out, zero, told) = (BufWriter::new(file), now, now);
         let mut log = Qlog { out, path, failed: None, zero, metrics: None, told };
@@ -90,12 +90,12 @@ impl Qlog {
         self.record(&json!({ "time": time, "name": name, "data": data }));
     }
 
-    /// Data is sent by this scheme.
+    /// Logs that data is sent with this scheme.
     pub(super) fn on_scheme(&mut self, now: Time, scheme: &str) {
         self.event(now, "recovery:parameters_set", &json!({ "congestion_control": scheme }));
     }
 
-    /// A packet of data, of so many bytes (of UDP's payload), has left or, if `received`, arrived.
+    /// Logs a data packet with `length` bytes of UDP payload, sent or, with `received`, received.
     pub(super) fn on_data(&mut self, now: Time, number: u64, length: u32, received: bool) {
         self.event(
             now,
@@ -108,7 +108,8 @@ impl Qlog {
         );
     }
 
-    /// An acknowledgement in a packet of this number and length has left or, if `received`, arrived.
+    /// Logs an acknowledgement in a packet with this number and length, sent or, with `received`,
+    /// received.
     pub(super) fn on_ack(&mut self, now: Time, packet: (u64, u32), ack: &Ack, received: bool) {
         let mut ranges: Vec<_> = ack.blocks().map(|(first, last)| json!([first, last])).collect();
         ranges.reverse();
@@ -123,12 +124,12 @@ impl Qlog {
         );
     }
 
-    /// A packet of data was declared lost.
+    /// Logs that a data packet was declared lost.
     pub(super) fn on_loss(&mut self, now: Time, loss: &Loss) {
         let trigger = match loss.trigger {
             LossTrigger::ReorderingThreshold => "reordering_threshold",
             LossTrigger::TimeThreshold => "time_threshold",
-            // The name that qlog has for a timer's expiry.
+            // qlog's name for an expired retransmission timer.
             _ => "pto_expired",
         };
         self.event(
@@ -141,7 +142,7 @@ impl Qlog {
         );
     }
 
-    /// The sender's account, after something has happened.
+    /// Logs the sender's counters after an event.
     pub(super) fn on_state(&mut self, now: Time, sender: &Sender) {
         let rtt = sender.rtt();
         let metrics = Metrics {
@@ -161,7 +162,7 @@ impl Qlog {
             "bytes_in_flight": metrics.in_flight,
         });
         if let Some(object) = data.as_object_mut() {
-            // Schemes without a window have the largest number there is.
+            // A scheme without a window has a cwnd of at least 2^40.
             if metrics.cwnd < 1 << 40 {
                 object.insert("congestion_window".into(), metrics.cwnd.into());
             }
@@ -172,7 +173,7 @@ impl Qlog {
         self.event(now, "recovery:metrics_updated", &data);
     }
 
-    /// Ends the log of a connection that has ended so.
+    /// Closes the log, with the reason for which the connection ended.
     pub(super) fn finish(mut self, now: Time, end: Option<&End>) -> Result<(), LiveError> {
         if let Some(end) = end {
             let (owner, trigger, reason) = match end {
@@ -197,17 +198,17 @@ impl Qlog {
 /// Where a server writes the logs of its connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogTarget {
-    /// The first connection's log into this file, and those of further ones beside it, with `-2`, `-3`
-    /// and so on in the name.
+    /// The first connection's log goes into this file, those of later ones beside it with `-2`,
+    /// `-3` and so on in the name.
     File(PathBuf),
-    /// Into this folder, under the connections' identifiers. A later connection may have the identifier
-    /// of an earlier one: its log gets `-2`, `-3` and so on in the name.
+    /// Each log goes into this folder, named by the connection's identifier. Identifiers can
+    /// repeat: later logs get `-2`, `-3` and so on in the name.
     Folder(PathBuf),
 }
 
 impl LogTarget {
-    /// The file for connection number `count`, from 1 on, or, in a folder, for the log number `count` of
-    /// the identifier `connection`.
+    /// Returns the file for connection number `count`, counted from 1. In a folder, `count` numbers
+    /// the logs with the identifier `connection`.
     fn path(&self, count: u64, connection: u32) -> PathBuf {
         let first = match self {
             LogTarget::Folder(folder) => folder.join(format!("recv-{connection:08x}.sqlog")),
@@ -224,7 +225,7 @@ impl LogTarget {
         first.with_file_name(name)
     }
 
-    /// An error if no log can be written there: before anybody connects.
+    /// Returns an error if no log can be written there. Call it before the first connection.
     pub(super) fn check(&self) -> Result<(), LiveError> {
         let name = |path: &Path| path.display().to_string();
         match self {
@@ -237,7 +238,7 @@ impl LogTarget {
         }
     }
 
-    /// Begins a log of a connection.
+    /// Creates the log of a connection.
     pub(super) fn begin(&self, count: u64, connection: u32, now: Time) -> Result<Qlog, LiveError> {
         if let LogTarget::File(_) = self {
             return Qlog::create(&self.path(count, connection), Vantage::Server, now);

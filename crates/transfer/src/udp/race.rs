@@ -1,5 +1,5 @@
-//! Connecting to a server that has several addresses: the next one is tried when the one before is silent for
-//! 250 ms or cannot be reached, and the first that answers wins (RFC 8305).
+//! Connects to a server that has several addresses. It tries the next address when the previous one
+//! has been silent for 250 ms or cannot be reached; the first that answers wins (RFC 8305).
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -11,19 +11,19 @@ use paceline_wire::{ConnectError, Connection, Initiator, Limits, Offer};
 
 use super::outbox::Outbox;
 
-/// How long an address may be silent before the next one is tried (RFC 8305 §8).
+/// How long an address may stay silent before the next one is tried (RFC 8305 §8).
 const HEAD_START: Span = Span::from_millis(250);
 
-/// Handshakes with the addresses of one server.
+/// Concurrent handshakes with the addresses of one server.
 pub(crate) struct Race {
     key: Key,
     offer: Offer,
     limits: Limits,
     waiting: VecDeque<SocketAddr>,
     running: Vec<(SocketAddr, Initiator)>,
-    /// When the next address is tried.
+    /// When to try the next address.
     next: Time,
-    /// Why the last one of those that were given up was.
+    /// The error of the last address that was given up.
     failure: Option<ConnectError>,
     place: Vec<u8>,
 }
@@ -48,16 +48,16 @@ impl Race {
         }
     }
 
-    /// When [`Race::transmit`] is next worth calling.
+    /// Returns when [`Race::transmit`] is next worth calling.
     pub(crate) fn wake(&self) -> Time {
         let next = if self.waiting.is_empty() { Time::NEVER } else { self.next };
         self.running.iter().fold(next, |wake, (_, one)| wake.min(one.wake()))
     }
 
-    /// Sends what is due.
+    /// Sends the handshake packets whose time has come.
     ///
     /// # Errors
-    /// The offer cannot be used, or no address has answered for too long.
+    /// The offer is invalid, or no address has answered in time.
     pub(crate) fn transmit(
         &mut self,
         now: Time,
@@ -108,10 +108,10 @@ impl Race {
         }
     }
 
-    /// Takes a datagram in. Returns the connection once one stands.
+    /// Handles a datagram. Returns the connection once one is established.
     ///
     /// # Errors
-    /// The server refuses.
+    /// The server refuses the connection.
     pub(crate) fn on_datagram(
         &mut self,
         now: Time,
@@ -122,7 +122,7 @@ impl Race {
                 return Ok(Some(connection));
             }
         }
-        // The others are not needed once one of them has answered.
+        // One address has answered: drop the handshakes with all others.
         if let Some(answered) = self.running.iter().position(|(_, one)| one.is_answered()) {
             self.waiting.clear();
             self.running.swap(0, answered);

@@ -10,8 +10,8 @@ use super::*;
 struct Deaf;
 impl Sink for Deaf {}
 
-/// Connects to a server that listens at the last of these addresses and nowhere else. Returns at which of them it
-/// was found.
+/// Connects to a server that listens only at the last of these addresses. Returns the address at
+/// which the client reached it.
 fn race(addresses: &[SocketAddr], server_socket: &mut Socket) -> SocketAddr {
     let identity = Identity::generate().expect("random numbers");
     let key = identity.key().clone();
@@ -49,12 +49,12 @@ fn race(addresses: &[SocketAddr], server_socket: &mut Socket) -> SocketAddr {
 fn silent_and_unreachable_addresses_are_passed_over() {
     let mut server = Socket::bind("127.0.0.1:0".parse().expect("an address")).expect("loopback");
     let there = server.local().expect("an address");
-    // Nobody reads there.
+    // A socket that never answers.
     let silent = Socket::bind("127.0.0.1:0".parse().expect("an address")).expect("loopback");
     let silent = silent.local().expect("an address");
     assert_eq!(race(&[there], &mut server), there);
     assert_eq!(race(&[silent, there], &mut server), there);
-    // The address of a documentation network, and one that no packet leaves for.
+    // An address of a documentation network, and one to which the system sends no packet.
     let dead: SocketAddr = "[100::1]:9".parse().expect("an address");
     let no_route: SocketAddr = "255.255.255.255:9".parse().expect("an address");
     assert_eq!(race(&[no_route, dead, silent, there], &mut server), there);

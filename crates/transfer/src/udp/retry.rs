@@ -1,45 +1,48 @@
-//! When a client whose connection was cut off connects again, and when it gives up.
+//! When a client connects again after its connection was cut off, and when it gives up.
 
 use paceline_cc::{Span, Time};
 
-/// First pause before a client connects again; each further one is twice as long.
+/// Pause before the first reconnection; each further pause is twice as long.
 const FIRST_PAUSE: Span = Span::from_millis(200);
-/// Longest pause.
+/// Maximum pause.
 const LONGEST_PAUSE: Span = Span::from_secs(5);
 
-/// Connecting again: pauses grow until there is progress, and without progress it ends.
+/// Schedule of reconnections: pauses double until there is progress. Without progress for
+/// `patience`, the client gives up.
 #[derive(Debug)]
 pub(super) struct Retry {
-    /// Longest time without progress.
+    /// Maximum time without progress.
     patience: Span,
     last_progress: Time,
     pause: Span,
 }
 
 impl Retry {
-    /// Progress is made until `now`. With a `patience` of zero nothing is tried again.
+    /// Starts with progress at `now`. A `patience` of zero means that the client never reconnects.
     pub(super) fn new(patience: Span, now: Time) -> Retry {
         Retry { patience, last_progress: now, pause: FIRST_PAUSE }
     }
 
-    /// Data has arrived at the other end.
+    /// Notes that data has arrived at the other end.
     pub(super) fn on_progress(&mut self, now: Time) {
         (self.last_progress, self.pause) = (now, FIRST_PAUSE);
     }
 
-    /// The other end was restarted and answers: the next attempt follows at once, unless the connection before has made no progress either.
+    /// Notes that the other end was restarted and answers. The next attempt follows at once, unless
+    /// the previous connection made no progress either.
     pub(super) fn on_restart(&mut self) {
         if self.pause == FIRST_PAUSE {
             self.pause = Span::ZERO;
         }
     }
 
-    /// Returns when it is time to give up, unless there is progress.
+    /// Returns when the client gives up if there is no further progress.
     pub(super) fn end(&self) -> Time {
         self.last_progress + self.patience
     }
 
-    /// Returns when to connect again after a connection or an attempt has failed; `None` if it is time to give up.
+    /// Returns when to connect again after a connection or an attempt has failed; `None` if the
+    /// client gives up.
     pub(super) fn next(&mut self, now: Time) -> Option<Time> {
         let end = self.end();
         if now >= end {

@@ -1,4 +1,4 @@
-//! The receiving end, for many senders at once.
+//! The server that receives from many clients at once.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -21,130 +21,133 @@ use super::qlog::LogTarget;
 use super::server_loop::{Loop, LoopResult, SharedState, StopSignal};
 use super::store::{DiskLimits, Store, Target, Unfinished, WorkerCount};
 
-/// The most event loops of a server.
+/// Maximum number of event loops of a server.
 pub const MOST_LOOPS: usize = MOST_SOCKETS;
 
-/// What a server shall do.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Where it listens.
+    /// Address at which it listens.
     pub listen: SocketAddr,
-    /// Its keys.
+    /// The server's keys.
     pub identity: Identity,
-    /// The file with the clients that it admits ([`clients_file`](crate::clients_file)), which SIGHUP has it read
-    /// again; `None` if it admits all who have its key.
+    /// The file with the clients that it admits ([`clients_file`](crate::clients_file)), which it
+    /// reads again on SIGHUP. `None` admits every client that has the server's key.
     pub clients: Option<PathBuf>,
-    /// True if SIGHUP does not end it where it has no list of clients to read again: a service, which systemd asks to
-    /// reload so.
+    /// True if SIGHUP does not end a server without a list of clients. For services, which systemd
+    /// reloads by SIGHUP.
     pub outlives_hangup: bool,
-    /// What it allows: all loops together, so that one of them may have all of the connections.
+    /// Limits across all loops: a single loop may reach them alone.
     pub limits: ServerLimits,
-    /// How many event loops it has, each on a thread of its own, with a socket of its own: 1 to
-    /// [`MOST_LOOPS`]. A connection stays at the loop at which it began.
+    /// Number of event loops, each on its own thread with its own socket: 1 to [`MOST_LOOPS`]. A
+    /// connection stays at the loop at which it began.
     pub loops: NonZeroUsize,
-    /// True if its threads are to run ahead of all ordinary programs, where that is allowed.
+    /// True if its threads ask for a real-time priority, where the system allows it.
     pub realtime: bool,
-    /// Where files go.
+    /// Where it writes files.
     pub target: Target,
-    /// True if links are made that lead out of their folder at the top level.
+    /// True if it creates top-level links that point outside of their folder.
     pub outside_links: bool,
-    /// How much of the disk files may take. A quota for each client needs `clients`.
+    /// Limits on the disk space of files. A quota per client needs `clients`.
     pub disk: DiskLimits,
-    /// True if it ends with its first connection. A handshake after which nothing comes is none, nor is a connection that
-    /// broke off within a transfer that can go on.
+    /// True if the server exits after its first connection. A handshake without further packets
+    /// does not count, nor does a connection that broke off within a resumable transfer.
     pub once: bool,
     /// Where to write a log of each connection in qlog's format.
     pub qlog: Option<LogTarget>,
-    /// True if the course of each connection over time is to be kept, for a page.
+    /// True if the time series of each connection are kept, for a page.
     pub series: bool,
     /// Counters for a display on another thread.
     pub progress: Option<Arc<Progress>>,
 }
 
-/// What was measured of a connection that is over.
+/// Results of a connection that is over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionResult {
-    /// The scheme of the sender.
+    /// The sender's scheme.
     pub scheme: String,
-    /// What arrived.
+    /// The receiver's measurements.
     pub summary: Summary,
-    /// The same over time, if that was wanted.
+    /// Their time series, if requested.
     pub series: ReceivedSeries,
-    /// What the sender of a measurement has counted: the other end, or this one if it was asked to send.
+    /// The sender's counters of a measurement. The sender is the other end, or this one if
+    /// `is_reverse`.
     pub sent: Option<SentSummary>,
-    /// True if the connection was a measurement, without files.
+    /// True for a measurement, which carries no files.
     pub is_measurement: bool,
     /// True if this end was the sender.
     pub is_reverse: bool,
 }
 
-/// Something that a server has to tell.
+/// An event that a server reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// It is ready, at this address.
+    /// The server listens at this address.
     Listening(SocketAddr),
-    /// Somebody has connected.
+    /// A client has connected from this address.
     Connected(SocketAddr),
-    /// The list of clients was read again: how many it has.
+    /// The list of clients was read again and has this many clients.
     Listed(usize),
-    /// The list of clients cannot be read again, for this reason: the list before stays.
+    /// The list of clients could not be read again, for this reason; the previous list stays in
+    /// use.
     NotListed(String),
-    /// SIGHUP has come, and there is no list of clients to read again.
+    /// SIGHUP has arrived, and there is no list of clients to read again.
     NoList,
-    /// What is kept has this many bytes, of the quota for all clients.
+    /// Disk space in use, of the quota for all clients.
     Room {
-        /// Bytes on the disk, as quotas count them.
+        /// Bytes in use, as quotas count them.
         used: u64,
         /// The quota in bytes.
         quota: u64,
     },
-    /// Transfers that were interrupted are here.
+    /// The folder has parts of interrupted transfers.
     Unfinished(Unfinished),
-    /// A transfer goes on.
+    /// A transfer continues.
     GoesOn {
-        /// Number of the entry at which it goes on.
+        /// Number of the entry at which it continues.
         entry: u32,
-        /// Number of all entries.
+        /// Total number of entries.
         entries: u32,
-        /// Most bytes of that entry that are here.
+        /// Maximum number of bytes of that entry that the server already has.
         bytes: u64,
     },
-    /// A transfer was received before, and all of it is in these places.
+    /// A transfer had been received completely before; its entries have these paths.
     Skipped(Vec<String>),
-    /// A file or folder has arrived whole, with so many bytes.
+    /// A file or folder has arrived completely.
     Kept {
-        /// Where it is.
+        /// Its path.
         name: String,
-        /// Its length.
+        /// Its length in bytes.
         bytes: u64,
     },
-    /// A file has not arrived.
+    /// A file was not kept, for this reason.
     Failed(String),
-    /// A connection is over; an empty reason means that all is well.
+    /// A connection has ended. An empty reason means success.
     Ended {
-        /// Whose.
+        /// The client's address.
         from: SocketAddr,
-        /// Why, if there is something to say.
+        /// The reason; empty for success.
         reason: String,
-        /// What was measured.
+        /// The connection's results.
         received: Box<ConnectionResult>,
     },
     /// A log could not be written.
     NoLog(String),
-    /// A loop was to run ahead of ordinary programs and runs as one of them, for this reason.
+    /// A loop asked for a real-time priority and runs without it, for this reason.
     Ordinary(String),
-    /// Events that were left out because the thread that hears them was held up.
+    /// Number of events that were dropped because the thread that reports them was blocked.
     LeftOut(u64),
-    /// It was interrupted, and ends; what it has counted.
+    /// The server was interrupted and ends, with these counters.
     Stopping(ServerStats),
 }
 
-/// Most events that wait to be told. Who is told may stand still: a terminal, or a pipe that is not read.
+/// Maximum number of events that wait to be reported. The reporting thread may block on a terminal,
+/// or on a pipe that is not read.
 const MOST_EVENTS: usize = 10_000;
-/// After the loops have ended, how long files are still written.
+/// Maximum time to finish writing files after the loops have ended.
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
-/// The way to the thread that waits for events.
+/// The sending half of the queue of events.
 #[derive(Clone)]
 pub(super) struct Events {
     sender: mpsc::SyncSender<Event>,
@@ -157,7 +160,7 @@ impl Events {
         (Events { sender, left_out: Arc::default() }, receiver)
     }
 
-    /// Tells what has happened, without waiting: if [`MOST_EVENTS`] wait already, the event is left out.
+    /// Queues an event without blocking. If [`MOST_EVENTS`] are queued, drops it.
     pub(super) fn tell(&self, event: Event) {
         if let Err(mpsc::TrySendError::Full(_)) = self.sender.try_send(event) {
             self.left_out.fetch_add(1, Ordering::Relaxed);
@@ -165,11 +168,11 @@ impl Events {
     }
 }
 
-/// Serves until it is interrupted, or, with `once`, until its first connection is over. `tell` is
-/// told what happens, on the thread that calls this. Returns false if a connection has ended badly.
+/// Serves until an interrupt or, with `once`, until the first connection is over. Calls `tell` with
+/// each event, on the calling thread. Returns false if a connection has ended with an error.
 ///
 /// # Errors
-/// The address is taken, there are too many loops, or the system refuses something.
+/// The address is in use, there are too many loops, or the system refuses something.
 pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
     let count = options.loops.get();
     if count > MOST_LOOPS {
@@ -180,7 +183,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     options.qlog.as_ref().map_or(Ok(()), LogTarget::check)?;
     let listed = options.clients.as_deref().map(ListedClients::read).transpose()?;
     let sockets = Socket::bind_several(options.listen, count)?;
-    // Before there are threads, so that signals are blocked in all of them.
+    // Before any thread starts, so that every thread inherits the blocked signals.
     let interrupts = Interrupts::watch_for(listed.is_some() || options.outlives_hangup)?;
     let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
     let (clients, ordinary) = (AtomicU64::new(0), Once::new());
@@ -199,7 +202,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     tell_room(&store, tell)?;
     match found {
         Ok(found) if found.transfers > 0 => tell(Event::Unfinished(found)),
-        // What is wrong with the folder is told to the senders.
+        // Senders are told of errors of the folder.
         Ok(_) | Err(_) => {}
     }
     let workers = WorkerCount::default();
@@ -221,7 +224,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         let loops = sockets.into_iter().zip(0..).map(|(socket, number)| {
             let (shared, events) = (&shared, events.clone());
             scope.spawn(move || {
-                // Whatever ends one of them ends all.
+                // If one loop ends for any reason, all end.
                 let _asks = AskAtEnd(&shared.stop);
                 run(shared, socket, number, events)
             })
@@ -245,10 +248,10 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     Ok(all.iter().all(|ended| ended.good))
 }
 
-/// Counts what is kept, if that is limited, and tells it.
+/// Measures the disk space in use, if it is limited, and reports it.
 ///
 /// # Errors
-/// The file system refuses.
+/// The file system returns an error.
 pub(super) fn tell_room(store: &Store, tell: &mut dyn FnMut(Event)) -> Result<(), LiveError> {
     if let Some((used, Some(quota))) = store.count()? {
         tell(Event::Room { used, quota });
@@ -256,7 +259,8 @@ pub(super) fn tell_room(store: &Store, tell: &mut dyn FnMut(Event)) -> Result<()
     Ok(())
 }
 
-/// Tells events until all loops and their workers have ended. A worker that a disk holds up is waited for only so long.
+/// Reports events until all loops and their workers have ended. After the loops it waits at most
+/// [`LAST_WRITES`] for workers that a disk holds up.
 pub(super) fn tell_all<T>(
     told: &mpsc::Receiver<Event>,
     loops: &[thread::ScopedJoinHandle<'_, T>],
@@ -278,7 +282,7 @@ pub(super) fn tell_all<T>(
     }
 }
 
-/// Asks all loops to end when it is dropped, also by a panic.
+/// Asks all loops to end when it is dropped, also during a panic.
 pub(super) struct AskAtEnd<'a>(pub(super) &'a StopSignal);
 
 impl Drop for AskAtEnd<'_> {
@@ -287,7 +291,7 @@ impl Drop for AskAtEnd<'_> {
     }
 }
 
-/// One loop, from its beginning to its end.
+/// Runs one loop from its start to its end.
 fn run(
     shared: &SharedState<'_>,
     socket: Socket,
@@ -296,7 +300,7 @@ fn run(
 ) -> Result<LoopResult, LiveError> {
     let options = shared.options;
     let mut limits = options.limits.clone();
-    // Bytes of the stream count against the window until a worker has written them.
+    // Received bytes count against the receive window until a worker has written them.
     limits.each.reads_later = true;
     let mut server = Server::new(options.identity.clone(), limits)
         .map_err(|error| LiveError::Message(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! One event loop of a server: its socket, its connections, their clients.
+//! One event loop of a server: its socket, its connections and their clients.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, PipeReader, PipeWriter, Write as _};
@@ -21,50 +21,52 @@ use super::outbox::Outbox;
 use super::server::{Event, Events, ServerOptions};
 use super::store::{Store, TransferStatus, WorkerCount};
 
-/// How many packets of a connection leave before the next one's, and before arrivals are looked at again.
+/// Maximum number of packets that one connection sends before the next connection's turn and before
+/// arrivals are looked at.
 const BURST: usize = 256;
 
-/// How long a server that ends waits for its clients to have heard it.
+/// How long a server that ends waits for its clients' answers.
 pub(crate) const FAREWELL: Span = Span::from_millis(1000);
 
-/// What all loops of a server share.
+/// State that all loops of a server share.
 pub(super) struct SharedState<'a> {
     pub(super) options: &'a ServerOptions,
     pub(super) interrupts: &'a Interrupts,
-    /// The clients that are admitted; `None` if all are that have the key.
+    /// The clients that are admitted; `None` admits every client that has the server's key.
     pub(super) listed: Option<ListedClients>,
-    /// How many clients there have been.
+    /// Number of clients so far.
     pub(super) clients: AtomicU64,
-    /// How many connections there are, at all loops.
+    /// Number of current connections at all loops.
     pub(super) counts: ConnectionCounts,
-    /// Measurements that go on, at all loops: with `once`, the flows of one are waited for.
+    /// Number of measurements in progress at all loops: with `once`, the server waits for all flows
+    /// of one measurement.
     pub(super) measurements: AtomicU64,
     /// Where files go.
     pub(super) store: Arc<Store>,
-    /// How many connections bring files, at all loops.
+    /// Number of connections that bring files, at all loops.
     pub(super) workers: WorkerCount,
     pub(super) stop: StopSignal,
-    /// That a loop runs as an ordinary program is told once for all of them.
+    /// Makes all loops together report only once that a real-time priority was refused.
     pub(super) ordinary: Once,
 }
 
 impl SharedState<'_> {
-    /// Returns the name of the client with this key, if each client has a folder of its own.
+    /// Returns the name of the client with this key, if each client has its own folder.
     pub(super) fn folder_client(&self, key: Option<ClientPublic>) -> Option<String> {
         self.options.disk.client_quota?;
         let key = key?;
         let name = self.listed.as_ref().and_then(|listed| listed.name(&key));
-        // One that was just taken off the list is turned out soon.
+        // A client just removed from the list is disconnected soon; until then its key is its name.
         Some(name.unwrap_or_else(|| key.to_string()))
     }
 }
 
-/// How one loop asks all of them to end.
+/// How one loop asks all loops to end.
 pub(super) struct StopSignal {
-    /// Readable for good once something was written to the other end.
+    /// Stays readable once a byte was written to the other end.
     asked: PipeReader,
     ask: PipeWriter,
-    /// True if the reason is a signal, so that senders are to be told.
+    /// True if the reason is a signal, which senders are then told.
     interrupted: AtomicBool,
 }
 
@@ -74,29 +76,29 @@ impl StopSignal {
         Ok(StopSignal { asked, ask, interrupted: AtomicBool::new(false) })
     }
 
-    /// The file that is readable once all loops are to end.
+    /// Returns the file that is readable once all loops are to end.
     pub(super) fn asked(&self) -> BorrowedFd<'_> {
         self.asked.as_fd()
     }
 
     /// Asks all loops to end.
     pub(super) fn ask(&self) {
-        // Nobody reads it, and it has room for one byte of each loop.
+        // Loops never read the byte, and the pipe has room for one byte of each loop.
         let _ = (&self.ask).write_all(&[0]);
     }
 }
 
-/// How a loop has ended.
+/// The result of a loop.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct LoopResult {
-    /// False if a connection has ended badly.
+    /// False if a connection has ended with an error.
     pub(super) good: bool,
-    /// True if all loops were interrupted.
+    /// True if the loops ended because of an interrupt.
     pub(super) interrupted: bool,
     pub(super) stats: ServerStats,
 }
 
-/// Notes the address of this machine that a connection's packet came to.
+/// Notes the local address at which a connection's packet arrived.
 #[inline]
 pub(crate) fn note_local(locals: &mut BTreeMap<usize, IpAddr>, slot: usize, local: Option<IpAddr>) {
     if let Some(local) = local
@@ -106,7 +108,7 @@ pub(crate) fn note_local(locals: &mut BTreeMap<usize, IpAddr>, slot: usize, loca
     }
 }
 
-/// A loop.
+/// An event loop of a server.
 pub(super) struct Loop<'a> {
     shared: &'a SharedState<'a>,
     clock: Clock,
@@ -114,23 +116,23 @@ pub(super) struct Loop<'a> {
     server: Server,
     clients: Clients<'a>,
     outbox: Outbox,
-    /// The address of this machine that each connection's newest packet came to, by its place.
+    /// Local address at which each connection's newest packet arrived, by the connection's index.
     locals: BTreeMap<usize, IpAddr>,
-    /// The places of the measurements among the connections.
+    /// Indices of the connections that are measurements.
     measuring: BTreeSet<usize>,
-    /// Which list of clients this loop's server has.
+    /// Version of the list of clients that this loop uses.
     list_version: u64,
-    /// The latest time that anybody was told.
+    /// The latest time that this loop has passed to connections and clients.
     told: Time,
-    /// False if a connection has ended badly.
+    /// False if a connection has ended with an error.
     good: bool,
 }
 
 impl<'a> Loop<'a> {
-    /// A loop for the thread that calls this.
+    /// Creates a loop for the calling thread.
     ///
     /// # Errors
-    /// There are too many open files.
+    /// The process has too many open files.
     pub(super) fn new(
         shared: &'a SharedState<'a>,
         socket: Socket,
@@ -161,7 +163,7 @@ impl<'a> Loop<'a> {
         })
     }
 
-    /// Goes round until all loops are asked to end, or, with `once`, until a connection is over.
+    /// Runs until all loops are asked to end or, with `once`, until a connection is over.
     pub(super) fn run(mut self) -> Result<LoopResult, LiveError> {
         let mut inbox = Inbox::default();
         let mut touched = Vec::new();
@@ -202,14 +204,14 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Returns when there is next something to do.
+    /// Returns when the loop next has work.
     fn wake(&self) -> Time {
         let look = self.shared.listed.as_ref().map_or(Time::NEVER, |_| self.told + LOOK_INTERVAL);
         self.server.wake().min(look)
     }
 
-    /// Reads the list of clients again if SIGHUP has come, and admits by the newest one. The signal comes to one of the
-    /// loops, and the others look at intervals.
+    /// Reads the list of clients again on SIGHUP, and admits clients by the newest list. The signal
+    /// reaches one loop; the others check at intervals.
     fn admit_listed(&mut self) {
         let SharedState { listed, interrupts, .. } = self.shared;
         let Some(listed) = listed else {
@@ -229,7 +231,8 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Takes in what has come, and answers handshakes. `touched` gets the connections' places.
+    /// Handles received packets and answers handshakes. `touched` receives the connections'
+    /// indices.
     fn receive(&mut self, inbox: &mut Inbox, touched: &mut Vec<usize>) -> Result<(), LiveError> {
         let Loop { clock, socket, server, clients, outbox, locals, told, .. } = self;
         let (ahead, now) = (clock.ahead(), clock.now());
@@ -260,7 +263,8 @@ impl<'a> Loop<'a> {
         Ok(())
     }
 
-    /// Sends what is due; true if a connection is over, and was more than a handshake.
+    /// Sends the packets whose time has come. Returns true if a connection is over that was more
+    /// than a handshake.
     fn transmit(&mut self) -> bool {
         let Loop { socket, server, clients, outbox, locals, measuring, told, .. } = self;
         let logs = self.shared.options.qlog.is_some();
@@ -280,8 +284,8 @@ impl<'a> Loop<'a> {
             if let Some(connection) = server.connection(slot)
                 && let Some(end) = connection.ended().cloned()
             {
-                // One that was turned away was no connection for those who wait for the first, nor was one whose transfer
-                // goes on over another connection.
+                // With `once`, a refused connection does not count as the first, nor does one whose
+                // transfer continues over another connection.
                 let status = clients.status(connection.local());
                 let good = clients.end(*told, connection, &end).is_empty();
                 let counts =
@@ -298,7 +302,7 @@ impl<'a> Loop<'a> {
         over
     }
 
-    /// All loops were asked to end, or this one is to be the first.
+    /// Ends the loop, because all loops were asked to end or this one asks them.
     fn end(mut self) -> LoopResult {
         let interrupted = self.shared.stop.interrupted.load(Ordering::Acquire);
         self.close_all(match (interrupted, self.shared.options.once) {
@@ -309,8 +313,8 @@ impl<'a> Loop<'a> {
         LoopResult { good: self.good, interrupted, stats: self.server.stats() }
     }
 
-    /// Tells everybody who is connected that this end is going, and why, until all of them have answered or
-    /// [`FAREWELL`] is over.
+    /// Closes all connections with this reason, until all clients have answered or [`FAREWELL`] is
+    /// over.
     fn close_all(&mut self, reason: &str) {
         self.told = self.clock.now();
         let slots: Vec<usize> = self.server.slots().collect();
@@ -348,7 +352,7 @@ impl<'a> Loop<'a> {
                 socket.receive(&mut inbox, |group| {
                     for bytes in group.bytes.chunks_mut(group.size) {
                         server.on_datagram(*told, group.from, mark(group.ecn), bytes, &mut Deaf);
-                        // No new connections.
+                        // Accept no new connections.
                         server.take_answer();
                     }
                 })
@@ -360,7 +364,7 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// Takes nothing in: what arrives while the server says goodbye.
+/// A sink that discards what arrives while the server closes its connections.
 pub(crate) struct Deaf;
 
 impl Sink for Deaf {}

@@ -1,4 +1,4 @@
-//! The loop of an end while a connection stands.
+//! The event loop of an end while a connection is established.
 
 use std::os::fd::AsFd as _;
 
@@ -15,14 +15,14 @@ use crate::udp::note::TAKEN_OVER;
 use crate::udp::progress::Progress;
 use crate::udp::retry::Retry;
 
-/// Longest time until an end that is asked to end by its [`Progress`] notices.
+/// Interval at which an end checks whether its [`Progress`] asks it to end.
 pub(super) const LOOK: Span = Span::from_millis(100);
 
 impl Client {
-    /// Carries a connection until everything is done, or until it ends.
+    /// Runs a connection until its work is done or it ends.
     ///
     /// # Errors
-    /// The connection has ended before everything was done.
+    /// The connection ended before its work was done.
     pub(super) fn carry(
         &mut self,
         options: &ClientOptions,
@@ -50,7 +50,7 @@ impl Client {
     }
 }
 
-/// One connection from its start to its end.
+/// A connection from its start to its end.
 struct Carrying<'a> {
     client: &'a mut Client,
     options: &'a ClientOptions,
@@ -58,11 +58,11 @@ struct Carrying<'a> {
     work: &'a mut dyn Work,
     retry: &'a mut Retry,
     waker: Waker,
-    /// When the connection is due next, as it said after the last packet was sent.
+    /// When the connection next has something to send, as it said after the last packet.
     next_due: Time,
     /// The latest time that the connection was given.
     last_time: Time,
-    /// True if packets wait in the socket since the connection was due first.
+    /// True if packets have waited in the socket since the connection's wake-up time passed.
     is_input_postponed: bool,
     /// True if the work was asked to end.
     is_interrupted: bool,
@@ -77,7 +77,8 @@ impl Carrying<'_> {
     fn run(mut self) -> Result<(), Failure> {
         self.work.on_connected(self.last_time, connection(self.line)?, &self.waker)?;
         loop {
-            // A packet that was due leaves at its time, so that a wait that ends late costs no rate.
+            // A packet due by now is sent with the time at which it was due, so that a late wake-up
+            // costs no rate.
             let now = self.client.clock.on_time(self.next_due, self.last_time);
             self.step(now)?;
             let may_send_more = self.send(now)?;
@@ -92,7 +93,8 @@ impl Carrying<'_> {
         }
     }
 
-    /// Does a step of the work. Ends it if the other end has connected anew, or if this end was asked to end.
+    /// Does a step of the work. Ends it if the other end has opened a new connection, or if this
+    /// end was asked to end.
     fn step(&mut self, now: Time) -> Result<(), Failure> {
         let is_superseded = self.line.is_superseded();
         let connection = connection(self.line)?;
@@ -111,7 +113,7 @@ impl Carrying<'_> {
         Ok(())
     }
 
-    /// Sends the packets that are due. Returns true if more may be.
+    /// Sends the packets whose time has come. Returns true if more may follow.
     fn send(&mut self, now: Time) -> Result<bool, Failure> {
         let Client { socket, outbox, .. } = &mut *self.client;
         let may_send_more = self.line.send(now, socket, outbox, self.work);
@@ -142,7 +144,8 @@ impl Carrying<'_> {
         Ok(is_done)
     }
 
-    /// Returns when the loop must go round again without input. Admits clients by a list that has changed.
+    /// Returns when the loop must run again without input. Reads the list of clients again if it
+    /// has changed.
     fn next_look(&mut self, now: Time) -> Time {
         let mut next_look = self.next_due.min(self.work.wake());
         if self.options.progress.is_some() {
@@ -157,7 +160,7 @@ impl Carrying<'_> {
         next_look
     }
 
-    /// Waits until `until`, or for input, and takes in what has come.
+    /// Waits until `until` or for input, and handles the received packets.
     fn receive(&mut self, until: Time) -> Result<(), Failure> {
         let Client { clock, socket, inbox, outbox, interrupts } = &mut *self.client;
         let ready = wait(clock, until, socket.as_fd(), self.work.input(), interrupts)?;
@@ -165,7 +168,7 @@ impl Carrying<'_> {
             self.is_interrupted = true;
             self.work.interrupt(connection(self.line)?);
         }
-        // Packets that were due before the input came are sent first, once.
+        // Send, once, the packets that were due before the input arrived.
         self.is_input_postponed =
             ready.socket && !self.is_input_postponed && self.next_due <= clock.now();
         if !ready.socket || self.is_input_postponed {

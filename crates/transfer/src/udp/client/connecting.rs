@@ -1,4 +1,4 @@
-//! How a client connects, and connects again.
+//! How a client connects, and reconnects.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
@@ -17,14 +17,15 @@ use crate::udp::clock::wait;
 use crate::udp::race::Race;
 use crate::udp::retry::Retry;
 
-/// A server that is started together with its client may need so long: only a refusal after it is believed.
+/// How long refusals are ignored: a server that starts together with its client may need this time.
 const REFUSAL_GRACE: Span = Span::from_secs(1);
 
 impl Client {
-    /// Connects again after a connection was cut off, with growing pauses.
+    /// Reconnects after a connection was cut off, with growing pauses.
     ///
     /// # Errors
-    /// There was no progress for too long, another attempt would fail alike, or this program is asked to end.
+    /// There was no progress for too long, another attempt would fail for the same reason, or this
+    /// program is asked to end.
     pub(super) fn connect_again(
         &mut self,
         options: &ClientOptions,
@@ -55,7 +56,7 @@ impl Client {
                 {
                     return Err(LiveError::Message(GOES_ON.into()));
                 }
-                // What still comes belongs to the connection that has ended.
+                // Packets that still arrive belong to the connection that has ended.
                 self.socket.receive(&mut self.inbox, |_| {})?;
             }
             if let Some(name) = &mut name {
@@ -84,14 +85,14 @@ impl Client {
     /// Connects to one of these addresses.
     ///
     /// # Errors
-    /// None of them answers, or the other end refuses.
+    /// No address answers, or the other end refuses.
     pub(super) fn connect(
         &mut self,
         options: &ClientOptions,
         to: &[SocketAddr],
         work: &mut dyn Work,
     ) -> Result<Connection, Failure> {
-        // Only until there is a connection: later, nothing but authentic packets may end it.
+        // Only until a connection is established: later, only authentic packets may end it.
         self.socket.watch_refusals(true);
         let connected = self.shake_hands(options, to, work);
         self.socket.watch_refusals(false);

@@ -1,10 +1,11 @@
-//! Counters over several connections of a client.
+//! Counters summed over several connections of a client.
 
 use paceline_cc::Time;
 use paceline_flow::SenderStats;
 use paceline_wire::Connection;
 
-/// Counters of connections that were cut off, by this end's view, and when the first one stood.
+/// Counters of connections that were cut off, as this end saw them, and when the first was
+/// established.
 #[derive(Default)]
 pub(super) struct Earlier {
     pub(super) start: Time,
@@ -23,7 +24,7 @@ impl Earlier {
     }
 }
 
-/// Adds counters of two connections.
+/// Adds the counters of two connections.
 pub(super) fn sum(one: SenderStats, other: SenderStats) -> SenderStats {
     let mut sum = one;
     sum.sent += other.sent;
@@ -37,9 +38,8 @@ pub(super) fn sum(one: SenderStats, other: SenderStats) -> SenderStats {
     sum
 }
 
-/// Bytes on the wire that were acknowledged, each piece of data once: what was sent, less what was
-/// lost and what is still on its way. Packets that came late, and were repeated for nothing, count as
-/// lost.
+/// Returns the acknowledged bytes on the wire, each piece of data once: those sent, minus those
+/// lost and those in flight. Packets that were declared lost and arrived later count as lost.
 pub(super) fn acknowledged(connection: &Connection, mtu: u16) -> u64 {
     let sent = connection.sent().unwrap_or_default();
     let in_flight = connection.sender().map_or(0, paceline_flow::Sender::in_flight);

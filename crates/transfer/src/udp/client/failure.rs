@@ -1,13 +1,13 @@
-//! Why a connection has ended, and whether another one may go on.
+//! Why a connection has ended, and whether another connection may continue its work.
 
 use paceline_os::LiveError;
 use paceline_wire::ConnectError;
 
-/// Why a connection has ended before all was sent.
+/// Why a connection ended before its work was done.
 pub(super) enum Failure {
-    /// Another connection would end alike.
+    /// Another connection would fail for the same reason.
     Final(LiveError),
-    /// Another connection may go on.
+    /// Another connection may continue.
     CutOff(LiveError),
 }
 

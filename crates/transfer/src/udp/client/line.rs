@@ -1,4 +1,4 @@
-//! The connection of an end that has one at a time, and who has asked for it: this end, or the other one.
+//! The connection of an end that has one at a time, opened by this end or by the other one.
 
 use paceline_cc::Time;
 use paceline_os::LiveError;
@@ -11,19 +11,19 @@ use super::work::Work;
 use crate::udp::clock::Clock;
 use crate::udp::outbox::Outbox;
 
-/// How many packets leave before arrivals are looked at again.
+/// Maximum number of packets sent before arrivals are looked at again.
 pub(super) const BURST: usize = 256;
 
-/// The way to the other end.
+/// The connection to the other end.
 pub(super) enum Line {
-    /// This end has asked for the connection.
+    /// This end opened the connection.
     Initiated(Box<Connection>),
-    /// The other end asks, here.
+    /// This end listens, and the other end opens connections.
     Listening(Box<Listener>),
 }
 
 impl Line {
-    /// Returns the connection. Between two of them a listening end has none.
+    /// Returns the connection. A listening end has none between two connections.
     pub(super) fn connection(&mut self) -> Option<&mut Connection> {
         match self {
             Line::Initiated(connection) => Some(connection),
@@ -39,12 +39,12 @@ impl Line {
         }
     }
 
-    /// Returns true if the other end has connected anew.
+    /// Returns true if the other end has opened a newer connection.
     pub(super) fn is_superseded(&self) -> bool {
         matches!(self, Line::Listening(listener) if listener.has_newer())
     }
 
-    /// Sends what is due. Returns true if more may be.
+    /// Sends the packets whose time has come. Returns true if more may follow.
     pub(super) fn send(
         &mut self,
         now: Time,
@@ -75,7 +75,8 @@ impl Line {
         }
     }
 
-    /// Takes in what has come. Returns the latest time that the connection was told, `told` at least.
+    /// Handles received packets. Returns the latest time that the connection was given, at least
+    /// `told`.
     ///
     /// # Errors
     /// The socket fails.

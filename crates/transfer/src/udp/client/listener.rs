@@ -1,4 +1,4 @@
-//! An end that waits for the other one to connect, and has one connection at a time: the newest.
+//! An end that waits for the other end to connect. It has one connection at a time: the newest.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -18,36 +18,37 @@ use crate::udp::note::TAKEN_OVER;
 use crate::udp::outbox::Outbox;
 use crate::udp::server_loop::note_local;
 
-/// Where an end waits for the other one.
+/// Where and for whom an end listens.
 #[derive(Clone, Debug)]
 pub struct ListenOptions {
-    /// The address.
+    /// Address at which it listens.
     pub at: SocketAddr,
-    /// Its keys.
+    /// This end's keys.
     pub identity: Identity,
-    /// The file with the clients that it admits, which SIGHUP has it read again; `None` if it admits all who have its key.
+    /// The file with the clients that it admits, which it reads again on SIGHUP; `None` admits
+    /// every client that has this end's key.
     pub clients: Option<PathBuf>,
 }
 
-/// Where an answer to a handshake goes to, and its bytes.
+/// Destination and bytes of an answer to a handshake.
 type HandshakeAnswer = (SocketAddr, Vec<u8>);
 
 /// The handshakes and connections at this end's address.
 pub(super) struct Listener {
     server: Server,
-    /// The place of the connection that is carried.
+    /// Index of the current connection.
     current: Option<usize>,
-    /// The place of a newer one that stands.
+    /// Index of a newer established connection.
     newer: Option<usize>,
-    /// The address of this machine that each connection's newest packet came to, by its place.
+    /// Local address at which each connection's newest packet arrived, by the connection's index.
     locals: BTreeMap<usize, IpAddr>,
-    /// Answers to handshakes, and from which address each leaves.
+    /// Answers to handshakes, each with the local address from which it leaves.
     answers: Vec<(Option<IpAddr>, HandshakeAnswer)>,
     listed: Option<ListedClients>,
     list_version: u64,
 }
 
-/// Hands on what comes over one connection.
+/// A sink that passes on the data of one connection only.
 struct Only<'a> {
     connection: Option<u32>,
     sink: &'a mut dyn Sink,
@@ -83,7 +84,7 @@ impl Sink for Only<'_> {
 }
 
 impl Listener {
-    /// Listens with these keys.
+    /// Creates a listener with these keys.
     ///
     /// # Errors
     /// The list of clients cannot be read, or the system gives no random numbers.
@@ -108,7 +109,8 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Reads the list of clients again if SIGHUP has come. Returns what there is to say about it.
+    /// Reads the list of clients again if SIGHUP has arrived. Returns a message for the user, if
+    /// there is one.
     pub(super) fn admit_listed(&mut self, interrupts: Option<&Interrupts>) -> Option<String> {
         let listed = self.listed.as_ref()?;
         let said = interrupts.filter(|interrupts| interrupts.take_reload()).map(|_| {
@@ -133,7 +135,8 @@ impl Listener {
         self.newer.is_some()
     }
 
-    /// Makes the newest connection that stands the current one. Returns false if there is none. The one before is closed.
+    /// Makes the newest established connection the current one and closes the previous one. Returns
+    /// false if there is none.
     pub(super) fn take_newest(&mut self) -> bool {
         let Some(newer) = self.newer.take() else { return false };
         if let Some(older) = self.current.replace(newer) {
@@ -142,14 +145,14 @@ impl Listener {
         true
     }
 
-    /// The current connection is over.
+    /// Removes the current connection, which is over.
     pub(super) fn end_current(&mut self) {
         if let Some(current) = self.current.take() {
             self.leave(current);
         }
     }
 
-    /// Closes a connection, unless it has ended by itself.
+    /// Closes a connection, unless it has already ended.
     fn leave(&mut self, slot: usize) {
         let connection = self.server.connection(slot);
         if connection.is_none_or(|connection| connection.ended().is_some()) {
@@ -168,19 +171,20 @@ impl Listener {
         self.server.wake()
     }
 
-    /// Returns when the list of clients is next looked at.
+    /// Returns when to check the list of clients next.
     pub(super) fn next_look(&self, now: Time) -> Time {
         self.listed.as_ref().map_or(Time::NEVER, |_| now + LOOK_INTERVAL)
     }
 
-    /// Puts the current connection's wake-up into the timetable, after something was done with it.
+    /// Updates the current connection's wake-up in the timetable. Call it after each use of the
+    /// connection.
     pub(super) fn reschedule(&mut self) {
         if let Some(current) = self.current {
             self.server.reschedule(current);
         }
     }
 
-    /// Sends what is due at all connections. Returns true if more may be.
+    /// Sends the packets of all connections whose time has come. Returns true if more may follow.
     pub(super) fn send(
         &mut self,
         now: Time,
@@ -221,7 +225,7 @@ impl Listener {
         is_full
     }
 
-    /// Takes in a group of datagrams; `sink` gets what has come over the current connection.
+    /// Handles a group of datagrams; `sink` receives the data of the current connection.
     pub(super) fn on_group(&mut self, now: Time, group: Group<'_>, sink: &mut dyn Sink) {
         let connection = self.connection().map(|connection| connection.local());
         let mut sink = Only { connection, sink };
@@ -235,7 +239,7 @@ impl Listener {
         }
     }
 
-    /// Notes a connection that has come to stand.
+    /// Notes a connection that may have become established.
     fn look_at(&mut self, slot: usize) {
         if self.current == Some(slot) || self.newer == Some(slot) || self.server.is_half_open(slot)
         {

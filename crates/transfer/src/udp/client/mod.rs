@@ -1,4 +1,4 @@
-//! An end that has one connection at a time: one that sends, or one that fetches from a sender.
+//! An end that has one connection at a time: it sends, or it fetches from a sender that listens.
 
 mod carrying;
 mod connecting;
@@ -45,78 +45,80 @@ use super::server::{AskAtEnd, Event, Events, tell_all, tell_room};
 use super::server_loop::StopSignal;
 use super::store::{DiskLimits, Store, Target};
 
-/// What an end shall do that has one connection at a time.
+/// Options of an end that has one connection at a time.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// The addresses of the server, of which one after the other is tried.
+    /// Addresses of the server, tried in this order.
     pub to: Vec<SocketAddr>,
-    /// Its key.
+    /// The server's key.
     pub key: Key,
-    /// What the server is asked for.
+    /// What this end requests of the server.
     pub offer: Offer,
-    /// What the connection may use.
+    /// Limits of the connection.
     pub limits: Limits,
-    /// What is sent.
+    /// The data to send.
     pub source: Source,
-    /// Where to write a log in qlog's format.
+    /// File for a log in qlog's format.
     pub qlog: Option<PathBuf>,
-    /// True if the course over time is to be kept, for a page.
+    /// True if time series are kept, for a page.
     pub series: bool,
-    /// True if a server that is not there yet is waited for, as long as for one that is silent.
+    /// True if the client waits for a server that has not started, as long as for a silent one.
     pub waits_for_server: bool,
-    /// True if it goes at once when sending stops, without asking what has arrived: what waits in
-    /// queues stays there.
+    /// True if the client leaves at once when sending stops, without asking what has arrived: data
+    /// in queues is abandoned.
     pub abandons: bool,
-    /// Largest rate at which data leaves, IP and UDP headers included; of a server that sends, too.
+    /// Maximum rate of data, with IP and UDP headers. It also limits a server that sends.
     pub limit: Option<Rate>,
     /// Counters for a display on another thread.
     pub progress: Option<Arc<Progress>>,
-    /// Longest time without progress in which files go on over new connections if one is cut off; zero: never.
+    /// Maximum time without progress during which a transfer continues over new connections; zero
+    /// never reconnects.
     pub retry: Span,
-    /// Name of the server, which is looked up again before each further connection; `None` keeps to `to`.
+    /// Name of the server, looked up again before each reconnection; `None` keeps the addresses of
+    /// `to`.
     pub name: Option<String>,
-    /// Where it is told, in words, that a connection was cut off and that another one stands.
+    /// Receives messages for people when a connection was cut off and when another is established.
     pub events: Option<mpsc::Sender<String>>,
-    /// Where this end waits for the other one to connect; then `to` is not used.
+    /// Where this end waits for the other end to connect; then `to` is not used.
     pub listen: Option<ListenOptions>,
-    /// Where this client waits, once connected, until others are, too.
+    /// The gate at which this client waits, once connected, for the other clients.
     pub gate: Option<Arc<StartGate>>,
 }
 
-/// What has come of a client's work.
+/// Results of a client.
 #[derive(Clone, Debug)]
 pub struct TransferResult {
-    /// From the first packet until all has arrived, or until sending stopped.
+    /// From the first packet until all data has arrived, or until sending stopped.
     pub duration: Span,
-    /// What has become of each file; none of a workload.
+    /// Each file and whether it was kept; empty for a measurement.
     pub files: Vec<SentFile>,
-    /// What the sending end counted: this one, or the server if it was asked to send.
+    /// Counters of the sending end, which is this one, or the server if it was asked to send.
     pub sent: SenderStats,
-    /// What the receiving end measured.
+    /// Measurements of the receiving end.
     pub summary: Summary,
-    /// Round-trip times of acknowledgements.
+    /// RTTs of acknowledgements.
     pub rtt_ms: Delays,
-    /// The shortest of them.
+    /// The minimum RTT.
     pub least_rtt: Span,
-    /// The largest packets.
+    /// Maximum packet size in bytes.
     pub mtu: u16,
     /// The address of the server.
     pub address: SocketAddr,
-    /// How long the handshake took.
+    /// Duration of the handshake.
     pub handshake: Span,
-    /// Bytes on the wire that were acknowledged, each piece of data once.
+    /// Acknowledged bytes on the wire, each piece of data once.
     pub acknowledged: u64,
-    /// The frames of a video workload.
+    /// Results of a video workload's frames.
     pub video: Option<VideoStats>,
-    /// Number of connections, one after the other.
+    /// Number of successive connections.
     pub connections: u32,
-    /// Bytes that the receiver had before, and that were sent twice.
+    /// Bytes that the receiver already had, and bytes that were sent twice.
     pub transfer_bytes: TransferBytes,
-    /// Entries within folders that were not sent, or that the receiver did not keep, each with the reason.
+    /// Entries in folders that were not sent or not kept, each with the reason.
     pub problems: Vec<(PathBuf, String)>,
-    /// What this end saw over time, if that was wanted.
+    /// Time series of this end, if requested.
     pub series: Option<SentSeries>,
-    /// Why the log in qlog's format is not whole, if one was wanted.
+    /// Why the log in qlog's format is incomplete, if one was requested.
     pub unlogged: Option<String>,
 }
 
@@ -126,10 +128,10 @@ impl ClientOptions {
         !self.offer.back.is_empty()
     }
 
-    /// Tells what has happened, if somebody wants to know.
+    /// Reports `text`, if `events` is set.
     fn tell(&self, text: String) {
         if let Some(events) = &self.events {
-            // Nobody listens any more: nobody wants to know.
+            // The receiver is gone: the message is not needed.
             let _ = events.send(text);
         }
     }
@@ -143,12 +145,13 @@ struct Client {
     interrupts: Interrupts,
 }
 
-/// Connects, or waits for the receiver to connect, sends, and returns when the receiver says that all has arrived.
+/// Connects, or waits for the receiver to connect, and sends. Returns when the receiver reports
+/// that all data has arrived.
 ///
 /// # Errors
-/// There is no connection, it breaks, or the receiver could not keep the file.
+/// No connection is established, it breaks, or the receiver could not keep the file.
 pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
-    // Before anything is sent: the file must be there.
+    // Open the file first, so that a missing file is an error before anything is sent.
     let outbound = Outbound::open(&options.source, options.listen.is_some())?;
     if let (Some(display), Some(outbound)) = (&options.progress, &outbound) {
         display.set_total(outbound.total().unwrap_or(0), outbound.files.len() as u64);
@@ -171,36 +174,36 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
     work.result.ok_or_else(|| LiveError::Message("nothing was sent".into()))
 }
 
-/// Where an end that fetches files keeps them.
+/// Where and how an end that fetches files keeps them.
 #[derive(Clone, Debug)]
 pub struct ReceiveOptions {
-    /// The file or folder.
+    /// The target file or folder.
     pub target: Target,
-    /// True if links are made that lead out of their folder at the top level.
+    /// True if it creates top-level links that point outside of their folder.
     pub outside_links: bool,
-    /// How much of the disk they may take. There is one client.
+    /// Limits on the disk space of the files. There is one client.
     pub disk: DiskLimits,
     /// Where to write a log of each connection in qlog's format.
     pub qlog: Option<LogTarget>,
-    /// True if the course of each connection over time is to be kept, for a page.
+    /// True if the time series of each connection are kept, for a page.
     pub series: bool,
     /// Counters for a display on another thread.
     pub progress: Option<Arc<Progress>>,
 }
 
-/// Connects to a sender that waits for that (`options.source` is [`Source::Packets`]), and returns when all of its files
-/// have arrived. `tell` is told what happens, on the thread that calls this; entries that are not kept are told as
-/// [`Event::Failed`], and what was measured of each connection as [`Event::Ended`].
+/// Connects to a sender that listens (`options.source` is [`Source::Packets`]) and returns when all
+/// of its files have arrived. Calls `tell` on the calling thread: entries that were not kept are
+/// [`Event::Failed`], the results of each connection are [`Event::Ended`].
 ///
 /// # Errors
-/// There is no connection, it breaks, or nothing can be kept here.
+/// No connection is established, it breaks, or no file can be kept here.
 pub fn receive(
     options: &ClientOptions,
     into: &ReceiveOptions,
     tell: &mut dyn FnMut(Event),
 ) -> Result<(), LiveError> {
     into.qlog.as_ref().map_or(Ok(()), LogTarget::check)?;
-    // Before there are threads, so that signals are blocked in all of them.
+    // Before any thread starts, so that every thread inherits the blocked signals.
     let mut client = Client::start(options)?;
     let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
     let asked = stop.asked().try_clone_to_owned();
@@ -211,7 +214,7 @@ pub fn receive(
     tell_room(&store, tell)?;
     match store.unfinished() {
         Ok(found) if found.transfers > 0 => tell(Event::Unfinished(found)),
-        // What is wrong with the folder is told when files come.
+        // Errors of the folder are reported when files arrive.
         Ok(_) | Err(_) => {}
     }
     let (events, told) = Events::new();
@@ -249,10 +252,11 @@ impl Client {
         })
     }
 
-    /// Returns the way to the other end, once a connection stands.
+    /// Returns the line to the other end, once a connection is established.
     fn open(&mut self, options: &ClientOptions, work: &mut dyn Work) -> Result<Line, LiveError> {
         let Some(listen) = &options.listen else {
-            // Before a connection has stood, a wrong address or key is likelier than an outage.
+            // Fail at once if the first connection cannot be established: a wrong address or key is
+            // more likely than an outage.
             let connection = self.connect(options, &options.to, work).map_err(Failure::error)?;
             return Ok(Line::Initiated(Box::new(connection)));
         };
@@ -272,10 +276,10 @@ impl Client {
         Ok(Line::Listening(Box::new(listener)))
     }
 
-    /// Does the work over one connection after the other.
+    /// Does the work over successive connections.
     ///
     /// # Errors
-    /// It cannot be done.
+    /// The work cannot be completed.
     fn run(
         &mut self,
         options: &ClientOptions,
@@ -302,7 +306,7 @@ impl Client {
     }
 }
 
-/// The ECN field of two bits.
+/// Returns the ECN codepoint for a field of two bits.
 pub(crate) fn mark(bits: u8) -> Ecn {
     match bits & 3 {
         1 => Ecn::Ect1,

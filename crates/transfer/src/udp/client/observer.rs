@@ -1,4 +1,4 @@
-//! What a client notes of its connection: round-trip times, and the log and the course over time if they are wanted.
+//! What a client records of its connection: RTTs and, if requested, the qlog and the time series.
 
 use paceline_cc::{Ack, Span, Time};
 use paceline_wire::{Arrival, Connection, Sink};
@@ -7,16 +7,16 @@ use crate::udp::arrivals::{Arrivals, RttSamples};
 use crate::udp::course::SentCourse;
 use crate::udp::qlog::Qlog;
 
-/// Round-trip times, and the log and the course over time if they are wanted.
+/// RTTs and, if requested, the qlog and the time series.
 pub(super) struct Rtts {
     pub(super) rtts: RttSamples,
-    /// What the server sends, if it is asked to.
+    /// Arrivals, if the server sends.
     pub(super) arrivals: Option<Arrivals>,
-    /// Its bytes, IP and UDP headers included.
+    /// Bytes of these packets, with IP and UDP headers.
     pub(super) arrived: u64,
     pub(super) qlog: Option<Qlog>,
     pub(super) course: Option<SentCourse>,
-    /// The latest time that an acknowledgement came.
+    /// Time of the latest acknowledgement.
     pub(super) now: Time,
 }
 
@@ -42,7 +42,7 @@ impl Sink for Rtts {
 }
 
 impl Rtts {
-    /// Data has left in a datagram of so many bytes.
+    /// Notes that data has left in a datagram of `length` bytes.
     pub(super) fn on_sent(&mut self, now: Time, number: u64, length: usize, ip_udp: usize) {
         if let Some(qlog) = &mut self.qlog {
             qlog.on_data(now, number, length as u32, false);
@@ -52,7 +52,7 @@ impl Rtts {
         }
     }
 
-    /// Something has happened to the connection until `now`.
+    /// Notes the connection's state after events until `now`.
     pub(super) fn on_change(&mut self, now: Time, connection: &mut Connection) {
         if let Some(qlog) = &mut self.qlog {
             connection.drain_losses().for_each(|loss| qlog.on_loss(now, &loss));
@@ -66,7 +66,7 @@ impl Rtts {
         }
     }
 
-    /// True if somebody wants to know of each packet.
+    /// Returns true if each packet is to be noted.
     pub(super) fn is_watching(&self) -> bool {
         self.qlog.is_some() || self.course.is_some()
     }

@@ -1,4 +1,4 @@
-//! What an end does that connects to a sender and receives its files.
+//! The work of an end that connects to a sender and receives its files.
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Arc, mpsc};
@@ -18,10 +18,11 @@ use crate::udp::qlog::Qlog;
 use crate::udp::server::{ConnectionResult, Event, Events};
 use crate::udp::store::{Owner, Report, Reports, Store, TransferStatus, WorkerCount};
 
-/// Bytes of the stream after which a connection counts as progress: a smaller file that was cut off begins anew.
+/// Stream bytes after which a connection counts as progress. A smaller file that was cut off starts
+/// again.
 const PROGRESS: u64 = 64 << 10;
 
-/// Receives files over one connection after the other.
+/// Receives files over successive connections.
 pub(super) struct ReceiveWork<'a> {
     options: &'a ClientOptions,
     into: &'a ReceiveOptions,
@@ -32,23 +33,23 @@ pub(super) struct ReceiveWork<'a> {
     events: Events,
     /// Number of connections so far.
     number: u64,
-    /// The identifier of the current connection, what it brings, and what was measured of it.
+    /// Identifier of the current connection, its files, and its measurements.
     connection: u32,
     inbound: Inbound,
     arrivals: Arrivals,
     qlog: Option<Qlog>,
-    /// Last time at which something of the connection was worked off.
+    /// Time at which the connection was last handled.
     now: Time,
-    /// Bytes of its stream that were taken in.
+    /// Bytes of the stream that were handled.
     taken: u64,
-    /// Why nothing more of the transfer is taken.
+    /// Why the rest of the transfer is refused.
     refusal: Option<String>,
     is_interrupted: bool,
 }
 
 impl<'a> ReceiveWork<'a> {
     /// # Errors
-    /// There are too many open files.
+    /// The process has too many open files.
     pub(super) fn new(
         (options, into): (&'a ClientOptions, &'a ReceiveOptions),
         store: Arc<Store>,
@@ -76,7 +77,7 @@ impl<'a> ReceiveWork<'a> {
         })
     }
 
-    /// Hands the bytes that have come to the worker.
+    /// Hands the received bytes to the worker.
     fn hand_on(&mut self) {
         let ReceiveWork { store, workers, reports, events, connection, number, .. } = self;
         let (connection, number, client) = (*connection, *number, None);
@@ -108,7 +109,7 @@ impl Work for ReceiveWork<'_> {
     ) -> Result<(), LiveError> {
         self.number += 1;
         self.connection = connection.local();
-        // The worker of the connection before ends with what it has.
+        // The previous connection's worker finishes what it has.
         self.inbound = Inbound::default();
         self.arrivals = Arrivals::new(now, self.into.series);
         let log = self.into.qlog.as_ref();
@@ -182,7 +183,7 @@ impl Work for ReceiveWork<'_> {
     }
 
     fn on_end(&mut self, connection: &Connection, end: &End) -> Result<(), Failure> {
-        // The next connection may go on behind what has come.
+        // Write what has arrived, so that the next connection continues after it.
         self.hand_on();
         let judged = self.judge(end);
         self.report(connection, end, &judged);
@@ -191,7 +192,7 @@ impl Work for ReceiveWork<'_> {
 }
 
 impl ReceiveWork<'_> {
-    /// Tells what was measured of a connection that is over.
+    /// Reports the measurements of a connection that is over.
     fn report(&mut self, connection: &Connection, end: &End, judged: &Result<(), Failure>) {
         let logged = self.qlog.take().map_or(Ok(()), |qlog| qlog.finish(self.now, Some(end)));
         if let Err(error) = logged {
@@ -211,7 +212,7 @@ impl ReceiveWork<'_> {
         self.events.tell(Event::Ended { from, reason, received });
     }
 
-    /// Judges the end of a connection.
+    /// Returns whether a connection ended well.
     fn judge(&self, end: &End) -> Result<(), Failure> {
         let status = self.inbound.status();
         if status == TransferStatus::Complete {
@@ -229,7 +230,7 @@ impl ReceiveWork<'_> {
                     "another receiver has connected to this sender, which sends to one at a time: this one has ended for it",
                 ));
             }
-            // So it closes when each of its arguments has failed.
+            // The sender closes like this when it could keep or send none of its arguments.
             End::There { code: 1, reason } if reason.is_empty() => {
                 return Err(Failure::text("nothing of what the sender has is kept here"));
             }

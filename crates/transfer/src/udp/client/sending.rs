@@ -1,4 +1,4 @@
-//! What an end does that sends: files, or the packets of a measurement.
+//! The work of an end that sends files or the packets of a measurement.
 
 use paceline_cc::{Ack, Rate, Span, Time};
 use paceline_os::{LiveError, Waker};
@@ -16,23 +16,24 @@ use crate::udp::note::Note;
 use crate::udp::outbound::Outbound;
 use crate::udp::qlog::Qlog;
 
-/// Sends over one connection after the other.
+/// Sends over successive connections.
 pub(super) struct SendWork<'a> {
     options: &'a ClientOptions,
-    /// The files; `None` of a measurement.
+    /// The files; `None` for a measurement.
     outbound: Option<Outbound>,
     rtts: Rtts,
     earlier: Earlier,
     progress: TransferProgress,
-    /// True once the receiver has been told of the transfer over this connection.
+    /// True once the transfer was announced to the receiver over this connection.
     is_begun: bool,
-    /// The largest packets of this connection at its beginning, and the bytes of their IP and UDP headers.
+    /// Maximum packet size of this connection at its start, and the bytes of its IP and UDP
+    /// headers.
     sizes: (u16, usize),
-    /// Bytes of files that the receiver had at the beginning of this connection, as it was shown last.
+    /// Bytes of files that the receiver had at the start of this connection, as last displayed.
     from: u64,
     /// When a measurement ends.
     stop: Time,
-    /// What has come of it, once everything is done.
+    /// The results, once the work is done.
     pub(super) result: Option<TransferResult>,
 }
 
@@ -65,17 +66,17 @@ impl<'a> SendWork<'a> {
         }
     }
 
-    /// The first connection stands.
+    /// Starts the clock of a measurement, when the first connection is established.
     pub(super) fn on_first(&mut self, now: Time) {
         self.earlier.start = now;
     }
 
-    /// Returns true if another connection can go on where this one was cut off.
+    /// Returns true if another connection can continue where this one was cut off.
     pub(super) fn is_repeatable(&self) -> bool {
         self.outbound.as_ref().is_some_and(Outbound::is_repeatable)
     }
 
-    /// Does what the receiver asks for that has connected to this end: begins, below the rate that it names.
+    /// Begins what the receiver that connected asks for, at no more than the rate that it names.
     fn begin(
         &mut self,
         bps: u64,
@@ -136,7 +137,7 @@ impl Work for SendWork<'_> {
             ..TransferProgress::default()
         };
         match &mut self.outbound {
-            // It may be another receiver than before.
+            // This may be a different receiver.
             Some(outbound) if options.listen.is_some() => outbound.forget_receiver(),
             Some(outbound) => outbound.on_connected(waker.clone())?,
             None => {}
@@ -153,7 +154,7 @@ impl Work for SendWork<'_> {
         }
         connection.set_limit(options.limit);
         if options.sends_back() {
-            // The other end waits for this before it sends.
+            // The other end sends nothing before it has received this limit.
             let bps = options.limit.map_or(0, |limit| limit.as_bps().max(1));
             connection.send_message(Note::Limit { bps }.to_bytes());
         }
@@ -182,7 +183,7 @@ impl Work for SendWork<'_> {
         let stepped =
             stepped.and_then(|()| asked.map_or(Ok(()), |bps| self.begin(bps, connection, waker)));
         match stepped {
-            // Another receiver may do better.
+            // A different receiver may succeed.
             Err(error) if self.options.listen.is_some() => connection.close(1, &error.to_string()),
             stepped => stepped?,
         }
@@ -212,7 +213,7 @@ impl Work for SendWork<'_> {
             }
         }
         match checked {
-            // What one receiver could not keep, or has given up, it may ask for again.
+            // A different receiver may still keep what this one could not, or has given up.
             Err(Failure::Final(error))
                 if self.options.listen.is_some() && !self.progress.interrupted =>
             {
@@ -235,7 +236,7 @@ impl Work for SendWork<'_> {
         let series = rtts.course.as_ref().map(|course| course.series(mtu));
         let ReportedFigures { sent, mut summary, rtt_ms, least_rtt } =
             self.progress.figures(connection, rtts);
-        // Of connections that were cut off, the receiver's figures are not known.
+        // The receiver's figures are unknown for connections that were cut off.
         summary.packets += earlier.sent.sent.saturating_sub(earlier.sent.lost);
         summary.bytes += earlier.acknowledged;
         summary.goodput += earlier.goodput;

@@ -1,4 +1,4 @@
-//! How far a client has come with what it sends, and whether its connection has ended well.
+//! The progress of a client's sending, and whether its connection has ended well.
 
 use paceline_cc::{Span, Time};
 use paceline_flow::SenderStats;
@@ -11,19 +11,20 @@ use crate::udp::arrivals::{Delays, SentSummary, Summary};
 use crate::udp::note::{Note, TAKEN_OVER};
 use crate::udp::outbound::Outbound;
 
-/// In so many round-trip times at least, the server says what it has received: the question may be lost
-/// twice, and the queue on the way may be the longest when it is asked.
+/// Minimum time, in RTTs, for the server to send its summary: the question may be lost twice, and
+/// the queue on the path may be longest when it is asked.
 const ROUND_TRIPS: u64 = 4;
 
-/// What is said of an interrupt.
+/// Message after an interrupt.
 pub(super) const GOES_ON: &str =
     "interrupted; the receiver keeps what has arrived, and the same command goes on from there";
 
-/// What is said where what was sent cannot be read a second time.
+/// Message for sources that cannot be read a second time.
 pub(super) const NOT_AGAIN: &str = "standard input and pipes cannot be read a second time, so this transfer cannot go on: \
     start it anew, with the program that writes to it";
 
-/// What the sending and the receiving end have counted and measured, whichever of them this one is.
+/// Counters of the sending end and measurements of the receiving end, whichever of them this end
+/// is.
 pub(super) struct ReportedFigures {
     pub(super) sent: SenderStats,
     pub(super) summary: Summary,
@@ -31,37 +32,38 @@ pub(super) struct ReportedFigures {
     pub(super) least_rtt: Span,
 }
 
-/// How far a client has come.
+/// The progress of a client.
 #[derive(Default)]
 pub(super) struct TransferProgress {
-    /// All has been sent and has arrived, or sending has stopped: when.
+    /// When all data had arrived, or sending stopped.
     pub(super) finished: Time,
-    /// [`Time::NEVER`] once sending has stopped.
+    /// When sending stops; [`Time::NEVER`] once it has.
     pub(super) stopped: Time,
     pub(super) asked: bool,
     pub(super) deadline: Time,
-    /// The server has not said in time what it has received.
+    /// True if the server has not sent its summary in time.
     pub(super) unanswered: bool,
     pub(super) summary: Option<Summary>,
-    /// What the server has counted, if it sends.
+    /// The server's counters, if it sends.
     pub(super) sent_there: Option<SentSummary>,
     pub(super) interrupted: bool,
-    /// It has become known what has become of a file.
+    /// True if the receiver has reported a file.
     pub(super) has_news: bool,
-    /// Largest rate in bit/s that the other end asks for, once it does; 0 for none.
+    /// Maximum rate in bit/s that the other end has asked for; 0 for no limit, `None` before it
+    /// asks.
     pub(super) asked_limit: Option<u64>,
     pub(super) abandons: bool,
-    /// How long the server may be silent.
+    /// How long the server may stay silent.
     pub(super) idle: Span,
 }
 
-/// How long the server may take to say what it has received.
+/// Returns how long the server may take to send its summary.
 fn patience(idle: Span, rtt: Span) -> Span {
     idle.max(rtt * ROUND_TRIPS)
 }
 
 impl TransferProgress {
-    /// Does what is next.
+    /// Handles messages and does the next step.
     pub(super) fn step(
         &mut self,
         now: Time,
@@ -89,7 +91,8 @@ impl TransferProgress {
                 Some(Note::Limit { bps }) => self.asked_limit = Some(bps),
                 Some(Note::Summarize | Note::Progress { .. }) | None => continue,
             }
-            // Of many files each has an answer of its own, and answers wait for each other.
+            // With many files, each answer extends the deadline, because answers queue behind each
+            // other.
             if self.asked {
                 self.deadline = now + patience(self.idle, connection.rtt());
             }
@@ -126,7 +129,7 @@ impl TransferProgress {
                 }
             }
         }
-        // All messages of this end have arrived, too: the server shows them.
+        // Wait until all messages of this end have arrived: the server displays them.
         let settled = outbound.map_or_else(|| connection.is_drained(), Outbound::is_settled);
         let answered = match rtts.arrivals {
             Some(_) => self.sent_there.is_some(),
@@ -143,7 +146,7 @@ impl TransferProgress {
         Ok(())
     }
 
-    /// What both ends have counted and measured.
+    /// Returns the counters and measurements of both ends.
     pub(super) fn figures(&self, connection: &Connection, rtts: &Rtts) -> ReportedFigures {
         if let Some(arrivals) = &rtts.arrivals {
             let there = self.sent_there.unwrap_or_default();
@@ -162,7 +165,7 @@ impl TransferProgress {
         }
     }
 
-    /// Whether an end is a good one.
+    /// Returns whether a connection ended well.
     pub(super) fn check(&self, end: &End, outbound: Option<&Outbound>) -> Result<(), Failure> {
         let files = outbound.map_or(&[][..], |outbound| &outbound.files);
         if let (true, Some(first)) = (outbound.is_some_and(Outbound::has_failed), files.first()) {

@@ -1,4 +1,4 @@
-//! How an end waits for the other one to connect, and to connect again.
+//! How an end waits for the other end to connect and to reconnect.
 
 use std::os::fd::AsFd as _;
 
@@ -14,7 +14,7 @@ use crate::udp::retry::Retry;
 use crate::udp::server_loop::Deaf;
 
 impl Client {
-    /// Waits until the other end has connected, however long that takes.
+    /// Waits without limit until the other end has connected.
     ///
     /// # Errors
     /// The system refuses something, or this program is asked to end.
@@ -29,10 +29,10 @@ impl Client {
         }
     }
 
-    /// Waits until the other end has connected again after a connection was cut off.
+    /// Waits until the other end has reconnected after a connection was cut off.
     ///
     /// # Errors
-    /// It does not come back in time, or as [`Client::await_first`].
+    /// The other end does not reconnect in time, or those of [`Client::await_first`].
     pub(super) fn await_again(
         &mut self,
         options: &ClientOptions,
@@ -54,7 +54,7 @@ impl Client {
         Ok(())
     }
 
-    /// Returns true once a connection stands, and false if that takes until `end`.
+    /// Returns true once a connection is established, false if `end` comes first.
     fn await_connection(
         &mut self,
         options: &ClientOptions,

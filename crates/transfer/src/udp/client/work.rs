@@ -1,4 +1,4 @@
-//! What an end of transfers does over its connections, one after the other: it sends or receives.
+//! The work of an end of transfers over successive connections: it sends or receives.
 
 use std::os::fd::BorrowedFd;
 
@@ -8,9 +8,9 @@ use paceline_wire::{Connection, End, Sink};
 
 use super::failure::Failure;
 
-/// What an end does over its connections, whichever end has asked for them.
+/// The work of an end over its connections, whichever end opens them.
 pub(super) trait Work: Sink {
-    /// Begins with a connection that stands.
+    /// Begins with an established connection.
     ///
     /// # Errors
     /// The system refuses something.
@@ -21,10 +21,11 @@ pub(super) trait Work: Sink {
         waker: &Waker,
     ) -> Result<(), LiveError>;
 
-    /// Does what is next. Returns true if the transfer is further than ever before.
+    /// Does the next step. Returns true if the transfer has come further than over any earlier
+    /// connection.
     ///
     /// # Errors
-    /// Nothing goes on.
+    /// The work cannot continue.
     fn step(
         &mut self,
         now: Time,
@@ -32,7 +33,7 @@ pub(super) trait Work: Sink {
         waker: &Waker,
     ) -> Result<bool, LiveError>;
 
-    /// Returns when [`Work::step`] is next worth calling although nothing has come.
+    /// Returns when [`Work::step`] is next worth calling without input.
     fn wake(&self) -> Time;
 
     /// Returns a file that is readable when [`Work::step`] is worth calling.
@@ -43,7 +44,7 @@ pub(super) trait Work: Sink {
     /// Closes the connection, because this program is asked to end.
     fn interrupt(&mut self, connection: &mut Connection);
 
-    /// Returns true if the connection is left as it is, without waiting for its end.
+    /// Returns true if the connection is abandoned without waiting for its end.
     fn is_over(&self) -> bool {
         false
     }
@@ -51,18 +52,18 @@ pub(super) trait Work: Sink {
     /// Judges the end of a connection.
     ///
     /// # Errors
-    /// Not everything is done.
+    /// Not all of the work is done.
     fn on_end(&mut self, connection: &Connection, end: &End) -> Result<(), Failure>;
 
-    /// Returns why nothing can go on over another connection, if that is so.
+    /// Returns why the work cannot continue over another connection; `None` if it can.
     fn why_not_again(&self) -> Option<&'static str> {
         None
     }
 
-    /// Everything is done.
+    /// Completes the work, when all of it is done.
     fn finish(&mut self, _now: Time, _connection: &Connection) {}
 
-    /// Returns true if each packet is noted: [`Work::on_sent`] and [`Work::on_change`].
+    /// Returns true if each packet is to be passed to [`Work::on_sent`] and [`Work::on_change`].
     fn is_watching(&self) -> bool {
         false
     }

@@ -4,24 +4,24 @@
 /// [`BitRing::reserve`] before it grows past the capacity.
 #[derive(Clone, Debug)]
 pub(crate) struct BitRing {
-    /// The only word of a ring of 64 bits, which most flows never outgrow: it needs no memory
-    /// elsewhere.
+    /// The only word of a ring of up to 64 bits. Most flows need no more, and then the ring
+    /// allocates nothing.
     single: u64,
-    /// The words of a larger ring; else empty.
+    /// The words of a ring of more than 64 bits; empty for a smaller ring.
     words: Vec<u64>,
     mask: u64,
 }
 
 impl BitRing {
-    /// A ring that holds at least `capacity` bits, all clear.
+    /// Returns a ring of at least `capacity` bits, all clear.
     pub(crate) fn new(capacity: u64) -> BitRing {
         let words = (capacity.max(64).next_power_of_two() / 64) as usize;
         let several = if words > 1 { words } else { 0 };
         BitRing { single: 0, words: vec![0; several], mask: words as u64 - 1 }
     }
 
-    /// Takes the memory of a ring that is not needed any more, if that is larger; this one must not
-    /// have a bit set.
+    /// Takes over the memory of `other`, which is no longer needed, if it is larger. No bit of this
+    /// ring may be set.
     pub(crate) fn take_memory(&mut self, other: &mut BitRing) {
         if other.words.len() > self.words.len() {
             std::mem::swap(self, other);
@@ -30,12 +30,12 @@ impl BitRing {
         }
     }
 
-    /// The bits it holds.
+    /// Returns the number of bits that the ring has room for.
     pub(crate) fn capacity(&self) -> u64 {
         (self.mask + 1) * 64
     }
 
-    /// Makes room for the numbers from..to; keeps the bits of from..old_to.
+    /// Makes room for the numbers in from..to. Keeps the bits of from..old_to.
     #[inline]
     pub(crate) fn reserve(&mut self, from: u64, old_to: u64, to: u64) {
         if to - from > self.capacity() {
@@ -79,14 +79,15 @@ impl BitRing {
         self.word(number) >> (number % 64) & 1 == 1
     }
 
-    /// Clears the set bits from `from` on, up to the first clear bit or to `to`; returns where it stopped.
-    /// It clears up to 64 bits at a time: when a gap is filled, thousands of set bits may follow.
+    /// Clears the set bits from `from` on, up to the first clear bit or to `to`, and returns where
+    /// it stopped. Clears up to 64 bits at a time: when a gap is filled, thousands of set bits may
+    /// follow it.
     pub(crate) fn clear_run(&mut self, from: u64, to: u64) -> u64 {
         let mut at = from;
         while at < to {
             let shift = at % 64;
             let word = self.word_mut(at);
-            // At most the bits that are left in the word: the shift fills up with zeros.
+            // Stays within the word: the shift fills up with zeros, which end the run.
             let run = u64::from((!(*word >> shift)).trailing_zeros()).min(to - at);
             if run == 0 {
                 break;
@@ -97,7 +98,7 @@ impl BitRing {
         at
     }
 
-    /// The first clear bit of from..to.
+    /// Returns the first clear bit in from..to.
     #[inline]
     pub(crate) fn next_clear(&self, from: u64, to: u64) -> Option<u64> {
         let mut at = from;
@@ -112,7 +113,7 @@ impl BitRing {
         None
     }
 
-    /// The last clear bit of from..to.
+    /// Returns the last clear bit in from..to.
     pub(crate) fn last_clear(&self, from: u64, to: u64) -> Option<u64> {
         let mut end = to;
         while end > from {
@@ -127,7 +128,7 @@ impl BitRing {
         None
     }
 
-    /// The first set bit of from..to.
+    /// Returns the first set bit in from..to.
     #[inline]
     pub(crate) fn next_set(&self, from: u64, to: u64) -> Option<u64> {
         let mut at = from;

@@ -1,20 +1,24 @@
-//! The two ends of a flow, without input or output: what is sent, when, and what is known of it.
+//! The two ends of a flow, without input or output: sender, receiver, and the sender's account of
+//! the connection.
 //!
-//! - An [`Account`] keeps the books of one connection: what is in flight, which packets are lost
-//!   and are to be sent again, the round-trip time, the delivery rate, the timers. It is told what
-//!   was sent and what was acknowledged, and answers with the
-//!   [`Feedback`](paceline_cc::Feedback) that a controller needs. It knows no workload, no pacing
-//!   and no packets, so that other transports can have it alone.
+//! - An [`Account`] keeps the books of one connection: the packets in flight, the packets lost and
+//!   to be retransmitted, the round-trip time, the delivery rate, the timers. Its driver reports
+//!   each packet sent and each acknowledgement received; the account answers with the
+//!   [`Feedback`](paceline_cc::Feedback) that a controller needs. It has no workload, no pacing and
+//!   no packets, so that other transports can use it alone.
 //! - A [`Sender`] is a [`Workload`], a pacer and an account under a
-//!   [`Controller`](paceline_cc::Controller): acknowledgements go in, data packets come out.
-//! - A [`Receiver`] takes data packets in and gives acknowledgements out, delayed ones or each, with
-//!   the receiver's half of a scheme ([`Reporter`](paceline_cc::Reporter)) if it has one.
-//! - A [`Workload`] is what the application sends: bulk, so many bytes, a limited rate, on and off
-//!   periods, or a [`Video`] whose encoder follows the rate that congestion control offers.
+//!   [`Controller`](paceline_cc::Controller). It takes acknowledgements in and gives data packets
+//!   out.
+//! - A [`Receiver`] takes data packets in and gives acknowledgements out, delayed or one per
+//!   packet. It runs the receiver's half of a scheme ([`Reporter`](paceline_cc::Reporter)) if the
+//!   scheme has one.
+//! - A [`Workload`] is the data that the application sends: bulk, a number of bytes, a limited
+//!   rate, on and off periods, or a [`Video`] whose encoder follows the rate that congestion
+//!   control offers.
 //!
-//! Senders and receivers are [`Stage`](paceline_cc::Stage)s. They have no clock: whoever drives
-//! them says what time it is, and asks [`wake`](paceline_cc::Stage::wake) when they next have
-//! something to do. `crates/sim/examples/by_hand.rs` drives them over a link with a queue.
+//! Senders and receivers are [`Stage`](paceline_cc::Stage)s. They have no clock: the driver passes
+//! the current time with each call, and [`wake`](paceline_cc::Stage::wake) returns when they next
+//! have something to do. `crates/sim/examples/by_hand.rs` drives them over a link with a queue.
 //!
 //! # A transfer, driven by hand
 //! 150 kB under Cubic over a wire that delays packets by 20 ms each way:

@@ -1,4 +1,4 @@
-//! What an acknowledgement newly acknowledges.
+//! Sums up the packets that an acknowledgement newly acknowledges.
 
 use std::collections::VecDeque;
 
@@ -10,39 +10,41 @@ use super::ledger::Ledger;
 use super::rate::RateSampler;
 use super::{Account, Repair};
 
-/// What an acknowledgement newly acknowledges.
+/// The packets that an acknowledgement newly acknowledges.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Acked {
     pub(super) bytes: u64,
     pub(super) packets: u32,
-    /// Packets of these that were declared lost, and came after all.
+    /// Packets among them that had been declared lost: the loss was spurious.
     pub(super) late: u32,
-    /// Those of them that were declared lost in the present episode of recovery.
+    /// Packets among `late` that were declared lost in the present episode of recovery.
     pub(super) late_in_episode: u32,
-    /// The largest number, and when it was sent.
+    /// The largest number among them, and when that packet was sent.
     pub(super) newest: Option<(u64, Time)>,
-    /// The packet with the largest number repeats data.
+    /// True if the packet with the largest number is a retransmission.
     pub(super) newest_repeats: bool,
     /// One more than the largest number that earlier acknowledgements acknowledged.
     prior_end: u64,
-    /// Packets that had been sent once, and came after others that were sent later: by how many numbers at
-    /// most.
+    /// The largest reordering among them: by how many numbers a packet that was sent only once came
+    /// behind the largest number acknowledged before. Zero if all came in order.
     pub(super) overtaken: u64,
-    /// Packets of `late` whose data had been sent again by then.
+    /// Packets among `late` whose data had been retransmitted by then: the retransmission was
+    /// needless.
     pub(super) repaired_in_vain: u32,
 }
 
-/// Of several packets the one that Linux looks at last, whose RTT is RACK's: among those below the cumulative
-/// point, or else all, the last in the order of data.
+/// The packet of an acknowledgement that Linux looks at last, whose RTT RACK uses: among the
+/// packets below the cumulative point, or else among all of them, the last in the order of data.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Last {
-    /// Whether it lies below the cumulative point, its segment, and its number.
+    /// True if it lies below the cumulative point; its segment; its number.
     place: (bool, u64, u64),
     pub(super) sent: Time,
 }
 
 impl Last {
-    /// The packet that is looked at later: this one, or another one that was `sent` then.
+    /// Returns which packet Linux looks at later: `last`, or the packet at `place`, which was sent
+    /// at `sent`.
     fn later(last: Option<Last>, place: (bool, u64, u64), sent: Time) -> Option<Last> {
         match last {
             Some(last) if last.place > place => Some(last),
@@ -51,25 +53,25 @@ impl Last {
     }
 }
 
-/// Sums up what is newly acknowledged, for the rate sampler and the controller.
+/// Sums up newly acknowledged packets, for the rate sampler and the controller.
 struct Notes<'a> {
     now: Time,
-    /// The number at which the present episode of recovery began.
+    /// Number of the packet with which the present episode of recovery began.
     episode: u64,
-    /// The number of the last probe.
+    /// Number of the last probe; zero before the first.
     probe: u64,
     rates: &'a mut RateSampler,
     repairs: &'a mut VecDeque<Repair>,
-    /// Where the segments go of which copies may be in flight.
+    /// Collects the segments of which another copy may still be in flight.
     copied: &'a mut Vec<u64>,
-    /// Where fates go, if the controller needs them.
+    /// Collects the packets' fates, if the controller needs them.
     fates: Option<&'a mut Vec<Fate>>,
     acked: Acked,
 }
 
 impl Notes<'_> {
-    /// Returns whether the data of packet `number` was sent once only. What was sent before a probe may
-    /// have been repeated by it.
+    /// Returns whether the data of packet `number` was certainly sent only once. The packet sent
+    /// just before a probe may have been repeated by the probe.
     fn was_sent_once(&self, number: u64, entry: &Entry) -> bool {
         !entry.repeats() && number + 1 != self.probe
     }
@@ -117,7 +119,8 @@ impl Notes<'_> {
 }
 
 impl Account {
-    /// The ledger, and what sums up what it newly acknowledges; `acked` was summed up already.
+    /// Returns the ledger, and the notes that sum up what it newly acknowledges. `acked` holds the
+    /// packets summed up before.
     #[inline(always)]
     fn notes(&mut self, now: Time, acked: Acked) -> (&mut Ledger, Notes<'_>) {
         let Account { ledger, rates, fates, config, recovery, repairs, copied, timers, .. } = self;
@@ -128,7 +131,7 @@ impl Account {
         (ledger, notes)
     }
 
-    /// Notes that an acknowledgement newly acknowledges one number, which [`Ledger::single`] gave.
+    /// Acknowledges the one number that [`Ledger::single`] returned, and sums it up.
     #[inline(always)]
     pub(super) fn take_single(&mut self, now: Time, number: u64) -> Acked {
         let acked = Acked { prior_end: self.ledger.acked_end(), ..Acked::default() };
@@ -137,7 +140,8 @@ impl Account {
         notes.acked
     }
 
-    /// The same for an acknowledgement whose blocks have to be looked at, and `older` ones beside it.
+    /// Acknowledges the blocks of `ack` and the `older` ranges beside them, and sums up the newly
+    /// acknowledged packets. Returns with them the packet that Linux looks at last.
     #[inline(never)]
     pub(super) fn take_blocks(
         &mut self,
@@ -158,9 +162,9 @@ impl Account {
     }
 
     /// Acknowledges what the cumulative point covers, after it has advanced past missing packets:
-    /// packets in flight whose data lies below the point and whose number lies below all blocks of the
-    /// acknowledgement (the receiver may have forgotten their range). Queued repairs below the point
-    /// count as late arrivals of packets that were declared lost.
+    /// packets in flight whose data lies below the point and whose number lies below all blocks of
+    /// the acknowledgement (the receiver may have forgotten the range that they belong to). Packets
+    /// declared lost whose queued repair lies below the point count as late.
     #[cold]
     pub(super) fn take_cumulative(
         &mut self,
@@ -193,7 +197,7 @@ impl Account {
                     take(number, entry, detail, &mut notes);
                 });
             }
-            // Its arrival has taken it away, unless the ledger had forgotten it.
+            // `note` has removed the repair, unless the ledger had forgotten the packet.
             notes.repairs.pop_front_if(|first| first.segment == repair.segment);
         }
         *acked = notes.acked;

@@ -1,4 +1,4 @@
-//! What an account is made from, what it is told, and what it counts.
+//! The configuration of an account, the packets reported to it, and its counters.
 
 use paceline_cc::{EcnFeedback, NO_SEGMENT, Signals};
 
@@ -6,30 +6,31 @@ use super::cumulative::LossRecovery;
 use super::rtt::RtoBounds;
 use super::ticks::Ticks;
 
-/// What an account is made from.
+/// Configuration of an account.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AccountConfig {
-    /// The largest packet, in bytes on the wire.
+    /// Size of the largest packet, in bytes on the wire.
     pub mss: u32,
-    /// True if lost data is sent again, as in TCP; false for datagrams.
+    /// True if lost data is retransmitted, as in TCP; false for datagrams.
     pub reliable: bool,
-    /// How congestion marks come back.
+    /// How the receiver reports congestion marks.
     pub ecn: EcnFeedback,
-    /// The bounds of the retransmission timeout.
+    /// Bounds of the retransmission timeout.
     pub rto: RtoBounds,
-    /// The signals that the controller needs: fates and rate samples are only made if it does.
+    /// The signals that the controller needs. The account collects fates and rate samples only for
+    /// a controller that needs them.
     pub signals: Signals,
-    /// True if the tail is probed before the retransmission timer expires (RFC 8985 §7).
+    /// True if the account probes the tail before the retransmission timer expires (RFC 8985 §7).
     pub probes: bool,
-    /// How losses are found out and repaired.
+    /// How the account detects and repairs losses.
     pub recovery: LossRecovery,
-    /// The ticks at which timers expire; `None` if they expire when they are due.
+    /// The ticks at which timers expire; `None` if each timer expires exactly at its deadline.
     pub ticks: Option<Ticks>,
 }
 
 impl AccountConfig {
-    /// A reliable stream, with AccECN and Linux' timeouts.
+    /// Configures a reliable stream with AccECN and Linux' timeouts.
     pub fn stream(mss: u32) -> AccountConfig {
         AccountConfig {
             mss,
@@ -43,21 +44,21 @@ impl AccountConfig {
         }
     }
 
-    /// Datagrams: nothing is sent again.
+    /// Configures datagrams: nothing is retransmitted.
     pub fn datagrams(mss: u32) -> AccountConfig {
         AccountConfig { reliable: false, ..AccountConfig::stream(mss) }
     }
 }
 
-/// What of a configuration an account needs as long as it lives: less than all of it, as there may be
-/// very many accounts.
+/// The part of a configuration that an account needs as long as it lives. It is smaller than the
+/// whole, since there may be very many accounts.
 #[derive(Debug)]
 pub(super) struct Constants {
     pub(super) mss: u32,
     pub(super) reliable: bool,
     pub(super) signals: Signals,
     pub(super) probes: bool,
-    /// True if losses are found and timers set as Linux' TCP does it, false for RFC 9002's rules.
+    /// True if losses are detected and timers set as in Linux' TCP, false for RFC 9002's rules.
     pub(super) linux: bool,
     pub(super) ticks: Option<Ticks>,
 }
@@ -70,54 +71,54 @@ impl Constants {
     }
 }
 
-/// A packet that leaves.
+/// A packet that the driver sends, as it reports it to the account.
 #[derive(Copy, Clone, Debug)]
 #[non_exhaustive]
 pub struct Sent {
-    /// The position of its data, in segments; [`NO_SEGMENT`] if it carries none.
+    /// Position of its data in the stream, in segments; [`NO_SEGMENT`] if it carries no data.
     pub segment: u64,
-    /// Its bytes on the wire.
+    /// Size in bytes on the wire.
     pub size: u32,
     /// The controller's tag, which comes back in the packet's [`Fate`](paceline_cc::Fate).
     pub tag: u64,
-    /// True if it repeats data.
+    /// True if it retransmits data.
     pub retransmission: bool,
 }
 
 impl Sent {
-    /// New data.
+    /// Returns a packet with new data.
     #[inline]
     pub fn segment(segment: u64, size: u32) -> Sent {
         Sent { segment, size, tag: 0, retransmission: false }
     }
 
-    /// A packet without data.
+    /// Returns a packet without data.
     #[inline]
     pub fn empty(size: u32) -> Sent {
         Sent::segment(NO_SEGMENT, size)
     }
 
-    /// Data that was sent before.
+    /// Returns a packet that retransmits the data of `repair`.
     #[inline]
     pub fn retransmission(repair: Repair) -> Sent {
         Sent { retransmission: true, ..Sent::segment(repair.segment, repair.size) }
     }
 
-    /// The same with the controller's tag.
+    /// Returns this packet with the controller's tag.
     #[inline]
     pub fn tagged(self, tag: u64) -> Sent {
         Sent { tag, ..self }
     }
 }
 
-/// Data to be sent again.
+/// Lost data that is to be retransmitted.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// The number of the packet that was lost.
+    /// Number of the packet that was lost.
     pub number: u64,
-    /// Its data.
+    /// Its data's position, in segments.
     pub segment: u64,
-    /// Its bytes on the wire.
+    /// Size in bytes on the wire.
     pub size: u32,
 }
 
@@ -127,17 +128,17 @@ pub struct Repair {
 pub struct AccountStats {
     /// Packets sent.
     pub sent: u64,
-    /// Of these, packets that repeated data.
+    /// Packets among these that retransmitted data.
     pub retransmits: u64,
     /// Packets declared lost.
     pub lost: u64,
-    /// Of these, packets whose acknowledgement came after all, or that count as in flight again since the
-    /// reaction to their loss was taken back.
+    /// Packets among these that were acknowledged after all, or that count as in flight again
+    /// because the reaction to their loss was undone.
     pub late: u64,
-    /// Expiries of the retransmission timer.
+    /// Number of times that the retransmission timer expired.
     pub timeouts: u64,
-    /// Tail loss probes.
+    /// Tail loss probes sent.
     pub probes: u64,
-    /// Acknowledgements that came.
+    /// Acknowledgements received.
     pub acks: u64,
 }

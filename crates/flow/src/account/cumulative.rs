@@ -1,5 +1,5 @@
-//! Loss recovery without selective acknowledgements: what a sender knows that is told no more than
-//! that all segments below one have arrived.
+//! Loss recovery without selective acknowledgements: the receiver reports only the segment below
+//! which all have arrived.
 
 use paceline_cc::{Ack, Congestion, Feedback, Time};
 
@@ -7,67 +7,69 @@ use super::entry::Entry;
 use super::gaps::note_loss;
 use super::{Account, LossTrigger};
 
-/// How a sender finds out about losses and repairs them.
+/// How a sender detects losses and repairs them.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum LossRecovery {
-    /// By selective acknowledgements as Linux' TCP does it: RACK and tail loss probes (RFC 8985). Flows that
-    /// send nothing again follow RFC 9002 here, too.
+    /// With selective acknowledgements, as Linux' TCP: RACK and tail loss probes (RFC 8985). Flows
+    /// that retransmit nothing use RFC 9002's loss detection instead.
     #[default]
     Sack,
-    /// By selective acknowledgements as QUIC does it (RFC 9002).
+    /// With selective acknowledgements, as QUIC (RFC 9002).
     Rfc9002,
-    /// NewReno (RFC 6582): three duplicate acknowledgements tell of one loss, and each partial
-    /// acknowledgement of one more.
+    /// NewReno (RFC 6582): three duplicate acknowledgements reveal one loss, and each partial
+    /// acknowledgement reveals one more.
     NewReno(RttSamples),
-    /// Reno (RFC 5681 §3.2): three duplicate acknowledgements tell of one loss. Fast recovery ends
-    /// with the next acknowledgement that acknowledges anything; a second loss in the same window
-    /// mostly waits for the retransmission timer.
+    /// Reno (RFC 5681 §3.2): three duplicate acknowledgements reveal one loss. Fast recovery ends
+    /// with the next acknowledgement of new data. A second loss in the same window mostly waits for
+    /// the retransmission timer.
     Reno(RttSamples),
 }
 
 impl LossRecovery {
-    /// True if the receiver tells which packets have arrived.
+    /// Returns true if the receiver reports which packets have arrived.
     pub fn is_selective(self) -> bool {
         matches!(self, LossRecovery::Sack | LossRecovery::Rfc9002)
     }
 }
 
-/// What RTTs are measured of without selective acknowledgements.
+/// Which packets give RTT samples without selective acknowledgements.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum RttSamples {
-    /// Every acknowledgement that acknowledges something new, as with timestamps (RFC 7323).
+    /// Every acknowledgement of new data gives a sample, as with timestamps (RFC 7323).
     Each,
-    /// One packet at a time, and none that repeats data (Karn; RFC 6298 §3).
+    /// One packet at a time is timed, and never a retransmission (Karn; RFC 6298 §3).
     One,
 }
 
-/// Duplicate acknowledgements that tell of a loss (RFC 5681 §3.2).
+/// Number of duplicate acknowledgements that reveal a loss (RFC 5681 §3.2).
 const DUPLICATES: u32 = 3;
 
-/// What an account keeps beside when nothing is acknowledged selectively.
+/// Additional state of an account without selective acknowledgements.
 #[derive(Debug)]
 pub(super) struct Cumulative {
     partial: bool,
     samples: RttSamples,
     /// Duplicate acknowledgements in a row.
     duplicates: u32,
-    /// Losses are being repaired by a fast retransmit; or after a timeout.
+    /// True while losses are repaired by fast retransmit (`fast`), or after a timeout
+    /// (`after_timeout`).
     fast: bool,
     after_timeout: bool,
-    /// No further episode begins before this segment is acknowledged, which was next when the last
-    /// began (the "careful" variant of RFC 6582).
+    /// The segment that was next when the last episode began. No further episode begins before it
+    /// is acknowledged (the "careful" variant of RFC 6582).
     end: u64,
-    /// Packets that have left the network, as duplicate acknowledgements tell, and make room for
-    /// others: RFC 5681's inflation of the window, and limited transmit (RFC 3042).
+    /// Packets by which the window is inflated (RFC 5681), because each duplicate acknowledgement
+    /// shows that a packet has left the network. Also limited transmit (RFC 3042).
     inflation: u32,
-    /// The first partial acknowledgement has restarted the timer (RFC 6582's "impatient" variant).
+    /// True after the first partial acknowledgement, which alone restarts the timer (RFC 6582's
+    /// "impatient" variant).
     impatient: bool,
-    /// The one segment whose first transmission is timed (RFC 6298 §3).
+    /// The segment whose first transmission is timed (RFC 6298 §3).
     timed: u64,
 }
 
 impl Cumulative {
-    /// Nothing for [`LossRecovery::Sack`].
+    /// Returns `None` for [`LossRecovery::Sack`] and [`LossRecovery::Rfc9002`].
     pub(super) fn new(recovery: LossRecovery) -> Option<Box<Cumulative>> {
         let (partial, samples) = match recovery {
             LossRecovery::Sack | LossRecovery::Rfc9002 => return None,
@@ -87,14 +89,14 @@ impl Cumulative {
         }))
     }
 
-    /// A new connection begins with this segment.
+    /// Starts anew for a connection whose first segment is `segment`.
     pub(super) fn begin(&mut self, segment: u64) {
         (self.duplicates, self.inflation, self.end) = (0, 0, 0);
         (self.fast, self.after_timeout, self.impatient) = (false, false, false);
         self.timed = segment;
     }
 
-    /// Packets beyond the window that duplicate acknowledgements make room for.
+    /// Returns by how many packets duplicate acknowledgements inflate the window.
     pub(super) fn inflation(&self) -> u32 {
         self.inflation
     }
@@ -103,14 +105,14 @@ impl Cumulative {
         self.after_timeout
     }
 
-    /// The retransmission timer has expired, when `next_segment` was next.
+    /// Notes that the retransmission timer expired when `next_segment` was next.
     pub(super) fn on_timeout(&mut self, next_segment: u64) {
         (self.duplicates, self.inflation) = (0, 0);
         (self.fast, self.after_timeout) = (false, true);
         (self.end, self.timed) = (next_segment, next_segment);
     }
 
-    /// What a duplicate acknowledgement means: true if it tells of a loss.
+    /// Takes a duplicate acknowledgement in. Returns true if it reveals a loss.
     fn on_duplicate(&mut self, cumulative: u64, next_segment: u64) -> bool {
         self.duplicates += 1;
         if self.duplicates < DUPLICATES {
@@ -128,8 +130,8 @@ impl Cumulative {
         false
     }
 
-    /// What an acknowledgement of `segments` further segments means: true if it tells of one more
-    /// loss.
+    /// Takes in an acknowledgement of `segments` further segments. Returns true if it reveals one
+    /// more loss.
     fn on_progress(&mut self, cumulative: u64, segments: u32) -> bool {
         self.duplicates = 0;
         if self.after_timeout && cumulative >= self.end {
@@ -190,15 +192,15 @@ impl Account {
         (feedback.lost, feedback.lost_packets) = (lost, u32::from(lost > 0));
         feedback.marked_packets = marked;
         feedback.echo = ack.echo;
-        // What comes with a duplicate is not looked at, as in ns-2.
+        // The explicit feedback of a duplicate acknowledgement is ignored, as in ns-2.
         feedback.explicit = if segments > 0 { ack.explicit } else { 0 };
         (feedback.rtt, feedback.congestion) = (rtt, congestion);
         feedback.in_recovery = in_recovery;
         feedback
     }
 
-    /// All segments below `cumulative` have arrived: their bytes, each segment counted once, and when
-    /// the packet was sent of which an RTT is measured now, if there is one.
+    /// Acknowledges all segments below `cumulative`. Returns their bytes, each segment counted
+    /// once, and the send time of the packet that gives an RTT sample, if one does.
     fn take_segments(&mut self, now: Time, cumulative: u64) -> (u64, Option<Time>) {
         let (mut bytes, mut counted, mut newest) = (0, self.cumulative, None);
         let timed = self.cumulative_only.as_ref().map_or(u64::MAX, |state| state.timed);
@@ -222,13 +224,13 @@ impl Account {
         }
         let sent = match state.samples {
             RttSamples::Each => newest,
-            // A packet that was sent again gives no RTT (Karn).
+            // Karn: a segment that was retransmitted gives no RTT sample.
             RttSamples::One => first.filter(|_| !repeated),
         };
         (bytes, sent)
     }
 
-    /// Data that has arrived need not be sent again. Repairs are in the order of their data.
+    /// Drops the queued repairs of data that has arrived. Repairs are in the order of their data.
     #[inline]
     fn drop_repaired(&mut self) {
         while self.repairs.front().is_some_and(|repair| repair.segment < self.cumulative) {
@@ -236,7 +238,8 @@ impl Account {
         }
     }
 
-    /// The first segment that has not arrived is lost, if it is in flight; its bytes.
+    /// Declares the first missing segment lost, if it is in flight, and returns its bytes; else
+    /// returns zero.
     fn lose_first(&mut self, trigger: LossTrigger) -> u64 {
         let Account { ledger, repairs, config, cumulative, loss_log, stats, .. } = self;
         let mut bytes = 0;

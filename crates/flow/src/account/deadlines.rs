@@ -1,4 +1,4 @@
-//! What an account does when a deadline comes: losses by time, the tail loss probe, the retransmission timeout.
+//! Handles an account's deadlines: losses by time, the tail loss probe, the retransmission timeout.
 
 use paceline_cc::{Congestion, Feedback, Signals, Span, Time};
 
@@ -6,25 +6,25 @@ use super::gaps::note_loss;
 use super::timers::TailDeadlines;
 use super::{Account, LossTrigger, Losses, Reduction, fate};
 
-/// What a deadline has brought.
+/// The event that a deadline has brought.
 #[derive(Debug)]
 pub enum Expired<'a> {
-    /// Nothing is due.
+    /// No deadline has passed.
     Nothing,
-    /// The time threshold declared packets lost: tell the controller, then call
-    /// [`Account::on_window`].
+    /// The time threshold declared packets lost. The driver passes the feedback to the controller,
+    /// then calls [`Account::on_window`].
     Losses(Feedback<'a>),
-    /// The retransmission timer expired, and everything in flight counts as lost: tell the
-    /// controller, then call [`Account::on_window`].
+    /// The retransmission timer expired, and everything in flight counts as lost. The driver passes
+    /// the feedback to the controller, then calls [`Account::on_window`].
     Timeout(Feedback<'a>),
-    /// The tail is to be probed, so that the probe's acknowledgement reveals whether the tail was
-    /// lost: send a packet of new data beyond the window; or else repeat [`Account::newest`]; or, if
-    /// nothing is sent again, send a packet without data.
+    /// The driver is to probe the tail, so that the probe's acknowledgement reveals whether the
+    /// tail was lost. It sends a packet of new data beyond the window, or else repeats
+    /// [`Account::newest`], or, if nothing is retransmitted, sends a packet without data.
     Probe,
 }
 
 impl Account {
-    /// Handles one thing that is due; call it until it says [`Expired::Nothing`].
+    /// Handles one deadline that has passed. Call it until it returns [`Expired::Nothing`].
     pub fn on_deadline(&mut self, now: Time) -> Expired<'_> {
         if self.is_quiet_until(now + Span::from_nanos(1)) {
             return Expired::Nothing;
@@ -52,18 +52,20 @@ impl Account {
         Expired::Nothing
     }
 
-    /// The time threshold was passed by some packets.
+    /// Reacts to packets that the time threshold has declared lost.
     fn on_losses(&mut self, now: Time, prior: u64, losses: &Losses) -> Feedback<'_> {
         let was_repairing = self.recovery.is_repairing();
         let congestion = self.recovery.on_ack(&self.event(prior, losses));
         self.timers.on_congestion();
         if self.config.linux && self.timers.repaired_segment == self.cumulative {
-            // The timeout counts from when the oldest data was last sent (`tcp_rearm_rto` instead of this timer).
+            // Linux calls `tcp_rearm_rto` in place of this timer: the timeout counts from when the
+            // oldest data was last sent.
             self.timers.restart(self.timers.repaired, self.ledger.next());
         }
         if self.recovery.is_reducing() {
-            // Linux leaves the window of a repair as the last acknowledgement has set it, so that repairs take the
-            // place of what is lost, and counts a packet as delivered when the repair begins (`tcp_rack_reo_timeout`).
+            // During a repair, Linux leaves the window as the last acknowledgement has set it, so
+            // that repairs take the place of lost packets. When a repair begins, it counts one
+            // packet as delivered (`tcp_rack_reo_timeout`).
             self.reduction = match (self.config.linux, was_repairing) {
                 (true, true) => None,
                 (true, false) => {
@@ -79,7 +81,8 @@ impl Account {
         feedback
     }
 
-    /// The retransmission timer expired (RFC 6298 §5.4-5.6): everything in flight counts as lost.
+    /// Declares everything in flight lost because the retransmission timer expired (RFC 6298
+    /// §5.4-5.6).
     fn on_timeout(&mut self, now: Time) -> Feedback<'_> {
         self.stats.timeouts += 1;
         self.rtt.back_off();
@@ -101,9 +104,9 @@ impl Account {
         feedback
     }
 
-    /// Declares everything in flight lost when the retransmission timer expires although all data is
-    /// acknowledged. What is in flight then is a needless probe or repair, or has no data, so that the
-    /// controller is told of no congestion.
+    /// Declares everything in flight lost when the retransmission timer expires although all data
+    /// is acknowledged. Only needless probes and repairs, or packets without data, are in flight
+    /// then, so the controller gets no congestion signal.
     fn lose_needless(&mut self, now: Time) -> Feedback<'_> {
         let prior = self.in_flight();
         let losses = self.lose_all(now);
@@ -113,7 +116,7 @@ impl Account {
         feedback
     }
 
-    /// Declares everything in flight lost.
+    /// Declares everything in flight lost and returns the sums.
     fn lose_all(&mut self, now: Time) -> Losses {
         self.timers.restart(now, self.ledger.next());
         self.timers.on_congestion();

@@ -7,9 +7,9 @@ use paceline_cc::{Ack, EcnFeedback};
 #[derive(Clone, Debug)]
 pub(super) struct MarkCounter {
     form: EcnFeedback,
-    /// The counter of the newest acknowledgement.
+    /// The CE counter of the newest acknowledgement.
     counted: u32,
-    /// The first number of the present connection.
+    /// Number of the present connection's first packet.
     first: u64,
 }
 
@@ -18,8 +18,8 @@ impl MarkCounter {
         MarkCounter { form, counted: 0, first: 0 }
     }
 
-    /// Begins a new connection, whose first packet has this number. The receiver goes on counting,
-    /// and marks of earlier packets may still be reported.
+    /// Begins a new connection, whose first packet has `number`. The receiver continues its count
+    /// and may still report marks of earlier packets.
     pub(super) fn begin(&mut self, number: u64) {
         self.first = number;
     }
@@ -35,11 +35,12 @@ impl MarkCounter {
         if ack.ce_packets == self.counted { 0 } else { self.count(ack) }
     }
 
-    /// The same where the counter of marked packets is another one than before.
+    /// Returns how far the counter of marked packets has advanced, if it differs from the last one.
     #[inline(never)]
     fn count(&mut self, ack: &Ack) -> u32 {
         let marked = ack.ce_packets.wrapping_sub(self.counted);
-        // A reordered acknowledgement carries an older count: not a difference of billions.
+        // A reordered acknowledgement carries an older, smaller count: it is ignored, not taken for
+        // an advance of billions.
         if marked > u32::MAX / 2 {
             return 0;
         }

@@ -1,41 +1,42 @@
-//! What the ledger notes of one transmission.
+//! What the ledger stores about one transmission.
 
 use paceline_cc::Time;
 
-/// What has become of a transmission.
+/// State of a transmission.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// On its way, as far as the sender knows.
+    /// In flight, as far as the sender knows.
     InFlight,
     /// Declared lost.
     Lost,
-    /// Acknowledged, or forgotten because another copy of its data was.
+    /// Acknowledged, or forgotten because another copy of its data was acknowledged.
     Acked,
 }
 
-/// What every transmission needs: 32 bytes, so that two fit into a cache line.
+/// The part of an entry that every transmission needs: 32 bytes, so that two fit into a cache line.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) sent: Time,
     pub(crate) segment: u64,
-    /// Bytes delivered when the packet was sent.
+    /// Total bytes delivered when the packet was sent.
     pub(crate) delivered: u64,
     pub(crate) size: u32,
-    /// The state: [`IN_FLIGHT`], [`ACKED`], [`FORGOTTEN`], or of a lost packet how many numbers lay between its own
-    /// and the one that was next when it was declared lost, its own included. Besides [`AGAIN`] and [`UNWATCHED`].
+    /// State: [`IN_FLIGHT`], [`ACKED`] or [`FORGOTTEN`]. For a lost packet: the number that was
+    /// next when it was declared lost, minus its own number. Combined with the flags [`AGAIN`] and
+    /// [`UNWATCHED`].
     state: u32,
 }
 
 const IN_FLIGHT: u32 = 0;
 const ACKED: u32 = UNWATCHED - 1;
 const FORGOTTEN: u32 = ACKED - 1;
-/// The packet repeats data.
+/// Flag: the packet is a retransmission.
 const AGAIN: u32 = 1 << 31;
-/// Only the retransmission timer may declare the packet lost: see [`Entry::unwatch`].
+/// Flag: only the retransmission timer may declare the packet lost. See [`Entry::unwatch`].
 const UNWATCHED: u32 = 1 << 30;
 const FLAGS: u32 = AGAIN | UNWATCHED;
 
-/// What some controllers ask for beside: kept only for those that need rate samples or fates.
+/// The further part of an entry, stored only for controllers that need rate samples or fates.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Detail {
     /// The rate sampler's state when the packet was sent: see [`super::rate`].
@@ -47,19 +48,20 @@ pub(crate) struct Detail {
 }
 
 impl Entry {
-    /// A packet of `size` bytes that leaves at `now`, when so many bytes are `delivered`.
+    /// Returns the entry of a packet of `size` bytes sent at `now`, when `delivered` bytes had been
+    /// delivered in total.
     #[inline]
     pub(crate) fn new(now: Time, segment: u64, size: u32, delivered: u64) -> Entry {
         Entry { sent: now, segment, delivered, size, state: IN_FLIGHT }
     }
 
-    /// The same for a packet that repeats data if `repeats` says so.
+    /// Returns this entry, marked as a retransmission if `repeats` is true.
     #[inline]
     pub(crate) fn repeating(self, repeats: bool) -> Entry {
         Entry { state: self.state | (u32::from(repeats) << 31), ..self }
     }
 
-    /// True if the packet repeats data.
+    /// Returns true if the packet is a retransmission.
     #[inline]
     pub(crate) fn repeats(&self) -> bool {
         self.state & AGAIN != 0
@@ -89,14 +91,14 @@ impl Entry {
         self.state &= !UNWATCHED;
     }
 
-    /// True if the packet is in flight, and RACK may declare it lost.
+    /// Returns true if the packet is in flight and RACK may declare it lost.
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
         self.state & !AGAIN == IN_FLIGHT
     }
 
-    /// The number that was next when this packet, of the given number, was declared lost; `None` if
-    /// it is not lost.
+    /// Returns the number that was next when this packet, which has `number`, was declared lost;
+    /// `None` if it is not lost.
     #[inline]
     pub(crate) fn lost_before(&self, number: u64) -> Option<u64> {
         (self.state() == State::Lost).then(|| number + u64::from(self.state & !FLAGS))
@@ -107,24 +109,25 @@ impl Entry {
         self.state |= ACKED;
     }
 
-    /// Another copy of its data has arrived.
+    /// Forgets the packet because another copy of its data has arrived.
     pub(super) fn forget(&mut self) {
         self.state = self.state & FLAGS | FORGOTTEN;
     }
 
-    /// True if [`forget`](Self::forget) was called.
+    /// Returns true if [`forget`](Self::forget) was called.
     pub(super) fn is_forgotten(&self) -> bool {
         self.state & !FLAGS == FORGOTTEN
     }
 
-    /// The packet, of the given number, is declared lost; `next` is the next number.
+    /// Declares the packet, which has `number`, lost; `next` is the number of the next
+    /// transmission.
     pub(super) fn lose(&mut self, number: u64, next: u64) {
-        // More packets than this are never in flight: their entries would take 128 GB.
+        // `u32::MAX` packets are never in flight: their entries would take 128 GB.
         let between = u32::try_from(next - number).unwrap_or(u32::MAX);
         self.state = self.state & FLAGS | between.clamp(1, FORGOTTEN - 1);
     }
 
-    /// The loss was a mistake.
+    /// Puts the packet in flight again: the loss was a mistake.
     pub(super) fn find(&mut self) {
         self.state &= FLAGS;
     }

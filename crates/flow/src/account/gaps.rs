@@ -1,5 +1,5 @@
-//! What follows when something is missing: losses by packet and time thresholds, the reaction to them, and
-//! the repairs that they ask for.
+//! Handles acknowledgements while packets are missing: losses by packet and time thresholds, the
+//! reaction to them, and the repairs.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use super::recovery::Event;
 use super::{Account, LossTrigger, Losses, Progress, Repair};
 
 impl Account {
-    /// The rest of [`Account::on_ack`] while something is missing.
+    /// Does the rest of [`Account::on_ack`] while packets are missing.
     #[inline(never)]
     pub(super) fn on_gaps(
         &mut self,
@@ -41,7 +41,8 @@ impl Account {
         self.finish(now, ack, Progress { prior, acked, advanced, rtt }, &losses)
     }
 
-    /// The acknowledgement's part in recovery.
+    /// Passes an acknowledgement to loss recovery. Returns the congestion signal for the
+    /// controller.
     #[cold]
     pub(super) fn recover(
         &mut self,
@@ -60,8 +61,8 @@ impl Account {
             self.timers.on_congestion();
         }
         if congestion == Some(Congestion::Undo) {
-            // They were late, not lost: what has not been sent again need not be, unless the
-            // ledger has forgotten it.
+            // The packets were late, not lost: their queued repairs are dropped, except those of
+            // packets that the ledger has forgotten.
             self.stats.late += self.undo_losses();
             let ledger = &self.ledger;
             self.repairs.retain(|repair| !ledger.is_open(repair.number));
@@ -91,15 +92,15 @@ impl Account {
         }
     }
 
-    /// Returns the number and the segment of the last probe, unless it is lost or all older packets are
-    /// settled: what it repeated needs no repair.
+    /// Returns number and segment of the last probe, so that a loss of the data that it repeated
+    /// needs no repair. `None` if the probe is lost, or if it and all older packets are settled.
     pub(super) fn probe_copy(&self) -> Option<(u64, u64)> {
         let number = self.timers.probe;
         let segment = self.ledger.unlost(number)?.segment;
         Some((number, segment))
     }
 
-    /// Declares losses by the rule that the account follows, and sets the timer of the next.
+    /// Declares packets lost by the account's rule, and sets the timer for the next loss.
     #[inline(never)]
     pub(super) fn detect_losses(&mut self, now: Time) -> Losses {
         let mut losses = Losses::default();
@@ -154,8 +155,8 @@ impl Losses {
     }
 }
 
-/// A packet is declared lost: its data is queued for repair unless it has arrived, or `copy`, a later
-/// packet's number and segment, has repeated it.
+/// Queues the data of a packet declared lost for repair, unless the data has arrived or `copy`
+/// (number and segment of a later packet) has repeated it.
 pub(super) fn note_loss(
     config: &Constants,
     cumulative: u64,
@@ -170,11 +171,12 @@ pub(super) fn note_loss(
     let is_data = entry.segment != NO_SEGMENT;
     if config.reliable && is_data && entry.segment >= cumulative {
         let repair = Repair { number, segment: entry.segment, size: entry.size };
-        // The earliest data goes first, also if its repair was lost (RFC 6298 §5.4).
+        // RFC 6298 §5.4: the earliest data is retransmitted first, also if its repair was lost.
         match repairs.back() {
             Some(last) if last.segment >= repair.segment => {
                 match repairs.binary_search_by_key(&repair.segment, |other| other.segment) {
-                    // Another copy of the segment was lost, too: a probe, or what it repeated.
+                    // Another copy of the segment was lost before: a probe, or the packet that it
+                    // repeated.
                     Ok(at) => repairs[at] = repair,
                     Err(at) => repairs.insert(at, repair),
                 }
@@ -184,8 +186,8 @@ pub(super) fn note_loss(
     }
 }
 
-/// A packet with this segment came after it had been declared lost: the segment is not repaired. Returns
-/// false if it has been sent again already.
+/// Drops the queued repair of `segment`, which arrived after it had been declared lost. Returns
+/// false if it has been retransmitted already.
 #[cold]
 pub(super) fn drop_repair(repairs: &mut VecDeque<Repair>, segment: u64) -> bool {
     let found = repairs.binary_search_by_key(&segment, |repair| repair.segment);

@@ -1,4 +1,4 @@
-//! What is in flight: one entry for each transmission, in the order of sending.
+//! The packets in flight: one entry for each transmission, in the order of sending.
 //!
 //! Every transmission has its own number, so an acknowledgement is never ambiguous and entries
 //! are lost in the order of their numbers, by the rule that the account gives ([`LossRule`]). Entries
@@ -11,47 +11,50 @@ use super::entry::{Detail, Entry, State};
 use super::rack::LossRule;
 use crate::bits::BitRing;
 
-/// The reordering tolerated before any has been seen, in packets (RFC 9002 §6.1.1).
+/// Packets of reordering tolerated before any reordering has been seen (RFC 9002 §6.1.1).
 const INITIAL_PACKET_THRESHOLD: u64 = 3;
-/// The most reordering that the packet threshold adapts to (Linux: `tcp_max_reordering`).
+/// Largest value of the packet threshold, in packets (Linux: `tcp_max_reordering`).
 const MAX_PACKET_THRESHOLD: u64 = 300;
-/// Entries that a ledger has room for from its first transmission on; the ring doubles when the
-/// window outgrows it. A ledger that has sent nothing has none: flows may wait for long.
+/// Number of entries that a ledger has room for from its first transmission on; the ring doubles
+/// when the window outgrows it. Before the first transmission it has room for none, since flows may
+/// wait for long.
 const INITIAL_CAPACITY: usize = 16;
 
 /// The transmissions that have no final fate yet.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     ring: Vec<Entry>,
-    /// The same places for what only some controllers ask for; else empty.
+    /// Further data of each transmission, at the same index as in `ring`; empty unless `detailed`.
     details: Vec<Detail>,
     /// True if details are kept.
     detailed: bool,
     mask: u64,
-    /// A bit for each number from `front` on: set if it has its final fate although an older one
-    /// has not. In order, none is ever set.
+    /// A bit for each number from `front` on: set if the number has its final fate although an
+    /// older one has not. Without loss and reordering no bit is ever set.
     resolved: BitRing,
-    /// How many bits are set.
+    /// Number of bits set in `resolved`.
     resolved_early: u64,
     /// All numbers below have their final fate.
     front: u64,
     /// All numbers below are acknowledged, lost, or off RACK's list: see [`Entry::unwatch`].
     undecided: u64,
-    /// Numbers off that list lie below: the next one when losses were last taken back.
+    /// All numbers that are off RACK's list lie below: the value of `next` when losses were last
+    /// undone.
     found_end: u64,
     /// The number of the next transmission.
     next: u64,
     /// One more than the largest number acknowledged; zero before the first.
     acked_end: u64,
     in_flight: u64,
-    /// What the last acknowledgement listed that was not simply of the oldest number.
+    /// The numbers listed by the last acknowledgement that did not only acknowledge the oldest
+    /// number.
     last: Shape,
-    /// Entries declared lost that are not forgotten yet.
+    /// Number of entries declared lost and not yet forgotten.
     remembered: u64,
     packet_threshold: u64,
 }
 
-/// The numbers that an acknowledgement lists.
+/// The numbers that an acknowledgement lists as received.
 #[derive(Copy, Clone, Debug, Default)]
 struct Shape {
     largest: u64,
@@ -60,12 +63,12 @@ struct Shape {
 }
 
 impl Shape {
-    /// True if `ack` lists the same numbers and the one after the largest.
+    /// Returns true if `ack` lists these numbers and the one after the largest, and no others.
     fn is_continued_by(&self, ack: &Ack) -> bool {
         let length = ack.lengths[0];
         ack.largest.checked_sub(1) == Some(self.largest)
             && length.checked_sub(1) == Some(self.lengths[0])
-            // It begins at a number.
+            // It begins at number 0 or later.
             && u64::from(length) <= ack.largest
             && ack.lengths[1..] == self.lengths[1..]
             && ack.gaps == self.gaps
@@ -73,7 +76,7 @@ impl Shape {
 }
 
 impl Ledger {
-    /// A ledger of nothing; `detailed` if it keeps details of each transmission.
+    /// Returns an empty ledger. With `detailed` it keeps a [`Detail`] for each transmission.
     pub(crate) fn new(detailed: bool) -> Ledger {
         Ledger {
             ring: Vec::new(),
@@ -94,9 +97,10 @@ impl Ledger {
         }
     }
 
-    /// Takes the memory of a ledger that is not needed any more; this one must have sent nothing.
+    /// Takes over the memory of `other`, which is no longer needed. This ledger must have sent
+    /// nothing.
     pub(crate) fn take_memory(&mut self, other: &mut Ledger) {
-        // What stands in the ring is overwritten before it is read.
+        // Old entries in the ring are overwritten before they are read.
         std::mem::swap(&mut self.ring, &mut other.ring);
         std::mem::swap(&mut self.details, &mut other.details);
         std::mem::swap(&mut self.mask, &mut other.mask);
@@ -110,28 +114,29 @@ impl Ledger {
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight
     }
-    /// The oldest number without its final fate.
+    /// Returns the oldest number that has no final fate yet.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<u64> {
         (self.front < self.next).then_some(self.front)
     }
-    /// One more than the largest number acknowledged; zero before the first.
+    /// Returns one more than the largest number acknowledged; zero before the first.
     #[inline]
     pub(crate) fn acked_end(&self) -> u64 {
         self.acked_end
     }
-    /// The number that the next transmission gets.
+    /// Returns the number that the next transmission gets.
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
-    /// The entry of a number that has no final fate yet.
+    /// Returns the entry of a number that has no final fate yet.
     #[inline]
     pub(crate) fn entry(&self, number: u64) -> &Entry {
         &self.ring[(number & self.mask) as usize]
     }
 
-    /// Returns the entry of a number that was sent, if it is in flight, or acknowledged before an older one.
+    /// Returns the entry of a number that was sent, if it is in flight, or acknowledged while an
+    /// older one is not.
     pub(crate) fn unlost(&self, number: u64) -> Option<&Entry> {
         let is_known = (self.front..self.next).contains(&number);
         let entry = is_known.then(|| self.entry(number))?;
@@ -173,9 +178,10 @@ impl Ledger {
         self.resolved.reserve(self.front, self.next, self.front + capacity as u64);
     }
 
-    /// The number that an acknowledgement newly acknowledges, if it can be told at a glance that it
-    /// is one only; else [`Ledger::on_blocks`] finds out. The common cases: nothing is lost and each
-    /// packet is acknowledged; or gaps are open, and one more packet has arrived above them.
+    /// Returns the number that `ack` newly acknowledges, if a few comparisons show that it is only
+    /// one; else [`Ledger::on_blocks`] finds the numbers. It covers the two common cases: nothing
+    /// is missing and each packet is acknowledged; or gaps are open, and one more packet has
+    /// arrived above them.
     #[inline]
     pub(crate) fn single(&mut self, ack: &Ack) -> Option<u64> {
         let number = ack.largest;
@@ -183,8 +189,8 @@ impl Ledger {
         (is_oldest || self.is_known_but_for_largest(ack)).then_some(number)
     }
 
-    /// The number that [`Ledger::single`] gave is acknowledged: calls `each` with it and its entry,
-    /// whose state is still what it was before, and its detail if details are kept.
+    /// Acknowledges the number that [`Ledger::single`] returned. Calls `each` with the number, its
+    /// entry in the state before the acknowledgement, and its detail if details are kept.
     #[inline(always)]
     pub(crate) fn on_single(
         &mut self,
@@ -201,14 +207,14 @@ impl Ledger {
         }
     }
 
-    /// Takes blocks of acknowledged numbers in: calls `each` for every newly acknowledged one.
+    /// Acknowledges blocks of numbers. Calls `each` for each newly acknowledged number.
     pub(crate) fn on_blocks(
         &mut self,
         blocks: impl Iterator<Item = (u64, u64)>,
         mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) {
         for (first, last) in blocks {
-            // A block that nobody can have sent ends at what was sent.
+            // Acknowledgements of numbers never sent are ignored.
             let end = last.saturating_add(1).min(self.next);
             let mut at = first.max(self.front);
             while let Some(number) = self.resolved.next_clear(at, end) {
@@ -220,9 +226,9 @@ impl Ledger {
         self.advance();
     }
 
-    /// All segments below `end` have arrived, and nothing is known of numbers below `untold`: calls
-    /// `each` for those of them that were in flight with such a segment, and below the largest number
-    /// acknowledged.
+    /// Acknowledges, after all segments below `end` have arrived, packets whose numbers the
+    /// acknowledgement does not list: those in flight below both `untold` and the largest number
+    /// acknowledged, with a segment below `end`. Calls `each` for each of them.
     pub(crate) fn on_untold(
         &mut self,
         end: u64,
@@ -241,7 +247,7 @@ impl Ledger {
         self.advance();
     }
 
-    /// A number that is open, and declared lost, has arrived: calls `each` with it.
+    /// Acknowledges a number that was declared lost and not forgotten. Calls `each` with it.
     pub(crate) fn on_arrived(
         &mut self,
         number: u64,
@@ -252,8 +258,8 @@ impl Ledger {
         self.advance();
     }
 
-    /// Without selective acknowledgements: all segments below `end` have arrived. Calls `each` for
-    /// every transmission of them that had no final fate, in the order of their numbers.
+    /// Acknowledges all segments below `end`, without selective acknowledgements. Calls `each` for
+    /// each of their transmissions that had no final fate, in the order of numbers.
     pub(crate) fn on_segments_below(
         &mut self,
         end: u64,
@@ -266,14 +272,15 @@ impl Ledger {
                 self.resolve(number, &mut |_, entry: &Entry, detail| each(entry, detail));
                 self.note_resolved(number);
             } else if self.remembered == 0 {
-                // Nothing was sent again: later numbers carry later segments.
+                // No packet is lost or was retransmitted: later numbers carry later segments.
                 break;
             }
         }
         self.advance();
     }
 
-    /// Declares the transmission of this segment that is in flight lost, if there is one.
+    /// Declares the transmission of `segment` that is in flight lost, if there is one, and calls
+    /// `each` for it.
     pub(crate) fn lose_segment(&mut self, segment: u64, mut each: impl FnMut(u64, &Entry)) {
         let mut at = self.front;
         while let Some(number) = self.resolved.next_clear(at, self.next) {
@@ -285,8 +292,8 @@ impl Ledger {
         }
     }
 
-    /// A segment has arrived: the packet in flight that repeats it, if there is one, is forgotten.
-    /// Looks at numbers from `from` on first, and returns where the next search is to begin.
+    /// Forgets the packet in flight that repeats `segment`, which has arrived, if there is one.
+    /// Searches from number `from` on first. Returns where the next search is to begin.
     pub(crate) fn forget_copy(&mut self, segment: u64, from: u64) -> u64 {
         let from = from.max(self.undecided);
         let found = self.copy_in(segment, from, self.next);
@@ -301,7 +308,7 @@ impl Ledger {
         number + 1
     }
 
-    /// The number in from..to that is in flight and repeats a segment.
+    /// Returns the number in from..to that is in flight and repeats `segment`.
     fn copy_in(&self, segment: u64, from: u64, to: u64) -> Option<u64> {
         let mut at = from;
         while let Some(number) = self.resolved.next_clear(at, to) {
@@ -314,8 +321,9 @@ impl Ledger {
         None
     }
 
-    /// True if the last acknowledgement for which this was asked listed the same numbers but for the
-    /// largest, and that one is in flight or lost.
+    /// Returns true if `ack` lists the numbers of the acknowledgement before and one more, the
+    /// largest, which is in flight or lost. It compares with the last acknowledgement for which it
+    /// was called.
     fn is_known_but_for_largest(&mut self, ack: &Ack) -> bool {
         let Ack { largest, lengths, gaps, .. } = *ack;
         if !self.last.is_continued_by(ack) {
@@ -330,7 +338,7 @@ impl Ledger {
             && !self.resolved.get(largest)
     }
 
-    /// An unresolved number is acknowledged.
+    /// Acknowledges a number that has no final fate yet.
     #[inline(always)]
     fn resolve(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry, Option<&Detail>)) {
         let place = (number & self.mask) as usize;
@@ -351,7 +359,7 @@ impl Ledger {
         }
     }
 
-    /// A packet declared lost was only late: as much reordering is tolerated from now on.
+    /// Notes that a packet declared lost was only late: as much reordering is tolerated from then.
     #[cold]
     fn found_late(&mut self, number: u64) {
         self.remembered -= 1;
@@ -369,7 +377,7 @@ impl Ledger {
         }
     }
 
-    /// Moves `front` past everything resolved.
+    /// Moves `front` past all resolved numbers.
     #[inline]
     fn advance(&mut self) {
         if self.resolved_early > 0 {
@@ -380,7 +388,7 @@ impl Ledger {
         self.undecided = self.undecided.max(self.front);
     }
 
-    /// The lowest number in flight that RACK may declare lost.
+    /// Returns the lowest number in flight that RACK may declare lost.
     #[inline]
     fn oldest_watched(&mut self) -> Option<u64> {
         while let Some(number) = self.resolved.next_clear(self.undecided, self.next) {
@@ -394,21 +402,23 @@ impl Ledger {
         None
     }
 
-    /// True if no packet can be lost: none is unresolved below the largest acknowledged one.
+    /// Returns true if no packet can be lost, since all numbers below the largest acknowledged one
+    /// are resolved.
     #[inline]
     pub(crate) fn is_in_order(&self) -> bool {
         self.front >= self.acked_end
     }
 
-    /// True if nothing is in flight below the largest number acknowledged and nothing is to be
-    /// forgotten: then [`Ledger::detect_losses`] changes nothing and names no time.
+    /// Returns true if nothing is in flight below the largest number acknowledged and no lost
+    /// packet is to be forgotten. Then [`Ledger::detect_losses`] changes nothing and returns
+    /// [`Time::NEVER`].
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         self.undecided + 1 >= self.acked_end && !self.forgets()
     }
 
-    /// Declares packets lost by `rule`; calls `each` for every one. Returns when the rule will next
-    /// declare one, if nothing else happens.
+    /// Declares packets lost by `rule` and calls `each` for each of them. Returns when the rule
+    /// will next declare a loss if nothing is acknowledged meanwhile.
     pub(crate) fn detect_losses(
         &mut self,
         now: Time,
@@ -430,24 +440,26 @@ impl Ledger {
         Time::NEVER
     }
 
-    /// True if packets declared lost were only late, and more reordering is tolerated since.
+    /// Returns true if packets declared lost were only late, so that more reordering is tolerated
+    /// since.
     #[inline]
     pub(crate) fn has_seen_reordering(&self) -> bool {
         self.packet_threshold > INITIAL_PACKET_THRESHOLD
     }
 
-    /// A packet is lost that is so many numbers older than one acknowledged (RFC 9002 §6.1.1).
+    /// Returns the packet threshold: a packet is lost if one sent this many numbers later is
+    /// acknowledged (RFC 9002 §6.1.1).
     pub(crate) fn packet_threshold(&self) -> u64 {
         self.packet_threshold
     }
 
-    /// An original packet came `distance` numbers after the largest acknowledged one: as much reordering is
-    /// tolerated from now on.
+    /// Tolerates reordering by `distance` from now on: an original packet arrived that many numbers
+    /// after the largest acknowledged one. At most 300 packets.
     pub(crate) fn tolerate_reordering(&mut self, distance: u64) {
         self.packet_threshold = self.packet_threshold.max(distance.clamp(1, MAX_PACKET_THRESHOLD));
     }
 
-    /// When the next packet is lost by its age; it may have passed.
+    /// Returns when the next packet is lost by its age. The time may lie in the past.
     pub(crate) fn next_loss(&self, rule: LossRule) -> Time {
         let mut at = self.undecided.max(self.front);
         while let Some(number) = self.resolved.next_clear(at, self.acked_end.saturating_sub(1)) {
@@ -459,8 +471,8 @@ impl Ledger {
         Time::NEVER
     }
 
-    /// When the timer of losses expires if `oldest` is the oldest packet in flight, which is older than one
-    /// acknowledged.
+    /// Returns when the loss timer expires. `oldest` is the oldest packet in flight; a later packet
+    /// has been acknowledged.
     fn loss_timer(&self, oldest: u64, rule: LossRule) -> Time {
         match rule.together {
             None => self.entry(oldest).sent + rule.age,
@@ -471,7 +483,8 @@ impl Ledger {
         }
     }
 
-    /// The newest number in flight that is older than one acknowledged; `oldest` is the oldest.
+    /// Returns the newest number in flight below the largest acknowledged number; `oldest` is the
+    /// oldest in flight.
     fn newest_in_flight_below_acked(&self, oldest: u64) -> u64 {
         let mut end = self.acked_end;
         while let Some(number) = self.resolved.last_clear(oldest, end) {
@@ -483,8 +496,8 @@ impl Ledger {
         oldest
     }
 
-    /// True if at least `packets` packets are acknowledged that are younger than the oldest one in flight (Linux
-    /// `sacked_out`).
+    /// Returns true if at least `packets` packets sent after the oldest one in flight are
+    /// acknowledged (Linux `sacked_out`).
     pub(crate) fn has_acked_beyond_gap(&self, packets: u32) -> bool {
         let Some(mut at) = self.first_in_flight() else { return packets == 0 };
         let mut missing = packets;
@@ -496,13 +509,13 @@ impl Ledger {
         true
     }
 
-    /// No number below is in flight.
+    /// Returns a number below which no packet is in flight.
     #[inline]
     fn first_unresolved(&self) -> u64 {
         if self.front < self.found_end { self.front } else { self.undecided.max(self.front) }
     }
 
-    /// The oldest number in flight.
+    /// Returns the oldest number in flight.
     pub(crate) fn first_in_flight(&self) -> Option<u64> {
         let mut at = self.first_unresolved();
         while let Some(number) = self.resolved.next_clear(at, self.next) {
@@ -526,7 +539,7 @@ impl Ledger {
         self.undecided = self.next;
     }
 
-    /// True if a number has no final fate yet.
+    /// Returns true if the number was sent and has no final fate yet.
     pub(crate) fn is_open(&self, number: u64) -> bool {
         (self.front..self.next).contains(&number) && !self.resolved.get(number)
     }
@@ -540,8 +553,8 @@ impl Ledger {
         entry.lose(number, self.next);
     }
 
-    /// True if the oldest entry was declared lost, and a packet is acknowledged that was sent after
-    /// that: on a path that keeps the order, the lost one will not come any more.
+    /// Returns true if the oldest entry was declared lost and a packet sent after that declaration
+    /// is acknowledged: on a path that keeps the order, the lost packet will not arrive any more.
     #[inline]
     fn forgets(&self) -> bool {
         let lost_before = || self.entry(self.front).lost_before(self.front);
@@ -550,7 +563,8 @@ impl Ledger {
             && lost_before().is_some_and(|next| next < self.acked_end)
     }
 
-    /// Forgets lost packets that will not come any more, up to the first whose segment `waits` to be sent again.
+    /// Forgets lost packets that will not arrive any more, up to the first whose segment still
+    /// `waits` to be retransmitted.
     pub(crate) fn forget(&mut self, waits: impl Fn(u64) -> bool) {
         while self.forgets() && !waits(self.entry(self.front).segment) {
             self.remembered -= 1;
@@ -559,7 +573,7 @@ impl Ledger {
         }
     }
 
-    /// Forgets everything; acknowledgements of earlier numbers will be ignored.
+    /// Forgets all packets. Acknowledgements of their numbers will be ignored.
     pub(crate) fn abandon(&mut self) {
         while self.resolved_early > 0 {
             if self.resolved.get(self.front) {

@@ -34,7 +34,8 @@ fn packet_threshold_is_three() {
     let mut ledger = Ledger::new(false);
     (0..6).for_each(|i| assert_eq!(send(&mut ledger, i), i));
     assert_eq!(ack(&mut ledger, 1, 2), [1, 2]);
-    // Two later ones are not enough; the time threshold is 9/8 of the RTT after sending.
+    // Two packets acknowledged beyond the gap are not enough; the time threshold is 9/8 of the RTT
+    // after sending.
     assert_eq!(lost(&mut ledger, 50), (vec![], Time::from_millis(90)));
     assert_eq!(ack(&mut ledger, 1, 3), [3]);
     assert_eq!(lost(&mut ledger, 50), (vec![0], Time::NEVER));
@@ -83,11 +84,11 @@ fn one_more_packet_above_the_same_gaps() {
     assert_eq!(acked(5, [2, 2, 0], [1, 0]), [5]);
     // The acknowledgement of number 6 was lost.
     assert_eq!(acked(7, [4, 2, 0], [1, 0]), [6, 7]);
-    // The same again, and older ones.
+    // A duplicate of the acknowledgement, and an older one.
     assert_eq!(acked(7, [4, 2, 0], [1, 0]), []);
     assert_eq!(acked(6, [3, 2, 0], [1, 0]), []);
     assert_eq!(acked(7, [4, 2, 0], [1, 0]), []);
-    // Another gap, and number 0 after all.
+    // Another gap, and number 0 arrives after all.
     assert_eq!(acked(9, [1, 4, 2], [1, 1]), [9]);
     assert_eq!(acked(10, [2, 4, 3], [1, 1]), [10, 0]);
     assert_eq!(acked(11, [3, 4, 3], [1, 1]), [11]);
@@ -99,7 +100,8 @@ fn one_more_packet_above_the_same_gaps() {
     assert_eq!(acked(13, [100, 0, 0], [0, 0]), []);
 }
 
-/// Random sends, acknowledgements and losses against a plain vector of states.
+/// Compares the ledger with a plain vector of states under random sends, acknowledgements and
+/// losses.
 #[test]
 fn matches_a_plain_model() {
     let mut random = paceline_cc::Stream::new(5, "ledger");
@@ -137,7 +139,8 @@ fn matches_a_plain_model() {
     }
 }
 
-/// A copy whose segment had arrived is not counted when its own number is acknowledged, and a new connection can begin.
+/// A copy that is forgotten because its segment has arrived is not counted again when its own
+/// number is acknowledged, and a new connection can begin.
 #[test]
 fn a_forgotten_copy_is_acknowledged_once() {
     let mut ledger = Ledger::new(false);
@@ -147,7 +150,7 @@ fn a_forgotten_copy_is_acknowledged_once() {
     ack(&mut ledger, 1, 2);
     ledger.forget_copy(0, 0);
     assert_eq!(ack(&mut ledger, 1, 3), [3]);
-    // The blocks of the last acknowledgement, and one more number.
+    // The blocks of the last acknowledgement and one more number.
     assert_eq!(ack(&mut ledger, 1, copy), [0; 0]);
     assert_eq!(ledger.in_flight(), 1500);
     ledger.abandon();

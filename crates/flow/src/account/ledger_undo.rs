@@ -1,12 +1,13 @@
-//! What becomes of lost packets when the reaction to their losses was a mistake, and which of them RACK watches afterwards.
+//! Undoing losses after the reaction to them was a mistake, and taking packets off RACK's list.
 
 use super::{Ledger, State};
 
 impl Ledger {
-    /// Takes all losses still remembered back: the packets are in flight after all. Returns how many.
+    /// Undoes all losses still remembered: the packets are in flight again. Returns their number.
     ///
-    /// In Linux what RACK had declared lost stays off its list, and so does what is on its way a second time: `again` is
-    /// called with the segments of the latter. `probe` is the number of the last probe, whose copy does not count.
+    /// In Linux the packets that RACK had declared lost stay off its list, and so do packets whose
+    /// data was retransmitted: `again` is called with the segments of the retransmissions in
+    /// flight. `probe` is the number of the last probe, which does not count as a retransmission.
     pub(crate) fn find_all(&mut self, linux: bool, probe: u64, mut again: impl FnMut(u64)) -> u64 {
         let found = self.remembered;
         let mut at = self.front;
@@ -36,13 +37,14 @@ impl Ledger {
         found
     }
 
-    /// True if packets may be off RACK's list.
+    /// Returns true if packets may be off RACK's list.
     #[inline]
     pub(crate) fn has_unwatched(&self) -> bool {
         self.front < self.found_end
     }
 
-    /// Forgets packets in flight off RACK's list whose segments lie below `end`: these have arrived.
+    /// Forgets packets in flight that are off RACK's list and whose segments, all below `end`, have
+    /// arrived.
     pub(crate) fn forget_unwatched(&mut self, end: u64) {
         let mut at = self.front;
         while let Some(number) = self.resolved.next_clear(at, self.found_end) {
@@ -57,7 +59,7 @@ impl Ledger {
         self.advance();
     }
 
-    /// Takes the copies of a segment that were sent before `number` and declared lost off RACK's list.
+    /// Takes the lost transmissions of `segment` that were sent before `number` off RACK's list.
     fn unwatch_older(&mut self, segment: u64, number: u64) {
         let mut at = self.front;
         while let Some(older) = self.resolved.next_clear(at, number) {

@@ -1,12 +1,12 @@
-//! A list of the packets that were declared lost, for logs. Nobody pays for it who has not asked.
+//! A log of packets declared lost. It costs memory only after it was asked for.
 
 use super::entry::Entry;
 
-/// The rule by which a packet was declared lost.
+/// Rule by which a packet was declared lost.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LossTrigger {
-    /// Packets sent later have been acknowledged, as many as the packet threshold (RFC 9002 §6.1.1).
+    /// As many packets sent later have been acknowledged as the packet threshold (RFC 9002 §6.1.1).
     ReorderingThreshold,
     /// A packet sent later has been acknowledged, and 9/8 of the RTT have passed (RFC 9002 §6.1.2).
     TimeThreshold,
@@ -18,16 +18,16 @@ pub enum LossTrigger {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// Its number.
+    /// Number of the packet.
     pub number: u64,
-    /// Its bytes on the wire.
+    /// Size in bytes on the wire.
     pub size: u32,
-    /// Why.
+    /// Rule by which it was declared lost.
     pub trigger: LossTrigger,
 }
 
-/// The losses since they were last asked for, if anybody asks: a pointer, since there may be very many
-/// flows, of which nobody asks.
+/// The losses since the last drain; `None` if no log was asked for. A pointer, since there may be
+/// very many flows, most of them without a log.
 #[derive(Debug, Default)]
 pub(super) struct LossLog(Option<Box<Losses>>);
 

@@ -1,5 +1,4 @@
-//! The account of a connection: what was sent, what became of it, and what that tells about the
-//! path.
+//! The account of a connection: packets sent, their fates, and what these show about the path.
 
 mod acked;
 mod config;
@@ -46,10 +45,10 @@ use self::window_use::WindowUse;
 
 /// The account of a connection.
 ///
-/// It stands between acknowledgements and a [`Controller`](paceline_cc::Controller).
-/// Its driver tells it what was sent and which acknowledgements came; it gives the feedback that
-/// the controller is to be told, the data to send again, and the time of its next deadline. It
-/// has no packets, no application, no pacing and no clock, so that every driver can use it: the
+/// It stands between acknowledgements and a [`Controller`](paceline_cc::Controller). The driver
+/// reports to it which packets were sent and which acknowledgements arrived. It returns the
+/// feedback for the controller, the data to retransmit, and the time of its next deadline. It has
+/// no packets, no application, no pacing and no clock, so that each driver can use it: the
 /// simulator's sender, UDP sockets, a QUIC stack.
 ///
 /// ```
@@ -78,10 +77,10 @@ pub struct Account {
     timers: Timers,
     repairs: VecDeque<Repair>,
     undone: UndoneRepairs,
-    /// Segments that have just arrived, and have been sent again.
+    /// Segments that have just arrived and of which another copy may be in flight.
     copied: Vec<u64>,
     fates: Vec<Fate>,
-    /// Counters, but for what was sent: the ledger numbers the packets.
+    /// Counters, except the number of packets sent, which the ledger has.
     stats: AccountStats,
     /// One more than the largest segment sent.
     next_segment: u64,
@@ -89,56 +88,56 @@ pub struct Account {
     cumulative: u64,
     /// The number of the newest packet with data.
     newest_data: u64,
-    /// When all below is acknowledged, the round trip is over in which the variation of the RTT is
-    /// looked for: a segment, or a number if nothing is sent again.
+    /// End of the present round trip for the largest variation of the RTT: the round trip is over
+    /// when all below is acknowledged. A segment, or a number if nothing is retransmitted.
     sampled_end: u64,
-    /// Round trips since the start, and the total delivered that ends the present one.
+    /// Round trips since the start, and the total of delivered bytes at which the present one ends.
     round: u64,
     round_end: u64,
     window_use: WindowUse,
-    /// The window that the controller had after the last feedback; zero before.
+    /// The controller's window after the last feedback, in bytes; zero before the first.
     window: u64,
-    /// What PRR needs to know of the last acknowledgement once the controller has its new window.
+    /// Input of PRR from the last acknowledgement, until the controller has set its new window.
     reduction: Option<Reduction>,
-    /// The packets declared lost, if somebody asks for them.
+    /// The packets declared lost, if the driver asked for them.
     loss_log: LossLog,
-    /// What is known without selective acknowledgements, if the account is to do without.
+    /// State of loss recovery without selective acknowledgements; `None` with them.
     cumulative_only: Option<Box<Cumulative>>,
 }
 
-/// What an acknowledgement means for proportional rate reduction.
+/// Input of proportional rate reduction from one acknowledgement.
 #[derive(Copy, Clone, Debug)]
 struct Reduction {
     /// Bytes newly acknowledged.
     delivered: u64,
-    /// True if it repaired something and revealed no loss.
+    /// True if the acknowledgement repaired something and revealed no loss.
     safe: bool,
 }
 
-/// Losses that were just declared.
+/// Sums of packets that were just declared lost.
 #[derive(Copy, Clone, Debug, Default)]
 struct Losses {
     bytes: u64,
     packets: u32,
-    /// `None` without losses.
+    /// `None` if no packet with data was lost.
     smallest_segment: Option<u64>,
     largest_segment: u64,
     largest_number: u64,
 }
 
-/// How far an acknowledgement has brought the account.
+/// Changes of the account by one acknowledgement.
 struct Progress {
-    /// Bytes in flight before it.
+    /// Bytes in flight before the acknowledgement.
     prior: u64,
     acked: Acked,
-    /// True if the cumulative point is beyond all before it.
+    /// True if the acknowledgement advanced the cumulative point.
     advanced: bool,
-    /// The RTT sample that it gave.
+    /// RTT sample of the acknowledgement, if it gives one.
     rtt: Option<Span>,
 }
 
 impl Account {
-    /// The account of a connection that has sent nothing.
+    /// Returns the account of a connection that has sent nothing.
     pub fn new(config: AccountConfig) -> Account {
         let detailed =
             [Signals::DELIVERY_RATE, Signals::FATES].iter().any(|s| config.signals.contains(*s));
@@ -170,8 +169,8 @@ impl Account {
         }
     }
 
-    /// Takes the memory of an account that is not needed any more, so that this one, which must have
-    /// sent nothing, need not allocate what that one has.
+    /// Takes over the memory of `other`, which is no longer needed, so that this account allocates
+    /// less. This account must have sent nothing.
     pub fn take_memory(&mut self, other: &mut Account) {
         self.ledger.take_memory(&mut other.ledger);
         other.repairs.clear();
@@ -180,68 +179,67 @@ impl Account {
         std::mem::swap(&mut self.fates, &mut other.fates);
     }
 
-    /// Bytes in flight: sent, and neither acknowledged nor declared lost.
+    /// Returns the bytes in flight: sent, and neither acknowledged nor declared lost.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.ledger.in_flight()
     }
-    /// Bytes that have been acknowledged since the start.
+    /// Returns the bytes acknowledged since the start.
     pub fn delivered(&self) -> u64 {
         self.rates.delivered()
     }
-    /// The number that the next packet gets.
+    /// Returns the number that the next packet gets.
     #[inline]
     pub fn next_number(&self) -> u64 {
         self.ledger.next()
     }
-    /// The segment that follows the largest one sent.
+    /// Returns the segment that follows the largest one sent.
     #[inline]
     pub fn next_segment(&self) -> u64 {
         self.next_segment
     }
-    /// All segments below this one are acknowledged.
+    /// Returns the cumulative point: all segments below it are acknowledged.
     #[inline]
     pub fn cumulative(&self) -> u64 {
         self.cumulative
     }
-    /// Estimates of the round-trip time.
+    /// Returns the estimates of the round-trip time.
     #[inline]
     pub fn rtt(&self) -> &RttEstimator {
         &self.rtt
     }
-    /// Counters since the start.
+    /// Returns the counters since the start.
     pub fn stats(&self) -> AccountStats {
         AccountStats { sent: self.ledger.next(), ..self.stats }
     }
-    /// The oldest data that is to be sent again; [`Account::take_repair`] takes it.
+    /// Returns the data to be retransmitted next; [`Account::take_repair`] takes it.
     #[inline]
     pub fn next_repair(&self) -> Option<&Repair> {
         self.repairs.get(self.undone.next_repair(&self.repairs)?)
     }
-    /// True if repairs wait, as new data goes first to find out whether a timeout was a mistake (F-RTO,
-    /// RFC 5682); `is_ready` tells that the application has new data which the receiver takes.
+    /// Returns true if queued repairs wait because new data is sent first, to find out whether a
+    /// timeout was a mistake (F-RTO, RFC 5682). `is_ready` says that the application has new data
+    /// and the receiver's window has room for it.
     #[inline]
     pub fn sends_new_data_first(&self, is_ready: bool) -> bool {
         self.recovery.new_data_first(is_ready, self.next_segment)
     }
-    /// Takes the oldest data that is to be sent again. The caller sends it as
-    /// [`Sent::retransmission`] says.
+    /// Takes the data to be retransmitted next, which the caller sends as [`Sent::retransmission`].
     #[inline]
     pub fn take_repair(&mut self) -> Option<Repair> {
         let at = self.undone.next_repair(&self.repairs)?;
         self.undone.on_repair();
         if at == 0 { self.repairs.pop_front() } else { self.repairs.remove(at) }
     }
-    /// From now on, keeps the packets that are declared lost for [`Account::drain_losses`].
+    /// Starts to log packets declared lost, for [`Account::drain_losses`].
     pub fn log_losses(&mut self) {
         self.loss_log.begin();
     }
-    /// The packets declared lost since the last call, in the order in which that happened; none
-    /// without [`Account::log_losses`].
+    /// Drains the packets declared lost since [`Account::log_losses`] or the last call, in order.
     pub fn drain_losses(&mut self) -> impl Iterator<Item = Loss> + '_ {
         self.loss_log.drain()
     }
-    /// True from a timeout until what it declared lost is repaired.
+    /// Returns true from a timeout until the data that it declared lost is repaired.
     #[inline]
     pub fn is_after_timeout(&self) -> bool {
         match &self.cumulative_only {
@@ -250,9 +248,9 @@ impl Account {
         }
     }
 
-    /// The bytes that may be in flight under a congestion window of `cwnd` bytes: while the
-    /// window is being reduced, what proportional rate reduction allows (RFC 6937), if the
-    /// controller wants that.
+    /// Returns the bytes that may be in flight under a congestion window of `cwnd` bytes. While the
+    /// window is being reduced and if `reduces_by_prr`, that is what proportional rate reduction
+    /// allows (RFC 6937).
     #[inline]
     pub fn window(&self, cwnd: u64, reduces_by_prr: bool) -> u64 {
         let window = self.window_without_inflation(cwnd, reduces_by_prr);
@@ -262,7 +260,7 @@ impl Account {
         }
     }
 
-    /// The same without what duplicate acknowledgements add to it.
+    /// Returns [`Account::window`] without the inflation by duplicate acknowledgements.
     #[inline]
     pub(crate) fn window_without_inflation(&self, cwnd: u64, reduces_by_prr: bool) -> u64 {
         let window = match reduces_by_prr && self.recovery.is_reducing() {
@@ -276,37 +274,37 @@ impl Account {
         }
     }
 
-    /// True if so many bytes may be in flight by what duplicate acknowledgements add to the window.
+    /// Returns true if `bytes` in flight fit into `window` plus its inflation by duplicates.
     #[inline(always)]
     pub(crate) fn fits_inflated(&self, window: u64, bytes: u64) -> bool {
         self.cumulative_only.is_some() && bytes <= window.saturating_add(self.inflation())
     }
 
-    /// Bytes beyond the window that duplicate acknowledgements make room for, without selective ones.
+    /// Returns the bytes by which duplicate acknowledgements inflate the window; 0 with SACK.
     #[cold]
     fn inflation(&self) -> u64 {
         let packets = self.cumulative_only.as_ref().map_or(0, |state| state.inflation());
         u64::from(packets) * u64::from(self.config.mss)
     }
 
-    /// True if all data that was sent has arrived, or if nothing of it is on its way any more and
-    /// none is sent again.
+    /// Returns true if all data sent has arrived, or if none of it is in flight any more and lost
+    /// data is not retransmitted.
     pub fn is_drained(&self) -> bool {
         if self.config.reliable {
             return self.cumulative == self.next_segment;
         }
-        // Packets without data may be on the way all the time.
+        // Packets without data may be in flight all the time.
         self.ledger.first_in_flight().is_none_or(|oldest| oldest > self.newest_data)
     }
 
-    /// The size and segment of the newest packet, for a probe that repeats it.
+    /// Returns size and segment of the newest packet, for a probe that repeats it.
     pub fn newest(&self) -> Option<Repair> {
         let number = self.ledger.next().checked_sub(1)?;
         let entry = self.ledger.entry(number);
         Some(Repair { number, segment: entry.segment, size: entry.size })
     }
 
-    /// A packet leaves at `now`. Returns its number.
+    /// Notes a packet sent at `now`. Returns its number.
     #[inline(always)]
     pub fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
         let Sent { segment, size, tag, retransmission } = sent;
@@ -327,7 +325,7 @@ impl Account {
         number
     }
 
-    /// Data is sent again; `segment` says which.
+    /// Notes that the data of `segment` is retransmitted at `now`.
     #[cold]
     fn on_resent(&mut self, now: Time, segment: u64) {
         self.stats.retransmits += 1;
@@ -337,7 +335,7 @@ impl Account {
         }
     }
 
-    /// A packet leaves while nothing is in flight, or nothing that the receiver still needs.
+    /// Notes a packet sent while nothing is in flight that the receiver still needs.
     #[cold]
     fn on_first_sent(&mut self, now: Time) {
         if (self.ledger.in_flight() == 0 && !self.holds_repairs()) || self.needs_no_timer() {
@@ -348,48 +346,48 @@ impl Account {
         }
     }
 
-    /// The connection is established by a handshake that took `rtt`: the first sample of the RTT, and
-    /// so of the retransmission timer (RFC 6298 §2.2).
+    /// Notes that a handshake which took `rtt` has established the connection. `rtt` is the first
+    /// RTT sample and so sets the retransmission timer (RFC 6298 §2.2).
     pub fn on_handshake(&mut self, rtt: Span) {
         self.rtt.sample(rtt, true);
     }
 
-    /// The application has nothing to send though the window has room: rate samples are limited
-    /// by it until what is in flight now is delivered.
+    /// Notes that the application has nothing to send although the window has room. Rate samples
+    /// count as application-limited until the bytes in flight now are delivered.
     #[inline]
     pub fn on_app_limited(&mut self) {
         self.rates.on_app_limited(self.ledger.in_flight());
     }
 
-    /// Returns true if the application had nothing to send, and no more has been delivered since than was
-    /// in flight then.
+    /// Returns true if the application had nothing to send, and the bytes that were in flight then
+    /// are not all delivered yet.
     pub fn is_app_limited(&self) -> bool {
         self.rates.is_app_limited()
     }
 
-    /// The window keeps data back, or the packet just sent has filled it exactly.
+    /// Notes that the window keeps data back, or that the packet just sent has filled it exactly.
     #[inline]
     pub fn on_window_limited(&mut self) {
         self.window_use.on_full(self.ledger.next());
     }
 
-    /// A packet was just sent, and no further one follows although the window has room: the application
-    /// has nothing more to send, or the pacer or the receiver's window keeps data back.
+    /// Notes that no further packet follows the one just sent although the window has room: the
+    /// application has nothing more to send, or the pacer or the receiver's window keeps data back.
     pub fn on_window_open(&mut self) {
         let (next, acked_end) = (self.ledger.next(), self.ledger.acked_end());
         self.window_use.on_flight(self.ledger.in_flight(), next, acked_end);
     }
 
-    /// Takes an acknowledgement in; returns what the controller is to be told. Tell it, and then
-    /// call [`Account::on_window`] with its new window.
+    /// Takes an acknowledgement in and returns the feedback for the controller. The driver passes
+    /// the feedback on and then calls [`Account::on_window`] with the controller's new window.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Feedback<'_> {
         self.on_ack_with_older(now, ack, std::iter::empty())
     }
 
-    /// [`Account::on_ack`] of an acknowledgement that tells of `older` ranges of numbers beside its
-    /// blocks: [`Receiver::older_ranges`](crate::Receiver::older_ranges). Ranges that
-    /// an earlier call was given need not be given again.
+    /// Does [`Account::on_ack`] for an acknowledgement with `older` ranges of numbers besides its
+    /// blocks: [`Receiver::older_ranges`](crate::Receiver::older_ranges). Ranges passed to an
+    /// earlier call may be left out.
     #[inline]
     pub fn on_ack_with_older(
         &mut self,
@@ -413,8 +411,9 @@ impl Account {
         };
         let acked = self.take_single(now, number);
         let nothing_missing = self.ledger.is_in_order() && self.repairs.is_empty();
-        // While packets are missing, most acknowledgements neither advance the cumulative point nor can
-        // cause a loss. For these, the lines below do the same as `on_gaps` with 120 instructions less.
+        // While packets are missing, most acknowledgements neither advance the cumulative point nor
+        // can cause a loss. For these, the lines below have the effect of `on_gaps`, 120
+        // instructions cheaper.
         if !nothing_missing && (ack.cumulative > self.cumulative || !self.ledger.is_settled()) {
             return self.on_gaps(now, ack, prior, acked, None);
         }
@@ -427,7 +426,7 @@ impl Account {
         self.finish(now, ack, Progress { prior, acked, advanced, rtt }, &Losses::NONE)
     }
 
-    /// Takes the cumulative point in; true if it is beyond all before it.
+    /// Takes the cumulative point in. Returns true if it has advanced.
     #[inline(always)]
     fn advance(&mut self, ack: &Ack) -> bool {
         let cumulative = ack.cumulative.min(self.next_segment);
@@ -439,17 +438,18 @@ impl Account {
         advanced
     }
 
-    /// Starts the timers anew if data is newly acknowledged; the RTT sample that it gives.
+    /// Restarts the timers if data is newly acknowledged, and returns the acknowledgement's RTT
+    /// sample, if it gives one.
     #[inline(always)]
     fn sample_rtt(&mut self, now: Time, ack: &Ack, acked: &Acked, advanced: bool) -> Option<Span> {
         let (number, sent) = acked.newest?;
-        // Beyond a gap, only packets sent before the gap was last repaired tell that the timeout would
-        // be too early (Linux `tcp_clean_rtx_queue`).
+        // Beyond a gap, only packets sent before the gap was last repaired show that the timeout
+        // would be too early (Linux `tcp_clean_rtx_queue`).
         if advanced || !self.config.linux || sent < self.timers.repaired {
             self.timers.restart(now, self.ledger.next());
         }
-        // Data sent again tells of the RTT only where it closes the first gap, by its timestamp
-        // (`tcp_sacktag_one`, `tcp_ack_update_rtt`).
+        // Retransmitted data gives an RTT sample only where it closes the first gap, by its
+        // timestamp (`tcp_sacktag_one`, `tcp_ack_update_rtt`).
         if number != ack.largest || (acked.newest_repeats && !advanced && self.config.linux) {
             return None;
         }
@@ -469,7 +469,7 @@ impl Account {
         Some(sample)
     }
 
-    /// Lets recovery react to an acknowledgement, and returns the controller's feedback.
+    /// Passes an acknowledgement to loss recovery and returns the feedback for the controller.
     #[inline(always)]
     fn finish(
         &mut self,
@@ -506,15 +506,16 @@ impl Account {
         feedback
     }
 
-    /// Returns true if packets beyond a gap open the window, too: where nothing is sent again, and where
-    /// more reordering has been seen than tells of a loss at first (Linux `tcp_may_raise_cwnd`).
+    /// Returns true if packets acknowledged beyond a gap may open the window, too: if nothing is
+    /// retransmitted, or if more reordering has been seen than the initial threshold (Linux
+    /// `tcp_may_raise_cwnd`).
     #[cold]
     fn may_raise_beyond_gaps(&self) -> bool {
         !self.config.reliable || self.ledger.has_seen_reordering()
     }
 
-    /// The controller has taken the last feedback in, and its window is `cwnd` bytes now:
-    /// proportional rate reduction works towards it.
+    /// Notes that the controller has handled the last feedback and that its window is now `cwnd`
+    /// bytes, which proportional rate reduction works towards.
     #[inline]
     pub fn on_window(&mut self, cwnd: u64) {
         self.window = cwnd;
@@ -526,14 +527,14 @@ impl Account {
         }
     }
 
-    /// Packet `number`, which is newly acknowledged, arrived at `received` on the receiver's clock.
+    /// Notes when packet `number`, newly acknowledged, arrived, on the receiver's clock.
     fn note_received(&mut self, number: u64, received: Time) {
         if let Some(fate) = self.fates.iter_mut().find(|fate| fate.number == number) {
             fate.received = received;
         }
     }
 
-    /// Feedback with what every feedback has. Ends the rate sample and counts the round trip.
+    /// Returns feedback with the common fields. Ends the rate sample and counts the round trip.
     #[inline]
     fn feedback(&mut self, now: Time, prior_in_flight: u64) -> Feedback<'_> {
         let round_start = match self.rates.newest_prior_delivered() {
@@ -564,8 +565,8 @@ impl Account {
         feedback
     }
 
-    /// Begins a new connection whose first segment is `segment`: estimates start anew, and what
-    /// is on its way will be ignored. Numbers go on.
+    /// Begins a new connection whose first segment is `segment`. Estimates start anew, and
+    /// acknowledgements of packets in flight will be ignored. Numbers continue.
     pub fn reconnect(&mut self, segment: u64) {
         self.ledger.abandon();
         self.rtt = self.rtt.without_samples();
@@ -584,12 +585,13 @@ impl Account {
         self.sampled_end = 0;
     }
 
-    /// Forgets the RTT samples of the path before. Packets in flight stay in flight.
+    /// Forgets the RTT samples of the previous path. Packets in flight stay in flight.
     pub fn on_new_path(&mut self) {
         self.rtt = self.rtt.without_samples();
     }
 
-    /// What is still to be sent again need not be: nobody waits for it.
+    /// Drops all queued retransmissions. Call it when the receiver no longer needs the data, for
+    /// example after the application has stopped.
     pub fn forget_repairs(&mut self) {
         self.repairs.clear();
     }

@@ -1,45 +1,49 @@
 //! Loss detection as Linux' TCP does it: RACK (RFC 8985 §6, `net/ipv4/tcp_recovery.c`).
 //!
-//! A packet is lost if one that was sent later has been acknowledged, and an RTT and a reordering window have
-//! passed since it was sent. The window is a quarter of the smallest RTT, at most the smoothed one.
-//! As long as packets have never overtaken each other, it is zero once three packets have been acknowledged
-//! beyond the oldest one missing, and while losses are repaired.
+//! A packet is lost if a packet sent later has been acknowledged and an RTT plus a reordering
+//! window has passed since it was sent. The window is a quarter of the smallest RTT, at most the
+//! smoothed RTT. As long as no reordering has been seen, the window is zero once three packets have
+//! been acknowledged beyond the oldest missing one, and while losses are repaired.
 
 use paceline_cc::{Signals, Span, Time};
 
 use super::Account;
 use super::acked::{Acked, Last};
 
-/// Packets acknowledged beyond a gap from which on nothing is waited for (`tcp_reordering`, RFC 5681).
+/// Packets acknowledged beyond a gap from which on the reordering window is zero (`tcp_reordering`,
+/// RFC 5681).
 const DUPLICATE_THRESHOLD: u32 = 3;
-/// Added to the time after which a packet is lost, when the timer is set (`TCP_TIMEOUT_MIN_US`).
+/// Added to the deadline of a loss when the timer is set (`TCP_TIMEOUT_MIN_US`).
 const TIMER_MARGIN: Span = Span::from_millis(2);
-/// Repairs after which a longer window is given up (`TCP_RACK_RECOVERY_THRESH`).
+/// Number of repairs after which a longer window is reset (`TCP_RACK_RECOVERY_THRESH`).
 const STEPS_KEPT: u8 = 16;
 
-/// What RACK has learnt of a path.
+/// RACK's state for a path.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// The RTT of the packet that Linux looks at last in the last acknowledgement with news: see [`Last`].
+    /// RTT of the packet that Linux looks at last in the last acknowledgement of something new: see
+    /// [`Last`].
     pub(super) rtt: Span,
-    /// Packets have overtaken each other.
+    /// True once packets have been reordered.
     seen_reordering: bool,
-    /// The reordering window in quarters of the smallest RTT (at most 255, as in Linux), and how many repairs keep it.
+    /// The reordering window in quarters of the smallest RTT (at most 255, as in Linux), and the
+    /// number of repairs for which it stays.
     steps: u8,
     kept_for: u8,
-    /// What was delivered when the window last became longer: it does so once per round trip.
+    /// Bytes delivered when the window last became longer: it becomes longer at most once per round
+    /// trip.
     stretched_at: u64,
 }
 
-/// When a packet is lost that is older than one acknowledged.
+/// Rule by which a packet is lost that was sent before an acknowledged one.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct LossRule {
-    /// If one so many numbers later is acknowledged;
+    /// Lost if a packet this many numbers later is acknowledged,
     pub(crate) distance: u64,
-    /// or if it was sent so long ago.
+    /// or if this much time has passed since it was sent.
     pub(crate) age: Span,
-    /// `None` if the timer is set for the first packet to become lost; else it is set for the last, and
-    /// so much later.
+    /// `None` if the timer is set for the first packet to become lost. Otherwise it is set for the
+    /// last one, plus this margin.
     pub(crate) together: Option<Span>,
 }
 
@@ -48,8 +52,9 @@ impl Rack {
         Rack { rtt: Span::ZERO, seen_reordering: false, steps: 1, kept_for: 0, stretched_at: 0 }
     }
 
-    /// A packet was sent again in vain: the window becomes longer, if packets have overtaken each other. The
-    /// acknowledgement was made when `prior_delivered` bytes had been delivered; `delivered` have been by now.
+    /// Makes the window longer after a needless retransmission, if packets have been reordered.
+    /// `prior_delivered` bytes had been delivered when the newest acknowledged packet was sent, and
+    /// `delivered` have been by now.
     pub(super) fn on_spurious_repair(&mut self, prior_delivered: u64, delivered: u64) {
         if self.seen_reordering && prior_delivered >= self.stretched_at {
             self.steps = self.steps.saturating_add(1);
@@ -58,7 +63,7 @@ impl Rack {
         }
     }
 
-    /// A repair is over that was none in vain.
+    /// Notes the end of a repair without needless retransmissions.
     pub(super) fn on_repaired(&mut self) {
         self.kept_for = self.kept_for.saturating_sub(1);
         if self.kept_for == 0 {
@@ -68,8 +73,9 @@ impl Rack {
 }
 
 impl Account {
-    /// Tells RACK what is newly acknowledged while something is missing, or was (`tcp_rack_advance`,
-    /// `tcp_check_sack_reordering`). `last` is the packet that Linux looks at last, if there are several.
+    /// Updates RACK with newly acknowledged packets while packets are missing, or were
+    /// (`tcp_rack_advance`, `tcp_check_sack_reordering`). `last` is the packet that Linux looks at
+    /// last, if there are several.
     pub(super) fn tell_rack(&mut self, now: Time, acked: &Acked, last: Option<Last>) {
         if acked.overtaken > 0 && self.config.linux {
             self.rack.seen_reordering = true;
@@ -88,8 +94,9 @@ impl Account {
         }
     }
 
-    /// Of segments that have arrived, no copy counts as in flight any more (`tcp_clean_rtx_queue`). Where a
-    /// controller asks for the fate of each packet, copies count until they arrive or are lost.
+    /// Stops counting copies of segments that have arrived as in flight (`tcp_clean_rtx_queue`).
+    /// For a controller that needs the fate of each packet, copies count until they arrive or are
+    /// lost.
     #[cold]
     fn forget_copies(&mut self) {
         if self.config.linux && !self.config.signals.contains(Signals::FATES) {
@@ -101,7 +108,7 @@ impl Account {
         self.copied.clear();
     }
 
-    /// When a packet counts as lost.
+    /// Returns the rule by which packets are declared lost.
     #[inline]
     pub(super) fn loss_rule(&self) -> LossRule {
         if !self.config.linux {
@@ -113,7 +120,7 @@ impl Account {
         LossRule { distance: u64::MAX, age, together: Some(TIMER_MARGIN) }
     }
 
-    /// RACK's reordering window (`tcp_rack_reo_wnd`).
+    /// Returns RACK's reordering window (`tcp_rack_reo_wnd`).
     pub(super) fn reordering_window(&self) -> Span {
         let in_order = !self.rack.seen_reordering;
         if in_order

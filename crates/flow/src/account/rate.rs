@@ -4,7 +4,7 @@ use paceline_cc::{RateSample, Span, Time};
 
 use super::entry::{Detail, Entry};
 
-/// Totals of a flow from which delivery-rate samples are taken.
+/// Running totals of a flow, from which delivery-rate samples are taken.
 #[derive(Debug)]
 pub(crate) struct RateSampler {
     /// Bytes delivered since the start.
@@ -12,12 +12,12 @@ pub(crate) struct RateSampler {
     delivered_at: Time,
     /// The send time of the packet that was acknowledged last, the start of the send phase.
     first_sent: Time,
-    /// Samples are limited by the application as long as `delivered` is less than this: one more than was
-    /// delivered or in flight when the application last had nothing to send; zero before.
+    /// Samples are application-limited as long as `delivered` is below this: one more than the
+    /// bytes delivered or in flight when the application last had nothing to send; zero before.
     app_limited_end: u64,
-    /// Snapshot of the newest packet of the acknowledgement at hand.
+    /// Snapshot of the newest packet in the present acknowledgement.
     newest: Option<Snapshot>,
-    /// Its details, if details are kept.
+    /// Detail of that packet, if details are kept.
     detail: Detail,
 }
 
@@ -39,20 +39,21 @@ impl RateSampler {
         }
     }
 
-    /// Bytes delivered since the start.
+    /// Returns the bytes delivered since the start.
     #[inline]
     pub(crate) fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// A packet leaves at `now`, and nothing sent before waits for its fate.
+    /// Notes a packet sent at `now` while no earlier packet is in flight.
     #[inline]
     pub(crate) fn restart(&mut self, now: Time) {
         self.first_sent = now;
         self.delivered_at = now;
     }
 
-    /// The state that a packet which leaves now will be measured against, with the controller's tag.
+    /// Returns the state with which a packet sent now will be compared when it is acknowledged, and
+    /// the controller's tag.
     #[inline]
     pub(crate) fn detail(&self, tag: u64) -> Detail {
         Detail {
@@ -63,25 +64,26 @@ impl RateSampler {
         }
     }
 
-    /// The application has nothing to send though the window has room.
+    /// Notes that the application has nothing to send although the window has room.
     #[inline]
     pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
         self.app_limited_end = self.delivered + in_flight + 1;
     }
 
-    /// Returns true until more is delivered than was in flight when the application last had nothing to
-    /// send (Linux `tcp_rate_gen`).
+    /// Returns true until more is delivered than was in flight when the application last had
+    /// nothing to send (Linux `tcp_rate_gen`).
     #[inline]
     pub(crate) fn is_app_limited(&self) -> bool {
         self.delivered < self.app_limited_end
     }
 
-    /// A packet that had been declared lost is acknowledged: it counts, but gives no sample.
+    /// Notes the acknowledgement of a packet that had been declared lost: its bytes count, but it
+    /// gives no sample.
     pub(crate) fn on_late(&mut self, size: u32) {
         self.delivered += size as u64;
     }
 
-    /// A packet is acknowledged. Without details, it gives no sample.
+    /// Notes the acknowledgement of a packet. Without `detail` it gives no sample.
     #[inline]
     pub(crate) fn on_acked(&mut self, now: Time, entry: &Entry, detail: Option<&Detail>) {
         self.delivered += entry.size as u64;
@@ -97,7 +99,8 @@ impl RateSampler {
         }
     }
 
-    /// Ends an acknowledgement: the total delivered when its newest packet was sent.
+    /// Ends an acknowledgement. Returns the total of bytes delivered when its newest packet was
+    /// sent.
     #[inline]
     pub(crate) fn newest_prior_delivered(&self) -> Option<u64> {
         self.newest.map(|newest| newest.delivered)
@@ -109,8 +112,8 @@ impl RateSampler {
         self.newest = None;
     }
 
-    /// Ends an acknowledgement and gives its sample. Intervals shorter than the smallest RTT are
-    /// artefacts of compressed acknowledgements and give none.
+    /// Ends an acknowledgement and returns its sample. Intervals shorter than the smallest RTT are
+    /// artefacts of compressed acknowledgements and give no sample.
     #[inline]
     pub(crate) fn take(&mut self, min_rtt: Span) -> Option<RateSample> {
         let newest = self.newest.take()?;

@@ -2,18 +2,18 @@
 
 use paceline_cc::Span;
 
-/// How the retransmission timeout follows from the samples.
+/// How the retransmission timeout is computed from the RTT samples.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct RtoBounds {
-    /// True to keep the largest variation of each round trip, as Linux does; see
-    /// [`RttEstimator`]. Else the variation is RFC 6298's, which many samples in a round trip
-    /// shrink fast.
+    /// True to keep the largest variation of each round trip, as Linux does; see [`RttEstimator`].
+    /// False for RFC 6298's variation, which many samples in a round trip shrink fast.
     pub keep_variation: bool,
-    /// The least variation term, as Linux' `tcp_rto_min`: RTO = srtt + max(4 rttvar, this).
+    /// Lower bound of the variation term, as Linux' `tcp_rto_min`: RTO = srtt + max(4 rttvar,
+    /// `min_variation`).
     pub min_variation: Span,
-    /// The least timeout (RFC 6298 asks for 1 s; Linux has none beside the variation term).
+    /// Lower bound of the timeout (RFC 6298 asks for 1 s; Linux has only `min_variation`).
     pub min: Span,
-    /// The largest timeout, back-off included.
+    /// Upper bound of the timeout, back-off included.
     pub max: Span,
     /// The timeout before the first sample (RFC 6298 §2.1).
     pub initial: Span,
@@ -28,7 +28,8 @@ impl RtoBounds {
         max: Span::from_secs(120),
         initial: Span::from_secs(1),
     };
-    /// RFC 6298's with a least timeout of 200 ms and a first one of 3 s, as ns-2's TCP often has them.
+    /// RFC 6298's bounds with a minimum timeout of 200 ms and an initial one of 3 s, as ns-2's TCP
+    /// often has them.
     pub const SHORT: RtoBounds = RtoBounds {
         keep_variation: false,
         min_variation: Span::from_millis(1),
@@ -48,10 +49,10 @@ impl RtoBounds {
 
 /// Estimates round-trip times (RFC 6298).
 ///
-/// With [`RtoBounds::keep_variation`] the variation is Linux' (`tcp_rtt_estimator`): RTTs that fall
-/// count for an eighth of what RTTs that rise count for, the largest mean deviation since the last
-/// round trip is used at once, and after a quieter round trip the variation falls by a quarter of
-/// the way.
+/// With [`RtoBounds::keep_variation`] the variation is Linux' (`tcp_rtt_estimator`): a fall of the
+/// RTT counts for an eighth of an equal rise; the largest mean deviation since the last round trip
+/// takes effect at once; after a quieter round trip the variation falls by a quarter of the
+/// difference.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     bounds: RtoBounds,
@@ -59,18 +60,18 @@ pub struct RttEstimator {
     /// Four times RFC 6298's RTTVAR.
     variation: Span,
     /// Four times the mean deviation, and the largest value of this since the round trip began;
-    /// of use with `keep_variation` only.
+    /// used with `keep_variation` only.
     deviation: Span,
     largest_deviation: Span,
     latest: Span,
     min: Span,
     backoff: u32,
-    /// The timeout, which follows from the others.
+    /// The timeout, computed from the other fields.
     rto: Span,
 }
 
 impl RttEstimator {
-    /// An estimator without samples.
+    /// Returns an estimator without samples.
     pub fn new(bounds: RtoBounds) -> RttEstimator {
         let mut estimator = RttEstimator {
             bounds,
@@ -87,13 +88,13 @@ impl RttEstimator {
         estimator
     }
 
-    /// The same without samples, for a new connection.
+    /// Returns an estimator with these bounds and without samples, for a new connection.
     pub(super) fn without_samples(&self) -> RttEstimator {
         RttEstimator::new(self.bounds)
     }
 
-    /// Takes a sample in; ends the back-off of the timeout. `round_over` tells that all that was
-    /// sent before the last sample for which it was true has been acknowledged.
+    /// Takes a sample in, and ends the back-off of the timeout. `round_over` says that a round trip
+    /// is over: all data sent before the last sample with `round_over` has been acknowledged.
     #[inline(always)]
     pub fn sample(&mut self, rtt: Span, round_over: bool) {
         let rtt = rtt.max(Span::from_nanos(1));
@@ -119,7 +120,7 @@ impl RttEstimator {
         self.set_rto();
     }
 
-    /// Linux' variation after a sample `new` when the smoothed RTT was `old`.
+    /// Updates the variation as Linux does, after a sample `new` when the smoothed RTT was `old`.
     #[inline(always)]
     fn keep_variation(&mut self, old: u64, new: u64, round_over: bool) {
         let deviation = self.deviation.as_nanos();
@@ -142,7 +143,7 @@ impl RttEstimator {
         self.rto = self.backed_off(self.base());
     }
 
-    /// The timeout before it is backed off.
+    /// Returns the timeout without back-off.
     #[inline]
     fn base(&self) -> Span {
         let base = if self.smoothed.is_zero() {
@@ -160,25 +161,25 @@ impl RttEstimator {
         backed_off.min(self.bounds.max)
     }
 
-    /// The smoothed RTT; zero before the first sample.
+    /// Returns the smoothed RTT; zero before the first sample.
     pub fn smoothed(&self) -> Span {
         self.smoothed
     }
-    /// The latest sample; zero before the first.
+    /// Returns the latest sample; zero before the first.
     pub fn latest(&self) -> Span {
         self.latest
     }
-    /// The smallest sample; zero before the first.
+    /// Returns the smallest sample; zero before the first.
     pub fn min(&self) -> Span {
         if self.min == Span::MAX { Span::ZERO } else { self.min }
     }
-    /// The retransmission timeout, backed off.
+    /// Returns the retransmission timeout, back-off included.
     #[inline]
     pub fn rto(&self) -> Span {
         self.rto
     }
-    /// The retransmission timeout if it is rounded by `round` before it is backed off, as Linux does (`__tcp_set_rto`,
-    /// `tcp_retransmit_timer`).
+    /// Returns the retransmission timeout, rounded by `round` before the back-off, as Linux does
+    /// (`__tcp_set_rto`, `tcp_retransmit_timer`).
     pub(super) fn rounded_rto(&self, round: impl Fn(Span) -> Span) -> Span {
         self.backed_off(round(self.base()))
     }
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!(rtt.rto(), Span::from_millis(2400));
         rtt.sample(Span::from_millis(1600), true);
         assert_eq!(rtt.smoothed(), Span::from_millis(900));
-        // 3/4 of 400 ms and 1/4 of 800 ms.
+        // srtt is 3/4 of 400 ms and 1/4 of 800 ms, and four times the variation is 2000 ms.
         assert_eq!(rtt.rto(), Span::from_millis(900 + 4 * 500));
     }
 

@@ -1,10 +1,11 @@
-//! When the deadlines of an account are: loss by time, tail loss probe, retransmission timeout.
+//! The deadlines of an account: loss by time, tail loss probe, retransmission timeout.
 //!
-//! Linux has one timer for the probe and the timeout (`tcp_schedule_loss_probe`, `tcp_rearm_rto`). While nothing
-//! is missing, it is the probe's: each packet and each acknowledgement of data sets it to two RTTs later, or to
-//! the timeout if that is earlier. After an acknowledgement the timeout counts from there; after a packet,
-//! from the sending of the oldest packet in flight. If the timer expires while a probe is on its way,
-//! a timeout takes the place of a second probe.
+//! Linux has one timer for the probe and the timeout (`tcp_schedule_loss_probe`, `tcp_rearm_rto`).
+//! While no packet is missing, the timer is for the probe: each packet and each acknowledgement of
+//! data sets it to two RTTs later, or to the timeout if that is earlier. After an acknowledgement,
+//! the timeout counts from the acknowledgement; after a packet, from the sending of the oldest
+//! packet in flight. If the timer expires while a probe is in flight, a timeout follows instead of
+//! a second probe.
 //!
 //! With RFC 9002's rules ([`LossRecovery::Rfc9002`]) the timeout counts from the last acknowledgement or
 //! probe, and one probe is sent before it.
@@ -15,7 +16,7 @@ use paceline_cc::{Span, Time};
 
 use super::Account;
 
-/// How long a lone packet's acknowledgement may be delayed (RFC 8985 §7.2 `TLP.max_ack_delay`; Linux
+/// Longest delay of a lone packet's acknowledgement (RFC 8985 §7.2 `TLP.max_ack_delay`; Linux
 /// `TCP_RTO_MIN`).
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
 /// Added to two RTTs when more than one packet is in flight (Linux `TCP_TIMEOUT_MIN_US`).
@@ -24,26 +25,26 @@ const PROBE_MARGIN: Span = Span::from_millis(2);
 /// The state of an account's timers.
 #[derive(Debug)]
 pub(super) struct Timers {
-    /// When the timeout last began to count: at an acknowledgement, a probe, a timeout, or when the oldest
-    /// missing data was sent again.
+    /// When the timeout last began to count: at an acknowledgement, a probe, a timeout, or a
+    /// retransmission of the oldest missing data.
     start: Time,
-    /// The number that was next then.
+    /// Number of the next packet at `start`.
     start_next: u64,
-    /// When the oldest missing data was last sent again, and which segment that was.
+    /// When the oldest missing data was last retransmitted, and its segment.
     pub(super) repaired: Time,
     pub(super) repaired_segment: u64,
     /// When the time threshold declares the next packet lost.
     pub(super) loss: Time,
     /// The number of the last probe; zero before the first.
     pub(super) probe: u64,
-    /// Nothing was acknowledged since the last probe.
+    /// True if nothing was acknowledged since the last probe.
     silent_since_probe: bool,
-    /// Neither a loss nor a timeout since the last probe.
+    /// True if neither a loss nor a timeout followed the last probe.
     calm_since_probe: bool,
 }
 
-/// When the tail is probed, and when the retransmission timer expires; one of them is [`Time::NEVER`] if it
-/// has to wait for the other.
+/// Deadlines of the tail probe and of the retransmission timer. One of them is [`Time::NEVER`]
+/// while it waits for the other.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct TailDeadlines {
     pub(super) probe: Time,
@@ -64,7 +65,7 @@ impl Timers {
         }
     }
 
-    /// The timeout counts from `now` on; `next` is the next number.
+    /// Lets the timeout count from `now` on; `next` is the number of the next packet.
     #[inline]
     pub(super) fn restart(&mut self, now: Time, next: u64) {
         self.start = now;
@@ -72,28 +73,30 @@ impl Timers {
         self.silent_since_probe = false;
     }
 
-    /// The tail is probed by packet `number`. The timeout counts from here on (RFC 8985 §7.3).
+    /// Notes that packet `number` probes the tail. The timeout counts from now on (RFC 8985 §7.3).
     pub(super) fn on_probe(&mut self, now: Time, number: u64) {
         self.restart(now, number + 1);
         self.probe = number;
         (self.silent_since_probe, self.calm_since_probe) = (true, true);
     }
 
-    /// A loss or a mark was reacted to, or a timeout: the next tail may be probed.
+    /// Notes a timeout, or a reaction to a loss or a mark: the next tail may be probed.
     pub(super) fn on_congestion(&mut self) {
         self.calm_since_probe = false;
     }
 }
 
 impl Account {
-    /// When [`Account::on_deadline`] is next to be called; [`Time::NEVER`] if nothing is in flight.
+    /// Returns when [`Account::on_deadline`] is next to be called; [`Time::NEVER`] if nothing is in
+    /// flight.
     #[inline]
     pub fn deadline(&self) -> Time {
         let TailDeadlines { probe, timeout } = self.tail_deadlines();
         self.timers.loss.min(probe).min(timeout)
     }
 
-    /// True if no deadline can lie before `time`: a bound that is quickly worked out.
+    /// Returns true if no deadline can lie before `time`. A cheap bound: false does not mean that
+    /// one does.
     #[inline]
     pub(crate) fn is_quiet_until(&self, time: Time) -> bool {
         let rto = self.rtt.rto();
@@ -106,19 +109,19 @@ impl Account {
                 .is_none_or(|oldest| self.ledger.entry(oldest).sent + rto >= time)
     }
 
-    /// True if no data is on its way that the receiver still needs: then there is no tail, and
-    /// neither its probe nor a timeout (RFC 6298 §5.2).
+    /// Returns true if no data is in flight that the receiver still needs: then there is no tail,
+    /// and neither a probe nor a timeout (RFC 6298 §5.2).
     #[inline]
     pub(super) fn needs_no_timer(&self) -> bool {
         self.config.reliable && self.cumulative == self.next_segment
     }
 
-    /// When the tail is probed, and when the retransmission timer expires.
+    /// Returns the deadlines of the tail probe and of the retransmission timer.
     pub(super) fn tail_deadlines(&self) -> TailDeadlines {
         let rto = self.rto();
         let timeout = self.timers.start + rto;
         if self.in_flight() == 0 {
-            // Repairs that an undo keeps back wait for the timer.
+            // Repairs held back after an undo wait for the timer.
             let timeout = if self.holds_repairs() { timeout } else { Time::NEVER };
             let timeout = self.expiry(self.timers.start, timeout);
             return TailDeadlines { probe: Time::NEVER, timeout };
@@ -143,7 +146,8 @@ impl Account {
         let oldest_expires = self.oldest_sent() + rto;
         let probe = match sent_since_start {
             false => probe.min(timeout),
-            // A timeout that should have been needs no further hurry (`tcp_schedule_loss_probe`).
+            // If the timeout should already have expired, the probe keeps its time
+            // (`tcp_schedule_loss_probe`).
             true if oldest_expires <= start => probe,
             true => probe.min(oldest_expires),
         };
@@ -156,7 +160,7 @@ impl Account {
         }
     }
 
-    /// The retransmission timeout, in whole ticks if timers expire at ticks.
+    /// Returns the retransmission timeout, rounded to whole ticks if timers expire at ticks.
     fn rto(&self) -> Span {
         match self.config.ticks {
             None => self.rtt.rto(),
@@ -164,22 +168,24 @@ impl Account {
         }
     }
 
-    /// When a timer expires that is set at `set` for `deadline`.
+    /// Returns when a timer expires that is set at time `set` for `deadline`.
     pub(super) fn expiry(&self, set: Time, deadline: Time) -> Time {
         self.config.ticks.map_or(deadline, |ticks| ticks.expiry(set, deadline))
     }
 
-    /// The time from `earlier` to `later` as the host counts it.
+    /// Returns the time from `earlier` to `later` as the host counts it.
     pub(crate) fn host_time(&self, earlier: Time, later: Time) -> Span {
         let exact = later.since(earlier);
         self.config.ticks.map_or(exact, |ticks| ticks.between(earlier, later))
     }
 
-    /// True if the timer at hand is that of a probe: never while a loss or a timeout is being repaired, and on Linux
-    /// not while a gap is open (`tcp_schedule_loss_probe`: not in `TCP_CA_Disorder`).
+    /// Returns true if the timer is set for a probe: never while a loss or a timeout is being
+    /// repaired, and on Linux not while a gap is open (`tcp_schedule_loss_probe`: not in
+    /// `TCP_CA_Disorder`).
     fn probes_tail(&self) -> bool {
         let timers = &self.timers;
-        // The timeout follows a probe: RFC 9002's in any case, Linux' unless something is sent meanwhile.
+        // After a probe, the timer is for the timeout: always with RFC 9002's rules, on Linux until
+        // something is sent.
         let awaits_timeout = timers.silent_since_probe
             && (!self.config.linux || self.ledger.next() <= timers.probe + 1);
         let gap_is_open = self.config.linux && self.ledger.has_acked_beyond_gap(1);
@@ -192,17 +198,17 @@ impl Account {
             && !self.rtt.smoothed().is_zero()
     }
 
-    /// True if a probe is on its way: neither it nor a later packet is acknowledged, and no congestion
-    /// was reacted to since (Linux `tlp_high_seq`).
+    /// Returns true if a probe is in flight: neither it nor a later packet is acknowledged, and no
+    /// congestion was reacted to since (Linux `tlp_high_seq`).
     fn has_probe_out(&self) -> bool {
         self.timers.calm_since_probe && self.ledger.acked_end() <= self.timers.probe
     }
 
-    /// When the oldest data in flight was last sent.
+    /// Returns when the oldest data in flight was last sent.
     fn oldest_sent(&self) -> Time {
         let Some(number) = self.ledger.first_in_flight() else { return self.timers.start };
         let oldest = self.ledger.entry(number);
-        // A probe that repeats it is younger.
+        // A probe that repeats it was sent later.
         match self.ledger.unlost(self.timers.probe) {
             Some(probe) if self.has_probe_out() && probe.segment == oldest.segment => probe.sent,
             _ => oldest.sent,

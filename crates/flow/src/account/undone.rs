@@ -1,41 +1,47 @@
-//! What Linux' counts are after a repair has turned out to be a mistake (`tcp_undo_cwnd_reduction`).
+//! Reproduces Linux' counters after a repair has turned out to be a mistake
+//! (`tcp_undo_cwnd_reduction`).
 //!
-//! An undo takes the mark "lost" off all packets and leaves the rest as it is. Three things follow until the data is
-//! acknowledged, and the third for the rest of the connection:
+//! An undo clears the mark "lost" of all packets and changes nothing else. This has three effects.
+//! The first two last until the data is acknowledged, the third for the rest of the connection:
 //!
-//! - Packets that RACK had declared lost are off its list (`tcp_rack_detect_loss`: `list_del_init`). If they are lost
-//!   indeed, only the retransmission timer repairs them.
-//! - Packets that are on their way again count as two in flight. RACK may declare them lost, and they are not repaired
-//!   then either: they still count as sent again (`tcp_xmit_retransmit_queue`).
-//! - If the timer expires meanwhile, it sends the first of them again and counts this without taking the earlier
-//!   one off (`tcp_mark_skb_lost`, `tcp_retransmit_skb`), so that `retrans_out` stays too large by one. From then on
-//!   as many of the packets lost are not repaired (`retrans_out >= lost_out`), and one packet less is in flight.
+//! - Packets that RACK had declared lost are off its list (`tcp_rack_detect_loss`:
+//!   `list_del_init`). If they are really lost, only the retransmission timer repairs them.
+//! - Packets that have been retransmitted count as two in flight. RACK may declare them lost, but
+//!   they are not repaired then either, since they still count as retransmitted
+//!   (`tcp_xmit_retransmit_queue`).
+//! - If the timer expires meanwhile, Linux retransmits the first of them and counts it without
+//!   subtracting the earlier retransmission (`tcp_mark_skb_lost`, `tcp_retransmit_skb`), so that
+//!   `retrans_out` stays too large by one. From then on as many lost packets are not repaired
+//!   (`retrans_out >= lost_out`), and one packet less is in flight.
 
 use std::collections::VecDeque;
 
 use super::{Account, Repair};
 
-/// How Linux' `retrans_out` and RACK's list differ from the packets in flight after an undo.
+/// Difference between Linux' `retrans_out` and RACK's list, and the packets really in flight after
+/// an undo.
 #[derive(Debug, Default)]
 pub(super) struct UndoneRepairs {
-    /// Segments that were on their way again at the last undo, and are neither acknowledged nor lost again.
+    /// Segments whose retransmission was in flight at the last undo, and that are neither
+    /// acknowledged nor lost again.
     on_their_way: Vec<u64>,
-    /// Those that were lost again: only the timer sends them once more.
+    /// Segments of `on_their_way` that were lost again: only the timer retransmits them.
     held: Vec<u64>,
-    /// By how many packets `retrans_out` is too large for good.
+    /// Packets by which `retrans_out` stays too large for the rest of the connection.
     leaked: u32,
-    /// The timer has expired: the first repair is sent whatever the counts say.
+    /// True after the timer has expired: the first repair is sent whatever the counters say.
     head_is_due: bool,
 }
 
 impl UndoneRepairs {
-    /// Packets that count as sent again though they do not repair a loss.
+    /// Returns the number of packets that count as retransmitted but repair no loss.
     #[inline]
     fn extra(&self) -> usize {
         self.on_their_way.len() + self.held.len() + self.leaked as usize
     }
 
-    /// Returns which of the `repairs` that wait is sent next; `None` if the counts keep all of them back.
+    /// Returns which of the queued `repairs` is sent next; `None` if the counters hold all of them
+    /// back.
     #[inline(always)]
     pub(super) fn next_repair(&self, repairs: &VecDeque<Repair>) -> Option<usize> {
         if repairs.is_empty() { None } else { self.first_sent(repairs) }
@@ -51,32 +57,33 @@ impl UndoneRepairs {
         }
     }
 
-    /// True if copies count that were on their way at an undo.
+    /// Returns true if copies that were in flight at an undo still count.
     #[inline]
     fn counts_copies(&self) -> bool {
         !self.on_their_way.is_empty() || !self.held.is_empty()
     }
 
-    /// Packets that count as in flight and are not.
+    /// Returns the number of packets that count as in flight but are not.
     #[inline]
     pub(super) fn leaked(&self) -> u32 {
         self.leaked
     }
 
-    /// A repair is sent.
+    /// Notes that a repair is sent.
     #[inline]
     pub(super) fn on_repair(&mut self) {
         self.head_is_due = false;
     }
 
-    /// RACK declares a copy of `segment` lost, whose repair waits for the timer if the copy was on its way at an undo.
+    /// Notes that RACK declares a copy of `segment` lost. If it was in flight at an undo, its
+    /// repair waits for the timer.
     pub(super) fn on_copy_lost(&mut self, segment: u64) {
         if let Some(at) = self.on_their_way.iter().position(|&other| other == segment) {
             self.held.push(self.on_their_way.swap_remove(at));
         }
     }
 
-    /// The retransmission timer has expired when all segments below `head` had arrived.
+    /// Notes that the retransmission timer has expired when all segments below `head` had arrived.
     pub(super) fn on_timeout(&mut self, head: u64) {
         self.leaked += u32::from(self.on_their_way.contains(&head));
         self.on_their_way.clear();
@@ -86,7 +93,7 @@ impl UndoneRepairs {
 }
 
 impl Account {
-    /// Takes all losses that are remembered back; returns how many.
+    /// Undoes all losses still remembered; returns their number.
     pub(super) fn undo_losses(&mut self) -> u64 {
         let linux = self.config.linux;
         let Account { ledger, undone, timers, cumulative, .. } = self;
@@ -99,13 +106,14 @@ impl Account {
         })
     }
 
-    /// True if repairs wait and only the timer may send them.
+    /// Returns true if repairs are queued and only the timer may send them.
     #[inline]
     pub(super) fn holds_repairs(&self) -> bool {
         !self.repairs.is_empty() && self.next_repair().is_none()
     }
 
-    /// The cumulative point has moved: what lies below is neither on its way again nor in flight.
+    /// Notes that the cumulative point has advanced: packets below it no longer count, neither as
+    /// copies nor as in flight.
     #[inline]
     pub(super) fn settle_undone(&mut self) {
         if self.ledger.has_unwatched() || self.undone.counts_copies() {

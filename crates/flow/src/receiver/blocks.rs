@@ -2,12 +2,12 @@
 
 use paceline_cc::{ACK_BLOCKS, ACK_RANGES, Ack};
 
-/// How many blocks the receiver remembers beside the newest. When one more begins, it forgets the
-/// lowest.
+/// Number of blocks that the receiver remembers besides the newest. When one more begins, it
+/// forgets the lowest.
 const OLDER: usize = ACK_RANGES - 1;
-/// The place among the older blocks of the first one that an [`Ack`] has no room for.
+/// Index in `older` of the first block that an [`Ack`] has no room for.
 const BESIDE: usize = ACK_BLOCKS - 1;
-/// Room for so many is made when the first gap appears.
+/// Number of older blocks that memory is allocated for when the first gap appears.
 const FIRST: usize = 6;
 
 /// An inclusive range of numbers.
@@ -15,12 +15,12 @@ const FIRST: usize = 6;
 struct Block {
     first: u64,
     last: u64,
-    /// [`Blocks::changes`] after its last change, or after there was no more room for it in an
-    /// [`Ack`].
+    /// Value of [`Blocks::changes`] after the block last changed, or after it no longer fitted into
+    /// an [`Ack`].
     changed: u16,
 }
 
-/// How many numbers a block has; an acknowledgement has 32 bits for it.
+/// Returns how many numbers a block has, limited to 32 bits, as in an acknowledgement.
 #[inline]
 fn length(block: &Block) -> u32 {
     u32::try_from(block.last - block.first + 1).unwrap_or(u32::MAX)
@@ -29,27 +29,28 @@ fn length(block: &Block) -> u32 {
 /// Ranges of received numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
-    /// The range with the largest numbers; without meaning while `none`.
+    /// The range with the largest numbers; meaningless while `none`.
     newest: Block,
-    /// True until the first number.
+    /// True until the first number arrives.
     none: bool,
-    /// The ranges below it, newest first: most flows seldom have one.
+    /// The ranges below it, newest first; mostly empty.
     older: Vec<Block>,
-    /// Changes of the older blocks, modulo 2¹⁶.
+    /// Number of changes of the older blocks, modulo 2¹⁶.
     changes: u16,
-    /// The lengths of the blocks after the first and the gaps before them, for acknowledgements.
+    /// Lengths of the blocks after the first and the gaps before them, as acknowledgements need
+    /// them.
     lengths: [u32; ACK_BLOCKS],
     gaps: [u32; ACK_BLOCKS - 1],
 }
 
-/// Where a number that arrives stands among those that have arrived before.
+/// Position of an arriving number relative to those that arrived before.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// The number after the largest so far.
     InOrder,
     /// A number above a gap, or one that fills a gap.
     OutOfOrder,
-    /// It has arrived before, or lies below all the blocks that are remembered.
+    /// A number that has arrived before, or lies below all remembered blocks.
     Duplicate,
 }
 
@@ -65,13 +66,13 @@ impl Blocks {
         }
     }
 
-    /// Takes the memory of blocks that are not needed any more; these must be empty.
+    /// Takes over the memory of `other`, which is no longer needed. These blocks must be empty.
     pub(crate) fn take_memory(&mut self, other: &mut Blocks) {
         other.older.clear();
         std::mem::swap(&mut self.older, &mut other.older);
     }
 
-    /// Notes that `number` has arrived.
+    /// Notes that `number` has arrived. Returns its position.
     #[inline]
     pub(crate) fn insert(&mut self, number: u64) -> Arrival {
         if number == self.newest.last + 1 && !self.none {
@@ -81,7 +82,7 @@ impl Blocks {
         self.insert_elsewhere(number)
     }
 
-    /// Notes the first number, or one that does not follow the largest.
+    /// Notes a number that does not follow the largest, or the very first.
     #[inline(never)]
     fn insert_elsewhere(&mut self, number: u64) -> Arrival {
         let alone = Block { first: number, last: number, changed: 0 };
@@ -102,14 +103,14 @@ impl Blocks {
         arrival
     }
 
-    /// The largest number received; `None` before the first.
+    /// Returns the largest number received; `None` before the first.
     #[inline]
     pub(crate) fn largest(&self) -> Option<u64> {
         (!self.none).then_some(self.newest.last)
     }
 
-    /// The newest blocks in an acknowledgement's form: the largest number, the blocks' lengths, and
-    /// the gaps between them.
+    /// Returns the newest blocks in an acknowledgement's form: the largest number, the blocks'
+    /// lengths, and the gaps between them.
     #[inline]
     pub(crate) fn newest(&self) -> (u64, [u32; ACK_BLOCKS], [u32; ACK_BLOCKS - 1]) {
         let mut lengths = self.lengths;
@@ -117,14 +118,14 @@ impl Blocks {
         (self.newest.last, lengths, self.gaps)
     }
 
-    /// [`Ack::older`] of an acknowledgement now.
+    /// Returns [`Ack::older`] for an acknowledgement sent now.
     #[inline]
     pub(crate) fn changes(&self) -> u16 {
         self.changes
     }
 
-    /// The blocks below those of `ack`, newest first, as they were when it was made. Blocks that have
-    /// changed since are left out: the next acknowledgement tells of them.
+    /// Returns the blocks below those of `ack`, newest first, as they were when it was made. Blocks
+    /// that have changed since are left out: the next acknowledgement reports them.
     pub(crate) fn older(&self, ack: &Ack) -> impl Iterator<Item = (u64, u64)> + '_ {
         let lowest = ack.blocks().last().map_or(0, |(first, _)| first);
         let made = ack.older;
@@ -133,8 +134,8 @@ impl Blocks {
         below.filter(unchanged).map(|block| (block.first, block.last))
     }
 
-    /// Works out the lengths of the blocks after the first, and the gaps before them: they only
-    /// change when packets come out of order.
+    /// Computes the lengths of the blocks after the first, and the gaps before them. They change
+    /// only when packets arrive out of order.
     fn note_older(&mut self) {
         (self.lengths, self.gaps) = ([0; ACK_BLOCKS], [0; ACK_BLOCKS - 1]);
         let mut above = self.newest;
@@ -146,13 +147,13 @@ impl Blocks {
         }
     }
 
-    /// Puts a block at place `at` among the older ones; the oldest is forgotten if there are too
+    /// Inserts a block at index `at` of the older ones. Forgets the lowest block if there are too
     /// many.
     fn open(&mut self, at: usize, block: Block) {
         self.older.truncate(OLDER - 1);
         if self.older.len() == self.older.capacity() {
-            // A few at first, for flows that are many; then all that there can be, so that a flow
-            // allocates twice at most.
+            // Allocates a few at first, since flows may be many, then the maximum, so that a flow
+            // allocates at most twice.
             let more = if self.older.is_empty() { FIRST } else { OLDER - self.older.len() };
             self.older.reserve_exact(more);
         }
@@ -162,7 +163,7 @@ impl Blocks {
         }
     }
 
-    /// Notes that the older block at place `at`, if there is one, has changed.
+    /// Notes that the older block at index `at`, if there is one, has changed.
     fn note_change(&mut self, at: usize) {
         if let Some(block) = self.older.get_mut(at) {
             self.changes = self.changes.wrapping_add(1);
@@ -170,13 +171,13 @@ impl Blocks {
         }
     }
 
-    /// Puts a block of one number at place `at` among the older ones.
+    /// Inserts a block of one number at index `at` of the older ones.
     fn open_alone(&mut self, at: usize, number: u64) {
         self.open(at, Block { first: number, last: number, changed: 0 });
         self.note_change(at);
     }
 
-    /// The block above the older one at place `at`.
+    /// Returns the block above the older one at index `at`.
     fn above(&mut self, at: usize) -> &mut Block {
         match at.checked_sub(1) {
             Some(above) => &mut self.older[above],
@@ -184,12 +185,12 @@ impl Blocks {
         }
     }
 
-    /// Notes a number below the newest block.
+    /// Notes a number below the newest block. Returns its position.
     fn insert_old(&mut self, number: u64) -> Arrival {
         for i in 0..self.older.len() {
             let block = self.older[i];
             if number > block.last {
-                // Between the block above and this one.
+                // The number lies between the block above and this one.
                 let touches_above = number + 1 == self.above(i).first;
                 let touches_below = number == block.last + 1;
                 match (touches_above, touches_below) {
@@ -243,7 +244,7 @@ mod tests {
             let mut set = BTreeSet::new();
             let mut next = 0u64;
             for _ in 0..300 {
-                // Mostly ahead, sometimes skipping, sometimes back among the newest 20.
+                // Mostly the next number, sometimes after a gap, sometimes among the newest 20.
                 let number = match random.below(10) {
                     0 => next + random.below(3),
                     1 => next.saturating_sub(random.below(20)),
@@ -269,8 +270,8 @@ mod tests {
         }
     }
 
-    /// Acknowledgements that are held back tell, with the blocks beside them, of nothing that arrived
-    /// after they were made, and of everything if nothing has changed since.
+    /// Checks acknowledgements that were held back: with the blocks beside them they report nothing
+    /// that arrived after they were made, and everything before if nothing has changed since.
     #[test]
     fn older_blocks_are_those_of_the_acknowledgement() {
         let mut random = paceline_cc::Stream::new(4, "older blocks");

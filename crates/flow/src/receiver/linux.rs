@@ -1,14 +1,16 @@
 //! When a receiver on Linux acknowledges (`net/ipv4/tcp_input.c`, `tcp.c`), with an application that reads at once.
 //!
-//! - In order: at once if more than one packet is unacknowledged (`__tcp_ack_snd_check`), if the packet has PSH
-//!   (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`), or in quickack mode; else after the delay.
-//! - Quickack mode covers 16 acknowledgements from the first packet on, after a pause that is longer than the receiver's
-//!   RTO (`tcp_event_data_recv`), and after a packet that had arrived before (`tcp_data_queue`); and the next one whenever
-//!   the receive window grows (`tcp_grow_window`). The window grows by two packets with each packet in order, up to
-//!   what the receive buffer has room for, which is twice what the application has read in a round trip, and more while that
-//!   rises (`tcp_rcvbuf_grow`).
-//! - Beyond a gap: at once for the first three packets, and then once in a millisecond or 5 % of the RTT, but at
-//!   least for every 44th (compressed SACKs).
+//! - In order: at once if more than one packet is unacknowledged (`__tcp_ack_snd_check`), if the
+//!   packet has PSH (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`), or in quickack mode; otherwise
+//!   after the delay.
+//! - Quickack mode lasts for 16 acknowledgements: from the first packet on, after a pause longer
+//!   than the receiver's RTO (`tcp_event_data_recv`), and after a packet that had arrived before
+//!   (`tcp_data_queue`). It lasts for one acknowledgement whenever the receive window grows
+//!   (`tcp_grow_window`). The window grows by two packets with each packet in order, up to the room
+//!   of the receive buffer, which is twice what the application has read in a round trip, and more
+//!   while that rises (`tcp_rcvbuf_grow`).
+//! - Beyond a gap: at once for the first three packets, then once per millisecond or 5 % of the
+//!   RTT, but at least for every 44th packet (compressed SACKs).
 
 use paceline_cc::{Packet, Span, Time};
 
@@ -16,44 +18,47 @@ use paceline_cc::{Packet, Span, Time};
 const QUICK: u32 = 16;
 /// Acknowledgements beyond a gap that are not delayed (`TCP_FASTRETRANS_THRESH`).
 const AT_ONCE: u32 = 3;
-/// The longest delay of an acknowledgement beyond a gap (`tcp_comp_sack_delay_ns`), as a share of the RTT, and the packets
-/// that it covers at most (`tcp_comp_sack_nr`).
+/// Longest delay of an acknowledgement beyond a gap (`tcp_comp_sack_delay_ns`), also as a share of
+/// the RTT, and the most packets that it covers (`tcp_comp_sack_nr`).
 const GAP_DELAY: Span = Span::from_millis(1);
 const GAP_RTT_SHARE: u64 = 20;
 const GAP_PACKETS: u32 = 44;
-/// The receive window that is offered first, in bytes, and the one that the first receive buffer has room for (`tcp_rmem`: 128
-/// KiB, of which full packets fill 61 %).
+/// Initial receive window in bytes, and the one that the initial receive buffer has room for
+/// (`tcp_rmem`: 128 KiB, of which full packets fill 61 %).
 const FIRST_WINDOW: u64 = 65_160;
 const FIRST_LIMIT: u64 = 80_000;
-/// Packets that the application is taken to read in the first round trip (`tcp_init_buffer_space`).
+/// Packets that the application is assumed to read in the first round trip
+/// (`tcp_init_buffer_space`).
 const FIRST_READ: u64 = 10;
-/// The RTO's smallest allowance for variation (`tcp_rto_min`).
+/// Lower bound of the RTO's variation term (`tcp_rto_min`).
 const RTO_MIN: Span = Span::from_millis(200);
 
-/// What decides when a receiver on Linux acknowledges.
+/// State from which a receiver on Linux decides when to acknowledge.
 #[derive(Debug)]
 pub(super) struct LinuxAcks {
-    /// Acknowledgements left in quickack mode.
+    /// Number of acknowledgements left in quickack mode.
     quick: u32,
-    /// The window that is offered (`rcv_ssthresh`), and its limit (`window_clamp`).
+    /// The window offered to the sender (`rcv_ssthresh`), and its limit (`window_clamp`), in bytes.
     window: u64,
     limit: u64,
-    /// Bytes in order up to now, and when the present measurement of a round trip's reading began and how many bytes
-    /// there were then; the most that were read in one.
+    /// Bytes received in order so far; when the present measurement of a round trip's reading
+    /// began, and the bytes then; the most bytes read in one round trip.
     in_order: u64,
     measured_from: Time,
     read_before: u64,
     read_most: u64,
-    /// The delay of the way back, and the RTT as the receiver sees it (`rcv_rtt_est`); zero before the first packet.
+    /// Delay of the way back, and the RTT as the receiver measures it (`rcv_rtt_est`); zero before
+    /// the first packet.
     back: Span,
     rtt: Span,
-    /// When the SYN-ACK left, and when the packet before was sent.
+    /// When the SYN-ACK was sent, and when the previous packet was sent.
     answered: Time,
     sent: Time,
-    /// When the last packet arrived, and how long a pause begins quickack mode anew.
+    /// When the last packet arrived, and the pause after which quickack mode begins anew.
     last: Time,
     pause: Span,
-    /// Acknowledgements beyond the gap that were not delayed, and packets that a delayed one will cover.
+    /// Acknowledgements beyond the gap that were not delayed, and packets that the next delayed one
+    /// covers.
     at_once: u32,
     compressed: u32,
 }
@@ -79,7 +84,7 @@ impl LinuxAcks {
         }
     }
 
-    /// Takes a packet in, before it is asked when that is acknowledged.
+    /// Takes a packet in, before the decision when to acknowledge it.
     #[inline(always)]
     pub(super) fn on_packet(&mut self, now: Time, packet: &Packet) {
         if now.since(self.last.min(now)) > self.pause {
@@ -94,18 +99,18 @@ impl LinuxAcks {
         }
     }
 
-    /// The receiver answers a SYN.
+    /// Notes that the receiver answers a SYN.
     pub(super) fn on_syn(&mut self, now: Time) {
         self.answered = now;
     }
 
-    /// The SYN-ACK is acknowledged: what the application reads is measured from now on.
+    /// Notes that the SYN-ACK is acknowledged: the application's reading is measured from now on.
     pub(super) fn on_established(&mut self, now: Time) {
         self.measured_from = now;
     }
 
-    /// The time since the acknowledgement left that let the packet go (`tcp_rcv_rtt_measure_ts`), of which packets sent at
-    /// the same instant tell once.
+    /// Measures the RTT: the time since the acknowledgement left that released the packet
+    /// (`tcp_rcv_rtt_measure_ts`). Of packets sent at one instant, only the first counts.
     #[inline(always)]
     fn sample_rtt(&mut self, now: Time, packet: &Packet) {
         self.sent = packet.sent;
@@ -119,7 +124,7 @@ impl LinuxAcks {
         }
     }
 
-    /// The first packet arrives.
+    /// Initializes the state when the first packet arrives.
     #[cold]
     fn begin(&mut self, now: Time, packet: &Packet) {
         let there = now.since(packet.sent.min(now));
@@ -135,8 +140,8 @@ impl LinuxAcks {
         }
     }
 
-    /// A packet of `size` bytes has arrived in order, and `pending` packets are unacknowledged: returns whether they are
-    /// acknowledged at once.
+    /// Takes in a packet of `size` bytes that arrived in order, when `pending` packets are
+    /// unacknowledged. Returns whether to acknowledge them at once.
     #[inline(always)]
     pub(super) fn acks_in_order(&mut self, size: u32, pending: u32, push: bool) -> bool {
         self.in_order += u64::from(size);
@@ -148,12 +153,12 @@ impl LinuxAcks {
         pending >= 2 || push || self.quick > 0
     }
 
-    /// A packet that had arrived before has come.
+    /// Notes a packet that had arrived before.
     pub(super) fn on_duplicate(&mut self) {
         self.quick = self.quick.max(QUICK);
     }
 
-    /// A packet has arrived beyond a gap. Returns when it is acknowledged: at once if the gap has moved.
+    /// Notes a packet beyond a gap. Returns when to acknowledge it: at once if the gap has moved.
     pub(super) fn due_beyond_gap(&mut self, now: Time, moved: bool) -> Time {
         if moved {
             self.at_once = 0;
@@ -169,14 +174,15 @@ impl LinuxAcks {
         now + GAP_DELAY.min(self.rtt / GAP_RTT_SHARE)
     }
 
-    /// An acknowledgement leaves.
+    /// Notes that an acknowledgement is sent.
     #[inline(always)]
     pub(super) fn on_ack(&mut self) {
         self.quick = self.quick.saturating_sub(1);
         self.compressed = 0;
     }
 
-    /// A round trip is over: the limit of the window follows what was read in it (`tcp_rcv_space_adjust`).
+    /// Ends a round trip: the limit of the window follows what the application read in it
+    /// (`tcp_rcv_space_adjust`).
     #[cold]
     fn look_at_reading(&mut self, now: Time) {
         let read = self.in_order - self.read_before;

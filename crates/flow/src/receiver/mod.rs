@@ -13,11 +13,11 @@ use self::blocks::{Arrival, Blocks};
 use self::linux::LinuxAcks;
 use self::reassembly::Reassembly;
 
-/// Bytes of an acknowledgement on the wire: IPv4 and TCP headers with timestamps and one SACK
-/// block, the size that most of Linux' acknowledgements have.
+/// Size of an acknowledgement in bytes on the wire: IPv4 and TCP headers with timestamps and one
+/// SACK block, as in most of Linux' acknowledgements.
 pub const ACK_SIZE: u32 = 64;
 
-/// What a receiver is made from: [`ReceiverConfig::new`], and then the fields that differ.
+/// Configuration of a receiver. Start from [`ReceiverConfig::new`] and change fields.
 #[non_exhaustive]
 pub struct ReceiverConfig {
     /// The flow's number.
@@ -26,21 +26,22 @@ pub struct ReceiverConfig {
     pub route: u32,
     /// When it acknowledges.
     pub ack: AckPolicy,
-    /// True if it acknowledges as a host with Linux does, in place of [`ReceiverConfig::ack`]; the delay is this one's.
+    /// True if it acknowledges as a Linux host does; then only the delay of [`ReceiverConfig::ack`]
+    /// counts.
     pub linux: bool,
-    /// How it conveys congestion marks.
+    /// How it reports congestion marks to the sender.
     pub ecn: EcnFeedback,
-    /// True if the sender sends lost data again; else the receiver does not wait for it.
+    /// True if the sender retransmits lost data; if false, the receiver does not wait for it.
     pub reliable: bool,
     /// The receiver's half of the scheme, if it has one.
     pub reporter: Option<Box<dyn Reporter>>,
-    /// What the receiver's clock shows at the start of the run.
+    /// Reading of the receiver's clock at the start of the run.
     pub clock_offset: Span,
 }
 
 impl ReceiverConfig {
-    /// TCP's receiver: delayed acknowledgements, AccECN, lost data sent again, no half of a scheme,
-    /// and a clock that shows the driver's time.
+    /// Configures TCP's receiver: delayed acknowledgements, AccECN, lost data retransmitted, no
+    /// receiver's half of a scheme, and a clock that shows the driver's time.
     pub fn new(flow: u32) -> ReceiverConfig {
         ReceiverConfig {
             flow,
@@ -54,7 +55,7 @@ impl ReceiverConfig {
         }
     }
 
-    /// The receiver that the scheme of these halves needs.
+    /// Configures the receiver that the scheme with these halves needs.
     pub fn of(halves: &Halves, flow: u32) -> ReceiverConfig {
         ReceiverConfig::new(flow).with(|config| {
             config.ack = halves.ack;
@@ -63,7 +64,8 @@ impl ReceiverConfig {
         })
     }
 
-    /// The same with a change: `config.with(|config| config.ack = AckPolicy::EACH)`.
+    /// Returns this configuration changed by `change`: `config.with(|config| config.ack =
+    /// AckPolicy::EACH)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut ReceiverConfig)) -> ReceiverConfig {
         change(&mut self);
@@ -93,10 +95,11 @@ pub struct ReceiverStats {
     pub handshake_acks: u64,
 }
 
-/// A packet that leaves before anything else.
+/// A packet that is sent before anything else.
 #[derive(Debug)]
 enum Urgent {
-    /// An acknowledgement that the newest packet has sent off, for the packets before it.
+    /// The acknowledgement of the packets before the newest one, which is sent because of the
+    /// newest one.
     Flushed(Ack),
     /// The answer to a SYN.
     SynAck(Handshake),
@@ -108,16 +111,16 @@ pub struct Receiver {
     blocks: Blocks,
     reassembly: Reassembly,
     stats: ReceiverStats,
-    /// Packets that the delayed acknowledgement will cover.
+    /// Number of packets that the delayed acknowledgement will cover.
     pending: u32,
     /// When the delayed acknowledgement is due.
     due: Time,
-    /// When the packet with the largest number so far arrived.
+    /// When the packet with the largest number arrived.
     newest_at: Time,
     urgent: Option<Urgent>,
-    /// The first SYN that arrived of the newest connection.
+    /// The first SYN of the newest connection.
     first_syn: Option<Handshake>,
-    /// Classic ECN: a packet with CE has arrived, and none with CWR since.
+    /// Classic ECN: true if a packet with CE has arrived, and none with CWR since.
     ece: bool,
     /// True if the next acknowledgement is not delayed.
     now: bool,
@@ -127,7 +130,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that has received nothing.
+    /// Returns a receiver that has received nothing.
     pub fn new(config: ReceiverConfig) -> Receiver {
         Receiver {
             blocks: Blocks::new(),
@@ -146,20 +149,20 @@ impl Receiver {
         }
     }
 
-    /// Takes the memory of a receiver that is not needed any more, so that this one, which must have
-    /// received nothing, need not allocate what that one has.
+    /// Takes over the memory of `other`, which is no longer needed, so that this receiver allocates
+    /// less. This receiver must have received nothing.
     pub fn take_memory(&mut self, other: &mut Receiver) {
         self.blocks.take_memory(&mut other.blocks);
         self.reassembly.take_memory(&mut other.reassembly);
     }
 
-    /// Counters since the start.
+    /// Returns the counters since the start.
     pub fn stats(&self) -> ReceiverStats {
         self.stats
     }
 
-    /// The ranges of numbers that `ack`, an acknowledgement of this receiver, tells of beside its blocks:
-    /// those below, newest first, as they were when it was made. Its driver hands them to
+    /// Returns the ranges of numbers below the blocks of `ack`, an acknowledgement of this
+    /// receiver, newest first, as they were when it was made. The driver passes them to
     /// [`Sender::push_ack`](crate::Sender::push_ack) with the acknowledgement.
     pub fn older_ranges(&self, ack: &Ack) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.blocks.older(ack)
@@ -190,8 +193,9 @@ impl Receiver {
         }
     }
 
-    /// Tells the reporter, if there is one, of a packet that is not counted yet. What the reporter
-    /// says in a flushed acknowledgement is asked first, so that it does not know the packet.
+    /// Passes a packet that is not counted yet to the reporter, if there is one. If the packet
+    /// flushes an acknowledgement, the reporter first adds its data to that, so that the data does
+    /// not include the packet.
     #[inline(always)]
     fn tell_reporter(&mut self, now: Time, packet: &Packet) {
         let Some(reporter) = &self.config.reporter else { return };
@@ -225,8 +229,8 @@ impl Receiver {
         self.write(now, ACK_SIZE, Body::Ack(ack), place);
     }
 
-    /// Takes a data packet in at `now` and, if it is to be acknowledged at once, puts the
-    /// acknowledgement into `place`: as [`Stage::push`] and then [`Stage::pop_into`], in one step.
+    /// Takes a data packet in at `now`. If it is to be acknowledged at once, puts the
+    /// acknowledgement into `place`: [`Stage::push`] and [`Stage::pop_into`] in one step.
     #[inline]
     pub fn answer(&mut self, now: Time, packet: &Packet, place: &mut Packet) -> bool {
         self.push(now, packet);
@@ -236,8 +240,9 @@ impl Receiver {
         self.due <= now && self.pop_ack(now, place)
     }
 
-    /// Sets the time of the next acknowledgement by Linux' rules. The packet's data is `new` or had arrived before, when
-    /// the first of several gaps was at `gap`.
+    /// Sets the time of the next acknowledgement by Linux' rules. `new` says whether the packet's
+    /// data arrives for the first time; `gap` is the first missing segment before the packet
+    /// arrived, if a gap was open.
     #[inline(always)]
     fn schedule_as_linux(&mut self, now: Time, packet: &Packet, new: bool, gap: Option<u64>) {
         let Body::Data(Data { push, .. }) = packet.body else { return };
@@ -261,7 +266,7 @@ impl Receiver {
         }
     }
 
-    /// Sends the acknowledgement that is due.
+    /// Puts the acknowledgement that is due into `place`.
     #[inline(always)]
     fn pop_ack(&mut self, now: Time, place: &mut Packet) -> bool {
         self.due = Time::NEVER;
@@ -275,10 +280,10 @@ impl Receiver {
         true
     }
 
-    /// Handles packets other than data. Answers a SYN with the number and the time of the first one
-    /// of its connection that arrived, as Linux does (`tcp_check_req` sends the SYN-ACK of the first SYN
-    /// again). The receiver has no timer for SYN-ACKs: one that is lost is sent again when the sender
-    /// repeats the SYN, at the time at which TCP's own timer would send it.
+    /// Handles packets other than data. Answers a SYN with the number and the time of the first SYN
+    /// of its connection that arrived, as Linux does (`tcp_check_req` sends the SYN-ACK of the
+    /// first SYN again). The receiver has no timer for SYN-ACKs: a lost one is sent again when the
+    /// sender repeats the SYN, at the time at which TCP's own timer would send it.
     #[cold]
     fn on_control(&mut self, now: Time, packet: &Packet) {
         let Body::Handshake(syn) = packet.body else {
@@ -300,12 +305,12 @@ impl Receiver {
         self.urgent = Some(Urgent::SynAck(first));
     }
 
-    /// Lets the reporter report. True if a report stands in `place`.
+    /// Lets the reporter report. Returns true if a report was put into `place`.
     #[cold]
     fn report(&mut self, now: Time, place: &mut Packet) -> bool {
         let Some(reporter) = &mut self.config.reporter else { return false };
         let report = reporter.report(now, now + self.config.clock_offset);
-        // A reporter that leaves its time in the past must not stop time.
+        // Ensures that time goes on even if a reporter leaves its time in the past.
         self.report_at = reporter.wake().max(now + Span::from_micros(1));
         if let Some(report) = report {
             self.stats.reports += 1;
@@ -331,7 +336,7 @@ impl Stage for Receiver {
         let arrival = self.blocks.insert(data.number);
         let mut new = true;
         if data.segment != NO_SEGMENT {
-            // Without retransmissions a segment comes twice only if its number does.
+            // Without retransmissions, a segment arrives twice only if its number does.
             new = match self.config.reliable {
                 true => self.reassembly.insert(data.segment),
                 false => arrival != Arrival::Duplicate,
@@ -345,7 +350,8 @@ impl Stage for Receiver {
             let had_gap = gap_before.then_some(before);
             return self.schedule_as_linux(now, packet, new, had_gap);
         }
-        // RFC 5681 §4.2: at once when a packet is out of order, and while a gap is being filled.
+        // RFC 5681 §4.2: acknowledges at once when a packet is out of order, and while a gap is
+        // being filled.
         self.now |= arrival != Arrival::InOrder || gap_before || self.reassembly.has_gap();
         self.pending += 1;
         if self.pending >= self.config.ack.every || self.now {

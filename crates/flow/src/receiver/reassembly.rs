@@ -1,17 +1,17 @@
-//! Which segments of a flow have arrived: what TCP calls the receive queue.
+//! The segments of a flow that have arrived, as TCP's receive queue.
 
 use crate::bits::BitRing;
 
-/// The furthest a segment may lie ahead of the first missing one; later ones are ignored, so that
-/// a hostile sender cannot make the receiver's memory grow.
+/// The furthest that a segment may lie beyond the first missing one. Segments beyond that are
+/// ignored, so that a hostile sender cannot make the receiver's memory grow.
 const MAX_AHEAD: u64 = 1 << 22;
 
-/// Segments of a flow are numbered from a multiple of this in each of its connections, so that the
-/// receiver sees that a new connection has begun. It then no longer waits for segments of the one
-/// before: they are never sent again.
+/// In each of its connections, a flow numbers segments from a multiple of this, so that the
+/// receiver sees that a new connection has begun. The receiver then no longer waits for segments of
+/// the previous connection, since they are never retransmitted.
 const CONNECTION: u64 = 1 << 40;
 
-/// The first segment of the connection after the one that `segment` belongs to.
+/// Returns the first segment of the connection after that of `segment`.
 pub(crate) fn next_connection(segment: u64) -> u64 {
     (segment / CONNECTION + 1) * CONNECTION
 }
@@ -31,24 +31,24 @@ impl Reassembly {
         Reassembly { next: 0, end: 0, seen: BitRing::new(64) }
     }
 
-    /// Takes the memory of another that is not needed any more; nothing must have arrived here.
+    /// Takes over the memory of `other`, which is no longer needed. Nothing may have arrived here.
     pub(crate) fn take_memory(&mut self, other: &mut Reassembly) {
         self.seen.take_memory(&mut other.seen);
     }
 
-    /// All segments below this one have arrived.
+    /// Returns the segment below which all have arrived.
     pub(crate) fn cumulative(&self) -> u64 {
         self.next
     }
 
-    /// True if a segment has arrived beyond one that has not.
+    /// Returns true if a segment has arrived beyond a missing one.
     #[inline]
     pub(crate) fn has_gap(&self) -> bool {
         self.end > self.next
     }
 
-    /// Notes that a segment has arrived. False if it has arrived before, or lies so far ahead that
-    /// it is ignored.
+    /// Notes that a segment has arrived. Returns false if it had arrived before, or lies so far
+    /// ahead that it is ignored.
     #[inline]
     pub(crate) fn insert(&mut self, segment: u64) -> bool {
         if segment == self.next && self.end == self.next {

@@ -1,16 +1,16 @@
-//! What a sender is made from, and what it counts.
+//! The configuration of a sender, and its counters.
 
 use paceline_cc::{EcnFeedback, Halves, Setup, Signals, Time, TrafficClass};
 
 use crate::account::{AccountConfig, AccountStats, LossRecovery, RtoBounds, Ticks};
 use crate::workload::Workload;
 
-/// What a sender is made from.
+/// Configuration of a sender.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SenderConfig {
-    /// The flow's number, its largest packet, and the key of what it draws at random: what the
-    /// scheme is told, too.
+    /// The flow's number, its largest packet, and the key of its random draws. The scheme gets it,
+    /// too.
     pub setup: Setup,
     /// The route of its packets, copied into [`Packet::route`](paceline_cc::Packet::route).
     pub route: u32,
@@ -20,33 +20,35 @@ pub struct SenderConfig {
     pub workload: Workload,
     /// When it starts.
     pub start: Time,
-    /// When it stops, whatever is left to send.
+    /// When it stops, even if data is left to send.
     pub stop: Time,
-    /// True if lost data is sent again.
+    /// True if lost data is retransmitted.
     pub reliable: bool,
-    /// True if its connections begin with a handshake: a SYN, and a SYN-ACK that gives the first RTT
-    /// sample. Data leaves afterwards. Off where the driver shakes hands itself; never for a flow that
-    /// sends nothing again.
+    /// True if its connections begin with a handshake: a SYN, and a SYN-ACK that gives the first
+    /// RTT sample. Data leaves afterwards. False where the driver does the handshake itself, and
+    /// for flows that retransmit nothing.
     pub handshake: bool,
-    /// The most bytes beyond the last in-order one that the receiver takes (RFC 9293 §3.8.6), or
-    /// that either end's socket buffer holds; `u64::MAX` for no limit. Without meaning for flows
-    /// that send nothing again.
+    /// The most bytes beyond the last in-order one that the receiver accepts (RFC 9293 §3.8.6), or
+    /// that either end's socket buffer holds; `u64::MAX` for no limit. Ignored for flows that
+    /// retransmit nothing.
     pub receive_window: u64,
-    /// Packets at the start of each connection that are not paced: ten on Linux (`tcp_update_skb_after_send`).
+    /// Number of packets at the start of each connection that are not paced: ten on Linux
+    /// (`tcp_update_skb_after_send`).
     pub unpaced: u32,
-    /// How congestion marks come back to it.
+    /// How the receiver reports congestion marks.
     pub ecn: EcnFeedback,
-    /// The bounds of its retransmission timeout.
+    /// Bounds of the retransmission timeout.
     pub rto: RtoBounds,
-    /// How it finds out about losses and repairs them. Without selective acknowledgements its tail is
-    /// not probed.
+    /// How the sender detects and repairs losses. Without selective acknowledgements it does not
+    /// probe its tail.
     pub recovery: LossRecovery,
-    /// The ticks of its host's kernel, at which timers expire; `None` if they expire when they are due.
+    /// The ticks of its host's kernel, at which timers expire; `None` if each timer expires exactly
+    /// at its deadline.
     pub ticks: Option<Ticks>,
 }
 
 impl SenderConfig {
-    /// A reliable bulk flow from the start on, for as long as it is driven.
+    /// Configures a reliable bulk flow that starts at once and never stops.
     pub fn bulk(setup: Setup) -> SenderConfig {
         SenderConfig {
             setup,
@@ -66,22 +68,23 @@ impl SenderConfig {
         }
     }
 
-    /// A bulk flow of the scheme of these halves.
+    /// Configures a bulk flow of the scheme with these halves.
     pub fn of(halves: &Halves, setup: Setup) -> SenderConfig {
         SenderConfig::bulk(setup).with(|config| {
             (config.class, config.reliable) = (halves.class, halves.reliable);
         })
     }
 
-    /// The same with a change: `config.with(|config| config.reliable = false)`.
+    /// Returns this configuration changed by `change`: `config.with(|config| config.reliable =
+    /// false)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut SenderConfig)) -> SenderConfig {
         change(&mut self);
         self
     }
 
-    /// The account of this sender, for a controller that needs `signals` and, unless its window
-    /// is exact, has its tail probed.
+    /// Returns the configuration of this sender's account, for a controller that needs `signals`.
+    /// `probes` is true for a controller without an exact window: its tail is probed.
     pub(super) fn account(&self, signals: Signals, probes: bool) -> AccountConfig {
         let mut config = AccountConfig::stream(self.setup.mss);
         config.reliable = self.reliable;
@@ -95,8 +98,8 @@ impl SenderConfig {
     }
 }
 
-/// What of a configuration a sender needs as long as it lives: less than all of it, as there may be
-/// very many senders.
+/// The part of a configuration that a sender needs as long as it lives. It is smaller than the
+/// whole, since there may be very many senders.
 #[derive(Debug)]
 pub(super) struct Constants {
     pub(super) setup: Setup,
@@ -104,7 +107,7 @@ pub(super) struct Constants {
     pub(super) class: TrafficClass,
     pub(super) ecn: EcnFeedback,
     pub(super) reliable: bool,
-    /// How many segments beyond the last in-order one the receiver takes.
+    /// The most segments beyond the last in-order one that the receiver accepts.
     pub(super) receive_window: u64,
     pub(super) unpaced: u32,
 }
@@ -127,23 +130,23 @@ impl Constants {
 pub struct SenderStats {
     /// Packets sent.
     pub sent: u64,
-    /// Of these, packets that repeated lost data.
+    /// Packets among these that retransmitted lost data.
     pub retransmits: u64,
     /// Packets declared lost.
     pub lost: u64,
-    /// Of these, packets whose acknowledgement came after all.
+    /// Packets among these that were acknowledged after all.
     pub late: u64,
-    /// Expiries of the retransmission timer.
+    /// Number of times that the retransmission timer expired.
     pub timeouts: u64,
     /// Tail loss probes sent.
     pub probes: u64,
-    /// Acknowledgements that came.
+    /// Acknowledgements received.
     pub acks: u64,
-    /// Reports that came.
+    /// Reports received.
     pub reports: u64,
     /// SYNs sent, which `sent` does not count.
     pub syns: u64,
-    /// SYN-ACKs that came, which `acks` does not count.
+    /// SYN-ACKs received, which `acks` does not count.
     pub syn_acks: u64,
     /// Acknowledgements of SYN-ACKs sent, which `sent` does not count.
     pub handshake_acks: u64,
@@ -171,12 +174,12 @@ impl SenderStats {
     }
 }
 
-/// The controller needs signals that the driver does not have.
+/// Error: the controller needs signals that the driver does not have.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 #[error("the scheme needs signals that this driver does not have: {}", .missing.join(", "))]
 pub struct MissingSignals {
-    /// The names of the signals.
+    /// Names of the missing signals.
     pub missing: Vec<&'static str>,
 }
 

@@ -1,27 +1,28 @@
-//! The handshake that begins a connection: a SYN, sent again until a SYN-ACK comes, and what the round
-//! trip tells the connection.
+//! The handshake that begins a connection: a SYN, repeated until a SYN-ACK arrives, and the RTT
+//! sample that this gives.
 
 use paceline_cc::{Body, Ecn, Established, Handshake, Packet, Span, Time};
 
 use super::{EMPTY_SIZE, Sender};
 
-/// The first wait for a SYN-ACK (RFC 6298 §2.1); it doubles with each SYN sent again (§5.5).
+/// Wait for a SYN-ACK after the first SYN (RFC 6298 §2.1). It doubles with each further SYN (§5.5).
 const SYN_TIMEOUT: Span = Span::from_secs(1);
-/// SYNs sent again before the connection attempt ends: Linux' `tcp_syn_retries`.
+/// Number of SYNs repeated before the connection attempt ends: Linux' `tcp_syn_retries`.
 const SYN_RETRIES: u32 = 6;
 
-/// Bytes of the acknowledgement that ends a handshake: IPv4 and TCP headers with timestamps. It takes as much of a
-/// link as any packet of this size; on a slow one that decides when the first data passes.
+/// Size in bytes of the acknowledgement that ends a handshake: IPv4 and TCP headers with
+/// timestamps. It occupies a link like any packet of this size; on a slow link this delays the
+/// first data.
 const HANDSHAKE_ACK_SIZE: u32 = 52;
 
-/// How far a connection's handshake is.
+/// State of a connection's handshake.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {
     /// The application has not asked for the connection.
     Closed,
-    /// A SYN was sent, and no SYN-ACK has come.
+    /// A SYN was sent, and no SYN-ACK has arrived.
     SynSent,
-    /// A SYN-ACK has come: data may leave.
+    /// A SYN-ACK has arrived: data may be sent.
     Established,
 }
 
@@ -29,13 +30,14 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Connector {
     state: State,
-    /// SYNs sent for this connection.
+    /// Number of SYNs sent for this connection.
     syns: u32,
-    /// When the next SYN leaves; [`Time::NEVER`] but in `SynSent`.
+    /// When the next SYN is sent; [`Time::NEVER`] except in `SynSent`.
     next_syn: Time,
-    /// A SYN-ACK has come and is to be acknowledged.
+    /// True if a SYN-ACK has arrived and is to be acknowledged.
     acks: bool,
-    /// SYNs sent, SYN-ACKs received and these acknowledged since the start, for all connections.
+    /// SYNs sent, SYN-ACKs received and SYN-ACKs acknowledged since the start, over all
+    /// connections.
     sent: u64,
     answered: u64,
     acknowledged: u64,
@@ -54,27 +56,27 @@ impl Connector {
         }
     }
 
-    /// When [`Sender::shake_hands`] is next to be called.
+    /// Returns when [`Sender::shake_hands`] is next to be called.
     pub(super) fn next_syn(&self) -> Time {
         if self.acks { Time::ZERO } else { self.next_syn }
     }
 
-    /// SYNs sent, SYN-ACKs received, and those of them that were acknowledged.
+    /// Returns the numbers of SYNs sent, SYN-ACKs received and SYN-ACKs acknowledged.
     pub(super) fn counts(&self) -> (u64, u64, u64) {
         (self.sent, self.answered, self.acknowledged)
     }
 
-    /// True if a SYN was sent for the connection at hand.
+    /// Returns true if a SYN was sent for the present connection.
     pub(super) fn has_begun(&self) -> bool {
         self.syns > 0
     }
 
-    /// Begins the next connection, whose application may not have asked for it yet.
+    /// Begins the next connection, which the application may not have asked for yet.
     pub(super) fn close(&mut self) {
         (self.state, self.syns, self.next_syn) = (State::Closed, 0, Time::NEVER);
     }
 
-    /// Notes that a SYN leaves at `now`; returns its number.
+    /// Notes that a SYN is sent at `now`; returns its number.
     fn on_syn(&mut self, now: Time) -> u32 {
         let number = self.syns;
         self.state = State::SynSent;
@@ -86,8 +88,8 @@ impl Connector {
 }
 
 impl Sender {
-    /// Puts a SYN into `place` if one is due: the first when the application asks for the connection,
-    /// the others when no SYN-ACK has come in time.
+    /// Puts a SYN into `place` if one is due: the first when the application asks for the
+    /// connection, further ones when no SYN-ACK has arrived in time.
     #[cold]
     pub(super) fn shake_hands(&mut self, now: Time, place: &mut Packet) -> bool {
         let (is_over, is_on) = (self.is_over(), self.source.is_on());
@@ -124,7 +126,7 @@ impl Sender {
         true
     }
 
-    /// A packet of a handshake, which is not ECN-capable (RFC 3168 §6.1.1).
+    /// Returns a packet of the handshake, which is not ECN-capable (RFC 3168 §6.1.1).
     fn control_packet(&self, now: Time, size: u32) -> Packet {
         Packet {
             flow: self.config.setup.flow,
@@ -138,8 +140,8 @@ impl Sender {
         }
     }
 
-    /// Takes a SYN-ACK in: its RTT is the connection's first sample, as TCP's timestamps give it also
-    /// after SYNs that were sent again.
+    /// Takes a SYN-ACK in. Its RTT is the connection's first sample, also after repeated SYNs, as
+    /// TCP's timestamps make possible.
     #[cold]
     pub(super) fn on_handshake(&mut self, now: Time, answer: &Handshake) {
         let Some(connector) = &mut self.connector else { return };
@@ -152,15 +154,16 @@ impl Sender {
         }
         (connector.state, connector.next_syn) = (State::Established, Time::NEVER);
         let mut established = Established::new(now, now.since(answer.sent));
-        // Linux `tcp_init_transfer`: more than one SYN was sent again, and the SYN-ACK does not answer
-        // the first SYN, which would show that the timeouts were spurious.
+        // Linux `tcp_init_transfer`: more than one SYN was repeated, and the SYN-ACK does not
+        // answer the first SYN, which would show that the timeouts were spurious.
         established.after_losses = connector.syns > 2 && answer.number > 0;
         self.pacer.hold(false);
         self.set_established(&established);
     }
 
-    /// Tells the connection of its handshake: the first RTT sample, and so the first retransmission
-    /// timer. For drivers that shake hands themselves, before the first data.
+    /// Notes that the driver's own handshake has established the connection. It gives the first RTT
+    /// sample, and so sets the retransmission timer. For drivers that do the handshake themselves;
+    /// call it before the first data.
     #[cold]
     pub fn set_established(&mut self, established: &Established) {
         self.account.on_handshake(established.rtt);

@@ -1,4 +1,4 @@
-//! A limit of the rate, beside what the scheme plans.
+//! A rate limit in addition to the scheme's plan.
 
 use core::num::NonZeroU64;
 
@@ -6,12 +6,14 @@ use paceline_cc::{Rate, Span};
 
 use super::Sender;
 
-/// Under a limit of the rate, a group of packets holds what the limit allows in this time, at least a packet.
+/// With a rate limit, a group of packets holds the bytes that the limit allows in this time, at
+/// least one packet.
 const LIMIT_BURST: Span = Span::from_millis(1);
 
 impl Sender {
-    /// Lets packets leave at no more than this rate from now on, whatever the scheme wants and whether it paces or not;
-    /// `None` lifts the limit. Packets count with all their headers. A limit of zero counts as one bit per second.
+    /// Limits the rate at which packets leave from now on, whether the scheme paces or not; `None`
+    /// lifts the limit. Packets count with all their headers. A limit of zero counts as one bit per
+    /// second.
     pub fn set_limit(&mut self, limit: Option<Rate>) {
         self.limit_bps =
             limit.map(|limit| NonZeroU64::new(limit.as_bps()).unwrap_or(NonZeroU64::MIN));

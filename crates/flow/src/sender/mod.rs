@@ -1,6 +1,6 @@
 //! The sender of a flow: a workload, a pacer and a connection's [`Account`] under a controller.
 //!
-//! It sends what the workload has, as fast as the controller plans, and repairs what is lost.
+//! It sends the workload's data as fast as the controller plans, and retransmits lost data.
 
 mod config;
 mod handshake;
@@ -24,8 +24,9 @@ use crate::account::{Account, Loss, RttEstimator, Sent};
 use crate::receiver::reassembly::next_connection;
 use crate::workload::{Frame, Source, Transfer, VideoStats};
 
-/// Bytes of a packet without data on the wire, as senders count them: IP and UDP headers and a scheme's own. Drivers
-/// whose headers are longer count them so, too, at the receiver: schemes compare what was sent with what has arrived.
+/// Size in bytes of a packet without data on the wire, as senders count it: IP, UDP and scheme's
+/// headers. A driver with longer headers counts them equally at the receiver, since schemes compare
+/// bytes sent with bytes received.
 pub const EMPTY_SIZE: u32 = 64;
 
 /// The sender of a flow. Push acknowledgements in; pop data packets.
@@ -38,36 +39,35 @@ pub struct Sender {
     account: Account,
     pacer: Pacer,
     source: Source,
-    /// The handshakes of its connections, if they have any.
+    /// The handshakes of its connections, if it does them.
     connector: Option<Box<Connector>>,
     transfers: Vec<Transfer>,
-    /// Reports that came.
+    /// Number of reports received.
     reports: u64,
-    /// Classic ECN: the next packet tells that the window was reduced.
+    /// Classic ECN: true if the next packet is to carry CWR, since the window was reduced.
     cwr: bool,
     /// When the last packet was sent.
     last_sent: Time,
-    /// The RTT sample of the latest acknowledgement; [`Span::MAX`] if somebody has taken it.
+    /// RTT sample of the latest acknowledgement; [`Span::MAX`] after it was taken.
     latest_rtt: Span,
-    /// When the first timer may be due. It may be earlier than necessary: then it is moved on,
-    /// which is cheaper than moving it at each acknowledgement.
+    /// A time before which no timer is due. It may be earlier than necessary; then it is moved on
+    /// when it comes, which is cheaper than moving it at each acknowledgement.
     wake: Time,
-    /// True if something may be sent at once.
+    /// True if a packet may be sent at once.
     pending: bool,
-    /// The packet just sent is the first of two that leave at once.
+    /// True if the packet just sent is the first of two that leave at once.
     pairs: bool,
-    /// Packets that the pacer still lets go at once.
+    /// Number of packets that the pacer still lets leave without pacing.
     unpaced: u32,
     /// Largest rate at which packets leave, in bits per second.
     limit_bps: Option<NonZeroU64>,
-    /// The bytes of the next packet if the workload has as many, and whether they belong together:
-    /// [`Sender::set_datagrams`].
+    /// Bytes of the next packet, and whether it is one datagram: see [`Sender::set_datagrams`].
     largest: u64,
     whole: bool,
 }
 
 impl Sender {
-    /// A sender under the controllers that `make` makes.
+    /// Returns a sender whose controllers `make` makes.
     ///
     /// # Errors
     /// If the controller needs signals outside `available`.
@@ -119,66 +119,66 @@ impl Sender {
         Ok(sender)
     }
 
-    /// Takes the memory of a sender that is not needed any more, so that this one, which must have
-    /// sent nothing, need not allocate what that one has.
+    /// Takes over the memory of `other`, which is no longer needed, so that this sender allocates
+    /// less. This sender must have sent nothing.
     pub fn take_memory(&mut self, other: &mut Sender) {
         self.account.take_memory(&mut other.account);
         other.transfers.clear();
         std::mem::swap(&mut self.transfers, &mut other.transfers);
     }
-    /// The flow's number.
+    /// Returns the flow's number.
     pub fn flow(&self) -> u32 {
         self.config.setup.flow
     }
-    /// Counters since the start.
+    /// Returns the counters since the start.
     pub fn stats(&self) -> SenderStats {
         let connector = self.connector.as_ref();
         let handshakes = connector.map_or((0, 0, 0), |connector| connector.counts());
         SenderStats::new(self.account.stats(), self.reports, handshakes)
     }
-    /// Bytes in flight.
+    /// Returns the bytes in flight.
     pub fn in_flight(&self) -> u64 {
         self.account.in_flight()
     }
-    /// Bytes that have been acknowledged since the start.
+    /// Returns the bytes acknowledged since the start.
     pub fn delivered(&self) -> u64 {
         self.account.delivered()
     }
-    /// Estimates of the round-trip time.
+    /// Returns the estimates of the round-trip time.
     pub fn rtt(&self) -> &RttEstimator {
         self.account.rtt()
     }
-    /// The RTT sample of the latest acknowledgement, taken once.
+    /// Takes the RTT sample of the latest acknowledgement; `None` if it was taken before.
     pub fn take_rtt(&mut self) -> Option<Span> {
         let rtt = std::mem::replace(&mut self.latest_rtt, Span::MAX);
         (rtt != Span::MAX).then_some(rtt)
     }
-    /// From now on, keeps the packets that are declared lost for [`Sender::drain_losses`].
+    /// Starts to log packets declared lost, for [`Sender::drain_losses`].
     pub fn log_losses(&mut self) {
         self.account.log_losses();
     }
-    /// The packets declared lost since the last call.
+    /// Drains the packets declared lost since the last call.
     pub fn drain_losses(&mut self) -> impl Iterator<Item = Loss> + '_ {
         self.account.drain_losses()
     }
-    /// The controller's current plan.
+    /// Returns the controller's current plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
-    /// The controller's inner state.
+    /// Calls `see` with the name and value of each variable that the controller shows.
     pub fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.controller.inspect(see);
     }
-    /// The counted transfers that have finished, oldest first.
+    /// Returns the counted transfers that have finished, oldest first.
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
-    /// The counted transfer that is not finished at `now`, which stands for its end.
+    /// Returns the counted transfer that is not finished at `now`, with `now` as its end.
     pub fn unfinished_transfer(&self, now: Time) -> Option<Transfer> {
         self.source.unfinished(now)
     }
-    /// How long until `now` the application had something to send, or waited for the last
-    /// acknowledgement of it: of an on-off workload, its on-periods.
+    /// Returns how long until `now` the application had data to send or waited for the
+    /// acknowledgement of its last data. For an on-off workload, this is the sum of its on-periods.
     pub fn on_time(&self, now: Time) -> Span {
         self.source.on_time(now)
     }
@@ -188,13 +188,12 @@ impl Sender {
     pub fn on_since(&self) -> Option<Time> {
         self.source.on_since()
     }
-    /// The frames of a video workload so far.
+    /// Returns the frames of a video workload so far, and their counts; `None` for other workloads.
     pub fn video(&self) -> Option<(&[Frame], VideoStats)> {
         self.source.video()
     }
-    /// The rate that an adaptive application should make data at: what the controller says, or
-    /// else what it would let through, a window per RTT and no more than it paces at; zero if
-    /// neither is known.
+    /// Returns the rate at which an adaptive application should produce data: the controller's rate
+    /// if it states one, else a window per RTT, at most the pacing rate; zero if neither is known.
     pub fn media_rate(&self) -> Rate {
         self.controller.target().unwrap_or_else(|| {
             let rtt = self.account.rtt().smoothed();
@@ -203,43 +202,44 @@ impl Sender {
             self.plan.pacing.into_iter().chain(window).min().unwrap_or(Rate::ZERO)
         })
     }
-    /// The application stops at `now`: nothing new is sent. What is in flight is still acknowledged,
-    /// and repaired if it is lost.
+    /// Stops the application at `now`: no new data is sent. Data in flight is still acknowledged,
+    /// and retransmitted if it is lost.
     pub fn stop(&mut self, now: Time) {
         self.source.stop(now);
         self.wake = self.wake.min(now);
         self.pending = true;
     }
-    /// So many bytes wait to be sent, headers included, in place of those that waited before: for
-    /// [`Workload::Supplied`](crate::Workload::Supplied). Call it before each pop, as the size of
-    /// the last packet depends on it.
+    /// Sets the number of bytes that wait to be sent, headers included, for
+    /// [`Workload::Supplied`](crate::Workload::Supplied). It replaces the number set before. Call
+    /// it before each pop, as the size of the last packet depends on it.
     #[inline]
     pub fn set_ready(&mut self, bytes: u64) {
         self.source.set_ready(bytes);
         self.pending = true;
     }
-    /// As [`Sender::set_ready`], if what waits are datagrams: the next packet has `next` bytes, at most those of the largest
-    /// packet, and is sent whole. If a part of it fits into an exact window, all of it is sent, as Sprout's tunnel does.
+    /// Sets the bytes that wait, in the form of datagrams: the next packet has `next` bytes, at
+    /// most the size of the largest packet, and is sent whole. If a part of it fits into an exact
+    /// window, all of it is sent, as in Sprout's tunnel. See [`Sender::set_ready`].
     #[inline]
     pub fn set_datagrams(&mut self, next: u64, waiting: u64) {
         self.largest = next.min(u64::from(self.config.setup.mss));
         self.whole = true;
         self.set_ready(waiting);
     }
-    /// Tells the scheme that the application has carried nothing for a while, or that it has something to send again.
+    /// Tells the scheme that the application has no data for a while (`rests`), or has data again.
     pub fn set_rest(&mut self, now: Time, rests: bool) {
         self.controller.on_rest(now, rests);
         self.replan();
         self.pending = true;
     }
-    /// Limits new packets to `bytes` bytes, since the path does not carry larger ones. What is sent again keeps its size,
-    /// and the controller goes on to count in packets of the first size.
+    /// Limits new packets to `bytes` bytes, since the path carries no larger ones. Retransmissions
+    /// keep their size, and the controller goes on to count packets of the original size.
     pub fn set_largest(&mut self, bytes: u64) {
         self.largest = bytes.min(u64::from(self.config.setup.mss));
     }
-    /// Bytes that the network will soon deliver: what the controller forecasts, or else the window,
-    /// and no more than is paced out in a round trip (100 ms if that is longer). A queue in front of
-    /// this sender that is longer holds packets that will be late.
+    /// Returns the bytes that the network will soon deliver: the controller's forecast, or else the
+    /// window, at most the bytes paced out in a round trip (100 ms if that is longer). If the queue
+    /// in front of this sender is longer than that, some of its packets will be late.
     pub fn deliverable(&self) -> u64 {
         self.controller.forecast().unwrap_or_else(|| {
             let span = self.account.rtt().smoothed().max(Span::from_millis(100));
@@ -247,17 +247,17 @@ impl Sender {
             self.window().min(paced)
         })
     }
-    /// The most bytes that may be in flight now.
+    /// Returns the most bytes that may be in flight now.
     #[inline]
     pub fn window(&self) -> u64 {
         self.account.window(self.plan.cwnd, self.plan.reduces_by_prr)
     }
 
-    /// Asks the controller for its plan.
+    /// Updates the plan from the controller.
     #[inline(always)]
     fn replan(&mut self) {
-        // Field by field: the controller has just written them one by one, and a copy of the whole
-        // plan would have to wait for these writes.
+        // Copied field by field: the controller has just written the fields one by one, and a copy
+        // of the whole plan would have to wait for these writes.
         let Plan {
             cwnd,
             pacing,
@@ -285,17 +285,16 @@ impl Sender {
         }
     }
 
-    /// Takes a packet in at `now` and, if one may be sent for it, puts that into `place`: as
-    /// [`Stage::push`] and then [`Stage::pop_into`], in one step.
+    /// Takes a packet in at `now`. If it lets a packet leave, puts that into `place`:
+    /// [`Stage::push`] and [`Stage::pop_into`] in one step.
     #[inline(never)]
     pub fn answer(&mut self, now: Time, packet: &Packet, place: &mut Packet) -> bool {
         self.push(now, packet);
         self.pop_next(now, place)
     }
 
-    /// Takes an acknowledgement in, with the `older` ranges that its receiver tells of beside it:
-    /// [`Receiver::older_ranges`](crate::Receiver::older_ranges). [`Stage::push`] takes one in
-    /// without.
+    /// Takes an acknowledgement in, with the `older` ranges that its receiver reports beside it:
+    /// [`Receiver::older_ranges`](crate::Receiver::older_ranges). [`Stage::push`] passes none.
     #[inline(never)]
     pub fn push_ack(&mut self, now: Time, ack: &Ack, older: impl Iterator<Item = (u64, u64)>) {
         self.on_ack(now, ack, older);
@@ -308,7 +307,7 @@ impl Sender {
         if let Some(rtt) = feedback.rtt {
             self.latest_rtt = rtt;
         }
-        // Any reduction answers the classic echo (RFC 3168 §6.1.2).
+        // RFC 3168 §6.1.2: any reduction of the window answers the classic echo.
         self.cwr |= matches!(feedback.congestion, Some(Congestion::Ecn | Congestion::Loss));
         self.controller.on_feedback(&feedback);
         self.replan();
@@ -325,7 +324,7 @@ impl Sender {
         self.pending = true;
     }
 
-    /// What follows when all that was sent is acknowledged; and the next pop is due at once.
+    /// Ends the transfer if all data sent is acknowledged, and makes the next pop due at once.
     #[inline(always)]
     fn on_progress(&mut self, now: Time) {
         if self.source.is_draining() {
@@ -343,8 +342,8 @@ impl Sender {
         }
     }
 
-    /// The bytes of the next packet, if there is something to send and all limits allow it. `FOLLOWS` tells
-    /// that a packet was just sent.
+    /// Returns the size of the next packet, if there is data to send and all limits allow it.
+    /// `FOLLOWS` is true if a packet was just sent.
     #[inline(always)]
     fn sendable<const FOLLOWS: bool>(&mut self, now: Time) -> Option<u64> {
         let in_flight = self.account.in_flight();
@@ -357,21 +356,21 @@ impl Sender {
         self.allowed::<FOLLOWS>(now, in_flight, ready, repairs)
     }
 
-    /// True if lost data is to be sent next; `ready` bytes of new data wait.
+    /// Returns true if lost data is to be retransmitted next; `ready` bytes of new data wait.
     #[inline(always)]
     pub(super) fn has_repair(&self, ready: u64) -> bool {
         self.account.next_repair().is_some()
             && !self.account.sends_new_data_first(ready > 0 && self.is_taken())
     }
 
-    /// The application has nothing to send.
+    /// Notes that the application has nothing to send.
     #[inline]
     fn on_nothing_ready<const FOLLOWS: bool>(&mut self, in_flight: u64) {
         if in_flight < self.plan.cwnd {
             self.account.on_app_limited();
         }
         if FOLLOWS {
-            // Linux counts a flight that fills the window exactly as limited by it.
+            // A flight that fills the window exactly counts as limited by it, as on Linux.
             match in_flight + self.largest > self.window() {
                 true => self.account.on_window_limited(),
                 false => self.account.on_window_open(),
@@ -379,8 +378,8 @@ impl Sender {
         }
     }
 
-    /// The bytes of the next packet, if all limits allow one; `ready` bytes of new data wait, and
-    /// repairs if `repairs`.
+    /// Returns the size of the next packet, if all limits allow one. `ready` bytes of new data
+    /// wait; `repairs` says that repairs wait.
     #[inline(always)]
     fn allowed<const FOLLOWS: bool>(
         &mut self,
@@ -389,8 +388,8 @@ impl Sender {
         ready: u64,
         repairs: bool,
     ) -> Option<u64> {
-        // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
-        // window counts as such even if the pacer is closed, too.
+        // Linux sends a packet if a whole one fits into the window; one may always be in flight. A
+        // full window counts as full even if the pacer is closed, too.
         let mut largest = self.largest;
         let full = if self.plan.exact_window {
             let room = largest.min(self.window().saturating_sub(in_flight));
@@ -407,7 +406,8 @@ impl Sender {
             return None;
         }
         if self.pacer.next() > now || (!repairs && !self.is_taken()) {
-            // The pacer, or the receiver's window, keeps the packet back: not the controller's window.
+            // The pacer or the receiver's window keeps the packet back, not the controller's
+            // window.
             if FOLLOWS {
                 self.account.on_window_open();
             }
@@ -416,7 +416,7 @@ impl Sender {
         Some(ready.min(largest))
     }
 
-    /// Sends one packet, if there is something to send and all limits allow it.
+    /// Sends one packet, if there is data to send and all limits allow it.
     #[inline(always)]
     fn send(&mut self, now: Time, place: &mut Packet) -> bool {
         let Some(size) = self.sendable::<false>(now) else { return false };
@@ -432,10 +432,9 @@ impl Sender {
         true
     }
 
-    /// Nothing was in flight, and now something is sent: tells the controller how long nothing was
-    /// sent, if the application had nothing to send meanwhile (Linux' BBR: `CA_EVENT_TX_START` with
-    /// `app_limited`). Not if the pacer waited with nothing in flight. Not if lost data waits to be
-    /// sent again or a timeout is being repaired: then nothing is in flight because of losses.
+    /// Tells the controller, when a packet leaves with nothing in flight, how long the application
+    /// had no data (Linux' BBR: `CA_EVENT_TX_START` with `app_limited`). Not if the pacer waited,
+    /// if lost data waits, or if a timeout is being repaired: in these cases data was there.
     #[inline(never)]
     fn resume(&mut self, now: Time) {
         let account = &self.account;
@@ -447,20 +446,20 @@ impl Sender {
         }
     }
 
-    /// True if the receiver takes a further segment.
+    /// Returns true if the receiver accepts a further segment.
     #[inline]
     fn is_taken(&self) -> bool {
         self.account.next_segment() - self.account.cumulative() < self.config.receive_window
     }
 
-    /// The next `size` bytes of the workload.
+    /// Takes the next `size` bytes of the workload.
     #[inline]
     fn take_new(&mut self, size: u32) -> Sent {
         self.source.take(u64::from(size));
         Sent::segment(self.account.next_segment(), size)
     }
 
-    /// Builds a packet and notes it in the account.
+    /// Builds a packet and reports it to the account.
     #[inline(always)]
     fn emit(&mut self, now: Time, sent: Sent, place: &mut Packet) {
         let Sent { segment, size, retransmission, .. } = sent;
@@ -469,8 +468,8 @@ impl Sender {
         outgoing.retransmission = retransmission;
         outgoing.empty = segment == NO_SEGMENT;
         outgoing.last = self.source.ready() == 0 && self.account.next_repair().is_none();
-        // Linux sends two packets in one piece if the window has room for both, and sets PSH on the last of a piece
-        // (`tcp_tso_autosize`, `__tcp_transmit_skb`).
+        // Linux sends two packets in one piece if the window has room for both, and sets PSH on the
+        // last packet of a piece (`tcp_tso_autosize`, `__tcp_transmit_skb`).
         let push = self.pairs && !retransmission && self.last_sent == now;
         let room = self.account.in_flight() + 2 * u64::from(size) <= self.plan.cwnd;
         self.pairs = !push && !retransmission && room;
@@ -493,7 +492,7 @@ impl Sender {
             queued: now,
             body: Body::Data(Data { number, segment, header: Header::None, cwr, push }),
         };
-        // The header is copied only if there is one: the copy has to wait for the write before it.
+        // The header is copied only if there is one, since the copy waits for the write before it.
         if self.needs.contains(Signals::HEADERS)
             && let Body::Data(data) = &mut place.body
         {
@@ -501,7 +500,7 @@ impl Sender {
         }
     }
 
-    /// Builds a packet that is not the answer to an acknowledgement.
+    /// Builds a packet that does not follow an acknowledgement, which is rare.
     #[cold]
     #[inline(never)]
     fn emit_seldom(&mut self, now: Time, sent: Sent, place: &mut Packet) {
@@ -515,16 +514,16 @@ impl Sender {
         self.replan();
     }
 
-    /// True if nothing will be sent any more, and nothing is waited for.
+    /// Returns true if nothing will be sent any more and no acknowledgement is awaited.
     fn is_over(&self) -> bool {
         let source = &self.source;
         let supplied = source.is_supplied();
         source.ready() == 0 && source.next() == Time::NEVER && !source.is_draining() && !supplied
     }
 
-    /// Begins anew with the window and with estimates of round-trip times: the path is another one (RFC 9000 §9.4). A
-    /// scheme that lives by what its receiver reports or routers write into headers goes on instead: its counts are
-    /// both ends', and these tell it of the new path.
+    /// Resets the window and the RTT estimates, since the path has changed (RFC 9000 §9.4). A
+    /// scheme that uses reports of its receiver or headers written by routers continues instead:
+    /// its counters are shared by both ends, and they reveal the new path.
     pub fn on_new_path(&mut self) {
         self.account.on_new_path();
         let both = [Signals::HEADERS, Signals::REPORTS];
@@ -536,7 +535,7 @@ impl Sender {
 
     /// Begins a new connection: window and estimates start anew.
     fn reconnect(&mut self) {
-        // The first on-period begins the connection that there is.
+        // The first on-period uses the existing connection.
         let mut has_begun = self.last_sent != Time::NEVER;
         if let Some(connector) = &mut self.connector {
             has_begun |= connector.has_begun();
@@ -546,7 +545,7 @@ impl Sender {
         self.config.setup.connection += u32::from(has_begun);
         self.controller = (self.make)(&self.config.setup);
         self.account.reconnect(next_connection(self.account.next_segment()));
-        // The receiver is to echo no mark of the connection before.
+        // Lets the receiver echo no mark of the previous connection.
         self.cwr = true;
         self.last_sent = Time::NEVER;
         self.pacer.forget_gap();
@@ -558,7 +557,7 @@ impl Sender {
 impl Stage for Sender {
     #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
-        // Mostly an acknowledgement: one comparison, without a table of jumps.
+        // Most packets are acknowledgements: one comparison instead of a jump table.
         if let Body::Ack(ack) = &packet.body {
             self.on_ack(now, ack, std::iter::empty());
         } else if let Body::Report(report) = &packet.body {
@@ -590,8 +589,8 @@ impl Sender {
             return true;
         }
         let sent = self.send(now, place);
-        // Mostly, one packet follows an acknowledgement. If no second one may be sent, the sender
-        // says so now, and its driver need not ask.
+        // Mostly one packet follows an acknowledgement. If no second one may be sent, the sender
+        // notes that now, and the driver need not ask again.
         if !sent || self.sendable::<true>(now).is_none() {
             self.rearm(now);
         }

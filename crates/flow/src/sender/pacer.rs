@@ -1,8 +1,8 @@
-//! Pacing: when the next packet may leave.
+//! Pacing: decides when the next packet may leave.
 
 use paceline_cc::{Rate, Span, Time};
 
-/// Lateness of a group of packets that a sender under a limit makes up for.
+/// Largest lateness of a group of packets that a sender with a rate limit makes up for.
 const LAG: Span = Span::from_millis(10);
 
 /// Releases packets in groups, as segmentation offload does: the packets of a group leave back to
@@ -10,40 +10,41 @@ const LAG: Span = Span::from_millis(10);
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
     rate: Option<Rate>,
-    /// The least time between packets, and when the last one left; time zero before the first.
+    /// Minimum time between packets, and when the last one left; time zero before the first.
     gap: Span,
     last: Time,
-    /// When the group began, its bytes so far, and whether it is full.
+    /// When the present group began, its bytes so far, and whether it is full.
     start: Time,
     group: u64,
     full: bool,
-    /// True if groups that begin late make up for [`LAG`]: under a limit of the rate.
+    /// True if groups that begin late make up for up to [`LAG`]: with a rate limit.
     catches_up: bool,
-    /// True before the connection is established: no packet may leave.
+    /// True before the connection is established: no packet may leave then.
     held: bool,
     next: Time,
 }
 
 impl Pacer {
-    /// When the next packet may leave.
+    /// Returns when the next packet may leave.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    /// True if no packet may leave, whatever the rate.
+    /// Returns true if no packet may leave at any rate.
     #[inline]
     pub(crate) fn is_held(&self) -> bool {
         self.held
     }
 
-    /// Holds all packets back, or lets them go on at the rate.
+    /// Holds all packets back, or lets them leave at the pacing rate again.
     pub(crate) fn hold(&mut self, held: bool) {
         self.held = held;
         self.close();
     }
 
-    /// Paces at `rate` from now on, with packets at least `gap` apart; no rate and no gap do not pace.
+    /// Paces at `rate` from now on, with packets at least `gap` apart. Without rate and gap nothing
+    /// is paced.
     #[inline]
     pub(crate) fn set(&mut self, rate: Option<Rate>, gap: Span) {
         if rate != self.rate || gap != self.gap {
@@ -52,14 +53,15 @@ impl Pacer {
         }
     }
 
-    /// From now on a group that begins late by at most [`LAG`] counts as begun at its time, so that late wake-ups cost no
-    /// rate; or each group begins when it does.
+    /// Sets whether a group that begins late by at most [`LAG`] counts as begun on time, so that
+    /// late wake-ups do not lower the rate. If false, each group counts from when it really begins.
     #[inline]
     pub(crate) fn set_catches_up(&mut self, catches_up: bool) {
         self.catches_up = catches_up;
     }
 
-    /// The next packet need not keep the gap to the last one: a new connection begins.
+    /// Lets the next packet leave without keeping the gap to the last one, since a new connection
+    /// begins.
     pub(crate) fn forget_gap(&mut self) {
         self.last = Time::ZERO;
         self.close();
@@ -77,7 +79,8 @@ impl Pacer {
         }
     }
 
-    /// A packet of `size` bytes leaves at `now`; a group holds `burst` bytes, at least a packet.
+    /// Notes that a packet of `size` bytes leaves at `now`. A group holds `burst` bytes, at least
+    /// one packet.
     #[inline(always)]
     pub(crate) fn on_send(&mut self, now: Time, size: u32, burst: u32) {
         match self.rate {
@@ -86,7 +89,7 @@ impl Pacer {
         }
     }
 
-    /// The same at a pacing rate.
+    /// Does [`Pacer::on_send`] at a pacing rate.
     #[inline(never)]
     fn pace(&mut self, now: Time, size: u32, burst: u32, rate: Rate) {
         self.last = now;
@@ -99,12 +102,12 @@ impl Pacer {
             self.group = 0;
         }
         self.group += size as u64;
-        // Full if one more packet like this would not fit.
+        // The group is full if one more packet of this size would not fit.
         self.full = self.group + size as u64 > burst as u64;
         self.close();
     }
 
-    /// A packet leaves at `now`, and nothing but the gap holds the next one back.
+    /// Notes that a packet leaves at `now`, and that only the gap holds the next one back.
     #[inline]
     fn keep_gap(&mut self, now: Time) {
         if !self.gap.is_zero() {
@@ -138,7 +141,7 @@ mod tests {
         assert!(pacer.next() <= start);
         pacer.on_send(start + Span::from_micros(100), 1500, 3000);
         assert_eq!(pacer.next(), start + Span::from_millis(2));
-        // A group that was not filled in time is over.
+        // A group that was not filled within its time is over.
         pacer.on_send(Time::from_secs(2), 1500, 3000);
         pacer.on_send(Time::from_secs(3), 1500, 3000);
         assert!(pacer.next() <= Time::from_secs(3));
@@ -151,7 +154,7 @@ mod tests {
         pacer.set_catches_up(true);
         let start = Time::from_secs(1);
         pacer.on_send(start, 1500, 0);
-        // Woken 3 ms late: three packets leave at once, and the fourth at its time.
+        // The pacer is called 3 ms late: three packets leave at once, and the fourth on time.
         let late = start + Span::from_millis(4);
         let mut sent = 0;
         while pacer.next() <= late {
@@ -162,7 +165,7 @@ mod tests {
         // A packet that leaves early delays those behind it.
         pacer.on_send(late, 1500, 0);
         assert_eq!(pacer.next(), start + Span::from_millis(6));
-        // After a pause, no more than the lag is caught up.
+        // After a pause, at most [`LAG`] is made up for.
         let later = Time::from_secs(9);
         let mut sent = 0;
         while pacer.next() <= later {
@@ -192,13 +195,14 @@ mod tests {
         assert_eq!(pacer.next(), Time::ZERO);
         pacer.on_send(start, 1500, 0);
         assert_eq!(pacer.next(), start + gap);
-        // A rate that takes longer, and one that does not.
+        // First a rate at which packets are further apart than the gap, then one at which they are
+        // closer.
         pacer.set(Some(Rate::from_mbps(6.0)), gap);
         pacer.on_send(start + gap, 1500, 0);
         assert_eq!(pacer.next(), start + gap + Span::from_millis(2));
         pacer.set(Some(Rate::from_mbps(12.0)), gap);
         assert_eq!(pacer.next(), start + gap + gap);
-        // Shorter at once, and forgotten with the connection.
+        // A shorter gap takes effect at once, and a new connection forgets the gap.
         pacer.set(None, Span::from_micros(1));
         assert_eq!(pacer.next(), start + gap + Span::from_micros(1));
         pacer.forget_gap();

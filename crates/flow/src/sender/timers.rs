@@ -1,5 +1,5 @@
-//! The sender's timers: the account's deadlines, pacing, the workload's and the controller's, all
-//! behind one wake-up.
+//! The sender's timers: deadlines of the account, the pacer, the workload and the controller,
+//! combined into one wake-up.
 
 use paceline_cc::{Feedback, Packet, Span, Time};
 
@@ -7,7 +7,7 @@ use super::{EMPTY_SIZE, Sender};
 use crate::account::{Expired, Sent};
 
 impl Sender {
-    /// Sets the wake-up after a pop gave nothing.
+    /// Sets the wake-up after a pop that returned nothing.
     #[inline(always)]
     pub(super) fn rearm(&mut self, now: Time) {
         self.pending = false;
@@ -16,7 +16,7 @@ impl Sender {
             && self.account.is_quiet_until(wake)
             && self.plan.timer.min(self.source.next()) >= wake
             && !(now < self.pacer.next() && self.pacer.next() < wake);
-        // Mostly, nothing can be due before the wake-up that there is.
+        // Mostly, no timer can be due before the present wake-up.
         if !is_quiet {
             self.set_wake(now);
         }
@@ -24,7 +24,7 @@ impl Sender {
 
     #[inline(never)]
     fn set_wake(&mut self, now: Time) {
-        // A controller that leaves its timer in the past must not stop time.
+        // Ensures that time goes on even if a controller leaves its timer in the past.
         let timer = self.plan.timer.max(now + Span::from_micros(1));
         let mut next = self.account.deadline().min(timer).min(self.source.next());
         if let Some(connector) = &self.connector {
@@ -33,19 +33,19 @@ impl Sender {
         if self.pacer.next() > now && self.waits() && self.in_flight() < self.window() {
             next = next.min(self.pacer.next());
         }
-        // An earlier wake-up is kept. When its time comes, nothing is due, and it is set anew.
+        // An earlier wake-up is kept. When it comes, no timer is due, and the wake-up is set anew.
         if next < self.wake || self.wake <= now {
             self.wake = next;
         }
     }
 
-    /// True if there is something to send.
+    /// Returns true if there is data to send.
     fn waits(&self) -> bool {
         let ready = self.source.ready();
         ready > 0 || self.has_repair(ready)
     }
 
-    /// Handles whatever is due. True if a SYN or a tail loss probe stands in
+    /// Handles the timers that are due. Returns true if a SYN or a tail loss probe was put into
     /// `place`.
     #[cold]
     pub(super) fn on_timers(&mut self, now: Time, place: &mut Packet) -> bool {
@@ -65,7 +65,7 @@ impl Sender {
             self.replan();
         }
         loop {
-            // Losses and timeouts are told to the controller; anything else ends the loop.
+            // Losses and timeouts go to the controller; any other event ends the loop.
             let feedback: Feedback<'_> = match self.account.on_deadline(now) {
                 Expired::Nothing => return false,
                 Expired::Probe => {

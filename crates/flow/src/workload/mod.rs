@@ -1,4 +1,4 @@
-//! What the application has to send, and when.
+//! The data that the application has to send, and when.
 
 mod video;
 
@@ -7,30 +7,30 @@ use paceline_cc::{Rate, Setup, Span, Stream, Time};
 use video::Encoder;
 pub use video::{Frame, Video, VideoStats};
 
-/// A random amount: of time in seconds, or of bytes.
+/// A random amount, in seconds or in bytes.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum Amount {
-    /// Always the same.
+    /// Always this value.
     Fixed(f64),
     /// Exponential with this mean.
     Exponential(f64),
-    /// Pareto with this shape and least value.
+    /// Pareto with this shape and minimum.
     Pareto {
         /// The shape; the mean is infinite up to 1.
         shape: f64,
-        /// The least value.
+        /// The minimum.
         scale: f64,
     },
-    /// The bytes of flows at ICSI in March 2012, and `plus` more: Pareto's distribution with shape
-    /// 0.5 and least value 147, less 40, and at most 3.3 GB (Winstein's thesis, Fig. 3-3 and
-    /// §3.6.1). Its mean is that of the longest flows.
+    /// Sizes in bytes of flows at ICSI in March 2012, increased by `plus`: Pareto's distribution
+    /// with shape 0.5 and minimum 147, minus 40, at most 3.3 GB (Winstein's thesis, Fig. 3-3 and
+    /// §3.6.1). The longest flows dominate the mean.
     Icsi {
-        /// Bytes added to each; 16,000 in the thesis.
+        /// Bytes added to each flow; 16,000 in the thesis.
         plus: f64,
     },
 }
 
-/// The longest of [`Amount::Icsi`], without what is added.
+/// Largest value of [`Amount::Icsi`], before `plus` is added.
 const LONGEST_ICSI: f64 = 3.3e9;
 
 impl Amount {
@@ -45,30 +45,30 @@ impl Amount {
     }
 }
 
-/// How long an on-period lasts.
+/// Length of an on-period.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum On {
-    /// For so many seconds, during which there is always something to send.
+    /// Lasts for this time in seconds, during which there is always data to send.
     Time(Amount),
-    /// Until so many bytes are acknowledged.
+    /// Lasts until this number of bytes is acknowledged.
     Bytes(Amount),
 }
 
-/// What a flow sends.
+/// The data that a flow sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
-    /// Always something to send.
+    /// There is always data to send.
     Bulk,
-    /// So many bytes (on the wire, headers included), then nothing more.
+    /// This number of bytes (on the wire, headers included), then nothing more.
     Bytes(u64),
-    /// The application makes data at this rate, in messages of so many bytes.
+    /// The application produces data at a rate, in messages of a fixed size.
     Limited {
         /// The application's rate.
         rate: Rate,
-        /// Bytes of a message.
+        /// Size of a message in bytes.
         message: u32,
     },
-    /// Switches on and off.
+    /// Switches between on- and off-periods.
     OnOff {
         /// The on-periods.
         on: On,
@@ -76,25 +76,25 @@ pub enum Workload {
         off: Amount,
         /// True if the flow begins with an off-period.
         starts_off: bool,
-        /// True if each on-period is a new connection: window and estimates begin anew.
+        /// True if each on-period is a new connection: window and estimates start anew.
         fresh: bool,
     },
-    /// Frames of a video whose encoder follows the rate that the flow may send at.
+    /// Frames of a video whose encoder follows the rate at which the flow may send.
     Video(Video),
-    /// The driver says how many bytes wait: [`Sender::set_ready`](crate::Sender::set_ready). For
-    /// drivers that carry somebody's data.
+    /// The driver sets how many bytes wait: [`Sender::set_ready`](crate::Sender::set_ready). For
+    /// drivers that carry data from outside.
     Supplied,
 }
 
-/// A finished transfer: when its first byte was ready, when its last was acknowledged, its size.
+/// A finished transfer of a known size.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Transfer {
-    /// When it began.
+    /// When its first byte was ready.
     pub start: Time,
     /// When its last byte was acknowledged.
     pub end: Time,
-    /// Bytes on the wire.
+    /// Size in bytes on the wire.
     pub bytes: u64,
 }
 
@@ -106,9 +106,9 @@ enum Phase {
     Unlimited,
     /// `left` bytes wait to be sent.
     Counted,
-    /// All bytes are sent; waiting for their acknowledgement.
+    /// All bytes are sent; the last acknowledgement is awaited.
     Draining,
-    /// Nothing will come any more.
+    /// No data will come any more.
     Over,
 }
 
@@ -116,25 +116,27 @@ enum Phase {
 #[derive(Debug)]
 pub(crate) struct Source {
     workload: Box<Workload>,
-    /// Of workloads that draw amounts. The stream is large, and most flows need none.
+    /// Random stream of workloads that draw amounts. The stream is large, and most flows need none.
     random: Option<Box<Stream>>,
     phase: Phase,
     stop: Time,
-    /// When the phase changes, or the next message is ready.
+    /// When the phase changes, or when the next message is ready.
     next: Time,
-    /// Bytes that may be sent: `u64::MAX` in phase `Unlimited`, and zero but in `Counted`.
+    /// Bytes that may be sent: `u64::MAX` in phase `Unlimited`, and zero in all phases except
+    /// `Counted`.
     left: u64,
-    /// Bytes of the present transfer, and when it began.
+    /// Size in bytes of the present transfer, and when it began.
     transfer: u64,
     started: Time,
     encoder: Option<Box<Encoder>>,
-    /// How long it was on, the present period not included, and when that began.
+    /// Total on-time without the present on-period, and when the present one began.
     was_on: Span,
     on_since: Option<Time>,
 }
 
 impl Source {
-    /// The application of `workload`; `random` gives the random stream of those that draw.
+    /// Returns the application of `workload`. `random` makes the random stream for workloads that
+    /// draw amounts.
     pub(crate) fn new(
         workload: Workload,
         start: Time,
@@ -166,29 +168,29 @@ impl Source {
         source
     }
 
-    /// Draws an amount; zero if the workload is none that draws.
+    /// Draws an amount; returns zero if the workload draws none.
     fn draw(&mut self, amount: &Amount) -> f64 {
         self.random.as_mut().map_or(0.0, |random| amount.draw(random))
     }
 
-    /// Bytes that may be sent now, at most `u64::MAX`.
+    /// Returns the bytes that may be sent now, at most `u64::MAX`.
     #[inline]
     pub(crate) fn ready(&self) -> u64 {
         self.left
     }
 
-    /// When [`Source::update`] is next worth calling.
+    /// Returns when [`Source::update`] is next worth calling.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    /// True from the start of an on-period until its last byte is acknowledged.
+    /// Returns true from the start of an on-period until its last byte is acknowledged.
     pub(crate) fn is_on(&self) -> bool {
         !matches!(self.phase, Phase::Off | Phase::Over)
     }
 
-    /// Tells an encoder at which rate the flow may send.
+    /// Tells a video's encoder the rate at which the flow may send.
     #[inline]
     pub(crate) fn set_target(&mut self, target: Rate) {
         if let Some(encoder) = &mut self.encoder {
@@ -196,12 +198,12 @@ impl Source {
         }
     }
 
-    /// The frames so far, if it is a video.
+    /// Returns the frames so far and their counts, if the workload is a video.
     pub(crate) fn video(&self) -> Option<(&[Frame], VideoStats)> {
         self.encoder.as_ref().map(|encoder| (encoder.frames(), encoder.stats()))
     }
 
-    /// Moves on to `now`. True if a new connection begins.
+    /// Moves on to `now`. Returns true if a new connection begins.
     pub(crate) fn update(&mut self, now: Time) -> bool {
         let mut fresh = false;
         while self.next <= now {
@@ -220,12 +222,12 @@ impl Source {
         fresh
     }
 
-    /// Ends everything at `now`: nothing more comes.
+    /// Ends the workload at `now`: no more data comes.
     pub(crate) fn stop(&mut self, now: Time) {
         (self.stop, self.next) = (now, now);
     }
 
-    /// Notes whether it is on from `at` on.
+    /// Notes whether the workload is on from time `at` on.
     fn note_phase(&mut self, at: Time) {
         match (self.on_since, self.is_on()) {
             (None, true) => self.on_since = Some(at),
@@ -237,14 +239,15 @@ impl Source {
         }
     }
 
-    /// Returns since when it is on: since when it has something to send, or waits for the last
-    /// acknowledgement of it; `None` while it is off.
+    /// Returns since when the workload is on, that is, has data to send or waits for the
+    /// acknowledgement of its last data; `None` while it is off.
     #[inline]
     pub(crate) fn on_since(&self) -> Option<Time> {
         self.on_since
     }
 
-    /// How long until `now` it had something to send, or waited for the last acknowledgement of it.
+    /// Returns how long until `now` the workload was on: it had data to send or waited for the
+    /// acknowledgement of its last data.
     pub(crate) fn on_time(&self, now: Time) -> Span {
         self.was_on + self.on_since.map_or(Span::ZERO, |since| now.since(since))
     }
@@ -275,7 +278,7 @@ impl Source {
                 }
             }
             (Workload::Supplied, _) => {
-                // What the driver had before the start.
+                // Data that the driver supplied before the start.
                 (self.phase, self.left) = (Phase::Counted, self.transfer);
                 self.next = self.stop;
             }
@@ -286,7 +289,7 @@ impl Source {
             (&Workload::OnOff { on: On::Time(time), fresh, .. }, _) => {
                 let length = self.draw(&time);
                 (self.phase, self.left) = (Phase::Unlimited, u64::MAX);
-                // At least a nanosecond, so that time moves on.
+                // At least a nanosecond, so that time goes on.
                 self.next = at + Span::from_secs_f64(length).max(Span::from_nanos(1));
                 return fresh;
             }
@@ -307,7 +310,7 @@ impl Source {
         self.started = at;
     }
 
-    /// `bytes` of those ready are sent.
+    /// Takes `bytes` of the ready bytes, which are sent.
     #[inline]
     pub(crate) fn take(&mut self, bytes: u64) {
         if self.phase == Phase::Counted {
@@ -322,8 +325,8 @@ impl Source {
         }
     }
 
-    /// So many bytes wait, in place of those that waited before. Without meaning but for
-    /// [`Workload::Supplied`].
+    /// Sets the number of bytes that wait, replacing the number set before. Has no effect except
+    /// for [`Workload::Supplied`].
     #[inline]
     pub(crate) fn set_ready(&mut self, bytes: u64) {
         match self.phase {
@@ -333,19 +336,19 @@ impl Source {
         }
     }
 
-    /// True if more may come of what the driver supplies.
+    /// Returns true if the driver may supply more data.
     #[inline]
     pub(crate) fn is_supplied(&self) -> bool {
         matches!(*self.workload, Workload::Supplied) && self.phase != Phase::Over
     }
 
-    /// True if everything of a counted transfer was sent and its end is to be noticed.
+    /// Returns true if all data of a counted transfer was sent and its end is awaited.
     #[inline]
     pub(crate) fn is_draining(&self) -> bool {
         self.phase == Phase::Draining
     }
 
-    /// The transfer of a given size that is not finished at `now`, which stands for its end.
+    /// Returns the transfer of known size that is not finished at `now`, with `now` as its end.
     pub(crate) fn unfinished(&self, now: Time) -> Option<Transfer> {
         let counted =
             matches!(*self.workload, Workload::Bytes(_) | Workload::OnOff { on: On::Bytes(_), .. });
@@ -354,7 +357,7 @@ impl Source {
         (counted && runs).then_some(transfer)
     }
 
-    /// All that was sent is acknowledged: ends a counted transfer.
+    /// Ends a counted transfer, since all data sent is acknowledged.
     pub(crate) fn on_drained(&mut self, now: Time) -> Transfer {
         let done = Transfer { start: self.started, end: now, bytes: self.transfer };
         match *self.workload {
@@ -372,9 +375,10 @@ impl Source {
     }
 }
 
-/// The on-periods of a workload that switches by time: when each begins and ends. They do not depend
-/// on what the network does, so that they are known without it. A flow with the same workload, start
-/// and random stream has the same ones.
+/// The on-periods of a workload that switches by time: when each begins and ends. They do not
+/// depend on the network, so they are known in advance. A flow with equal workload, start and
+/// random stream has equal on-periods.
+///
 ///
 /// ```
 /// use paceline_cc::{Setup, Time};
@@ -394,8 +398,8 @@ impl Source {
 pub struct Periods(Source);
 
 impl Periods {
-    /// The on-periods of the flow with this setup, which starts at `start`; `None` if the workload
-    /// does not switch by time.
+    /// Returns the on-periods of the flow with this setup, which starts at `start`; `None` if the
+    /// workload does not switch by time.
     pub fn new(workload: Workload, start: Time, setup: &Setup) -> Option<Periods> {
         let by_time = matches!(workload, Workload::OnOff { on: On::Time(_), .. });
         let random = || setup.random("workload");
@@ -408,7 +412,7 @@ impl Iterator for Periods {
 
     fn next(&mut self) -> Option<(Time, Time)> {
         let source = &mut self.0;
-        // One step at a time: a period of no length between two others is an edge of each.
+        // One step at a time, since a period of zero length between two others is an edge of both.
         let mut edge = || {
             let at = source.next();
             (at != Time::NEVER).then(|| source.step())?;
@@ -507,7 +511,7 @@ mod tests {
         let mut lengths: Vec<f64> = (0..100_000).map(|_| amount.draw(&mut random)).collect();
         lengths.sort_by(f64::total_cmp);
         assert!(lengths[0] >= 16_107.0 && lengths[99_999] <= 3.3e9 + 16_000.0);
-        // The share above x + 40 is the root of 147 / (x + 40).
+        // The share of flows longer than x is sqrt(147 / (x + 40)).
         for (share, length) in [(0.5, 548.0), (0.9, 14_660.0), (0.99, 1_469_960.0)] {
             let seen = lengths[(share * 1e5) as usize] - 16_000.0;
             assert!((seen / length - 1.0).abs() < 0.1, "{share}: {seen}");

@@ -1,5 +1,4 @@
-//! Video: an encoder that follows the rate that congestion control offers, as those of
-//! videoconferences do.
+//! Video: an encoder that follows the rate that congestion control offers, as in videoconferences.
 
 use std::ops::Sub;
 
@@ -10,26 +9,26 @@ use paceline_cc::{Rate, Span, Stream, Time};
 pub struct Video {
     /// Frames per second.
     pub fps: f64,
-    /// The encoder makes at least this rate, whatever congestion control says.
+    /// Lowest rate of the encoder, even if congestion control offers less.
     pub min: Rate,
-    /// The encoder makes at most this rate.
+    /// Highest rate of the encoder.
     pub max: Rate,
-    /// The time constant with which the encoder follows the rate.
+    /// Time constant with which the encoder follows the offered rate.
     pub lag: Span,
-    /// The standard deviation of frames' sizes, as a share of their mean.
+    /// Standard deviation of the frames' sizes, as a share of their mean.
     pub noise: f64,
-    /// Every so many frames is a key frame; 0 for none but the first.
+    /// Period of key frames, in frames; 0 for a key frame only at the start.
     pub key_every: u32,
-    /// The size of a key frame as a multiple of other frames'.
+    /// Size of a key frame as a multiple of the other frames' size.
     pub key_size: f64,
-    /// A frame is left out if what waits to be sent would take longer than this at the encoder's
-    /// rate.
+    /// Longest wait: a frame is left out if the waiting data would take longer than this at the
+    /// encoder's rate.
     pub queue: Span,
 }
 
 impl Default for Video {
-    /// 30 frames a second, 100 kbit/s to 2.5 Mbit/s, a key frame of fourfold size every ten
-    /// seconds.
+    /// Returns 30 frames per second, 100 kbit/s to 2.5 Mbit/s, and a key frame of fourfold size
+    /// every ten seconds.
     fn default() -> Video {
         Video {
             fps: 30.0,
@@ -50,11 +49,11 @@ impl Default for Video {
 pub struct Frame {
     /// When it was made.
     pub made: Time,
-    /// The first segment that carries a part of it.
+    /// The first segment that carries part of it.
     pub first: u64,
-    /// The last one; `None` while not all of it is sent.
+    /// The last segment that carries part of it; `None` until all of it is sent.
     pub last: Option<u64>,
-    /// Where it ends in the stream of bytes.
+    /// Position of its end in the stream of bytes.
     end: u64,
 }
 
@@ -64,36 +63,35 @@ pub struct Frame {
 pub struct VideoStats {
     /// Frames made.
     pub made: u64,
-    /// Frames left out because too much waited.
+    /// Frames left out because too much data waited.
     pub skipped: u64,
 }
 
 impl Sub for VideoStats {
     type Output = VideoStats;
 
-    /// Counts since the moment at which they were `earlier`.
+    /// Returns the counts since the moment when they were `earlier`.
     fn sub(self, earlier: VideoStats) -> VideoStats {
         VideoStats { made: self.made - earlier.made, skipped: self.skipped - earlier.skipped }
     }
 }
 
-/// The smallest size of a frame, in bytes.
+/// Smallest size of a frame, in bytes.
 const LEAST: f64 = 64.0;
 
-/// Makes frames, and notes which segments carry them.
+/// Makes frames, and records which segments carry them.
 #[derive(Debug)]
 pub(super) struct Encoder {
     video: Video,
-    /// The rate at which the flow may send, and the rate that the encoder makes, which follows it,
-    /// both in bits per second.
+    /// The offered rate, and the encoder's rate, which follows it, both in bits per second.
     target: f64,
     rate: Option<f64>,
-    /// Frames until the next key frame.
+    /// Number of frames until the next key frame.
     until_key: u32,
     frames: Vec<Frame>,
-    /// How many frames have been sent whole.
+    /// Number of frames sent completely.
     gone: usize,
-    /// Frames left out.
+    /// Number of frames left out.
     skipped: u64,
     /// Bytes of all frames, bytes sent, and segments sent.
     made: u64,
@@ -121,12 +119,12 @@ impl Encoder {
         self.target = target.as_bps() as f64;
     }
 
-    /// The time between frames.
+    /// Returns the time between frames.
     pub(super) fn gap(&self) -> Span {
         Span::from_secs_f64(1.0 / self.video.fps).max(Span::from_micros(1))
     }
 
-    /// A frame is due while `left` bytes wait; returns how many wait then.
+    /// Makes the frame that is due while `left` bytes wait. Returns the bytes that wait then.
     pub(super) fn frame(&mut self, at: Time, left: u64, random: &mut Stream) -> u64 {
         let video = &self.video;
         let target = self.target.max(video.min.as_bps() as f64).min(video.max.as_bps() as f64);
@@ -146,7 +144,8 @@ impl Encoder {
         left.saturating_add(size)
     }
 
-    /// The next frame's size as a share of the mean: key frames are larger, the others smaller.
+    /// Returns the next frame's size as a share of the mean: above 1 for key frames, below 1 for
+    /// the others.
     fn share(&mut self) -> f64 {
         let is_key = self.until_key == 0 && (self.video.key_every > 0 || self.frames.is_empty());
         let Video { key_every, key_size, .. } = self.video;
@@ -161,12 +160,12 @@ impl Encoder {
         if is_key { key_size / mean } else { 1.0 / mean }
     }
 
-    /// Normal with mean 1, but never less than a tenth.
+    /// Draws a normal deviate with mean 1, at least 0.1.
     fn deviation(&self, random: &mut Stream) -> f64 {
         (1.0 + self.video.noise * random.normal()).max(0.1)
     }
 
-    /// The next segment carries `bytes` of the frames that wait.
+    /// Assigns `bytes` of the waiting frames to the next segment.
     pub(super) fn on_packet(&mut self, bytes: u64) {
         let segment = self.segments;
         self.segments += 1;
@@ -205,7 +204,8 @@ mod tests {
         (encoder, Stream::new(1, "video"))
     }
 
-    /// Makes frames for so many seconds and sends them at once; returns the bits per second.
+    /// Makes frames for `seconds` seconds and sends each at once; returns the mean rate in bits per
+    /// second.
     fn rate(encoder: &mut Encoder, random: &mut Stream, seconds: u64) -> f64 {
         let before = encoder.made;
         for i in 0..30 * seconds {
@@ -230,7 +230,7 @@ mod tests {
         let (mut encoder, mut random) = encoder(video, 1.0);
         assert!((rate(&mut encoder, &mut random, 1) / 1e6 - 1.0).abs() < 0.01);
         encoder.set_target(Rate::from_mbps(2.0));
-        // 200 ms are six frames.
+        // 200 ms are the time of six frames.
         let after: Vec<f64> = (0..7)
             .map(|i| encoder.frame(Time::from_secs(2 + i), 0, &mut random) as f64 * 240.0 / 1e6)
             .collect();

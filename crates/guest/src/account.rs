@@ -1,5 +1,5 @@
-//! What the simulator reads from the segments that pass a host's device: bytes that arrive for the first time,
-//! segments sent, segments sent again, and RTTs.
+//! Counts the TCP segments that pass a host's device: bytes that arrive for the first time,
+//! segments sent, segments retransmitted, and RTTs.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,34 +7,35 @@ use paceline_cc::{Span, Time};
 
 use crate::frame::{Sack, Segment};
 
-/// Most connections of a host that are followed; each on-period may be one.
+/// Most connections of a host that are followed; each on-period may be a connection.
 const MOST_CONNECTIONS: usize = 65_536;
-/// Most segments whose sending times are kept for RTTs, per connection.
+/// Most segments per connection whose sending times are kept for RTTs.
 const MOST_SEGMENTS: usize = 1 << 20;
 
-/// A sequence number as the distance from the connection's first byte of data, near `expected`. `None` before the
-/// first byte.
+/// Returns the distance of a sequence number from the connection's first byte of data: of the
+/// values that `sequence` may stand for, the one nearest to `expected`. `None` if it lies before
+/// the first byte.
 fn unwrap(first: u32, expected: u64, sequence: u32) -> Option<u64> {
     let ahead = sequence.wrapping_sub(first.wrapping_add(expected as u32)).cast_signed();
     expected.checked_add_signed(i64::from(ahead))
 }
 
-/// Data that arrive at a host.
+/// Data that arrives at a host.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
-    /// By the sender's port.
+    /// Connections, by the sender's port.
     connections: BTreeMap<u16, Stream>,
     bytes: u64,
 }
 
-/// What of a connection's data has arrived.
+/// Parts of a connection's data that have arrived.
 #[derive(Debug)]
 struct Stream {
     /// Sequence number of the first byte.
     first: u32,
-    /// All bytes below have arrived.
+    /// End of the data that has arrived without a gap.
     contiguous: u64,
-    /// Start and end of what has arrived beyond.
+    /// Start and end of each range that has arrived beyond the first gap.
     beyond: BTreeMap<u64, u64>,
 }
 
@@ -44,7 +45,7 @@ impl Arrivals {
         self.bytes
     }
 
-    /// A segment arrives.
+    /// Counts a segment that arrives.
     pub(crate) fn on_segment(&mut self, segment: &Segment) {
         if segment.syn && segment.acknowledgement.is_none() {
             let first = segment.sequence.wrapping_add(1);
@@ -62,7 +63,7 @@ impl Arrivals {
 }
 
 impl Stream {
-    /// Adds a range; returns how many of its bytes are new.
+    /// Adds a range; returns the number of its bytes that are new.
     fn add(&mut self, start: u64, end: u64) -> u64 {
         let mut start = start.max(self.contiguous);
         if start >= end {
@@ -70,7 +71,7 @@ impl Stream {
         }
         let mut new = end - start;
         let mut merged_end = end;
-        // A range that begins before, and reaches into or up to this one.
+        // The last range that begins at or before `start`, if it touches `start`.
         if let Some((&before, &reaches)) = self.beyond.range(..=start).next_back()
             && reaches >= start
         {
@@ -98,24 +99,24 @@ impl Stream {
 /// Data that a host sends.
 #[derive(Debug, Default)]
 pub(crate) struct Departures {
-    /// By the sender's port.
+    /// Connections, by the sender's port.
     connections: BTreeMap<u16, Sent>,
-    /// Segments with data.
+    /// Segments with data that were sent.
     pub(crate) segments: u64,
-    /// Of these, those with data that was sent before.
+    /// Of these, segments with data that was sent before.
     pub(crate) repeated: u64,
     rtt: Option<Span>,
 }
 
-/// What of a connection's data was sent, and when.
+/// Data of a connection that was sent, and the times of sending.
 #[derive(Debug)]
 struct Sent {
     first: u32,
-    /// All bytes below are acknowledged.
+    /// End of the acknowledged data.
     acknowledged: u64,
-    /// The end of what was sent so far.
+    /// End of the data sent so far.
     end: u64,
-    /// Segments that are not acknowledged, in order.
+    /// Segments that are not acknowledged, in order of their data.
     flying: VecDeque<Flying>,
 }
 
@@ -123,17 +124,19 @@ struct Sent {
 struct Flying {
     end: u64,
     sent: Time,
-    /// Sent again, or acknowledged selectively: it has no RTT (any more).
+    /// Whether the segment gives no RTT (any more): it was retransmitted, or already acknowledged
+    /// selectively.
     is_counted: bool,
 }
 
 impl Departures {
-    /// The RTT of the newest segment that the last acknowledgements have newly covered.
+    /// Returns, once, the RTT of the newest segment that the latest acknowledgements have newly
+    /// covered.
     pub(crate) fn take_rtt(&mut self) -> Option<Span> {
         self.rtt.take()
     }
 
-    /// The host sends a segment.
+    /// Counts a segment that the host sends.
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment) {
         if segment.syn {
             let first = segment.sequence.wrapping_add(1);
@@ -153,7 +156,7 @@ impl Departures {
         let end = start + u64::from(segment.length);
         if start < sent.end {
             self.repeated += 1;
-            // RFC 6298 §3 (Karn's algorithm): no RTT from what was sent twice.
+            // RFC 6298 §3 (Karn's algorithm): a retransmitted segment gives no RTT.
             let from = sent.flying.partition_point(|flying| flying.end <= start);
             let again = sent.flying.iter_mut().skip(from).take_while(|flying| flying.end <= end);
             again.for_each(|flying| flying.is_counted = true);
@@ -166,7 +169,7 @@ impl Departures {
         }
     }
 
-    /// An acknowledgement arrives at the host.
+    /// Processes an acknowledgement that arrives at the host.
     pub(crate) fn on_acknowledgement(&mut self, now: Time, segment: &Segment, sack: &Sack) {
         let Some(sent) = self.connections.get_mut(&segment.to) else { return };
         let Some(number) = segment.acknowledgement else { return };
@@ -191,7 +194,7 @@ impl Departures {
             count(first);
             sent.flying.pop_front();
         }
-        // The end of the connection (FIN) is one more than the end of the data.
+        // An acknowledgement of the FIN is one higher than the end of the data.
         sent.acknowledged = sent.acknowledged.max(acknowledged.min(sent.end));
         self.rtt = newest.map(|sent| now.since(sent)).or(self.rtt);
     }
@@ -216,7 +219,7 @@ mod tests {
     #[test]
     fn bytes_count_once() {
         let mut arrivals = Arrivals::default();
-        // Data before a SYN belongs to nothing; sequence numbers wrap around.
+        // Data before a SYN is not counted; sequence numbers wrap around.
         arrivals.on_segment(&data(5, 100));
         let first = u32::MAX - 99;
         arrivals.on_segment(&syn(first - 1));
@@ -226,7 +229,7 @@ mod tests {
         };
         assert_eq!(at(0, 100), 100);
         assert_eq!(at(0, 100), 100);
-        // Holes, filled in several ways.
+        // Fills gaps in several ways.
         assert_eq!(at(200, 100), 200);
         assert_eq!(at(400, 100), 300);
         assert_eq!(at(150, 300), 500 - 50);
@@ -235,7 +238,7 @@ mod tests {
         assert_eq!(at(u32::MAX, 10), 550);
     }
 
-    /// Any order of pieces of a stream gives each byte once.
+    /// Counts each byte once, whatever the order of a stream's pieces.
     #[test]
     fn any_order_counts_all() {
         let mut random = paceline_cc::Stream::new(3, "pieces");
@@ -265,12 +268,12 @@ mod tests {
         sent.on_acknowledgement(ms(100), &ack(110), &Sack::default());
         assert_eq!(sent.take_rtt(), Some(Span::from_millis(100)));
         assert_eq!(sent.take_rtt(), None);
-        // The second is lost; the third and fourth arrive.
+        // The second segment is lost; the third and fourth arrive.
         sent.on_acknowledgement(ms(120), &ack(110), &Sack::of(&[(120, 130)]));
         assert_eq!(sent.take_rtt(), Some(Span::from_millis(100)));
         sent.on_acknowledgement(ms(130), &ack(110), &Sack::of(&[(120, 140)]));
         assert_eq!(sent.take_rtt(), Some(Span::from_millis(100)));
-        // It is sent again: no RTT of its own, nor of those that were acknowledged selectively.
+        // The retransmission gives no RTT, nor do the segments that were acknowledged selectively.
         sent.on_segment(ms(131), &data(110, 10));
         sent.on_acknowledgement(ms(231), &ack(140), &Sack::default());
         assert_eq!(sent.take_rtt(), None);

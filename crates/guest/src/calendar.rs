@@ -1,8 +1,10 @@
-//! The guest's clock (`include/uapi/linux/um_timetravel.h`): the guest says when it wants to run, waits, and is
-//! told to run. Between these times it does not exist.
+//! The guest's clock (`include/uapi/linux/um_timetravel.h`): the guest requests a time to run,
+//! waits, and runs when the calendar tells it to. Virtual time passes for the guest only while it
+//! waits or reads its clock.
 //!
-//! Kernels from 6.12 on keep times in memory that both sides share, older ones send a message for each. The guest
-//! may never run ahead: it stops at every reading of its clock that costs virtual time.
+//! Kernels from 6.12 on keep the times in memory that both sides share; older kernels send a
+//! message for each. The guest may not run ahead of the simulator: it stops at every reading of its
+//! clock that costs virtual time.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,9 +14,9 @@ use std::os::unix::net::UnixStream;
 use crate::error::Error;
 use crate::system;
 
-/// The calendar's own number among the clients of the shared memory, and the guest's.
+/// Client number of the calendar in the shared memory.
 const CALENDAR: u16 = 0;
-/// See [`CALENDAR`].
+/// Client number of the guest in the shared memory.
 const GUEST: u16 = 1;
 /// `UM_TIMETRAVEL_SCHEDSHM_VERSION`.
 const SHARED_VERSION: u32 = 2;
@@ -22,13 +24,13 @@ const SHARED_VERSION: u32 = 2;
 const SHARED_SIZE: u64 = 4096 + 16 * CLIENT_SIZE;
 const CLIENTS_AT: u64 = 4096;
 const CLIENT_SIZE: u64 = 128;
-/// Where `free_until`, `current_time` and `running_id` stand in the header.
+/// Offset of the fields `free_until`, `current_time` and `running_id` in the header.
 const TIMES_AT: u64 = 8;
 /// The client reads and writes times in the shared memory (`UM_TIMETRAVEL_SCHEDSHM_CAP_TIME_SHARE`).
 const TIME_SHARE: u32 = 1;
 /// The client has a request (`UM_TIMETRAVEL_SCHEDSHM_FLAGS_REQ_RUN`).
 const REQUESTED: u32 = 1;
-/// Wall-clock time of the guest at boot, in ns since 1970: the same in each run.
+/// Wall-clock time of the guest at boot, in ns since 1970; constant, so that runs are equal.
 const EPOCH_NS: u64 = 1_767_225_600_000_000_000;
 
 const ACK: u32 = 0;
@@ -41,30 +43,31 @@ const RUN: u32 = 6;
 const GET_TIME_OF_DAY: u32 = 8;
 const BROADCAST: u32 = 9;
 
-/// Bytes of a message: operation, sequence number, time.
+/// Size of a message in bytes: operation, sequence number, time.
 const MESSAGE: usize = 16;
 
-/// The calendar of one guest. Times are nanoseconds since the guest's boot.
+/// Calendar of one guest. Times are nanoseconds since the guest's boot.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     socket: UnixStream,
     shared: File,
-    /// The time that the simulator has reached.
+    /// Time that the simulator has reached.
     now: u64,
-    /// When the guest wants to run, as messages say.
+    /// Time at which the guest wants to run, from its messages.
     requested: Option<u64>,
-    /// When the guest wants to run, as it has written when it last waited or answered a call.
+    /// Time at which the guest wants to run, from the shared memory when it last waited or answered
+    /// a call.
     shared_wake: u64,
-    /// The guest waits until it is told to run.
+    /// Whether the guest waits for the message to run.
     is_waiting: bool,
     sequence: u32,
 }
 
 impl Calendar {
-    /// Takes the guest's first message from a connection, and answers it.
+    /// Reads the guest's first message from a connection, and answers it.
     ///
     /// # Errors
-    /// The message is another one, or does not come.
+    /// The message does not come, or is not the start of a clock.
     pub(crate) fn start(mut socket: UnixStream) -> Result<Calendar, Error> {
         let (operation, sequence, _) = read(&mut socket)?;
         if operation != START {
@@ -88,31 +91,32 @@ impl Calendar {
             is_waiting: false,
             sequence: 0,
         };
-        // It runs from here on until it waits for the first time.
+        // The guest runs until it waits for the first time.
         calendar.set_times(GUEST, 1)?;
-        // Linux 6.12 reads two files from this answer, and takes rubbish for files if there are none.
+        // Linux 6.12 expects two files in this answer, and misreads the message without them.
         let null = File::open("/dev/null").map_err(Error::host("/dev/null"))?;
         let answer = message(ACK, sequence, u64::from(GUEST));
         system::send(&calendar.socket, &answer, &[&calendar.shared, &null]).map_err(gone)?;
         Ok(calendar)
     }
 
-    /// The socket, to wait for messages.
+    /// Returns the socket, on which callers wait for messages.
     pub(crate) fn socket(&self) -> &UnixStream {
         &self.socket
     }
 
-    /// The time that has been reached.
+    /// Returns the time that was reached.
     pub(crate) fn now(&self) -> u64 {
         self.now
     }
 
-    /// Returns true while the guest waits to be told to run.
+    /// True while the guest waits for the message to run.
     pub(crate) fn is_waiting(&self) -> bool {
         self.is_waiting
     }
 
-    /// Writes who runs, the present time, and the time before which the runner may go on by itself.
+    /// Writes the number of the runner, the present time, and the time up to which the runner may
+    /// continue by itself.
     fn set_times(&mut self, running: u16, free_until: u64) -> Result<(), Error> {
         let mut bytes = [0; 18];
         bytes[..8].copy_from_slice(&free_until.to_le_bytes());
@@ -121,19 +125,20 @@ impl Calendar {
         self.shared.write_all_at(&bytes, TIMES_AT).map_err(Error::host("the guest's clock"))
     }
 
-    /// Moves the time on; the guest does not run.
+    /// Advances the time without running the guest.
     ///
     /// # Errors
-    /// The host's, of writing the shared memory.
+    /// The shared memory cannot be written.
     pub(crate) fn advance(&mut self, now: u64) -> Result<(), Error> {
         self.now = self.now.max(now);
         self.set_times(CALENDAR, u64::MAX)
     }
 
-    /// Lets the guest run from now on, until it waits. It may do by itself what is due at `now`.
+    /// Lets the guest run from `now` until it waits. It may process by itself all events up to
+    /// `now`.
     ///
     /// # Errors
-    /// The guest is gone, or does not read.
+    /// The guest is gone, or does not read its socket.
     pub(crate) fn run(&mut self, now: u64) -> Result<(), Error> {
         self.now = self.now.max(now);
         self.set_times(GUEST, self.now.saturating_add(1))?;
@@ -142,16 +147,17 @@ impl Calendar {
         self.send(RUN, self.sequence, self.now)
     }
 
-    /// When the guest wants to run; `u64::MAX` if never by itself.
+    /// Returns the time at which the guest wants to run; `u64::MAX` if it waits only for the
+    /// device.
     pub(crate) fn wake(&self) -> u64 {
         self.shared_wake.min(self.requested.unwrap_or(u64::MAX))
     }
 
-    /// Reads what the guest has written: it waits, or has answered a call. Returns true if it writes its times
-    /// there.
+    /// Reads the time that a guest which waits or has answered a call has written to the shared
+    /// memory. Returns true if this guest uses the shared memory.
     ///
     /// # Errors
-    /// The host's, of reading the shared memory.
+    /// The shared memory cannot be read.
     pub(crate) fn read_shared(&mut self) -> Result<bool, Error> {
         let mut client = [0; 16];
         let at = CLIENTS_AT + CLIENT_SIZE * u64::from(GUEST);
@@ -164,16 +170,16 @@ impl Calendar {
         Ok(word(0) & TIME_SHARE != 0)
     }
 
-    /// Takes a message from the guest and answers it.
+    /// Reads a message of the guest and answers it.
     ///
     /// # Errors
-    /// The guest is gone, or says what it cannot mean.
+    /// The guest is gone, or its message is invalid.
     pub(crate) fn on_message(&mut self) -> Result<(), Error> {
         let (operation, sequence, time) = read(&mut self.socket)?;
         let answer = match operation {
             ACK => return Ok(()),
             REQUEST => {
-                // Idle kernels ask for the end of time.
+                // Idle kernels request the largest time.
                 self.requested = Some(time).filter(|time| *time < i64::MAX as u64);
                 0
             }
@@ -217,7 +223,7 @@ fn read(socket: &mut UnixStream) -> Result<(u32, u32, u64), Error> {
     Ok((u32::from_le_bytes(operation), u32::from_le_bytes(sequence), u64::from_le_bytes(time)))
 }
 
-/// What a failed read or write of a guest's socket means.
+/// Converts the error of a failed read or write on a guest's socket.
 pub(crate) fn gone(error: std::io::Error) -> Error {
     use std::io::ErrorKind;
     match error.kind() {
@@ -232,7 +238,7 @@ pub(crate) fn gone(error: std::io::Error) -> Error {
 mod tests {
     use super::*;
 
-    /// A calendar and the guest's end of it, in message mode.
+    /// Returns a calendar, and the guest's end of its socket, in message mode.
     fn calendar() -> (Calendar, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().expect("sockets");
         theirs.write_all(&message(START, 1, 1)).expect("room");
@@ -262,7 +268,7 @@ mod tests {
             calendar.on_message().expect("a message");
             assert_eq!(read(&mut guest).expect("an answer"), (ACK, 9, answer));
         }
-        // The end of time is no request.
+        // The largest time counts as no request.
         guest.write_all(&message(REQUEST, 10, u64::MAX)).expect("room");
         calendar.on_message().expect("a message");
         assert_eq!(calendar.wake(), u64::MAX);
@@ -281,7 +287,7 @@ mod tests {
         calendar.on_message().expect("a wait");
         assert_eq!((calendar.is_waiting(), calendar.wake()), (true, 7_777_777_777));
         calendar.run(7_777_777_777).expect("a guest");
-        // The first that comes is RUN.
+        // The first message is RUN.
         assert_eq!(read(&mut guest).expect("a message").0, RUN);
         let mut times = [0; 18];
         calendar.shared.read_exact_at(&mut times, TIMES_AT).expect("the header");

@@ -1,4 +1,4 @@
-//! An end of a flow that is a Linux host: the simulator's packets are the frames of its device.
+//! Linux hosts as ends of a flow: the simulator's packets are the frames of their devices.
 
 use std::collections::VecDeque;
 
@@ -17,10 +17,10 @@ use crate::store::Frames;
 use crate::transport::HostSettings;
 use crate::vhost::Device;
 
-/// The two hosts of a flow, set up and at simulated time 0.
+/// Boots the two hosts of a flow, up to simulated time 0.
 ///
 /// # Errors
-/// The guest does not have the congestion control or the workload; what [`Guest::boot`] says.
+/// The guest does not have the congestion control or the workload; the errors of [`Guest::boot`].
 pub(crate) fn ends(
     built: &BuiltGuest,
     settings: &HostSettings,
@@ -56,26 +56,26 @@ pub(crate) fn ends(
     Ok((Box::new(sender), Box::new(receiver)))
 }
 
-/// A host.
+/// One host.
 struct End {
     /// `None` once it has failed.
     guest: Option<Guest>,
     failure: Option<String>,
     role: Role,
-    /// Frames that leave, and those that arrive.
+    /// Frames that this host has sent, and frames that will arrive at it.
     leaving: Frames,
     arriving: Frames,
-    /// Packets that are ready to leave.
+    /// Packets that the host has sent and the simulator has not taken.
     ready: VecDeque<Packet>,
-    /// When the guest wants to run, in simulated time.
+    /// Simulated time at which the guest wants to run.
     wake: Time,
     arrivals: Arrivals,
     departures: Departures,
-    /// The newest report of the connection.
+    /// Latest report of the connection.
     sample: Option<Sample>,
 }
 
-/// Guest time of a simulated time.
+/// Converts simulated time to guest time.
 fn guest_time(now: Time) -> u64 {
     now.as_nanos().saturating_add(ORIGIN)
 }
@@ -96,7 +96,7 @@ impl End {
         }
     }
 
-    /// Lets the guest do something; a guest that fails is ended.
+    /// Calls `act` with the guest; ends a guest that fails.
     fn with_guest(&mut self, act: impl FnOnce(&mut Guest) -> Result<(), Error>) {
         let Some(guest) = &mut self.guest else { return };
         match act(guest) {
@@ -113,12 +113,12 @@ impl End {
         self.wake = Time::NEVER;
     }
 
-    /// Takes what the guest has sent and reported.
+    /// Collects the frames that the guest has sent, and its reports.
     fn collect(&mut self, now: Time) {
         let Some(guest) = &mut self.guest else { return };
         let peer = self.role.peer().mac();
         for frame in guest.take_frames() {
-            // Other frames, such as IPv6 router solicitations, have no receiver here.
+            // Frames to other receivers, such as IPv6 router solicitations, are dropped.
             if frame[..6] != peer || !frame::is_ipv4(&frame) {
                 continue;
             }
@@ -151,7 +151,7 @@ impl End {
     }
 }
 
-/// When a guest wants to run, in simulated time.
+/// Returns the simulated time at which a guest wants to run.
 fn wake(guest: &Guest) -> Time {
     match guest.wake() {
         u64::MAX => Time::NEVER,
@@ -218,7 +218,7 @@ impl TransportEnd for End {
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let Some(sample) = &self.sample else { return };
         see("cwnd", f64::from(sample.cwnd));
-        // Linux' infinity is 2³¹ - 1.
+        // Linux' value for "no threshold" is 2³¹ - 1.
         if sample.ssthresh < i32::MAX as u32 {
             see("ssthresh", f64::from(sample.ssthresh));
         }

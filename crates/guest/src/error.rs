@@ -1,28 +1,28 @@
-//! What goes wrong with a guest.
+//! Errors of running guests.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Why a guest cannot be an end of a flow.
+/// Reason why a guest cannot be an end of a flow.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The host refuses something.
+    /// A system call of the host failed.
     #[error("{doing}: {source}")]
     Host {
-        /// What was tried.
+        /// Operation that failed.
         doing: String,
-        /// What the host answered.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The guest breaks a protocol.
+    /// The guest violates a protocol.
     #[error("the Linux guest is not to be trusted: {0}")]
     Lies(String),
-    /// The guest has stopped to run.
+    /// The guest's process has ended.
     #[error("the Linux guest ended: {0}")]
     Ended(String),
-    /// The guest takes too long, by the wall clock or in virtual time.
+    /// The guest takes too long, in wall-clock time or in virtual time.
     #[error("the Linux guest hangs: {0}")]
     Hangs(String),
     /// The guest's `/init` reports an error.
@@ -38,7 +38,7 @@ impl Error {
         Error::Lies(what.into())
     }
 
-    /// An error of the host's while `doing` something.
+    /// Returns a function that makes an error of the host from a failed operation; for `map_err`.
     pub(crate) fn host(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
         let doing = doing.into();
         move |source| Error::Host { doing, source }

@@ -1,18 +1,18 @@
-//! Where the simulator looks for a built guest.
+//! Finds a built guest.
 
 use std::path::Path;
 
 use crate::build::{BuiltGuest, default_guest};
 use crate::error::Error;
 
-/// Version of the protocol (PROTOCOL.md) that this crate speaks.
+/// Version of the protocol (PROTOCOL.md) that this crate implements.
 pub const PROTOCOL: u16 = 1;
 
-/// Finds the guest in `folder`, or else in the folder that `$PACELINE_LINUX` names, or else in
+/// Finds the guest in `folder`; without `folder`, in `$PACELINE_LINUX`; without this variable, in
 /// `~/.cache/paceline/linux`.
 ///
 /// # Errors
-/// There is none, or it is for another version of Paceline.
+/// There is no guest, or it was built for another version of the protocol.
 pub fn find(folder: Option<&Path>) -> Result<BuiltGuest, Error> {
     let unusable = |problem: String| {
         Error::Unusable(format!(
@@ -23,7 +23,7 @@ pub fn find(folder: Option<&Path>) -> Result<BuiltGuest, Error> {
         Some(folder) => folder.to_path_buf(),
         None => default_guest().map_err(|error| unusable(error.to_string()))?,
     };
-    // The guest runs in another folder.
+    // The guest's process runs in another folder, so the path must be absolute.
     let folder = std::path::absolute(&folder)
         .map_err(|error| unusable(format!("{}: {error}", folder.display())))?;
     let built = BuiltGuest::read(&folder).map_err(|error| unusable(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Ethernet frames with IPv4 and TCP, as far as the simulator reads and changes them.
+//! The fields of Ethernet, IPv4 and TCP headers that the simulator reads or changes.
 
 use paceline_cc::Ecn;
 
@@ -7,24 +7,24 @@ pub(crate) const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const TCP: u8 = 6;
 
-/// EtherType of a frame.
+/// Returns the EtherType of a frame; 0 if it is too short.
 pub(crate) fn ether_type(frame: &[u8]) -> u16 {
     frame.get(12..14).map_or(0, |word| u16::from_be_bytes([word[0], word[1]]))
 }
 
-/// Returns true if a frame carries an IPv4 packet whose header is whole and whose length is the frame's.
+/// True if a frame carries a whole IPv4 packet.
 pub(crate) fn is_ipv4(frame: &[u8]) -> bool {
     ip(frame).is_some()
 }
 
-/// Returns the IPv4 packet of a frame, and the length of its header.
+/// Returns the IPv4 packet of a frame and the length of its header, in bytes.
 fn ip(frame: &[u8]) -> Option<(&[u8], usize)> {
     let (ethernet, packet) = frame.split_at_checked(ETHERNET)?;
     let first = *packet.first()?;
     let header = usize::from(first & 15) * 4;
     let whole = ethernet[12..] == IPV4 && first >> 4 == 4 && header >= 20;
     let length = usize::from(u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]));
-    // Ethernet pads short frames.
+    // Ethernet pads short frames, so cut at the packet's length.
     let packet = packet.get(..length)?;
     (whole && header <= length).then_some((packet, header))
 }
@@ -63,20 +63,20 @@ pub(crate) fn set_ecn(frame: &mut [u8], ecn: Ecn) {
     header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
-/// A TCP segment's header, as far as it is needed.
+/// The fields of a TCP segment's header that the simulator reads.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// Port of the host that sends it.
+    /// Port of the sending host.
     pub(crate) from: u16,
-    /// Port of the host that receives it.
+    /// Port of the receiving host.
     pub(crate) to: u16,
-    /// Number of the first byte of data.
+    /// Sequence number of the first byte of data.
     pub(crate) sequence: u32,
-    /// Number of the byte that is expected next; `None` without ACK.
+    /// Sequence number of the next byte expected; `None` without ACK.
     pub(crate) acknowledgement: Option<u32>,
     /// Bytes of data.
     pub(crate) length: u32,
-    /// The segment opens the connection.
+    /// Whether the segment opens the connection (SYN).
     pub(crate) syn: bool,
 }
 
@@ -92,7 +92,8 @@ impl Sack {
         &self.blocks[..self.count]
     }
 
-    /// Adds a block, if there is room: four fit into a header.
+    /// Adds a block; ignores it if there are four already, which is the most that a header has room
+    /// for.
     fn push(&mut self, block: (u32, u32)) {
         if let Some(place) = self.blocks.get_mut(self.count) {
             *place = block;
@@ -108,7 +109,7 @@ impl Sack {
     }
 }
 
-/// The TCP segment of a frame; `None` if it has none, or is a fragment.
+/// Returns the TCP segment of a frame; `None` if there is none, or only a fragment.
 fn tcp(frame: &[u8]) -> Option<&[u8]> {
     let (packet, header) = ip(frame)?;
     let is_fragment = u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff != 0;
@@ -147,7 +148,7 @@ pub(crate) fn sack(frame: &[u8]) -> Sack {
     sack
 }
 
-/// Reads a frame's TCP header; `None` if it has none, or is a fragment.
+/// Reads a frame's TCP header; `None` if it has none, or only a fragment.
 pub(crate) fn segment(frame: &[u8]) -> Option<Segment> {
     let tcp = tcp(frame)?;
     let port = |at: usize| Some(u16::from_be_bytes(*tcp.get(at..)?.first_chunk()?));
@@ -168,7 +169,7 @@ pub(crate) fn segment(frame: &[u8]) -> Option<Segment> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A frame with a TCP segment of `length` bytes of data.
+    /// Returns a frame with a TCP segment of `length` bytes of data.
     pub(crate) fn tcp(sequence: u32, acknowledgement: u32, length: usize, flags: u8) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
         frame.extend([0x45, 0b10]);
@@ -198,7 +199,7 @@ pub(crate) mod tests {
         for mark in [Ecn::Ce, Ecn::Ect1, Ecn::NotEct, Ecn::Ect0, Ecn::Ce] {
             set_ecn(&mut frame, mark);
             assert_eq!(ecn(&frame), mark);
-            // A header with a right checksum sums up to zero.
+            // The checksum over a header with a correct checksum is zero.
             assert_eq!(checksum(&frame[ETHERNET..ETHERNET + 20]), 0, "{mark:?}");
         }
     }

@@ -1,27 +1,27 @@
-//! Telemetry: what the guest's `/init` reports in Ethernet frames of its own type (PROTOCOL.md), which never
-//! reach the network.
+//! Telemetry: reports that the guest's `/init` sends in Ethernet frames with their own EtherType
+//! (PROTOCOL.md), which the simulator takes out before the network.
 
-/// EtherType of telemetry: IEEE 802's first one for local experiments.
+/// EtherType of telemetry: IEEE 802's first EtherType for local experiments.
 pub const ETHER_TYPE: u16 = 0x88b5;
 /// First four bytes of every report.
 const MAGIC: [u8; 4] = *b"PLG1";
 /// Bytes before a report's body.
 const HEADER: usize = 16;
-/// Longest text that is kept of a report, in bytes.
+/// Longest text kept from a report, in bytes.
 const LONGEST_TEXT: usize = 1400;
 
-/// A report of the guest's.
+/// A report of the guest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Number of the connection; `None` if the report is about the host.
     pub connection: Option<u8>,
     /// The guest's `CLOCK_MONOTONIC` in nanoseconds.
     pub time_ns: u64,
-    /// What is reported.
+    /// Content of the report.
     pub body: Body,
 }
 
-/// What is reported.
+/// Content of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// The host is set up.
@@ -33,11 +33,11 @@ pub enum Body {
         /// Congestion controls that the kernel has now.
         schemes: Vec<String>,
     },
-    /// A connection as it is.
+    /// State of a connection.
     Sample(Sample),
-    /// A connection as it was at its end.
+    /// Final state of a connection.
     End(Sample),
-    /// What failed; the guest powers off.
+    /// Failure after which the guest powers off.
     Error(String),
     /// A setting that could not be applied; the run goes on.
     Note(String),
@@ -45,7 +45,8 @@ pub enum Body {
     Exit(i32),
 }
 
-/// A connection's state, from `getsockopt(TCP_INFO)`. Fields that the guest's kernel is too old for are 0.
+/// A connection's state, from `getsockopt(TCP_INFO)`. Fields that the guest's kernel does not have
+/// are 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Bytes that the application has written (sender) or read (receiver).
@@ -56,7 +57,7 @@ pub struct Sample {
     pub ssthresh: u32,
     /// `tcpi_rtt`, the smoothed RTT, in microseconds.
     pub srtt_us: u32,
-    /// `tcpi_pacing_rate` in bytes per second; `u64::MAX` if nothing paces.
+    /// `tcpi_pacing_rate` in bytes per second; `u64::MAX` without pacing.
     pub pacing_rate: u64,
     /// `tcpi_delivery_rate` in bytes per second.
     pub delivery_rate: u64,
@@ -64,13 +65,13 @@ pub struct Sample {
     pub bytes_acked: u64,
     /// `tcpi_bytes_received`.
     pub bytes_received: u64,
-    /// `tcpi_total_retrans`: segments sent again.
+    /// `tcpi_total_retrans`: segments retransmitted.
     pub retransmits: u32,
-    /// `tcpi_lost`: segments counted as lost now.
+    /// `tcpi_lost`: segments that count as lost now.
     pub lost: u32,
     /// `tcpi_total_rto`: expiries of the retransmission timer (Linux 6.7 and later).
     pub timeouts: u16,
-    /// Bytes of `getsockopt(TCP_CC_INFO)`; empty if the congestion control gives none.
+    /// Bytes of `getsockopt(TCP_CC_INFO)`; empty if the congestion control has none.
     pub scheme_info: Vec<u8>,
 }
 
@@ -86,8 +87,8 @@ const BYTES_RECEIVED: usize = 128;
 const DELIVERY_RATE: usize = 160;
 const TOTAL_RTO: usize = 240;
 
-/// Reads a report from what follows the Ethernet header. `None` if it is none: another program's frame, or
-/// a broken one.
+/// Reads a report from the bytes after the Ethernet header. `None` if they are no valid report:
+/// another program's frame, or a damaged one.
 pub fn parse(payload: &[u8]) -> Option<Report> {
     if payload.get(..4)? != MAGIC {
         return None;
@@ -138,7 +139,8 @@ fn sample(body: &[u8]) -> Option<Sample> {
     })
 }
 
-/// Text of the guest's for errors: without control characters, which a terminal would obey.
+/// Converts the guest's text for errors; replaces control characters, which would control a
+/// terminal.
 fn text(bytes: &[u8]) -> String {
     let bytes = &bytes[..bytes.len().min(LONGEST_TEXT)];
     let shown = |c: char| if c.is_control() { ' ' } else { c };
@@ -165,7 +167,7 @@ mod tests {
         bytes.extend((body.len() as u16).to_le_bytes());
         bytes.extend(1_000_256u64.to_le_bytes());
         bytes.extend(body);
-        // Padding of short frames.
+        // Short frames are padded.
         bytes.resize(bytes.len().max(46), 0);
         bytes
     }
@@ -190,7 +192,7 @@ mod tests {
         assert_eq!((sample.application_bytes, sample.cwnd), (77, 212));
         assert_eq!((sample.bytes_acked, sample.timeouts), (1_434_610, 3));
         assert_eq!(sample.scheme_info, [8, 9]);
-        // A kernel whose structure ends earlier.
+        // A report of a kernel whose structure is shorter.
         let mut short = vec![84, 0, 0, 0];
         short.extend(5u64.to_le_bytes());
         short.extend(&info[..84]);

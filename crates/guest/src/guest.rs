@@ -19,43 +19,44 @@ use crate::launch::{self, Process, Start, Started};
 use crate::system;
 use crate::vhost::{self, Device, HEADER, Header, LONGEST, RECEIVE, TRANSMIT};
 
-/// Guest time at which simulated time begins, in ns: the guest is set up by then (PROTOCOL.md).
+/// Guest time at which simulated time begins, in ns. The guest has finished its set-up by then
+/// (PROTOCOL.md).
 pub(crate) const ORIGIN: u64 = 1_000_000_000;
-/// Wall-clock time after which a guest that says nothing hangs. A guest that computes for one event takes
-/// milliseconds; the rest is for busy machines.
+/// Wall-clock time without a message after which a guest counts as hanging. A guest computes
+/// milliseconds per event; the rest is for busy machines.
 const LONGEST_SILENCE: Duration = Duration::from_secs(60);
-/// How often a silent guest's process is looked at.
+/// Interval at which the process of a silent guest is checked, in ms.
 const LOOK_INTERVAL: u16 = 200;
-/// How long errors wait for the process of a guest whose connections are closed.
+/// Longest time for which an error waits for the process of a guest whose connections are closed.
 const LONGEST_END: Duration = Duration::from_secs(3);
-/// Runs at one time, and messages in a run, after which a guest hangs: virtual time does not go on.
+/// Runs at one virtual time, and messages in one run, after which a guest counts as hanging.
 const MOST_STEPS: u32 = 1_000_000;
-/// Frames that a guest sends at one time at most.
+/// Most frames that a guest may send at one time.
 const MOST_FRAMES: usize = 100_000;
-/// Reports that are kept until somebody takes them.
+/// Most reports that are kept until the caller takes them.
 const MOST_REPORTS: usize = 100_000;
 
-/// A guest.
+/// A running guest.
 #[derive(Debug)]
 pub(crate) struct Guest {
     calendar: Calendar,
     device: Device,
-    /// The device's requests; until the guest has connected, where it will.
+    /// Socket of the device's requests, or the listener to which the guest will connect.
     requests: Connection,
-    /// Where the guest is told of used buffers.
+    /// Socket on which the guest is told of used buffers.
     calls: Option<UnixStream>,
     is_call_answered: bool,
-    /// The guest wants to be told that frames were sent.
+    /// Whether the guest wants a call because its frames were sent.
     is_transmit_call_due: bool,
     frames: Vec<Vec<u8>>,
     reports: Vec<Report>,
-    /// Messages since the last run began.
+    /// Messages since the beginning of the last run.
     steps: u32,
     longest_silence: Duration,
     most_steps: u32,
     /// Frames for which the guest had no buffer.
     pub(crate) without_buffer: u64,
-    /// Last, so that connections are closed before the process is ended and waited for.
+    /// Last field, so that connections are closed before the process is killed and reaped.
     process: Option<Process>,
 }
 
@@ -65,10 +66,10 @@ enum Connection {
     Open(UnixStream),
 }
 
-/// What `hello` says.
+/// Content of the guest's `hello`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
-    /// Congestion controls that the kernel has.
+    /// Congestion controls of the kernel.
     pub(crate) schemes: Vec<String>,
 }
 
@@ -76,7 +77,7 @@ impl Guest {
     /// Starts a guest and lets it set itself up, until its time is [`ORIGIN`].
     ///
     /// # Errors
-    /// What the host refuses, or the guest reports; a guest that ends, hangs or lies.
+    /// The host or the guest reports an error, or the guest ends, hangs or violates a protocol.
     pub(crate) fn boot(
         built: &BuiltGuest,
         start: &Start,
@@ -113,14 +114,15 @@ impl Guest {
         }
     }
 
-    /// Lets the guest boot and set itself up.
+    /// Runs the guest through boot and set-up.
     fn set_up(&mut self) -> Result<Hello, Error> {
         self.wait()?;
         for _ in 0..self.most_steps {
             let wake = self.calendar.wake();
             if wake >= ORIGIN {
                 self.calendar.advance(ORIGIN)?;
-                // What a kernel sends by itself when a device comes up, such as router solicitations.
+                // Frames that a kernel sends by itself when a device comes up, such as router
+                // solicitations.
                 self.frames.clear();
                 return self.hello();
             }
@@ -129,7 +131,7 @@ impl Guest {
         Err(Error::Hangs("it does not get through its set-up".into()))
     }
 
-    /// Takes `hello` from the reports.
+    /// Takes the `hello` out of the reports.
     fn hello(&mut self) -> Result<Hello, Error> {
         let mut hello = None;
         for report in self.reports.drain(..) {
@@ -153,15 +155,16 @@ impl Guest {
         })
     }
 
-    /// When the guest wants to run next; `u64::MAX` if never by itself.
+    /// Returns the time at which the guest wants to run next; `u64::MAX` if it waits only for the
+    /// device.
     pub(crate) fn wake(&self) -> u64 {
         if self.is_transmit_call_due { self.calendar.now() } else { self.calendar.wake() }
     }
 
-    /// Hands a frame to the guest at `now`.
+    /// Delivers a frame to the guest at `now`.
     ///
     /// # Errors
-    /// A guest that ends, hangs or lies.
+    /// The guest ends, hangs or violates a protocol.
     pub(crate) fn deliver(&mut self, now: u64, frame: &[u8]) -> Result<(), Error> {
         let delivered = self.deliver_to(now, frame);
         self.explained(delivered)
@@ -177,10 +180,10 @@ impl Guest {
         if self.device.wants_call(RECEIVE)? { self.call(RECEIVE) } else { Ok(()) }
     }
 
-    /// Lets the guest do everything that is due by `now`.
+    /// Runs the guest for all of its events up to `now`.
     ///
     /// # Errors
-    /// A guest that ends, hangs or lies.
+    /// The guest ends, hangs or violates a protocol.
     pub(crate) fn advance(&mut self, now: u64) -> Result<(), Error> {
         let advanced = self.advance_to(now);
         self.explained(advanced)
@@ -201,17 +204,17 @@ impl Guest {
         Err(Error::Hangs(format!("its time does not go on at {now} ns")))
     }
 
-    /// Frames that the guest has sent since the last call, in order.
+    /// Returns the frames that the guest has sent since the last call, in order.
     pub(crate) fn take_frames(&mut self) -> impl Iterator<Item = Vec<u8>> + '_ {
         self.frames.drain(..)
     }
 
-    /// Reports that have come since the last call, in order.
+    /// Returns the reports since the last call, in order.
     pub(crate) fn take_reports(&mut self) -> impl Iterator<Item = Report> + '_ {
         self.reports.drain(..)
     }
 
-    /// Waits until the guest waits.
+    /// Processes messages until the guest waits.
     fn wait(&mut self) -> Result<(), Error> {
         self.steps = 0;
         while !self.calendar.is_waiting() {
@@ -220,7 +223,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Tells the guest of used buffers, and waits until it has heard.
+    /// Tells the guest of used buffers, and processes messages until it has answered.
     fn call(&mut self, ring: usize) -> Result<(), Error> {
         let Some(calls) = &mut self.calls else {
             return Err(Error::lies("it has named no socket for its device's calls"));
@@ -234,7 +237,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Waits for a message of the guest's and does what it says.
+    /// Waits for one message of the guest and processes it.
     fn step(&mut self) -> Result<(), Error> {
         self.steps += 1;
         if self.steps > self.most_steps {
@@ -262,7 +265,7 @@ impl Guest {
                         ready.get(at).and_then(PollFd::revents).is_some_and(|it| !it.is_empty())
                     };
                     let (calendar, requests) = (is_ready(0), is_ready(1));
-                    // The order is fixed, so that runs are equal if several are there.
+                    // The order is fixed, so that runs are equal when several sockets are readable.
                     return match (requests, calendar) {
                         (true, _) => self.on_request(),
                         (_, true) => self.calendar.on_message(),
@@ -315,7 +318,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Takes what the guest sends: frames for the network, and reports.
+    /// Takes the frames that the guest sends: frames for the network, and reports.
     fn take_from_device(&mut self) -> Result<(), Error> {
         while let Some(frame) = self.device.take_frame()? {
             if frame::ether_type(frame) == frames::ETHER_TYPE {
@@ -341,7 +344,7 @@ impl Guest {
         self.calendar.read_shared().map(drop)
     }
 
-    /// Says in an error what the guest has reported, or how its process has ended.
+    /// Adds to an error the guest's report, or the way in which its process has ended.
     fn explained<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| explain(error, self.process.as_mut(), &self.reports))
     }
@@ -349,12 +352,12 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // A guest that is gone has closed its end already.
+        // Fails if the guest is gone and has closed its end already.
         let _ = self.calendar.socket().shutdown(Shutdown::Both);
     }
 }
 
-/// A socket on which no message takes for ever.
+/// Returns the socket with limits for the time that a read or a write may take.
 fn limit_waits(socket: &UnixStream) -> Result<(), Error> {
     let limited = socket
         .set_read_timeout(Some(LONGEST_SILENCE))
@@ -362,7 +365,7 @@ fn limit_waits(socket: &UnixStream) -> Result<(), Error> {
     limited.map_err(Error::host("a socket of the guest"))
 }
 
-/// The first connection of a guest.
+/// Waits for the guest's first connection.
 fn accept(listener: &UnixListener, process: &mut Process) -> Result<UnixStream, Error> {
     let since = Instant::now();
     loop {

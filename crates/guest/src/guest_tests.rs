@@ -1,4 +1,5 @@
-//! Guests that are threads of the test and speak the protocol of old kernels, with a message for each time.
+//! Guests that are threads of the test. They use the protocol of old kernels, with a message for
+//! each time.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -13,23 +14,23 @@ const REQUEST: u32 = 2;
 const WAIT: u32 = 3;
 const RUN: u32 = 6;
 
-/// Where the guest's memory has its parts: the rings, and buffers behind them.
+/// Layout of the guest's memory: the rings, and buffers behind them.
 const RECEIVE_RING: u64 = 0;
 const TRANSMIT_RING: u64 = 0x2000;
 const AVAILABLE: u64 = 0x1000;
 const USED: u64 = 0x1800;
 const BUFFERS: u64 = 0x4000;
 const MEMORY: u64 = 0x10000;
-/// Where the guest's physical addresses begin.
+/// First physical address of the guest.
 const BASE: u64 = 0x100_0000;
 const RING: u16 = 8;
 
-/// The guest's side.
+/// The guest's side of all sockets.
 struct Fake {
     calendar: UnixStream,
     device: UnixStream,
     calls: UnixStream,
-    /// The end that the simulator gets.
+    /// The simulator's end of the socket for calls.
     calls_for_simulator: Option<UnixStream>,
     memory: File,
     sequence: u32,
@@ -43,11 +44,11 @@ impl Fake {
         let mut bytes = operation.to_le_bytes().to_vec();
         bytes.extend(self.sequence.to_le_bytes());
         bytes.extend(time.to_le_bytes());
-        // The simulator may have given up.
+        // Fails if the simulator has given up, which some tests intend.
         let _ = self.calendar.write_all(&bytes);
     }
 
-    /// The next message for the clock; `None` once the simulator has ended the guest.
+    /// Returns the next message for the clock; `None` after the simulator has ended the guest.
     fn hear(&mut self) -> Option<(u32, u64)> {
         let mut bytes = [0; 16];
         self.calendar.read_exact(&mut bytes).ok()?;
@@ -60,7 +61,7 @@ impl Fake {
         (self.hear()?.0 == ACK).then_some(())
     }
 
-    /// Asks to run at a time and waits for it; returns the time.
+    /// Requests to run at `until` and waits; returns the time at which it runs.
     fn sleep(&mut self, until: u64) -> Option<u64> {
         self.ask(REQUEST, until)?;
         self.ask(WAIT, 0)?;
@@ -76,7 +77,7 @@ impl Fake {
 
     fn request(&mut self, request: u32, payload: &[u8], file: Option<&File>) -> Option<()> {
         let mut bytes = request.to_le_bytes().to_vec();
-        // Version 1, and a reply is wanted.
+        // Version 1, with a reply requested.
         bytes.extend(9u32.to_le_bytes());
         bytes.extend((payload.len() as u32).to_le_bytes());
         bytes.extend(payload);
@@ -96,7 +97,7 @@ impl Fake {
         self.request(9, &addresses, None)
     }
 
-    /// Sets the device up, with buffers for frames in the receive ring.
+    /// Sets the device up, with buffers in the receive ring.
     fn set_up(&mut self) -> Option<()> {
         self.say(START, 1);
         self.hear()?;
@@ -113,12 +114,12 @@ impl Fake {
         let memory = self.memory.try_clone().ok()?;
         self.request(5, &table, Some(&memory))?;
         for number in 0..RING {
-            // For the device to write.
+            // The device writes to this buffer.
             self.descriptor(RECEIVE_RING, number, 0x200, 2);
             self.put(RECEIVE_RING + AVAILABLE + 4 + 2 * u64::from(number), &number.to_le_bytes());
         }
         self.put(RECEIVE_RING + AVAILABLE + 2, &RING.to_le_bytes());
-        // No interrupts for frames that were sent, as virtio_net without napi_tx.
+        // No interrupts for sent frames, as virtio_net without napi_tx.
         self.put(TRANSMIT_RING + AVAILABLE, &[1, 0]);
         self.ring(0, RECEIVE_RING)?;
         self.ring(1, TRANSMIT_RING)
@@ -163,8 +164,8 @@ impl Fake {
         self.send(&frame)
     }
 
-    /// Takes a frame that has arrived, asks to run at `wake` as a kernel's interrupt handler does, and answers the
-    /// call.
+    /// Takes a frame that has arrived, requests to run at `wake` as a kernel's interrupt handler
+    /// does, and answers the call.
     fn receive(&mut self, wake: u64) -> Option<Vec<u8>> {
         let mut call = [0; HEADER + 8];
         self.calls.read_exact(&mut call).ok()?;
@@ -183,7 +184,7 @@ impl Fake {
     }
 }
 
-/// A guest whose side of things is `act`, and its thread, which gives what `act` does.
+/// Returns a guest that behaves as `act`, and its thread, which returns the result of `act`.
 fn guest<T: Send + 'static>(
     act: impl FnOnce(&mut Fake) -> Option<T> + Send + 'static,
 ) -> (Guest, JoinHandle<Option<T>>) {
@@ -209,7 +210,7 @@ fn guest<T: Send + 'static>(
     (Guest::over(calendar, requests, device), thread)
 }
 
-/// Sets a guest up: its hello, and then until simulated time begins.
+/// Sets a guest up: sends its hello, then waits until simulated time begins.
 fn hello(fake: &mut Fake) -> Option<u64> {
     fake.set_up()?;
     fake.sleep(500)?;
@@ -222,7 +223,7 @@ fn frames_go_in_and_out_at_their_times() {
     let (mut guest, thread) = guest(|fake| {
         fake.set_up()?;
         fake.sleep(500)?;
-        // A kernel's own frame before its time is not sent on.
+        // A frame that a kernel sends before this time is not forwarded.
         fake.send(&[9; 60])?;
         fake.report(1, b"\x01\x006.1.0\0cubic bbr\0")?;
         fake.ask(REQUEST, u64::MAX)?;
@@ -254,7 +255,7 @@ fn frames_go_in_and_out_at_their_times() {
 fn a_guest_without_buffers_loses_frames() {
     let (mut guest, thread) = guest(|fake| {
         fake.set_up()?;
-        // No interrupts, please.
+        // This guest wants no interrupts.
         fake.put(RECEIVE_RING + AVAILABLE, &[1, 0]);
         fake.report(1, b"\x01\x006.1.0\0cubic\0")?;
         fake.sleep(ORIGIN)
@@ -263,7 +264,7 @@ fn a_guest_without_buffers_loses_frames() {
     for _ in 0..RING + 3 {
         guest.deliver(ORIGIN, &[1; 60]).expect("a delivery");
     }
-    // A frame that does not fit into its buffer is lost, too.
+    // A frame that is longer than its buffer is lost, too.
     assert_eq!(guest.without_buffer, 3);
     drop(guest);
     thread.join().expect("the guest");
@@ -283,7 +284,7 @@ fn errors_say_what_the_guest_did() {
 
     let (mut guest_, thread) = guest(|fake| {
         hello(fake)?;
-        // It ends in the middle of a run.
+        // The guest ends in the middle of a run.
         Some(())
     });
     guest_.set_up().expect("a guest");
@@ -293,7 +294,7 @@ fn errors_say_what_the_guest_did() {
 
     let (mut guest_, _thread) = guest(|fake| {
         hello(fake)?;
-        // It says nothing until it is ended.
+        // The guest says nothing until the simulator ends it.
         fake.hear().map(drop)
     });
     guest_.set_up().expect("a guest");
@@ -332,25 +333,25 @@ fn a_guest_that_never_says_hello_hangs() {
 #[test]
 fn lies_are_found() {
     let lies: [fn(&mut Fake) -> Option<()>; 6] = [
-        // More buffers than the ring has.
+        // More available buffers than the ring has.
         |fake| {
             fake.put(TRANSMIT_RING + AVAILABLE + 2, &900u16.to_le_bytes());
             fake.request(35, &[1, 0, 0, 0, 0, 0, 0, 0], None)
         },
-        // A frame that is longer than the device's.
+        // A frame that is longer than the device allows.
         |fake| {
             fake.descriptor(TRANSMIT_RING, 1, 3000, 0);
             fake.put(TRANSMIT_RING + AVAILABLE + 4 + 2, &[1, 0]);
             fake.put(TRANSMIT_RING + AVAILABLE + 2, &2u16.to_le_bytes());
             fake.request(35, &[1, 0, 0, 0, 0, 0, 0, 0], None)
         },
-        // A ring outside of its memory.
+        // A ring outside of the guest's memory.
         |fake| fake.ring(1, MEMORY),
         // A third ring.
         |fake| fake.ring(2, TRANSMIT_RING),
-        // A request of no device.
+        // A request that no device has.
         |fake| fake.request(99, &[], None),
-        // Memory that it takes away.
+        // Memory whose file is cut short.
         |fake| {
             fake.memory.set_len(0).ok()?;
             fake.request(35, &[1, 0, 0, 0, 0, 0, 0, 0], None)

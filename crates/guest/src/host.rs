@@ -1,4 +1,4 @@
-//! What a guest is told on its kernel's command line (PROTOCOL.md).
+//! The words of a guest's kernel command line (PROTOCOL.md).
 
 use std::fmt::Write as _;
 
@@ -11,23 +11,23 @@ use crate::files::PROTOCOL;
 use crate::guest::ORIGIN;
 use crate::transport::HostSettings;
 
-/// Bytes of IPv4's and TCP's headers, with the timestamps option.
+/// Bytes of the IPv4 and TCP headers with the timestamps option.
 const HEADERS: u64 = 52;
-/// Smallest MTU of IPv4 hosts here: TCP's smallest segment fits.
+/// Smallest MTU of hosts: room for TCP's smallest segment.
 const SMALLEST_MTU: u32 = 128;
-/// Longest Ethernet packet.
+/// Largest MTU: the longest Ethernet packet.
 const LARGEST_MTU: u32 = 9_000;
-/// Bytes that a flow which stops may have written and not sent: those of a group of packets.
+/// Most bytes that a flow with an end may have written and not sent: one group of packets.
 const LOW_WATER: u32 = 65_536;
-/// Most numbers in `periods`.
+/// Maximum number of values in `periods`.
 const MOST_PERIODS: usize = 512;
 /// Name of a congestion control's module in the guest's folder.
 pub(crate) const MODULE: &str = "scheme.ko";
-/// How often `/init` reports a connection, in ns.
+/// Interval at which `/init` reports a connection, in ns.
 const SAMPLE_INTERVAL_NS: u64 = 100_000_000;
 
-/// Sysctls of every host: buffers as Linux sizes them on machines with 4 GB and more; a guest has 256 MB, from
-/// which it would take smaller ones.
+/// Sysctls of every host: the buffer sizes of machines with 4 GB and more. A guest has 256 MB, from
+/// which Linux would derive smaller buffers.
 const SYSCTLS: [(&str, &str); 4] = [
     ("net.ipv4.tcp_mem", "100000 200000 400000"),
     ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
@@ -35,12 +35,12 @@ const SYSCTLS: [(&str, &str); 4] = [
     ("net.ipv4.tcp_no_metrics_save", "1"),
 ];
 
-/// Which end of a flow a host is.
+/// End of a flow at which a host is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It sends data.
+    /// Sends data.
     Sender,
-    /// It receives data.
+    /// Receives data.
     Receiver,
 }
 
@@ -59,16 +59,16 @@ impl Role {
         }
     }
 
-    /// Address of the host's device.
+    /// Returns the MAC address of the host's device.
     pub(crate) fn mac(self) -> [u8; 6] {
         [2, 0, 0, 0, 0, self.number()]
     }
 }
 
-/// The MTU of a flow's hosts.
+/// Returns the MTU of a flow's hosts.
 ///
 /// # Errors
-/// No Ethernet device has it.
+/// The MTU is outside of the range of Ethernet devices.
 pub(crate) fn mtu(settings: &HostSettings, setup: &TransportSetup) -> Result<u16, Error> {
     let mtu = settings.mtu.map_or(setup.mss, u32::from);
     match u16::try_from(mtu) {
@@ -80,10 +80,10 @@ pub(crate) fn mtu(settings: &HostSettings, setup: &TransportSetup) -> Result<u16
     }
 }
 
-/// The words of a host's command line.
+/// Returns the words of a host's command line.
 ///
 /// # Errors
-/// A workload that guests do not have.
+/// Guests do not have this workload.
 pub(crate) fn words(
     role: Role,
     settings: &HostSettings,
@@ -118,13 +118,14 @@ pub(crate) fn words(
     add("0.start", &time(setup.start.as_nanos()).to_string());
     if setup.stop != paceline_cc::Time::NEVER {
         add("0.stop", &time(setup.stop.as_nanos()).to_string());
-        // Else up to 4 MB that were written before would be sent after the flow's end.
+        // Otherwise up to 4 MB that were written before would be sent after the flow's end.
         add("0.lowat", &LOW_WATER.to_string());
     }
     match &setup.workload {
         Workload::Bulk => add("0.work", "bulk"),
         Workload::Bytes(bytes) => {
-            // The scenario counts bytes on the wire, an application those that it writes.
+            // The scenario counts bytes on the wire; an application counts the bytes that it
+            // writes.
             let packets = bytes.div_ceil(u64::from(mtu));
             let written = bytes.saturating_sub(packets * HEADERS).max(1);
             add("0.work", &format!("bytes:{written}"));
@@ -148,17 +149,17 @@ pub(crate) fn words(
     Ok(words)
 }
 
-/// 32 random bytes as hexadecimal digits.
+/// Returns 32 random bytes as hexadecimal digits.
 fn seed(random: &mut Stream) -> String {
     let mut digits = String::new();
     for _ in 0..4 {
-        // Writing to a string cannot fail.
+        // Writing to a string never fails.
         let _ = write!(digits, "{:016x}", random.next_u64());
     }
     digits
 }
 
-/// Lengths of on-periods and off-periods until the end of the run.
+/// Returns the lengths of on-periods and off-periods up to the end of the run.
 fn periods(
     setup: &TransportSetup,
     (on, off): (&On, &Amount),
@@ -180,7 +181,7 @@ fn periods(
         };
         let wait = ns(off.draw(&mut random));
         numbers.extend([length, wait]);
-        // How long a transfer takes is not known: its off-period is the least that it lasts.
+        // A transfer's duration is unknown, so only its off-period counts.
         let known = if matches!(on, On::Time(_)) { length.saturating_add(wait) } else { wait };
         lasted = lasted.saturating_add(known);
     }
@@ -194,14 +195,14 @@ fn periods(
     Ok(numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(","))
 }
 
-/// A value with all bytes that the kernel's command line could misunderstand written as `%XX`.
+/// Writes as `%XX` all bytes of a value that the kernel's command line could misread.
 fn escaped(value: &str) -> String {
     let mut text = String::new();
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"._:/,+-".contains(&byte) {
             text.push(char::from(byte));
         } else {
-            // Writing to a string cannot fail.
+            // Writing to a string never fails.
             let _ = write!(text, "%{byte:02X}");
         }
     }

@@ -1,4 +1,5 @@
-//! The guest's process: started in a folder of its own, and ended with everything that it has started.
+//! The guest's process: starts it in a folder of its own, and ends it together with its child
+//! processes.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -17,15 +18,16 @@ use crate::build::BuiltGuest;
 use crate::error::Error;
 use crate::system;
 
-/// Longest command line that the kernel takes, in bytes (`COMMAND_LINE_SIZE` less the zero).
+/// Longest command line that the kernel accepts, in bytes (`COMMAND_LINE_SIZE` without the zero).
 const LONGEST_COMMAND_LINE: usize = 4095;
-/// How much of the end of a log errors show, in bytes.
+/// Bytes from the end of the log that errors show.
 const LOG_TAIL: u64 = 600;
-/// Names in the private folder; relative ones, since the kernel mixes its command line into the random pool.
+/// Names in the private folder. They are relative, since the kernel mixes its command line into the
+/// random pool.
 const CALENDAR_SOCKET: &str = "tt.sock";
 const DEVICE_SOCKET: &str = "net.sock";
 
-/// A folder that only this user can read, removed with everything in it.
+/// A folder that only this user can read; dropping it removes it with its content.
 #[derive(Debug)]
 struct Folder(PathBuf);
 
@@ -38,7 +40,7 @@ impl Folder {
             let path = std::env::temp_dir().join(name);
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Folder(path)),
-                // Left over from a process with this number that was killed.
+                // Left by a killed process with this process number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(
@@ -52,12 +54,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // The folder may be gone; nobody could do more about it.
+        // The folder may be gone already; no remedy is left in a drop.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// A guest's process.
+/// The process of a guest.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -65,7 +67,7 @@ pub(crate) struct Process {
     log: File,
 }
 
-/// A guest that has been started, and where it will connect.
+/// A started guest, and the sockets to which it will connect.
 #[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) process: Process,
@@ -73,19 +75,19 @@ pub(crate) struct Started {
     pub(crate) device: UnixListener,
 }
 
-/// What a guest is started with.
+/// Settings of a start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Start {
-    /// Further words of its command line.
+    /// Additional words of the command line.
     pub(crate) words: Vec<String>,
-    /// Files that are copied into its folder, by the names that they have there.
+    /// Files to link into its folder, with their names there.
     pub(crate) files: Vec<(String, PathBuf)>,
 }
 
-/// Starts a guest.
+/// Starts the process of a guest.
 ///
 /// # Errors
-/// What the host refuses; a command line that is too long.
+/// The host refuses an operation, or the command line is too long.
 pub(crate) fn start(built: &BuiltGuest, start: &Start) -> Result<Started, Error> {
     let mut line: Vec<String> = [
         "mem=256M",
@@ -93,7 +95,7 @@ pub(crate) fn start(built: &BuiltGuest, start: &Start) -> Result<Started, Error>
         "rdinit=/init",
         "time-travel=ext:1:tt.sock",
         "virtio_uml.device=net.sock:1",
-        // The device completes each frame at once: interrupts for that would change nothing.
+        // The device completes each frame at once, so interrupts for that would change nothing.
         "virtio_net.napi_tx=0",
         "con=null",
         "con0=null,fd:1",
@@ -139,7 +141,8 @@ pub(crate) fn start(built: &BuiltGuest, start: &Start) -> Result<Started, Error>
         .args(&line)
         .current_dir(&folder.0)
         .env_clear()
-        // The stub processes of kernels before 6.13 inherit what glibc has registered, and are killed for it.
+        // Kernels before 6.13: the stub processes inherit glibc's registration of restartable
+        // sequences, and the kernel kills them for it.
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
         .stdin(Stdio::null())
         .stdout(output()?)
@@ -151,8 +154,8 @@ pub(crate) fn start(built: &BuiltGuest, start: &Start) -> Result<Started, Error>
     Ok(Started { process, calendar, device })
 }
 
-/// Starts a program from a thread that lives as long as this process. Linux sends the signal that ends
-/// guests with their parent when the thread ends that has started them.
+/// Starts a program from a thread that lives as long as this process. Linux sends the parent-death
+/// signal, which ends guests, when the thread that started them ends.
 fn spawn(command: Command) -> io::Result<Child> {
     type Job = (Command, mpsc::Sender<io::Result<Child>>);
     static LAUNCHER: OnceLock<Mutex<mpsc::Sender<Job>>> = OnceLock::new();
@@ -160,11 +163,11 @@ fn spawn(command: Command) -> io::Result<Child> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let launch = move || {
             for (mut command, answer) in queue {
-                // Whoever asked may have given up.
+                // The caller may have given up.
                 let _ = answer.send(command.spawn());
             }
         };
-        // Without a thread the queue is closed, which the caller sees.
+        // If the thread cannot start, its queue is closed, and the caller gets an error below.
         let _ = std::thread::Builder::new().name("guests".into()).spawn(launch);
         Mutex::new(jobs)
     });
@@ -177,12 +180,12 @@ fn spawn(command: Command) -> io::Result<Child> {
 }
 
 impl Process {
-    /// Removes the folder; the guest needs no names from now on.
+    /// Removes the folder; a started guest opens no further names.
     pub(crate) fn remove_folder(&mut self) {
         self.folder = None;
     }
 
-    /// How the process ended; `None` if it runs.
+    /// Returns the way in which the process ended; `None` if it still runs.
     pub(crate) fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok()??;
         Some(match status.signal() {
@@ -191,7 +194,7 @@ impl Process {
         })
     }
 
-    /// The last lines of the guest's log.
+    /// Returns the last lines of the guest's log.
     pub(crate) fn log_tail(&self) -> String {
         let length = self.log.metadata().map_or(0, |metadata| metadata.len());
         let from = length.saturating_sub(LOG_TAIL);
@@ -209,8 +212,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The guest leads a session: the stub processes of its programs are in its group. The number is the
-        // group's until the child is waited for.
+        // The guest leads a session, so the stub processes of its programs are in its group. The
+        // group keeps this number until the child is reaped.
         if let Ok(group) = i32::try_from(self.child.id()) {
             let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         }

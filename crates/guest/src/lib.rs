@@ -1,9 +1,9 @@
-//! Linux itself as the ends of simulated flows: a User-Mode Linux kernel for each host, whose clock
-//! and whose network device are the simulator's. `crates/guest/PROTOCOL.md` has what both say to each
-//! other.
+//! Linux itself as the ends of simulated flows: each host is a User-Mode Linux kernel whose clock
+//! and network device the simulator provides. `crates/guest/PROTOCOL.md` describes the messages
+//! between them.
 //!
-//! [`transport()`] makes an end of a flow from a name such as `linux:cubic`; [`find`] finds a built guest.
-//! Guests run on Linux on x86-64; elsewhere there is an error that says so.
+//! [`transport()`] builds the ends of a flow from a name such as `linux:cubic`; [`find`] finds a
+//! built guest. Guests run on Linux on x86-64; on other systems there is an error that says so.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod account;

@@ -1,23 +1,23 @@
-//! The guest's memory, as the simulator sees it: files that the guest has handed over, read and written by
+//! The guest's memory as the simulator sees it: files that the guest has sent, read and written by
 //! system calls.
 //!
-//! Nothing is mapped. A guest could cut its file short under a mapping, and the next access would kill the
-//! simulator; a read of a file fails instead. The guest waits for an answer whenever its memory is accessed, so
-//! that no access needs an order of its own.
+//! Memory is not mapped. A guest could truncate its file under a mapping, and the next access would
+//! kill the simulator; reading a truncated file returns an error instead. The guest waits for an
+//! answer during every access, so accesses need no memory barriers.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use crate::error::Error;
 
-/// Memory that a ring lies in.
+/// Memory that has a ring in it.
 pub(crate) trait Memory {
-    /// Fills `bytes` with what stands at the guest's physical address.
+    /// Fills `bytes` from the guest's physical address.
     ///
     /// # Errors
     /// The range is not in the guest's memory.
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Error>;
-    /// Writes `bytes` to the guest's physical address.
+    /// Writes `bytes` at the guest's physical address.
     ///
     /// # Errors
     /// The range is not in the guest's memory.
@@ -31,7 +31,7 @@ pub(crate) struct Region {
     pub(crate) start: u64,
     /// Length in bytes.
     pub(crate) size: u64,
-    /// The address that the guest uses for it in requests (rings).
+    /// Address by which the guest's requests name it (for rings).
     pub(crate) user_address: u64,
     /// Offset in the file.
     pub(crate) offset: u64,
@@ -46,7 +46,7 @@ pub(crate) struct GuestMemory {
 }
 
 impl GuestMemory {
-    /// A table of these regions.
+    /// Returns a table of these regions.
     ///
     /// # Errors
     /// A region wraps around the end of the address space.
@@ -64,10 +64,10 @@ impl GuestMemory {
         Ok(GuestMemory { regions })
     }
 
-    /// The physical address of an address in a request.
+    /// Converts an address in a request to a physical address.
     ///
     /// # Errors
-    /// It is in no region.
+    /// The address is in no region.
     pub(crate) fn physical(&self, user_address: u64) -> Result<u64, Error> {
         let within = |region: &&Region| {
             user_address.wrapping_sub(region.user_address) < region.size
@@ -77,7 +77,7 @@ impl GuestMemory {
         Ok(region.start + (user_address - region.user_address))
     }
 
-    /// The file and the offset of a range.
+    /// Returns the file of a range, and its offset there.
     fn place(&self, address: u64, length: usize) -> Result<(&File, u64), Error> {
         let length_bytes = length as u64;
         for region in &self.regions {

@@ -1,4 +1,5 @@
-//! A split virtqueue (virtio 1.2 §2.7) from the device's side. Everything in it is the guest's, and checked.
+//! A split virtqueue (virtio 1.2 §2.7) from the device's side. The guest writes its content, so
+//! every value is checked.
 
 use crate::error::Error;
 use crate::memory::Memory;
@@ -7,14 +8,14 @@ use crate::memory::Memory;
 const LARGEST: u16 = 32_768;
 /// The guest wants no interrupt when buffers are used (`VIRTQ_AVAIL_F_NO_INTERRUPT`).
 const NO_INTERRUPT: u16 = 1;
-/// The descriptor goes on in another one (`VIRTQ_DESC_F_NEXT`).
+/// The descriptor continues in another one (`VIRTQ_DESC_F_NEXT`).
 const NEXT: u16 = 1;
 /// The device writes to the descriptor's buffer (`VIRTQ_DESC_F_WRITE`).
 const WRITE: u16 = 2;
 /// Bytes of a descriptor.
 const DESCRIPTOR: u64 = 16;
 
-/// A ring.
+/// A split virtqueue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ring {
     /// Number of descriptors; 0 until the guest has set it.
@@ -27,7 +28,7 @@ pub(crate) struct Ring {
     next_used: u16,
 }
 
-/// Where the parts of a ring lie, in guest physical addresses.
+/// Guest physical addresses of the parts of a ring.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Addresses {
     pub(crate) descriptors: u64,
@@ -47,7 +48,7 @@ impl Ring {
     /// Sets the number of descriptors.
     ///
     /// # Errors
-    /// It is no power of two, or too large.
+    /// The number is not a power of two, or too large.
     pub(crate) fn set_size(&mut self, size: u32) -> Result<(), Error> {
         match u16::try_from(size) {
             Ok(size) if size.is_power_of_two() && size <= LARGEST => self.size = size,
@@ -56,18 +57,18 @@ impl Ring {
         Ok(())
     }
 
-    /// Sets the index at which the ring begins.
+    /// Sets the index of the first buffer.
     pub(crate) fn set_base(&mut self, index: u32) {
         // Indices have 16 bits and wrap around.
         self.next_available = index as u16;
     }
 
-    /// Index of the next buffer.
+    /// Returns the index of the next buffer.
     pub(crate) fn base(&self) -> u16 {
         self.next_available
     }
 
-    /// Sets where the ring lies, and takes over the used ring's index from there.
+    /// Sets the ring's addresses, and reads the used ring's index there.
     ///
     /// # Errors
     /// The used ring is outside of the guest's memory.
@@ -81,12 +82,12 @@ impl Ring {
         Ok(())
     }
 
-    /// Forgets where the ring lies: the guest has stopped it.
+    /// Clears the ring's addresses: the guest has stopped it.
     pub(crate) fn stop(&mut self) {
         self.addresses = None;
     }
 
-    /// Returns true if the guest wants an interrupt for used buffers.
+    /// True if the guest wants an interrupt for used buffers.
     ///
     /// # Errors
     /// The ring is outside of the guest's memory.
@@ -95,10 +96,11 @@ impl Ring {
         Ok(read_u16(memory, addresses.available)? & NO_INTERRUPT == 0)
     }
 
-    /// Takes the next available buffer into `chain`; false if there is none.
+    /// Takes the next available buffer into `chain`; returns false if there is none.
     ///
     /// # Errors
-    /// The ring or a descriptor is outside of the guest's memory, an index is, or a chain never ends.
+    /// The ring or a descriptor is outside of the guest's memory, an index is out of range, or a
+    /// chain has a loop.
     pub(crate) fn take(&mut self, memory: &impl Memory, chain: &mut Chain) -> Result<bool, Error> {
         let Some(addresses) = self.addresses.filter(|_| self.size > 0) else { return Ok(false) };
         let index = read_u16(memory, place(addresses.available, 2)?)?;
@@ -140,7 +142,7 @@ impl Ring {
         Ok(true)
     }
 
-    /// Gives a buffer back, into which `written` bytes were written.
+    /// Returns a buffer to the guest, with `written` bytes in it.
     ///
     /// # Errors
     /// The ring is outside of the guest's memory.
@@ -165,7 +167,7 @@ impl Chain {
     /// Reads all bytes of a buffer that the guest has filled, up to `most`.
     ///
     /// # Errors
-    /// It is longer, is for writing, or lies outside of the guest's memory.
+    /// The buffer is longer, is one for writing, or is outside of the guest's memory.
     pub(crate) fn read(
         &self,
         memory: &impl Memory,
@@ -178,7 +180,7 @@ impl Chain {
             if is_for_device {
                 return Err(Error::lies("a frame in a buffer that is for the device to fill"));
             }
-            // Checked before anything is allocated for it.
+            // Check the length before allocating memory for it.
             if length as usize > most - from {
                 return Err(Error::lies(format!("a frame of more than {most} bytes")));
             }
@@ -188,11 +190,11 @@ impl Chain {
         Ok(())
     }
 
-    /// Writes bytes into a buffer that the guest has made for it. Returns false, and writes nothing, if
-    /// they do not fit.
+    /// Writes bytes into a buffer that the guest has provided. Returns false, and writes nothing,
+    /// if they do not fit.
     ///
     /// # Errors
-    /// The buffer is not for writing, or lies outside of the guest's memory.
+    /// The buffer is not for writing, or is outside of the guest's memory.
     pub(crate) fn write(&self, memory: &mut impl Memory, bytes: &[u8]) -> Result<bool, Error> {
         let room: u64 = self.pieces.iter().map(|(_, length, _)| u64::from(*length)).sum();
         if room < bytes.len() as u64 {
@@ -250,7 +252,7 @@ mod tests {
     const AVAILABLE: u64 = 0x100;
     const USED: u64 = 0x200;
 
-    /// A ring of 4 descriptors, of which `heads` are available.
+    /// Returns a ring of 4 descriptors, of which `heads` are available.
     fn ring(descriptors: &[(u64, u32, u16, u16)], heads: &[u16]) -> (Ring, Bytes) {
         let mut memory = Bytes(vec![0; 0x1000]);
         for (at, (address, length, flags, next)) in descriptors.iter().enumerate() {
@@ -302,7 +304,7 @@ mod tests {
     #[test]
     fn what_a_guest_cannot_mean_is_refused() {
         let mut chain = Chain::default();
-        // A loop, a descriptor that is none, a head that is none.
+        // A loop, a descriptor out of range, a head out of range.
         let round = [(0, 1, NEXT, 1), (0, 1, NEXT, 0)];
         for (descriptors, head) in [(&round[..], 0), (&[(0, 1, NEXT, 4)][..], 0), (&[], 4)] {
             let (mut ring, memory) = ring(descriptors, &[head]);
@@ -312,7 +314,7 @@ mod tests {
         let (mut full, mut memory) = ring(&[], &[]);
         memory.write(AVAILABLE + 2, &5u16.to_le_bytes()).expect("room");
         assert!(full.take(&memory, &mut chain).is_err());
-        // A buffer outside, a length beyond all memory.
+        // A buffer outside of the memory, and a length beyond all memory.
         for piece in [(0x1000, 1, 0, 0), (u64::MAX, 2, 0, 0), (0, u32::MAX, 0, 0)] {
             let (mut ring, memory) = ring(&[piece], &[0]);
             assert!(ring.take(&memory, &mut chain).expect("a chain"));
@@ -329,7 +331,7 @@ mod tests {
         other.set_size(4).expect("a size");
         other.set_addresses(&memory, outside).expect("the used ring is inside");
         assert!(other.take(&memory, &mut chain).is_err());
-        // A ring that was never set up has nothing.
+        // A ring without addresses has no buffers.
         assert!(!Ring::default().take(&memory, &mut chain).expect("nothing"));
     }
 }

@@ -1,13 +1,14 @@
-//! Frames on their way between two hosts.
+//! Frames on the way between two hosts.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Frames that are kept after younger ones have arrived: how far a frame may be overtaken, or its copy come later.
+/// Number of younger frames that may arrive before a frame is forgotten: the limit of reordering
+/// and of late copies.
 const REORDERING: u64 = 4096;
 
-/// Frames on their way in one direction, by handle. A frame is forgotten, whether it has arrived or was dropped,
-/// once much younger ones have arrived.
+/// Frames on the way in one direction, by handle. A frame is forgotten [`REORDERING`] frames later,
+/// whether it has arrived or was dropped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frames(Arc<Mutex<Store>>);
 
@@ -15,13 +16,13 @@ pub(crate) struct Frames(Arc<Mutex<Store>>);
 struct Store {
     next: u64,
     kept: BTreeMap<u32, (u64, Vec<u8>)>,
-    /// Number and handle of each, oldest first.
+    /// Number and handle of each frame, oldest first.
     order: VecDeque<(u64, u32)>,
 }
 
 impl Frames {
-    /// Keeps a frame; returns its handle, a hash of its bytes: digests of runs cover handles, and with them what
-    /// the guests have sent.
+    /// Stores a frame; returns its handle, a hash of its bytes. Digests of runs cover handles, and
+    /// thereby the frames that guests have sent.
     pub(crate) fn put(&self, frame: Vec<u8>) -> u32 {
         let mut store = self.lock();
         let number = store.next;
@@ -35,7 +36,8 @@ impl Frames {
         handle
     }
 
-    /// A frame that arrives; `None` for a copy that comes very much later.
+    /// Returns a frame that arrives; `None` for a copy that comes more than [`REORDERING`] frames
+    /// late.
     pub(crate) fn get(&self, handle: u32) -> Option<Vec<u8>> {
         let mut store = self.lock();
         let (number, frame) = store.kept.get(&handle)?.clone();
@@ -53,7 +55,7 @@ impl Frames {
     }
 }
 
-/// FNV-1a, of 32 bits.
+/// Returns the 32-bit FNV-1a hash.
 fn hash(bytes: &[u8]) -> u32 {
     let fold = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
     bytes.iter().fold(0x811c_9dc5, fold)
@@ -66,7 +68,7 @@ mod tests {
     #[test]
     fn frames_arrive_twice_and_old_ones_are_forgotten() {
         let frames = Frames::default();
-        // Equal frames have handles of their own.
+        // Two equal frames have two handles.
         let handles: Vec<u32> =
             (0..10_000u32).map(|i| frames.put((i / 2).to_le_bytes().to_vec())).collect();
         assert_eq!(handles[0], hash(&0u32.to_le_bytes()));

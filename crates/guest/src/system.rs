@@ -1,5 +1,5 @@
-//! System calls for which the standard library and `nix` have no safe function. The only place of this crate
-//! with `unsafe` code.
+//! System calls for which the standard library and `nix` have no safe function. The only file of
+//! this crate with `unsafe` code.
 
 #![allow(unsafe_code)]
 
@@ -17,15 +17,15 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 
-/// Largest file that a guest may write, in bytes: its log, and its memory.
+/// Largest file that a guest may write (its log, its memory), in bytes.
 const LARGEST_FILE: u64 = 8 << 30;
-/// Most files that one message brings (vhost-user: a memory table of 8 regions).
+/// Most files in one message (vhost-user: a memory table of 8 regions).
 pub(crate) const MOST_FILES: usize = 8;
 
-/// Makes a file without a name, in memory, whose length nobody can change.
+/// Creates an anonymous file in memory whose length cannot be changed.
 ///
 /// # Errors
-/// The system has no room for it.
+/// The system has no memory for it.
 pub(crate) fn sealed_memory_file(name: &str, size: u64) -> io::Result<File> {
     let file = memory_file(name, size)?;
     let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
@@ -33,10 +33,10 @@ pub(crate) fn sealed_memory_file(name: &str, size: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a file without a name, in memory.
+/// Creates an anonymous file in memory.
 ///
 /// # Errors
-/// The system has no room for it.
+/// The system has no memory for it.
 pub(crate) fn memory_file(name: &str, size: u64) -> io::Result<File> {
     let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
     let file = File::from(memfd_create(name, flags)?);
@@ -44,10 +44,10 @@ pub(crate) fn memory_file(name: &str, size: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// Sends bytes, and open files with them.
+/// Sends bytes together with open files.
 ///
 /// # Errors
-/// The other end is gone, or does not read.
+/// The other end is gone, or does not read its socket.
 pub(crate) fn send(socket: &UnixStream, bytes: &[u8], files: &[&File]) -> io::Result<()> {
     let files: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
     let rights = [ControlMessage::ScmRights(&files)];
@@ -60,7 +60,7 @@ pub(crate) fn send(socket: &UnixStream, bytes: &[u8], files: &[&File]) -> io::Re
 /// Receives up to `bytes.len()` bytes and at most [`MOST_FILES`] open files; 0 bytes if the other end is gone.
 ///
 /// # Errors
-/// The read timeout of the socket is over; more files came than there is room for.
+/// The read timeout of the socket has expired, or the message has too many files.
 pub(crate) fn receive(
     socket: &UnixStream,
     bytes: &mut [u8],
@@ -73,7 +73,8 @@ pub(crate) fn receive(
     let is_cut = message.flags.contains(MsgFlags::MSG_CTRUNC);
     for control in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(received) = control {
-            // SAFETY: the kernel has just made these descriptors for us alone.
+            // SAFETY: the kernel has just created these descriptors, and only this process has
+            // them.
             files.extend(received.iter().map(|&fd| unsafe { OwnedFd::from_raw_fd(fd) }));
         }
     }
@@ -81,8 +82,8 @@ pub(crate) fn receive(
     if is_cut { Err(io::Error::other("too many open files in one message")) } else { Ok(length) }
 }
 
-/// Lets the program that `command` starts be a guest: a session of its own, no core files, killed when the
-/// thread that starts it ends, the same addresses in each run where the host allows that, and without
+/// Prepares `command` for starting a guest: a session of its own, no core files, killed when the
+/// thread that starts it ends, equal addresses in each run where the host allows it, and without
 /// `getrandom(2)`, from which a guest's kernel would seed its random numbers.
 pub(crate) fn prepare(command: &mut Command) {
     let prepare = || {
@@ -90,16 +91,17 @@ pub(crate) fn prepare(command: &mut Command) {
         nix::unistd::setsid()?;
         setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
         setrlimit(Resource::RLIMIT_FSIZE, LARGEST_FILE, LARGEST_FILE)?;
-        // SAFETY: numbers only. Containers may refuse it, and runs are equal without it.
+        // SAFETY: arguments are numbers only. Containers may refuse the call; runs are equal
+        // without it.
         unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
         prctl::set_no_new_privs()?;
         refuse_getrandom()
     };
-    // SAFETY: system calls without allocations, which are allowed between fork and exec.
+    // SAFETY: only system calls without allocations, which are allowed between fork and exec.
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Answers `getrandom(2)` with `ENOSYS` from now on, in this process and its children.
+/// Makes `getrandom(2)` fail with `ENOSYS` in this process and its children.
 fn refuse_getrandom() -> io::Result<()> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;

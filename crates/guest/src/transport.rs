@@ -1,4 +1,4 @@
-//! Linux hosts by name: `linux:cubic`, `linux:bbr[qdisc=fq]+codel`.
+//! Names of Linux hosts: `linux:cubic`, `linux:bbr[qdisc=fq]+codel`.
 
 use paceline_cc::{SchemeSpec, Spec};
 use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
@@ -6,14 +6,14 @@ use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
 use crate::build::BuiltGuest;
 use crate::error::Error;
 
-/// What stands before the colon in names of schemes: `linux:cubic`.
+/// Family of scheme names: the part before the colon in `linux:cubic`.
 pub const FAMILY: &str = "linux";
-/// Longest name of a congestion control, in bytes (`TCP_CA_NAME_MAX` less the zero).
+/// Longest name of a congestion control, in bytes (`TCP_CA_NAME_MAX` without the zero).
 const LONGEST_SCHEME: usize = 15;
 /// Longest value of a setting, in bytes.
 const LONGEST_VALUE: usize = 200;
 
-/// How hosts are set.
+/// Settings of a flow's hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostSettings {
     /// Congestion control, as the kernel names it, or the path of a C file.
@@ -26,17 +26,18 @@ pub(crate) struct HostSettings {
     pub(crate) mtu: Option<u16>,
 }
 
-/// Reads a transport from what stands behind `linux:`, such as `cubic`,
-/// `bbr[qdisc=fq,net.ipv4.tcp_ecn=1]+codel`, or `./mine.c`, which is compiled as a module. Settings: `qdisc`, `mtu`, `ecn` (`true` lets TCP negotiate it), and
-/// sysctls, which have a dot in their names. `files` looks for the guest when a run begins.
+/// Parses the part after `linux:` of a transport's name: `cubic`,
+/// `bbr[qdisc=fq,net.ipv4.tcp_ecn=1]+codel`, or `./mine.c`, which is compiled as a module.
+/// Settings: `qdisc`, `mtu`, `ecn` (`true` lets TCP negotiate it), and sysctls, which have a dot in
+/// their names. `files` finds the guest when a run begins.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is not valid; the error says why.
 pub fn transport(
     text: &str,
     files: impl Fn() -> Result<BuiltGuest, Error> + Send + Sync + 'static,
 ) -> Result<CustomTransport, String> {
-    // A file's name has letters that no scheme's has.
+    // A file's name has letters that a scheme's name cannot have.
     let (name, rest) = text.split_at(text.find(['[', '+']).unwrap_or(text.len()));
     let is_file = name.contains('/') || name.ends_with(".c");
     let written = if is_file { format!("file{rest}") } else { text.to_string() };
@@ -74,7 +75,7 @@ fn make(
     ))
 }
 
-/// The settings of hosts that a scheme's parameters name.
+/// Reads the settings of hosts from a scheme's parameters.
 fn settings(spec: &Spec) -> Result<HostSettings, String> {
     let is_word = |text: &str| {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);

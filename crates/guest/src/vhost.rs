@@ -1,6 +1,6 @@
-//! The network device of a guest: the requests of vhost-user that Linux' `virtio_uml` makes, and frames through
-//! two rings. Notifications come in band (`VHOST_USER_PROTOCOL_F_INBAND_NOTIFICATIONS`), so that each has its
-//! place in virtual time.
+//! The network device of a guest: the vhost-user requests of Linux' `virtio_uml`, and frames
+//! through two rings. Notifications are messages on the sockets
+//! (`VHOST_USER_PROTOCOL_F_INBAND_NOTIFICATIONS`), so that each has its place in virtual time.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -11,13 +11,13 @@ use crate::ring::{Addresses, Chain, Ring};
 
 /// Bytes of a message's header: request, flags, size.
 pub(crate) const HEADER: usize = 12;
-/// Longest payload that is accepted: a memory table of 8 regions has 264 bytes.
+/// Longest accepted payload in bytes: a memory table of 8 regions has 264.
 pub(crate) const LONGEST: usize = 512;
 /// Bytes of `struct virtio_net_hdr_v1` before each frame.
 const NET_HEADER: usize = 12;
-/// The ring of frames to the guest, and of frames from it.
+/// Index of the ring with frames to the guest.
 pub(crate) const RECEIVE: usize = 0;
-/// See [`RECEIVE`].
+/// Index of the ring with frames from the guest.
 pub(crate) const TRANSMIT: usize = 1;
 
 const VERSION: u32 = 1;
@@ -31,10 +31,10 @@ const VIRTIO_F_VERSION_1: u64 = 1 << 32;
 const FEATURES: u64 =
     VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | VHOST_USER_F_PROTOCOL_FEATURES | VIRTIO_F_VERSION_1;
 
-/// REPLY_ACK, BACKEND_REQ, CONFIG and INBAND_NOTIFICATIONS.
+/// Protocol features: REPLY_ACK, BACKEND_REQ, CONFIG and INBAND_NOTIFICATIONS.
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 
-// Requests of the front end.
+// Requests of the guest (vhost-user: front end).
 const GET_FEATURES: u32 = 1;
 const SET_FEATURES: u32 = 2;
 const SET_OWNER: u32 = 3;
@@ -51,7 +51,7 @@ const SET_BACKEND_REQ_FD: u32 = 21;
 const GET_CONFIG: u32 = 24;
 const SET_CONFIG: u32 = 25;
 const VRING_KICK: u32 = 35;
-/// Request of the back end: buffers of a ring are used.
+/// Request of the simulator (vhost-user: back end): buffers of a ring are used.
 const VRING_CALL: u32 = 4;
 
 /// A message's header.
@@ -67,7 +67,7 @@ impl Header {
     /// Reads a header.
     ///
     /// # Errors
-    /// Another version, or a payload that is longer than any.
+    /// The message has another protocol version, or its payload is longer than [`LONGEST`].
     pub(crate) fn read(bytes: [u8; HEADER]) -> Result<Header, Error> {
         let [r0, r1, r2, r3, f0, f1, f2, f3, s0, s1, s2, s3] = bytes;
         let size = u32::from_le_bytes([s0, s1, s2, s3]) as usize;
@@ -87,7 +87,7 @@ impl Header {
     }
 }
 
-/// The message that tells the guest of used buffers; the guest answers it.
+/// Returns the message that tells the guest of used buffers; the guest answers it.
 pub(crate) fn call(ring: usize) -> [u8; HEADER + 8] {
     let mut bytes = [0; HEADER + 8];
     let words = [VRING_CALL, VERSION | NEED_REPLY, 8, ring as u32, 0];
@@ -97,18 +97,18 @@ pub(crate) fn call(ring: usize) -> [u8; HEADER + 8] {
     bytes
 }
 
-/// What a request has done.
+/// Result of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
-    /// What to send back.
+    /// Bytes to send back.
     pub(crate) reply: Option<Vec<u8>>,
-    /// The socket on which [`call`]s go to the guest.
+    /// The socket for [`call`]s to the guest.
     pub(crate) calls: Option<OwnedFd>,
-    /// True if the guest has made frames available.
+    /// Whether the guest has made frames available.
     pub(crate) has_frames: bool,
 }
 
-/// A network device.
+/// The network device of a guest.
 #[derive(Debug)]
 pub(crate) struct Device {
     memory: GuestMemory,
@@ -116,14 +116,14 @@ pub(crate) struct Device {
     config: [u8; 12],
     /// Longest Ethernet frame, in bytes.
     longest_frame: usize,
-    /// True once the guest has taken the features that the frames' header depends on.
+    /// Whether the guest has accepted the features on which the frames' header depends.
     is_accepted: bool,
     chain: Chain,
     buffer: Vec<u8>,
 }
 
 impl Device {
-    /// A device with this address, for IP packets of up to `mtu` bytes.
+    /// Returns a device with this address, for IP packets of up to `mtu` bytes.
     pub(crate) fn new(mac: [u8; 6], mtu: u16) -> Device {
         // `struct virtio_net_config`: mac, status, max_virtqueue_pairs, mtu.
         let mut config = [0; 12];
@@ -140,10 +140,10 @@ impl Device {
         }
     }
 
-    /// Does what the guest requests.
+    /// Processes a request of the guest.
     ///
     /// # Errors
-    /// A request that the device does not know, or that cannot be meant.
+    /// The device does not have this request, or the request is invalid.
     pub(crate) fn request(
         &mut self,
         header: Header,
@@ -231,7 +231,7 @@ impl Device {
     /// Takes the next frame that the guest sends; `None` if there is none.
     ///
     /// # Errors
-    /// What the guest has written cannot be a frame.
+    /// The guest has written an invalid frame.
     pub(crate) fn take_frame(&mut self) -> Result<Option<&[u8]>, Error> {
         let ring = &mut self.rings[TRANSMIT];
         if !self.is_accepted || !ring.take(&self.memory, &mut self.chain)? {
@@ -240,16 +240,16 @@ impl Device {
         self.chain.read(&self.memory, NET_HEADER + self.longest_frame, &mut self.buffer)?;
         ring.give_back(&mut self.memory, &self.chain, 0)?;
         match self.buffer.split_at_checked(NET_HEADER) {
-            // No offload was negotiated: flags and the kind of segmentation are zero.
+            // Without negotiated offloads, flags and segmentation type are zero.
             Some(([0, 0, ..], frame)) if frame.len() >= crate::frame::ETHERNET => Ok(Some(frame)),
             _ => Err(Error::lies("a frame without an Ethernet header, or with offloads")),
         }
     }
 
-    /// Hands a frame to the guest; false if the guest has no buffer for it.
+    /// Delivers a frame to the guest; returns false if the guest has no buffer for it.
     ///
     /// # Errors
-    /// The guest's ring cannot be right.
+    /// The guest's ring is invalid.
     pub(crate) fn give_frame(&mut self, frame: &[u8]) -> Result<bool, Error> {
         let ring = &mut self.rings[RECEIVE];
         if !self.is_accepted || !ring.take(&self.memory, &mut self.chain)? {
@@ -266,10 +266,10 @@ impl Device {
         Ok(fits)
     }
 
-    /// Returns true if the guest wants to be told of used buffers of a ring.
+    /// True if the guest wants a call for used buffers of a ring.
     ///
     /// # Errors
-    /// The guest's ring cannot be right.
+    /// The guest's ring is invalid.
     pub(crate) fn wants_call(&self, ring: usize) -> Result<bool, Error> {
         self.rings[ring].wants_interrupt(&self.memory)
     }

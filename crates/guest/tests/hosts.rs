@@ -1,4 +1,4 @@
-//! Flows between real Linux hosts, over simulated links. Skipped where no guest is built.
+//! Flows between real Linux hosts over simulated links. Skipped on machines without a built guest.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -9,7 +9,7 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, Workload};
 use paceline_sim::{Outcome, run};
 use paceline_testing::{Need, skip, this_test};
 
-/// The guest, or a skipped test.
+/// Returns the guest; `None`, printed as a skipped test, if there is none.
 fn guest() -> Option<BuiltGuest> {
     match find(None) {
         Ok(built) => Some(built),
@@ -45,7 +45,7 @@ fn equal_runs_have_equal_digests_under_load() {
     let Some(built) = guest() else { return };
     let scenario = scenario(&built, "cubic", 4);
     let first = outcome(&scenario);
-    // Side by side, the guests wait for processors and are moved between them.
+    // Guests that run side by side wait for processors and are moved between them.
     let others: Vec<Outcome> = std::thread::scope(|scope| {
         let runs: Vec<_> = (0..3).map(|_| scope.spawn(|| outcome(&scenario))).collect();
         runs.into_iter().map(|run| run.join().expect("a run")).collect()
@@ -68,7 +68,7 @@ fn marks_reach_the_hosts() {
     let scenario = scenario(&built, "cubic[ecn=true]+codel[ecn=true]", 6);
     let outcome = outcome(&scenario);
     assert!(outcome.links[0].marks > 0, "{outcome:?}");
-    // The hosts reduce their windows for marks: nothing is dropped, and little waits.
+    // The hosts reduce their windows at marks, so no packet is dropped, and few wait.
     assert_eq!((outcome.links[0].drops, outcome.flows[0].sender.retransmits), (0, 0));
     assert!(outcome.links[0].queue_delay_ms.p50 < 60.0, "{outcome:?}");
     assert!(outcome.links[0].utilization > 0.6, "{outcome:?}");

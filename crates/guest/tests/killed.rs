@@ -1,4 +1,5 @@
-//! A guest that is killed in the middle of a run. The only test of its process, whose children are all guests.
+//! Kills a guest in the middle of a run. This is the only test in its process, so all child
+//! processes are guests.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -12,7 +13,8 @@ use paceline_sim::Simulation;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 use paceline_testing::{Need, skip, this_test};
 
-/// Processes in sessions that guests of this process lead: the guests, and the stubs of their programs.
+/// Returns the processes in sessions that guests of this process lead: the guests, and the stubs of
+/// their programs.
 fn processes() -> Vec<i32> {
     let own = std::process::id().to_string();
     let mut all = Vec::new();
@@ -23,7 +25,7 @@ fn processes() -> Vec<i32> {
             .rsplit_once(')')
             .map(|(_, rest)| rest.split_whitespace().map(str::to_string).collect())
             .unwrap_or_default();
-        // State, parent, group, session.
+        // Fields: state, parent, group, session.
         if let [state, parent, _, session, ..] = &fields[..] {
             all.push((pid, parent.clone(), session.clone(), state.clone()));
         }
@@ -37,7 +39,7 @@ fn processes() -> Vec<i32> {
     all.iter().filter(|(.., session, _)| is_guest(session)).map(|(pid, ..)| *pid).collect()
 }
 
-/// Folders of guests of this process.
+/// Returns the number of folders of this process' guests.
 fn folders() -> usize {
     let start = format!("paceline-linux-{}-", std::process::id());
     let entries = fs::read_dir(std::env::temp_dir()).expect("a folder").flatten();
@@ -68,7 +70,7 @@ fn a_killed_guest_is_an_error_and_leaves_nothing() {
     let error = simulation.outcome().expect_err("a guest is gone").to_string();
     assert!(error.contains("killed by signal 9") && error.contains("host"), "{error}");
     drop(simulation);
-    // The stubs are reaped by the system's first process, or by the guest.
+    // The guest or process 1 reaps the stubs.
     let gone = (0..600).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(100));
         guests.iter().all(|pid| {

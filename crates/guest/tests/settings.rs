@@ -1,5 +1,5 @@
-//! What `/init` reads on the kernel's command line (PROTOCOL.md), tried on the host: its parser is compiled
-//! into a filter that reads a command line and prints what it understood.
+//! The parser of the kernel's command line in `/init` (PROTOCOL.md), tested on the host: it is
+//! compiled into a filter that reads a command line and prints its settings.
 
 use std::fs;
 use std::io::Write as _;
@@ -69,7 +69,7 @@ int main(void)
 asm(".globl _start\n_start:\n\tand $-16, %rsp\n\tcall main\n");
 "#;
 
-/// All that a command line needs.
+/// A command line with all required keys.
 const NEEDED: &str = "quiet pl.protocol=1 pl.role=sender pl.address=10.0.0.1/24 pl.peer=10.0.0.2 \
                       pl.peer_mac=02:00:00:00:00:02 pl.0.start=1000000000 \
                       pl.seed=00000000000000000000000000000000000000000000000000000000000000ff";
@@ -78,7 +78,7 @@ const NEEDED: &str = "quiet pl.protocol=1 pl.role=sender pl.address=10.0.0.1/24 
 struct Filter(PathBuf);
 
 impl Filter {
-    /// `None`, said aloud, where there is no gcc.
+    /// Compiles the filter; `None`, printed as a skipped test, if there is no gcc.
     fn compile(name: &str) -> Option<Filter> {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             return None;
@@ -190,7 +190,8 @@ fn wrong_settings_are_refused_by_name() {
 #[test]
 fn no_command_line_leads_out_of_memory() {
     let Some(filter) = Filter::compile("mutated") else { return };
-    // Bytes cut out, doubled and replaced at many places: the filter answers each, and dies of none.
+    // Bytes are cut out, doubled and replaced at many places. The filter answers each time and
+    // never crashes.
     let bytes = format!("{NEEDED} pl.0.work=onoff:time:1 pl.0.periods=1,2,3 pl.sysctl.a.b=1%202")
         .into_bytes();
     for step in 0..300 {

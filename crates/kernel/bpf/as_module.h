@@ -7,8 +7,8 @@
  *	#include "c2tcp.bpf.c"
  *	AS_MODULE(c2tcp)
  *
- * Differences from the programs: a refused connection gets Reno instead of Cubic, and `counters`
- * count nothing.
+ * Differences from the programs: a connection that falls back gets Reno instead of Cubic, and
+ * `counters` count nothing.
  */
 #ifndef PACELINE_AS_MODULE_H
 #define PACELINE_AS_MODULE_H

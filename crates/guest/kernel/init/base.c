@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* System calls, memory and text: what a C library would have. */
+/* System calls, memory and text, in place of a C library. */
 #include "base.h"
 
 void *memcpy(void *to, const void *from, usize length)

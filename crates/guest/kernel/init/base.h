@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What every file of the guest's /init needs: system calls, memory, text. There is no C library: the program
- * depends on the compiler and the kernel's headers alone, so that equal compilers build equal files.
+ * Needed by every file of the guest's /init: system calls, memory, text. There is no C library: the
+ * program depends only on the compiler and the kernel's headers, so that equal compilers build
+ * equal files.
  */
 #ifndef PACELINE_BASE_H
 #define PACELINE_BASE_H
@@ -41,7 +42,7 @@ typedef __SIZE_TYPE__ usize;
 #define MSG_NOSIGNAL 0x4000
 #define SHUT_WR 1
 
-/* A system call: its result, or a negative error number. */
+/* Makes a system call. Returns its result, or a negative error number. */
 static inline long call6(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 asm("r10") = d;
@@ -69,30 +70,34 @@ usize strlen(const char *text);
 
 /* The guest's CLOCK_MONOTONIC in ns. Each reading moves the guest's clock. */
 u64 now(void);
-/* Sleeps until this time of now(). */
+/* Sleeps until now() returns at least `time`. */
 void sleep_until(u64 time);
 
 int is_equal(const char *a, const char *b);
-/* True if `text` begins with `start`; then *rest is what follows. */
+/* Returns 1 if `text` begins with `start`; then *rest is the part after it. */
 int begins(const char *text, const char *start, const char **rest);
 /*
- * Reads a decimal number and moves *text behind it. Returns 0 if there is none, or it does not fit into 64 bits.
+ * Reads a decimal number and moves *text behind it. Returns 0 if there is no number, or it exceeds
+ * 64 bits.
  */
 int read_number(const char **text, u64 *number);
 
-/* Text that is put together in a buffer; what does not fit is cut off. */
+/* A text under construction; text beyond the buffer is cut off. */
 struct text {
 	char bytes[1024];
 	usize length;
 };
 void put(struct text *text, const char *more);
 void put_number(struct text *text, u64 number);
-/* Adds the name of an error, which may be a negative result of sys(). */
+/* Adds the text for an error number, which may be negative, as sys() returns it. */
 void put_error(struct text *text, long error);
 
-/* A file's content, at most `size` - 1 bytes, and a zero byte. Returns its length or a negative error. */
+/*
+ * Reads a file, at most `size` - 1 bytes, and adds a zero byte. Returns its length or a negative
+ * error.
+ */
 long read_file(const char *path, char *into, usize size);
-/* Writes text into a file that exists. Returns 0 or a negative error. */
+/* Writes text to an existing file. Returns 0 or a negative error. */
 long write_file(const char *path, const char *text);
 
 #endif

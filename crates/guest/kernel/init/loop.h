@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The event loop: one epoll instance, one timer, and what senders, receivers and programs share. */
+/*
+ * The event loop: one epoll instance, one timer, and functions shared by senders, receivers and
+ * programs.
+ */
 #ifndef PACELINE_LOOP_H
 #define PACELINE_LOOP_H
 
@@ -8,17 +11,20 @@
 #include "settings.h"
 #include "telemetry.h"
 
-/* Whose event it is; the lower 32 bits of an event's number are an index. */
+/* Receiver of an event; the lower 32 bits of an event's number are an index. */
 enum source { TIMER, CHILD, SENDER, LISTENER, INCOMING };
 
-/* Watches a descriptor. `events` 0 reports errors alone. */
+/* Watches a descriptor. With `events` 0, only errors are reported. */
 void watch(int fd, u32 events, enum source source, u32 index);
-/* Changes what is reported. */
+/* Changes the watched events of a descriptor. */
 void watch_again(int fd, u32 events, enum source source, u32 index);
 
-/* A TCP socket of a plan, not yet connected or bound. Ends the guest if it cannot be made as the plan says. */
+/*
+ * Creates the TCP socket of a plan, not yet connected or bound. Ends the guest if an option cannot
+ * be set.
+ */
 int make_socket(usize index);
-/* Where the plan's receiver is, for connect() and bind(). */
+/* Address of the plan's receiver, for connect() and bind(). */
 struct endpoint {
 	u16 family;
 	u16 port;
@@ -27,15 +33,15 @@ struct endpoint {
 };
 struct endpoint endpoint_of(const struct plan *plan);
 
-/* TCP_INFO and TCP_CC_INFO of a socket, with the bytes of the application, as SAMPLE or END. */
+/* Reports TCP_INFO and TCP_CC_INFO of a socket and the application's bytes, as SAMPLE or END. */
 void tell_state(enum kind kind, usize index, int fd, u64 bytes);
-/* A NOTE: what failed at a connection. */
+/* Reports as NOTE which step of a connection failed. */
 void note_error(usize index, const char *what, long error);
 
 /* Senders. */
 void start_senders(void);
 void step_sender(usize index, u32 events, u64 time);
-/* When step_sender() is next to be called without an event. */
+/* Returns the time at which step_sender() must be called if no event comes before. */
 u64 sender_wakes(usize index);
 void sample_senders(void);
 

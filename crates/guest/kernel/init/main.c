@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The first process of a Linux guest: sets the host up as the kernel's command line says (PROTOCOL.md), then sends or
- * receives. It never polls without sleeping: in virtual time, computing takes no time, and such a loop never ends.
+ * The first process of a Linux guest: sets the host up as the kernel's command line says
+ * (PROTOCOL.md), then sends or receives. It never polls without sleeping: computing takes no
+ * virtual time, so such a loop would never end.
  */
 #include <linux/random.h>
 #include <linux/resource.h>
@@ -13,18 +14,20 @@
 #include "program.h"
 
 #define TFD_TIMER_ABSTIME 1
-/* How long the set-up waits until a receiving program listens. */
+/* Longest time that the set-up waits for a receiving program to listen. */
 #define LISTEN_WAIT (400 * MILLISECOND)
-/* How long programs have after SIGTERM at `stop`. */
+/* Time between SIGTERM at `stop` and SIGKILL. */
 #define GRACE (5 * SECOND)
 
 static int epoll, timer;
-/* Samples are taken at 1 s and whole multiples of the interval later: equal times at all hosts. */
+/*
+ * Time of the next samples: 1 s, and then each multiple of the interval later, equal at all hosts.
+ */
 static u64 next_sample = NEVER;
 
-/* Programs in place of senders and receivers. */
+/* The user's programs that replace senders and receivers. */
 static struct {
-	/* 0: not running. */
+	/* Process number; 0 if it does not run. */
 	int process;
 	u64 starts, ends;
 	int terminated;
@@ -47,7 +50,10 @@ void watch_again(int fd, u32 events, enum source source, u32 index)
 	control(EPOLL_CTL_MOD, fd, events, source, index);
 }
 
-/* Powers off because of a key of connection `index`, or of the host, whose value cannot be applied. */
+/*
+ * Powers off because the value of a key cannot be applied. The key is connection `index`'s, or the
+ * host's.
+ */
 static void refuse(usize index, const char *key, const char *value, long error) __attribute__((noreturn));
 static void refuse(usize index, const char *key, const char *value, long error)
 {
@@ -140,7 +146,10 @@ void note_error(usize index, const char *what, long error)
 	tell_text(NOTE, (u8)index, &text);
 }
 
-/* Kernels seed their pool from the host; the simulator refuses that, so that its seed alone decides. */
+/*
+ * Seeds the random pool from the command line. Kernels would seed it from the host, but the
+ * simulator refuses that, so that runs depend only on the simulator's seed.
+ */
 static void seed(void)
 {
 	struct {
@@ -178,7 +187,10 @@ static void set_sysctls(void)
 	}
 }
 
-/* The kernel's release and the congestion controls that it offers, each with a zero byte at its end. Returns their length. */
+/*
+ * Writes the kernel's release and its congestion controls to `into`, each with a zero byte at its
+ * end. Returns their total length.
+ */
 static usize read_kernel(char into[MAX_BODY])
 {
 	static char schemes[1024];
@@ -208,7 +220,10 @@ static void say_hello(void)
 	tell(HELLO, HOST, body, 2 + read_kernel(body + 2));
 }
 
-/* Without any key of ours: says on the console what this guest is, and powers off. */
+/*
+ * Prints on the console what this guest is, and powers off. Called if the command line has no key
+ * of Paceline.
+ */
 static void describe(void) __attribute__((noreturn));
 static void describe(void)
 {
@@ -277,7 +292,10 @@ static void start_plan_program(usize index)
 	programs[index].ends = settings.plans[index].stop;
 }
 
-/* Programs that receive and have no time of their own start now; the peer can connect when they listen. */
+/*
+ * Starts the receiving programs that have no start time, so that they listen before the peer
+ * connects.
+ */
 static void start_receiving_programs(void)
 {
 	u64 patience = now() + LISTEN_WAIT;
@@ -300,7 +318,7 @@ static void step_programs(u64 time)
 			start_plan_program(i);
 		if (time < programs[i].ends)
 			continue;
-		/* Its process group: the program may have started others. */
+		/* The process group, because the program may have started others. */
 		sys(kill, -programs[i].process, programs[i].terminated ? SIGKILL : SIGTERM);
 		programs[i].ends = programs[i].terminated ? NEVER : time + GRACE;
 		programs[i].terminated = 1;
@@ -323,7 +341,7 @@ static void collect_programs(int signals)
 			}
 }
 
-/* The next time at which anything is due. */
+/* Returns the time of the next event: of a frame to retry, a sample, a sender or a program. */
 static u64 next_time(u64 retry)
 {
 	u64 least = retry < next_sample ? retry : next_sample;
@@ -364,7 +382,7 @@ static void sample(u64 time)
 	next_sample += ((time - next_sample) / settings.sample + 1) * settings.sample;
 }
 
-/* All that is due at this time. */
+/* Runs all events up to `time`. */
 static void step_all(u64 time)
 {
 	if (settings.is_sender)
@@ -456,5 +474,5 @@ int main(void)
 	run(signals);
 }
 
-/* The kernel starts the program here; the ABI wants a stack of 16-byte alignment at each call. */
+/* Entry point. The ABI needs a stack aligned to 16 bytes at each call. */
 asm(".globl _start\n_start:\n\txor %ebp, %ebp\n\tand $-16, %rsp\n\tcall main\n\thlt\n");

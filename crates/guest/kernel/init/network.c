@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sets the network device up by rtnetlink. */
+/* Sets the network device up through rtnetlink. */
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
@@ -13,7 +13,7 @@
 #define SOL_NETLINK 270
 #define IFF_UP 1
 
-/* A request that is being written. */
+/* The netlink request under construction. */
 static union {
 	struct nlmsghdr head;
 	u8 bytes[1024];
@@ -42,7 +42,7 @@ static void add(u16 type, const void *value, usize length)
 	request.head.nlmsg_len = NLMSG_ALIGN(request.head.nlmsg_len) + (u32)RTA_ALIGN(attribute->rta_len);
 }
 
-/* The kernel's own words about an error (NLMSGERR_ATTR_MSG), or null. */
+/* Returns the kernel's text for an error (NLMSGERR_ATTR_MSG), or null. */
 static const char *kernel_words(const struct nlmsgerr *error)
 {
 	usize used = NLMSG_LENGTH(sizeof(*error));
@@ -63,7 +63,10 @@ static const char *kernel_words(const struct nlmsgerr *error)
 	return 0;
 }
 
-/* Sends the request and waits for the kernel's answer. Returns 0, or 1 with the reason behind `what`. */
+/*
+ * Sends the request and waits for the kernel's answer. Returns 0, or 1 with `value`, `what` and the
+ * reason in *problem.
+ */
 static int ask(int fd, const char *what, const char *value, struct text *problem)
 {
 	const struct nlmsgerr *error = NLMSG_DATA(&reply.head);
@@ -91,7 +94,7 @@ static int ask(int fd, const char *what, const char *value, struct text *problem
 	return 1;
 }
 
-/* The number of the device of a name, or 0. */
+/* Returns the index of the device with this name, or 0. */
 static int number_of(int fd, const char *name)
 {
 	struct ifinfomsg link = {};
@@ -171,7 +174,7 @@ int set_network_up(struct text *problem, int *index)
 		put_error(problem, fd);
 		return 1;
 	}
-	/* Errors in the kernel's own words; kernels before 4.12 do without. */
+	/* Asks for errors as text, which kernels before 4.12 do not have. */
 	sys(setsockopt, fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
 	lo = number_of(fd, "lo");
 	*index = number_of(fd, "eth0");

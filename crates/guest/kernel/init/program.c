@@ -9,7 +9,7 @@
 
 #define MAX_ARGUMENTS 64
 
-/* "/host/NAME" in a buffer. */
+/* Returns "/host/NAME", built in `path`. */
 static const char *in_folder(const char *name, struct text *path)
 {
 	path->length = 0;
@@ -18,7 +18,7 @@ static const char *in_folder(const char *name, struct text *path)
 	return path->bytes;
 }
 
-/* Mounts a file system for programs. They may do without. */
+/* Mounts a file system for programs. Errors are ignored: most programs do not need it. */
 static void mount_for_programs(const char *kind, const char *place)
 {
 	sys(mkdir, place, 0755);
@@ -27,7 +27,10 @@ static void mount_for_programs(const char *kind, const char *place)
 
 int mount_folder(struct text *problem)
 {
-	/* The kernel's own working folder on the host: no path of the host gets into the guest's random pool. */
+	/*
+	 * "." is the kernel's own working folder on the host, so no path of the host gets into the guest's
+	 * random pool.
+	 */
 	long result;
 
 	sys(mkdir, FOLDER, 0755);
@@ -78,7 +81,7 @@ int load_modules(struct text *problem)
 	return 0;
 }
 
-/* The last part of the child: becomes the program. Returns only if that fails. */
+/* Replaces the child by the program. Returns only if that fails. */
 static long become(const char *path, char *const arguments[])
 {
 	static char *const environment[] = { "PATH=" FOLDER ":/bin", "HOME=/", "LANG=C.UTF-8", 0 };
@@ -128,7 +131,7 @@ int start_program(const struct plan *plan, struct text *problem)
 		sys(exit_group, 127);
 	}
 	if (child > 0) {
-		/* Closed by execve: then nothing comes. */
+		/* execve closes the other copy: then the read below returns 0 bytes. */
 		sys(close, pipe[1]);
 		if (sys(read, pipe[0], &error, sizeof(error)) != sizeof(error))
 			error = 0;

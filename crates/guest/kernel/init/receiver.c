@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The built-in receivers: read all bytes of any number of connections, and answer requests. */
+/* The built-in receivers: read all bytes of several connections, and answer requests. */
 #include "loop.h"
 
-/* Connections at once; further ones wait in the listening socket's queue. */
+/* Connections at one time; further ones wait in the listening socket's queue. */
 #define MAX_INCOMING 1024
 #define BACKLOG 4096
-/* At most this much of what has arrived is read at once. */
+/* Most bytes of one read. */
 #define READ (1 << 20)
 
 struct incoming {
-	/* 0: free. */
+	/* Descriptor; 0 if this slot is free. */
 	int fd;
 	u8 index;
 	int waits_to_write;
-	/* Bytes that were read; REQUESTS: bytes towards the next answer, and answers that are owed. */
+	/* Bytes read. REQUESTS: bytes of the request that is not complete, and answers not yet written. */
 	u64 read, towards_answer, owed;
 };
 
@@ -84,7 +84,7 @@ static void end_connection(u32 slot)
 		watch_listeners(EPOLLIN);
 }
 
-/* Writes the answers that are owed: one byte each. Returns 0, or a negative error. */
+/* Writes the answers that are due, one byte each. Returns 0, or a negative error. */
 static long answer(u32 slot)
 {
 	static const u8 bytes[256];
@@ -115,7 +115,7 @@ void read_connection(u32 slot, u32 events)
 	if (!c->fd)
 		return;
 	if (events & ~(u32)EPOLLOUT) {
-		/* MSG_TRUNC: the kernel hands the bytes over as to any reader, but does not copy them. */
+		/* MSG_TRUNC: the kernel counts the bytes as read, but does not copy them. */
 		got = sys(recvfrom, c->fd, 0, READ, MSG_TRUNC, 0, 0);
 		if (got == 0 || (got < 0 && got != -EAGAIN)) {
 			end_connection(slot);

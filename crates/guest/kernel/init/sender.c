@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The built-in senders: what applications write, and when. */
+/* The built-in senders: the bytes that an application would write, at its times. */
 #include <linux/tcp.h>
 
 #include "loop.h"
 
-/* Bytes of one write, as iperf3's. */
+/* Bytes of one write, as iperf3. */
 #define WRITE (128 * 1024)
 
 enum phase {
-	/* Until `wakes`, when the next connection is made. */
+	/* Waits until `wakes`, then connects. */
 	WAITING,
 	CONNECTING,
 	/* Writes `left` bytes; LIMITED is always here. */
 	WRITING,
-	/* Nothing to write until `wakes`. */
+	/* Has nothing to write until `wakes`. */
 	RESTING,
-	/* Until all that was written is acknowledged. */
+	/* Waits until all written bytes are acknowledged. */
 	DRAINING,
-	/* REQUESTS: until the answer comes. */
+	/* REQUESTS: waits for the answer. */
 	ASKING,
-	/* BYTES: closed for writing, until the receiver closes. */
+	/* BYTES: has shut down writing, and waits until the receiver closes. */
 	CLOSING,
 	OVER,
 };
@@ -27,16 +27,16 @@ enum phase {
 struct sender {
 	int fd;
 	enum phase phase;
-	/* Bytes that were written on this connection, and that are to be written now. */
+	/* Bytes written on this connection, and bytes left to write in this phase. */
 	u64 written, left;
-	/* When the phase ends by itself, or LIMITED writes its next message. */
+	/* Time at which the phase ends by itself, or LIMITED writes its next message. */
 	u64 wakes;
-	/* When to write again after the socket was writable, but took nothing. */
+	/* Time to write again after the socket was writable but took no byte. */
 	u64 retries;
-	/* ON_OFF_*: the index of the current ON in `periods`, and when it began. */
+	/* ON_OFF_*: the index of the current ON period in `periods`, and the time when it began. */
 	usize period;
 	u64 began;
-	/* What epoll reports. */
+	/* Events that epoll watches. */
 	u32 watched;
 };
 
@@ -77,7 +77,7 @@ static void finish(usize index)
 	senders[index].wakes = senders[index].retries = NEVER;
 }
 
-/* Begins what the plan writes first on a new connection, or in a new ON period. */
+/* Starts the first write of the plan on a new connection, or in a new ON period. */
 static void begin_writing(usize index, u64 time)
 {
 	const struct plan *plan = &settings.plans[index];
@@ -107,7 +107,7 @@ static void begin_writing(usize index, u64 time)
 	}
 }
 
-/* An ON period is over: OFF, until the next ON. */
+/* Ends an ON period: OFF until the next one. */
 static void rest(usize index, u64 time)
 {
 	const struct plan *plan = &settings.plans[index];
@@ -125,14 +125,14 @@ static void rest(usize index, u64 time)
 	s->period += 2;
 }
 
-/* A connection, or its set-up, has failed. */
+/* Handles a connection, or its set-up, that has failed. */
 static void lose(usize index, const char *what, long error, u64 time)
 {
 	const struct plan *plan = &settings.plans[index];
 
 	note_error(index, what, error);
 	end(index);
-	/* Where every ON has a connection of its own, the next one gets its chance. */
+	/* If each ON period has its own connection, continue with the next one. */
 	if (is_on_off(plan) && plan->fresh)
 		rest(index, time);
 	else
@@ -172,14 +172,14 @@ static void established(usize index, u64 time)
 	begin_writing(index, time);
 }
 
-/* All that was to be written now has been written. */
+/* Handles the end of a phase's writing. */
 static void wrote_all(usize index, u64 time)
 {
 	struct sender *s = &senders[index];
 
 	switch (settings.plans[index].work) {
 	case BYTES:
-		/* The receiver closes when it has read all: only then is TCP_INFO complete. */
+		/* The receiver closes after it has read all bytes; only then is TCP_INFO complete. */
 		sys(shutdown, s->fd, SHUT_WR);
 		s->phase = CLOSING;
 		want(index, EPOLLIN | EPOLLRDHUP);
@@ -226,7 +226,7 @@ static void write_some(usize index, int was_writable, u64 time)
 	if (!s->left) {
 		wrote_all(index, time);
 	} else if (was_writable && !progress) {
-		/* Short of memory for TCP: polling again at once would never let the clock go on. */
+		/* TCP is short of memory: polling again at once would stop the virtual clock. */
 		s->retries = time + MILLISECOND;
 		want(index, 0);
 	} else {
@@ -243,7 +243,7 @@ static int is_all_acknowledged(int fd)
 	return !info.tcpi_unacked && !info.tcpi_notsent_bytes;
 }
 
-/* What the phase does when its time has come. */
+/* Handles the time `wakes` of a phase. */
 static void wake(usize index, u64 time)
 {
 	const struct plan *plan = &settings.plans[index];

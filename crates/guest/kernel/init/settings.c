@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Reads the kernel's command line. */
+/* Parses the kernel's command line. */
 #include "settings.h"
 
 struct settings settings;
 
-/* Keys that have been read, as bits, so that required keys can be told from missing ones. */
+/* Keys that were read, as bits, to find missing ones. */
 enum { HAS_PROTOCOL = 1, HAS_ROLE = 2, HAS_ADDRESS = 4, HAS_PEER = 8, HAS_PEER_MAC = 16, HAS_SEED = 32 };
 static const char *const required[] = { "protocol", "role", "address", "peer", "peer_mac", "seed" };
 static int has;
@@ -17,7 +17,10 @@ static int digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Replaces %XX by the byte. Returns 0 if a % has no two digits, or stands for a zero byte. */
+/*
+ * Replaces each %XX by its byte. Returns 0 if two digits are missing after a %, or the byte is
+ * zero.
+ */
 static int decode(char *text)
 {
 	char *to = text;
@@ -38,7 +41,7 @@ static int decode(char *text)
 	return 1;
 }
 
-/* Reads a text that is one number, from `least` to `most`. */
+/* Parses a text that is one number from `least` to `most`. */
 static int number(const char *text, u64 least, u64 most, u64 *into)
 {
 	return read_number(&text, into) && !*text && *into >= least && *into <= most;
@@ -58,7 +61,7 @@ static int ip(const char **text, u8 address[4])
 	return 1;
 }
 
-/* Reads `length` bytes of two hexadecimal digits each, with a colon between them if `colons`. */
+/* Parses `length` bytes of two hexadecimal digits each, with colons between them if `colons`. */
 static int hex(const char *text, u8 *bytes, int length, int colons)
 {
 	for (int i = 0; i < length; i++) {
@@ -91,7 +94,7 @@ static int read_work(const char *text, struct plan *plan)
 		plan->work = text[0] == 'l' ? LIMITED : REQUESTS;
 		if (!read_number(&rest, &plan->bytes) || !plan->bytes || *rest++ != ':')
 			return 0;
-		/* Messages that follow each other at once would never let the clock go on. */
+		/* An interval of 0 would stop the virtual clock. */
 		return number(rest, plan->work == LIMITED, NEVER / 2, &plan->interval);
 	}
 	if (begins(text, "onoff:time:", &rest))
@@ -230,7 +233,7 @@ static int read_key(const char *key, char *value)
 	return *value != 0;
 }
 
-/* Settings that only make sense together. */
+/* Checks the combinations of settings. */
 static int check(struct text *problem)
 {
 	for (usize i = 0; i < COUNT(required); i++)

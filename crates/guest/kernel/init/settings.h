@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the kernel's command line asks of /init: the keys of PROTOCOL.md. */
+/* Settings of /init from the kernel's command line: the keys of PROTOCOL.md. */
 #ifndef PACELINE_SETTINGS_H
 #define PACELINE_SETTINGS_H
 
@@ -14,7 +14,7 @@
 
 enum work { BULK, BYTES, LIMITED, ON_OFF_TIME, ON_OFF_BYTES, REQUESTS };
 
-/* One connection, or with `fresh` one after the other, as the command line describes it. */
+/* A connection, or with `fresh` a series of connections, as the command line describes it. */
 struct plan {
 	u16 port;
 	const char *cc;
@@ -25,13 +25,13 @@ struct plan {
 	u64 bytes;
 	/* LIMITED: time from one message to the next. REQUESTS: time from the answer to the next request. */
 	u64 interval;
-	/* ON_OFF_*: ON, OFF, ON, OFF, ... in ns or bytes, and ns. */
+	/* ON_OFF_*: ON, OFF, ON, OFF, ... An ON is in ns or bytes, an OFF in ns. */
 	u64 periods[MAX_PERIODS];
 	usize period_count;
 	int fresh;
-	/* 0: the kernel's own choice. */
+	/* 0 leaves the kernel's default. */
 	u64 sndbuf, rcvbuf, lowat, pacing;
-	/* A program of the user's in place of the built-in sender or receiver; null if there is none. */
+	/* The user's program that replaces the built-in sender or receiver; null if there is none. */
 	const char *program;
 	char *args;
 };
@@ -56,8 +56,8 @@ struct settings {
 extern struct settings settings;
 
 /*
- * Reads `line`, which is changed, into `settings`. Returns 0, or 1 with the reason in *problem; -1 if the line has no
- * key of ours at all.
+ * Parses `line`, which is changed, into `settings`. Returns 0, or 1 with the reason in *problem; -1
+ * if the line has no key of Paceline.
  */
 int read_settings(char *line, struct text *problem);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Telemetry frames through a packet socket, beside the queueing disciplines. */
+/* Telemetry frames, sent on a packet socket so that they bypass the queueing disciplines. */
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/reboot.h>
@@ -10,7 +10,7 @@
 #define AF_PACKET 17
 #define SOL_PACKET 263
 #define ETHER_TYPE 0x88b5
-/* Frames that wait for the device. END, ERROR and EXIT may use the last quarter as well. */
+/* Frames kept while the device is busy. Only END, ERROR and EXIT may use the last quarter. */
 #define KEPT 256
 #define RETRY MILLISECOND
 
@@ -29,7 +29,7 @@ static const u8 simulator[6] = { 2, 0, 0, 0, 0, 0xff };
 
 long open_telemetry(int index)
 {
-	/* Protocol 0: receives nothing. */
+	/* Protocol 0: the socket receives nothing. */
 	struct sockaddr_ll own = { .sll_family = AF_PACKET, .sll_ifindex = index };
 	int one = 1, length = sizeof(own);
 	long result = sys(socket, AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -46,7 +46,9 @@ long open_telemetry(int index)
 	return result;
 }
 
-/* True if the device is busy. A frame that it will never take (longer than its MTU) is dropped. */
+/*
+ * Returns 1 if the device is busy. A frame that it can never send (longer than its MTU) is dropped.
+ */
 static int is_busy(const struct frame *frame)
 {
 	long result = packets < 0 ? -EAGAIN : sys(sendto, packets, frame->bytes, frame->length, 0, 0, 0);
@@ -82,7 +84,7 @@ void tell(enum kind kind, u8 connection, const void *body, usize length)
 		length = ETH_ZLEN;
 	}
 	frame->length = (u16)length;
-	/* In order: behind those that are kept. */
+	/* Frames stay in order, so this one goes behind the kept ones. */
 	count++;
 	flush_telemetry();
 }
@@ -115,12 +117,15 @@ void fail(u8 connection, const struct text *problem)
 
 	if (index)
 		open_telemetry(index);
-	/* On the console as well: without a device, that is all there is. */
+	/* Also on the console, which is the only way out if there is no device. */
 	sys(write, 1, "init: ", 6);
 	sys(write, 1, problem->bytes, problem->length);
 	sys(write, 1, "\n", 1);
 	tell_text(ERROR, connection, problem);
-	/* The device may be busy for a while, and the simulator reads the frame before the guest is gone. */
+	/*
+	 * Sends the kept frames first: the device may be busy, and the simulator must read the frame
+	 * before the guest ends.
+	 */
 	for (int i = 0; i < 1000 && flush_telemetry() != NEVER; i++)
 		sleep_until(now() + MILLISECOND);
 	sleep_until(now() + MILLISECOND);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What /init tells the simulator: Ethernet frames that the simulator takes out before the network. */
+/*
+ * Reports of /init to the simulator: Ethernet frames that the simulator takes out before the
+ * network.
+ */
 #ifndef PACELINE_TELEMETRY_H
 #define PACELINE_TELEMETRY_H
 
@@ -10,21 +13,19 @@ enum kind { HELLO = 1, SAMPLE = 2, END = 3, ERROR = 4, NOTE = 5, EXIT = 6 };
 /* Bytes of a body: the frame has at most 1400 bytes after the Ethernet header. */
 #define MAX_BODY (1400 - 16)
 
-/* Opens the socket of the frames on the device of this number. Returns 0 or a negative error. */
+/* Opens the socket for the frames on the device with this index. Returns 0 or a negative error. */
 long open_telemetry(int index);
 
 /*
- * Sends a frame, or keeps it while the device takes none. Samples are dropped when too many are kept.
+ * Sends a frame, or keeps it while the device is busy. Drops samples when too many frames are kept.
  */
 void tell(enum kind kind, u8 connection, const void *body, usize length);
 void tell_text(enum kind kind, u8 connection, const struct text *text);
 
-/*
- * Sends the frames that are kept. Returns the time at which to try again: NEVER if none is kept.
- */
+/* Sends the kept frames. Returns the time for the next try; NEVER if none is left. */
 u64 flush_telemetry(void);
 
-/* Tells the simulator why this guest cannot go on, and powers the guest off. */
+/* Reports why this guest cannot continue, and powers it off. */
 void fail(u8 connection, const struct text *problem) __attribute__((noreturn));
 void power_off(void) __attribute__((noreturn));
 

@@ -1,9 +1,9 @@
-//! The kernel's configuration.
+//! Configuration of the guest's kernel.
 
-/// Our lines of it.
+/// Paceline's lines of the configuration.
 pub(super) const OURS: &str = include_str!("../../kernel/guest.config");
 
-/// Without these no guest works; the version of the kernel that has all of them is the oldest one.
+/// Options that every guest needs. The oldest usable kernel is the first that has all of them.
 const NEEDED: [&str; 11] = [
     "UML_TIME_TRAVEL_SUPPORT",
     "VIRTIO_UML",
@@ -18,8 +18,8 @@ const NEEDED: [&str; 11] = [
     "SIGNALFD",
 ];
 
-/// Returns the kernel's `Kconfig` with `CONFIG_HZ` in front: User-Mode Linux offers no choice, and of several
-/// defaults the first one counts. The kernel's tree stays as it is.
+/// Returns the kernel's `Kconfig` with a default of `CONFIG_HZ` in front: User-Mode Linux offers no
+/// choice, and of several defaults the first one counts. The kernel's tree is not changed.
 pub(super) fn with_ticks(kconfig: &str, hz: u32) -> String {
     let choice = format!("config HZ\n\tint\n\tdefault {hz}\n");
     let mut text = String::new();

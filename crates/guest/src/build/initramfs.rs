@@ -32,7 +32,8 @@ const SOURCES: [(&str, &str); 14] = sources![
     "telemetry.c",
     "telemetry.h",
 ];
-/// No C library, no start files, no notes of the linker: equal compilers build equal files.
+/// Compiler flags: no C library, no start files, no linker notes, so that equal compilers build
+/// equal files.
 const FLAGS: [&str; 13] = [
     "-std=gnu11",
     "-O2",
@@ -71,7 +72,8 @@ pub(super) fn build(place: &Path) -> Result<PathBuf, BuildError> {
     Ok(path)
 }
 
-/// The archive in the format "newc" (buffer-format.rst of the kernel), without times and inodes of the host.
+/// Returns the archive in the format "newc" (buffer-format.rst of the kernel), without times and
+/// inodes of the host.
 fn archive(init: &[u8]) -> Vec<u8> {
     const FOLDER: u32 = 0o040755;
     const PROGRAM: u32 = 0o100755;
@@ -109,7 +111,7 @@ fn pad(bytes: &mut Vec<u8>, to: usize) {
     bytes.resize(bytes.len().next_multiple_of(to), 0);
 }
 
-/// Compresses by `gzip`, without name and time.
+/// Compresses with `gzip`, without name and time.
 fn pack(bytes: &[u8]) -> Result<Vec<u8>, BuildError> {
     let failed =
         |error| BuildError::Failed(format!("the initramfs cannot be packed: gzip: {error}"));
@@ -118,7 +120,7 @@ fn pack(bytes: &[u8]) -> Result<Vec<u8>, BuildError> {
     let mut child = gzip.spawn().map_err(failed)?;
     let input = child.stdin.take();
     std::thread::scope(|scope| {
-        // Beside the reading of what it prints: pipes are short.
+        // Write from a thread while this one reads the output: pipes have little room.
         let writing = scope.spawn(move || input.map_or(Ok(()), |mut input| input.write_all(bytes)));
         let output = child.wait_with_output().map_err(failed)?;
         writing.join().unwrap_or(Ok(())).map_err(failed)?;
@@ -145,7 +147,7 @@ mod tests {
         }
         let at = text.find("program").expect("the content");
         assert_eq!(at % 4, 0);
-        // The length of the content: the seventh field.
+        // The content's length is the header's seventh field.
         let head = text.find("init\0").expect("init") - 110;
         assert_eq!(&text[head + 6 + 6 * 8..head + 6 + 7 * 8], "00000007");
     }

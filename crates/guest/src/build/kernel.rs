@@ -1,4 +1,4 @@
-//! The kernel itself: configured and built by its own Makefile, in a folder of the cache.
+//! The guest's kernel: its own Makefile configures and builds it, in a folder of the cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,12 @@ use super::run::{command, output, run};
 use super::source::Tree;
 use super::{Order, Progress, config};
 
-/// Ticks per second, if none are asked for. TCP's timers count ticks (retransmission, delayed acknowledgements):
-/// Fedora, RHEL and Ubuntu since 24.10 have 1000, Debian and older Ubuntu 250. User-Mode Linux by itself has 100.
+/// Default of the ticks per second. TCP's timers count ticks (retransmission, delayed
+/// acknowledgements): Fedora, RHEL and Ubuntu since 24.10 have 1000, Debian and older Ubuntu 250.
+/// User-Mode Linux' own default is 100.
 pub const DEFAULT_HZ: u32 = 1000;
-/// What stands in the kernel's version string, which the kernel mixes into its random pool.
+/// Parts of the kernel's version string, which the kernel mixes into its random pool; fixed, so
+/// that runs are equal.
 const STAMP: [(&str, &str); 4] = [
     ("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 2026"),
     ("KBUILD_BUILD_VERSION", "1"),
@@ -22,7 +24,7 @@ const STAMP: [(&str, &str); 4] = [
 ];
 const KCONFIG: &str = "Kconfig.guest";
 
-/// Returns the folder of the object files: one for each tree, number of ticks and configuration.
+/// Returns the folder of the object files: one per tree, number of ticks and configuration.
 pub(super) fn place(cache: &Path, tree: &Tree, hz: u32, own_lines: Option<&str>) -> PathBuf {
     let last = tree.path.file_name().unwrap_or_default().to_string_lossy();
     let plain: String =
@@ -32,7 +34,7 @@ pub(super) fn place(cache: &Path, tree: &Tree, hz: u32, own_lines: Option<&str>)
     cache.join("kernel-build").join(format!("{plain}-{key}"))
 }
 
-/// Returns a call of the kernel's Makefile for a build in `place`.
+/// Returns a command that calls the kernel's Makefile for a build in `place`.
 pub(super) fn make(tree: &Path, place: &Path) -> Command {
     let mut make = command("make");
     make.arg("-C").arg(tree).arg("ARCH=um").arg(format!("O={}", place.display()));
@@ -69,7 +71,7 @@ pub(super) fn build(
     };
     let doing = format!("{} cannot be compiled", tree.origin);
     run(make, &doing, &place.join("build.log"), &mut see)?;
-    // Without the symbols of the host's side, which nothing reads: a third of the file.
+    // Removes the symbols of the host's side, which are unused and a third of the file.
     let kernel = place.join("linux.stripped");
     let mut strip = command("strip");
     strip.arg("-o").arg(&kernel).arg(place.join("linux"));
@@ -78,7 +80,7 @@ pub(super) fn build(
     Ok(kernel)
 }
 
-/// Writes the configuration, unless that of an earlier build is the one that is wanted.
+/// Writes the configuration, unless an earlier build in `place` had this one.
 fn configure(
     tree: &Tree,
     place: &Path,
@@ -117,11 +119,12 @@ fn configure(
             ))),
         }
     });
-    // The next build begins with a new one.
+    // The next build must configure again.
     lacks.inspect_err(|_| drop(fs::remove_file(&result)))
 }
 
-/// Writes a file if it has another content; returns whether it had. `make` looks at the time of files.
+/// Writes a file if its content differs; returns true if it did. `make` compares the times of
+/// files.
 fn write_if_changed(path: &Path, text: &str) -> Result<bool, BuildError> {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(false);

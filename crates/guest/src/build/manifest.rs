@@ -1,4 +1,4 @@
-//! The finished guest: its files, and the manifest that says what it is.
+//! A finished guest: its files, and the manifest that describes it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,14 @@ use super::probe::Boot;
 use super::run::{command, output};
 use super::source::Tree;
 
-/// Files of a guest's folder (PROTOCOL.md).
+/// Files in a guest's folder (PROTOCOL.md).
 pub(super) const KERNEL: &str = "linux";
 pub(super) const INITRAMFS: &str = "initramfs.cpio.gz";
 const MANIFEST: &str = "manifest.json";
-/// The kernel's configuration, for readers.
+/// The kernel's configuration, for users to read.
 const CONFIG: &str = "config";
-/// Where the object files are and which tree they are of, for modules. Not in the manifest: results do not depend on folders.
+/// Paths of the object files and of the kernel's tree, for modules. They are not in the manifest,
+/// because results do not depend on folders.
 const BUILD_TREE: &str = "build-tree";
 
 /// A built guest.
@@ -26,12 +27,12 @@ const BUILD_TREE: &str = "build-tree";
 pub struct BuiltGuest {
     /// The guest's folder.
     pub folder: PathBuf,
-    /// What the guest is.
+    /// Description of the guest.
     #[serde(flatten)]
     pub manifest: Manifest,
 }
 
-/// What a guest is, as `manifest.json` has it.
+/// Description of a guest, as in `manifest.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Manifest {
@@ -53,16 +54,16 @@ pub struct Manifest {
     /// The kernel's source: the package and its version, or the revision of the user's tree.
     #[serde(default)]
     pub source: String,
-    /// What compiled it.
+    /// Compiler that built it.
     #[serde(default)]
     pub compiler: String,
 }
 
 impl BuiltGuest {
-    /// Reads what the guest in `folder` is.
+    /// Reads the guest in `folder`.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no guest, or its manifest is invalid.
     pub fn read(folder: &Path) -> Result<BuiltGuest, BuildError> {
         let path = folder.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(|error| {
@@ -76,12 +77,12 @@ impl BuiltGuest {
         Ok(BuiltGuest { folder: folder.to_path_buf(), manifest })
     }
 
-    /// The guest's kernel and initramfs.
+    /// Returns the paths of the guest's kernel and initramfs.
     pub fn files(&self) -> (PathBuf, PathBuf) {
         (self.folder.join(KERNEL), self.folder.join(INITRAMFS))
     }
 
-    /// Says what the guest is, for results: the release, and the first digits of the hashes.
+    /// Returns a description for results: the release, and the first 12 digits of each hash.
     pub fn describe(&self) -> String {
         let short = |hash: &str| hash.chars().take(12).collect::<String>();
         let Manifest { version, kernel_sha256, initramfs_sha256, .. } = &self.manifest;
@@ -89,10 +90,10 @@ impl BuiltGuest {
         format!("Linux {version}, kernel {kernel}, initramfs {initramfs}")
     }
 
-    /// Compares the guest's files with the manifest.
+    /// Compares the guest's files with the hashes in the manifest.
     ///
     /// # Errors
-    /// A file is not the one that was built.
+    /// A file has another hash, or cannot be read.
     pub fn verify(&self) -> Result<(), BuildError> {
         let (kernel, initramfs) = self.files();
         let Manifest { kernel_sha256, initramfs_sha256, .. } = &self.manifest;
@@ -108,7 +109,7 @@ impl BuiltGuest {
         Ok(())
     }
 
-    /// The folder of the object files and the kernel's tree.
+    /// Returns the folders of the object files and of the kernel's tree.
     pub(super) fn build_tree(&self) -> Result<(PathBuf, PathBuf), BuildError> {
         let path = self.folder.join(BUILD_TREE);
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -124,7 +125,7 @@ impl BuiltGuest {
     }
 }
 
-/// Puts a guest's files into its folder, the manifest last.
+/// Writes a guest's files into its folder, the manifest last.
 pub(super) fn keep(
     folder: &Path,
     tree: &Tree,
@@ -155,7 +156,7 @@ pub(super) fn keep(
         .map_err(|error| BuildError::Unusable(format!("the manifest: {error}")))?;
     text.push('\n');
     fs::create_dir_all(folder).map_err(at(folder))?;
-    // While the files are exchanged there is no manifest, and so no guest.
+    // While files are replaced there is no manifest, so readers find no guest.
     let path = folder.join(MANIFEST);
     if path.exists() {
         fs::remove_file(&path).map_err(at(&path))?;

@@ -1,9 +1,9 @@
-//! Builds Linux guests: a User-Mode Linux kernel from the distribution's source or from a tree of the
-//! user's, and the `/init` of `crates/guest/kernel`.
+//! Builds Linux guests: a User-Mode Linux kernel from the distribution's source or from the user's
+//! tree, and the `/init` of `crates/guest/kernel`.
 //!
-//! Everything is built by the system's own tools (`make`, `gcc`, `flex`, `bison`, `bc`), without root, in
-//! `~/.cache/paceline`. The object files stay there, so that a tree in which one file has changed is built
-//! again in seconds. Equal sources and equal compilers build equal files.
+//! The system's own tools build everything (`make`, `gcc`, `flex`, `bison`, `bc`), without root, in
+//! `~/.cache/paceline`. The object files stay there, so that a rebuild after a change of one file
+//! takes seconds. Equal sources and equal compilers build equal files.
 
 mod config;
 mod error;
@@ -29,34 +29,34 @@ pub use probe::{Boot, Check, Verdict, boot, check_host};
 
 use places::Lock;
 
-/// Where a kernel's source comes from.
+/// Source of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The package `linux-source-VERSION` of this machine's distribution; without a version 6.12, or
-    /// else the newest that there is.
+    /// The package `linux-source-VERSION` of this machine's distribution. Without a version: 6.12,
+    /// or the newest available one.
     Distribution(Option<String>),
-    /// A kernel tree of the user's. Nothing is written into it.
+    /// A kernel tree of the user. The build writes nothing into it.
     Tree(PathBuf),
 }
 
-/// What to build.
+/// Options of a build.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Order {
-    /// Where the source comes from.
+    /// Source of the kernel.
     pub source: Source,
-    /// The guest's folder.
+    /// Folder for the finished guest.
     pub folder: PathBuf,
-    /// Compilers that run at once.
+    /// Number of compilers that run at once.
     pub jobs: usize,
     /// Ticks of the kernel's timer per second (`CONFIG_HZ`).
     pub hz: u32,
-    /// Further lines of kernel configuration, which overrule ours.
+    /// File with additional lines of kernel configuration, which override Paceline's.
     pub config: Option<PathBuf>,
 }
 
 impl Order {
-    /// The distribution's source with all defaults, into `folder`.
+    /// Returns a build of the distribution's source with all defaults, into `folder`.
     pub fn new(folder: PathBuf) -> Order {
         Order {
             source: Source::Distribution(None),
@@ -68,25 +68,26 @@ impl Order {
     }
 }
 
-/// How far a build has come.
+/// Progress of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
     /// A step begins.
     Step(&'a str),
-    /// A file has been compiled.
+    /// A file was compiled.
     Compiled {
-        /// Number of files that this build has compiled.
+        /// Number of files compiled in this build.
         files: usize,
         /// The file's name in the kernel's tree.
         name: &'a str,
     },
 }
 
-/// Builds a guest. The folder has the new guest once all of it is complete; before that, an older guest there
-/// stays as it was, but for the moment in which the files are exchanged.
+/// Builds a guest. Replaces an older guest in the folder only when the new one is complete; there
+/// is no guest in the folder for the moment in which the files are exchanged.
 ///
 /// # Errors
-/// A tool is missing, the source cannot be had or is none, or it does not compile; each error names the remedy.
+/// A tool is missing, the source is not available or is no kernel, or it does not compile; each
+/// error names the remedy.
 pub fn build(
     order: &Order,
     progress: &mut dyn FnMut(Progress<'_>),
@@ -111,7 +112,7 @@ pub fn build(
     let kernel = kernel::build(&tree, &place, order, own_lines.as_deref(), progress)?;
     progress(Progress::Step("building /init and the initramfs"));
     let initramfs = initramfs::build(&place)?;
-    // Of /init and kernel together: a guest that does not start is no guest.
+    // Tests /init and kernel together: a guest that does not start is not stored.
     progress(Progress::Step("starting the guest once"));
     let booted = boot(&kernel, &initramfs)?;
     manifest::keep(&order.folder, &tree, &place, order.hz, &kernel, &initramfs, &booted)

@@ -1,4 +1,4 @@
-//! Congestion controls of the user's as kernel modules: `linux:./mine.c`.
+//! The user's congestion controls as kernel modules: `linux:./mine.c`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::places::{Lock, sha256, write_whole};
 use super::run::run;
 use super::tools;
 
-/// A module that has been built.
+/// A built module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BuiltModule {
@@ -20,7 +20,8 @@ pub struct BuiltModule {
     pub scheme: String,
 }
 
-/// Paceline's own congestion controls: those of `paceline kernel`, compiled as modules from the same sources.
+/// Congestion controls of `paceline kernel` that can also be compiled as modules, from their one
+/// source.
 pub const OWN: [&str; 3] = ["abc_ecn", "c2tcp", "vegas_ebpf"];
 
 macro_rules! programs {
@@ -41,7 +42,7 @@ const PROGRAMS: [(&str, &str); 15] = programs![
     "feedback.h",
     "fixed.h",
     "hystart.h",
-    // Included, and kept empty by as_module.h.
+    // The programs include these headers; as_module.h makes them empty.
     "kernel.h",
     "reno.h",
     "sockets.h",
@@ -49,11 +50,12 @@ const PROGRAMS: [(&str, &str); 15] = programs![
     "vegas_ebpf.bpf.c",
 ];
 
-/// Returns the module that a guest has to load for a congestion control: a path of a C file, which is compiled, one
-/// of [`OWN`], or a name that the guest has. `None` if its kernel has it.
+/// Returns the module that a guest must load for a congestion control. `name` is the path of a C
+/// file, which is compiled, one of [`OWN`], or a congestion control of the guest. `None` if the
+/// guest's kernel has it built in.
 ///
 /// # Errors
-/// The guest has no such congestion control, and it cannot be built.
+/// The guest does not have this congestion control, and it cannot be built.
 pub fn find_module(guest: &BuiltGuest, name: &str) -> Result<Option<BuiltModule>, BuildError> {
     if name.contains('/') || name.ends_with(".c") {
         return build_module(guest, Path::new(name)).map(Some);
@@ -72,8 +74,8 @@ pub fn find_module(guest: &BuiltGuest, name: &str) -> Result<Option<BuiltModule>
     )))
 }
 
-/// Compiles a congestion control in C for a guest. It takes seconds; a source that was compiled for this kernel
-/// before is not compiled again.
+/// Compiles a congestion control in C for a guest, which takes seconds. A source that was compiled
+/// for this kernel before is not compiled again.
 ///
 /// # Errors
 /// The source registers no congestion control or does not compile, or the guest's object files are gone.
@@ -93,7 +95,7 @@ pub fn build_module(guest: &BuiltGuest, source: &Path) -> Result<BuiltModule, Bu
             "{name}: the kernel's build takes no folder with such a name: move the file to a path of letters and digits"
         )));
     }
-    // Headers beside the source may have changed: `make` looks at them.
+    // Headers beside the source may have changed: then `make` decides.
     let is_whole = !text.lines().any(|line| line.trim_start().starts_with("#include \""));
     let stem = stem_of(&real);
     let parts = Parts {
@@ -120,19 +122,19 @@ fn build_own_module(guest: &BuiltGuest, name: &str) -> Result<BuiltModule, Build
     Ok(BuiltModule { path: compile(guest, &parts)?, scheme: name.into() })
 }
 
-/// What a module is compiled from.
+/// Inputs of a module's compilation.
 struct Parts<'a> {
     /// The module's name.
     stem: &'a str,
-    /// What tells its folder from others.
+    /// Text that distinguishes its folder from other modules' folders.
     key: &'a str,
-    /// What errors call it.
+    /// Name in errors.
     name: &'a str,
     /// Names and texts of its files, `STEM.c` first.
     files: &'a [(&'a str, &'a str)],
     /// A folder with headers.
     includes: Option<&'a Path>,
-    /// The files are all that it is compiled from.
+    /// Whether the module is compiled from these files alone.
     is_whole: bool,
 }
 
@@ -164,7 +166,7 @@ fn compile(guest: &BuiltGuest, parts: &Parts<'_>) -> Result<PathBuf, BuildError>
     make.arg(format!("M={}", folder.display())).arg("modules");
     let doing = format!("{} cannot be compiled as a kernel module", parts.name);
     run(make, &doing, &folder.join("build.log"), &mut |_| {}).map_err(|error| {
-        // The user's file is meant, not its copy.
+        // Name the user's file in errors, not the copy.
         let copy = folder.join(format!("{stem}.c")).display().to_string();
         BuildError::Failed(error.to_string().replace(&copy, parts.name))
     })?;
@@ -172,14 +174,14 @@ fn compile(guest: &BuiltGuest, parts: &Parts<'_>) -> Result<PathBuf, BuildError>
     Ok(built)
 }
 
-/// The name of the object file: modules' names have letters, digits and `_`.
+/// Returns the name of the object file: modules' names have letters, digits and `_`.
 fn stem_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     stem.chars().map(word).take(40).collect()
 }
 
-/// The `.name` of the first `struct tcp_congestion_ops` of a C source that has one.
+/// Returns the `.name` of the first `struct tcp_congestion_ops` in a C source that has one.
 fn scheme_of(text: &str) -> Option<String> {
     let text = without_comments(text);
     let (_, rest) = text.split_once("tcp_congestion_ops")?;
@@ -218,7 +220,8 @@ mod tests {
         let has = |name: &str| PROGRAMS.iter().any(|(file, _)| *file == name);
         for (file, text) in PROGRAMS {
             let includes = text.lines().filter_map(|line| line.strip_prefix("#include \""));
-            // as_module.h shows in a comment how it is used, and stands in for accelerate.h.
+            // as_module.h has an include in a comment that shows its use, and replaces
+            // accelerate.h.
             for name in includes.filter_map(|rest| rest.strip_suffix('"')) {
                 assert!(has(name), "{file} includes {name}");
             }

@@ -1,4 +1,4 @@
-//! Where guests, sources and object files are.
+//! Folders of guests, sources and object files.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use ring::digest::{SHA256, digest};
 
 use super::error::{BuildError, at};
 
-/// Environment variable that names the folder of the guest.
+/// Environment variable with the folder of the guest.
 const VARIABLE: &str = "PACELINE_LINUX";
-/// The start of the names of guests' folders in the cache.
+/// Prefix of the names of guests' folders in the cache.
 const GUEST: &str = "linux";
 
-/// Returns `~/.cache/paceline`, or what `$XDG_CACHE_HOME` says.
+/// Returns `paceline` in `$XDG_CACHE_HOME`, or else `~/.cache/paceline`.
 ///
 /// # Errors
 /// Neither `$XDG_CACHE_HOME` nor `$HOME` is set.
@@ -20,7 +20,7 @@ pub fn cache() -> Result<PathBuf, BuildError> {
     let variable =
         |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    // The kernel's build takes absolute names alone.
+    // The kernel's build accepts only absolute paths.
     let cache = cache.and_then(|cache| std::path::absolute(cache.join("paceline")).ok());
     cache.ok_or_else(|| {
         BuildError::Unusable(
@@ -29,11 +29,11 @@ pub fn cache() -> Result<PathBuf, BuildError> {
     })
 }
 
-/// Returns the folder in which the simulator looks for a guest if none is named: `$PACELINE_LINUX`, or else
-/// `linux` in the cache.
+/// Returns the folder in which the simulator looks for a guest by default: `$PACELINE_LINUX`, or
+/// else `linux` in the cache.
 ///
 /// # Errors
-/// As of [`cache`].
+/// As for [`cache`].
 pub fn default_guest() -> Result<PathBuf, BuildError> {
     match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         Some(folder) => Ok(PathBuf::from(folder)),
@@ -41,10 +41,11 @@ pub fn default_guest() -> Result<PathBuf, BuildError> {
     }
 }
 
-/// Returns the folders of guests that have a manifest: the default one first, then `linux*` of the cache.
+/// Returns the folders of guests that have a manifest: the default one first, then `linux*` in the
+/// cache.
 ///
 /// # Errors
-/// As of [`cache`].
+/// As for [`cache`].
 pub fn guests() -> Result<Vec<PathBuf>, BuildError> {
     let mut found = vec![default_guest()?];
     let mut cached = Vec::new();
@@ -66,11 +67,11 @@ pub fn guests() -> Result<Vec<PathBuf>, BuildError> {
     Ok(found)
 }
 
-/// A folder in which one process at a time builds.
+/// A lock on a folder: one process at a time builds there.
 pub(super) struct Lock(#[expect(dead_code, reason = "unlocked when it is closed")] File);
 
 impl Lock {
-    /// Waits until no other process builds there.
+    /// Waits until no other process builds in `folder`.
     pub(super) fn take(folder: &Path) -> Result<Lock, BuildError> {
         fs::create_dir_all(folder).map_err(at(folder))?;
         let path = folder.join("paceline.lock");

@@ -1,4 +1,4 @@
-//! Starts a guest once, without simulator and network, and looks for what guests need of the host.
+//! Starts a guest once, without simulator and network, and checks what guests need of the host.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -13,13 +13,13 @@ use nix::unistd::Pid;
 
 use super::error::{BuildError, at};
 
-/// A start takes a tenth of a second; on a machine with a hundred times its load, this is enough.
+/// Longest time for a start, which takes 0.1 s on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Free memory in `/dev/shm` for one guest: 30 MB at 100 Mbit/s.
+/// Free memory in `/dev/shm` that one guest needs: 30 MB at 100 Mbit/s.
 const GUEST_MEMORY: u64 = 30 << 20;
 const SHARED: &str = "/dev/shm";
 
-/// What a started guest says of itself.
+/// Facts that a started guest prints about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Boot {
@@ -29,14 +29,14 @@ pub struct Boot {
     pub release: String,
     /// Names in `tcp_available_congestion_control`.
     pub schemes: Vec<String>,
-    /// Wall time from start to power-off.
+    /// Wall-clock time from start to power-off.
     pub took: Duration,
 }
 
-/// Starts the guest of these files and waits for its end.
+/// Starts the guest with these files and waits for its end.
 ///
 /// # Errors
-/// It does not start; the error has the cause, as far as the guest's log shows it.
+/// The guest does not start; the error has the cause, as far as the guest's log shows it.
 pub fn boot(kernel: &Path, initramfs: &Path) -> Result<Boot, BuildError> {
     let folder = Folder::make()?;
     let log = folder.0.join("log");
@@ -48,7 +48,8 @@ pub fn boot(kernel: &Path, initramfs: &Path) -> Result<Boot, BuildError> {
     command.arg("mem=128M").arg(format!("initrd={}", initramfs.display()));
     command.args(["rdinit=/init", "time-travel=inf-cpu", "con=null", "con0=null,fd:1"]);
     command.args(["uml_dir=./", "umid=guest", "panic=-1", "quiet"]);
-    // glibc 2.35 and newer registers restartable sequences, which the processes of a guest must not inherit.
+    // glibc 2.35 and newer registers restartable sequences, whose registration the processes of a
+    // guest must not inherit.
     command.env_clear().env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
     command.current_dir(&folder.0).stdin(Stdio::null()).stdout(output).stderr(errors);
     command.process_group(0);
@@ -68,7 +69,7 @@ pub fn boot(kernel: &Path, initramfs: &Path) -> Result<Boot, BuildError> {
     }
 }
 
-/// Returns false if the child has not ended in time.
+/// Waits for the child. Returns false if it has not ended within [`PATIENCE`].
 fn wait(child: &mut Child) -> bool {
     let end = Instant::now() + PATIENCE;
     while Instant::now() < end {
@@ -80,7 +81,7 @@ fn wait(child: &mut Child) -> bool {
     false
 }
 
-/// What `/init` says if it is asked for nothing.
+/// Parses the text that `/init` prints if the command line has no key of Paceline.
 fn read(said: &str) -> Option<Boot> {
     let word = |key: &str| {
         let start = format!("paceline guest: {key} ");
@@ -94,7 +95,7 @@ fn read(said: &str) -> Option<Boot> {
     })
 }
 
-/// Says why a guest does not start.
+/// Returns the reason why a guest does not start.
 fn why(said: &str, ended: bool) -> String {
     let has = |word: &str| said.contains(word);
     let cause = if has("noexec") || has("Checking PROT_EXEC mmap") && !has("...OK") {
@@ -117,7 +118,7 @@ fn why(said: &str, ended: bool) -> String {
     format!("the Linux guest does not start: {cause}. The end of its log:\n{last}")
 }
 
-/// A folder of its own, removed when it is dropped.
+/// A folder for the start, removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -139,31 +140,31 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Left over, it does no harm.
+        // If the folder stays, it does no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// How a check has ended.
+/// Result of a check.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Guests have what they need.
+    /// Guests have this requirement.
     Good,
-    /// Guests run, but not all of what they can do is there.
+    /// Guests run, but some of their features may not work.
     Doubtful,
     /// No guest can run.
     Bad,
 }
 
-/// Something of the host that guests need.
+/// A property of the host that guests need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Check {
-    /// What was looked at.
+    /// Name of the property.
     pub name: &'static str,
-    /// How it stands.
+    /// Result of the check.
     pub verdict: Verdict,
-    /// What was found, and the remedy if it is not good.
+    /// Finding, with the remedy if it is not good.
     pub detail: String,
 }
 
@@ -171,7 +172,7 @@ fn check(name: &'static str, verdict: Verdict, detail: impl Into<String>) -> Che
     Check { name, verdict, detail: detail.into() }
 }
 
-/// Looks at what guests need of this machine, without starting one.
+/// Checks the properties of this machine that guests need, without starting one.
 pub fn check_host() -> Vec<Check> {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     vec![

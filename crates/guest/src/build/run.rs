@@ -1,4 +1,4 @@
-//! Programs that build: run with an environment that does not change what they make.
+//! Runs programs of a build, in an environment that does not change their results.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::error::{BuildError, at};
 
-/// Variables by which a caller, such as another `make`, would change what is built.
+/// Environment variables by which a caller, such as another `make`, would change the build.
 const UNWANTED: [&str; 14] = [
     "ARCH",
     "CROSS_COMPILE",
@@ -25,7 +25,7 @@ const UNWANTED: [&str; 14] = [
     "CPATH",
 ];
 
-/// Returns a command of a building program.
+/// Returns a command for a program of the build.
 pub(super) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     for name in UNWANTED {
@@ -41,10 +41,11 @@ pub(super) fn command(program: &str) -> Command {
     command
 }
 
-/// Runs a program to its end, keeps what it prints in the file `log`, and shows each line to `see`.
+/// Runs a program to its end, writes its output to the file `log`, and calls `see` with each line.
 ///
 /// # Errors
-/// It cannot be started or fails; the error has the lines that name the cause, and the log's name.
+/// The program cannot be started or fails; the error has the lines with the cause, and the log's
+/// name.
 pub(super) fn run(
     mut command: Command,
     doing: &str,
@@ -57,13 +58,13 @@ pub(super) fn run(
     let (reader, writer) = std::io::pipe().map_err(broken)?;
     let second = writer.try_clone().map_err(broken)?;
     let mut child = command.stdout(writer).stderr(second).spawn().map_err(broken)?;
-    // The command holds the pipe's other ends: without this, reading would never end.
+    // The command holds the pipe's write ends: unless it is dropped, reading never ends.
     drop(command);
     let mut lines = Vec::new();
     for line in BufReader::new(reader).split(b'\n') {
         let line = line.map_err(broken)?;
         let line = String::from_utf8_lossy(&line).into_owned();
-        // A full disk is noticed by the program itself.
+        // If the disk is full, the program itself fails.
         let _ = writeln!(kept, "{line}");
         see(&line);
         lines.push(line);
@@ -79,7 +80,7 @@ pub(super) fn run(
     )))
 }
 
-/// The lines that name the cause: those with an error and its place, or else the last ones.
+/// Returns the lines with the cause: those with an error and its place, or else the last ones.
 fn causes(lines: &[String]) -> String {
     let is_cause = |line: &&String| {
         let line = line.as_str();
@@ -95,10 +96,10 @@ fn causes(lines: &[String]) -> String {
     found.join("\n")
 }
 
-/// Returns what a program prints, without spaces around it.
+/// Returns a program's output, without white space around it.
 ///
 /// # Errors
-/// It cannot be started or fails; the error is what it says on standard error.
+/// The program cannot be started or fails; the error is its standard error.
 pub(super) fn output(mut command: Command) -> Result<String, String> {
     let output = command.output().map_err(|error| error.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();

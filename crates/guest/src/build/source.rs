@@ -1,4 +1,4 @@
-//! The kernel's source: the distribution's package, or a tree of the user's.
+//! Source of the kernel: the distribution's package, or the user's tree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use super::error::{BuildError, at};
 use super::run::{command, output, run};
 use super::{Progress, Source};
 
-/// The version that is taken if the distribution has it: results stay comparable.
+/// Version that is taken if the distribution has it, so that results stay comparable.
 const PREFERRED: &str = "6.12";
-/// The start of the names of the packages.
+/// Prefix of the packages' names.
 const PACKAGE: &str = "linux-source-";
-/// Where installed packages have the source.
+/// Folder in which installed packages have the source.
 const INSTALLED: &str = "/usr/src";
-/// Parts of the source that no guest is built from, and that are half of it.
+/// Parts of the source that a guest does not need. They are half of it.
 const UNUSED: [&str; 5] = [
     "*/drivers/gpu/*.[ch]",
     "*/drivers/media/*.[ch]",
@@ -25,13 +25,13 @@ const UNUSED: [&str; 5] = [
 /// A kernel's source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
-    /// The folder, as an absolute path.
+    /// Absolute path of the folder.
     pub(super) path: PathBuf,
-    /// What it is, without the folder's name: results do not depend on folders.
+    /// Description without the folder's name, because results do not depend on folders.
     pub(super) origin: String,
 }
 
-/// Finds the source; unpacks the distribution's if it is not there yet.
+/// Finds the source; unpacks the distribution's at the first use.
 pub(super) fn find(
     source: &Source,
     cache: &Path,
@@ -61,7 +61,7 @@ fn own_tree(path: &Path) -> Result<Tree, BuildError> {
     Ok(Tree { path: real, origin })
 }
 
-/// Checks that a folder is a kernel's tree from which a guest can be built.
+/// Checks that a folder has a kernel's tree from which a guest can be built.
 fn check(path: &Path) -> Result<(), BuildError> {
     let name = path.display();
     let fail = |text: String| Err(BuildError::NoSource(text));
@@ -84,7 +84,7 @@ fn check(path: &Path) -> Result<(), BuildError> {
             "{name}: a kernel cannot be built in a folder whose path has spaces or colons: move it"
         ));
     }
-    // The same three that the kernel's own Makefile looks for.
+    // The three files that the kernel's own Makefile looks for.
     let built = [".config", "include/config", "arch/um/include/generated"];
     if let Some(found) = built.iter().find(|name| path.join(name).exists()) {
         return fail(format!(
@@ -95,7 +95,8 @@ fn check(path: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The distribution's source: its folder, and the package's name and version with `_` between them.
+/// Returns the folder of the distribution's source, and the package's name and version with `_`
+/// between them.
 fn distribution(
     version: Option<&str>,
     cache: &Path,
@@ -130,7 +131,8 @@ fn distribution(
     result
 }
 
-/// The packages' versions that apt knows, the preferred one or the newest first.
+/// Returns the versions that apt offers: the preferred one first if it is there, then the newest
+/// first.
 fn offered() -> Vec<String> {
     let mut apt = command("apt-cache");
     apt.args(["pkgnames", PACKAGE]);
@@ -146,7 +148,7 @@ fn offered() -> Vec<String> {
     found
 }
 
-/// The version that apt would download, e.g. `6.12.117-1~deb12u1`.
+/// Returns the version that apt would download, such as `6.12.117-1~deb12u1`.
 fn candidate(package: &str) -> Option<String> {
     let mut apt = command("apt-cache");
     apt.args(["policy", package]);
@@ -155,7 +157,8 @@ fn candidate(package: &str) -> Option<String> {
     (line != "(none)").then(|| line.to_string())
 }
 
-/// A source that was unpacked before: that of the wanted version, or without one the newest.
+/// Returns a source that was unpacked before: the wanted version, or the newest if `wanted` is
+/// `None`.
 fn unpacked(sources: &Path, name: &str, wanted: Option<&str>) -> Option<(PathBuf, String)> {
     let entries = fs::read_dir(sources).ok()?.flatten();
     let labels = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -171,7 +174,7 @@ fn unpacked(sources: &Path, name: &str, wanted: Option<&str>) -> Option<(PathBuf
     Some((sources.join(&label), label))
 }
 
-/// A version as part of a folder's name: the kernel's build takes no colons.
+/// Returns a version as part of a folder's name: the kernel's build accepts no colons.
 fn plain(version: &str) -> String {
     version.replace(':', "+")
 }
@@ -219,7 +222,7 @@ fn fetch(
     Ok(format!("{name}_{}", plain(&version)))
 }
 
-/// Says why apt has no package, and what to do.
+/// Returns the error for a package that apt does not deliver, with the remedy.
 fn no_package(package: &str, said: &str) -> String {
     let words = said.lines().filter(|line| line.starts_with("E: ")).collect::<Vec<_>>().join(" ");
     let words = if words.is_empty() { said.trim() } else { &words };
@@ -236,7 +239,7 @@ fn no_package(package: &str, said: &str) -> String {
     format!("{package} cannot be downloaded: {words}. {remedy}")
 }
 
-/// The archive of an installed package, or of one that was unpacked below `root`.
+/// Returns the archive of an installed package, or of a package that was unpacked below `root`.
 fn archive(root: &Path, name: &str) -> Option<PathBuf> {
     // Debian: linux-source-6.12.tar.xz; Ubuntu: linux-source-6.8.0/linux-source-6.8.0.tar.bz2.
     let folders = [root.to_path_buf(), root.join(name)];
@@ -285,7 +288,7 @@ fn unpack(
 mod tests {
     use super::*;
 
-    /// A folder that looks like a kernel's tree.
+    /// Creates a folder that looks like a kernel's tree.
     fn tree(name: &str) -> PathBuf {
         let path =
             std::env::temp_dir().join(format!("paceline-tree-{name}-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! The programs that build a kernel, and the packages that bring them.
+//! The programs that a kernel's build needs, and the packages that have them.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -18,26 +18,26 @@ const TOOLS: [(&str, &str); 9] = [
     ("gzip", "gzip"),
     ("sh", "dash"),
 ];
-/// What unpacks the distribution's source.
+/// Programs that unpack the distribution's source.
 const UNPACKERS: [(&str, &str); 2] = [("tar", "tar"), ("xz", "xz-utils")];
 
-/// Returns the path of a program that the shell would find.
+/// Returns the path of a program in `$PATH`.
 pub(super) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-/// Returns true if gcc finds the C library for static programs: the kernel is one.
+/// True if gcc finds the C library for static programs, such as the guest's kernel.
 fn has_static_library() -> bool {
     let asked = Command::new("gcc").arg("-print-file-name=libc.a").output();
-    // Of a file that it does not find, gcc says the name as it was asked.
+    // For a file that it does not find, gcc prints the name as given.
     asked.is_ok_and(|output| output.stdout.starts_with(b"/"))
 }
 
-/// Checks that all programs are there.
+/// Checks that all programs are installed.
 ///
 /// # Errors
-/// Names all that are missing, and their packages.
+/// Programs are missing: lists all of them, and their packages.
 pub(super) fn check(unpacks: bool) -> Result<(), BuildError> {
     let wanted = TOOLS.iter().chain(UNPACKERS.iter().filter(|_| unpacks));
     let mut missing: Vec<_> = wanted.filter(|(tool, _)| find(tool).is_none()).copied().collect();

@@ -1,12 +1,15 @@
-//! What a server over UDP takes: many connections at once, and datagrams of strangers.
+//! Load tests of servers over UDP: many concurrent connections, and datagrams of attackers.
 //!
-//! - `load connections [N] [SECONDS] [LOOPS]`: N senders at once, 100 kbit/s each, to a server of so many
-//!   event loops; the server's memory and processor time per connection, and whether all have arrived.
-//! - `load abuse [N] [recv|tunnel]`: N datagrams that are forged, replayed, cut or reflected; what the
-//!   server has accepted, and its memory and processor time. The server is that of `paceline recv`, or that
-//!   of `paceline tunnel`, which needs the right to make a TUN device: `unshare --net load abuse N tunnel`.
+//! - `load connections [N] [SECONDS] [LOOPS]`: N concurrent senders, each at 100 kbit/s, to a
+//!   server with LOOPS event loops. Prints the server's memory and processor time per connection,
+//!   and whether all data has arrived.
+//! - `load abuse [N] [recv|tunnel]`: N datagrams that are forged, replayed, truncated or reflected.
+//!   Prints what the server has accepted, and its memory and processor time. The server is that of
+//!   `paceline recv` or that of `paceline tunnel`, which needs the right to create a TUN device:
+//!   `unshare --net load abuse N tunnel`.
 //!
-//! The server is a process of its own (`load serve`), so that its figures are its own.
+//! The server is a separate process (`load serve`), so that its memory and processor time can be
+//! measured.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -77,7 +80,7 @@ fn serve_here(loops: NonZeroUsize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The device of the tunnel, and an IPv4 packet from a client's address to it.
+/// The device of the tunnel, and an IPv4 packet to it from a client's address.
 const DEVICE: &str = "load0";
 
 fn inner_packet() -> Vec<u8> {
@@ -115,14 +118,14 @@ fn serve_tunnel() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Packets that have come out of the tunnel.
+/// Returns the number of packets that have left the tunnel.
 fn out_of_tunnel() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/net/dev").ok()?;
     let line = text.lines().find_map(|line| line.trim().strip_prefix("load0:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// A server in a process of its own.
+/// A server in a separate process.
 struct Server {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
@@ -149,7 +152,7 @@ impl Server {
         Ok(std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()))?)
     }
 
-    /// Memory in use, in bytes.
+    /// Returns the memory in use, in bytes.
     fn memory(&self) -> Result<u64, Failure> {
         let status = self.proc("status")?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -157,7 +160,7 @@ impl Server {
         Ok(kib << 10)
     }
 
-    /// Processor time so far, in seconds (the kernel counts hundredths).
+    /// Returns the processor time so far, in seconds. The kernel's resolution is 10 ms.
     fn cpu(&self) -> Result<f64, Failure> {
         let stat = self.proc("stat")?;
         let rest = stat.rsplit(')').next().unwrap_or_default();
@@ -165,7 +168,7 @@ impl Server {
         Ok(ticks.sum::<Result<f64, _>>()? / 100.0)
     }
 
-    /// Ends it; the handshakes that it answered, and the datagrams that it ignored.
+    /// Ends the server. Returns the handshakes that it answered and the datagrams that it ignored.
     fn stop(mut self) -> Result<(u64, u64), Failure> {
         Command::new("kill").arg(self.child.id().to_string()).status()?;
         let mut rest = String::new();
@@ -251,11 +254,11 @@ fn connections(count: u64, seconds: u64, loops: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes nothing in.
+/// A sink that discards everything.
 struct DiscardingSink;
 impl Sink for DiscardingSink {}
 
-/// A whole connection: all datagrams of both directions.
+/// Records all datagrams of a connection, in both directions.
 fn record(server: &Server, service: Service) -> Result<Vec<Vec<u8>>, Failure> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.set_read_timeout(Some(Duration::from_millis(5)))?;
@@ -302,11 +305,11 @@ fn record(server: &Server, service: Service) -> Result<Vec<Vec<u8>>, Failure> {
             break;
         }
     }
-    // Nothing is said at the end: the server still has this connection while it is replayed.
+    // The connection is not closed, so that the server still has it during the replay.
     Ok(record)
 }
 
-/// Datagrams of a group, and their size.
+/// Datagrams per group, and their size in bytes.
 const GROUP: usize = 40;
 const SIZE: usize = 1252;
 
@@ -333,21 +336,23 @@ fn abuse(count: u64, service: Service) -> Result<(), Failure> {
             place[..length].copy_from_slice(&from[..length]);
             place[length..].fill(0);
             match kind {
-                // Of somebody with another key, or anything at all behind a known first byte.
+                // Sent with another key, or random bytes after a valid first byte.
                 0 if random.chance(0.5) => {
                     place[1..64].iter_mut().for_each(|byte| *byte = random.next_u64() as u8);
                     place[0] = [0x91, 0x92, 0x93, 0x41][random.below(4) as usize];
                 }
-                // Recorded, with a bit changed; the others as they were, of both directions.
+                // Recorded datagrams with one changed bit; the other cases replay them unchanged,
+                // of both directions.
                 1 => place[random.below(length as u64) as usize] ^= 1 << random.below(8),
                 _ => {}
             }
         }
-        // The last one is cut.
+        // The last datagram is truncated.
         let end = group.len() - random.below(SIZE as u64 - 1) as usize;
         socket.send(server.at, 0, &group[..end], SIZE);
         sent += GROUP as u64;
-        // What the server does not read in time is lost at its socket; it is to see most of it.
+        // Datagrams that the server does not read in time are lost at its socket. Pause, so that it
+        // reads most of them.
         if sent.is_multiple_of(2000) {
             thread::sleep(Duration::from_micros(200));
         }

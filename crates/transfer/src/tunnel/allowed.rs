@@ -1,16 +1,16 @@
-//! Addresses inside that each listed client may use. Without input or output.
+//! Inside addresses that each listed client may use. Without input or output.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::Prefix;
 
-/// The networks of all listed clients, by which the owner of an address is found: the client with the longest
-/// network that contains it (WireGuard's AllowedIPs).
+/// The networks of all listed clients. An address belongs to the client with the longest network
+/// that contains it (WireGuard's AllowedIPs).
 #[derive(Clone, Debug)]
 pub struct Allowed<K> {
     owners: BTreeMap<(u8, IpAddr), K>,
-    /// Lengths of networks that occur, the longest first: of IPv4, and of IPv6.
+    /// Prefix lengths in use, longest first, for IPv4 and for IPv6.
     lengths: [Vec<u8>; 2],
 }
 
@@ -21,7 +21,7 @@ impl<K> Default for Allowed<K> {
 }
 
 impl<K: Copy> Allowed<K> {
-    /// Gives a network to a client. A network that another client had is taken from that client.
+    /// Gives a network to a client. Another client that has the same network loses it.
     pub fn insert(&mut self, network: Prefix, owner: K) {
         self.owners.insert((network.bits, network.base()), owner);
         let lengths = &mut self.lengths[usize::from(network.address.is_ipv6())];
@@ -40,8 +40,9 @@ impl<K: Copy> Allowed<K> {
     }
 }
 
-/// Returns true for addresses that mean something on one link alone: link-local, unspecified, multicast and
-/// IPv4's broadcast. A tunnel's server carries no packets from these addresses, and none to them from its device.
+/// Returns true for addresses that are valid on one link only: link-local, unspecified, multicast
+/// and IPv4 broadcast. A tunnel's server carries no packets from these addresses, and none from its
+/// device to them.
 pub fn is_of_link_alone(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(four) => {

@@ -1,4 +1,5 @@
-//! Packets that have come through a server's tunnel: whether their source address is their sender's, and on to the device.
+//! Packets that arrive through a server's tunnel: checks their source addresses and delivers them
+//! to the device.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,49 +13,50 @@ use super::directory::Directory;
 use super::owners::SourceVerdict;
 use super::status::Traffic;
 
-/// How often it is told at most that a client sends from addresses that are not its own.
+/// Minimum interval between two reports that a client sends from addresses that are not its own.
 const REFUSAL_INTERVAL: Span = Span::from_secs(60);
 
-/// What is checked and counted of a client's packets.
+/// Checks and counters of one client's packets.
 pub(super) struct Sender {
-    /// The place of its connection among those of all loops.
+    /// Place of its connection among those of all loops.
     place: usize,
-    /// The most bytes of a packet to this client.
+    /// Maximum length of a packet to this client in bytes.
     pub(super) longest: usize,
-    /// Packets that were dropped because their source is not this client's.
+    /// Packets dropped because their source address does not belong to this client.
     pub(super) not_allowed: u64,
-    /// When that was told last.
+    /// Time of the last report of such packets.
     refusal_told_at: Option<Time>,
-    /// Packets inside that came from it and were delivered.
+    /// Inside packets from this client that were delivered.
     pub(super) received: Traffic,
 }
 
 impl Sender {
-    /// The client whose connection is at this place, to which packets have `longest` bytes at most.
+    /// Creates counters for the client whose connection has this place and sends packets of at most
+    /// `longest` bytes.
     pub(super) fn new(now: Time, place: usize, longest: usize) -> Sender {
         let received = Traffic::new(now);
         Sender { place, longest, not_allowed: 0, refusal_told_at: None, received }
     }
 }
 
-/// A packet's source that is not its sender's.
+/// A source address that does not belong to the packet's sender.
 pub(super) struct RefusedSource {
-    /// The place of the sender's connection.
+    /// Place of the sender's connection.
     pub(super) place: usize,
     pub(super) source: IpAddr,
-    /// The place of the connection that owns the address, if there is no list of clients.
+    /// Place of the connection that owns the address, if there is no list of clients.
     pub(super) owner: Option<usize>,
 }
 
-/// Hands what arrives to the device, if its source address inside is its sender's.
+/// Delivers arriving packets to the device, if their inside source address belongs to their sender.
 pub(super) struct Arrivals {
     pub(super) device: Device,
     pub(super) directory: Directory,
-    /// When the datagram that is taken in arrived.
+    /// Arrival time of the current datagram.
     pub(super) now: Time,
-    /// By the connection's identifier.
+    /// The senders, by the connection's identifier.
     pub(super) senders: BTreeMap<u32, Sender>,
-    /// Sources that are to be told about: one a minute for each client at most.
+    /// Refused sources to report: at most one per minute and client.
     pub(super) refused: Vec<RefusedSource>,
 }
 
@@ -64,7 +66,8 @@ impl Arrivals {
         Arrivals { device, directory, now: Time::ZERO, senders, refused }
     }
 
-    /// Hands over to the device what is still held to be joined: after each batch of arrivals.
+    /// Delivers packets that are held back to be joined with others. Call it after each batch of
+    /// arrivals.
     pub(super) fn flush(&mut self) {
         let Arrivals { device, directory, .. } = self;
         device.flush_by(|packet| directory.queue_for(packet));
@@ -75,7 +78,7 @@ impl Sink for Arrivals {
     fn on_datagram(&mut self, connection: u32, bytes: &[u8]) {
         let Arrivals { device, directory, now, senders, refused } = self;
         let Some(sender) = senders.get_mut(&connection) else { return };
-        // What is no IP packet the kernel drops.
+        // Packets that are not IP go to the kernel, which drops them.
         let verdict = ends(bytes)
             .map_or(SourceVerdict::Own, |(source, _)| directory.judge(*now, source, sender.place));
         let owner = match verdict {

@@ -1,5 +1,5 @@
-//! One end of a tunnel's connection: the queues in front of it, what they may hold, and what is done with
-//! packets that are longer than a packet of the path carries.
+//! One end of a tunnel's connection: its queues and their limit, and the handling of packets that
+//! are longer than a packet of the path can carry.
 
 use paceline_cc::Time;
 use paceline_ip::{icmp, packet};
@@ -10,19 +10,21 @@ use super::queues::{FlowQueues, QueueStats};
 use super::refusals::Refusals;
 use super::status::Traffic;
 
-/// Queues may always hold so many bytes, also in an outage: ten packets, as in the authors' program.
+/// Minimum limit of the queues in bytes, also during an outage: ten packets, as in the authors'
+/// program.
 const LEAST: u64 = 14_400;
 
-/// Counters of what went through one end of a tunnel.
+/// Counters of one end of a tunnel.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct CarrierStats {
-    /// What came to the queues.
+    /// Counters of the queues.
     pub queues: QueueStats,
-    /// Packets that were refused because they were longer than what the path's packets carry.
+    /// Packets refused because they were longer than a packet of the path can carry.
     pub too_long: u64,
-    /// Such packets that must not be refused, and were carried in parts.
+    /// Packets of that kind that must not be refused, and were carried in fragments.
     pub in_parts: u64,
-    /// Packets from the other end that were dropped because their source address inside is not that end's.
+    /// Packets from the other end dropped because their inside source address does not belong to
+    /// that end.
     pub not_allowed: u64,
 }
 
@@ -37,7 +39,7 @@ pub(super) struct Carrier {
 }
 
 impl Carrier {
-    /// Queues for packets of at most so many bytes, from a device with these addresses.
+    /// Creates queues for packets of at most `longest` bytes, from a device with these addresses.
     pub(super) fn new(now: Time, longest: usize, networks: &[Prefix]) -> Carrier {
         Carrier {
             queues: FlowQueues::new(longest),
@@ -48,39 +50,39 @@ impl Carrier {
         }
     }
 
-    /// Counters since the start.
+    /// Returns the counters since the start.
     pub(super) fn stats(&self) -> CarrierStats {
         CarrierStats { queues: self.queues.stats(), ..self.stats }
     }
 
-    /// The queues.
+    /// Returns the queues.
     pub(super) fn queues(&self) -> &FlowQueues {
         &self.queues
     }
-    /// Packets that were handed to the connection.
+    /// Returns the counter of packets that were handed to the connection.
     pub(super) fn sent(&self) -> &Traffic {
         &self.sent
     }
 
-    /// The most bytes that may wait in front of a connection: what its scheme's forecast delivers
-    /// (thesis §2.3.3), or else its window.
+    /// Returns the maximum number of bytes in the queues of a connection: what the scheme's
+    /// forecast delivers (thesis §2.3.3), or its cwnd if it makes no forecast.
     pub(super) fn limit(connection: &Connection) -> u64 {
         connection.sender().map_or(0, paceline_flow::Sender::deliverable).max(LEAST)
     }
 
-    /// Notes how many bytes of a packet one datagram carries; true if that has changed.
+    /// Sets how many bytes of a packet one datagram carries. Returns true if that has changed.
     pub(super) fn set_longest(&mut self, longest: usize) -> bool {
         std::mem::replace(&mut self.longest, longest) != longest
     }
 
-    /// Takes a packet of the device in. One that is too long is refused at once.
+    /// Takes a packet from the device. Refuses at once a packet that is too long.
     pub(super) fn push(&mut self, now: Time, packet: &[u8], limit: u64) {
         if packet.len() <= self.longest || !self.refuse(now, packet, self.longest) {
             self.queues.push(now, packet, limit);
         }
     }
 
-    /// Refuses a packet that is longer than this; false if it is none that may be refused.
+    /// Refuses a packet longer than `longest`. Returns false if the packet must not be refused.
     #[cold]
     fn refuse(&mut self, now: Time, bytes: &[u8], longest: usize) -> bool {
         let parsed = packet::parse(bytes).ok();
@@ -93,13 +95,13 @@ impl Carrier {
         true
     }
 
-    /// What is to be answered to packets that were refused: packets for the device.
+    /// Returns the ICMP replies to refused packets, to be written to the device.
     pub(super) fn answers(&mut self) -> impl Iterator<Item = Vec<u8>> + '_ {
         self.refusals.drain()
     }
 
-    /// Hands the next packet to the connection, if that has none: as late as possible, so that the
-    /// queues decide until then.
+    /// Hands the next packet to the connection if it holds none. As late as possible, so that the
+    /// queues still decide which packet that is.
     pub(super) fn refill(&mut self, now: Time, connection: &mut Connection) {
         while connection.waiting_datagrams() == 0 {
             let Some(packet) = self.queues.pop(now) else { break };
@@ -114,7 +116,8 @@ impl Carrier {
         }
     }
 
-    /// A packet that is too long: it was queued before the path became narrower, or must not be refused.
+    /// Handles a packet that is too long: it was queued before the path's MTU shrank, or must not
+    /// be refused.
     #[cold]
     fn carry_long(&mut self, now: Time, packet: &[u8], connection: &mut Connection) {
         if self.refuse(now, packet, connection.longest_datagram()) {

@@ -6,10 +6,10 @@ use paceline_wire::{Initiator, Limits, Offer, Server, ServerLimits, Service, Sin
 
 use super::*;
 
-/// The most bytes of a packet inside, under Sprout over IPv4 with packets of 1280 bytes.
+/// Maximum length of an inside packet, under Sprout over IPv4 with packets of 1280 bytes.
 const LONGEST: usize = 1181;
 
-/// A connection for datagrams in packets of 1280 bytes, both ends of which are here.
+/// A connection with datagrams in packets of 1280 bytes, and both of its ends.
 struct Pair {
     now: Time,
     client: Connection,
@@ -48,7 +48,7 @@ impl Pair {
         let (mut initiator, mut place) = (made.expect("a good offer"), vec![0; 65_536]);
         let mut server = Server::new(identity, limits).expect("random numbers");
         let mut arrived = RecordingSink::default();
-        // The first initiation is answered with a cookie, the second with a response.
+        // The server answers the first initiation with a cookie, the second with a response.
         let mut client = None;
         for _ in 0..2 {
             let length = initiator.transmit(now, &mut place).expect("it goes on").expect("due");
@@ -63,7 +63,7 @@ impl Pair {
         Pair { now, client, server, slot, arrived }
     }
 
-    /// Lets so much time pass, in which both ends exchange packets.
+    /// Advances the time by `span`, during which both ends exchange packets.
     fn run(&mut self, carrier: &mut Carrier, span: Span) {
         let (end, mut place) = (self.now + span, vec![0; 65_536]);
         while self.now < end {
@@ -87,7 +87,8 @@ impl Pair {
     }
 }
 
-/// A packet of so many bytes, of UDP from this port; IPv4 with or without "don't fragment", or IPv6.
+/// A UDP packet of `length` bytes from this port, over IPv6 or over IPv4 with or without "don't
+/// fragment".
 fn packet(kind: Kind, length: usize, port: u8) -> Vec<u8> {
     let mut packet = vec![port; length];
     if kind == Kind::Six {
@@ -107,9 +108,9 @@ fn packet(kind: Kind, length: usize, port: u8) -> Vec<u8> {
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    /// IPv4 that must not be fragmented.
+    /// IPv4 with "don't fragment".
     Whole,
-    /// IPv4 that may be.
+    /// IPv4 without "don't fragment".
     Divisible,
     Six,
 }
@@ -159,7 +160,7 @@ fn packets_that_fit_or_must_not_be_refused_arrive_and_others_are_answered() {
 #[test]
 fn what_was_queued_before_the_path_became_narrower_is_answered_or_carried() {
     let mut pair = Pair::new();
-    // The queues do not know yet that the path carries less.
+    // The queues have not yet learned that the path carries less.
     let mut carrier = carrier(1401);
     let sent = [Kind::Whole, Kind::Divisible, Kind::Six].map(|kind| packet(kind, 1401, kind as u8));
     sent.iter().for_each(|packet| carrier.push(pair.now, packet, 1_000_000));
@@ -171,7 +172,7 @@ fn what_was_queued_before_the_path_became_narrower_is_answered_or_carried() {
     assert!(carrier.set_longest(LONGEST) && !carrier.set_longest(LONGEST));
 }
 
-/// Whatever a device hands over: no panic, and only packets that came leave.
+/// No input from the device panics, and only packets from the device leave.
 #[test]
 fn nothing_panics() {
     let mut pair = Pair::new();

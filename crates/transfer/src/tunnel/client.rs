@@ -1,4 +1,4 @@
-//! The end of a tunnel that connects, again and again if need be.
+//! The end of a tunnel that connects, and reconnects.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
@@ -22,48 +22,52 @@ use crate::udp::clock::{Clock, wait};
 use crate::udp::outbox::Outbox;
 use crate::udp::race::Race;
 
-/// How many packets leave before arrivals are looked at again.
+/// Maximum number of packets sent before arrivals are looked at again.
 const BURST: usize = 64;
-/// How long a close may take.
+/// Maximum time for closing a connection.
 const FAREWELL: Span = Span::from_millis(1000);
-/// The pause before it is tried again to connect.
+/// Pause before the next attempt to connect.
 const PAUSE: Span = Span::from_millis(1000);
-/// How long an attempt to connect waits for name servers; the first one, before there is a device, for less.
+/// Maximum wait of a connection attempt for name servers. The first attempt, before there is a
+/// device, waits for less.
 const LOOKUP: Span = Span::from_secs(5);
 const FIRST_LOOKUP: Span = Span::from_secs(1);
-/// Bytes of headers that are certainly enough, as long as there is no connection that says it.
+/// Upper bound on the bytes of headers, used until a connection says the true number.
 const HEADERS: u16 = 120;
 
-/// What a client shall do.
+/// Options of a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// The server, as `host:port`; the name is looked up for each connection.
+    /// The server, as `host:port`. The client looks the name up before each connection.
     pub to: String,
-    /// Its key. With one of this client's own, the server knows the client again when it connects another time.
+    /// The server's key. If it includes this client's own key, the server recognizes the client
+    /// when it reconnects.
     pub key: Key,
     /// The scheme of both directions.
     pub scheme: String,
-    /// Packets are not encrypted.
+    /// True if packets are not encrypted.
     pub plaintext: bool,
-    /// The largest packet on the way, IP and UDP headers included.
+    /// Maximum packet size on the path in bytes, with IP and UDP headers.
     pub mtu: u16,
-    /// How often the client gives a sign of life while nothing is carried; zero if the connection never rests.
+    /// Interval of keepalive packets while nothing is carried; zero if the connection is never
+    /// idle.
     pub keepalive: Span,
-    /// The device.
+    /// Options of the device.
     pub device: DeviceOptions,
-    /// The interface by which the tunnel's own packets leave; `None` follows the routes.
+    /// Interface for the tunnel's own packets; `None` follows the routes.
     pub outer: Option<String>,
-    /// The mark of the tunnel's own packets (`SO_MARK`), by which policy rules keep them out of the tunnel.
+    /// Mark of the tunnel's own packets (`SO_MARK`), by which policy rules keep them out of the
+    /// tunnel.
     pub mark: Option<u32>,
-    /// What connections may use.
+    /// Limits of connections.
     pub limits: Limits,
-    /// True if it ends with its first connection; else it connects again.
+    /// True if the client ends with its first connection; otherwise it reconnects.
     pub once: bool,
-    /// True if SIGHUP does not end it: a service, which systemd may ask to reload so.
+    /// True if SIGHUP does not end it. For services, which systemd may reload by SIGHUP.
     pub outlives_hangup: bool,
 }
 
-/// How an attempt to connect has ended.
+/// The result of an attempt to connect.
 enum Attempt {
     Made(Box<Connection>),
     Interrupted,
@@ -77,18 +81,18 @@ struct Client<'a> {
     inbox: Inbox,
     outbox: Outbox,
     interrupts: Interrupts,
-    /// None until the server has handed out addresses, if the user names none.
+    /// `None` until the server has handed out addresses, if the user names none.
     device: Option<Device>,
-    /// What the device is set to.
+    /// Current settings of the device.
     settings: DeviceOptions,
     control: Option<Control>,
-    /// Connections that there were.
+    /// Number of connections so far.
     connections: u64,
-    /// Why there is no connection at present.
+    /// Why there is currently no connection.
     waiting: Option<String>,
 }
 
-/// What is counted of a connection.
+/// Counters of a connection.
 struct Course {
     peer: Peer,
     connected_at: Time,
@@ -96,13 +100,13 @@ struct Course {
     received: Traffic,
 }
 
-/// A connection, the queues in front of it, what is counted of it, and the device's MTU.
+/// A connection, its queues, its counters, and the device's MTU.
 type Carried<'a> = (&'a Connection, &'a Carrier, &'a Course, u32);
 
-/// Hands what arrives to the device.
+/// A sink that writes arriving packets to the device.
 struct ToDevice<'a> {
     device: &'a mut Device,
-    /// The most bytes of a packet that this end sends.
+    /// Maximum length of a packet that this end sends, in bytes.
     longest: usize,
     now: Time,
     received: &'a mut Traffic,
@@ -115,16 +119,18 @@ impl Sink for ToDevice<'_> {
     }
 }
 
-/// Carries packets between the device and the server until it is interrupted, or, with `once`, until
-/// the connection is over. `tell` is told what happens. Returns false if the connection has ended
-/// badly.
+/// Carries packets between the device and the server until an interrupt or, with `once`, until the
+/// connection is over. Reports events to `tell`. Returns false if the connection ended with an
+/// error.
 ///
 /// # Errors
-/// The device cannot be made or has gone; the server refuses; with `once`, there is no connection.
+/// The device cannot be created or has been removed, the server refuses, or, with `once`, no
+/// connection is established.
 pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
     let mut clock = Clock::start();
     let interrupts = Interrupts::watch_for(options.outlives_hangup)?;
-    // Before anything is changed: a route that would swallow the tunnel's own packets.
+    // Check before any change for a route that would carry the tunnel's own packets into the
+    // tunnel.
     let mut name = Name::new(&options.to);
     if look_up(&mut name, &mut clock, &interrupts, None)? {
         return Ok(true);
@@ -161,7 +167,8 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
     let mut connected = false;
     let mut last_reset = None;
     loop {
-        // Each time: the name may have moved into a network that is routed through the tunnel.
+        // Check each time: the server may have moved into a network that is routed through the
+        // tunnel.
         let attempt = match name.addresses() {
             Ok(addresses) => match passable(addresses, options, &client.settings) {
                 Ok(addresses) => client.attempt(&addresses),
@@ -185,7 +192,7 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
                 let end = client.carry(*connection, socket, tell)?;
                 match end {
                     End::Here { .. } => return Ok(true),
-                    // The server answers: connect at once, but at most once a second.
+                    // The server answers: reconnect at once, but at most once per second.
                     End::Reset
                         if !options.once
                             && last_reset.is_none_or(|last| client.clock.now() >= last + PAUSE) =>
@@ -209,7 +216,7 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         if client.pause()? {
             return Ok(true);
         }
-        // The server may have moved; where names cannot be looked up now, it has not.
+        // The server may have moved. If its name cannot be looked up now, keep the known addresses.
         let Client { clock, interrupts, device, .. } = &mut client;
         if look_up(&mut name, clock, interrupts, device.as_mut())? {
             return Ok(true);
@@ -217,8 +224,8 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
     }
 }
 
-/// Looks the server's name up, for [`LOOKUP`] at most, or for [`FIRST_LOOKUP`] without a device; true if it was interrupted. Packets that the device has
-/// meanwhile are dropped.
+/// Looks the server's name up, for at most [`LOOKUP`], or [`FIRST_LOOKUP`] without a device. Drops
+/// packets that the device receives meanwhile. Returns true if it was interrupted.
 fn look_up(
     name: &mut Name,
     clock: &mut Clock,
@@ -243,10 +250,10 @@ fn look_up(
     Ok(false)
 }
 
-/// Returns the addresses to which packets do not go through the device itself.
+/// Returns the addresses that are not routed through the device itself.
 ///
 /// # Errors
-/// There are none.
+/// All addresses are routed through the device.
 fn passable(
     addresses: &[SocketAddr],
     options: &ClientOptions,
@@ -269,17 +276,18 @@ fn passable(
 }
 
 impl ClientOptions {
-    /// The device's MTU before there is a connection.
+    /// Returns the device's MTU before the first connection.
     fn first_mtu(&self) -> u32 {
         u32::from(self.mtu.saturating_sub(HEADERS))
     }
 }
 
 impl Client<'_> {
-    /// Sets the device to what the server has handed out with this connection, and makes it if there is none.
+    /// Applies what the server has handed out with this connection to the device, and creates the
+    /// device if there is none.
     ///
     /// # Errors
-    /// What is handed out cannot be used, or the kernel refuses something.
+    /// The server's settings are invalid, or the kernel refuses something.
     fn use_handout(
         &mut self,
         connection: &Connection,
@@ -291,7 +299,8 @@ impl Client<'_> {
         if self.device.is_some() && wanted == self.settings {
             return Ok(());
         }
-        // The former device goes first, with its addresses and routes: the new one has its name.
+        // Remove the former device first, with its addresses and routes: the new one has the same
+        // name.
         self.device = None;
         self.device = Some(Device::open(&wanted, self.options.first_mtu())?);
         self.settings = wanted;
@@ -299,22 +308,24 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Closes a connection that cannot be used. The server is told once.
+    /// Closes a connection that cannot be used. Sends the close once.
     fn turn_down(&mut self, connection: &mut Connection, socket: &mut Socket) {
         connection.close(1, "the client cannot use what was handed out");
         let now = self.clock.now();
         self.outbox.send(socket, 1, |place| connection.transmit(now, place));
     }
 
-    /// Reads packets that the device has while there is no connection, and drops them: they would be late.
+    /// Reads and drops the device's packets while there is no connection, because they would be
+    /// delivered too late.
     ///
     /// # Errors
-    /// The device has gone.
+    /// The device has been removed.
     fn drop_packets(&mut self) -> Result<(), LiveError> {
         self.device.as_mut().map_or(Ok(()), |device| device.read(|_| {}))
     }
 
-    /// Tries once to connect, with a socket of its own: an address that is gone is not used again.
+    /// Tries once to connect. Uses a new socket, so that a local address that has disappeared is
+    /// not used again.
     fn attempt(&mut self, to: &[SocketAddr]) -> Result<(Option<Socket>, Attempt), LiveError> {
         let mut socket = Socket::for_any_of(to)?;
         if let Some(outer) = &self.options.outer {
@@ -470,14 +481,14 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Waits before the next attempt; true if it was interrupted.
+    /// Waits before the next attempt. Returns true if it was interrupted.
     fn pause(&mut self) -> Result<bool, LiveError> {
         let end = self.clock.now() + PAUSE;
         loop {
             if self.clock.now() >= end {
                 return Ok(false);
             }
-            // Without a device, the interrupts are all that there is to wait for.
+            // Without a device, wait for interrupts only.
             let input = self.device.as_ref().map(AsFd::as_fd);
             let file = input.unwrap_or(self.interrupts.as_fd());
             let found = wait(&mut self.clock, end, file, None, &self.interrupts)?;
@@ -491,7 +502,7 @@ impl Client<'_> {
 
     /// Answers the next request of the control socket.
     fn answer_control(&mut self, carried: Option<Carried<'_>>) {
-        // Whoever has asked may have gone away meanwhile.
+        // The process that asked may have closed its connection.
         match self.control.as_ref().and_then(Control::take) {
             None => {}
             Some(Request::Status(answer)) => {

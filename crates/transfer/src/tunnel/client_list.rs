@@ -1,4 +1,5 @@
-//! The list of clients of a tunnel's server: who is admitted, and what is handed out to each.
+//! The list of clients of a tunnel's server: which clients it admits, and what it hands out to
+//! each.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -9,24 +10,24 @@ use paceline_wire::{Admission, ClientPublic, Handout, MOST_ROUTES, Prefix};
 
 use crate::clients_file::{ClientsFile, ListedClient, overlap};
 
-/// A file of clients, and what a server hands out to all of them.
+/// A file of clients, and what the server hands out to all of them.
 #[derive(Clone, Debug)]
 pub struct ClientListOptions {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Networks that all clients are told to reach through the tunnel, beside those of the device.
+    /// Networks that all clients reach through the tunnel, beside those of the device.
     pub routes: Vec<Prefix>,
 }
 
 impl ClientListOptions {
-    /// Returns the file's path from the root, without links, by which it is known to other programs.
+    /// Returns the file's absolute path without links, which identifies it for other programs.
     pub(super) fn full_path(&self) -> String {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         path.display().to_string()
     }
 }
 
-/// A list of clients that has been read.
+/// A list of clients that was read.
 #[derive(Debug)]
 pub(super) struct ClientList {
     pub(super) file: ClientsFile,
@@ -34,10 +35,10 @@ pub(super) struct ClientList {
 }
 
 impl ClientList {
-    /// Reads a list for a server whose device has these addresses.
+    /// Reads a list for a server whose device has the addresses `networks`.
     ///
     /// # Errors
-    /// The file and the line, what is wrong, and what to do.
+    /// Names the file, the line, the mistake and the remedy.
     pub(super) fn read(
         options: &ClientListOptions,
         networks: &[Prefix],
@@ -61,7 +62,7 @@ impl ClientList {
     }
 }
 
-/// Fails if a client has an address of the server itself.
+/// Returns an error if a client has an address of the server itself.
 fn check(file: &ClientsFile, path: &Path, networks: &[Prefix]) -> Result<(), LiveError> {
     for client in &file.clients {
         for network in &client.networks {
@@ -78,9 +79,9 @@ fn check(file: &ClientsFile, path: &Path, networks: &[Prefix]) -> Result<(), Liv
     Ok(())
 }
 
-/// Returns what is handed out to a client: its single addresses, each with the bits of the server's network that it lies
-/// in, so that the client reaches this network through its device. Larger networks are behind the client, and not
-/// handed out.
+/// Returns the handout of a client: its single addresses, each with the prefix length of the
+/// server's network that contains it, so that the client reaches this network through its device. A
+/// client's larger networks lie behind it and are not handed out.
 fn handout(client: &ListedClient, networks: &[Prefix], routes: &[Prefix]) -> Handout {
     let single = |prefix: &&Prefix| prefix.bits == if prefix.address.is_ipv4() { 32 } else { 128 };
     let within = |prefix: &Prefix| {
@@ -95,11 +96,11 @@ fn handout(client: &ListedClient, networks: &[Prefix], routes: &[Prefix]) -> Han
     Handout { networks: own, routes }
 }
 
-/// Returns addresses for a new client: in each of the server's networks the first one that no client and not the server
-/// has. The network's own address and its broadcast are passed over.
+/// Returns addresses for a new client: in each of the server's networks the first address that
+/// neither a client nor the server has. Skips the network's own address and its broadcast address.
 ///
 /// # Errors
-/// A network is full, or the server has none in which another address is free.
+/// A network is full, or no network of the server has room for another address.
 pub fn free_addresses(file: &ClientsFile, networks: &[Prefix]) -> Result<Vec<Prefix>, String> {
     let mut found = Vec::new();
     for network in networks {
@@ -117,7 +118,8 @@ pub fn free_addresses(file: &ClientsFile, networks: &[Prefix]) -> Result<Vec<Pre
 
 fn first_free(file: &ClientsFile, networks: &[Prefix], network: &Prefix) -> Result<Prefix, String> {
     let mut candidate = network.base();
-    // Each address that is passed over is the server's, the broadcast, or in a listed network, which is passed over whole.
+    // Each skipped address is the server's, the broadcast address, or in a listed network, which is
+    // skipped as a whole.
     loop {
         candidate = next(candidate).filter(|next| network.contains(*next)).ok_or_else(|| {
             format!(
@@ -150,7 +152,7 @@ fn next(address: IpAddr) -> Option<IpAddr> {
     }
 }
 
-/// The last address of a network.
+/// Returns the last address of a network.
 fn last(network: &Prefix) -> IpAddr {
     match network.base() {
         IpAddr::V4(four) => {
@@ -189,7 +191,7 @@ mod tests {
         let routes = prefixes(&["10.0.0.0/8", "192.168.4.0/24"]);
         let handout = handout(&file.clients[0], &server, &routes);
         assert_eq!(handout.networks, prefixes(&["10.77.0.2/24", "fd77::2/64", "172.16.9.9/32"]));
-        // A client is not told to reach its own network through the tunnel.
+        // A client gets no route into the tunnel for its own network.
         assert_eq!(handout.routes, prefixes(&["10.0.0.0/8"]));
     }
 
@@ -202,7 +204,7 @@ mod tests {
             (&["10.77.0.2/31", "10.77.0.4/31 fd77::/112"], Ok(&["10.77.0.6/32", "fd77::1:0/128"])),
             (&["10.77.0.2/31", "10.77.0.4/30"], Err("10.77.0.0/29 has no free address")),
         ] {
-            // The server's own address is in none of them.
+            // No listed network contains the server's own address.
             let found = free_addresses(&list(taken), &server);
             match free {
                 Ok(free) => assert_eq!(found, Ok(prefixes(free)), "{taken:?}"),

@@ -1,8 +1,9 @@
-//! The control socket of a running tunnel: what others ask about it, and have it do.
+//! The control socket of a running tunnel, for status requests and commands of other processes.
 //!
-//! A thread takes requests and writes answers, so that a slow reader does not hold up packets; the loops that carry
-//! packets fill in one answer a turn. A request is a line, `status` or `reload`; the answer is one JSON value. All loops of a
-//! server are asked for their status, and the thread puts it together; the first one reads the list of clients.
+//! A thread reads requests and writes answers, so that a slow reader does not delay packets. The
+//! event loops provide one answer per turn. A request is a line, `status` or `reload`; the answer
+//! is one JSON value. For `status`, the thread asks all loops of a server and combines their
+//! answers; for `reload`, the first loop reads the list of clients.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -20,52 +21,53 @@ use serde::{Deserialize, Serialize};
 
 use super::status::TunnelStatus;
 
-/// How long the loop may take to fill an answer in: a client that looks its server's name up takes 5 s.
+/// Maximum time for a loop to answer: a client that looks its server's name up takes 5 s.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long whoever asks may take to write the request and to read the answer.
+/// Maximum time for the other process to write its request and to read the answer.
 const PEER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest request in bytes.
+/// Maximum length of a request in bytes.
 const LONGEST_REQUEST: u64 = 64;
-/// Longest answer in bytes: 4096 connections have 3 MB.
+/// Maximum length of an answer in bytes: the status of 4096 connections has 3 MB.
 const LONGEST_ANSWER: u64 = 64 << 20;
-/// What the names of sockets begin with, before the device's name.
+/// Prefix of the sockets' names, before the device's name.
 const PREFIX: &str = "tunnel-";
 
-/// Something that the loop is to answer.
+/// A request to a loop.
 pub(super) enum Request {
-    /// What there is to tell.
+    /// Asks for the status.
     Status(SyncSender<TunnelStatus>),
-    /// The list of clients is to be read again; the answer is what is wrong with it.
+    /// Asks to read the list of clients again. The answer is the mistake in the list, if there is
+    /// one.
     Reload(SyncSender<Result<(), String>>),
 }
 
-/// What is answered to `reload`.
+/// The answer to `reload`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Reloaded {
-    /// What is wrong with the list; `None` if it counts from now on.
+    /// The mistake in the list; `None` if the new list is in use.
     problem: Option<String>,
 }
 
-/// What one loop is asked by the socket of this process. The socket goes with the first loop.
+/// Receives the requests for one loop. The socket is removed with the first loop's.
 pub(super) struct Control {
     requests: Receiver<Request>,
     _socket: Option<ControlSocket>,
 }
 
-/// The way to a loop.
+/// Sends requests to a loop.
 struct Asked {
     requests: Sender<Request>,
     waker: Waker,
 }
 
-/// The socket's file, until this is dropped.
+/// The socket's file, which is removed when this is dropped.
 struct ControlSocket {
     path: PathBuf,
 }
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        // Errors could only be told to somebody who can do nothing about them.
+        // Ignore errors: the user cannot do anything about them.
         let _ = fs::remove_file(&self.path);
         if let Some(folder) = self.path.parent() {
             let _ = fs::remove_dir(folder);
@@ -74,19 +76,20 @@ impl Drop for ControlSocket {
 }
 
 impl Control {
-    /// Opens the socket for a device, which only this user and root can use. Requests wake the loop by `waker`.
+    /// Opens the socket for a device. Only this user and root can use it. Requests wake the loop by
+    /// `waker`.
     ///
     /// # Errors
-    /// There is no folder for it that only this user can write to.
+    /// There is no folder for the socket that only this user can write to.
     pub(super) fn open(device: &str, waker: Waker) -> io::Result<Control> {
         let mut loops = Control::open_for(device, vec![waker])?;
         loops.pop().ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 
-    /// As [`Control::open`], for several loops in the order of their numbers.
+    /// Opens the socket for several loops, in the order of their numbers.
     ///
     /// # Errors
-    /// As [`Control::open`].
+    /// Those of [`Control::open`].
     pub(super) fn open_for(device: &str, wakers: Vec<Waker>) -> io::Result<Vec<Control>> {
         let mut problem = io::Error::from(io::ErrorKind::NotFound);
         for folder in run_folders::run_folders() {
@@ -119,21 +122,21 @@ impl Control {
     }
 }
 
-/// Whether the process of a socket is gone, so that nothing listens any more.
+/// Returns true if no process listens on a socket any more.
 fn is_dead(path: &Path) -> bool {
     let connected = UnixStream::connect(path);
     connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// Removes the sockets of processes that were killed from this user's folders. A folder in which a process makes its socket
-/// just now is left out: a socket that does not listen yet refuses connections, too.
+/// Removes sockets of killed processes from this user's folders. Skips a folder in which a process
+/// is creating its socket, because a socket without listener refuses connections too.
 pub(super) fn remove_dead_sockets() {
     for folder in
         run_folders::run_folders().into_iter().filter(|folder| run_folders::is_own(folder))
     {
         let Ok(lock) = File::open(&folder) else { continue };
         if lock.try_lock().is_ok() {
-            // A socket that cannot be removed is tried again next time.
+            // If it cannot be removed, the next call tries again.
             sockets_in(&folder).filter(|path| is_dead(path)).for_each(|path| {
                 let _ = fs::remove_file(path);
             });
@@ -141,12 +144,13 @@ pub(super) fn remove_dead_sockets() {
     }
 }
 
-/// Binds the socket in a folder. A socket of a process that was killed is replaced; beside one that answers, of a device
-/// of this name in another network, this one has the process' number in its name.
+/// Binds the socket in a folder. Replaces the socket of a killed process. If the socket answers,
+/// because a device in another network namespace has the same name, adds this process's id to the
+/// new socket's name.
 fn bind(folder: &Path, device: &str) -> io::Result<(UnixListener, PathBuf)> {
     let mut problem = io::Error::from(io::ErrorKind::AddrInUse);
     let mut path = folder.join(format!("{PREFIX}{device}.sock"));
-    // Another process may remove the folder, empty as it is, in between.
+    // Another process may remove the empty folder in between.
     for _ in 0..10 {
         match DirBuilder::new().mode(0o700).create(folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -156,8 +160,8 @@ fn bind(folder: &Path, device: &str) -> io::Result<(UnixListener, PathBuf)> {
             let text = format!("{} is not this user's own folder", folder.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         }
-        // Against whoever removes dead sockets. A folder that has gone meanwhile is made again; where locks do not work,
-        // the socket is still made.
+        // Exclude processes that remove dead sockets. If the folder disappears meanwhile, it is
+        // created again; where locks do not work, the socket is created without one.
         let _lock = File::open(folder).and_then(|lock| lock.lock().map(|()| lock)).ok();
         match UnixListener::bind(&path) {
             Ok(listener) => {
@@ -177,21 +181,21 @@ fn bind(folder: &Path, device: &str) -> io::Result<(UnixListener, PathBuf)> {
     Err(problem)
 }
 
-/// Names the network namespace of this process.
+/// Returns the name of this process's network namespace.
 pub(super) fn network() -> String {
     let link = fs::read_link("/proc/self/ns/net");
     link.map(|link| link.display().to_string()).unwrap_or_default()
 }
 
-/// Takes requests, one after the other, until the loops are gone.
+/// Handles requests, one after the other, until all loops have ended.
 fn serve(listener: &UnixListener, loops: &[Asked]) {
     loop {
         match listener.accept() {
             Ok((stream, _)) => {
-                // Whoever asks and goes away is told nothing more.
+                // Ignore errors: the process that asked may have closed its connection.
                 let _ = answer(&stream, loops);
             }
-            // Too many open files, for example: no busy loop.
+            // For example too many open files: wait, so that this is not a busy loop.
             Err(_) => std::thread::sleep(Duration::from_millis(100)),
         }
     }
@@ -222,7 +226,7 @@ fn answer(stream: &UnixStream, loops: &[Asked]) -> io::Result<()> {
     stream.write_all(&text)
 }
 
-/// Asks all of these loops at once, and returns their answers in order.
+/// Sends a request to all these loops at once, and returns their answers in order.
 fn ask_loops<T>(loops: &[Asked], request: impl Fn(SyncSender<T>) -> Request) -> io::Result<Vec<T>> {
     let ask = |Asked { requests, waker }: &Asked| {
         let (sender, answers) = sync_channel(1);
@@ -245,8 +249,8 @@ fn ask<T: for<'a> Deserialize<'a>>(path: &Path, request: &str) -> io::Result<T> 
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// Returns the sockets of tunnels that may run: in this user's folders, and for root also in those that systemd has made
-/// for units (`/run/paceline-tunnel-server` and so on).
+/// Returns the sockets of tunnels: those in this user's folders and, for root, also those in the
+/// folders that systemd creates for units (`/run/paceline-tunnel-server` and so on).
 fn sockets() -> Vec<PathBuf> {
     let mut folders = run_folders::run_folders();
     if geteuid().is_root() {
@@ -276,13 +280,13 @@ fn sockets_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 #[derive(Clone, Debug)]
 pub struct RunningTunnel {
     socket: PathBuf,
-    /// What it has told when it was found.
+    /// The status at its last answer.
     pub status: TunnelStatus,
 }
 
 impl RunningTunnel {
-    /// Returns the tunnels of this machine that answer, those in this process' network namespace first. Removes what
-    /// killed ones of this user have left.
+    /// Returns the tunnels of this machine that answer, first those in this process's network
+    /// namespace. Removes sockets of killed processes of this user.
     pub fn all() -> Vec<RunningTunnel> {
         let here = network();
         let mut is_any_dead = false;
@@ -301,19 +305,19 @@ impl RunningTunnel {
         running
     }
 
-    /// Asks it again.
+    /// Requests the status again.
     ///
     /// # Errors
-    /// It has ended.
+    /// The tunnel has ended.
     pub fn ask(&mut self) -> Result<&TunnelStatus, LiveError> {
         self.status = ask(&self.socket, "status").map_err(|error| self.has_ended(&error))?;
         Ok(&self.status)
     }
 
-    /// Has a server read its list of clients again.
+    /// Makes a server read its list of clients again.
     ///
     /// # Errors
-    /// The list is wrong, and the former one stays; or the server has ended.
+    /// The list has a mistake, and the former one stays in use; or the server has ended.
     pub fn reload(&self) -> Result<(), LiveError> {
         let Reloaded { problem } =
             ask(&self.socket, "reload").map_err(|error| self.has_ended(&error))?;

@@ -1,5 +1,5 @@
-//! The TUN device of a tunnel, its addresses and its routes. All of it vanishes with the process,
-//! however that ends, because the kernel removes the device and what hangs on it.
+//! The TUN device of a tunnel, its addresses and its routes. The kernel removes all of them when
+//! the process ends for any reason.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,45 +17,45 @@ use paceline_os::{Tun, TunOptions};
 
 use super::Prefix;
 
-/// Packets that the kernel keeps for us while we do not read.
+/// Number of packets that the kernel queues until they are read.
 const QUEUE: u32 = 500;
-/// Packets that are read in one go; a piece is read whole.
+/// Maximum number of packets read per turn. A super-packet of several segments is read whole.
 const BURST: usize = 256;
-/// Most bytes that one read returns: a piece and the device's header.
+/// Maximum number of bytes per read: a super-packet and the device's header.
 const LONGEST_READ: usize = HEADER + 65_535;
-/// The device's header of a packet that stands for itself and has its checksum.
+/// The device's header for a single packet with a complete checksum.
 const PLAIN: [u8; HEADER] = [0; HEADER];
 
-/// What a tunnel's device shall be like.
+/// Options of a tunnel's device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
-    /// Its name, 15 bytes at most.
+    /// Its name, at most 15 bytes.
     pub name: String,
     /// Its addresses, with the networks that are reached through it.
     pub addresses: Vec<Prefix>,
     /// Further networks that are reached through it.
     pub routes: Vec<Prefix>,
-    /// Whether the kernel may hand over and take several segments of a flow as one piece (TSO, USO, GRO), which costs
-    /// less. What the tunnel carries are packets in any case.
+    /// True if the kernel may pass several segments of a flow as one super-packet (TSO, USO, GRO),
+    /// which costs less processor time. The tunnel carries single packets in any case.
     pub offload: bool,
 }
 
-/// The device of a tunnel, as one loop reads and writes it.
+/// A tunnel's device as one loop uses it.
 #[derive(Debug)]
 pub(super) struct Device {
-    /// The queues of all loops. Each is read by its loop alone.
+    /// The queues of all loops. Only its own loop reads a queue.
     queues: Arc<[Tun]>,
-    /// The queue of this loop.
+    /// Index of this loop's queue.
     own: usize,
     settings: Arc<Settings>,
     buffer: Vec<u8>,
-    /// A segment of the piece that was read.
+    /// Buffer for one segment of the super-packet that was read.
     segment: Vec<u8>,
-    /// Joins what is written, if the device has offloads.
+    /// Joins written packets, if the device has offloads.
     coalescer: Option<Coalescer>,
 }
 
-/// What the loops of a device set together.
+/// Settings of the device, shared by all loops.
 #[derive(Debug)]
 struct Settings {
     index: u32,
@@ -67,12 +67,13 @@ struct Settings {
 #[derive(Debug)]
 struct Changing {
     links: Links,
-    /// The most bytes of a packet that each loop's connections carry; `None` while it has no connection.
+    /// Maximum packet length that each loop's connections carry, in bytes; `None` while it has no
+    /// connection.
     longest: Vec<Option<usize>>,
 }
 
 impl Device {
-    /// Makes the device with its addresses and routes; its packets have at most `mtu` bytes.
+    /// Creates the device with its addresses and routes, and with this MTU in bytes.
     ///
     /// # Errors
     /// The kernel refuses something.
@@ -81,7 +82,7 @@ impl Device {
         loops.pop().ok_or_else(|| LiveError::Message("there is no device".into()))
     }
 
-    /// As [`Device::open`], for `count` loops, each of which has a queue of its own.
+    /// Creates the device for `count` loops, each of which has its own queue.
     ///
     /// # Errors
     /// The kernel refuses something.
@@ -114,21 +115,22 @@ impl Device {
         Ok(queues.iter().enumerate().map(of_loop).collect())
     }
 
-    /// The most bytes of a packet.
+    /// Returns the device's MTU in bytes.
     pub(super) fn mtu(&self) -> u32 {
         self.settings.mtu.load(Ordering::Relaxed)
     }
 
-    /// True if IPv6 is used here, and needs longer packets than these.
+    /// Returns true if the device has IPv6 addresses and IPv6 needs a larger MTU than `longest`.
     pub(super) fn is_too_small(&self, longest: usize) -> bool {
         self.settings.ipv6 && longest < LEAST_IPV6
     }
 
-    /// Sets the most bytes of a packet that this loop's connections carry. The device's MTU is the most of all loops; with IPv6
-    /// it is never less than that needs. Without a connection at any loop it stays as it is.
+    /// Sets the maximum packet length that this loop's connections carry. The device's MTU is the
+    /// maximum over all loops, and with IPv6 at least what IPv6 requires. While no loop has a
+    /// connection, the MTU stays unchanged.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses the MTU.
     pub(super) fn set_longest(&mut self, longest: Option<usize>) -> Result<(), LiveError> {
         let Settings { index, ipv6, mtu, changing } = &*self.settings;
         let mut changing = changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,20 +146,21 @@ impl Device {
         Ok(())
     }
 
-    /// Reads packets that the kernel sends through the device, at most some hundred. `see` gets each as it would be on
-    /// a wire: pieces are cut into their segments, and missing checksums are computed.
+    /// Reads packets that the kernel sends through the device, at most some hundred. `see` gets
+    /// each packet as it would be on a wire: super-packets are split into their segments, and
+    /// missing checksums are computed.
     ///
     /// # Errors
-    /// The device has gone.
+    /// The device has been removed.
     pub(super) fn read(&mut self, mut see: impl FnMut(&[u8])) -> Result<(), LiveError> {
         self.read_pieces(|mut piece| piece.each(&mut see))
     }
 
-    /// Reads what the kernel sends through this loop's queue, until `take` has counted some hundred packets. It gets each
-    /// packet, or piece of several segments, whole, and returns how many packets that was.
+    /// Reads from this loop's queue until `take` has counted some hundred packets. `take` gets each
+    /// packet or super-packet whole, and returns the number of packets in it.
     ///
     /// # Errors
-    /// The device has gone.
+    /// The device has been removed.
     pub(super) fn read_pieces(
         &mut self,
         mut take: impl FnMut(Piece<'_>) -> usize,
@@ -183,21 +186,23 @@ impl Device {
         Ok(())
     }
 
-    /// Returns what another loop has read from its queue of this device as it was read.
+    /// Parses a packet or super-packet that another loop has read from its queue of this device.
     pub(super) fn piece<'a>(&'a mut self, raw: &'a [u8]) -> Piece<'a> {
         Piece { raw, has_header: self.coalescer.is_some(), segment: &mut self.segment }
     }
 
-    /// Hands a packet that came through the tunnel to the kernel, at the latest with [`Device::flush`]. One that opens a
-    /// TCP connection then asks for no larger segments than fit into packets of `longest` bytes, which is what this end
-    /// can send. What the kernel does not take is lost, as in a network.
+    /// Passes a packet from the tunnel to the kernel, at the latest at the next [`Device::flush`].
+    /// In a packet that opens a TCP connection, lowers the MSS to what fits into packets of
+    /// `longest` bytes, the most that this end can send. If the kernel does not accept the packet,
+    /// it is lost, as in a network.
     #[inline]
     pub(super) fn deliver(&mut self, packet: &[u8], longest: usize) {
         let own = self.own;
         self.deliver_by(packet, longest, |_| own);
     }
 
-    /// As [`Device::deliver`]: `queue_for` returns by which loop's queue a packet is written.
+    /// Delivers a packet like [`Device::deliver`]. `queue_for` returns the loop whose queue the
+    /// packet is written to.
     #[inline]
     pub(super) fn deliver_by(
         &mut self,
@@ -224,13 +229,15 @@ impl Device {
         }
     }
 
-    /// Hands over what [`Device::deliver`] has joined and still holds. To be called after each batch of arrivals.
+    /// Writes the packets that [`Device::deliver`] still holds. Call it after each batch of
+    /// arrivals.
     pub(super) fn flush(&mut self) {
         let own = self.own;
         self.flush_by(|_| own);
     }
 
-    /// As [`Device::flush`]: `queue_for` returns by which loop's queue a packet is written.
+    /// Flushes like [`Device::flush`]. `queue_for` returns the loop whose queue a packet is written
+    /// to.
     pub(super) fn flush_by(&mut self, queue_for: impl Fn(&[u8]) -> usize) {
         let Device { queues, coalescer, .. } = self;
         if let Some(coalescer) = coalescer {
@@ -240,14 +247,15 @@ impl Device {
         }
     }
 
-    /// Hands a packet of the tunnel's own to the kernel at once. What the kernel does not take is lost, as in a network.
+    /// Passes one of the tunnel's own packets to the kernel at once. If the kernel does not accept
+    /// it, it is lost, as in a network.
     pub(super) fn write(&mut self, packet: &[u8]) {
         let header: &[u8] = if self.coalescer.is_some() { &PLAIN } else { &[] };
         write(&self.queues, self.own, &[IoSlice::new(header), IoSlice::new(packet)]);
     }
 }
 
-/// Hands a packet to the kernel by one of the device's queues.
+/// Writes a packet to one of the device's queues.
 #[inline]
 fn write(queues: &[Tun], queue: usize, parts: &[IoSlice<'_>]) {
     if let Some(tun) = queues.get(queue) {
@@ -255,7 +263,7 @@ fn write(queues: &[Tun], queue: usize, parts: &[IoSlice<'_>]) {
     }
 }
 
-/// A packet, or several of a flow as one, as the device gave it.
+/// A packet, or a super-packet of several segments of a flow, as read from the device.
 pub(super) struct Piece<'a> {
     raw: &'a [u8],
     has_header: bool,
@@ -263,15 +271,15 @@ pub(super) struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// The bytes that were read, with the device's header if there is one.
+    /// Returns the bytes that were read, with the device's header if there is one.
     pub(super) fn raw(&self) -> &[u8] {
         self.raw
     }
-    /// The packet: of several segments, one that has the headers of all.
+    /// Returns the packet. For a super-packet, that is one packet with the headers of all segments.
     pub(super) fn packet(&self) -> &[u8] {
         if self.has_header { self.raw.get(HEADER..).unwrap_or(&[]) } else { self.raw }
     }
-    /// Shows each packet that it stands for. Returns how many there are, at least one.
+    /// Passes each packet of it to `see`. Returns their number, at least one.
     pub(super) fn each(&mut self, see: &mut impl FnMut(&[u8])) -> usize {
         if self.has_header {
             return see_segments(self.raw, self.segment, see);
@@ -281,7 +289,7 @@ impl Piece<'_> {
     }
 }
 
-/// Makes the device, without offloads if these are not wanted or the kernel refuses them.
+/// Creates the device, without offloads if the user does not want them or the kernel refuses them.
 fn open_queues(options: &DeviceOptions, mtu: u32, count: usize) -> Result<Vec<Tun>, LiveError> {
     let plain = TunOptions { mtu, queue_len: QUEUE, ..TunOptions::new(options.name.clone()) };
     if options.offload
@@ -292,8 +300,8 @@ fn open_queues(options: &DeviceOptions, mtu: u32, count: usize) -> Result<Vec<Tu
     Tun::open_queues(&plain, count)
 }
 
-/// Shows each packet that something read from a device with offloads stands for. Returns how many there are, at least
-/// one. What contradicts itself is dropped.
+/// Passes each packet of a read from a device with offloads to `see`. Returns their number, at
+/// least one. Drops an inconsistent super-packet.
 fn see_segments(read: &[u8], segment: &mut Vec<u8>, see: &mut impl FnMut(&[u8])) -> usize {
     let Some((header, packet)) = read.split_at_checked(HEADER) else { return 1 };
     if header.iter().take(2).all(|&byte| byte == 0) {

@@ -1,9 +1,10 @@
-//! Which client is where, at one loop of a tunnel's server or at several. Without input or output but wake-ups.
+//! Which client is at which loop of a tunnel's server. Without input or output except wake-ups.
 //!
-//! Each loop has a copy of the whole [`Directory`], which it reads for each packet without a lock. Changes are few: a
-//! client connects, moves or goes, uses an address for the first time, or the list of clients is read again. They stand in one
-//! [`ChangeLog`], behind a lock, in one order for all loops, and each loop applies all of them. A loop that makes a change
-//! first applies those of the others, so that two loops never give one address away twice.
+//! Each loop has a full copy of the [`Directory`], which it reads for each packet without a lock.
+//! Changes are rare: a client connects, moves, leaves or uses a new address, or the list of clients
+//! is read again. All changes stand in one [`ChangeLog`] behind a lock, in one order, and each loop
+//! applies all of them. A loop that makes a change first applies those of the others, so that two
+//! loops never assign one address twice.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -20,51 +21,53 @@ use super::client_list::ClientList;
 use super::neighbours::Standing;
 use super::owners::{Owners, SourceVerdict};
 
-/// Bits of a place that are the connection's place at its loop's server; those above are the loop's number.
+/// Bits of a place for the connection's index at its loop. The bits above are the loop's number.
 const SLOT_BITS: u32 = 16;
 
-/// Returns the place of a connection among those of all loops.
+/// Returns the place of a connection, which is unique across all loops.
 pub(super) fn place_of(number: usize, slot: usize) -> usize {
     number << SLOT_BITS | slot
 }
-/// Returns the number of the loop that has the connection at this place.
+/// Returns the number of the loop that has the connection with this place.
 pub(super) fn loop_of(place: usize) -> usize {
     place >> SLOT_BITS
 }
-/// Returns the place of the connection at its loop's server.
+/// Returns the connection's index at its loop.
 pub(super) fn slot_of(place: usize) -> usize {
     place & ((1 << SLOT_BITS) - 1)
 }
 
-/// Something that all loops are to know.
+/// A change that all loops apply.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    /// There is a connection at this place, from which nothing may have come since the handshake.
+    /// A new connection, from which possibly no packet has come since the handshake.
     Add {
         place: usize,
         key: Option<ClientPublic>,
-        /// Its handshake's number among those of all loops.
+        /// Number of its handshake, unique across all loops.
         handshake: u64,
         peer: Peer,
     },
-    /// Something has come from the connection at this place since its handshake.
+    /// The connection has received a packet since its handshake.
     Confirm { place: usize },
-    /// The client's address outside has changed.
+    /// The client's outside address has changed.
     Move { place: usize, remote: SocketAddr },
     /// The connection is over.
     Remove { place: usize },
-    /// The client has used an address inside for the first time, and gives up another one.
+    /// The client has used a new inside address. If it has too many, it loses the address
+    /// `evicted`.
     Learn { now: Time, place: usize, address: IpAddr, evicted: Option<IpAddr> },
-    /// A list of clients counts from now on.
+    /// A new list of clients is in use.
     List(Arc<ClientList>),
 }
 
-/// Something that a loop is to do because of a change.
+/// An action of a loop that a change requires.
 #[derive(Debug)]
 pub(super) enum Effect {
-    /// The connection at this slot, from this handshake, is to be closed: its client has a newer one at another loop.
+    /// Close the connection at this index, made by this handshake: its client has a newer one at
+    /// another loop.
     Replaced { slot: usize, handshake: u64 },
-    /// This list of clients counts from now on.
+    /// Use this list of clients.
     List(Arc<ClientList>),
 }
 
@@ -76,10 +79,10 @@ struct Entry {
     peer: Peer,
 }
 
-/// The changes that several loops share.
+/// The log of changes, shared by several loops.
 #[derive(Debug)]
 pub(super) struct ChangeLog {
-    /// Changes since the start.
+    /// Number of changes since the start.
     count: AtomicU64,
     changes: Mutex<Changes>,
     wakers: Vec<Waker>,
@@ -87,16 +90,16 @@ pub(super) struct ChangeLog {
 
 #[derive(Debug)]
 struct Changes {
-    /// Those that a loop has not applied yet.
+    /// Changes that some loop has not applied yet.
     log: VecDeque<Change>,
-    /// Number of the first one of these.
+    /// Number of the first of them.
     first: u64,
-    /// How many changes each loop has applied.
+    /// Number of changes that each loop has applied.
     applied: Vec<u64>,
 }
 
 impl ChangeLog {
-    /// Changes of the loops that these wake.
+    /// Creates a log for the loops of these wakers.
     pub(super) fn new(wakers: Vec<Waker>) -> ChangeLog {
         let applied = vec![0; wakers.len()];
         let changes = Mutex::new(Changes { log: VecDeque::new(), first: 0, applied });
@@ -118,7 +121,7 @@ impl Changes {
         self.first + self.log.len() as u64
     }
 
-    /// Notes that a loop has applied all changes, and forgets those that all loops have applied.
+    /// Notes that a loop has applied all changes, and removes those that all loops have applied.
     fn set_applied(&mut self, number: usize) {
         let count = self.count();
         if let Some(applied) = self.applied.get_mut(number) {
@@ -130,24 +133,25 @@ impl Changes {
     }
 }
 
-/// One loop's copy of who is where.
+/// One loop's copy of all clients' locations.
 #[derive(Debug)]
 pub(super) struct Directory {
     owners: Owners,
     entries: BTreeMap<usize, Entry>,
-    /// The handshake and the place of each client's newest connection from which something has come.
+    /// Handshake and place of each client's newest confirmed connection: one that has received a
+    /// packet since its handshake.
     newest: BTreeMap<ClientPublic, (u64, usize)>,
     /// This loop's number.
     number: usize,
-    /// The changes of all loops; `None` if there is one loop.
+    /// The changes of all loops; `None` if there is only one loop.
     shared: Option<Arc<ChangeLog>>,
-    /// How many changes this copy has applied.
+    /// Number of changes that this copy has applied.
     applied: u64,
     effects: Vec<Effect>,
 }
 
 impl Directory {
-    /// The directory of the loop with this number, in which no client is.
+    /// Creates the empty directory of the loop `number`.
     pub(super) fn new(owners: Owners, number: usize, shared: Option<Arc<ChangeLog>>) -> Directory {
         Directory {
             owners,
@@ -173,7 +177,7 @@ impl Directory {
         shared.wake_others(self.number);
     }
 
-    /// Applies the changes of other loops. Takes a lock only if there are any.
+    /// Applies the changes of other loops. Takes the lock only if there are any.
     pub(super) fn catch_up(&mut self) {
         let Some(shared) = &self.shared else { return };
         if shared.count.load(Ordering::Acquire) != self.applied {
@@ -191,7 +195,7 @@ impl Directory {
         changes.set_applied(self.number);
     }
 
-    /// Applies a change and appends it to the log, all of whose changes this copy has applied.
+    /// Applies a change and appends it to the log. This copy must have applied all earlier changes.
     fn append(&mut self, shared: &ChangeLog, changes: &mut Changes, change: Change) {
         self.apply(change.clone());
         changes.log.push_back(change);
@@ -239,8 +243,8 @@ impl Directory {
         }
     }
 
-    /// Packets to a client go to the newest of its connections from which something has come. A former one has no addresses
-    /// any more.
+    /// Routes packets to a client over its newest confirmed connection. The client's former
+    /// connection loses all addresses.
     fn confirm(&mut self, place: usize) {
         let Some(Entry { key, handshake, .. }) = self.entries.get(&place) else { return };
         let (key, handshake) = (*key, *handshake);
@@ -262,8 +266,8 @@ impl Directory {
         self.owners.confirm(place);
     }
 
-    /// The connection at `former` is to be closed in favour of the one at `newer`. Where both are at one loop, its server closes
-    /// the former one by itself.
+    /// Requests that the connection `former` be closed in favour of `newer`. If both are at one
+    /// loop, its server does so by itself.
     fn replace(&mut self, former: usize, newer: usize) {
         if loop_of(former) == self.number
             && loop_of(newer) != self.number
@@ -274,13 +278,13 @@ impl Directory {
         }
     }
 
-    /// Returns what this loop is to do because of changes since the last call.
+    /// Returns the actions that changes since the last call require of this loop.
     pub(super) fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 
-    /// Returns what is done with a packet from this address inside that has come from the connection at this place, which
-    /// is this loop's. The first packet from an address makes it the client's if no other client has it.
+    /// Judges a packet with this inside source address, received over this loop's connection at
+    /// `place`. The first packet from an address that no other client has makes it the sender's.
     #[inline]
     pub(super) fn judge(&mut self, now: Time, source: IpAddr, place: usize) -> SourceVerdict {
         match &mut self.owners {
@@ -295,7 +299,8 @@ impl Directory {
         }
     }
 
-    /// Gives a free address to the connection at this place, if it is still free when the changes of all loops are known.
+    /// Assigns a free address to the connection at this place, if it is still free after all
+    /// changes were applied.
     #[cold]
     fn claim(&mut self, now: Time, address: IpAddr, place: usize) -> SourceVerdict {
         let Some(shared) = self.shared.clone() else { return SourceVerdict::Own };
@@ -321,9 +326,10 @@ impl Directory {
         self.owners.find(address)
     }
 
-    /// Returns the queue of the device by which a packet from one of this loop's clients is written: this loop's, or for a
-    /// packet to a client of another loop the one of the lower number. The kernel reads a flow's packets back from the queue by
-    /// which the flow was written last, so that both directions of a flow between two clients stay at one queue.
+    /// Returns the queue of the device to which a packet from this loop's client is written: this
+    /// loop's queue. For a packet to another loop's client, it is the queue of the lower number of
+    /// both loops. The kernel sends a flow's packets to the queue that last wrote to the flow, so
+    /// that both directions of a flow between two clients use one queue.
     #[inline]
     pub(super) fn queue_for(&self, packet: &[u8]) -> usize {
         if self.shared.is_none() {
@@ -333,12 +339,13 @@ impl Directory {
         to.map_or(self.number, |place| self.number.min(loop_of(place)))
     }
 
-    /// Returns the client whose connection is at this place, at whichever loop.
+    /// Returns the client whose connection has this place, at any loop.
     pub(super) fn peer(&self, place: usize) -> Option<Peer> {
         self.entries.get(&place).map(|entry| entry.peer.clone())
     }
 
-    /// Returns the addresses that the connection at this place has used; none with a list, which has networks.
+    /// Returns the addresses that the connection at this place has used. With a list of clients
+    /// there are none, because clients have listed networks.
     pub(super) fn learnt_of(&self, place: usize) -> Vec<IpAddr> {
         self.owners.learnt_of(place)
     }

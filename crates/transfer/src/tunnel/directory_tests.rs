@@ -28,7 +28,7 @@ fn list(lines: &[(&str, ClientPublic, &str)]) -> Arc<ClientList> {
     Arc::new(ClientList { file, admission })
 }
 
-/// Directories of so many loops.
+/// Creates the directories of `COUNT` loops.
 fn loops<const COUNT: usize>(owners: impl Fn() -> Owners) -> [Directory; COUNT] {
     let wakers = (0..COUNT).map(|_| WakeUps::new().expect("a file").waker());
     let log = Arc::new(ChangeLog::new(wakers.collect()));
@@ -71,7 +71,7 @@ fn an_address_belongs_to_one_client_at_all_loops() {
     connect(&mut second, 3, None, 2);
     let (ada, bob) = (place_of(0, 3), place_of(1, 3));
     assert_eq!(first.judge(NOW, at("10.77.0.2"), ada), SourceVerdict::Own);
-    // The second loop has not caught up yet, and still does not give the address away again.
+    // The second loop has not applied the change yet, and still does not assign the address again.
     assert_eq!(second.judge(NOW, at("10.77.0.2"), bob), SourceVerdict::OwnedBy(ada));
     assert_eq!(second.peer(ada), Some(peer(1)));
     assert_eq!(second.judge(NOW, at("10.77.0.3"), bob), SourceVerdict::Own);
@@ -80,7 +80,7 @@ fn an_address_belongs_to_one_client_at_all_loops() {
         assert_eq!(directory.find(at("10.77.0.2")), Some(ada));
         assert_eq!(directory.find(at("10.77.0.3")), Some(bob));
     }
-    // Packets between both are written by one queue, whoever sends them.
+    // Packets between both clients are written to one queue, in both directions.
     let packet = |to: u8| {
         let mut packet = [0; 20];
         packet[0] = 0x45;
@@ -90,7 +90,7 @@ fn an_address_belongs_to_one_client_at_all_loops() {
     assert_eq!((first.queue_for(&packet(3)), second.queue_for(&packet(2))), (0, 0));
     assert_eq!((first.queue_for(&packet(9)), second.queue_for(&packet(9))), (0, 1));
     assert_eq!((first.queue_for(&[]), second.queue_for(&[])), (0, 1));
-    // The owner goes, and the address is free at all loops.
+    // The owner disconnects, and the address is free at all loops.
     first.publish(Change::Remove { place: ada });
     second.catch_up();
     assert_eq!(second.judge(NOW, at("10.77.0.2"), bob), SourceVerdict::Own);
@@ -109,8 +109,7 @@ fn the_newest_connection_of_a_client_is_kept_whichever_loop_has_it() {
     assert_eq!(replaced(&mut first), [(0, 1)]);
     assert_eq!(first.find(at("10.77.0.2")), Some(place_of(1, 5)));
     assert_eq!(first.judge(NOW, at("10.77.0.2"), place_of(0, 0)), SourceVerdict::NotListed);
-    // A packet that was under way for long confirms an older handshake: that connection is closed, and draws nothing to
-    // itself.
+    // A delayed packet confirms an older handshake. Its connection is closed and gets no packets.
     third.publish(Change::Add {
         place: place_of(2, 9),
         key: Some(ada),
@@ -180,7 +179,7 @@ fn changes_that_all_loops_have_applied_are_forgotten() {
     third.catch_up();
     assert_eq!(length(&first), 0);
     assert_eq!((third.entries.len(), second.entries.len()), (100, 100));
-    // Each loop changes something that the others do not know yet.
+    // Each loop makes a change that the others have not applied yet.
     third.publish(Change::Remove { place: 0 });
     second.publish(Change::Remove { place: 1 });
     first.catch_up();
@@ -189,7 +188,8 @@ fn changes_that_all_loops_have_applied_are_forgotten() {
     assert_eq!(length(&first), 0);
 }
 
-/// Loops on threads claim the same addresses: each address has one owner, and all loops agree which.
+/// Loops on threads claim the same addresses. Each address gets one owner, on which all loops
+/// agree.
 #[test]
 fn loops_that_learn_at_the_same_time_agree() {
     let mut all: [Directory; 4] = loops(learnt);

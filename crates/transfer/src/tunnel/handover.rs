@@ -1,19 +1,20 @@
-//! Packets that one loop of a tunnel's server reads from the device for a client of another loop. Without input or output.
+//! Packets that one loop of a tunnel's server reads from the device for another loop's client.
+//! Without input or output.
 //!
-//! A loop gathers what it reads in one turn for another loop into a parcel, and leaves that in the other loop's mailbox. The lock
-//! of a mailbox is held while parcels are moved, never while packets are copied. A full mailbox drops what comes: no loop waits
-//! for another one.
+//! A loop gathers the packets that it reads in one turn for another loop into a parcel, and puts
+//! the parcel into the other loop's mailbox. The mailbox is locked while parcels are moved, never
+//! while packets are copied. A full mailbox drops packets: no loop waits for another one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The most packets or pieces of several segments that wait in a mailbox.
+/// Maximum number of packets or super-packets in a mailbox.
 const MOST_PACKETS: usize = 4096;
-/// The most bytes that wait in a mailbox.
+/// Maximum number of bytes in a mailbox.
 const MOST_BYTES: usize = 4 << 20;
-/// The most empty parcels that a mailbox keeps.
+/// Maximum number of empty parcels that a mailbox keeps.
 const MOST_SPARE: usize = 8;
 
-/// Packets in the order in which the device gave them.
+/// Packets in the order in which they were read from the device.
 #[derive(Debug, Default)]
 pub struct Parcel {
     bytes: Vec<u8>,
@@ -30,7 +31,7 @@ impl Parcel {
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
-    /// True if there is no packet.
+    /// Returns true if there is no packet.
     pub fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
@@ -44,7 +45,7 @@ impl Parcel {
         })
     }
 
-    /// Drops packets from the end until these limits hold. Returns how many were dropped.
+    /// Drops packets from the end until both limits hold. Returns the number dropped.
     fn cut(&mut self, packets: usize, bytes: usize) -> usize {
         let before = self.len();
         while let Some(last) = self.lengths.last()
@@ -70,16 +71,16 @@ struct Waiting {
     spare: Vec<Parcel>,
 }
 
-/// Where other loops leave parcels for one loop.
+/// Holds the parcels that other loops leave for one loop.
 #[derive(Debug, Default)]
 pub struct Mailbox(Mutex<Waiting>);
 
-/// What has become of a parcel.
+/// The result of leaving a parcel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Packets that were dropped because the mailbox was full.
+    /// Packets dropped because the mailbox was full.
     pub dropped: usize,
-    /// True if the mailbox was empty before, so that its loop is to be woken.
+    /// True if the mailbox was empty before: the caller must wake its loop.
     pub is_first: bool,
 }
 
@@ -88,7 +89,7 @@ impl Mailbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves the packets of a parcel, which is empty afterwards. What there is no room for is dropped from its end.
+    /// Leaves the packets of a parcel, which is then empty. Drops those without room from its end.
     pub fn leave(&self, parcel: &mut Parcel) -> Left {
         let mut waiting = self.lock();
         let dropped = parcel.cut(
@@ -106,14 +107,14 @@ impl Mailbox {
         Left { dropped, is_first }
     }
 
-    /// Moves what waits to the end of `parcels`, in the order in which it was left.
+    /// Moves all parcels to the end of `parcels`, in the order in which they were left.
     pub fn take(&self, parcels: &mut Vec<Parcel>) {
         let mut waiting = self.lock();
         parcels.append(&mut waiting.parcels);
         (waiting.packets, waiting.bytes) = (0, 0);
     }
 
-    /// Takes the memory of parcels back.
+    /// Takes empty parcels back for reuse.
     pub fn recycle(&self, parcels: &mut Vec<Parcel>) {
         parcels.iter_mut().for_each(Parcel::clear);
         let mut waiting = self.lock();
@@ -149,7 +150,7 @@ mod tests {
         assert_eq!(mailbox.leave(&mut parcel(&[b"ef"])), Left { dropped: 0, is_first: false });
         assert_eq!(taken(&mailbox), [&b"a"[..], b"", b"bcd", b"ef"]);
         assert!(taken(&mailbox).is_empty());
-        // Memory that comes back holds no old packets.
+        // A reused parcel contains no old packets.
         let mut third = parcel(&[b"gh"]);
         assert!(mailbox.leave(&mut third).is_first && third.is_empty() && third.bytes.is_empty());
         assert_eq!(taken(&mailbox), [b"gh"]);
@@ -165,7 +166,7 @@ mod tests {
             assert!(mailbox.lock().packets <= MOST_PACKETS);
         }
         assert_eq!((left, taken(&mailbox).len()), (MOST_PACKETS, MOST_PACKETS));
-        // Pieces of 64 kB reach the limit of bytes first.
+        // Super-packets of 64 kB reach the limit of bytes before that of packets.
         let mut large = parcel(&[&[7u8; 65_000][..]; 100]);
         let dropped = mailbox.leave(&mut large).dropped;
         assert_eq!(dropped, 100 - MOST_BYTES / 65_000);

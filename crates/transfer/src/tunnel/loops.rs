@@ -1,4 +1,4 @@
-//! What the event loops of a tunnel's server share: who is where, packets for each other, and their end.
+//! State that the event loops of a tunnel's server share: directory, mailboxes, and their end.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use paceline_wire::ConnectionCounts;
 use super::directory::ChangeLog;
 use super::handover::{Mailbox, Parcel};
 
-/// All loops of a server that has several.
+/// The loops of a server that has several.
 #[derive(Debug)]
 pub(super) struct Loops {
     pub(super) changes: Arc<ChangeLog>,
@@ -18,16 +18,17 @@ pub(super) struct Loops {
     wakers: Vec<Waker>,
     mailboxes: Vec<Mailbox>,
     is_ending: AtomicBool,
-    /// The reason for the end is a signal, so that clients are to be told.
+    /// True if a signal is the reason for the end, which clients are then told.
     is_interrupted: AtomicBool,
     reading_list: Mutex<()>,
 }
 
 impl Loops {
-    /// What `count` loops share, and what makes each of them one of these, in the order of their numbers.
+    /// Creates the shared state of `count` loops, and a member for each loop, in the order of their
+    /// numbers.
     ///
     /// # Errors
-    /// There are too many open files.
+    /// The process has too many open files.
     pub(super) fn new(count: usize) -> Result<(Arc<Loops>, Vec<Member>), LiveError> {
         let wake_ups = (0..count).map(|_| WakeUps::new());
         let wake_ups = wake_ups.collect::<Result<Vec<WakeUps>, LiveError>>()?;
@@ -60,7 +61,7 @@ impl Loops {
     }
 }
 
-/// Asks all loops to end when it is dropped, also by a panic.
+/// Asks all loops to end when it is dropped, also during a panic.
 pub(super) struct EndWithLoop(pub(super) Arc<Loops>);
 
 impl Drop for EndWithLoop {
@@ -75,27 +76,28 @@ pub(super) struct Member {
     pub(super) loops: Arc<Loops>,
     pub(super) number: usize,
     wake_ups: WakeUps,
-    /// What this loop has read in this turn for each other loop.
+    /// Parcels that this loop has filled in this turn, one per other loop.
     outgoing: Vec<Parcel>,
-    /// What other loops have left for this one.
+    /// Parcels that other loops have left for this one.
     incoming: Vec<Parcel>,
 }
 
 impl Member {
-    /// Returns what wakes this loop.
+    /// Returns the waker of this loop.
     pub(super) fn waker(&self) -> Waker {
         self.wake_ups.waker()
     }
-    /// Takes wake-ups back, before it is looked for what they are for.
+    /// Clears wake-ups. Call it before the work is looked for that they announce.
     pub(super) fn clear_wake_ups(&self) {
         self.wake_ups.clear();
     }
-    /// Returns whether all loops are to end and, if so, whether a signal is the reason.
+    /// Returns `None` unless all loops are to end; then true if a signal is the reason.
     pub(super) fn ending(&self) -> Option<bool> {
         let is_ending = self.loops.is_ending.load(Ordering::Acquire);
         is_ending.then(|| self.loops.is_interrupted.load(Ordering::Acquire))
     }
-    /// Keeps other loops from reading the list of clients at the same time, so that the newest one counts at the end.
+    /// Locks out other loops that read the list of clients, so that the newest list is the last one
+    /// in use.
     pub(super) fn reading_list(&self) -> MutexGuard<'_, ()> {
         self.loops.reading_list.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,8 +109,8 @@ impl Member {
         }
     }
 
-    /// Leaves what this loop has for others in their mailboxes, and wakes them. Returns how many packets there were, and how
-    /// many of them were dropped.
+    /// Puts this loop's parcels into the other loops' mailboxes and wakes them. Returns the number
+    /// of packets, and how many of them were dropped.
     pub(super) fn send(&mut self) -> (u64, u64) {
         let (mut sent, mut dropped) = (0, 0);
         for (number, parcel) in self.outgoing.iter_mut().enumerate() {
@@ -128,7 +130,7 @@ impl Member {
         (sent, dropped)
     }
 
-    /// Shows each packet that other loops have left for this one.
+    /// Passes each packet that other loops have left for this one to `see`.
     pub(super) fn receive(&mut self, see: impl FnMut(&[u8])) {
         let Some(mailbox) = self.loops.mailboxes.get(self.number) else { return };
         mailbox.take(&mut self.incoming);

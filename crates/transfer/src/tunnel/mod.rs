@@ -1,9 +1,10 @@
-//! SproutTunnel: carries the packets of a TUN device over a connection, under any scheme.
+//! SproutTunnel: carries the packets of a TUN device over a connection, with any scheme.
 //!
-//! Winstein's thesis, sections 2.3.3 and 2.4.7. [`queues`] decide which packet leaves next and which is
-//! dropped, and [`owners`] which client gets a packet; both are without input or output. Packets that are
-//! too long for the path are refused, as routers do (`refusals`), or carried in parts.
-//! [`client()`] is one loop on one thread, [`server()`] one or several: see `directory` and [`handover`].
+//! Winstein's thesis, sections 2.3.3 and 2.4.7. [`queues`] decide which packet leaves next and
+//! which is dropped; [`owners`] decide which client gets a packet; both are without input or
+//! output. Packets that are too long for the path are refused, as routers do (`refusals`), or
+//! carried in fragments. [`client()`] is one loop on one thread, [`server()`] one or several: see
+//! `directory` and [`handover`].
 
 pub mod allowed;
 mod arrivals;
@@ -41,7 +42,7 @@ pub use status::{PeerStatus, TunnelStatus};
 /// The other end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its address outside.
+    /// Its outside address.
     pub remote: SocketAddr,
     /// Its name in the server's list of clients.
     pub name: Option<String>,
@@ -62,67 +63,68 @@ impl From<SocketAddr> for Peer {
     }
 }
 
-/// Something that an end of a tunnel has to tell.
+/// An event that an end of a tunnel reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The server is ready, at this address.
+    /// The server listens at this address.
     Listening(SocketAddr),
-    /// The device stands.
+    /// The device with this name is up.
     Device(String),
-    /// A connection stands.
+    /// A connection is established.
     Connected {
         /// The other end.
         with: Peer,
-        /// The most bytes of a packet inside.
+        /// Maximum length of an inside packet in bytes.
         mtu: usize,
-        /// True if IPv6 inside needs larger packets: they are carried in parts.
+        /// True if inside IPv6 needs larger packets, which are then carried in fragments.
         too_small: bool,
     },
-    /// The path has come to carry only smaller packets, or larger ones again.
+    /// The maximum packet size of the path has changed.
     PacketSize {
         /// The other end.
         with: Peer,
-        /// The most bytes of a packet inside that one packet of the path carries.
+        /// Maximum length, in bytes, of an inside packet that one packet of the path carries.
         mtu: usize,
     },
     /// The address of the other end has changed.
     Moved(SocketAddr),
-    /// A client sends from an address inside that is not its own; its packets from there are dropped. Told once a
-    /// minute for each client.
+    /// A client sends from an inside address that is not its own, and its packets from there are
+    /// dropped. At most one event per minute and client.
     SourceRefused {
         /// The client.
         with: Peer,
-        /// The address inside.
+        /// The inside address.
         source: IpAddr,
         /// The connected client that owns the address; `None` if the list of clients decides.
         owner: Option<Peer>,
     },
-    /// A list of so many clients counts from now on.
+    /// A list with this number of clients is in use.
     ListRead(usize),
-    /// SIGHUP has come, and there is no list of clients to read again.
+    /// SIGHUP has arrived, and there is no list of clients to read again.
     NoList,
-    /// The list of clients cannot be used, and why; the former one stays.
+    /// The list of clients has this mistake; the former list stays in use.
     ListProblem(String),
     /// A connection is over.
     Ended {
         /// The other end.
         with: Peer,
-        /// Why; empty if the other end has closed it and all is well.
+        /// The reason; empty if the other end closed the connection without an error.
         reason: String,
-        /// What went through the queues.
+        /// Counters of the queues.
         stats: CarrierStats,
     },
-    /// There is no connection at present, and why; it is tried again.
+    /// There is currently no connection, for this reason. The client tries again.
     Waiting(String),
-    /// There is no control socket, and why: `paceline tunnel status` does not show this end.
+    /// There is no control socket, for this reason: `paceline tunnel status` does not show this
+    /// end.
     NoControl(String),
-    /// Events of a server's loops that were left out because too many waited to be told.
+    /// Number of events dropped because too many were waiting to be reported.
     LeftOut(u64),
-    /// The server was interrupted, and ends; what it has counted.
+    /// The server was interrupted and ends, with these counters.
     Stopping(ServerStats),
 }
 
-/// Why a connection has ended, in words; empty if it was closed and all is well.
+/// Returns why a connection has ended, in words; empty if it was closed without an error.
 fn reason(end: &End) -> String {
     match end {
         End::There { code: 0, .. } | End::Here { code: 0, .. } => String::new(),

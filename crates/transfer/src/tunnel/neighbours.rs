@@ -1,66 +1,69 @@
-//! Which client of a tunnel's server has which address inside. Without input or output.
+//! Which client of a tunnel's server has which inside address. Without input or output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use paceline_cc::{Span, Time};
 
-/// The most addresses of one client.
+/// Maximum number of addresses per client.
 const MOST: usize = 64;
-/// How long an address is kept from which nothing comes, if its client needs the place for another one.
+/// Minimum time without packets from an address before its client can replace it by another one.
 const AGE: Span = Span::from_secs(300);
-/// How exactly it is known when something came last.
+/// Resolution of the time of the last packet.
 const GRAIN: Span = Span::from_secs(1);
 
-/// Addresses inside, each with the client that owns it: the first one that sent a packet from there. The owner keeps
-/// an address as long as it is connected, so that no other holder of the key draws its packets to itself.
+/// Inside addresses, each with the client that owns it: the first one that sent a packet from it.
+/// The owner keeps an address while it is connected, so that no other holder of the key can divert
+/// its packets.
 #[derive(Debug, Default)]
 pub struct Neighbours {
     clients: BTreeMap<IpAddr, Owner>,
-    /// The addresses of each client; every client is here, also without any.
+    /// The addresses of each client. Every client has an entry, also without addresses.
     addresses: BTreeMap<usize, BTreeSet<IpAddr>>,
 }
 
-/// Whose an address is from which a packet has come.
+/// The owner of an address from which a packet has come.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The sender owns it.
     Own,
-    /// The sender may use it and does not own it: a group's address, or one too many.
+    /// The sender may use the address and does not own it: it is a multicast address, or the sender
+    /// has too many.
     Untracked,
-    /// No client owns it: the sender may have it, and gives up the address `evicted`.
+    /// No client owns the address: the sender may have it, and loses the address `evicted`.
     Free {
-        /// The sender's address that has been silent for longest, if it has too many.
+        /// The sender's longest silent address, if it has too many.
         evicted: Option<IpAddr>,
     },
     /// Another client owns it.
     OwnedBy(usize),
 }
 
-/// Who has an address.
+/// The owner of an address.
 #[derive(Copy, Clone, Debug)]
 struct Owner {
     client: usize,
-    /// When a packet came from there last.
+    /// When the last packet came from the address.
     heard: Time,
 }
 
 impl Neighbours {
-    /// A client has connected.
+    /// Adds a client that has connected.
     pub fn add(&mut self, client: usize) {
         self.addresses.entry(client).or_default();
     }
-    /// A client has gone.
+    /// Removes a client.
     pub fn remove(&mut self, client: usize) {
         for address in self.addresses.remove(&client).into_iter().flatten() {
             self.clients.remove(&address);
         }
     }
-    /// Notes that a packet from this address has come from this client. If the client has too many addresses already,
-    /// the one that has been silent for longest makes room, or, if all have spoken lately, nothing changes.
+    /// Notes a packet from this address by this client. If the client already has too many
+    /// addresses, the longest silent one is replaced, unless it was used within [`AGE`]; then
+    /// nothing changes.
     ///
     /// # Errors
-    /// Another client owns the address, which is returned: this packet's source is not its sender's.
+    /// Another client owns the address, and is returned: this packet has a false source address.
     pub fn learn(&mut self, now: Time, address: IpAddr, client: usize) -> Result<(), usize> {
         match self.look(now, address, client) {
             Standing::OwnedBy(owner) => return Err(owner),
@@ -69,8 +72,8 @@ impl Neighbours {
         }
         Ok(())
     }
-    /// Returns whose this address is, from which a packet has come from this client. Notes when it came if the address is
-    /// the client's, and changes nothing else.
+    /// Returns the owner of this address, from which a packet of this client has come. If the
+    /// client owns it, notes the time; changes nothing else.
     pub fn look(&mut self, now: Time, address: IpAddr, client: usize) -> Standing {
         if let Some(owner) = self.clients.get_mut(&address) {
             if owner.client != client {
@@ -96,7 +99,7 @@ impl Neighbours {
             None => Standing::Untracked,
         }
     }
-    /// Gives a free address to a client that is there, in the place of the address `evicted`.
+    /// Assigns a free address to a connected client, in place of the address `evicted`.
     pub fn take(&mut self, now: Time, address: IpAddr, client: usize, evicted: Option<IpAddr>) {
         let Some(own) = self.addresses.get_mut(&client) else { return };
         if let Some(evicted) = evicted {
@@ -140,11 +143,11 @@ mod tests {
         assert_eq!(neighbours.learn(Time::ZERO, at(2), 5), Ok(()));
         assert_eq!(neighbours.learn(Time::ZERO, at(3), 6), Ok(()));
         assert_eq!((neighbours.find(at(2)), neighbours.find(at(3))), (Some(5), Some(6)));
-        // Another holder of the key claims the address of a client that is connected.
+        // Another holder of the key claims the address of a connected client.
         let later = Time::ZERO + AGE * 2;
         assert_eq!(neighbours.learn(later, at(2), 6), Err(5));
         assert_eq!(neighbours.find(at(2)), Some(5));
-        // The client comes again, and its old connection ends.
+        // The client reconnects, and its old connection ends.
         neighbours.add(7);
         assert_eq!(neighbours.learn(later, at(2), 7), Err(5));
         neighbours.remove(5);
@@ -164,7 +167,7 @@ mod tests {
             (0..=255).filter(|last| neighbours.find(at(*last)) == Some(1)).collect::<Vec<u8>>()
         };
         assert_eq!(of_first(&neighbours), (0..64).collect::<Vec<u8>>());
-        // Those that are silent make room, the longest silent first; those that speak keep theirs.
+        // Silent addresses are replaced, longest silent first; addresses in use are kept.
         let later = Time::ZERO + AGE;
         let spoke = later - Span::from_secs(2);
         (1..64).for_each(|last| assert_eq!(neighbours.learn(spoke, at(last), 1), Ok(())));

@@ -1,4 +1,5 @@
-//! Which client of a tunnel's server may send from an address inside, and gets packets to it. Without input or output.
+//! Which client of a tunnel's server may send from an inside address and gets packets to it.
+//! Without input or output.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,48 +11,50 @@ use super::allowed::{Allowed, is_of_link_alone};
 use super::neighbours::Neighbours;
 use crate::clients_file::ClientsFile;
 
-/// What is done with a packet, by its source address inside.
+/// How a packet is handled, by its inside source address.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum SourceVerdict {
-    /// It is delivered.
+    /// The packet is delivered.
     Own,
-    /// It is dropped and not counted: kernels send such packets through every device (router solicitations, reports of
-    /// groups).
+    /// The packet is dropped and not counted: kernels send such packets through every device
+    /// (router solicitations, multicast listener reports).
     OfLinkAlone,
-    /// It is dropped and counted: the list gives the address to no client, or to another one.
+    /// The packet is dropped and counted: the list gives the address to no client, or to another
+    /// one.
     NotListed,
-    /// It is dropped and counted: the connection at this place owns the address.
+    /// The packet is dropped and counted: the connection at this place owns the address.
     OwnedBy(usize),
 }
 
-/// Owners of addresses inside.
+/// Owners of inside addresses.
 #[derive(Debug)]
 pub enum Owners {
-    /// There is no list of clients: addresses belong to those who use them first.
+    /// Without a list of clients: an address belongs to the client that uses it first.
     Learnt(Neighbours),
-    /// Addresses belong to listed clients, whether these are connected or not.
+    /// With a list: addresses belong to listed clients, connected or not.
     Listed(ListedOwners),
 }
 
-/// Networks of listed clients, and the connections of those that are there.
+/// The networks of listed clients, and the connections of those that are connected.
 #[derive(Debug, Default)]
 pub struct ListedOwners {
     allowed: Allowed<ClientPublic>,
-    /// The client at each place.
+    /// The client of each place.
     clients: BTreeMap<usize, ClientPublic>,
-    /// The place of each client's newest connection from which something has come.
+    /// Place of each client's newest confirmed connection: one that has received a packet since its
+    /// handshake.
     places: BTreeMap<ClientPublic, usize>,
 }
 
 impl ListedOwners {
-    /// Owners by a list, none of which is connected.
+    /// Creates owners from a list, without connections.
     pub fn new(list: &ClientsFile) -> ListedOwners {
         let mut owners = ListedOwners::default();
         owners.set_list(list);
         owners
     }
 
-    /// From now on addresses belong to the clients of this list; connections stay.
+    /// Replaces the list. Connections stay.
     pub fn set_list(&mut self, list: &ClientsFile) {
         self.allowed = Allowed::default();
         for client in &list.clients {
@@ -63,7 +66,7 @@ impl ListedOwners {
 }
 
 impl Owners {
-    /// Notes that the connection at this place is a client's.
+    /// Notes that the connection at this place belongs to a client.
     pub fn add(&mut self, place: usize, client: Option<ClientPublic>) {
         match self {
             Owners::Learnt(neighbours) => neighbours.add(place),
@@ -75,8 +78,8 @@ impl Owners {
         }
     }
 
-    /// Notes that something has come from the connection at this place since its handshake: its client is there now, and
-    /// gets packets by this connection.
+    /// Notes that the connection at this place has received a packet since its handshake. From now
+    /// on its client's packets go over it.
     pub fn confirm(&mut self, place: usize) {
         if let Owners::Listed(listed) = self
             && let Some(client) = listed.clients.get(&place)
@@ -99,7 +102,7 @@ impl Owners {
         }
     }
 
-    /// Returns what is done with a packet from this address that has come from the connection at this place.
+    /// Judges a packet with this source address, received over the connection at this place.
     pub fn judge(&mut self, now: Time, source: IpAddr, place: usize) -> SourceVerdict {
         match self {
             Owners::Learnt(neighbours) => match neighbours.learn(now, source, place) {
@@ -117,9 +120,9 @@ impl Owners {
         }
     }
 
-    /// Returns the place of the connection that gets packets to this address. `None` if its owner is not connected: its
-    /// packets are given to no other client. With a list, packets to addresses of one link alone (link-local,
-    /// multicast, broadcast) go to no client.
+    /// Returns the place of the connection that gets packets to this address. `None` if its owner
+    /// is not connected: no other client gets its packets. With a list, packets to addresses of one
+    /// link only (link-local, multicast, broadcast) go to no client.
     pub fn find(&self, address: IpAddr) -> Option<usize> {
         match self {
             Owners::Learnt(neighbours) => neighbours.find(address),
@@ -130,7 +133,8 @@ impl Owners {
         }
     }
 
-    /// Returns the addresses that the connection at this place has used; none with a list, which has networks.
+    /// Returns the addresses that the connection at this place has used. With a list there are
+    /// none, because clients have listed networks.
     pub fn learnt_of(&self, place: usize) -> Vec<IpAddr> {
         match self {
             Owners::Learnt(neighbours) => neighbours.of(place).collect(),
@@ -192,7 +196,7 @@ mod tests {
         ] {
             assert_eq!(owners.find(at(to)), place, "{to}");
         }
-        // A listed client that is not there: its packets go to nobody.
+        // Packets to a listed client that is not connected go to no client.
         owners.remove(1);
         assert_eq!(owners.find(at("10.77.0.3")), None);
     }
@@ -204,7 +208,7 @@ mod tests {
         let mut owners = Owners::Listed(ListedOwners::new(&list));
         owners.add(0, Some(ada));
         owners.confirm(0);
-        // A repeated initiation alone draws nothing to itself.
+        // A repeated initiation alone does not divert any packets.
         owners.add(5, Some(ada));
         assert_eq!(owners.find(at("10.77.0.2")), Some(0));
         owners.confirm(5);

@@ -1,12 +1,13 @@
-//! The packets that wait in front of a tunnel's connection: a queue for each flow, served in turn.
-//! Without input or output.
+//! The queues in front of a tunnel's connection: one per flow, served in turn. Without input or
+//! output.
 //!
-//! A flow is what has the same addresses, protocol and ports ([`packet::parse`]), and is known by a hash of these
-//! under a key of this process, so that nobody can make flows of his own that are taken for another's. Queues are served by
-//! deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), so that each flow that has something to
-//! send gets the same bytes per round; Winstein's thesis, section 2.3.3, asks for round robin. If all
-//! queues together hold more than the connection will soon deliver, packets are dropped from the head
-//! of the longest one (ibid.).
+//! Packets of a flow have the same addresses, protocol and ports ([`packet::parse`]). A flow is
+//! identified by a hash of these under this process's random key, so that no sender can construct
+//! flows that collide with another one's. The queues are served by deficit round robin (Shreedhar
+//! and Varghese, SIGCOMM 1995), so that each backlogged flow sends the same number of bytes per
+//! round; Winstein's thesis, section 2.3.3, asks for round robin. If all queues together hold more
+//! than the connection will soon deliver, packets are dropped from the head of the longest queue
+//! (ibid.).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -14,58 +15,59 @@ use std::hash::{BuildHasher as _, RandomState};
 use paceline_cc::{Span, Time};
 use paceline_ip::packet;
 
-/// The most packets that wait, whatever their size.
+/// Maximum number of packets in all queues, of any size.
 const MOST_PACKETS: usize = 8192;
-/// The most buffers that are kept to be filled again.
+/// Maximum number of empty buffers kept for reuse.
 const MOST_SPARE: usize = 256;
 
 /// Counters since the start.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Packets that came.
+    /// Packets that arrived.
     pub packets: u64,
-    /// Of these, packets that were dropped because too much waited.
+    /// Of these, packets dropped because the queues were over their limit.
     pub dropped: u64,
-    /// Of these, packets that were no IP packets.
+    /// Of these, packets that were not valid IP packets.
     pub malformed: u64,
 }
 
-/// The queue of a flow, which exists as long as it holds a packet.
+/// The queue of a flow, which exists while it holds a packet.
 #[derive(Debug, Default)]
 struct Flow {
-    /// Packets, each with the time at which it came.
+    /// Packets, each with its arrival time.
     packets: VecDeque<(Time, Vec<u8>)>,
     bytes: u64,
-    /// Bytes that it may send before it is another flow's turn.
+    /// Bytes that the flow may send before the next flow's turn.
     credit: u64,
-    /// Its place in the order of turns.
+    /// Its position in the order of turns.
     turn: u64,
 }
 
-/// Packets of many flows.
+/// The queues of many flows.
 #[derive(Debug)]
 pub struct FlowQueues {
     flows: HashMap<u64, Flow>,
-    /// The flows in the order of their turns; the first one is served.
+    /// The flows in the order of their turns. The first one is served.
     turns: BTreeMap<u64, u64>,
-    /// The next turn that is given away.
+    /// The next turn to assign.
     next_turn: u64,
-    /// The bytes of each flow's queue, and the flow.
+    /// Each flow's queue length in bytes, with the flow.
     lengths: BTreeSet<(u64, u64)>,
     /// The key of the flows' hashes.
     hash: RandomState,
-    /// What a flow may send in a round.
+    /// Bytes that a flow may send per round.
     quantum: u64,
     packets: usize,
     bytes: u64,
     spare: Vec<Vec<u8>>,
-    /// Sojourn time of packets that were sent: a moving average of weight 1/8.
+    /// Sojourn time of sent packets: a moving average with weight 1/8.
     sojourn: Span,
     stats: QueueStats,
 }
 
 impl FlowQueues {
-    /// Empty queues, of which each may send `quantum` bytes in a round: those of the largest packet.
+    /// Creates empty queues. Each flow may send `quantum` bytes per round: the size of the largest
+    /// packet.
     pub fn new(quantum: usize) -> FlowQueues {
         FlowQueues {
             flows: HashMap::new(),
@@ -82,37 +84,37 @@ impl FlowQueues {
         }
     }
 
-    /// Bytes that wait.
+    /// Returns the bytes in all queues.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
-    /// Packets that wait.
+    /// Returns the packets in all queues.
     pub fn len(&self) -> usize {
         self.packets
     }
-    /// True if nothing waits.
+    /// Returns true if all queues are empty.
     pub fn is_empty(&self) -> bool {
         self.packets == 0
     }
-    /// Counters since the start.
+    /// Returns the counters since the start.
     pub fn stats(&self) -> QueueStats {
         self.stats
     }
 
-    /// Smoothed sojourn time: from a packet's arrival until it leaves the queues, an average over the last packets that
-    /// were sent.
+    /// Returns the smoothed sojourn time: from a packet's arrival until it leaves the queues,
+    /// averaged over the packets sent last.
     pub fn sojourn(&self) -> Span {
         self.sojourn
     }
-    /// Returns how long the oldest packet has waited; zero if none waits. Looks at each flow.
+    /// Returns how long the oldest packet has waited; zero if the queues are empty. Takes time
+    /// linear in the number of flows.
     pub fn oldest(&self, now: Time) -> Span {
         let heads = self.flows.values().filter_map(|flow| flow.packets.front());
         heads.map(|(came, _)| now.since(*came)).max().unwrap_or(Span::ZERO)
     }
 
-    /// Takes an IP packet in. If more than `limit` bytes wait then, packets are dropped from the head
-    /// of the longest queue until they do not; the last packet stays. Returns false if it is no IP
-    /// packet.
+    /// Takes an IP packet. While more than `limit` bytes wait, drops packets from the head of the
+    /// longest queue, except the very last packet. Returns false if the bytes are not an IP packet.
     pub fn push(&mut self, now: Time, bytes: &[u8], limit: u64) -> bool {
         self.stats.packets += 1;
         let parsed = packet::parse(bytes).ok();
@@ -154,7 +156,7 @@ impl FlowQueues {
         }
     }
 
-    /// Takes the head of a flow's queue, and forgets the flow if that was its last packet.
+    /// Removes and returns the head of a flow's queue. Removes the flow with its last packet.
     fn take(&mut self, key: u64) -> Option<(Time, Vec<u8>)> {
         let flow = self.flows.get_mut(&key)?;
         let (came, packet) = flow.packets.pop_front()?;
@@ -173,7 +175,7 @@ impl FlowQueues {
         Some((came, packet))
     }
 
-    /// The next packet to be sent. Give it back by [`FlowQueues::recycle`].
+    /// Returns the next packet to send. Pass its buffer to [`FlowQueues::recycle`] afterwards.
     pub fn pop(&mut self, now: Time) -> Option<Vec<u8>> {
         loop {
             let key = *self.turns.first_key_value()?.1;
@@ -192,7 +194,7 @@ impl FlowQueues {
         }
     }
 
-    /// Takes the memory of a packet back.
+    /// Takes a packet's buffer back for reuse.
     pub fn recycle(&mut self, packet: Vec<u8>) {
         if self.spare.len() < MOST_SPARE {
             self.spare.push(packet);

@@ -1,11 +1,11 @@
-//! Facts about the queues, and a plain model that they are held against.
+//! Tests of the queues, and a simple model that they are compared with.
 
 use paceline_cc::Stream;
 
 use super::*;
 
-/// A UDP packet over IPv4 of `length` bytes, of the flow with this source port, and a mark by which it
-/// is known.
+/// A UDP packet over IPv4 of `length` bytes, of the flow with this source port, with a mark that
+/// identifies it.
 fn packet(port: u16, length: usize, mark: u32) -> Vec<u8> {
     let mut bytes = vec![0; length];
     bytes[0] = 0x45;
@@ -31,7 +31,7 @@ fn a_small_flow_does_not_wait_for_a_large_one() {
     }
     assert_eq!(queues.pop(Time::ZERO).map(|packet| seen(&packet)), Some((1, 0)));
     assert!(queues.push(Time::ZERO, &packet(2, 100, 0), u64::MAX));
-    // One packet of the large flow at most is sent before it.
+    // At most one packet of the large flow is sent before it.
     let next: Vec<_> =
         (0..2).filter_map(|_| queues.pop(Time::ZERO)).map(|packet| seen(&packet).0).collect();
     assert!(next.contains(&2), "{next:?}");
@@ -65,10 +65,10 @@ fn what_is_too_much_is_dropped_from_the_head_of_the_longest() {
     assert_eq!(queues.stats().dropped, 20 - 7);
     let left: Vec<_> =
         std::iter::from_fn(|| queues.pop(Time::ZERO)).map(|packet| seen(&packet)).collect();
-    // The short queue loses nothing; of the long one the newest packets are left.
+    // The short queue loses no packet; the long one keeps its newest packets.
     assert_eq!(left[0], (2, 0));
     assert_eq!(left[1..], (13..20).map(|mark| (1, mark)).collect::<Vec<_>>());
-    // A packet that is larger than the limit is sent all the same.
+    // A packet that is larger than the limit is still sent.
     assert!(queues.push(Time::ZERO, &packet(1, 1400, 77), 0) && queues.len() == 1);
 }
 
@@ -80,18 +80,18 @@ fn what_is_no_packet_is_not_taken() {
     }
     assert_eq!(queues.stats().malformed, 4);
     assert!(queues.is_empty() && queues.pop(Time::ZERO).is_none());
-    // Bytes behind the packet's own length do not go along.
+    // Bytes after the IP packet's own length are not carried.
     let mut long = packet(1, 100, 0);
     long.extend([1; 40]);
     assert!(queues.push(Time::ZERO, &long, u64::MAX) && queues.bytes() == 100);
 }
 
-/// The same rules, written so that they are obviously right: all packets in one list.
+/// The same rules in their simplest form: all packets in one list.
 #[derive(Default)]
 struct Model {
-    /// Flow, mark, length, in the order in which they came.
+    /// Flow, mark and length, in order of arrival.
     packets: Vec<(u16, u32, u64)>,
-    /// The flows that wait, in the order of their turns, and what each may send.
+    /// The flows with packets, in the order of their turns, and what each may send.
     turns: Vec<(u16, u64)>,
 }
 
@@ -119,7 +119,7 @@ impl Model {
         self.packets.push((flow, mark, length));
         while self.bytes(None) > limit && self.packets.len() > 1 {
             let most = self.turns.iter().map(|(flow, _)| self.bytes(Some(*flow))).max();
-            // Which one of several that are equally long does not matter: see `has_tie`.
+            // Which of several equally long queues loses a packet is not tested: see `has_tie`.
             let longest = self.turns.iter().find(|(flow, _)| Some(self.bytes(Some(*flow))) == most);
             let longest = longest.expect("something waits").0;
             self.remove(longest);
@@ -170,14 +170,14 @@ fn fuzz_queues_do_as_the_model() {
     }
 }
 
-/// True if two queues could be equally long while packets are dropped after this arrival.
+/// Returns true if two queues could be equally long while packets are dropped after this arrival.
 fn has_tie(model: &Model, flow: u16, length: u64) -> bool {
     let mut sizes = Vec::new();
     for (of, _) in &model.turns {
         let mut sum = 0;
         let own: Vec<u64> = model.packets.iter().filter(|p| p.0 == *of).map(|p| p.2).collect();
         let extra = if *of == flow { length } else { 0 };
-        // All lengths that this queue has on its way to being empty.
+        // All lengths of this queue while it is emptied packet by packet.
         for bytes in own.iter().rev() {
             sum += bytes;
             sizes.push((*of, sum + extra));
@@ -189,7 +189,7 @@ fn has_tie(model: &Model, flow: u16, length: u64) -> bool {
 
 #[test]
 fn flows_that_are_made_to_look_alike_have_queues_of_their_own() {
-    // Two flows whose hashes without a key are the same, as anybody can find them.
+    // Two flows with equal hashes if there were no key, which any sender could find.
     let mut known = std::collections::HashMap::new();
     let (one, other) = (0..=u16::MAX)
         .flat_map(|port| (0..16u8).map(move |host| (port, host)))

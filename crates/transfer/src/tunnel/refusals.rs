@@ -1,4 +1,4 @@
-//! Whom a tunnel tells that a packet was too long for it, and how often. Without input or output.
+//! Rate-limited ICMP replies to packets that are too long for a tunnel. Without input or output.
 
 use std::net::IpAddr;
 
@@ -8,31 +8,33 @@ use paceline_ip::packet::ends;
 
 use super::Prefix;
 
-/// Flows are told apart by so many groups, each with a limit of its own.
+/// Number of groups of flows, each of which has its own rate limit.
 const GROUPS: usize = 64;
-/// The flows of a group get one answer in this time, ...
+/// Interval between two replies to a group of flows, on average.
 const EACH: Span = Span::from_millis(100);
-/// ... and so many at once after a pause (a token bucket, as RFC 4443, section 2.4 f, wants it).
+/// Replies that a group may get at once after a pause (a token bucket, as RFC 4443, section 2.4 f,
+/// recommends).
 const BURST: u64 = 10;
 
-/// Answers to packets that were refused, and the limit of their rate.
+/// Pending ICMP replies to refused packets, and their rate limits.
 #[derive(Debug)]
 pub(super) struct Refusals {
-    /// When the bucket of each group is full again.
+    /// When the token bucket of each group will be full.
     full: [Time; GROUPS],
-    /// Addresses inside that mean everybody on a network.
+    /// Inside addresses that are broadcast addresses of a network.
     broadcasts: Vec<IpAddr>,
     answers: Vec<Vec<u8>>,
 }
 
 impl Refusals {
-    /// Refusals of a tunnel whose device has these addresses.
+    /// Creates the refusals of a tunnel whose device has these addresses.
     pub(super) fn new(networks: &[Prefix]) -> Refusals {
         let broadcasts = networks.iter().filter_map(Prefix::broadcast).collect();
         Refusals { full: [Time::ZERO; GROUPS], broadcasts, answers: Vec::new() }
     }
 
-    /// A packet of this flow was refused, because it has more than `mtu` bytes.
+    /// Queues a reply to a refused packet of this flow, which has more than `mtu` bytes, if the
+    /// rate limit allows it.
     pub(super) fn answer(&mut self, now: Time, flow: u32, packet: &[u8], mtu: usize) {
         let to_all = ends(packet).is_none_or(|(_, to)| self.broadcasts.contains(&to));
         if !to_all && self.take(now, flow) {
@@ -40,7 +42,7 @@ impl Refusals {
         }
     }
 
-    /// Takes a token from the bucket of a flow's group; false if there is none.
+    /// Takes a token from the bucket of a flow's group. Returns false if the bucket is empty.
     fn take(&mut self, now: Time, flow: u32) -> bool {
         let Some(full) = self.full.get_mut(flow as usize % GROUPS) else { return false };
         let next = (*full).max(now) + EACH;
@@ -51,7 +53,7 @@ impl Refusals {
         takes
     }
 
-    /// The answers that are to be given.
+    /// Removes and returns the queued replies.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Vec<u8>> + '_ {
         self.answers.drain(..)
     }
@@ -61,7 +63,7 @@ impl Refusals {
 mod tests {
     use super::*;
 
-    /// A packet of UDP, not to be fragmented, of so many bytes to 10.77.0.`last`.
+    /// A UDP packet of `length` bytes to 10.77.0.`last`, with "don't fragment".
     fn packet(length: u16, last: u8) -> Vec<u8> {
         let mut packet = vec![0; usize::from(length)];
         packet[..4].copy_from_slice(&[0x45, 0, (length >> 8) as u8, length as u8]);
@@ -85,12 +87,13 @@ mod tests {
         };
         let count = (0..1000).map(|_| told(start, 7)).sum::<usize>();
         assert_eq!(count, 10);
-        // Another flow does not suffer from that.
+        // Another flow still gets a reply.
         assert_eq!(told(start, 8), 1);
-        // One packet each millisecond for 10 s: a hundred answers, with one for the first moment.
+        // One packet per millisecond for 10 s: a hundred replies, of which one is for the first
+        // moment.
         let later = (1..=10_000).map(|ms| told(start + Span::from_millis(ms), 7)).sum::<usize>();
         assert_eq!(later, 100);
-        // After a pause there may be ten at once again.
+        // After a pause the group may get ten replies at once again.
         let much_later = start + Span::from_secs(30);
         assert_eq!((0..1000).map(|_| told(much_later, 7)).sum::<usize>(), 10);
     }

@@ -1,4 +1,4 @@
-//! The end of a tunnel that is connected to, by one client or by many: one event loop, or several.
+//! The end of a tunnel to which one or many clients connect: one event loop, or several.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -22,44 +22,45 @@ use super::neighbours::Neighbours;
 use super::owners::{ListedOwners, Owners};
 use super::server_loop::{Loop, LoopResult};
 
-/// The MTU of the device before anybody has connected: what connections over 1500 bytes leave.
+/// The MTU of the device before the first connection: what a connection over a path of 1500 bytes
+/// carries.
 const MTU: u32 = 1380;
-/// The most event loops of a tunnel's server.
+/// Maximum number of event loops of a tunnel's server.
 pub const MOST_LOOPS: usize = MOST_SOCKETS;
-/// The most events of several loops that wait to be told.
+/// Maximum number of events of several loops that wait to be reported.
 const MOST_EVENTS: usize = 10_000;
 
-/// What a server shall do.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Where it listens.
+    /// Address at which it listens.
     pub listen: SocketAddr,
-    /// Its keys.
+    /// The server's keys.
     pub identity: Identity,
-    /// What it allows: all loops together.
+    /// Limits across all loops.
     pub limits: ServerLimits,
-    /// The device.
+    /// Options of the device.
     pub device: DeviceOptions,
-    /// The clients that it admits; `None` admits all who have its key.
+    /// The clients that it admits; `None` admits every client that has the server's key.
     pub clients: Option<ClientListOptions>,
-    /// How many event loops it has, each on a thread of its own, with a socket and a queue of the device of its own: 1 to
-    /// [`MOST_LOOPS`]. A connection stays at the loop at which it began.
+    /// Number of event loops, each on its own thread with its own socket and its own queue of the
+    /// device: 1 to [`MOST_LOOPS`]. A connection stays at the loop at which it began.
     pub loops: NonZeroUsize,
     /// True if it ends with its first connection.
     pub once: bool,
-    /// True if SIGHUP does not end it where it has no list of clients to read again: a service, which systemd may ask to
-    /// reload so.
+    /// True if SIGHUP does not end a server without a list of clients. For services, which systemd
+    /// may reload by SIGHUP.
     pub outlives_hangup: bool,
 }
 
-/// What is the same for all loops.
+/// State shared by all loops.
 struct Common<'a> {
     options: &'a ServerOptions,
     interrupts: &'a Interrupts,
     list: Option<Arc<ClientList>>,
 }
 
-/// What a loop is made of, on its own thread.
+/// The parts from which a loop is built on its own thread.
 struct Parts {
     socket: Socket,
     device: Device,
@@ -67,11 +68,12 @@ struct Parts {
     member: Option<Member>,
 }
 
-/// Serves until it is interrupted, or, with `once`, until its first connection is over. `tell` is told
-/// what happens, on the thread that calls this. Returns false if a connection has ended badly.
+/// Serves until an interrupt or, with `once`, until the first connection is over. Calls `tell` with
+/// each event, on the calling thread. Returns false if a connection has ended with an error.
 ///
 /// # Errors
-/// The address is taken, there are too many loops, the device cannot be made or has gone.
+/// The address is in use, there are too many loops, or the device cannot be created or has been
+/// removed.
 pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
     let count = options.loops.get();
     if count > MOST_LOOPS {
@@ -80,7 +82,7 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         )));
     }
     let sockets = Socket::bind_several(options.listen, count)?;
-    // Before there are threads, so that signals are blocked in all of them.
+    // Before any thread starts, so that every thread inherits the blocked signals.
     let interrupts = Interrupts::watch_for(options.clients.is_some() || options.outlives_hangup)?;
     let addresses = &options.device.addresses;
     let list =
@@ -127,7 +129,8 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
 }
 
 impl Common<'_> {
-    /// Runs several loops, each on a thread of its own, until all have ended: whatever ends one of them ends all.
+    /// Runs several loops, each on its own thread, until all have ended. When one loop ends for any
+    /// reason, all end.
     fn run_all(
         &self,
         loops: &Arc<Loops>,
@@ -143,7 +146,7 @@ impl Common<'_> {
                     let (events, left_out, loops) = (events.clone(), &left_out, Arc::clone(loops));
                     scope.spawn(move || {
                         let _end = EndWithLoop(loops);
-                        // A loop never waits for whoever is told.
+                        // A loop never waits for the thread that reports events.
                         self.run(parts, &mut |event| {
                             if events.try_send(event).is_err() {
                                 left_out.fetch_add(1, Ordering::Relaxed);
@@ -167,7 +170,7 @@ impl Common<'_> {
         ended
     }
 
-    /// One loop, from its beginning to its end.
+    /// Runs one loop from its start to its end.
     fn run(&self, parts: Parts, tell: &mut dyn FnMut(Event)) -> Result<LoopResult, LiveError> {
         let Common { options, interrupts, list } = self;
         let Parts { socket, device, control, member } = parts;

@@ -1,4 +1,4 @@
-//! One event loop of a tunnel's server: its socket, its queue of the device, its connections.
+//! One event loop of a tunnel's server: its socket, its queue of the device, and its connections.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -27,41 +27,42 @@ use crate::udp::clock::{Clock, wait, wait_for_all};
 use crate::udp::outbox::Outbox;
 use crate::udp::server_loop::{Deaf, FAREWELL, note_local};
 
-/// How many packets of a connection leave before arrivals are looked at again.
+/// Maximum number of packets that a connection sends before arrivals are looked at again.
 const BURST: usize = 64;
 
-/// A piece that is handed over counts as one packet, and one more for each this many bytes, so that a turn ends.
+/// A handed-over super-packet counts as one packet plus one per this many bytes, so that a turn
+/// stays short.
 const HANDOVER_PACKET: usize = 1500;
 
-/// What the server knows of a client.
+/// A server's state for one client.
 struct Client {
     carrier: Carrier,
     peer: Peer,
     key: Option<ClientPublic>,
-    /// Something has come from it since the handshake, which alone may be a repetition.
+    /// True once a packet has come from it since the handshake, which alone may be a replay.
     confirmed: bool,
-    /// The identifier of its connection.
+    /// Identifier of its connection.
     local: u32,
     connected_at: Time,
-    /// When its last packet came.
+    /// When its last packet arrived.
     heard_at: Time,
 }
 
-/// How a loop has ended.
+/// The result of a loop.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct LoopResult {
-    /// False if a connection has ended badly.
+    /// False if a connection has ended with an error.
     pub(super) good: bool,
-    /// True if all loops were interrupted.
+    /// True if the loops ended because of an interrupt.
     pub(super) is_interrupted: bool,
     pub(super) stats: ServerStats,
 }
 
-/// A loop.
+/// An event loop of a tunnel's server.
 pub(super) struct Loop<'a> {
     options: &'a ServerOptions,
     interrupts: &'a Interrupts,
-    /// What this loop shares with others; `None` if it is the only one.
+    /// This loop's share of the common state; `None` if it is the only loop.
     member: Option<Member>,
     clock: Clock,
     server: Server,
@@ -70,19 +71,19 @@ pub(super) struct Loop<'a> {
     arrivals: Arrivals,
     list: Option<Arc<ClientList>>,
     clients: BTreeMap<usize, Client>,
-    /// The address of this machine that each connection's newest packet came to.
+    /// Local address at which each connection's newest packet arrived.
     locals: BTreeMap<usize, IpAddr>,
     control: Option<Control>,
-    /// Packets from the device whose destination no connected client owns.
+    /// Packets from the device whose destination belongs to no connected client.
     without_owner: u64,
-    /// Packets and pieces that were read for other loops, and those of them that were dropped.
+    /// Packets and super-packets that were read for other loops, and how many of them were dropped.
     handed_over: (u64, u64),
     events: Vec<Event>,
     good: bool,
 }
 
 impl<'a> Loop<'a> {
-    /// A loop for the thread that calls this.
+    /// Creates a loop for the calling thread.
     pub(super) fn new(
         options: &'a ServerOptions,
         interrupts: &'a Interrupts,
@@ -111,10 +112,10 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Goes round until it is interrupted or asked to end, or, with `once`, until a connection is over.
+    /// Runs until it is interrupted or asked to end or, with `once`, until a connection is over.
     ///
     /// # Errors
-    /// The device has gone, or the system refuses something.
+    /// The device has been removed, or the system refuses something.
     pub(super) fn run(mut self, tell: &mut dyn FnMut(Event)) -> Result<LoopResult, LiveError> {
         let mut inbox = Inbox::default();
         let mut told = self.clock.now();
@@ -146,7 +147,7 @@ impl<'a> Loop<'a> {
             let ended = self.transmit(told)?;
             if self.interrupts.take_reload() {
                 match self.options.clients {
-                    // What is wrong is told as an event.
+                    // Mistakes in the list are reported as an event.
                     Some(_) => drop(self.read_list()),
                     None => self.events.push(Event::NoList),
                 }
@@ -163,8 +164,8 @@ impl<'a> Loop<'a> {
         LoopResult { good: self.good, is_interrupted, stats: self.server.stats() }
     }
 
-    /// Returns whether this loop is to end and, if so, whether a signal is the reason. A signal that has come to this loop
-    /// ends the others, too.
+    /// Returns `None` unless this loop is to end; then true if a signal is the reason. A signal to
+    /// this loop ends the others too.
     fn ending(&self, has_signal: bool) -> Option<bool> {
         let Some(member) = &self.member else { return has_signal.then_some(true) };
         if has_signal {
@@ -173,7 +174,7 @@ impl<'a> Loop<'a> {
         member.ending()
     }
 
-    /// Returns the place of a connection of this loop among those of all loops.
+    /// Returns the place of this loop's connection, which is unique across all loops.
     fn place(&self, slot: usize) -> usize {
         place_of(self.number(), slot)
     }
@@ -183,7 +184,7 @@ impl<'a> Loop<'a> {
         self.member.as_ref().map_or(0, |member| member.number)
     }
 
-    /// Applies what other loops have changed, and does what is to be done because of it.
+    /// Applies the changes of other loops and performs the required actions.
     fn follow(&mut self) {
         self.arrivals.directory.catch_up();
         for effect in self.arrivals.directory.take_effects() {
@@ -242,7 +243,8 @@ impl<'a> Loop<'a> {
         }));
     }
 
-    /// Something has come from this client: notes one that is new, is there for certain now, or has moved.
+    /// Handles a packet's arrival from this client: reports a new client, confirms its connection,
+    /// or notes its new address.
     fn meet(&mut self, now: Time, slot: usize) -> Result<(), LiveError> {
         let place = self.place(slot);
         let Some(connection) = self.server.connection(slot) else { return Ok(()) };
@@ -291,11 +293,11 @@ impl<'a> Loop<'a> {
         self.set_mtu()
     }
 
-    /// Reads the list of clients again: clients that are not listed any more are turned out, new ones admitted, and
-    /// others not disturbed, at all loops. A list that is wrong changes nothing.
+    /// Reads the list of clients again, for all loops. Disconnects clients that are no longer
+    /// listed, admits new ones, and leaves the others alone. A list with a mistake changes nothing.
     ///
     /// # Errors
-    /// What is wrong with the list, which is also told as an event.
+    /// The mistake in the list, which is also reported as an event.
     fn read_list(&mut self) -> Result<(), String> {
         let Some(place) = &self.options.clients else {
             return Err("this server has no list of clients (--clients FILE)".into());
@@ -315,15 +317,15 @@ impl<'a> Loop<'a> {
         Ok(())
     }
 
-    /// The device has the MTU of the client whose path carries most; whoever sends packets that are too
-    /// long to another one is told so.
+    /// Sets the device's MTU to that of the client whose path carries the largest packets. Senders
+    /// of packets that are too long for another client get an ICMP reply.
     fn set_mtu(&mut self) -> Result<(), LiveError> {
         let Arrivals { device, senders, .. } = &mut self.arrivals;
         device.set_longest(senders.values().map(|sender| sender.longest).max())
     }
 
-    /// Puts the packets of the device into the queues of those who get them, or hands them over to the loops that have
-    /// these.
+    /// Puts the device's packets into the queues of their clients, or hands them over to the loops
+    /// that have these clients.
     fn take_from_device(&mut self, now: Time) -> Result<(), LiveError> {
         let number = self.number();
         let Loop { server, arrivals, clients, without_owner, handed_over, member, .. } = self;
@@ -355,7 +357,7 @@ impl<'a> Loop<'a> {
         Ok(())
     }
 
-    /// Puts the packets that other loops have read for this one into the queues of those who get them.
+    /// Puts packets that other loops have read for this one into the queues of their clients.
     fn take_handed_over(&mut self, now: Time) {
         let number = self.number();
         let Loop { server, arrivals, clients, without_owner, member, .. } = self;
@@ -364,7 +366,7 @@ impl<'a> Loop<'a> {
         let mut touched = Vec::new();
         member.receive(|raw| {
             let mut piece = device.piece(raw);
-            // The client may have gone, or come again at another loop, since the packet was read.
+            // The client may have left, or moved to another loop, since the packet was read.
             match ends(piece.packet()).and_then(|(_, to)| directory.find(to)) {
                 Some(place) if loop_of(place) == number => {
                     push(now, &mut piece, slot_of(place), (server, clients), &mut touched);
@@ -375,7 +377,7 @@ impl<'a> Loop<'a> {
         self.refill(now, touched);
     }
 
-    /// Hands packets from the queues in front of these connections to them.
+    /// Moves packets from the queues in front of these connections into the connections.
     fn refill(&mut self, now: Time, touched: Vec<usize>) {
         let Loop { server, arrivals, clients, .. } = self;
         for slot in touched {
@@ -389,10 +391,11 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Sends what is due; true if a connection has ended.
+    /// Sends the packets whose time has come. Returns true if a connection has ended.
     fn transmit(&mut self, now: Time) -> Result<bool, LiveError> {
         let mut any = false;
-        // Some rounds, so that arrivals are looked at even if there is always something to send.
+        // A limited number of rounds, so that arrivals are looked at even if there is always a
+        // packet to send.
         for _ in 0..BURST {
             let Some(slot) = self.server.due(now) else { break };
             let Loop { server, socket, outbox, clients, arrivals, locals, .. } = self;
@@ -418,7 +421,7 @@ impl<'a> Loop<'a> {
                 server.reschedule(slot);
             }
             if let Some(end) = self.server.connection(slot).and_then(|c| c.ended().cloned()) {
-                // A handshake after which nothing came was no connection.
+                // A handshake without a following packet does not count as a connection.
                 let stood = !self.server.is_half_open(slot);
                 self.end(slot, &end, stood)?;
                 any |= stood;
@@ -446,7 +449,7 @@ impl<'a> Loop<'a> {
 
     /// Answers the next request of the control socket.
     fn answer_control(&mut self, now: Time) {
-        // Whoever has asked may have gone away meanwhile.
+        // The process that asked may have closed its connection.
         match self.control.as_ref().and_then(Control::take) {
             None => {}
             Some(Request::Status(answer)) => {
@@ -458,7 +461,8 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// What this loop has to tell: of a list's clients, all that are not connected to this loop are absent.
+    /// Returns this loop's status. Listed clients that are not connected to this loop appear as
+    /// absent.
     fn status(&mut self, now: Time) -> TunnelStatus {
         let number = self.number();
         let Loop { options, server, arrivals, clients, socket, without_owner, list, .. } = self;
@@ -521,7 +525,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Tells everybody that this end is going, until all have answered or [`FAREWELL`] is over.
+    /// Closes all connections, and waits until all clients have answered or [`FAREWELL`] is over.
     fn close_all(&mut self, inbox: &mut Inbox) -> Result<(), LiveError> {
         let slots: Vec<usize> = self.server.slots().collect();
         for slot in slots {
@@ -561,7 +565,8 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// Puts the packets that a piece stands for into the queue in front of a connection. Returns how many there are.
+/// Puts the packets of a super-packet into the queue in front of a connection. Returns their
+/// number.
 fn push(
     now: Time,
     piece: &mut Piece<'_>,

@@ -1,4 +1,5 @@
-//! What a client's device is set to: the user's options, and what the server hands out. Without input or output.
+//! The settings of a client's device, from the user's options and the server's handout. Without
+//! input or output.
 
 use std::net::IpAddr;
 
@@ -6,16 +7,16 @@ use paceline_wire::{Handout, Prefix};
 
 use super::device::DeviceOptions;
 
-/// Networks with fewer bits than this act as a default route, so that a server hands them out only to clients that ask
-/// for them by `--route`.
+/// Minimum prefix length of a handed-out network. A shorter one acts as a default route, which a
+/// client must request by `--route`.
 const LEAST_BITS: u8 = 8;
 
-/// Returns the settings of a client's device. Addresses are those of the user, or else those that the server hands out;
-/// routes are those of both.
+/// Returns the settings of a client's device. The addresses are the user's, or else the server's;
+/// the routes are those of both.
 ///
 /// # Errors
-/// There is no address, or the server hands out one that no machine can have, or a network that would lead almost all
-/// packets into the tunnel.
+/// There is no address, or the server hands out an address that no machine can have, or a network
+/// so large that it would route almost all packets into the tunnel.
 pub(super) fn settings(own: &DeviceOptions, handout: &Handout) -> Result<DeviceOptions, String> {
     let mut settings = own.clone();
     if settings.addresses.is_empty() {

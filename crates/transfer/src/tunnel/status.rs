@@ -1,4 +1,4 @@
-//! What a running end of a tunnel tells about itself: `paceline tunnel status`. Without input or output.
+//! The status of a running end of a tunnel: `paceline tunnel status`. Without input or output.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,21 @@ use serde::{Deserialize, Serialize};
 use super::Peer;
 use super::carrier::Carrier;
 
-/// Least age of the point from which a rate is measured; at a busy connection it is at most twice as old.
+/// Minimum interval over which a rate is measured; at a busy connection it is at most twice as
+/// long.
 const RATE_SPAN: Span = Span::from_secs(1);
 
-/// Bytes of packets inside in one direction.
+/// Bytes of inside packets in one direction.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Traffic {
     bytes: u64,
-    /// Times with the bytes until then: the rate is measured from the first one, and the second one takes its place.
+    /// Two times, each with the bytes until then. The rate is measured from the first one; later
+    /// the second one takes its place.
     marks: [(Time, u64); 2],
 }
 
 impl Traffic {
-    /// Traffic of a connection that begins now.
+    /// Creates the counter of a connection that begins now.
     pub(super) fn new(now: Time) -> Traffic {
         Traffic { bytes: 0, marks: [(now, 0); 2] }
     }
@@ -35,7 +37,8 @@ impl Traffic {
         self.bytes += bytes as u64;
     }
 
-    /// Rate over the last one or two seconds, or since the last packet if that is longer, in Mbit/s.
+    /// Returns the rate in Mbit/s over the last one or two seconds, or since the last packet if
+    /// that is longer ago.
     fn mbps(&self, now: Time) -> f64 {
         let stale = now.since(self.marks[1].0) >= RATE_SPAN * 2;
         let (from, before) = self.marks[usize::from(stale)];
@@ -44,47 +47,48 @@ impl Traffic {
     }
 }
 
-/// An end of a tunnel.
+/// The status of an end of a tunnel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TunnelStatus {
     /// `server` or `client`.
     pub role: String,
     /// The device's name.
     pub device: String,
-    /// The process' number.
+    /// The process id.
     pub pid: u32,
-    /// The network namespace that the process is in, as the kernel names it (`net:[4026531840]`).
+    /// The network namespace of the process, by the kernel's name (`net:[4026531840]`).
     pub network: String,
-    /// Where the server listens, or the server that the client connects to.
+    /// The address at which the server listens, or the server to which the client connects.
     pub at: String,
-    /// The device's addresses inside, each with the bits of its network.
+    /// The device's inside addresses, each with the prefix length of its network.
     pub addresses: Vec<String>,
-    /// The server's list of clients.
+    /// Path of the server's list of clients.
     pub clients_file: Option<String>,
     /// The device's MTU.
     pub mtu_bytes: u64,
-    /// Time since the start.
+    /// Seconds since the start.
     pub uptime_s: f64,
-    /// Handshakes that the server has answered; of a client, connections that it had.
+    /// Number of handshakes that the server has answered; for a client, its number of connections.
     pub accepted: u64,
-    /// Handshakes that the server has refused in words.
+    /// Handshakes that the server has refused with a message.
     pub turned_away: u64,
-    /// Datagrams that the server did nothing about: forged, repeated, cut, or of strangers.
+    /// Datagrams that the server has ignored: forged, replayed, truncated, or from unknown senders.
     pub ignored: u64,
-    /// Packets from the device whose destination no connected client owns.
+    /// Packets from the device whose destination belongs to no connected client.
     pub without_owner: u64,
-    /// Event loops of the server; 0 for a client.
+    /// Number of the server's event loops; 0 for a client.
     #[serde(default)]
     pub loops: u64,
-    /// Packets, or pieces of several segments, that a loop of the server has read from the device for a client of another loop.
+    /// Packets or super-packets that a loop of the server has read from the device for another
+    /// loop's client.
     #[serde(default)]
     pub handed_over: u64,
-    /// Of these, those that were dropped because the other loop had too many to take in.
+    /// Of these, those dropped because the other loop's mailbox was full.
     #[serde(default)]
     pub handover_dropped: u64,
     /// Why a client is not connected.
     pub waiting: Option<String>,
-    /// The other ends: connected, and of a server also listed clients that are not.
+    /// The other ends that are connected; for a server, also listed clients that are not.
     pub peers: Vec<PeerStatus>,
 }
 
@@ -93,71 +97,72 @@ pub struct TunnelStatus {
 pub struct PeerStatus {
     /// Its name in the list of clients.
     pub name: Option<String>,
-    /// The public half of its key.
+    /// Its public key.
     pub key: Option<String>,
-    /// Whether it is connected.
+    /// True if it is connected.
     pub connected: bool,
     /// Number of the server's event loop that has its connection, from 0.
     #[serde(default)]
     pub event_loop: Option<u64>,
-    /// Its address outside.
+    /// Its outside address.
     pub remote: Option<String>,
-    /// Networks inside that it may use, or, without a list, addresses that it uses.
+    /// Inside networks that it may use or, without a list, inside addresses that it uses.
     pub addresses: Vec<String>,
     /// The scheme of both directions.
     pub scheme: Option<String>,
-    /// Time since the connection began.
+    /// Seconds since the connection began.
     pub connected_s: Option<f64>,
-    /// Time since its last packet arrived.
+    /// Seconds since its last packet arrived.
     pub heard_s: Option<f64>,
-    /// Smoothed round-trip time.
+    /// Smoothed round-trip time (srtt).
     pub srtt_ms: Option<f64>,
-    /// Shortest round-trip time.
+    /// Minimum round-trip time.
     pub min_rtt_ms: Option<f64>,
-    /// Bytes of packets inside that were sent to it.
+    /// Bytes of inside packets sent to it.
     pub sent_bytes: u64,
-    /// Bytes of packets inside that came from it.
+    /// Bytes of inside packets received from it.
     pub received_bytes: u64,
-    /// Rate of the former over the last second or two.
+    /// Rate of `sent_bytes` over the last second or two.
     pub sent_mbps: f64,
-    /// Rate of the latter.
+    /// Rate of `received_bytes`.
     pub received_mbps: f64,
-    /// Packets of data that were sent on the path.
+    /// Data packets sent on the path.
     pub sent: u64,
-    /// Of these, packets that were declared lost.
+    /// Of these, packets declared lost.
     pub lost: u64,
-    /// What the scheme's forecast delivers, or else its window: what may wait in the queues.
+    /// Limit of the queues: what the scheme's forecast delivers, or its cwnd if it makes no
+    /// forecast.
     pub deliverable_bytes: Option<u64>,
-    /// The scheme's window.
+    /// The scheme's cwnd.
     pub cwnd_bytes: Option<u64>,
-    /// Bytes that were sent and are neither acknowledged nor lost.
+    /// Bytes sent and neither acknowledged nor lost.
     pub in_flight_bytes: Option<u64>,
-    /// Bytes that wait in the queues.
+    /// Bytes in the queues.
     pub queue_bytes: u64,
-    /// Packets that wait in the queues.
+    /// Packets in the queues.
     pub queue_packets: u64,
-    /// Smoothed time that packets spent in the queues.
+    /// Smoothed sojourn time in the queues.
     pub sojourn_ms: f64,
-    /// How long the oldest packet has waited.
+    /// Sojourn time so far of the oldest packet in the queues.
     pub oldest_ms: f64,
-    /// Packets that were dropped because too much waited.
+    /// Packets dropped because the queues were over their limit.
     pub dropped: u64,
-    /// Packets that were refused because they were too long for the path.
+    /// Packets refused because they were too long for the path.
     pub refused: u64,
-    /// Packets that were carried in parts.
+    /// Packets carried in fragments.
     pub in_parts: u64,
-    /// Packets from it that were dropped because their source address is not its own.
+    /// Packets from it dropped because their source address is not its own.
     pub not_allowed: u64,
-    /// The most bytes of a packet inside that one packet of the path carries.
+    /// Maximum length, in bytes, of an inside packet that one packet of the path carries.
     pub mtu_bytes: Option<u64>,
 }
 
-/// What an end knows of a connection beside the connection itself.
+/// What an end knows about a connection beside the connection itself.
 pub(super) struct Known<'a> {
     pub(super) carrier: &'a Carrier,
     pub(super) peer: &'a Peer,
     pub(super) key: Option<ClientPublic>,
-    /// The number of its event loop; `None` at a client.
+    /// Number of its event loop; `None` at a client.
     pub(super) event_loop: Option<u64>,
     pub(super) connected_at: Time,
     pub(super) heard_at: Time,
@@ -167,8 +172,8 @@ pub(super) struct Known<'a> {
 }
 
 impl TunnelStatus {
-    /// Returns the status of a server from those of its loops, in the order of their numbers. Counts are added, and clients
-    /// that are connected to one loop are not absent because others do not have them.
+    /// Combines the status of a server's loops, in the order of their numbers. Adds the counters. A
+    /// client that is connected to one loop is not listed as absent because of the others.
     pub(super) fn of_loops(parts: Vec<TunnelStatus>) -> TunnelStatus {
         let mut parts = parts.into_iter();
         let Some(mut all) = parts.next() else { return TunnelStatus::default() };
@@ -200,7 +205,7 @@ impl TunnelStatus {
 }
 
 impl PeerStatus {
-    /// Returns what there is to tell of a connection.
+    /// Returns the status of a connection.
     pub(super) fn of(now: Time, connection: &Connection, known: Known<'_>) -> PeerStatus {
         let Known { carrier, received, .. } = known;
         let (stats, sent_traffic) = (carrier.stats(), carrier.sent());
@@ -257,9 +262,9 @@ mod tests {
         }
         let now = at(10_000);
         assert!((traffic.mbps(now) - 1.0).abs() < 0.02, "{}", traffic.mbps(now));
-        // A pause.
+        // A pause of ten seconds.
         assert!(traffic.mbps(at(20_000)) < 0.15);
-        // Ten times as fast: after two seconds only that counts.
+        // Ten times as fast: after two seconds only the new rate counts.
         for packet in 0..2100 {
             traffic.count(at(20_000 + packet), 1250);
         }
@@ -284,7 +289,7 @@ mod tests {
             peers,
             ..TunnelStatus::default()
         };
-        // The first has ada, the second bob; neither has carla.
+        // Loop 0 has ada, loop 1 bob; neither has carla.
         let first =
             part(3, vec![peer("ada", true, 1), peer("bob", false, 0), peer("carla", false, 0)]);
         let second =
@@ -294,7 +299,7 @@ mod tests {
         let expected = [peer("ada", true, 1), peer("bob", true, 2), peer("carla", false, 0)];
         assert_eq!(all.peers, expected);
         assert_eq!(TunnelStatus::of_loops(vec![first.clone()]), first);
-        // Connections without keys of their own are not taken for each other.
+        // Connections without a key of their own are not merged.
         let without = |sent| PeerStatus { connected: true, sent, ..PeerStatus::default() };
         let parts = vec![part(1, vec![without(1)]), part(1, vec![without(2)])];
         assert_eq!(TunnelStatus::of_loops(parts).peers.len(), 2);
@@ -307,7 +312,7 @@ mod tests {
             TunnelStatus { role: "server".into(), pid: 7, peers, ..TunnelStatus::default() };
         let text = serde_json::to_string(&status).expect("JSON");
         assert_eq!(serde_json::from_str::<TunnelStatus>(&text).expect("a status"), status);
-        // A server of an earlier version tells nothing of loops.
+        // The status of an older server has no fields for loops.
         let earlier = text.replace("\"loops\":0,\"handed_over\":0,\"handover_dropped\":0,", "");
         assert_ne!(earlier, text);
         assert_eq!(serde_json::from_str::<TunnelStatus>(&earlier).expect("a status"), status);

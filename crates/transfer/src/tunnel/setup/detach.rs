@@ -1,4 +1,4 @@
-//! A tunnel in the background: its process goes there once it is connected.
+//! A tunnel in the background: its process leaves the foreground once it is connected.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -9,26 +9,27 @@ use nix::unistd::{getpid, getppid, setsid};
 use paceline_os::LiveError;
 use paceline_os::process;
 
-/// How [`detach`] has ended in the foreground.
+/// The result of [`detach`] in the foreground.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Detached {
-    /// The tunnel runs in the background, as this process.
+    /// The tunnel runs in the background, as the process with this id.
     Background(i32),
-    /// It has ended with this exit status.
+    /// The tunnel has ended with this exit status.
     Ended(i32),
 }
 
-/// The connection of the process in the background to the one that waits in the foreground.
+/// The background process's connection to the process that waits in the foreground.
 #[derive(Debug)]
 pub struct Foreground {
     socket: OwnedFd,
 }
 
-/// Runs `body` in a process of its own, and waits until that leaves the foreground or ends; `body` returns the exit status.
-/// Ends with the foreground's process until then. Call it before this process has threads.
+/// Runs `body`, which returns the exit status, in a new process, and waits until that process
+/// leaves the foreground or ends. Until then it ends when the foreground process ends. Call it
+/// before this process has threads.
 ///
 /// # Errors
-/// The system has no room for a process.
+/// The system cannot create a process.
 pub fn detach(body: impl FnOnce(Foreground) -> i32) -> Result<Detached, LiveError> {
     let foreground = getpid();
     let run = |socket: OwnedFd| {
@@ -46,10 +47,10 @@ pub fn detach(body: impl FnOnce(Foreground) -> i32) -> Result<Detached, LiveErro
 }
 
 impl Foreground {
-    /// Leaves the foreground: terminal, input and output.
+    /// Leaves the foreground: detaches from terminal, input and output.
     ///
     /// # Errors
-    /// The system refuses, or the foreground's process has ended.
+    /// The system refuses something, or the foreground process has ended.
     pub fn leave(self) -> Result<(), LiveError> {
         let fail = |error: io::Error| LiveError::system("going into the background")(error);
         setsid().map_err(|error| fail(error.into()))?;

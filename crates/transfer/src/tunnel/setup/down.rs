@@ -1,4 +1,4 @@
-//! Ends a tunnel that runs, and undoes what one has left that was killed.
+//! Ends a running tunnel, and undoes the remaining changes of a killed one.
 
 use std::time::{Duration, Instant};
 
@@ -12,29 +12,31 @@ use super::record::undo_leftovers;
 use super::{check_name, kill_switch};
 use crate::tunnel::control::remove_dead_sockets;
 
-/// How long a tunnel's process may take to end in good order: its farewell takes a second at most.
+/// Maximum time for a tunnel's process to end cleanly. Closing its connection takes at most a
+/// second.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long the guard may take once the process was killed.
+/// Maximum time for the guard to finish after the process was killed.
 const LAST_PATIENCE: Duration = Duration::from_secs(20);
-/// How long to wait for the next look at the lock.
+/// Interval between two looks at the lock.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What [`take_down`] has found and done.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct TakenDown {
-    /// Whether the tunnel was up.
+    /// True if the tunnel was up.
     pub was_up: bool,
-    /// Whether its process had to be killed.
+    /// True if its process had to be killed.
     pub was_killed: bool,
-    /// Whether a kill switch was lifted.
+    /// True if a kill switch was removed.
     pub was_lifted: bool,
 }
 
-/// Ends the tunnel `name` if it is up, waits until everything is undone, and lifts its kill switch unless that is to be
-/// kept. Undoes what is left of one that was killed.
+/// Ends the tunnel `name` if it is up, waits until all of its changes are undone, and removes its
+/// kill switch unless `keep_kill_switch`. Undoes the remaining changes of a killed tunnel.
 ///
 /// # Errors
-/// The tunnel is up in another network namespace; its processes do not end; something could not be undone.
+/// The tunnel is up in another network namespace, its processes do not end, or a change could not
+/// be undone.
 pub fn take_down(name: &str, keep_kill_switch: bool) -> Result<TakenDown, LiveError> {
     check_name(name).map_err(LiveError::Message)?;
     let mut done = TakenDown { was_up: false, was_killed: false, was_lifted: false };
@@ -53,9 +55,9 @@ pub fn take_down(name: &str, keep_kill_switch: bool) -> Result<TakenDown, LiveEr
     Ok(done)
 }
 
-/// Ends the process that has the lock, and takes the lock over.
+/// Ends the process that holds the lock, and takes the lock.
 fn end_holder(name: &str, was_killed: &mut bool) -> Result<Hold, LiveError> {
-    // One that has just started may not have written it down yet.
+    // A process that has just started may not have written its record yet.
     let mut holder = None;
     let end = Instant::now() + PATIENCE;
     while holder.is_none() && Instant::now() < end {
@@ -75,7 +77,7 @@ fn end_holder(name: &str, was_killed: &mut bool) -> Result<Hold, LiveError> {
             pid = holder.process.pid
         )));
     }
-    // A process that has this number later is not meant: it is looked at again once the handle is on it.
+    // Check again after the handle is open, because the process id may have been reused.
     let process = Process::of(holder.process.pid).ok().filter(|_| holder.process.lives());
     for (signal, patience) in [(Signal::SIGTERM, PATIENCE), (Signal::SIGKILL, LAST_PATIENCE)] {
         if let Some(process) = &process {

@@ -1,4 +1,5 @@
-//! The process that undoes what a tunnel has changed, however the tunnel's own process ends.
+//! The guard: a process that undoes a tunnel's changes after the tunnel's own process has ended for
+//! any reason.
 
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -10,7 +11,7 @@ use paceline_os::process::{self, Process};
 
 use super::record::undo_leftovers;
 
-/// The guard of a tunnel, as the tunnel's process sees it.
+/// The tunnel process's handle of its guard.
 #[derive(Debug)]
 pub(super) struct Guard {
     process: Process,
@@ -21,7 +22,7 @@ impl Guard {
     /// Starts the guard of the tunnel `name`.
     ///
     /// # Errors
-    /// The system has no room for a process.
+    /// The system cannot create a process.
     pub(super) fn start(name: &str) -> Result<Guard, LiveError> {
         let watch = |socket: OwnedFd| attend(name, &socket);
         let (process, socket) =
@@ -29,17 +30,18 @@ impl Guard {
         Ok(Guard { process, socket })
     }
 
-    /// Tells the guard that the tunnel is over, and waits until it has undone everything.
+    /// Tells the guard that the tunnel is over, and waits until the guard has undone all changes.
     pub(super) fn end(self) {
         drop(self.socket);
         let _ = self.process.wait();
     }
 }
 
-/// The whole life of the guard: it waits until the other end of `socket` is closed, which the kernel does if the tunnel's
-/// process is killed.
+/// The guard's main function. Waits until the other end of `socket` is closed, which the kernel
+/// also does when the tunnel's process is killed.
 fn attend(name: &str, socket: &OwnedFd) -> i32 {
-    // Signals that end the tunnel, from a terminal or from systemd, come to both: the guard still has something to do then.
+    // Signals that end the tunnel, from a terminal or from systemd, reach both processes. Block
+    // them: the guard must still undo the changes.
     let _ = SigSet::all().thread_set_mask();
     let own = Pid::from_raw(0);
     let _ = setpgid(own, own);

@@ -1,5 +1,5 @@
-//! Locks of tunnels: files in a folder that only root can change. A lock goes with the last process that has it open: the
-//! tunnel's own, or its guard.
+//! Locks of tunnels: files in a folder that only root can write to. A lock is released when the
+//! last process that has it open ends: the tunnel's own, or its guard.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -12,33 +12,33 @@ use paceline_os::namespace::NetworkId;
 use paceline_os::process_identity::ProcessIdentity;
 use serde::{Deserialize, Serialize};
 
-/// The folder of locks and records; `/run` does not outlive the running system.
+/// Folder of locks and records. `/run` is emptied at each boot.
 const FOLDER: [&str; 2] = ["/run/paceline", "/run/paceline/tunnels"];
-/// The lock of the tunnel that has the default route. No tunnel's name begins with a dot.
+/// Lock of the tunnel that has the default route. A tunnel's name never begins with a dot.
 pub(super) const DEFAULT_ROUTE: &str = ".default-route";
-/// The lock of the tunnel that has set the name servers.
+/// Lock of the tunnel that has set the name servers.
 pub(super) const NAMES: &str = ".names";
 
-/// Who has a lock.
+/// The holder of a lock.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Holder {
     /// The tunnel's process.
     pub(super) process: ProcessIdentity,
-    /// Its network.
+    /// Its network namespace.
     pub(super) network: NetworkId,
 }
 
-/// A lock that this process has.
+/// A lock that this process holds.
 #[derive(Debug)]
 pub(super) struct Hold {
     file: File,
     path: PathBuf,
 }
 
-/// Returns the path of a file in the folder, which is made if need be.
+/// Returns the path of a file in the folder, and creates the folder if it is missing.
 ///
 /// # Errors
-/// The folder cannot be made, or others may change what is in it.
+/// The folder cannot be created, or other users may write to it.
 pub(super) fn place(file: &str) -> Result<PathBuf, LiveError> {
     for folder in FOLDER {
         let made = DirBuilder::new().mode(0o700).create(folder);
@@ -59,17 +59,18 @@ pub(super) fn place(file: &str) -> Result<PathBuf, LiveError> {
     Ok(Path::new(FOLDER[1]).join(file))
 }
 
-/// Returns the path of a file in the folder; `None` if there is no such folder that only this user can change.
+/// Returns the path of a file in the folder; `None` if there is no such folder that only this user
+/// can write to.
 pub(super) fn existing(file: &str) -> Option<PathBuf> {
     let is_own = FOLDER.iter().all(|folder| is_own(Path::new(folder)));
     is_own.then(|| Path::new(FOLDER[1]).join(file))
 }
 
 impl Hold {
-    /// Takes a lock; `None` if another process has it.
+    /// Takes a lock. Returns `None` if another process holds it.
     ///
     /// # Errors
-    /// The folder is not to be had, or locks do not work there.
+    /// The folder cannot be used, or locks do not work there.
     pub(super) fn take(name: &str) -> Result<Option<Hold>, LiveError> {
         let path = place(&format!("{name}.lock"))?;
         let fail = |error| LiveError::system(path.display().to_string())(error);
@@ -83,13 +84,13 @@ impl Hold {
         }
     }
 
-    /// Takes a lock that one tunnel of this network can have.
+    /// Takes a lock that only one tunnel per network namespace can hold.
     ///
     /// # Errors
-    /// Another tunnel has it: it does what `what` says; or as [`Hold::take`].
+    /// Another tunnel holds it, and does what `what` says; or those of [`Hold::take`].
     pub(super) fn take_for_all(lock: &str, what: &str) -> Result<Hold, LiveError> {
         let network = NetworkId::current().map_err(LiveError::system("network namespace"))?;
-        // Name servers stand in a file, which several networks may have in common.
+        // Name servers stand in a file that several network namespaces may share.
         let lock = if lock == NAMES { lock.into() } else { format!("{lock}-{}", network.inode) };
         Hold::take(&lock)?.ok_or_else(|| {
             LiveError::Message(format!(
@@ -98,10 +99,10 @@ impl Hold {
         })
     }
 
-    /// Writes down that this process has the lock.
+    /// Writes into the lock file that this process holds the lock.
     ///
     /// # Errors
-    /// There is no room.
+    /// The disk is full.
     pub(super) fn note_holder(&self, network: NetworkId) -> Result<(), LiveError> {
         let process = ProcessIdentity::of(std::process::id().cast_signed())
             .ok_or_else(|| LiveError::Message("/proc does not show this process".into()))?;
@@ -116,7 +117,7 @@ impl Hold {
     }
 }
 
-/// Returns who has the lock of this name, if that is written down.
+/// Returns the recorded holder of the lock with this name; `None` if there is none.
 pub(super) fn holder(name: &str) -> Option<Holder> {
     let mut text = Vec::new();
     let file = fs::File::open(place(&format!("{name}.lock")).ok()?).ok()?;

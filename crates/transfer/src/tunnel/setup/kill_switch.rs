@@ -1,5 +1,5 @@
-//! The kill switch: rules that drop what would leave this machine beside the tunnel. They belong to no process, so that
-//! they stay while no tunnel runs.
+//! The kill switch: firewall rules that drop packets that would leave this machine outside of the
+//! tunnel. They belong to no process, so that they stay while no tunnel runs.
 
 use paceline_os::LiveError;
 use paceline_os::ruleset::{Chain, Family, Hook, Lifetime, NewTable, Step, delete};
@@ -11,24 +11,25 @@ const OUTPUT: Chain =
 const FORWARD: Chain =
     Chain { name: "forward", hook: Hook::Forward, priority: 0, kind: "filter", drops: true };
 
-/// Ports of DHCP's clients and servers (RFC 2131 §4.1, RFC 8415 §7.2).
+/// Ports of DHCP clients and servers (RFC 2131 §4.1, RFC 8415 §7.2).
 const DHCP: (u16, u16) = (68, 67);
 const DHCP6: (u16, u16) = (546, 547);
-/// Solicitations and advertisements of routers and neighbours (RFC 4861 §4).
+/// ICMPv6 types of router and neighbour solicitations and advertisements (RFC 4861 §4).
 const NEIGHBOUR_DISCOVERY: (u8, u8) = (133, 136);
-/// Reports of groups listened to, by which switches learn where solicitations go (RFC 9777 §5.2).
+/// ICMPv6 type of multicast listener reports, from which switches learn where to forward
+/// solicitations (RFC 9777 §5.2).
 const LISTENER_REPORT: (u8, u8) = (143, 143);
 
 fn table(name: &str) -> String {
     format!("paceline-kill-switch-{name}")
 }
 
-/// Drops all packets that leave by another interface than `device`, except for those with `mark`, to this machine itself, to
-/// the networks in `allowed`, and what an interface needs to have addresses and neighbours. Replaces an earlier kill switch
-/// of this tunnel.
+/// Drops all packets that leave by another interface than `device`, except those with `mark`, those
+/// to this machine itself or to the networks in `allowed`, and those by which an interface gets
+/// addresses and finds neighbours. Replaces an earlier kill switch of this tunnel.
 ///
 /// # Errors
-/// The kernel has no nf_tables, or refuses.
+/// The kernel has no nf_tables, or refuses the rules.
 pub(super) fn install(
     name: &str,
     device: &str,
@@ -48,7 +49,7 @@ pub(super) fn install(
             new.rule(chain, &[Step::Is(family(network)), to, Step::Accept]);
         }
     }
-    // What came through the tunnel for a network behind this machine.
+    // Packets from the tunnel to a network behind this machine.
     new.rule(&FORWARD, &[Step::CameBy(device.into(), true), Step::Accept]);
     new.rule(&OUTPUT, &[Step::Marked(mark), Step::Accept]);
     for (family, (source, destination)) in [(Family::Four, DHCP), (Family::Six, DHCP6)] {
@@ -67,10 +68,10 @@ pub(super) fn install(
     new.install().map(drop).map_err(LiveError::system("kill switch (nf_tables)"))
 }
 
-/// Lifts the kill switch of the tunnel `name`; false if there is none.
+/// Removes the kill switch of the tunnel `name`. Returns false if there is none.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses to remove it.
 pub(super) fn lift(name: &str) -> Result<bool, LiveError> {
     match delete(Family::Both, &table(name)) {
         // A kernel without nf_tables has no kill switch.

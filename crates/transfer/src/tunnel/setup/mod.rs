@@ -1,10 +1,10 @@
-//! What `paceline tunnel up` changes on this machine beside the device: the default route, name servers, address
-//! translation, and a kill switch that lets nothing pass beside the tunnel.
+//! Changes of `paceline tunnel up` on this machine beside the device: the default route, name
+//! servers, address translation, and a kill switch that drops packets outside of the tunnel.
 //!
-//! Before something is changed, a `Record` in `/run/paceline/tunnels` says how it is undone. A second process, the
-//! `Guard`, undoes it when the tunnel's process has ended, however that was. If both were killed,
-//! [`take_down`] or the next [`Setup::begin`] undoes it. Only the kill switch stays until [`take_down`] lifts it: it is
-//! there for the time in which no tunnel runs.
+//! Before each change, a `Record` in `/run/paceline/tunnels` says how to undo it. A second process,
+//! the `Guard`, undoes the changes when the tunnel's process has ended for any reason. If both were
+//! killed, [`take_down`] or the next [`Setup::begin`] undoes them. Only the kill switch stays until
+//! [`take_down`] removes it: it protects the time in which no tunnel runs.
 
 mod detach;
 mod down;
@@ -32,68 +32,70 @@ use paceline_os::ruleset::Owner;
 
 use super::Prefix;
 
-/// What a tunnel changes on this machine beside its device.
+/// Changes that a tunnel makes on this machine beside its device.
 #[derive(Clone, Debug, Default)]
 pub struct SetupOptions {
     /// The tunnel's name, see [`check_name`].
     pub name: String,
     /// The name of its device.
     pub device: String,
-    /// Leads everything through the tunnel that has no more specific route.
+    /// Routes all packets without a more specific route through the tunnel.
     pub default_route: bool,
-    /// Name servers in the place of this machine's.
+    /// Name servers that replace this machine's.
     pub name_servers: Vec<IpAddr>,
-    /// Drops what would pass beside the tunnel, except for these networks.
+    /// Drops packets outside of the tunnel, except those to these networks.
     pub kill_switch: Option<Vec<Prefix>>,
-    /// Passes packets of these networks on, with this machine's own addresses.
+    /// Forwards packets of these networks, translated to this machine's own addresses.
     pub translate: Option<Translate>,
 }
 
-/// Which packets a server passes on.
+/// The packets that a server forwards.
 #[derive(Clone, Debug)]
 pub struct Translate {
-    /// The networks inside.
+    /// The inside networks.
     pub networks: Vec<Prefix>,
-    /// The interface by which they leave; `None` for any but the tunnel's.
+    /// The interface by which they leave; `None` for any interface but the tunnel's.
     pub outer: Option<String>,
 }
 
-/// What stands, until [`Setup::end`].
+/// The current changes, until [`Setup::end`].
 #[derive(Debug)]
 pub struct Setup {
     options: SetupOptions,
     record: Record,
     guard: Option<Guard>,
     mark: Option<u32>,
-    /// The number of the device for which the changes were made.
+    /// Index of the device for which the changes were made.
     applied_to: Option<u32>,
-    /// Tables of nf_tables that go with this process.
+    /// Owner of the nf_tables that are removed with this process.
     marks: Option<Owner>,
     _translation: Vec<Nat>,
-    /// Kept until the process ends, and by the guard until it has undone everything.
+    /// Locks, kept until the process ends, and by the guard until it has undone all changes.
     _holds: Vec<Hold>,
 }
 
-/// Where a tunnel is that `paceline tunnel up` has brought up.
+/// A tunnel that `paceline tunnel up` has brought up, and its network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpDevice {
     /// The name of its device.
     pub device: String,
-    /// The network namespace of its process, as [`TunnelStatus`](super::TunnelStatus) names it.
+    /// The network namespace of its process, in the format of
+    /// [`TunnelStatus`](super::TunnelStatus).
     pub network: String,
 }
 
-/// Returns the device of the tunnel `name`; `None` if that is not up, or if this user is not root.
+/// Returns the device of the tunnel `name`; `None` if it is not up, or if this user is not root.
 pub fn device_of(name: &str) -> Option<UpDevice> {
     check_name(name).ok()?;
     let Record { device, network, .. } = Record::find(name)?;
     Some(UpDevice { device, network: format!("net:[{}]", network.inode) })
 }
 
-/// Checks the name of a tunnel: letters, digits, `_`, `-` and `.`, at most 32, the first a letter or a digit.
+/// Checks the name of a tunnel: at most 32 letters, digits, `_`, `-` and `.`, of which the first is
+/// a letter or a digit.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// The mistake in the name, in words.
 pub fn check_name(name: &str) -> Result<(), String> {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
@@ -106,11 +108,12 @@ pub fn check_name(name: &str) -> Result<(), String> {
 }
 
 impl Setup {
-    /// Takes the tunnel's name, undoes what an earlier process has left behind, installs the kill switch, and starts the
-    /// guard. Call it before this process has threads.
+    /// Takes the lock of the tunnel's name, undoes the remaining changes of an earlier process,
+    /// installs the kill switch, and starts the guard. Call it before this process has threads.
     ///
     /// # Errors
-    /// The tunnel is up already; another tunnel has the default route or the name servers; the kernel refuses.
+    /// The tunnel is already up, another tunnel has the default route or the name servers, or the
+    /// kernel refuses something.
     pub fn begin(options: SetupOptions) -> Result<Setup, LiveError> {
         check_name(&options.name).map_err(LiveError::Message)?;
         let name = &options.name;
@@ -125,7 +128,7 @@ impl Setup {
         }
         if !options.name_servers.is_empty() {
             holds.push(Hold::take_for_all(hold::NAMES, "has set the name servers")?);
-            // Also what another tunnel has left: its file must not be taken for this machine's own.
+            // Restore another tunnel's file too, so that it is not mistaken for this machine's own.
             names::restore(None)?;
         }
         record::undo_leftovers(name)?;
@@ -150,17 +153,18 @@ impl Setup {
         })
     }
 
-    /// Returns the mark that the tunnel's own packets need in order not to be led into the tunnel.
+    /// Returns the mark that keeps the tunnel's own packets out of the tunnel.
     pub fn mark(&self) -> Option<u32> {
         self.mark
     }
 
-    /// Makes the changes, once the device stands with its addresses; call it whenever the tunnel is connected. If the device
-    /// was made anew, because the server hands out other addresses, it gets the routes and name servers that went with the
-    /// former one; else a second call changes nothing. Returns remarks for the user: what is missing, and what to do about it.
+    /// Makes the changes, after the device has its addresses. Call it whenever the tunnel is
+    /// connected. If the device was created again, because the server hands out other addresses, it
+    /// gets the routes and name servers that were removed with the former one; otherwise a second
+    /// call changes nothing. Returns remarks for the user: which part is missing, and the remedy.
     ///
     /// # Errors
-    /// The kernel refuses something without which the tunnel would not do what was asked for.
+    /// The kernel refuses a change without which the tunnel would not do what the user asked for.
     pub fn apply(&mut self) -> Result<Vec<String>, LiveError> {
         let mut remarks = Vec::new();
         let index = Links::open()?.index(&self.options.device)?;
@@ -169,13 +173,14 @@ impl Setup {
             applied => applied.is_none(),
         };
         if let Some(mark) = self.mark {
-            // A table of the same name cannot be there twice.
+            // Remove the old table first: two tables cannot have one name.
             self.marks = None;
             let inside = routing::lead(&self.options, mark, index)?;
             if is_first {
                 routing::note_changes(&self.options, mark, &mut self.record)?;
             }
-            // Before the rules: answers to the tunnel's packets must never fail a strict check.
+            // Before the policy rules, so that answers to the tunnel's packets never fail a strict
+            // source check.
             self.marks = routing::keep_marks(&self.options, mark, &inside, &mut remarks);
             if is_first {
                 routing::turn(&self.record, &mut remarks)?;
@@ -191,19 +196,19 @@ impl Setup {
         Ok(remarks)
     }
 
-    /// Undoes everything but the kill switch, and waits until that is done.
+    /// Undoes all changes except the kill switch, and waits until that is done.
     ///
     /// # Errors
-    /// Something could not be undone; what it is.
+    /// Names the change that could not be undone.
     pub fn end(mut self) -> Result<(), LiveError> {
         if let Some(guard) = self.guard.take() {
             guard.end();
         }
-        // If the guard was killed, its work is left.
+        // If the guard was killed, undo the changes here.
         record::undo_leftovers(&self.options.name)
     }
 
-    /// Whether packets beside the tunnel stay blocked when it has ended.
+    /// Returns true if packets outside of the tunnel stay blocked after its end.
     pub fn has_kill_switch(&self) -> bool {
         self.options.kill_switch.is_some()
     }

@@ -1,8 +1,9 @@
-//! Name servers of the tunnel in the place of this machine's.
+//! The tunnel's name servers in place of this machine's.
 //!
-//! Where systemd-resolved answers, they belong to the device and go with it. Else they stand in `/etc/resolv.conf`: the file
-//! that was there keeps its place in the folder under another name, or, where the folder cannot be changed (a file mounted
-//! there, a unit that may write to this file alone), its lines stay as comments. Both outlive a power cut.
+//! Where systemd-resolved answers, the name servers belong to the device and are removed with it.
+//! Otherwise they stand in `/etc/resolv.conf`. The previous file is renamed within its folder.
+//! Where the folder cannot be changed (a file mounted there, a unit that may write only to this
+//! file), its lines are kept as comments. Both survive a power cut.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
@@ -16,18 +17,18 @@ use paceline_os::host::firewall::run;
 use super::SetupOptions;
 
 const FILE: &str = "/etc/resolv.conf";
-/// The name of the file that was there.
+/// Name of the previous file.
 const BEFORE: &str = "/etc/resolv.conf.before-paceline";
-/// The file in the making.
+/// Name of the new file while it is written.
 const NEW: &str = "/etc/.resolv.conf.paceline-new";
-/// The address at which systemd-resolved answers.
+/// Address at which systemd-resolved answers.
 const RESOLVED: &str = "127.0.0.53";
-/// What stands before a line of the file that was there.
+/// Prefix of a line of the previous file.
 const KEPT_LINE: &str = "#before: ";
-/// Says that there was no file.
+/// Marks that there was no previous file.
 const NO_FILE: &str = "#before-there-was-no-file";
 
-/// Sets the name servers: the first time, or again for a device that was made anew.
+/// Sets the name servers, the first time or again for a device that was created again.
 ///
 /// # Errors
 /// `/etc/resolv.conf` cannot be written.
@@ -56,7 +57,8 @@ pub(super) fn apply(
     )))
 }
 
-/// Puts `/etc/resolv.conf` back if the tunnel `name`, or with `None` any tunnel, has changed it and nobody else has since.
+/// Restores `/etc/resolv.conf` if the tunnel `name`, or with `None` any tunnel, has changed it and
+/// no other program has changed it since.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -65,14 +67,14 @@ pub(super) fn restore(name: Option<&str>) -> Result<(), LiveError> {
     files.restore(name).map_err(LiveError::system(format!("{FILE}: putting it back")))
 }
 
-/// Whether the file leads to systemd-resolved.
+/// Returns true if the file names systemd-resolved's address.
 fn asks_resolved(text: &str) -> bool {
     let server =
         |line: &str| line.trim().strip_prefix("nameserver").map(str::trim) == Some(RESOLVED);
     text.lines().any(server)
 }
 
-/// Gives the device name servers, for all names, by way of systemd-resolved; whether that worked.
+/// Sets the device's name servers for all names in systemd-resolved. Returns true if that worked.
 fn ask_resolved(device: &str, servers: &[String]) -> bool {
     let ask =
         |words: &[&str]| run(&words.iter().map(ToString::to_string).collect::<Vec<_>>()).is_some();
@@ -90,11 +92,11 @@ struct Files<'a> {
     new: &'a str,
 }
 
-/// What the first line of a tunnel's file begins with; the tunnel's name and [`HEADER_END`] follow.
+/// Start of the first line of a tunnel's file. The tunnel's name and [`HEADER_END`] follow.
 const HEADER: &str = "# Written by `paceline tunnel up ";
 const HEADER_END: &str = "`, which puts back what was here before.";
 
-/// The name of the tunnel that has written this text.
+/// Returns the name of the tunnel that has written this text.
 fn writer(text: &str) -> Option<&str> {
     text.lines().next()?.strip_prefix(HEADER)?.strip_suffix(HEADER_END)
 }
@@ -105,11 +107,11 @@ impl Files<'_> {
         for server in servers {
             text += &format!("nameserver {server}\n");
         }
-        // Such as `options edns0`: they say how programs ask, not whom.
+        // Options such as `edns0` say how programs ask, not which server, so they are kept.
         for line in before.unwrap_or_default().lines().filter(|line| line.starts_with("options")) {
             text += &format!("{line}\n");
         }
-        // Also a link that leads nowhere.
+        // Exists also for a dangling link.
         if fs::symlink_metadata(self.file).is_ok() && self.exchange(&text).is_ok() {
             return Ok(());
         }
@@ -122,9 +124,9 @@ impl Files<'_> {
         fs::write(self.file, text)
     }
 
-    /// Gives the file that is there another name, a link included, and a new one its name.
+    /// Renames the existing file, also if it is a link, and gives the new file its name.
     fn exchange(&self, text: &str) -> io::Result<()> {
-        // One that was left by a process that was killed right here.
+        // Remove the remains of a process that was killed at this point.
         let _ = fs::remove_file(self.before);
         fs::hard_link(self.file, self.before)?;
         let exchanged = File::create(self.new).and_then(|mut file| {
@@ -150,7 +152,7 @@ impl Files<'_> {
             return fs::rename(self.before, self.file);
         }
         if text.lines().any(|line| line == NO_FILE) {
-            // Where the folder cannot be changed, an empty file says as much as none.
+            // Where the folder cannot be changed, an empty file is equivalent to no file.
             let removed = fs::canonicalize(self.file).and_then(fs::remove_file);
             return removed.or_else(|_| fs::write(self.file, ""));
         }
@@ -194,7 +196,7 @@ mod tests {
         let files = Files { file: &file, before: &before, new: &new };
         let servers = ["10.77.0.1".to_string(), "fd77::1".into()];
         let read = || fs::read_to_string(&file).expect("the file");
-        // A link to a file elsewhere, as systemd-resolved and NetworkManager make it.
+        // A link to a file elsewhere, as systemd-resolved and NetworkManager create it.
         let target = folder.path("target");
         fs::write(&target, BEFORE_TEXT).expect("room");
         std::os::unix::fs::symlink(&target, &file).expect("room");
@@ -210,7 +212,7 @@ mod tests {
         files.restore(Some("office")).expect("puts back");
         assert_eq!(fs::read_link(&file).expect("a link").to_str(), Some(target.as_str()));
         assert_eq!(read(), BEFORE_TEXT);
-        // Where the other name cannot be had, the lines stay in the file.
+        // Where the file cannot be renamed, its lines stay in the file.
         let elsewhere = folder.path("no-folder/before");
         let files = Files { before: &elsewhere, ..files };
         files.replace("office", &servers, Some(BEFORE_TEXT)).expect("writes");

@@ -1,4 +1,4 @@
-//! What must be undone when a tunnel has ended, written down before it is done.
+//! The changes to undo after a tunnel has ended, written down before they are made.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -16,27 +16,27 @@ use serde::{Deserialize, Serialize};
 
 use super::{hold, names};
 
-/// The setting that makes checks of source addresses (`rp_filter`) heed marks.
+/// The setting that makes source address checks (`rp_filter`) respect marks.
 pub(super) const VALID_MARK: &str = "/proc/sys/net/ipv4/conf/all/src_valid_mark";
 
-/// What must be undone. A field that is missing is one of an older version.
+/// Changes to undo. Fields may be missing in a record of an older version.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// The running kernel: what another one had is gone.
+    /// Id of the current boot: changes made before it no longer exist.
     boot: String,
-    /// The network in which things are changed.
+    /// The network namespace of the changes.
     pub(super) network: NetworkId,
     pub(super) device: String,
-    /// Policy rules to be deleted.
+    /// Policy rules to delete.
     #[serde(default)]
     pub(super) rules: Vec<Rule>,
-    /// Whether [`VALID_MARK`] was off.
+    /// True if [`VALID_MARK`] was off.
     #[serde(default)]
     pub(super) valid_mark_was_off: bool,
-    /// Settings of forwarding that were off.
+    /// Forwarding settings that were off.
     #[serde(default)]
     pub(super) settings: Vec<Setting>,
-    /// Commands to be run.
+    /// Commands to run.
     #[serde(default)]
     pub(super) commands: Vec<Vec<String>>,
 }
@@ -46,14 +46,15 @@ fn path(name: &str) -> Result<PathBuf, LiveError> {
 }
 
 impl Record {
-    /// Returns the record of the tunnel `name`; `None` if it is not up, or this user may not read the record.
+    /// Returns the record of the tunnel `name`; `None` if it is not up, or this user may not read
+    /// the record.
     pub(super) fn find(name: &str) -> Option<Record> {
         let text = fs::read(hold::existing(&format!("{name}.json"))?).ok()?;
         let record: Record = serde_json::from_slice(&text).ok()?;
         (record.boot == boot()).then_some(record)
     }
 
-    /// A record of nothing, in this thread's network.
+    /// Creates an empty record for this thread's network namespace.
     ///
     /// # Errors
     /// `/proc` is missing.
@@ -64,10 +65,10 @@ impl Record {
         Ok(Record { boot, network, device, rules, valid_mark_was_off: false, settings, commands })
     }
 
-    /// Writes the record of the tunnel `name`; never leaves half a file.
+    /// Writes the record of the tunnel `name`. The file is never half written.
     ///
     /// # Errors
-    /// There is no room.
+    /// The disk is full.
     pub(super) fn save(&self, name: &str) -> Result<(), LiveError> {
         let path = path(name)?;
         let new = path.with_extension("new");
@@ -79,14 +80,15 @@ impl Record {
             .map_err(LiveError::system(path.display().to_string()))
     }
 
-    /// Undoes what the record says. Returns what could not be undone, and why.
+    /// Undoes the changes of the record. Returns which could not be undone, each with the reason.
     fn undo(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.boot != boot() {
             return problems;
         }
         if NetworkId::current().ok() != Some(self.network) {
-            // A network that has gone took everything with it; this cannot be told from one that is elsewhere.
+            // If the namespace no longer exists, its settings have gone with it; but it may also
+            // exist where this process cannot see it.
             problems.push(
                 "the tunnel was set up in another network namespace: its rules, if that network still is, are undone by \
                  `paceline tunnel down` there"
@@ -107,7 +109,7 @@ impl Record {
         {
             problems.push(format!("{VALID_MARK}: {error}"));
         }
-        // What another program has removed meanwhile needs no removing.
+        // A failed command is no problem if another program has already removed its target.
         for command in &self.commands {
             let _ = run(command);
         }
@@ -120,11 +122,12 @@ impl Record {
     }
 }
 
-/// Undoes what the tunnel `name` has left behind, by its record and by what stands in `/etc/resolv.conf`, which a power cut
-/// does not remove. Does nothing if nothing is left. Call it with the tunnel's lock.
+/// Undoes the remaining changes of the tunnel `name`, by its record and by the text of
+/// `/etc/resolv.conf`, which survives a power cut. Does nothing if there are none. Call it with the
+/// tunnel's lock.
 ///
 /// # Errors
-/// Something cannot be undone; what it is. It is then not tried again.
+/// Names the change that cannot be undone. It is not tried again.
 pub(super) fn undo_leftovers(name: &str) -> Result<(), LiveError> {
     let mut problems = Vec::new();
     if let Err(error) = names::restore(Some(name)) {

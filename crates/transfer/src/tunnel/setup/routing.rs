@@ -1,7 +1,8 @@
 //! The default route through the tunnel.
 //!
-//! The route stands in a table of its own, to which policy rules lead all packets but those of the tunnel itself, which have
-//! a mark. The main table stays as it is; its routes that are more specific than a default route still hold.
+//! The route stands in a separate table. Policy rules direct all packets to that table, except
+//! those of the tunnel itself, which have a mark. The main table is unchanged; its routes that are
+//! more specific than a default route still apply.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,9 +15,9 @@ use paceline_os::ruleset::{Chain, Family, Hook, Lifetime, NewTable, Owner, Step}
 use super::SetupOptions;
 use super::record::{Record, VALID_MARK};
 
-/// The first number that is tried for a tunnel's mark and table.
+/// First number tried for a tunnel's mark and table.
 const FIRST_MARK: u32 = 53_120;
-/// The first priority that is tried for a tunnel's rules; the main table's rule has 32766.
+/// First priority tried for a tunnel's rules. The main table's rule has 32766.
 const FIRST_PRIORITY: u32 = 31_000;
 
 const MANGLE: i32 = -150;
@@ -34,14 +35,14 @@ const OUTPUT: Chain = Chain {
     kind: "filter",
     drops: false,
 };
-/// Before connections are tracked.
+/// A chain before connection tracking.
 const RAW: Chain =
     Chain { name: "raw", hook: Hook::Prerouting, priority: -300, kind: "filter", drops: false };
 
-/// Returns a number that no rule has as mark or as table.
+/// Returns a number that no rule uses as mark or as table.
 ///
 /// # Errors
-/// The kernel does not tell its rules.
+/// The kernel does not list its rules.
 pub(super) fn free_mark() -> Result<u32, LiveError> {
     let mut rules = Rules::open()?;
     let used = [rules.list(false)?, rules.list(true)?].concat();
@@ -49,11 +50,12 @@ pub(super) fn free_mark() -> Result<u32, LiveError> {
     (FIRST_MARK..).find(is_free).ok_or_else(|| LiveError::Message("no mark is free".into()))
 }
 
-/// Adds default routes through the device to the tunnel's table, for the families of which the device has addresses. Returns
-/// these addresses. The routes go with the device, and nothing leads to the table before [`turn`].
+/// Adds default routes through the device to the tunnel's table, for the families of the device's
+/// addresses. Returns these addresses. The routes are removed with the device; no rule directs
+/// packets to the table before [`turn`].
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses a route.
 pub(super) fn lead(
     options: &SetupOptions,
     mark: u32,
@@ -73,10 +75,10 @@ pub(super) fn lead(
     Ok(inside)
 }
 
-/// Writes down which rules and settings [`turn`] will change.
+/// Records which rules and settings [`turn`] will change.
 ///
 /// # Errors
-/// The kernel does not tell its rules; there is no room for the record.
+/// The kernel does not list its rules, or the record cannot be written.
 pub(super) fn note_changes(
     options: &SetupOptions,
     mark: u32,
@@ -97,11 +99,11 @@ pub(super) fn note_changes(
     record.save(&options.name)
 }
 
-/// Turns packets without the mark to the tunnel's table. A family for which that has no route is unreachable, so that nothing
-/// passes beside the tunnel.
+/// Directs packets without the mark to the tunnel's table. A family without a route there becomes
+/// unreachable, so that its packets do not bypass the tunnel.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses a rule.
 pub(super) fn turn(record: &Record, remarks: &mut Vec<String>) -> Result<(), LiveError> {
     if record.valid_mark_was_off
         && let Err(error) = fs::write(VALID_MARK, "1")
@@ -115,7 +117,7 @@ pub(super) fn turn(record: &Record, remarks: &mut Vec<String>) -> Result<(), Liv
 const STRICT: &str =
     "where rp_filter is 1, answers to the tunnel are dropped: sysctl net.ipv4.conf.all.rp_filter=2";
 
-/// The rules of both families, in the order in which they are added.
+/// Returns the rules of both families, in the order in which they are added.
 fn wanted_rules(mark: u32, first: u32) -> Vec<Rule> {
     let steps = [
         (None, Action::MainWithoutDefault),
@@ -134,9 +136,10 @@ fn wanted_rules(mark: u32, first: u32) -> Vec<Rule> {
     rule(false).chain(rule(true)).collect()
 }
 
-/// Gives answers to the tunnel's packets the mark of these, so that a strict check of their source (RFC 3704 §2.2) looks at
-/// the route that the tunnel's packets take. Drops what claims to come to the tunnel's addresses from another interface.
-/// Returns the owner of the rules, which go with this process; `None`, and a remark, if the kernel has no such rules.
+/// Marks answers to the tunnel's packets with the tunnel's mark, so that a strict source check (RFC
+/// 3704 §2.2) uses the route of the tunnel's packets. Drops packets to the tunnel's addresses that
+/// arrive on another interface. Returns the owner of the rules, which are removed with this
+/// process; `None`, and a remark, if the kernel does not support such rules.
 pub(super) fn keep_marks(
     options: &SetupOptions,
     mark: u32,

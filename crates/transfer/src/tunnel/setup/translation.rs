@@ -1,4 +1,4 @@
-//! What a server needs so that its clients reach the networks behind it: forwarding, and address translation.
+//! Forwarding and address translation, so that a server's clients reach the networks behind it.
 
 use std::net::IpAddr;
 
@@ -12,10 +12,11 @@ use paceline_os::route::Links;
 use super::record::Record;
 use super::{SetupOptions, Translate};
 
-/// Passes packets of the networks on, with this machine's addresses. Returns the rules, which go with this process.
+/// Forwards packets of these networks with this machine's addresses. Returns the rules, which are
+/// removed with this process.
 ///
 /// # Errors
-/// The kernel refuses, or cannot translate.
+/// The kernel refuses, or does not support translation.
 pub(super) fn apply(
     options: &SetupOptions,
     translate: &Translate,
@@ -44,7 +45,7 @@ pub(super) fn apply(
     record.save(&options.name)?;
     forwarding::turn_on(&mut links, &mut plan)?;
     drop(lock);
-    // The emulator's words for the network behind its device.
+    // The same words as the emulator's for the network behind its device.
     remarks.extend(
         plan.remarks.iter().map(|text| text.replace("the inside reaches", "clients reach")),
     );

@@ -1,4 +1,5 @@
-//! The list of what a transfer sends: arguments and, of folders, all that is in them, in the order of the wire format.
+//! The list of what a transfer sends: the arguments and the contents of folders, in the order of
+//! the wire format.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -13,16 +14,17 @@ use paceline_wire::records::{
     Transfer, random_id,
 };
 
-/// Transfers with less than this many bytes do not wait for the receiver's answer before they send.
+/// Transfers with fewer bytes start sending without waiting for the receiver's answer.
 const SMALL: u64 = 64 << 10;
-/// Bytes that an entry counts for beside its content, when it is decided whether a transfer is small.
+/// Bytes that each entry counts beside its content, when a transfer is compared with [`SMALL`].
 const ENTRY_COST: u64 = 128;
-/// Most entries of a transfer.
+/// Maximum number of entries of a transfer.
 const MOST_ENTRIES: usize = 50_000_000;
-/// The parent of entries of the top level.
+/// Parent of top-level entries.
 const NO_PARENT: u32 = u32::MAX;
 
-/// What tells whether a file has changed: size, time of modification, time of the last change of its inode.
+/// Identifies a file's content: size, modification time (mtime), and time of the last inode change
+/// (ctime).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) size: u64,
@@ -43,19 +45,20 @@ impl Version {
 enum Kind {
     /// A regular file.
     File,
-    /// A pipe or a device, which was given as an argument; it has no size and cannot be read again.
+    /// A pipe or a device that was given as an argument. Its size is unknown, and it cannot be read
+    /// again.
     Pipe,
     Folder,
-    /// A symbolic link, and where its target stands in the texts.
+    /// A symbolic link: offset and length of its target in the texts.
     Symlink(u32, u16),
     /// Another name of an earlier entry.
     HardLink(u32),
 }
 
-/// An entry. About 90 bytes, and the bytes of its name.
+/// An entry. About 90 bytes, plus the bytes of its name.
 #[derive(Clone, Debug)]
 struct Item {
-    /// Index of the folder that it is in.
+    /// Index of the folder that contains it.
     parent: u32,
     /// Index of the argument that it belongs to.
     argument: u32,
@@ -65,27 +68,27 @@ struct Item {
     version: Version,
 }
 
-/// All entries of a transfer, and what is left out of it.
+/// All entries of a transfer, and the files that are left out.
 #[derive(Debug)]
 pub(super) struct Manifest {
     arguments: Vec<PathBuf>,
     items: Vec<Item>,
-    /// Names and targets, one behind the other.
+    /// Names and link targets, concatenated.
     texts: Vec<u8>,
-    /// What cannot be sent, and why.
+    /// Files that cannot be sent, each with the reason.
     pub(super) problems: Vec<(PathBuf, String)>,
-    /// The transfer, as the receiver is told.
+    /// The record that announces the transfer to the receiver.
     pub(super) transfer: Transfer,
-    /// Bytes before each entry.
+    /// Bytes of all files before each entry.
     starts: Vec<u64>,
 }
 
 impl Manifest {
-    /// Lists what `arguments` name. Of an argument that is a symbolic link, what it leads to is sent; links within folders
-    /// are sent as links.
+    /// Lists the files of `arguments`. An argument that is a symbolic link is followed; links
+    /// within folders are sent as links.
     ///
     /// # Errors
-    /// An argument is not there or has no name.
+    /// An argument does not exist or has no name.
     pub(super) fn of(arguments: &[PathBuf]) -> Result<Manifest, LiveError> {
         let mut walk = Walk {
             items: Vec::new(),
@@ -128,7 +131,8 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Gives a small transfer an id by which the receiver knows it again. Pipes have none.
+    /// Gives a small transfer an id, by which the receiver recognizes it. A transfer with pipes
+    /// gets none.
     pub(super) fn make_resumable(&mut self) {
         if self.transfer.bytes.is_some() && !self.transfer.resumable {
             (self.transfer.id, self.transfer.resumable) = (self.id(), true);
@@ -148,7 +152,7 @@ impl Manifest {
         hash.finish()
     }
 
-    /// Number of entries, which is the number of the last.
+    /// Returns the number of entries, which is the last entry's number.
     pub(super) fn len(&self) -> u32 {
         self.items.len() as u32
     }
@@ -162,29 +166,29 @@ impl Manifest {
         self.texts.get(start..start + usize::from(length)).unwrap_or(&[])
     }
 
-    /// Number of the folder that an entry is in; `None` at the top level.
+    /// Returns the number of the entry's folder; `None` at the top level.
     pub(super) fn parent(&self, number: u32) -> Option<u32> {
         let parent = self.item(number)?.parent;
         (parent != NO_PARENT).then(|| parent + 1)
     }
 
-    /// Index of the argument that an entry belongs to.
+    /// Returns the index of the entry's argument.
     pub(super) fn argument(&self, number: u32) -> usize {
         self.item(number).map_or(0, |item| item.argument as usize)
     }
 
-    /// Bytes of all files before an entry.
+    /// Returns the bytes of all files before an entry.
     pub(super) fn start(&self, number: u32) -> u64 {
         let start = (number as usize).checked_sub(1).and_then(|index| self.starts.get(index));
         start.copied().unwrap_or_else(|| self.bytes())
     }
 
-    /// Bytes of all files whose sizes are known.
+    /// Returns the bytes of all files of known size.
     pub(super) fn bytes(&self) -> u64 {
         self.items.last().map_or(0, Item::bytes) + self.starts.last().copied().unwrap_or(0)
     }
 
-    /// True if the entry is a regular file, a pipe or a device, whose bytes are sent.
+    /// Returns true for a regular file, a pipe or a device, whose bytes are sent.
     pub(super) fn is_file(&self, number: u32) -> bool {
         self.item(number).is_some_and(|item| matches!(item.kind, Kind::File | Kind::Pipe))
     }
@@ -193,12 +197,12 @@ impl Manifest {
         self.item(number).is_some_and(|item| item.kind == Kind::Folder)
     }
 
-    /// What a regular file was when it was listed; `None` of pipes.
+    /// Returns the version of a regular file at the time of listing; `None` for pipes.
     pub(super) fn version(&self, number: u32) -> Option<Version> {
         self.item(number).filter(|item| item.kind == Kind::File).map(|item| item.version)
     }
 
-    /// Where the entry is on this machine.
+    /// Returns the entry's path on this machine.
     pub(super) fn path(&self, number: u32) -> PathBuf {
         let (mut names, mut at) = (Vec::new(), number);
         while let (Some(item), Some(parent)) = (self.item(at), self.parent(at)) {
@@ -210,7 +214,7 @@ impl Manifest {
         path
     }
 
-    /// The entry as a record; its path is written into `place`.
+    /// Returns the entry as a record, whose path is written into `place`.
     pub(super) fn entry<'a>(
         &'a self,
         number: u32,
@@ -232,7 +236,7 @@ impl Manifest {
         }
         let is_pipe = item.kind == Kind::Pipe;
         let content = match item.kind {
-            // Files of /proc say that they have no bytes.
+            // Files of /proc report a size of zero.
             Kind::File | Kind::Pipe => {
                 let size = item.version.size;
                 Content::File { size: (!is_pipe && size > 0).then_some(size), offset }
@@ -253,18 +257,18 @@ impl Manifest {
 }
 
 impl Item {
-    /// Bytes that are listed for it.
+    /// Returns the size with which the entry is listed.
     fn bytes(&self) -> u64 {
         if self.kind == Kind::File { self.version.size } else { 0 }
     }
 }
 
-/// A walk through the arguments.
+/// Recursive listing of the arguments.
 struct Walk {
     items: Vec<Item>,
     texts: Vec<u8>,
     problems: Vec<(PathBuf, String)>,
-    /// Numbers of files with several names, by device and inode.
+    /// Entry numbers of files with several names, by device and inode.
     first_names: HashMap<(u64, u64), u32>,
 }
 
@@ -272,10 +276,10 @@ struct Walk {
 struct OpenFolder {
     index: u32,
     path: PathBuf,
-    /// Bytes of its path in the transfer, and its depth there.
+    /// Length of its path in the transfer, in bytes, and its depth there.
     length: usize,
     depth: usize,
-    /// Names in it that are still to be listed, the last one first.
+    /// Names in it that are still to be listed, in reverse order.
     names: Vec<Vec<u8>>,
 }
 
@@ -285,7 +289,7 @@ impl Walk {
         let about = path.metadata().map_err(fail())?;
         let name = match path.file_name() {
             Some(name) => name.to_owned(),
-            // `.` and `..` have names, too.
+            // The canonical path gives `.` and `..` a name.
             None => match path.canonicalize().map_err(fail())?.file_name() {
                 Some(name) => name.to_owned(),
                 None => {
@@ -340,7 +344,7 @@ impl Walk {
         Ok(())
     }
 
-    /// A regular file, or a further name of one that is listed.
+    /// Returns the kind of a regular file: a hard link if another of its names is listed.
     fn file_kind(&mut self, about: &Metadata) -> Kind {
         if about.nlink() < 2 {
             return Kind::File;
@@ -399,7 +403,7 @@ impl Walk {
         Ok(self.items.len() as u32 - 1)
     }
 
-    /// Lists a folder's names. One that cannot be read stays empty.
+    /// Lists a folder's names. A folder that cannot be read stays empty.
     fn open(&mut self, index: u32, path: PathBuf, length: usize, depth: usize) -> OpenFolder {
         let mut names = Vec::new();
         let read = path.read_dir().and_then(|entries| {
@@ -483,7 +487,7 @@ mod tests {
         assert_eq!(hard.content, Content::HardLink { target: 5 });
         assert_eq!(manifest.path(9), top.join("to-t/b/z"));
         assert_eq!((manifest.parent(9), manifest.parent(2)), (Some(7), None));
-        // One name of the first file is a top-level entry of its own.
+        // One name of the first file is a top-level entry.
         assert_eq!((manifest.bytes(), manifest.start(5)), (26, 6));
         assert_eq!(manifest.problems.len(), 1);
         assert!(manifest.problems[0].1.contains("a pipe"), "{:?}", manifest.problems);
@@ -502,7 +506,7 @@ mod tests {
         std::fs::write(top.join("t/new"), b"").expect("a file");
         let second = id();
         assert_ne!(second, first);
-        // Equal size and times of modification, another content.
+        // The new content has the same size and mtime.
         let about = top.join("t/large").metadata().expect("a file");
         std::fs::write(top.join("t/large"), vec![2; 100_000]).expect("a file");
         let file = std::fs::File::options().write(true).open(top.join("t/large")).expect("a file");

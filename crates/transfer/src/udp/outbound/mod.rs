@@ -1,4 +1,4 @@
-//! What a client sends as files: the entries of a transfer, over one connection after the other.
+//! The files that a client sends: the entries of a transfer, over successive connections.
 
 mod manifest;
 mod reader;
@@ -15,84 +15,84 @@ use self::manifest::Manifest;
 use self::reader::{Chunk, Input, Reader, Start};
 use super::note::Resume;
 
-/// What is to be sent.
+/// What a client sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Files and folders, in this order.
+    /// These files and folders, in this order.
     Files(Vec<PathBuf>),
     /// Standard input.
     Input,
-    /// Nothing but packets, as the workload makes them.
+    /// Packets of a workload, without files.
     Packets,
 }
 
-/// What has become of a file or folder that was to be sent.
+/// A file or folder to be sent, and whether the receiver has kept it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentFile {
     /// The argument; `None` for standard input.
     pub path: Option<PathBuf>,
     /// Bytes of the file, or of all files in the folder.
     pub bytes: u64,
-    /// Where the receiver keeps it, once all of it is there.
+    /// Its path at the receiver, once all of it is kept.
     pub kept: Option<String>,
-    /// Why it is not kept.
+    /// Why the receiver does not keep it.
     pub problem: Option<String>,
 }
 
 impl SentFile {
-    /// True once it is known what has become of it.
+    /// Returns true once the receiver has kept it or it has failed.
     pub(super) fn is_settled(&self) -> bool {
         self.kept.is_some() || self.problem.is_some()
     }
 }
 
-/// Bytes of a transfer, over all connections.
+/// Byte counts of a transfer, over all connections.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransferBytes {
     /// Bytes that the receiver had before the first connection.
     pub resumed: u64,
-    /// Bytes that left over more than one connection, with the heads of their records.
+    /// Bytes sent over more than one connection, with record headers.
     pub repeated: u64,
-    /// True if the receiver had everything already.
+    /// True if the receiver already had everything.
     pub skipped: bool,
 }
 
-/// How far the current connection is.
+/// Progress of the current connection.
 enum Stage {
-    /// There is none, or it has not been told of the transfer.
+    /// There is no connection, or the transfer was not yet announced to it.
     Before,
-    /// The receiver has not said from where to go on.
+    /// The receiver has not yet said where to continue.
     Asking,
     Reading(Reader),
-    /// Everything has been read.
+    /// All files were read.
     Read,
 }
 
-/// What a client sends as files, and what has become of it.
+/// The files that a client sends, and whether they were kept.
 pub(super) struct Outbound {
-    /// The list of entries; `None` of standard input.
+    /// The list of entries; `None` for standard input.
     manifest: Option<Arc<Manifest>>,
     transfer: Transfer,
-    /// Arguments, in their order.
+    /// The arguments, in their order.
     pub(super) files: Vec<SentFile>,
-    /// Why entries are not kept, by their numbers.
+    /// Why entries are not kept, by entry number.
     failed: BTreeMap<u32, String>,
     stage: Stage,
-    /// Records that the connection has no room for yet, from `at` on.
+    /// Records for which the connection had no room yet, from offset `at` on.
     waiting: Vec<u8>,
     at: usize,
-    /// Bytes of all files before the position at which the current connection began.
+    /// Bytes of all files before the position at which the current connection started.
     from: u64,
-    /// The furthest position that was begun at, in bytes; `None` before the first.
+    /// The furthest position at which a connection started, in bytes; `None` before the first.
     furthest: Option<u64>,
-    /// Bytes until which connections have sent.
+    /// Furthest byte that a connection has sent.
     sent_until: u64,
-    /// Bytes until which connections have had acknowledgements.
+    /// Furthest byte that a receiver has acknowledged.
     reached: u64,
     pub(super) bytes: TransferBytes,
 }
 
-/// Reads the SHA-256 that a message has in hexadecimal digits.
+/// Parses a SHA-256 of 64 hexadecimal digits.
 fn read_hash(text: &str) -> Option<Hash> {
     let mut hash = [0; 32];
     if text.len() != 64 || !text.is_ascii() {
@@ -105,11 +105,11 @@ fn read_hash(text: &str) -> Option<Hash> {
 }
 
 impl Outbound {
-    /// Lists what is sent; `None` if that is no files. With `asks` the receiver is asked from where to go on also if there
-    /// is little to send.
+    /// Lists the files to send; `None` if `source` is a workload. With `asks`, the client asks the
+    /// receiver where to continue even if the transfer is small.
     ///
     /// # Errors
-    /// A file is not there.
+    /// A file does not exist.
     pub(super) fn open(source: &Source, asks: bool) -> Result<Option<Outbound>, LiveError> {
         let (manifest, transfer, files) = match source {
             Source::Packets => return Ok(None),
@@ -151,18 +151,19 @@ impl Outbound {
         }))
     }
 
-    /// True if another connection can go on where this one was cut off: all but standard input and pipes.
+    /// Returns true if another connection can continue where this one was cut off: for all sources
+    /// but standard input and pipes.
     pub(super) fn is_repeatable(&self) -> bool {
         self.manifest.is_some() && self.transfer.bytes.is_some()
     }
 
-    /// Bytes of all files; `None` if that is not known.
+    /// Returns the bytes of all files; `None` if unknown.
     pub(super) fn total(&self) -> Option<u64> {
         self.transfer.bytes
     }
 
-    /// Returns true if the current connection, of whose stream this many bytes are acknowledged, is further than all
-    /// before.
+    /// Returns true if the current connection, with this many acknowledged bytes of its stream, has
+    /// come further than all earlier ones.
     pub(super) fn reaches(&mut self, acknowledged: u64) -> bool {
         let position = self.from + acknowledged;
         let is_sending = matches!(self.stage, Stage::Reading(_) | Stage::Read);
@@ -173,12 +174,12 @@ impl Outbound {
         is_further
     }
 
-    /// Bytes of files before the position at which the current connection began.
+    /// Returns the bytes of files before the position at which the current connection started.
     pub(super) fn from(&self) -> u64 {
         self.from
     }
 
-    /// What could not be sent, or is not kept, beside whole arguments.
+    /// Returns the files that could not be sent or were not kept, except whole arguments.
     pub(super) fn problems(&self) -> Vec<(PathBuf, String)> {
         let Some(manifest) = &self.manifest else { return Vec::new() };
         let failed = self.failed.iter().filter(|(number, _)| manifest.parent(**number).is_some());
@@ -186,8 +187,8 @@ impl Outbound {
         manifest.problems.iter().cloned().chain(failed).collect()
     }
 
-    /// Forgets what has become of everything, and what waited for the connection before: the receiver of the next one says
-    /// anew what it keeps.
+    /// Forgets which files were kept, and the records queued for the previous connection. The next
+    /// connection's receiver reports anew what it keeps.
     pub(super) fn forget_receiver(&mut self) {
         self.stage = Stage::Before;
         self.waiting.clear();
@@ -198,10 +199,10 @@ impl Outbound {
         }
     }
 
-    /// A connection stands: tells the receiver of the transfer.
+    /// Announces the transfer to the receiver of a new connection.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system cannot create a thread.
     pub(super) fn on_connected(&mut self, waker: Waker) -> Result<(), LiveError> {
         self.waiting.clear();
         self.at = 0;
@@ -224,13 +225,13 @@ impl Outbound {
         self.read_from(Start { entry, beginnings: Vec::new() }, waker)
     }
 
-    /// Starts reading at a position.
+    /// Starts reading at `start`.
     fn read_from(&mut self, start: Start, waker: Waker) -> Result<(), LiveError> {
         let from = self.manifest.as_ref().map_or(0, |manifest| manifest.start(start.entry));
         if start.beginnings.is_empty() {
             self.on_position(from);
         } else {
-            // The position within the file is known once its beginning has been compared.
+            // The position within the file is known after the prefixes were compared.
             self.from = from;
         }
         let input = match &self.manifest {
@@ -241,7 +242,7 @@ impl Outbound {
         Ok(())
     }
 
-    /// The current connection sends from this byte on.
+    /// Notes that the current connection sends from byte `from` on.
     fn on_position(&mut self, from: u64) {
         self.from = from;
         match self.furthest {
@@ -252,14 +253,14 @@ impl Outbound {
         self.sent_until = self.sent_until.max(from);
     }
 
-    /// The receiver says from where to go on.
+    /// Continues at the entry that the receiver names.
     ///
     /// # Errors
-    /// What it says cannot be, or the system gives no thread.
+    /// The receiver's answer is invalid, or the system cannot create a thread.
     pub(super) fn on_resume(&mut self, resume: Resume, waker: Waker) -> Result<(), LiveError> {
         let (Stage::Asking, Some(manifest)) = (&self.stage, &self.manifest) else { return Ok(()) };
         if resume.complete {
-            // Places that a long message had no room for are not known.
+            // The receiver's message may have had no room for all paths.
             let places = resume.places.iter().map(|place| paceline_wire::printable(place));
             let places = places.chain(std::iter::repeat("kept before".to_string()));
             for (file, place) in self.files.iter_mut().zip(places) {
@@ -285,23 +286,23 @@ impl Outbound {
         self.read_from(Start { entry: resume.entry, beginnings }, waker)
     }
 
-    /// True once all of it has been handed to the connection.
+    /// Returns true once everything was handed to the connection.
     pub(super) fn is_done(&self) -> bool {
         matches!(self.stage, Stage::Read) && self.at == self.waiting.len()
     }
 
-    /// True once it is known of each argument what has become of it.
+    /// Returns true once each argument was kept or has failed.
     pub(super) fn is_settled(&self) -> bool {
         self.files.iter().all(SentFile::is_settled)
     }
 
-    /// True if no argument is kept and none can be any more.
+    /// Returns true if every argument has failed.
     pub(super) fn has_failed(&self) -> bool {
         !self.files.is_empty() && self.files.iter().all(|file| file.problem.is_some())
     }
 
-    /// Notes what the receiver says of the entry with this number, or of all arguments that are not settled if the number
-    /// is 0. The rest of what is not kept is not sent.
+    /// Notes whether the receiver keeps the entry with this number; number 0 means all arguments
+    /// that are not settled. The rest of an entry that is not kept is not sent.
     pub(super) fn on_note(&mut self, number: u32, kept: Result<String, String>) {
         match kept {
             Err(why) if number == 0 => {
@@ -326,7 +327,7 @@ impl Outbound {
         }
     }
 
-    /// The argument that this entry is, if it is one.
+    /// Returns the argument with this entry number, if the entry is an argument.
     fn argument(&mut self, number: u32) -> Option<&mut SentFile> {
         match &self.manifest {
             None => self.files.first_mut().filter(|_| number == 1),
@@ -339,7 +340,7 @@ impl Outbound {
         }
     }
 
-    /// An entry is not kept. The first reason counts.
+    /// Notes that an entry is not kept. The first reason stays.
     fn fail(&mut self, number: u32, why: String) {
         let why = self.failed.entry(number).or_insert(why).clone();
         if let Some(file) = self.argument(number)
@@ -349,7 +350,7 @@ impl Outbound {
         }
     }
 
-    /// Moves bytes from the reader to the connection, as many as it takes.
+    /// Moves bytes from the reader to the connection, as many as fit.
     pub(super) fn pump(&mut self, to: &mut Connection) {
         loop {
             let left = self.waiting.get(self.at..).unwrap_or(&[]);
@@ -383,7 +384,8 @@ impl Outbound {
         }
     }
 
-    /// The current connection is over, over which this many bytes of the stream have left.
+    /// Notes that the current connection is over, after `stream_bytes` bytes of its stream were
+    /// sent.
     pub(super) fn on_lost(&mut self, stream_bytes: u64) {
         if matches!(self.stage, Stage::Reading(_) | Stage::Read) {
             self.sent_until = self.sent_until.max(self.from + stream_bytes);

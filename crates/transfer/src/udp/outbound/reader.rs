@@ -1,4 +1,5 @@
-//! Reads and hashes what is sent, on a thread beside the loop, so that a slow disk holds up neither packets nor signals.
+//! Reads and hashes the files to send on a separate thread, so that a slow disk delays neither
+//! packets nor signals.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,16 +16,16 @@ use paceline_wire::records::{Content, Entry, FileHash, HEAD, Hash, Record, Whole
 
 use super::manifest::{Manifest, Version};
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const PIECE: usize = 256 << 10;
-/// Chunks that wait for the loop at most, of about [`PIECE`] bytes each.
+/// Maximum number of chunks that wait for the loop, of about [`PIECE`] bytes each.
 const MOST_CHUNKS: usize = 8;
 
-/// What is read.
+/// The source to read.
 pub(super) enum Input {
     /// Standard input, as a file of unknown size.
     Standard,
-    /// The entries of a list, from a position on.
+    /// The entries of a manifest, from a position on.
     Manifest(Arc<Manifest>, Start),
 }
 
@@ -33,42 +34,42 @@ pub(super) enum Input {
 pub(super) struct Start {
     /// Number of the first entry.
     pub(super) entry: u32,
-    /// Lengths and hashes of beginnings of that entry that the receiver has.
+    /// Lengths and hashes of prefixes of that entry that the receiver has.
     pub(super) beginnings: Vec<(u64, Hash)>,
 }
 
-/// What the thread tells the loop.
+/// A message of the thread to the loop.
 pub(super) enum Chunk {
     /// Records for the stream.
     Records {
         /// The records.
         bytes: Vec<u8>,
-        /// Bytes of a file of unknown size among them.
+        /// Of these, bytes of a file of unknown size.
         unlisted: u64,
-        /// Number of the entry that they end in.
+        /// Number of the entry in which the records end.
         entry: u32,
     },
-    /// The first entry goes on behind this many bytes, which the receiver has.
+    /// The first entry continues after this many bytes, which the receiver already has.
     GoesOn(u64),
-    /// An entry is not sent, or not whole.
+    /// An entry is not sent, or only a part of it.
     Problem { entry: u32, text: String },
-    /// All has been read.
+    /// Everything was read.
     End,
-    /// The thread has died.
+    /// The thread has panicked.
     Failed,
 }
 
-/// The thread, as the loop sees it. It ends when this is dropped.
+/// The loop's handle of the thread, which ends when this is dropped.
 pub(super) struct Reader {
     chunks: Receiver<Chunk>,
     given_up: Arc<Mutex<BTreeSet<u32>>>,
 }
 
 impl Reader {
-    /// Starts the thread. `waker` wakes the loop whenever there is something to take.
+    /// Starts the thread. `waker` wakes the loop whenever a chunk is ready.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system cannot create a thread.
     pub(super) fn start(input: Input, waker: Waker) -> Result<Reader, LiveError> {
         let (give, chunks) = sync_channel(MOST_CHUNKS);
         let given_up = Arc::new(Mutex::default());
@@ -77,7 +78,7 @@ impl Reader {
             given_up: Arc::clone(&given_up),
         };
         let read = move || {
-            // An error says that the loop takes nothing any more.
+            // An error means that the loop has dropped its handle.
             let _ = match input {
                 Input::Standard => work.standard(),
                 Input::Manifest(manifest, start) => work.entries(&manifest, &start),
@@ -88,7 +89,7 @@ impl Reader {
         Ok(Reader { chunks, given_up })
     }
 
-    /// Takes the next chunk; `None` if it has not been read yet.
+    /// Takes the next chunk; `None` if none is ready.
     pub(super) fn take(&self) -> Option<Chunk> {
         match self.chunks.try_recv() {
             Ok(chunk) => Some(chunk),
@@ -97,20 +98,21 @@ impl Reader {
         }
     }
 
-    /// Sends no more of this entry and, of a folder, of what is in it: the receiver does not keep it.
+    /// Stops sending this entry and, for a folder, its contents, because the receiver does not keep
+    /// it.
     pub(super) fn give_up(&self, entry: u32) {
         self.given_up.lock().unwrap_or_else(PoisonError::into_inner).insert(entry);
     }
 }
 
-/// The loop takes nothing any more.
+/// The loop has dropped its handle.
 struct Gone;
 
-/// What goes to the loop.
+/// The sending half of the queue to the loop.
 struct Out {
     give: SyncSender<Chunk>,
     waker: Waker,
-    /// Records that are gathered.
+    /// Records gathered for the next chunk.
     bytes: Vec<u8>,
     unlisted: u64,
     entry: u32,
@@ -123,7 +125,7 @@ impl Out {
         given
     }
 
-    /// Hands over the records that were gathered.
+    /// Sends the gathered records to the loop.
     fn flush(&mut self) -> Result<(), Gone> {
         if self.bytes.is_empty() {
             return Ok(());
@@ -133,7 +135,7 @@ impl Out {
         self.give(Chunk::Records { bytes, unlisted, entry: self.entry })
     }
 
-    /// Hands over the records that were gathered, if they are many.
+    /// Sends the gathered records to the loop if they have reached the size of a chunk.
     fn flush_if_full(&mut self) -> Result<(), Gone> {
         if self.bytes.len() >= PIECE { self.flush() } else { Ok(()) }
     }
@@ -154,10 +156,10 @@ struct Work {
     given_up: Arc<Mutex<BTreeSet<u32>>>,
 }
 
-/// What has come of reading a file to its end.
+/// How reading a file has ended.
 enum FileEnd {
     Whole(Whole),
-    /// The receiver does not want the rest.
+    /// The receiver refuses the rest.
     GivenUp,
     Failed(String),
 }
@@ -188,7 +190,7 @@ impl Work {
 
     fn entries(&mut self, manifest: &Manifest, start: &Start) -> Result<(), Gone> {
         let mut place = Vec::new();
-        // The folders in which it goes on.
+        // The folders that are open at the start position.
         let mut folders: Vec<u32> = Vec::new();
         let mut at = manifest.parent(start.entry);
         while let Some(folder) = at {
@@ -241,7 +243,7 @@ impl Work {
         self.out.record(&Record::Close { number, whole })
     }
 
-    /// Tells what was wrong with a file. Returns how it is closed.
+    /// Reports an error of a file. Returns how its entry is closed.
     fn on_file_end(&mut self, number: u32, end: FileEnd) -> Result<Option<Whole>, Gone> {
         Ok(match end {
             FileEnd::Whole(whole) => Some(whole),
@@ -294,7 +296,7 @@ impl Work {
         self.close(number, whole)
     }
 
-    /// Reads a file to its end, behind what is in `hash`.
+    /// Reads the rest of a file, after the part covered by `hash`.
     fn pieces(
         &mut self,
         number: u32,
@@ -309,7 +311,7 @@ impl Work {
             }
             let head = self.out.bytes.len();
             let start = head + HEAD;
-            // One byte more than there should be shows that the file has grown.
+            // Read one byte more than the listed size, to notice that the file has grown.
             let left = size.map_or(u64::MAX, |size| size - hash.length() + 1);
             self.out.bytes.resize(start + left.min(PIECE as u64) as usize, 0);
             let read = file.read(self.out.bytes.get_mut(start..).unwrap_or(&mut []));
@@ -332,7 +334,7 @@ impl Work {
                     }
                     match size {
                         Some(_) => self.out.flush_if_full()?,
-                        // A pipe: what it has is sent at once.
+                        // A pipe: send each read at once.
                         None => {
                             self.out.unlisted += count as u64;
                             self.out.flush()?;
@@ -352,12 +354,12 @@ fn unreadable(error: io::Error) -> String {
     format!("cannot be read: {error}")
 }
 
-/// Opens a file that must still be what was listed.
+/// Opens a file and checks that it is still the listed version.
 fn open(path: &Path, version: Option<Version>, is_argument: bool) -> Result<File, String> {
     let mut options = File::options();
     options.read(true);
     if version.is_some() {
-        // A pipe that somebody has put in its place does not hold this thread up.
+        // Open without blocking, so that a pipe in the file's place does not stop this thread.
         let no_link = if is_argument { OFlag::empty() } else { OFlag::O_NOFOLLOW };
         options.custom_flags((OFlag::O_NONBLOCK | no_link).bits());
     }
@@ -371,7 +373,8 @@ fn open(path: &Path, version: Option<Version>, is_argument: bool) -> Result<File
     Ok(file)
 }
 
-/// Finds the longest beginning that the file has, too, and leaves the file behind it. Returns its hash.
+/// Finds the longest of these prefixes that the file also has, and positions the file after it.
+/// Returns its hash.
 fn common_beginning(file: &mut File, beginnings: &[(u64, Hash)]) -> io::Result<FileHash> {
     let mut sorted = beginnings.to_vec();
     sorted.sort_unstable_by_key(|(length, _)| *length);

@@ -1,4 +1,4 @@
-//! Where entries at the top level get their names.
+//! The destination folder, and how top-level entries get their names there.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,25 +13,25 @@ use super::journal::JournalPath;
 use super::names::{NAME_MAX, fit, kept_name};
 use super::problem::Problem;
 
-/// Most entries that one name and its numbered forms give a place to.
+/// Maximum number of numbered names that are tried for an entry.
 const MOST_NUMBERS: u32 = 10_000;
 
-/// The folder of finished entries.
+/// The folder for completed entries.
 pub(super) struct Destination {
     pub(super) folder: Folder,
     /// Its path, as the user gave it.
     path: PathBuf,
-    /// Name of the file that all files become in turn, if the user gave one.
+    /// The name that every file gets, if the user gave one.
     file: Option<OsString>,
-    /// Longest name in bytes that its file system takes.
+    /// Maximum length of a name in bytes on this file system.
     pub(super) longest: usize,
 }
 
 impl Destination {
-    /// Opens the folder, and makes it if it is missing. With `file` all files get this name.
+    /// Opens the folder, and creates it if it is missing. With `file`, all files get this name.
     ///
     /// # Errors
-    /// It cannot be made or opened.
+    /// The folder cannot be created or opened.
     pub(super) fn open(path: &Path, file: Option<&OsStr>) -> io::Result<Destination> {
         if !path.as_os_str().is_empty() && !path.is_dir() {
             std::fs::create_dir_all(path)?;
@@ -47,10 +47,10 @@ impl Destination {
         Ok(Destination { folder, path: path.to_path_buf(), file, longest })
     }
 
-    /// Opens the folder of a client in this one, and makes it if it is missing.
+    /// Opens a client's folder in this one, and creates it if it is missing.
     ///
     /// # Errors
-    /// It cannot be made or opened, or a link or a file has its name.
+    /// The folder cannot be created or opened, or a link or a file has its name.
     pub(super) fn of_client(self, client: &str) -> io::Result<Destination> {
         let name = OsStr::new(client);
         match self.folder.make_folder(name, 0o777) {
@@ -62,18 +62,18 @@ impl Destination {
         Ok(Destination { folder, path: self.path.join(name), ..self })
     }
 
-    /// Returns the names of the entries that are kept here.
+    /// Returns the names of the entries in the folder.
     ///
     /// # Errors
-    /// The file system refuses.
+    /// The file system returns an error.
     pub(super) fn kept_names(&self) -> io::Result<Vec<OsString>> {
         self.file.as_ref().map_or_else(|| self.folder.names(), |file| Ok(vec![file.clone()]))
     }
 
-    /// Makes sure that an entry is of a kind that is kept here.
+    /// Checks that an entry is of a kind that can be kept here.
     ///
     /// # Errors
-    /// The text is for the sender.
+    /// The entry is of another kind. The text is for the sender.
     pub(super) fn takes(&self, entry: &Entry<'_>) -> Result<(), Problem> {
         match entry.content {
             Content::Folder | Content::Symlink { .. } if self.file.is_some() => {
@@ -85,7 +85,7 @@ impl Destination {
         }
     }
 
-    /// The names that an entry may get, the best first.
+    /// Returns the names that an entry may get, in order of preference.
     pub(super) fn candidates(&self, name: &OsStr) -> impl Iterator<Item = OsString> + use<> {
         let (longest, is_fixed) = (self.longest, self.file.is_some());
         let name = self.file.clone().unwrap_or_else(|| name.to_os_string());
@@ -96,12 +96,12 @@ impl Destination {
         })
     }
 
-    /// True if nothing has this name, or if what has it is to be replaced.
+    /// Returns true if the name is unused, or if its file is to be replaced.
     pub(super) fn is_free(&self, name: &OsStr) -> bool {
         self.file.is_some() || self.folder.status(name).is_err()
     }
 
-    /// Returns true if an entry that its sender calls `name` may have got the name `place` here: one of
+    /// Returns true if `place` is one of the names that an entry called `name` may get here: one of
     /// [`Destination::candidates`].
     pub(super) fn gives(&self, name: &JournalPath, place: &JournalPath) -> bool {
         if let Some(file) = &self.file {
@@ -116,7 +116,7 @@ impl Destination {
         is("") || number.is_some_and(|number| is(&format!(".{number}")))
     }
 
-    /// True if there is an entry of this name.
+    /// Returns true if an entry with this name exists.
     pub(super) fn has(&self, name: &JournalPath) -> bool {
         self.folder.status(OsStr::from_bytes(&name.0)).is_ok()
     }
@@ -124,7 +124,7 @@ impl Destination {
     /// Moves a staged entry to its name.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] if the name is taken; or the file system refuses.
+    /// [`io::ErrorKind::AlreadyExists`] if the name is taken, or any error of the file system.
     pub(super) fn place(&self, tree: &Folder, staged: &OsStr, name: &OsStr) -> io::Result<()> {
         if self.file.is_none() {
             return tree.rename_new(staged, &self.folder, name);
@@ -138,7 +138,7 @@ impl Destination {
         tree.rename(staged, &self.folder, name)
     }
 
-    /// The path of an entry of this name, for people.
+    /// Returns the path of an entry with this name, for people.
     pub(super) fn text(&self, name: &JournalPath) -> String {
         self.path.join(OsStr::from_bytes(&name.0)).display().to_string()
     }

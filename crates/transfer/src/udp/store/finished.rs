@@ -1,4 +1,4 @@
-//! Transfers that are over: their journals stay for a while, so that the same command again sends nothing.
+//! Completed transfers. Their journals are kept, so that a repeated command sends nothing.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,15 +15,15 @@ use super::staging::folder_name;
 
 /// Name of their folder in `.paceline`.
 pub(super) const FINISHED: &str = "finished";
-/// Most journals that stay.
+/// Maximum number of journals kept.
 const MOST: usize = 100;
-/// Most bytes of all journals that stay, beside the newest one.
+/// Maximum total size of the journals kept, without the newest one, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Moves the journal of a transfer to the others, and removes the oldest of them.
+/// Moves a transfer's journal to the folder of completed ones, and removes the oldest there.
 ///
 /// # Errors
-/// The file system refuses.
+/// The file system returns an error.
 pub(super) fn keep(root: &Folder, folder: &Folder, name: &OsStr) -> io::Result<()> {
     match root.make_folder(OsStr::new(FINISHED), 0o700) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -53,8 +53,8 @@ fn prune(finished: &Folder, newest: &OsStr) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns where the entries at the top level are of a transfer that is over, if all of it is still in its place, by
-/// lengths and times.
+/// Returns the paths of the top-level entries of a completed transfer if all its entries are
+/// unchanged, by lengths and times.
 pub(super) fn places(destination: &Destination, transfer: &Transfer) -> Option<Vec<String>> {
     Root::all(&destination.folder).find_map(|root| places_by(&root.folder, destination, transfer))
 }
@@ -73,17 +73,17 @@ fn places_by(root: &Folder, destination: &Destination, transfer: &Transfer) -> O
             names.get(entry).is_some_and(|name| destination.gives(name, place))
         };
         if !placed.iter().all(gives) {
-            // It went to another name of this folder: `recv -o FILE` now, or `recv -o FILE` then.
+            // It was received into another name of this folder: one of both commands had `-o FILE`.
             return None;
         }
         return Some(placed.iter().map(|(_, place, _)| destination.text(place)).collect());
     }
-    // It is received anew.
+    // Something has changed: receive it again.
     let _ = finished.remove(&name);
     None
 }
 
-/// Returns the names of the entries at the top level as their sender calls them, by their numbers.
+/// Returns the sender's names of the top-level entries, by entry number.
 fn sent_names<'a>(records: &'a [(u64, JournalRecord)]) -> BTreeMap<u32, &'a JournalPath> {
     let name = |(_, record): &'a (u64, JournalRecord)| match record {
         JournalRecord::File { entry, path, name, .. }
@@ -110,7 +110,7 @@ fn is_in_place(destination: &Destination, records: &[(u64, JournalRecord)]) -> O
         };
         let index = placed.binary_search_by_key(&path.top(), |placed| placed.0).ok()?;
         let place = OsStr::from_bytes(&placed.get(index)?.1.0).to_os_string();
-        // The place stands for the first component.
+        // The destination's name replaces the first component.
         let (parent, name) = path.split();
         let name = if parent.0.is_empty() { place.clone() } else { name };
         if last.as_ref().is_none_or(|(known, _)| *known != parent) {

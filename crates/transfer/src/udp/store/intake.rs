@@ -1,4 +1,4 @@
-//! The stream of a connection: its records are taken to where the target has them.
+//! The receiving side of a connection's stream: passes its records to the target.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,45 +14,46 @@ use crate::udp::note::{Note, Resume};
 use crate::udp::progress::CountedTransfer;
 use crate::udp::server::Event;
 
-/// The sender hears how far the transfer is once in this time.
+/// Interval at which the sender is told the transfer's progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Most places that the sender of a complete transfer hears. A message has room for fewer long ones.
+/// Maximum number of paths reported to the sender of a complete transfer. A message may have room
+/// for fewer.
 const MOST_PLACES: usize = 16;
 
-/// Something that an intake has to tell.
+/// A message of an intake.
 pub(super) enum Told {
-    /// To the sender.
+    /// For the sender.
     Note(Note),
-    /// To the user.
+    /// For the user.
     Event(Event),
-    /// A newer connection receives the transfer: this one is to be closed.
+    /// A newer connection receives the transfer: close this connection.
     TakenOver,
 }
 
-/// Where a transfer goes.
+/// Where the transfer is received.
 enum Place {
-    /// There has been none.
+    /// No transfer has begun.
     None,
     Staged(TransferKey, Slot),
     Passing(Box<Passing>),
-    /// It is over, or nothing more of it is taken.
+    /// The transfer is over, or its rest is refused.
     Over,
 }
 
-/// The stream of a connection.
+/// The receiving side of a connection's stream.
 pub(super) struct Intake {
     store: Arc<Store>,
-    /// Number of the connection, at all loops.
+    /// Number of the connection, unique across all loops.
     connection: u64,
-    /// The client's folder, if each client has one.
+    /// The client's folder, if each client has its own.
     client: Option<Arc<str>>,
     unpacker: Unpacker,
     place: Place,
     status: TransferStatus,
-    /// The entry that the sender was told last, and when.
+    /// The entry in the last progress report to the sender, and its time.
     progress: (u32, Instant),
-    /// The transfer in the counters of the display, while it comes.
+    /// The transfer's share of the display's counters, while it is received.
     counted: Option<CountedTransfer>,
 }
 
@@ -70,12 +71,12 @@ impl Intake {
         }
     }
 
-    /// How far the transfer is.
+    /// Returns the progress of the transfer.
     pub(super) fn status(&self) -> TransferStatus {
         self.status
     }
 
-    /// Takes in the next bytes of the stream.
+    /// Handles the next bytes of the stream.
     pub(super) fn push(&mut self, bytes: &[u8], tell: &mut dyn FnMut(Told)) {
         if matches!(self.place, Place::Over) {
             return;
@@ -160,7 +161,8 @@ impl Intake {
     }
 
     fn begin(&mut self, transfer: &Transfer, tell: &mut dyn FnMut(Told)) -> Result<(), Problem> {
-        // Standard input is not sent a second time, nor is what standard output has a part of.
+        // Standard input cannot be sent a second time, and bytes already on standard output cannot
+        // be taken back.
         let is_repeatable = match self.store.target {
             Target::Output => transfer.resumable,
             _ => transfer.resumable || transfer.bytes.is_some(),
@@ -228,7 +230,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Does something with what the transfer has to tell.
+    /// Reports the transfer's news to sender and user.
     fn tell_news(&mut self, tell: &mut dyn FnMut(Told)) {
         let news = match &mut self.place {
             Place::Staged(_, slot) => {
@@ -272,7 +274,7 @@ impl Intake {
         tell(Told::Note(Note::Progress { entry: next }));
     }
 
-    /// Lets go of the transfer: nothing more of it is taken.
+    /// Leaves the transfer: its rest is refused.
     fn leave(&mut self) {
         self.counted = None;
         match std::mem::replace(&mut self.place, Place::Over) {
@@ -282,7 +284,7 @@ impl Intake {
         }
     }
 
-    /// The connection is over.
+    /// Ends the intake, because the connection is over.
     pub(super) fn end(&mut self) {
         self.leave();
     }

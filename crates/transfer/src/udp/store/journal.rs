@@ -1,5 +1,6 @@
-//! The journal of a transfer: what of it is on the disk, and where. Each record is a line: 16 hexadecimal digits of the
-//! SHA-256 of the rest, a space, and JSON. What follows a damaged line does not count.
+//! The journal of a transfer: which parts of it are on the disk, and where. Each record is one
+//! line: 16 hexadecimal digits of the SHA-256 of the rest, a space, and JSON. Records after a
+//! damaged line are ignored.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -13,14 +14,15 @@ use paceline_os::folder::Folder;
 use paceline_wire::records::{FileHash, Transfer};
 use serde::{Deserialize, Serialize};
 
-/// Version of the journal's format. A journal of another version is not read.
+/// Version of the journal's format. Journals of other versions are not read.
 const FORMAT: u32 = 1;
 /// Name of the journal in the folder of its transfer.
 pub(super) const JOURNAL: &str = "journal";
-/// Most failed entries whose reasons are kept in memory.
+/// Maximum number of failed entries whose reasons are kept in memory.
 const MOST_REASONS: usize = 1000;
 
-/// A path in JSON: bytes that are no UTF-8, `%` and control characters are written as `%` and two hexadecimal digits.
+/// A path in JSON. Bytes that are not UTF-8, `%` and control characters are written as `%` and two
+/// hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub(super) struct JournalPath(pub(super) Vec<u8>);
@@ -62,12 +64,12 @@ impl From<String> for JournalPath {
 }
 
 impl JournalPath {
-    /// A path of one component.
+    /// Returns a path with one component.
     pub(super) fn from_name(name: &OsStr) -> JournalPath {
         JournalPath(name.as_bytes().to_vec())
     }
 
-    /// Returns the path with a further component.
+    /// Returns the path with `name` appended.
     pub(super) fn join(&self, name: &OsStr) -> JournalPath {
         let mut path = self.0.clone();
         if !path.is_empty() {
@@ -77,23 +79,23 @@ impl JournalPath {
         JournalPath(path)
     }
 
-    /// Returns its components, the outermost first.
+    /// Returns its components, outermost first.
     pub(super) fn components(&self) -> impl Iterator<Item = &OsStr> {
         self.0.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).map(OsStr::from_bytes)
     }
 
-    /// Returns the number of the entry at the top level that it leads to; 0 if it leads to none.
+    /// Returns the number of its top-level entry; 0 if it has none.
     pub(super) fn top(&self) -> u32 {
         let top = self.components().next().and_then(OsStr::to_str);
         top.and_then(|top| top.parse().ok()).unwrap_or(0)
     }
 
-    /// Returns the bytes as they are, as the target of a symbolic link.
+    /// Returns the bytes unchanged, as the target of a symbolic link.
     pub(super) fn to_os(&self) -> &OsStr {
         OsStr::from_bytes(&self.0)
     }
 
-    /// Returns the folder's path and the last component.
+    /// Returns the path of the folder, and the last component.
     pub(super) fn split(&self) -> (JournalPath, OsString) {
         let slash = self.0.iter().rposition(|&byte| byte == b'/');
         let (folder, name) = match slash {
@@ -116,16 +118,17 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 /// Time of the last modification: seconds since 1970, nanoseconds.
 pub(super) type JournalMtime = Option<(i64, u32)>;
 
-/// A record of the journal. Paths lead from the folder `tree` of the transfer; their first component is the number of
-/// the entry at the top level.
+/// A record of the journal. Paths are relative to the transfer's folder `tree`; their first
+/// component is the number of the top-level entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub(super) enum JournalRecord {
     /// The transfer, as its first connection named it.
     Begin { format: u32, id: String, resumable: bool, entries: u32, bytes: Option<u64> },
-    /// What stands before was written, or read back and compared, since this start of the system.
+    /// All records before this one were written, or read back and compared, during this boot of the
+    /// system.
     Boot { id: String },
-    /// A folder is about to be made.
+    /// A folder is about to be created.
     Folder {
         entry: u32,
         path: JournalPath,
@@ -133,7 +136,7 @@ pub(super) enum JournalRecord {
         mode: Option<u16>,
         mtime: JournalMtime,
     },
-    /// A file is whole, and about to be moved to its path.
+    /// A file is complete and about to be moved to its path.
     File {
         entry: u32,
         path: JournalPath,
@@ -142,46 +145,46 @@ pub(super) enum JournalRecord {
         hash: String,
         mtime: JournalMtime,
     },
-    /// A symbolic link is about to be made.
+    /// A symbolic link is about to be created.
     Symlink { entry: u32, path: JournalPath, name: JournalPath, target: JournalPath },
-    /// A further name of the file of entry `of` is about to be made.
+    /// A hard link to the file of entry `of` is about to be created.
     HardLink { entry: u32, path: JournalPath, name: JournalPath, of: u32 },
-    /// A folder has all its contents, its mode and its time.
+    /// A folder has all its contents, its mode and its mtime.
     Closed { entry: u32 },
-    /// An entry at the top level is whole and about to get this name.
+    /// A top-level entry is complete and about to get this name.
     Placing { entry: u32, name: JournalPath },
-    /// It has that name.
+    /// The entry has that name.
     Placed { entry: u32, bytes: u64 },
     /// An entry is not kept.
     Failed { entry: u32, text: String },
 }
 
 impl JournalRecord {
-    /// Returns the record at the start of a transfer's journal.
+    /// Returns the first record of a transfer's journal.
     pub(super) fn begin(transfer: &Transfer) -> JournalRecord {
         let Transfer { resumable, entries, bytes, .. } = *transfer;
         JournalRecord::Begin { format: FORMAT, id: hex(&transfer.id), resumable, entries, bytes }
     }
 }
 
-/// Returns the id of this start of the system; empty where the system does not say it.
+/// Returns the id of the current boot; empty where the system has none.
 pub(super) fn boot_id() -> String {
     let read = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     read.map(|id| id.trim().to_string()).unwrap_or_default()
 }
 
-/// An open journal, to which records are added.
+/// A journal that is open for appending.
 pub(super) struct Journal {
     file: File,
     length: u64,
 }
 
-/// What a journal says.
+/// The contents of a journal.
 #[derive(Default)]
 pub(super) struct JournalContent {
-    /// Records and where each begins, in bytes.
+    /// The records, each with its offset in bytes.
     pub(super) records: Vec<(u64, JournalRecord)>,
-    /// True if the end is damaged: more was written than can be read.
+    /// True if the end of the file cannot be read as records.
     pub(super) is_damaged: bool,
     /// Bytes of the records.
     pub(super) length: u64,
@@ -194,10 +197,10 @@ fn check(json: &[u8]) -> String {
 }
 
 impl JournalContent {
-    /// Reads a journal as far as it is whole.
+    /// Reads a journal up to the first damaged line.
     ///
     /// # Errors
-    /// The disk fails.
+    /// The disk returns an error.
     pub(super) fn read(file: &File) -> io::Result<JournalContent> {
         let mut content = JournalContent::default();
         let mut reader = BufReader::with_capacity(64 << 10, file);
@@ -223,7 +226,7 @@ impl JournalContent {
         }
     }
 
-    /// Returns the transfer that the journal is of.
+    /// Returns the record of the journal's transfer.
     pub(super) fn begin(&self) -> Option<&JournalRecord> {
         match self.records.first() {
             Some((_, begin @ JournalRecord::Begin { format: FORMAT, .. })) => Some(begin),
@@ -233,27 +236,27 @@ impl JournalContent {
 }
 
 impl Journal {
-    /// Makes an empty journal in a folder.
+    /// Creates an empty journal in a folder.
     ///
     /// # Errors
-    /// There is one, or the file system refuses.
+    /// A journal exists there, or the file system returns an error.
     pub(super) fn create(folder: &Folder) -> io::Result<Journal> {
         Ok(Journal { file: folder.create(OsStr::new(JOURNAL))?, length: 0 })
     }
 
-    /// Goes on behind the first `length` bytes of a journal; what follows them is cut off.
+    /// Opens a journal for appending after its first `length` bytes, and truncates the rest.
     ///
     /// # Errors
-    /// The disk fails.
+    /// The disk returns an error.
     pub(super) fn go_on(file: File, length: u64) -> io::Result<Journal> {
         file.set_len(length)?;
         Ok(Journal { file, length })
     }
 
-    /// Adds a record. Of one that cannot be written nothing stays.
+    /// Appends a record. If that fails, no part of the record stays.
     ///
     /// # Errors
-    /// The disk is full or fails.
+    /// The disk is full or returns an error.
     pub(super) fn append(&mut self, record: &JournalRecord) -> io::Result<()> {
         let json = serde_json::to_string(record)?;
         let line = format!("{} {json}\n", check(json.as_bytes()));
@@ -268,15 +271,15 @@ impl Journal {
     /// Returns all records.
     ///
     /// # Errors
-    /// The disk fails.
+    /// The disk returns an error.
     pub(super) fn read(&self) -> io::Result<JournalContent> {
         JournalContent::read(&self.file)
     }
 
-    /// Returns the record that begins at this byte.
+    /// Returns the record at this offset.
     ///
     /// # Errors
-    /// The disk fails, or no record begins there.
+    /// The disk returns an error, or no record begins there.
     pub(super) fn record_at(&self, offset: u64) -> io::Result<JournalRecord> {
         let mut line = vec![0; 64 << 10];
         let mut read = 0;
@@ -291,15 +294,15 @@ impl Journal {
         Ok(serde_json::from_slice(line.get(17..).unwrap_or_default())?)
     }
 
-    /// Writes the journal to the disk.
+    /// Flushes the journal to the disk.
     ///
     /// # Errors
-    /// The disk fails.
+    /// The disk returns an error.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
 
-    /// Bytes of the records.
+    /// Returns the bytes of the records.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
@@ -312,44 +315,44 @@ pub(super) struct OpenFolder {
     pub(super) path: JournalPath,
     pub(super) mode: Option<u16>,
     pub(super) mtime: JournalMtime,
-    /// The folder was not made: its contents are not kept either.
+    /// True if the folder could not be created: its contents are not kept either.
     pub(super) has_failed: bool,
 }
 
-/// Entry at the top level that is being received or waits for its name.
+/// A top-level entry that is being received or waits for its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TopLevel {
     pub(super) entry: u32,
-    /// Name that the sender gave it.
+    /// The sender's name for it.
     pub(super) name: JournalPath,
-    /// Bytes of its files so far.
+    /// Bytes of its files received so far.
     pub(super) bytes: u64,
-    /// A folder: mode and time, which it gets with its name.
+    /// For a folder, the mode and mtime, which are set after it has its name.
     pub(super) folder: Option<(Option<u16>, JournalMtime)>,
-    /// All of it is staged.
+    /// True once all of it is staged.
     pub(super) is_whole: bool,
     /// Name in the destination, once one was chosen.
     pub(super) place: Option<JournalPath>,
 }
 
-/// What the records of a journal add up to.
+/// The state that results from a journal's records.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JournalState {
-    /// Largest number of an entry.
+    /// Largest entry number so far.
     pub(super) last: u32,
     /// Number of entries.
     pub(super) entries: u32,
-    /// Folders that are not closed, the outermost first.
+    /// Folders that are not closed, outermost first.
     pub(super) open: Vec<OpenFolder>,
     pub(super) top: Option<TopLevel>,
-    /// Entries at the top level that have their names, with these and their bytes.
+    /// Top-level entries that have their names: number, name and bytes.
     pub(super) placed: Vec<(u32, JournalPath, u64)>,
     /// Number of entries that are not kept, and the reasons of the first ones.
     pub(super) failures: u32,
     pub(super) reasons: Vec<(u32, String)>,
-    /// Where the records of files and symbolic links begin, for hard links to them.
+    /// Offsets of the records of files and symbolic links, for hard links to them.
     pub(super) files: BTreeMap<u32, u64>,
-    /// Last start of the system in which the records were written or compared.
+    /// Id of the last boot during which the records were written or compared.
     pub(super) boot: String,
     /// Bytes of all files.
     pub(super) bytes: u64,
@@ -369,7 +372,7 @@ impl JournalState {
         }
     }
 
-    /// Takes in a record that begins at byte `offset`.
+    /// Applies a record at byte `offset`.
     pub(super) fn apply(&mut self, offset: u64, record: &JournalRecord) {
         match record {
             JournalRecord::Begin { .. } => {}
@@ -427,7 +430,7 @@ impl JournalState {
         }
     }
 
-    /// Adds up the records of a journal.
+    /// Applies all records of a journal.
     pub(super) fn of(records: &[(u64, JournalRecord)]) -> JournalState {
         let mut state = JournalState::default();
         records.iter().for_each(|(offset, record)| state.apply(*offset, record));
@@ -453,7 +456,8 @@ mod tests {
         assert_eq!(JournalPath(b"7".to_vec()).split(), (JournalPath::default(), "7".into()));
     }
 
-    /// Every cut and every changed byte: the records before it come back, and those behind it do not count.
+    /// For every cut and every changed byte, the records before it are read, and those after it are
+    /// ignored.
     #[test]
     fn what_follows_a_damaged_line_does_not_count() {
         let path = std::env::temp_dir().join(format!("paceline-journal-{}", std::process::id()));

@@ -1,13 +1,13 @@
-//! Where symbolic links of a transfer may lead.
+//! Where symbolic links of a transfer may point.
 
-/// True if a symbolic link at `path` with this target may lead out of its folder at the top level. A target may begin with
-/// `..`, as often as there are folders of the transfer above the link, and has none behind another component, since that
-/// may be a link itself.
+/// Returns true if a symbolic link at `path` with this target may point outside of its top-level
+/// folder. A safe target starts with at most as many `..` as there are folders of the transfer
+/// above the link, and has no `..` after another component, which may itself be a link.
 pub(super) fn leads_outside(path: &[u8], target: &[u8]) -> bool {
     if target.starts_with(b"/") {
         return true;
     }
-    // Of `a/b/link` both `a` and `b` are above it, and `..` from `a/b` is `a`.
+    // Of `a/b/link`, both `a` and `b` are above the link, and `..` from `a/b` is `a`.
     let slashes = path.iter().filter(|&&byte| byte == b'/').count();
     let Some(most) = slashes.checked_sub(1) else { return true };
     let components = target.split(|&byte| byte == b'/').filter(|name| !matches!(*name, b"" | b"."));

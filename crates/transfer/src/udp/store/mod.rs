@@ -1,5 +1,5 @@
-//! Where a server keeps what it receives. What is not whole is staged in `DIR/.paceline/`, from where a transfer goes on
-//! after whatever has interrupted it (docs/transfer.md).
+//! Where a server keeps received files. Incomplete transfers are staged in `DIR/.paceline/`, from
+//! where they continue after any interruption (docs/transfer.md).
 
 mod destination;
 mod finished;
@@ -45,21 +45,21 @@ use super::progress::Progress;
 pub use self::quota::DiskLimits;
 pub(super) use self::worker::{Owner, Report, Reports, TransferStatus, Worker, WorkerCount};
 
-/// Where what arrives goes.
+/// The target of received files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Into this file, whatever its name was.
+    /// This file, whatever the sender calls it.
     File(PathBuf),
-    /// Into this folder, under its own name.
+    /// This folder; each entry keeps its name.
     Folder(PathBuf),
-    /// To standard output: one sender at a time, one file at a time.
+    /// Standard output: one sender at a time, one file at a time.
     Output,
-    /// Nowhere: it is only checked.
+    /// No target: files are only checked.
     Nowhere,
 }
 
 impl Target {
-    /// The folder of what arrives, and the name in it if that is given.
+    /// Returns the target's folder, and the file's name in it if the user gave one.
     fn place(&self) -> Option<(&Path, Option<&OsStr>)> {
         match self {
             Target::Folder(path) => Some((path, None)),
@@ -69,30 +69,31 @@ impl Target {
     }
 }
 
-/// A transfer that a connection receives. Empty once a newer connection has taken the transfer over.
+/// A transfer that a connection receives. `None` after a newer connection has taken the transfer
+/// over.
 type Slot = Arc<Mutex<Option<Staging>>>;
 
-/// What tells transfers apart: the client's folder, if each client has one, and the transfer's id.
+/// Identifies a transfer: the client's folder, if each client has its own, and the transfer's id.
 type TransferKey = (Option<Arc<str>>, Hash);
 
 /// Unfinished transfers in a folder.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unfinished {
-    /// How many there are.
+    /// Number of unfinished transfers.
     pub transfers: usize,
-    /// Bytes of their files that are here.
+    /// Bytes of their files that are on the disk.
     pub bytes: u64,
 }
 
-/// Where a server keeps what it receives. All its connections share it.
+/// The store of received files, shared by all connections of a server.
 pub(super) struct Store {
     target: Target,
     rules: Rules,
-    /// How much of the disk transfers may take, if that is limited.
+    /// Disk space for transfers, if it is limited.
     quota: Option<Arc<Quota>>,
-    /// True if each client has a folder of its own.
+    /// True if each client has its own folder.
     has_client_folders: bool,
-    /// The transfers that are being received.
+    /// Transfers that are being received.
     open: Mutex<BTreeMap<TransferKey, Slot>>,
     /// Standard output, if files go there.
     output: Output,
@@ -102,14 +103,14 @@ pub(super) struct Store {
 
 /// How a transfer begins.
 enum Begun {
-    /// All of it is in these places already.
+    /// Everything is already here, at these paths.
     Complete(Vec<String>),
-    /// It is received into the slot, from `Resume` on.
+    /// The transfer is received into the slot, starting at `Resume`.
     Staged(Slot, Resume),
 }
 
 impl Store {
-    /// A store for this target. `end` is readable once this program is to end.
+    /// Creates a store for this target. `end` becomes readable when this program is to end.
     pub(super) fn new(target: Target, allows_outside_links: bool, end: OwnedFd) -> Store {
         let output = Output::new(end);
         let progress = Arc::default();
@@ -124,7 +125,7 @@ impl Store {
         }
     }
 
-    /// Limits what is kept.
+    /// Sets the limits on disk space.
     pub(super) fn limited(self, limits: DiskLimits) -> Store {
         let quota = Quota::new(&self.target, limits).map(Arc::new);
         let has_client_folders = limits.client_quota.is_some();
@@ -132,10 +133,11 @@ impl Store {
         Store { rules, quota, has_client_folders, ..self }
     }
 
-    /// Counts what is kept, if that is limited. Returns its bytes and the quota for all clients.
+    /// Measures the disk space in use, if it is limited. Returns the bytes and the quota for all
+    /// clients.
     ///
     /// # Errors
-    /// The file system refuses.
+    /// The file system returns an error.
     pub(super) fn count(&self) -> Result<Option<(u64, Option<u64>)>, LiveError> {
         let Some(quota) = &self.quota else { return Ok(None) };
         quota.recount().map_err(|problem| LiveError::Message(problem.text()))?;
@@ -144,17 +146,17 @@ impl Store {
 
     /// Returns the name of a client's folder.
     fn client_folder(client: &str) -> Arc<str> {
-        // A list of clients may call one `..`.
+        // A list of clients may contain the name `..`.
         kept_name(client.as_bytes(), true).to_string_lossy().into()
     }
 
-    /// Counts what arrives in `progress`.
+    /// Makes the store count received files in `progress`.
     pub(super) fn counting(self, progress: Option<&Arc<Progress>>) -> Store {
         let progress = progress.map_or(self.progress, Arc::clone);
         Store { progress, ..self }
     }
 
-    /// Returns where files of this client go.
+    /// Returns the folder for files of this client.
     fn destination(&self, client: Option<&Arc<str>>) -> io::Result<Option<Destination>> {
         let Some((path, file)) = self.target.place() else { return Ok(None) };
         let all = Destination::open(path, file)?;
@@ -165,7 +167,8 @@ impl Store {
         }
     }
 
-    /// Begins a transfer that goes to a folder, or goes on with it. An older connection that receives it is cut off.
+    /// Begins a transfer to a folder, or continues it. An older connection that receives the same
+    /// transfer loses it.
     fn begin(
         &self,
         destination: Destination,
@@ -174,13 +177,13 @@ impl Store {
     ) -> Result<Begun, Problem> {
         let slot = Slot::default();
         let key = (client.cloned(), transfer.id);
-        // Nobody else has it yet: this does not wait.
+        // No other thread can have locked this new slot, so this does not block.
         let mut staging = slot.lock().unwrap_or_else(PoisonError::into_inner);
         let older = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.insert(key.clone(), Arc::clone(&slot))
         };
-        // Waits until the older one has done what it is at.
+        // Wait for the older connection's current step, then take its transfer.
         drop(older.map(|older| older.lock().unwrap_or_else(PoisonError::into_inner).take()));
         if transfer.resumable
             && let Some(places) = finished::places(&destination, transfer)
@@ -207,8 +210,8 @@ impl Store {
         }
     }
 
-    /// Opens the folder of a transfer, and has the room granted that the rest of it needs. Before it refuses, it counts what
-    /// is on the disk.
+    /// Opens a transfer's folder and reserves disk space for the rest of it. Measures the disk
+    /// space again before it refuses.
     fn open_with_room(
         &self,
         destination: Destination,
@@ -220,7 +223,7 @@ impl Store {
         let lease = quota.lease(client);
         if lease.add(opened.missing_bytes())?.is_err() {
             if opened.is_empty() {
-                // What it has made already would count beside what it needs.
+                // Remove the folder that was just created: its size would count beside the request.
                 opened.leave();
                 quota.recount()?;
                 let failed = transfer_problem("the receiver's folder cannot be opened");
@@ -240,7 +243,7 @@ impl Store {
         Ok(opened)
     }
 
-    /// A connection receives a transfer no longer.
+    /// Notes that a connection no longer receives this transfer.
     fn end(&self, key: &TransferKey, slot: &Slot) {
         drop(slot.lock().unwrap_or_else(PoisonError::into_inner).take());
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -249,10 +252,10 @@ impl Store {
         }
     }
 
-    /// Finds the transfers that were interrupted, and removes what is left of those that nobody comes back for.
+    /// Finds interrupted transfers, and removes the remains of those that cannot be resumed.
     ///
     /// # Errors
-    /// The file system refuses.
+    /// The file system returns an error.
     pub(super) fn unfinished(&self) -> io::Result<Unfinished> {
         let mut found = Unfinished::default();
         let Some((path, file)) = self.target.place() else { return Ok(found) };
@@ -269,20 +272,20 @@ impl Store {
     }
 }
 
-/// Adds the transfers that are staged in a folder to those that were found.
+/// Adds the transfers staged in `folder` to `found`.
 fn find_unfinished(folder: &Folder, found: &mut Unfinished) -> io::Result<()> {
     for root in Root::all(folder) {
         for name in root.folder.names()? {
-            // What cannot be read is none.
+            // Skip folders that cannot be read.
             let _ = count(&root.folder, &name, found);
         }
-        // Only an empty one goes.
+        // Removes the folder only if it is empty.
         let _ = folder.remove_folder(&root.name);
     }
     Ok(())
 }
 
-/// Adds a transfer's folder to those that were found.
+/// Adds a transfer's folder to `found`.
 fn count(root: &Folder, name: &OsStr, found: &mut Unfinished) -> io::Result<()> {
     if name == finished::FINISHED {
         return Ok(());

@@ -3,13 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-/// Longest name in bytes, where the file system does not say another.
+/// Maximum length of a name in bytes, unless the file system reports another.
 pub(super) const NAME_MAX: usize = 255;
-/// Longest extension in bytes, dot included, that a shortened name keeps.
+/// Maximum length of an extension, with its dot, that a shortened name keeps, in bytes.
 const EXTENSION_MAX: usize = 16;
 
-/// True for characters that a terminal or a file manager does not show, or that change the order in which it shows
-/// others: control characters, zero width, directions, tags.
+/// Returns true for characters that a terminal or a file manager does not show, or that change the
+/// order of other characters: control, zero-width, directional and tag characters.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -19,9 +19,9 @@ fn is_hidden(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns the name under which an entry is kept that its sender calls `name`. Hidden characters are written as `%` and
-/// two hexadecimal digits for each byte. At the top level, where the name comes beside those of other senders and of
-/// this user, a dot or a dash at its beginning is, too. Bytes that are no UTF-8 stay.
+/// Returns the name under which an entry is kept. Each byte of a hidden character is written as `%`
+/// and two hexadecimal digits. At the top level, beside the files of other senders and of this
+/// user, so is a leading dot or dash. Bytes that are not UTF-8 stay.
 pub(super) fn kept_name(name: &[u8], is_top_level: bool) -> OsString {
     let mut kept = Vec::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
@@ -40,8 +40,8 @@ pub(super) fn kept_name(name: &[u8], is_top_level: bool) -> OsString {
     OsString::from_vec(kept)
 }
 
-/// Returns `name` with `suffix` behind it, of at most `longest` bytes: a longer name loses the end of its stem, in
-/// whose place `~` stands, and keeps its extension.
+/// Returns `name` followed by `suffix`, in at most `longest` bytes. A longer name loses the end of
+/// its stem, which `~` replaces, and keeps its extension.
 pub(super) fn fit(name: &OsStr, suffix: &str, longest: usize) -> OsString {
     let name = name.as_bytes();
     if name.len() + suffix.len() <= longest {
@@ -51,7 +51,7 @@ pub(super) fn fit(name: &OsStr, suffix: &str, longest: usize) -> OsString {
     let dot = dot.filter(|&dot| dot > 0 && name.len() - dot <= EXTENSION_MAX);
     let (stem, extension) = name.split_at(dot.unwrap_or(name.len()));
     let mut room = longest.saturating_sub(suffix.len() + extension.len() + 1).max(1);
-    // Not within a character.
+    // Do not cut within a UTF-8 character.
     while room > 1 && stem.get(room).is_some_and(|byte| byte & 0xC0 == 0x80) {
         room -= 1;
     }
@@ -80,7 +80,7 @@ mod tests {
             assert_eq!(kept_name(name.as_bytes(), true), kept, "{name:?}");
             assert_eq!(kept_name(name.as_bytes(), false), kept, "{name:?}");
         }
-        // A folder keeps the names in it.
+        // In a folder, only hidden characters are replaced.
         for (name, kept) in [(".bashrc", "%2Ebashrc"), ("-rf", "%2Drf"), ("..a", "%2E.a")] {
             assert_eq!(kept_name(name.as_bytes(), true), kept);
             assert_eq!(kept_name(name.as_bytes(), false), name);
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(fit(long(252), "", 255), format!("{}~.txt", "x".repeat(250)));
         assert_eq!(fit(long(251), ".12", 255), format!("{}~.txt.12", "x".repeat(247)));
         assert_eq!(fit("a.txt".into(), ".1", 255), "a.txt.1");
-        // Whole characters are cut.
+        // Cuts between characters.
         let name = fit("ü".repeat(200), "", 255);
         assert!(name.len() <= 255 && name.ends_with("ü~"), "{name}");
         assert!(fit(format!("a.{}", "x".repeat(300)), "", 143).len() <= 143);

@@ -1,5 +1,5 @@
-//! Standard output as the place of what arrives. Who reads it may be slow or stand still; signals that ask this
-//! program to end do so all the same.
+//! Standard output as the target of received files. Its reader may be slow or stop reading; even
+//! then a signal ends this program.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -13,7 +13,7 @@ use paceline_wire::records::{FileHash, Hash, Transfer};
 use super::journal::hex;
 use crate::udp::note::Resume;
 
-/// A pipe that can be written to takes so many bytes at once (PIPE_BUF).
+/// Bytes that a writable pipe takes at once without blocking (PIPE_BUF).
 const PIECE: usize = 4096;
 
 const ANOTHER_SENDER: &str = "the receiver writes to standard output, which another sender has: try again when that \
@@ -21,26 +21,26 @@ const ANOTHER_SENDER: &str = "the receiver writes to standard output, which anot
 const BROKEN_OFF: &str = "the receiver's standard output ends within a file of another transfer, which broke off: start \
     the receiver anew, or let it keep files in a folder";
 
-/// How far the transfer is that goes to standard output.
+/// Progress of the transfer that writes to standard output.
 #[derive(Clone)]
 struct Position {
     id: Hash,
-    /// The connection that may write; `None` if it has broken off.
+    /// The connection that may write; `None` after it broke off.
     connection: Option<u64>,
     is_resumable: bool,
-    /// The next entry.
+    /// Number of the next entry.
     entry: u32,
-    /// What of that entry was written.
+    /// Hash of the bytes of that entry that were written.
     written: FileHash,
 }
 
-/// Standard output: one transfer at a time, so that two senders' bytes are never mixed.
+/// Standard output. It takes one transfer at a time, so that the bytes of two senders never mix.
 pub(super) struct Output {
-    /// Readable once this program is to end.
+    /// Readable when this program is to end.
     end: OwnedFd,
     position: Mutex<Option<Position>>,
-    /// Held while a piece is written, which takes as long as the reader takes: not together with `position`, so that
-    /// others are refused meanwhile.
+    /// Locked during a write, which lasts as long as the reader takes. It is separate from
+    /// `position`, so that other connections are refused meanwhile without waiting.
     writing: Mutex<()>,
 }
 
@@ -53,11 +53,12 @@ impl Output {
         self.position.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives standard output to a connection. Returns from where its transfer is to go on. A transfer that comes over a
-    /// newer connection goes on there, also while the older one is not over.
+    /// Gives standard output to a connection. Returns where its transfer continues. A newer
+    /// connection of the same resumable transfer takes over from the older one, even if that has
+    /// not ended.
     ///
     /// # Errors
-    /// Another transfer has it. The text is for the sender.
+    /// Another transfer has standard output. The text is for the sender.
     pub(super) fn begin(
         &self,
         connection: u64,
@@ -84,7 +85,7 @@ impl Output {
         Ok(Resume { entry: 1, ..Resume::default() })
     }
 
-    /// From where the transfer goes on, when what the older connection writes has been written.
+    /// Waits for the older connection's write, then returns where the transfer continues.
     fn resume(&self) -> Resume {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let position = self.position();
@@ -95,7 +96,8 @@ impl Output {
         Resume { entry: *entry, beginnings, ..Resume::default() }
     }
 
-    /// A connection is over. What was written of a file stays: only its own transfer can go on then.
+    /// Releases standard output at the end of a connection. After a part of a file was written,
+    /// only the same transfer may continue.
     pub(super) fn end(&self, connection: u64) {
         let mut position = self.position();
         let Some(known) = position.as_mut().filter(|known| known.connection == Some(connection))
@@ -109,13 +111,13 @@ impl Output {
         }
     }
 
-    /// The transfer is over: the next one may have standard output.
+    /// Releases standard output at the end of a transfer.
     pub(super) fn finish(&self, connection: u64) {
         let mut position = self.position();
         position.take_if(|known| known.connection == Some(connection));
     }
 
-    /// The entry has ended, whole or not; bytes of it that were written stay.
+    /// Advances past an entry, whether or not it was complete. Its written bytes stay.
     pub(super) fn end_entry(&self, connection: u64, entry: u32) {
         let mut position = self.position();
         if let Some(known) = position.as_mut().filter(|known| known.connection == Some(connection))
@@ -124,7 +126,7 @@ impl Output {
         }
     }
 
-    /// Returns the hash of what was written of an entry, if that ends at `offset`.
+    /// Returns the hash of the written bytes of an entry, if there are exactly `offset` of them.
     pub(super) fn written(&self, entry: u32, offset: u64) -> Option<FileHash> {
         let position = self.position();
         let known = position.as_ref().filter(|known| known.entry <= entry)?;
@@ -132,10 +134,11 @@ impl Output {
         is_here.then(|| known.written.clone())
     }
 
-    /// Writes all bytes, as soon as there is room for them.
+    /// Writes all bytes. Blocks while standard output has no room.
     ///
     /// # Errors
-    /// Nobody reads any more, this program was asked to end meanwhile, or a newer connection has taken over (`None`).
+    /// The reader has closed standard output, or this program was asked to end. `None` if a newer
+    /// connection has taken over.
     pub(super) fn write(&self, connection: u64, bytes: &[u8]) -> Result<(), Option<io::Error>> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -186,7 +189,7 @@ mod tests {
         Output::new(io::stdin().as_fd().try_clone_to_owned().expect("a descriptor"))
     }
 
-    /// Notes bytes as if they had been written.
+    /// Updates the position as a write of `bytes` would.
     fn note(output: &Output, bytes: &[u8]) {
         output.position().as_mut().expect("a transfer").written.update(bytes);
     }
@@ -200,7 +203,7 @@ mod tests {
         assert!(output.begin(1, &transfer(2, true)).is_err());
         output.finish(0);
         assert!(output.begin(1, &transfer(2, true)).is_ok());
-        // Nothing was written: another one may follow.
+        // The connection wrote nothing, so another transfer may begin.
         output.end(1);
         assert!(output.begin(3, &transfer(3, true)).is_ok());
     }
@@ -211,7 +214,7 @@ mod tests {
         output.begin(0, &transfer(1, true)).expect("it is free");
         output.end_entry(0, 1);
         note(&output, b"abc");
-        // The sender is back before the old connection is over.
+        // The sender reconnects before the old connection has ended.
         let resume = output.begin(1, &transfer(1, true)).expect("it goes on");
         assert_eq!((resume.entry, resume.beginnings[0].0), (2, 3));
         output.end(0);
@@ -220,7 +223,7 @@ mod tests {
         output.end(1);
         assert_eq!(output.begin(2, &transfer(2, true)), Err(BROKEN_OFF));
         assert_eq!(output.begin(3, &transfer(1, true)).expect("it goes on").entry, 2);
-        // Between two files another transfer may follow.
+        // Another transfer may begin between two files.
         output.end_entry(3, 2);
         output.end(3);
         assert!(output.begin(4, &transfer(2, true)).is_ok());

@@ -1,4 +1,5 @@
-//! Transfers that are not kept in a folder: files go to standard output one after the other, or are only checked.
+//! Transfers that are not kept in a folder: their files go to standard output one after the other,
+//! or are only checked.
 
 use std::sync::Arc;
 
@@ -9,22 +10,22 @@ use super::problem::{Problem, transfer_problem};
 use super::staging::{News, not_whole};
 use crate::udp::note::Resume;
 
-/// A transfer that passes through.
+/// A transfer to standard output, or one that is only checked.
 pub(super) struct Passing {
     store: Arc<Store>,
     /// The connection, if files go to standard output.
     output: Option<u64>,
-    /// The file that is being received, if it is taken.
+    /// The file that is being received, unless it is refused.
     current: Option<FileHash>,
-    /// Numbers of the open folders, the outermost first. Standard output takes nothing of what is in them.
+    /// Numbers of the open folders, outermost first. Standard output takes no files of folders.
     folders: Vec<u32>,
-    /// Bytes of the entry at the top level so far.
+    /// Bytes of the current top-level entry so far.
     bytes: u64,
     pub(super) news: Vec<News>,
 }
 
 impl Passing {
-    /// Begins a transfer to standard output. Returns from where it is to go on, too.
+    /// Begins a transfer to standard output. Also returns where it continues.
     ///
     /// # Errors
     /// Another transfer has standard output.
@@ -54,7 +55,7 @@ impl Passing {
     /// Begins an entry.
     ///
     /// # Errors
-    /// The transfer cannot go on.
+    /// The transfer cannot continue.
     pub(super) fn on_entry(&mut self, entry: &Entry<'_>) -> Result<(), Problem> {
         if entry.is_top_level {
             self.bytes = 0;
@@ -87,10 +88,10 @@ impl Passing {
         Err(Problem::Transfer(text))
     }
 
-    /// Takes in the next bytes of the file.
+    /// Handles the next bytes of the file.
     ///
     /// # Errors
-    /// The transfer cannot go on.
+    /// The transfer cannot continue.
     pub(super) fn on_piece(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         let Some(hash) = &mut self.current else { return Ok(()) };
         if let Some(connection) = self.output {
@@ -113,7 +114,7 @@ impl Passing {
         match self.current.take() {
             Some(hash) if whole == Some(hash.whole()) => {}
             Some(_) => return self.fail(number, not_whole(whole)),
-            // A folder or a link: standard output has not taken it.
+            // Standard output takes no folders and links.
             None if self.output.is_some() => return,
             None => {}
         }
@@ -127,14 +128,14 @@ impl Passing {
         }
     }
 
-    /// All entries have come.
+    /// Handles the end of the transfer.
     pub(super) fn on_end(&mut self) {
         if let Some(connection) = self.output {
             self.store.output.finish(connection);
         }
     }
 
-    /// The connection is over.
+    /// Handles the end of the connection.
     pub(super) fn end(&self) {
         if let Some(connection) = self.output {
             self.store.output.end(connection);

@@ -1,22 +1,23 @@
-//! What keeps an entry, or a whole transfer, from being received.
+//! Errors that keep an entry or a whole transfer from being received.
 
 use std::io;
 
 use nix::errno::Errno;
 
-/// What went wrong, in words for the sender.
+/// An error, with its text for the sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// This entry is not kept. The others go on.
+    /// This entry is not kept. Other entries continue.
     Entry(String),
-    /// Nothing more of the transfer is taken. What is staged stays, so that it can go on when the cause is gone.
+    /// The rest of the transfer is refused. Staged entries stay, so that it can continue once the
+    /// cause is removed.
     Transfer(String),
     /// A newer connection receives the transfer.
     TakenOver,
 }
 
 impl Problem {
-    /// Returns what went wrong, in words.
+    /// Returns the text.
     pub(super) fn text(&self) -> String {
         match self {
             Problem::Entry(text) | Problem::Transfer(text) => text.clone(),
@@ -25,7 +26,7 @@ impl Problem {
     }
 }
 
-/// True if the next entry would fail as this one did.
+/// Returns true if every further entry would fail with the same error.
 fn concerns_all(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     matches!(
@@ -53,7 +54,8 @@ fn words(what: &str, error: &io::Error) -> String {
     }
 }
 
-/// Returns what makes a problem of this entry out of an error, or of the transfer, if the error concerns all entries.
+/// Returns a function that makes an error a problem of this entry, or of the transfer if it would
+/// fail every entry.
 pub(super) fn entry_problem(what: &str) -> impl Fn(io::Error) -> Problem + '_ {
     move |error| match concerns_all(&error) {
         true => Problem::Transfer(words(what, &error)),
@@ -61,7 +63,7 @@ pub(super) fn entry_problem(what: &str) -> impl Fn(io::Error) -> Problem + '_ {
     }
 }
 
-/// Returns what makes a problem of the transfer out of an error.
+/// Returns a function that makes an error a problem of the transfer.
 pub(super) fn transfer_problem(what: &str) -> impl Fn(io::Error) -> Problem + '_ {
     move |error| Problem::Transfer(words(what, &error))
 }

@@ -1,7 +1,9 @@
-//! Limits of what a receiver keeps on its disk: room is granted to a transfer before it comes, and taken back at its end.
+//! Limits on a receiver's disk space. A transfer reserves space before its data arrives, and
+//! releases the unused rest at its end.
 //!
-//! There is no ledger. What is on the disk is counted when the receiver starts, and again before anything is refused, so
-//! that a kill leaves no wrong count, and removed files make room. In between, what was granted since is added.
+//! There is no ledger. The receiver measures the disk space in use when it starts, and again before
+//! it refuses a transfer. So a killed receiver leaves no wrong count, and removing files makes
+//! room. Between measurements it adds the reservations.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,51 +19,54 @@ use super::destination::Destination;
 use super::problem::{Problem, transfer_problem};
 use super::usage::{self, Usage};
 
-/// Bytes that are asked for at once when a transfer turns out to be larger than it was announced.
+/// Bytes reserved at once when a transfer turns out to be larger than announced.
 const STEP: u64 = 4 << 20;
-/// A count that took some time is not repeated for this many times as long.
+/// Minimum pause between two measurements, in multiples of the duration of the last one.
 const COUNT_PAUSE: u32 = 4;
 
-/// How much of its disk a receiver gives to files. A file counts its bytes, and each file, folder and link 4096 bytes.
+/// Limits on the disk space of received files. A file counts its bytes; each file, folder and link
+/// also counts 4096 bytes.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskLimits {
-    /// Most bytes of everything below the folder of what arrives, whoever put it there.
+    /// Maximum bytes of everything below the destination folder, including files that were not
+    /// received.
     pub quota: Option<u64>,
-    /// Most bytes of what each client has sent. Each has a folder of its own, called by its name in the list of clients.
+    /// Maximum bytes received from each client. Each client has its own folder, named as in the
+    /// list of clients.
     pub client_quota: Option<u64>,
-    /// Bytes of the file system that stay free for others.
+    /// Minimum free bytes of the file system.
     pub keep_free: Option<u64>,
 }
 
-/// Room on the disk, for all transfers together.
+/// Disk space, shared by all transfers.
 pub(super) struct Quota {
     limits: DiskLimits,
     folder: PathBuf,
     file: Option<OsString>,
     grants: Mutex<Grants>,
-    /// The last count. Held while another one goes on.
+    /// The last measurement. Locked while another one runs.
     count: Mutex<Option<Count>>,
 }
 
-/// When entries were counted.
+/// Begin and end of a measurement.
 struct Count {
     began: Instant,
     ended: Instant,
 }
 
-/// Bytes on the disk and bytes that are to come.
+/// Disk space in use, and reservations.
 #[derive(Default)]
 struct Grants {
-    /// Bytes that were on the disk when they were counted last, and all that was granted since.
+    /// Bytes on the disk at the last measurement, plus all bytes reserved since.
     committed: Usage,
-    /// Of the granted bytes those that have not come yet, of each transfer.
+    /// Reserved bytes that have not arrived yet, per transfer.
     pending: BTreeMap<u64, (Option<Arc<str>>, Arc<AtomicU64>)>,
     /// Number of the last transfer.
     last: u64,
 }
 
 impl Grants {
-    /// Returns the bytes that are to come.
+    /// Returns the reserved bytes that have not arrived yet.
     fn pending(&self) -> Usage {
         let mut sum = Usage::default();
         for (client, pending) in self.pending.values() {
@@ -92,13 +97,13 @@ impl Usage {
     }
 }
 
-/// Which limit leaves too little room.
+/// A limit that leaves too little space.
 pub(super) struct Shortage {
     /// The limit, in words.
     limit: String,
-    /// Bytes that it leaves.
+    /// Bytes left under the limit.
     left: u64,
-    /// Bytes that were asked for.
+    /// Bytes requested.
     needed: u64,
 }
 
@@ -111,13 +116,13 @@ impl From<Shortage> for Problem {
     }
 }
 
-/// Returns what makes a problem of an error that kept entries from being counted.
+/// Makes a problem of an error of a measurement.
 fn uncounted(error: io::Error) -> Problem {
     transfer_problem("what the receiver keeps cannot be counted for its quota")(error)
 }
 
 impl Quota {
-    /// Returns the limits of a target; `None` if it has none.
+    /// Creates the limits of a target; `None` if it has none.
     pub(super) fn new(target: &Target, limits: DiskLimits) -> Option<Quota> {
         let (folder, file) = target.place()?;
         (limits != DiskLimits::default()).then(|| Quota {
@@ -133,16 +138,16 @@ impl Quota {
         self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the bytes on the disk, granted ones included, and the quota of all clients.
+    /// Returns the bytes in use, with reservations, and the quota for all clients.
     pub(super) fn used(&self) -> (u64, Option<u64>) {
         (self.grants().committed.total, self.limits.quota)
     }
 
-    /// Counts what is on the disk. A thread that had to wait for another one's count, which began after it asked, takes
-    /// that one.
+    /// Measures the disk space in use. If another thread begins a measurement after this call and
+    /// ends it first, uses its result.
     ///
     /// # Errors
-    /// The file system refuses.
+    /// The file system returns an error.
     pub(super) fn recount(&self) -> Result<(), Problem> {
         let DiskLimits { quota, client_quota, .. } = self.limits;
         if quota.is_none() && client_quota.is_none() {
@@ -154,7 +159,7 @@ impl Quota {
             if count.began >= asked {
                 return Ok(());
             }
-            // Senders that ask for too much must not keep the disk busy.
+            // Pause, so that senders that request too much do not keep the disk busy.
             let next = count.ended + COUNT_PAUSE * (count.ended - count.began);
             thread::sleep(next.saturating_duration_since(Instant::now()));
         }
@@ -167,7 +172,8 @@ impl Quota {
         let destination = Destination::open(&self.folder, self.file.as_deref());
         let found = destination.and_then(|all| usage::measure(&all, has_client_folders));
         let found = found.map_err(uncounted)?;
-        // What was pending and came meanwhile may count twice, until the next count. Nothing is missed.
+        // Bytes that were reserved before and arrived during the measurement may count twice until
+        // the next one. No bytes are missed.
         let since = |found: u64, pending: u64, now: u64, before: u64| {
             found.saturating_add(pending).saturating_add(now).saturating_sub(before)
         };
@@ -186,7 +192,7 @@ impl Quota {
         Ok(())
     }
 
-    /// Begins to grant room to a transfer.
+    /// Creates an empty reservation for a transfer.
     pub(super) fn lease(self: &Arc<Quota>, client: Option<&Arc<str>>) -> Lease {
         let (client, pending) = (client.cloned(), Arc::<AtomicU64>::default());
         let mut grants = self.grants();
@@ -196,7 +202,7 @@ impl Quota {
         Lease { quota: Arc::clone(self), number, client, pending, spent: 0 }
     }
 
-    /// Returns the bytes that are free on the disk, if that is of interest.
+    /// Returns the free bytes of the disk; `None` without a limit on them.
     fn free(&self) -> io::Result<Option<u64>> {
         if self.limits.keep_free.is_none() {
             return Ok(None);
@@ -229,29 +235,29 @@ impl Quota {
         }
         let (keep, free) = keep_free.zip(free)?;
         let taken = grants.pending().total.saturating_add(keep);
-        // Zero bytes more are too many, too, if others have filled the disk.
+        // Even zero bytes are too many if other programs have filled the disk.
         let limit = format!("the receiver keeps {keep} bytes of its disk free (--keep-free)");
         let left = free.saturating_sub(taken);
         (free < taken.saturating_add(bytes)).then_some(Shortage { limit, left, needed: bytes })
     }
 }
 
-/// Room that was granted to a transfer. What of it has not come is given back when this is dropped.
+/// Disk space reserved for a transfer. Dropping it releases the bytes that have not arrived.
 pub(super) struct Lease {
     quota: Arc<Quota>,
     number: u64,
     client: Option<Arc<str>>,
-    /// Bytes that may still come.
+    /// Reserved bytes that have not arrived yet.
     pending: Arc<AtomicU64>,
-    /// Bytes that have come since the free space was looked at.
+    /// Bytes that have arrived since the free space was last checked.
     spent: u64,
 }
 
 impl Lease {
-    /// Grants further bytes, if all limits have room for them.
+    /// Reserves further bytes, if all limits have room for them.
     ///
     /// # Errors
-    /// The file system refuses.
+    /// The file system returns an error.
     pub(super) fn add(&self, bytes: u64) -> Result<Result<(), Shortage>, Problem> {
         let free = self.quota.free().map_err(uncounted)?;
         let mut grants = self.quota.grants();
@@ -264,7 +270,7 @@ impl Lease {
         Ok(Ok(()))
     }
 
-    /// Grants further bytes. Counts what is on the disk before it refuses.
+    /// Reserves further bytes. Measures the disk space before it refuses.
     fn extend(&self, bytes: u64) -> Result<(), Problem> {
         if self.add(bytes)?.is_ok() {
             return Ok(());
@@ -273,10 +279,10 @@ impl Lease {
         Ok(self.add(bytes)??)
     }
 
-    /// Makes sure that this many bytes may be written.
+    /// Makes sure that this many bytes are reserved.
     ///
     /// # Errors
-    /// There is not enough room, or the file system refuses.
+    /// A limit leaves too little space, or the file system returns an error.
     pub(super) fn ensure(&mut self, bytes: u64) -> Result<(), Problem> {
         let pending = self.pending.load(Ordering::Acquire);
         if pending < bytes {
@@ -288,19 +294,19 @@ impl Lease {
         self.spent += bytes;
         if self.quota.limits.keep_free.is_some() && self.spent > STEP {
             self.spent = 0;
-            // Others write to the disk, too: what was granted may no longer be there.
+            // Other programs write to the disk too: check that the reserved space is still free.
             self.extend(0)?;
         }
         Ok(())
     }
 
-    /// These bytes were written.
+    /// Notes that reserved bytes were written.
     pub(super) fn spend(&self, bytes: u64) {
         let less = |pending: u64| Some(pending.saturating_sub(bytes));
         let _ = self.pending.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
     }
 
-    /// These bytes were removed again.
+    /// Notes that written bytes were removed again.
     pub(super) fn give_back(&self, bytes: u64) {
         self.pending.fetch_add(bytes, Ordering::AcqRel);
     }

@@ -9,12 +9,12 @@ use paceline_os::folder::Folder;
 use super::destination::Destination;
 use super::journal::JournalPath;
 
-/// Its name. If another user has it, a dash and this user's number follow.
+/// Name of the folder. If another user owns it, `-` and this user's numeric id are appended.
 pub(super) const ROOT: &str = ".paceline";
-/// How often the folder is made again if another transfer's end removes it meanwhile.
+/// How often the folder is created again if the end of another transfer removes it meanwhile.
 const TRIES: u32 = 10;
 
-/// The folder of what is staged, and its name in the destination.
+/// The staging folder, and its name in the destination.
 pub(super) struct Root {
     pub(super) folder: Folder,
     pub(super) name: OsString,
@@ -25,7 +25,8 @@ impl Root {
         [OsString::from(ROOT), OsString::from(format!("{ROOT}-{}", geteuid().as_raw()))]
     }
 
-    /// Opens the folder of this name if only this user writes to it. Whoever owns the destination decides about it anyway.
+    /// Opens the folder with this name if only this user can write to it. The destination's owner
+    /// can replace it in any case.
     fn open(destination: &Folder, name: OsString) -> io::Result<Option<Root>> {
         let Ok(folder) = destination.folder(&name) else { return Ok(None) };
         let (status, above) = (folder.own_status()?, destination.own_status()?);
@@ -34,16 +35,16 @@ impl Root {
         Ok((is_own && is_closed).then_some(Root { folder, name }))
     }
 
-    /// Opens the folders of this kind in the folder of a destination.
+    /// Opens all staging folders in a destination.
     pub(super) fn all(destination: &Folder) -> impl Iterator<Item = Root> + '_ {
         let open = |name| Root::open(destination, name).ok().flatten();
         Root::names().into_iter().filter_map(open)
     }
 
-    /// Opens the folder, and the folder of a transfer in it; makes what is missing.
+    /// Opens the staging folder and a transfer's folder in it; creates missing ones.
     ///
     /// # Errors
-    /// The file system refuses, or other users may write to the folder.
+    /// The file system returns an error, or other users may write to the folder.
     pub(super) fn open_with(
         destination: &Destination,
         transfer: &OsStr,

@@ -1,4 +1,4 @@
-//! Counts the bytes that entries below a destination have on the disk, for quotas.
+//! Measures the disk space of entries below a destination, for quotas.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -14,8 +14,8 @@ use super::journal::JournalPath;
 use super::root::Root;
 use super::staging::TREE;
 
-/// Bytes that each file, folder and link counts beside a file's content: its name, its inode, the unused rest of its
-/// last block. So a million empty files count 4 GB.
+/// Bytes that each file, folder and link counts beside a file's content, for its name, its inode
+/// and the unused part of its last block. So a million empty files count 4 GB.
 pub(super) const ENTRY: u64 = 4096;
 
 /// Bytes on the disk.
@@ -23,18 +23,19 @@ pub(super) const ENTRY: u64 = 4096;
 pub(super) struct Usage {
     /// Bytes of all entries.
     pub(super) total: u64,
-    /// Of these the bytes of each client's folder, by the folder's name.
+    /// Of these, the bytes of each client's folder, by the folder's name.
     pub(super) clients: BTreeMap<Arc<str>, u64>,
 }
 
-/// Counts what is kept in a destination. With `has_client_folders` each folder at the top level is a client's.
+/// Measures a destination. With `has_client_folders`, each top-level folder belongs to a client.
 ///
-/// Other threads may write and move entries meanwhile. What a transfer moves from `.paceline` to its place is counted
-/// there or here, never twice, and never missed: what moves is counted before the place to which it moves.
+/// Other threads may write and move entries meanwhile. An entry that moves from `.paceline` to its
+/// final path is counted once, because source folders are measured before the folders to which
+/// their entries move.
 ///
 /// # Errors
-/// The file system refuses; a folder of this user cannot be read. Folders of other users that cannot be read count as
-/// empty.
+/// The file system returns an error, or a folder of this user cannot be read. Unreadable folders of
+/// other users count as empty.
 pub(super) fn measure(destination: &Destination, has_client_folders: bool) -> io::Result<Usage> {
     let mut usage = Usage::default();
     let mut counter = Counter::default();
@@ -58,12 +59,12 @@ pub(super) fn measure(destination: &Destination, has_client_folders: bool) -> io
     Ok(usage)
 }
 
-/// Adds to an error the path of the entry that it concerns.
+/// Adds the entry's path to an error.
 fn named(error: &io::Error, path: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{path}: {error}"))
 }
 
-/// Returns `None` for an entry that was removed or moved meanwhile.
+/// Returns `None` if the entry was removed or moved meanwhile.
 fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -81,12 +82,12 @@ struct Level {
     folder: Folder,
     /// True if the folder belongs to this process's user.
     is_own: bool,
-    /// Names of entries that are not counted yet.
+    /// Names of entries that are still to be counted.
     names: Vec<OsString>,
 }
 
 impl Level {
-    /// Opens a folder. `None` if it is another user's and cannot be read.
+    /// Opens a folder. Returns `None` if it belongs to another user and cannot be read.
     fn open(parent: &Folder, name: &OsStr, status: &Status) -> io::Result<Option<Level>> {
         let is_own = status.owner == geteuid().as_raw();
         let opened = parent.folder(name).and_then(|folder| Ok((folder.names()?, folder)));
@@ -95,7 +96,7 @@ impl Level {
     }
 }
 
-/// Returns `None` for what another user keeps closed.
+/// Returns `None` if another user denies the access.
 fn readable<T>(result: io::Result<T>, is_own: bool) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -107,19 +108,20 @@ fn readable<T>(result: io::Result<T>, is_own: bool) -> io::Result<Option<T>> {
 /// Counts entries, each once.
 #[derive(Default)]
 struct Counter {
-    /// Devices and inodes of files with several names, and of entries that may be moved while they are counted.
+    /// Devices and inodes of files with several names, and of entries that may move while they are
+    /// counted.
     seen: BTreeSet<(u64, u64)>,
 }
 
 impl Counter {
-    /// Counts the folders `.paceline` in a folder.
+    /// Counts the folders `.paceline` in `folder`.
     fn count_roots(&mut self, folder: &Folder) -> io::Result<u64> {
         let mut bytes = 0;
         for root in Root::all(folder) {
             bytes += ENTRY;
             self.seen.insert(root.folder.own_status()?.identity);
             let mut names = root.folder.names()?;
-            // Journals move from transfers to `finished`.
+            // Last, because journals move from transfers to `finished`.
             names.sort_by_key(|name| name == FINISHED);
             for name in names {
                 bytes += match name == FINISHED {
@@ -131,7 +133,8 @@ impl Counter {
         Ok(bytes)
     }
 
-    /// Counts what is in a client's folder. `None` if this is no such folder.
+    /// Counts the contents of a client's folder. Returns `None` if the entry is not a client's
+    /// folder.
     fn count_client(&mut self, all: &Folder, name: &OsStr) -> io::Result<Option<u64>> {
         let Some(status) = found(all.status(name))? else { return Ok(None) };
         if status.kind != EntryKind::Folder || self.seen.contains(&status.identity) {
@@ -151,7 +154,7 @@ impl Counter {
         let Some(folder) = found(root.folder(name))? else { return Ok(0) };
         let mut bytes = ENTRY;
         let mut names = folder.names()?;
-        // Partial files move to the tree.
+        // Last, because partial files move to the tree.
         names.sort_by_key(|name| name == TREE);
         for name in names {
             if name != TREE {
@@ -166,7 +169,7 @@ impl Counter {
         Ok(bytes)
     }
 
-    /// Counts an entry that may be moved meanwhile, with all that is in it, unless it is counted already.
+    /// Counts an entry that may move meanwhile, with its contents, unless it was counted before.
     fn count_once(&mut self, folder: &Folder, name: &OsStr) -> io::Result<u64> {
         let Some(status) = found(folder.status(name))? else { return Ok(0) };
         let Some((mut bytes, first)) = self.count_single(folder, name, &status)? else {
@@ -180,7 +183,7 @@ impl Counter {
                 continue;
             };
             let status = found(readable(level.folder.status(&name), level.is_own))?.flatten();
-            // Another file system below this one has a disk of its own.
+            // A file system mounted below this one is on another disk.
             let Some(status) = status.filter(|status| status.identity.0 == device) else {
                 continue;
             };
@@ -194,8 +197,8 @@ impl Counter {
         Ok(bytes)
     }
 
-    /// Counts one entry. Returns a folder whose entries are to be counted, too; `None` if the entry was moved meanwhile
-    /// or is counted already.
+    /// Counts one entry. Returns a folder, whose contents remain to be counted. Returns `None` for
+    /// other entries, for moved ones and for those counted before.
     fn count_single(
         &mut self,
         folder: &Folder,
@@ -204,7 +207,7 @@ impl Counter {
     ) -> io::Result<Option<(u64, Option<Level>)>> {
         let is_seen = self.seen.contains(&status.identity);
         match status.kind {
-            // A further name takes the room of a name.
+            // A hard link counts only as a name.
             EntryKind::File if status.links > 1 => {
                 let is_first = self.seen.insert(status.identity);
                 Ok(Some((ENTRY + if is_first { status.length } else { 0 }, None)))

@@ -1,4 +1,4 @@
-//! Compares what is staged with the journal.
+//! Compares staged entries with the journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ pub(super) fn folder_at(tree: &Folder, path: &JournalPath) -> io::Result<Folder>
     path.components().try_fold(tree.own()?, |folder, name| folder.folder(name))
 }
 
-/// Folders of the tree one after the other: the last one stays open.
+/// Opens folders of the tree one after the other, and keeps the last one open.
 pub(super) struct Walk<'a> {
     tree: &'a Folder,
     last: Option<(JournalPath, Folder)>,
@@ -26,7 +26,7 @@ impl<'a> Walk<'a> {
         Walk { tree, last: None }
     }
 
-    /// Returns the folder of an entry, and its name there.
+    /// Returns the folder of an entry, and the entry's name there.
     pub(super) fn find(&mut self, path: &JournalPath) -> io::Result<(&Folder, OsString)> {
         let (parent, name) = path.split();
         if self.last.as_ref().is_none_or(|(last, _)| *last != parent) {
@@ -50,7 +50,7 @@ fn hash_of(mut file: File) -> io::Result<String> {
     }
 }
 
-/// True if the entry is as the record says; `is_deep` also reads files.
+/// Returns true if the entry is as recorded. With `is_deep`, also reads and hashes files.
 fn is_as_recorded(
     walk: &mut Walk<'_>,
     record: &JournalRecord,
@@ -72,11 +72,12 @@ fn is_as_recorded(
     })
 }
 
-/// Finds the first record of an entry that is not in the tree as the journal says. Entries whose top level is in
-/// `placed` are no longer there. Returns where the record begins, and its entry.
+/// Finds the first record whose entry in the tree differs from the journal. Skips entries whose
+/// top-level entry is in `placed`, because they have left the tree. Returns the record's offset and
+/// its entry.
 ///
 /// # Errors
-/// The disk fails.
+/// The disk returns an error.
 pub(super) fn first_difference(
     tree: &Folder,
     records: &[(u64, JournalRecord)],
@@ -113,7 +114,7 @@ pub(super) fn first_difference(
         if failed.contains(&entry) || placed.binary_search(&path.top()).is_ok() {
             continue;
         }
-        // What cannot be read is not there.
+        // An entry that cannot be read counts as missing.
         if !is_as_recorded(&mut walk, expected, path, is_deep).unwrap_or(false) {
             return Ok(Some((*offset, entry)));
         }
@@ -121,10 +122,10 @@ pub(super) fn first_difference(
     Ok(None)
 }
 
-/// Removes from the tree what no record names.
+/// Removes entries of the tree that no record names.
 ///
 /// # Errors
-/// The file system refuses.
+/// The file system returns an error.
 pub(super) fn remove_unknown(tree: &Folder, records: &[(u64, JournalRecord)]) -> io::Result<()> {
     let known: BTreeSet<&JournalPath> = records
         .iter()
@@ -149,7 +150,7 @@ fn remove_unknown_in(
         let path = path.join(&name);
         if !known.contains(&path) {
             folder.remove_all(&name)?;
-            // The folder may have the time of the sender's already.
+            // Restore the mtime, which may already be the sender's.
             let _ = folder.set_mtime(mtime);
         } else if folder.status(&name)?.kind == EntryKind::Folder {
             remove_unknown_in(&readable(folder, &name)?, &path, known)?;
@@ -158,7 +159,7 @@ fn remove_unknown_in(
     Ok(())
 }
 
-/// Opens a folder. One whose mode does not allow it is left closed to others.
+/// Opens a folder. If its mode forbids reading, changes the mode so that only the owner may.
 fn readable(folder: &Folder, name: &OsStr) -> io::Result<Folder> {
     folder.folder(name).or_else(|_| folder.own_folder(name))
 }

@@ -1,5 +1,5 @@
-//! A thread beside a loop for each connection that brings files: it hashes and writes, so that neither a slow disk nor a
-//! reader that stands still holds up other connections.
+//! A thread for each connection that brings files. It hashes and writes, so that neither a slow
+//! disk nor a blocked reader delays other connections.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -13,23 +13,23 @@ use super::intake::{Intake, Told};
 use crate::udp::note::Note;
 use crate::udp::server::Events;
 
-/// Most connections that bring files at a time, at all loops. Each has a thread and a few open files; a process may have
-/// 1024 of these by default.
+/// Maximum number of concurrent connections that bring files, at all loops. Each has a thread and a
+/// few open files; a process may have 1024 open files by default.
 const MOST: usize = 128;
 
-/// How far the transfer of a connection is.
+/// Progress of a connection's transfer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(in crate::udp) enum TransferStatus {
-    /// There has been none.
+    /// No transfer has begun.
     None,
-    /// It is being received, or was broken off.
+    /// The transfer is being received, or was broken off.
     Underway,
-    /// All of its entries have come.
+    /// All of its entries have arrived.
     Complete,
-    /// It was refused because another sender has the place.
+    /// The transfer was refused because another sender uses the target.
     TurnedAway,
-    /// It is being received, or was broken off, and nobody sends it again then.
+    /// The transfer is being received, or was broken off, and its sender cannot repeat it.
     Unrepeatable,
 }
 
@@ -41,17 +41,18 @@ impl TransferStatus {
     }
 }
 
-/// What a worker reports to its loop.
+/// A worker's report to its loop.
 pub(in crate::udp) enum Report {
-    /// These bytes were taken: the sender may send as many more. The buffer comes back.
+    /// These bytes were handled: the sender may send as many more. Returns the buffer for reuse.
     Taken(Vec<u8>),
-    /// The sender is to hear this.
+    /// A message for the sender.
     Note(Note),
-    /// A newer connection receives the transfer: this one is to be closed.
+    /// A newer connection receives the transfer: close this connection.
     TakenOver,
 }
 
-/// The way to a loop: reports, and a file that becomes readable when there are some.
+/// The sending half of the queue of reports to a loop, with an event file that is readable while
+/// there are reports.
 #[derive(Clone)]
 pub(in crate::udp) struct Reports {
     sender: mpsc::Sender<(u32, Report)>,
@@ -59,10 +60,10 @@ pub(in crate::udp) struct Reports {
 }
 
 impl Reports {
-    /// Makes the way, and the end of it that the loop reads.
+    /// Creates the queue. Returns both halves.
     ///
     /// # Errors
-    /// There are too many open files.
+    /// The process has too many open files.
     pub(in crate::udp) fn new() -> io::Result<(Reports, mpsc::Receiver<(u32, Report)>)> {
         let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
         let wake = Arc::new(EventFd::from_value_and_flags(0, flags)?);
@@ -70,30 +71,30 @@ impl Reports {
         Ok((Reports { sender, wake }, receiver))
     }
 
-    /// The file that is readable when there are reports.
+    /// Returns the file that is readable while there are reports.
     pub(in crate::udp) fn wake(&self) -> &EventFd {
         &self.wake
     }
 
     /// Makes the file unreadable until the next report.
     pub(in crate::udp) fn clear(&self) {
-        // It does not block, and only says how many there were.
+        // The read does not block, and its value is only the number of reports.
         let _ = self.wake.read();
     }
 
     fn report(&self, connection: u32, report: Report) {
-        // A loop that has ended needs none.
+        // Nothing to wake if the loop has ended.
         if self.sender.send((connection, report)).is_ok() {
             let _ = self.wake.write(1);
         }
     }
 }
 
-/// The number of workers at all loops. Clones count together.
+/// Number of workers at all loops. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub(in crate::udp) struct WorkerCount(Arc<AtomicUsize>);
 
-/// One worker in the count, until this is dropped.
+/// One worker in the count, until it is dropped.
 struct Counted(WorkerCount);
 
 impl WorkerCount {
@@ -110,19 +111,20 @@ impl Drop for Counted {
     }
 }
 
-/// A worker: what is pushed is taken in, in order. It ends after this is dropped and all of it was taken in.
+/// A worker's handle. The worker handles pushed bytes in order. After this is dropped, it ends once
+/// it has handled all of them.
 pub(in crate::udp) struct Worker {
     bytes: mpsc::Sender<Vec<u8>>,
     status: Arc<AtomicU8>,
 }
 
-/// What a worker belongs to.
+/// The owner of a worker.
 pub(in crate::udp) struct Owner<'a> {
-    /// Identifier of the connection at its loop.
+    /// Identifier of its connection at its loop.
     pub(in crate::udp) connection: u32,
-    /// Its number, at all loops.
+    /// Number of the client, unique across all loops.
     pub(in crate::udp) number: u64,
-    /// Name of the client by the list of clients, if each client has a folder of its own.
+    /// The client's name in the list of clients, if each client has its own folder.
     pub(in crate::udp) client: Option<&'a str>,
     pub(in crate::udp) reports: &'a Reports,
     pub(in crate::udp) events: &'a Events,
@@ -132,7 +134,7 @@ impl Worker {
     /// Starts a worker for a connection.
     ///
     /// # Errors
-    /// There are too many. The text is for the sender.
+    /// There are [`MOST`] workers already. The text is for the sender.
     pub(in crate::udp) fn start(
         store: &Arc<Store>,
         count: &WorkerCount,
@@ -159,7 +161,7 @@ impl Worker {
                     Told::Note(note) => notes.push(Report::Note(note)),
                     Told::TakenOver => notes.push(Report::TakenOver),
                 });
-                // Before the sender can answer.
+                // Set the status before the sender can answer.
                 shown.store(intake.status() as u8, Ordering::Release);
                 notes.into_iter().for_each(|note| reports.report(connection, note));
                 reports.report(connection, Report::Taken(buffer));
@@ -172,13 +174,13 @@ impl Worker {
         Ok(Worker { bytes, status })
     }
 
-    /// Hands on the next bytes of the stream.
+    /// Hands the next bytes of the stream to the worker.
     pub(in crate::udp) fn push(&self, bytes: Vec<u8>) {
-        // It reads as long as this is here.
+        // The worker reads until this handle is dropped.
         let _ = self.bytes.send(bytes);
     }
 
-    /// How far the transfer is.
+    /// Returns the progress of the transfer.
     pub(in crate::udp) fn status(&self) -> TransferStatus {
         TransferStatus::of(self.status.load(Ordering::Acquire))
     }

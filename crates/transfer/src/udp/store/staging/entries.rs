@@ -1,4 +1,4 @@
-//! Entries as they come: begun, filled and closed.
+//! Entries as they arrive: begun, filled and closed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,10 +19,10 @@ impl Staging {
     /// Begins an entry.
     ///
     /// # Errors
-    /// The transfer cannot go on.
+    /// The transfer cannot continue.
     pub(in crate::udp::store) fn on_entry(&mut self, entry: &Entry<'_>) -> Result<(), Problem> {
         if entry.number <= self.state.last {
-            // The folders in which the transfer goes on come first.
+            // First come the folders that are open at the start position.
             let is_known = self.state.open.iter().any(|open| open.entry == entry.number);
             if entry.content != Content::Folder || !is_known {
                 let text = format!("entry {} was received before", entry.number);
@@ -53,7 +53,7 @@ impl Staging {
         };
         if let Some(text) = failed {
             if entry.content == Content::Folder && entry.number > self.state.last {
-                // Its contents come all the same, and are not kept.
+                // Its contents still arrive, and are discarded.
                 let path = JournalPath(entry.number.to_string().into_bytes());
                 let name = JournalPath(entry.name().to_vec());
                 let (entry, mode, mtime) = (entry.number, None, None);
@@ -68,7 +68,8 @@ impl Staging {
         Ok(())
     }
 
-    /// Closes folders that an earlier connection has opened and this one has not: the sender is past them.
+    /// Closes folders that an earlier connection has opened and this one has not: the sender is
+    /// past them.
     pub(super) fn close_unopened(&mut self) -> Result<(), Problem> {
         while let Some(open) = self.state.open.last().cloned()
             && !self.chain.contains(&open.entry)
@@ -143,7 +144,7 @@ impl Staging {
                 self.note(record)?;
                 let made = self.in_folder(&parent, |folder, _| {
                     folder.symlink(&name, OsStr::from_bytes(&target.0))?;
-                    // Not all file systems keep times of links.
+                    // Ignore errors: not all file systems keep the mtime of links.
                     let _ = mtime.map(|mtime| folder.set_entry_mtime(&name, mtime));
                     Ok(())
                 });
@@ -159,7 +160,7 @@ impl Staging {
         }
     }
 
-    /// Opens the file of an entry, whose first `offset` bytes are on the disk.
+    /// Opens the file of an entry of which the first `offset` bytes are on the disk.
     fn begin_file(&mut self, entry: u32, offset: u64) -> Result<(File, FileHash), Problem> {
         let failed = transfer_problem("the file cannot be staged");
         let name = partial_name(entry);
@@ -180,10 +181,10 @@ impl Staging {
         Ok((file, hash))
     }
 
-    /// Takes in the next bytes of the file.
+    /// Handles the next bytes of the file.
     ///
     /// # Errors
-    /// The transfer cannot go on.
+    /// The transfer cannot continue.
     pub(in crate::udp::store) fn on_piece(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         if !matches!(self.current, Some(Current::File(..))) {
             return Ok(());
@@ -204,17 +205,17 @@ impl Staging {
         }
     }
 
-    /// The file that is being received is not kept.
+    /// Discards the file that is being received.
     fn give_up(&mut self, number: u32, text: String) -> Result<(), Problem> {
         self.current = Some(Current::Failed);
         let _ = self.folder.remove(&partial_name(number));
         self.fail(number, text)
     }
 
-    /// Ends an entry: gives it its place, if it is whole.
+    /// Ends an entry. If it is complete, moves it to its path.
     ///
     /// # Errors
-    /// The transfer cannot go on.
+    /// The transfer cannot continue.
     pub(in crate::udp::store) fn on_close(
         &mut self,
         number: u32,
@@ -244,7 +245,7 @@ impl Staging {
     fn finish_file(&mut self, number: u32, file: CurrentFile, whole: Whole) -> Result<(), Problem> {
         let failed = transfer_problem("a file cannot be kept");
         let CurrentFile { file, path, name, mode, mtime, .. } = file;
-        // A file system without modes or times keeps its own.
+        // Ignore errors: a file system without modes or times keeps its defaults.
         let _ = mode.map(|mode| set_mode(&file, u32::from(mode)));
         let _ = mtime.map(|mtime| set_mtime(&file, mtime));
         let (parent, last) = path.split();
@@ -261,7 +262,8 @@ impl Staging {
         moved.map_err(failed)
     }
 
-    /// Gives a folder in the tree its mode and its time. One at the top level gets them with its name.
+    /// Sets the mode and mtime of a folder in the tree. A top-level folder gets them after its
+    /// name.
     fn close_folder(&mut self, open: &OpenFolder) -> Result<(), Problem> {
         let (parent, name) = open.path.split();
         if !open.has_failed && !parent.0.is_empty() {

@@ -1,4 +1,4 @@
-//! Further names of earlier entries.
+//! Hard links to earlier entries of a transfer.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -11,7 +11,8 @@ use crate::udp::store::journal::{JournalPath, JournalRecord};
 use crate::udp::store::problem::{Problem, entry_problem};
 
 impl Staging {
-    /// Gives an earlier file or link a further name. Where the file system has no further names, it is copied.
+    /// Creates a hard link to an earlier file or link. Copies it where the file system has no hard
+    /// links.
     pub(super) fn make_hard_link(
         &mut self,
         target: u32,
@@ -45,7 +46,7 @@ impl Staging {
             if folder.hard_link(&from, into, name).is_err() {
                 return Ok(false);
             }
-            // What was given the name must be what was looked at.
+            // The linked file must be the file that was checked.
             if into.status(name)?.identity != status.identity {
                 into.remove(name)?;
                 return Err(io::Error::other("the earlier entry has changed"));
@@ -71,7 +72,8 @@ impl Staging {
         made.map_err(failed)
     }
 
-    /// Finds a file of the tree, which may have its place in the destination already: its folder, and its name there.
+    /// Finds a file of the tree, which may already be in the destination. Returns its folder and
+    /// its name there.
     fn whereabouts(&mut self, path: &JournalPath) -> io::Result<(Folder, OsString)> {
         let (parent, name) = path.split();
         let placed = self.state.placed.binary_search_by_key(&path.top(), |placed| placed.0);

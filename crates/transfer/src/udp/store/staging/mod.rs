@@ -1,9 +1,10 @@
-//! The folder of a transfer that is being received: what is not whole has no name in the destination, and what is whole
-//! is in the journal.
+//! The folder of a transfer that is being received. Incomplete entries have no name in the
+//! destination; complete ones are in the journal.
 //!
-//! In `.paceline/<id>/` stand `journal`, `tree/`, in which each entry at the top level is called by its number, and
-//! `partial.<number>`, the file that is being received. The order of steps makes each kill harmless: a record comes before
-//! the step that it names, and who goes on takes the step again, or cuts the record off.
+//! `.paceline/<id>/` contains `journal`, `tree/`, in which each top-level entry is named by its
+//! number, and `partial.<number>`, the file that is being received. A kill at any step does no
+//! harm: each record is written before its step, and recovery repeats the step or removes the
+//! record.
 
 mod entries;
 mod hard_links;
@@ -30,29 +31,29 @@ use super::root::Root;
 use super::usage::ENTRY;
 use super::verify;
 
-/// Name of the folder of what is staged.
+/// Name of the folder of staged entries.
 pub(super) const TREE: &str = "tree";
-/// What the name of a file that is being received begins with.
+/// Prefix of the name of a file that is being received.
 const PARTIAL: &str = "partial.";
-/// How long to wait for the lock of a transfer's folder.
+/// Maximum wait for the lock of a transfer's folder.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// Bytes of the journal that an entry is expected to take; longer paths take more.
+/// Bytes of the journal reserved per entry; long paths take more.
 const JOURNAL_LINES: u64 = 1024;
-/// Bytes on the disk of a transfer without entries: its folder, the folder of all transfers, the tree, the journal with its
-/// first lines.
+/// Bytes on the disk of a transfer without entries: its folder, the staging folder, the tree, and
+/// the journal with its first lines.
 const EMPTY_TRANSFER: u64 = 4 * ENTRY + JOURNAL_LINES;
-/// Most entries of a transfer.
+/// Maximum number of entries of a transfer.
 const MOST_ENTRIES: u32 = 1_000_000;
 
-/// What has become of an entry.
+/// The result of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// An entry at the top level has its name.
+    /// A top-level entry has its final name.
     Kept {
         entry: u32,
         place: String,
         bytes: u64,
-        /// An earlier connection brought it.
+        /// True if an earlier connection brought it.
         before: bool,
     },
     /// An entry is not kept.
@@ -72,33 +73,33 @@ struct CurrentFile {
 /// The entry that is being received.
 enum Current {
     File(u32, Box<CurrentFile>),
-    /// A link that was made.
+    /// A link that was created.
     Link,
-    /// One that is not kept: what comes of it is thrown away.
+    /// An entry that is not kept: its bytes are discarded.
     Failed,
 }
 
-/// A partial file of an earlier connection, with the hashes of its beginnings, the longest first.
+/// A partial file of an earlier connection, with the hashes of its prefixes, longest first.
 struct Partial {
     entry: u32,
-    /// Bytes of the file, more than those of its longest beginning.
+    /// Bytes of the file, which may extend beyond the longest prefix.
     length: u64,
     beginnings: Vec<FileHash>,
 }
 
-/// What a receiver does with all transfers.
+/// A receiver's rules for all transfers.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Rules {
-    /// True if links are made that lead out of their folder at the top level.
+    /// True if top-level links may point outside of their folder.
     pub(super) allows_outside_links: bool,
-    /// True if the owner of each folder may read it, whatever mode its sender says.
+    /// True if the owner of each folder may always read it, whatever mode the sender sets.
     pub(super) keeps_folders_readable: bool,
 }
 
 /// A transfer that is being received.
 pub(super) struct Staging {
     root: Root,
-    /// This transfer's folder in it, and its name.
+    /// Name of this transfer's folder in the root, and the folder.
     name: OsString,
     folder: Folder,
     tree: Folder,
@@ -106,24 +107,24 @@ pub(super) struct Staging {
     state: JournalState,
     destination: Destination,
     transfer: Transfer,
-    /// Keeps other processes out.
+    /// Excludes other processes.
     _lock: File,
     partial: Option<Partial>,
     current: Option<Current>,
-    /// Folders that were opened in this connection's stream, the outermost first.
+    /// Folders that this connection's stream has opened, outermost first.
     chain: Vec<u32>,
-    /// The folder that was used last.
+    /// The folder used last.
     last_folder: Option<(JournalPath, Folder)>,
     rules: Rules,
-    /// Its room on the disk, if that is limited.
+    /// Its disk space, if that is limited.
     lease: Option<Lease>,
-    /// What is to be told, the oldest first.
+    /// Results to report, oldest first.
     pub(super) news: Vec<News>,
-    /// All of it has its place: nothing stays here.
+    /// True once all entries have their final names: nothing stays here.
     is_over: bool,
 }
 
-/// Returns why a file is not whole that the sender closed so.
+/// Returns the reason, in words, for a file that its sender closed like this.
 pub(super) fn not_whole(whole: Option<Whole>) -> &'static str {
     match whole {
         None => "the sender could not read all of it, or it changed meanwhile",
@@ -136,7 +137,7 @@ pub(super) fn folder_name(id: &Hash) -> OsString {
     OsString::from(hex(id.get(..16).unwrap_or(id)))
 }
 
-/// Takes the lock of a folder. A process that was killed may have it for a moment longer.
+/// Locks a folder. Waits a little, because a killed process may hold the lock for a moment longer.
 fn lock(folder: &Folder) -> io::Result<Option<File>> {
     let end = Instant::now() + LOCK_PATIENCE;
     loop {
@@ -151,7 +152,7 @@ fn partial_name(entry: u32) -> OsString {
     OsString::from(format!("{PARTIAL}{entry}"))
 }
 
-/// Removes everything in a folder.
+/// Removes the contents of a folder.
 fn empty(folder: &Folder) -> io::Result<()> {
     folder.names()?.iter().try_for_each(|name| folder.remove_all(name))
 }
@@ -161,10 +162,10 @@ fn mtime_of(entry: &Entry<'_>) -> JournalMtime {
 }
 
 impl Staging {
-    /// Begins a transfer in the folder `.paceline`, or goes on with it.
+    /// Begins a transfer in the folder `.paceline`, or continues it.
     ///
     /// # Errors
-    /// The file system refuses, or another process receives this transfer.
+    /// The file system returns an error, or another process receives this transfer.
     pub(super) fn open(
         destination: Destination,
         transfer: Transfer,
@@ -237,28 +238,29 @@ impl Staging {
         Ok(Some(staging))
     }
 
-    /// Number of the entry from which on the sender has to send.
+    /// Returns the number of the first entry that the sender has to send.
     pub(super) fn next(&self) -> u32 {
         self.state.last + 1
     }
 
-    /// Bytes of the files that are whole.
+    /// Returns the bytes of complete files.
     pub(super) fn bytes(&self) -> u64 {
         self.state.bytes
     }
 
-    /// Lengths and hashes of the beginnings of that entry's file that are on the disk, the longest first.
+    /// Returns lengths and hashes of the prefixes of that entry's file that are on the disk,
+    /// longest first.
     pub(super) fn beginnings(&self) -> impl Iterator<Item = Whole> + '_ {
         self.partial.iter().flat_map(|partial| partial.beginnings.iter().map(FileHash::whole))
     }
 
-    /// Returns the hash of a beginning of an entry's file that is on the disk.
+    /// Returns the hash of a prefix of an entry's file that is on the disk.
     fn beginning(&self, entry: u32, length: u64) -> Option<FileHash> {
         let partial = self.partial.as_ref().filter(|partial| partial.entry == entry)?;
         partial.beginnings.iter().find(|hash| hash.length() == length).cloned()
     }
 
-    /// Returns the bytes on the disk that the rest of the transfer needs, by what its sender has announced.
+    /// Returns the disk space that the rest of the transfer needs, as announced by its sender.
     pub(super) fn missing_bytes(&self) -> u64 {
         let partial = self.partial.as_ref().map_or(0, |partial| partial.length);
         let announced = self.transfer.bytes.unwrap_or(0);
@@ -268,7 +270,7 @@ impl Staging {
         files.saturating_add(u64::from(entries) * (ENTRY + JOURNAL_LINES)).saturating_add(own)
     }
 
-    /// Sets the room that was granted to the transfer.
+    /// Sets the transfer's reserved disk space.
     pub(super) fn set_lease(&mut self, lease: Lease) {
         if self.is_empty() {
             lease.spend(EMPTY_TRANSFER);
@@ -276,22 +278,22 @@ impl Staging {
         self.lease = Some(lease);
     }
 
-    /// Returns true if nothing of the transfer has come.
+    /// Returns true if no entry has arrived.
     pub(super) fn is_empty(&self) -> bool {
         self.state.entries == 0 && self.partial.is_none()
     }
 
-    /// Removes the transfer's folder if nothing of the transfer has come.
+    /// Removes the transfer's folder if no entry has arrived.
     pub(super) fn leave(mut self) {
         if self.is_empty() {
             self.is_over = self.remove().is_ok();
         }
     }
 
-    /// Makes sure that there is room for these bytes.
+    /// Reserves space for these bytes.
     ///
     /// # Errors
-    /// There is not.
+    /// A limit leaves too little space.
     fn ensure_room(&mut self, bytes: u64) -> Result<(), Problem> {
         self.lease.as_mut().map_or(Ok(()), |lease| lease.ensure(bytes))
     }
@@ -303,10 +305,10 @@ impl Staging {
         }
     }
 
-    /// Takes room for these bytes, which are written at once.
+    /// Reserves space for these bytes and counts them as written.
     ///
     /// # Errors
-    /// There is not enough.
+    /// A limit leaves too little space.
     fn take_room(&mut self, bytes: u64) -> Result<(), Problem> {
         self.ensure_room(bytes)?;
         self.spend_room(bytes);
@@ -320,8 +322,8 @@ impl Staging {
         }
     }
 
-    /// Returns the mode of a folder whose sender says `mode`. With a quota its owner may read it: else what is in it could
-    /// not be counted.
+    /// Returns the mode for a folder for which the sender sets `mode`. With a quota its owner may
+    /// always read it, because otherwise its contents could not be counted.
     fn folder_mode(&self, mode: u16) -> u32 {
         u32::from(mode) | if self.rules.keeps_folders_readable { 0o500 } else { 0 }
     }
@@ -353,7 +355,7 @@ impl Staging {
         verify::folder_at(&self.tree, path)
     }
 
-    /// Does something in a folder of the tree, which stays open for the next time.
+    /// Runs `act` in a folder of the tree, which stays open for the next call.
     fn in_folder<T>(
         &mut self,
         path: &JournalPath,
@@ -368,10 +370,10 @@ impl Staging {
         done
     }
 
-    /// All entries of the transfer have come. Returns true if each of them is kept.
+    /// Handles the end of the transfer. Returns true if every entry is kept.
     ///
     /// # Errors
-    /// The file system refuses.
+    /// The file system returns an error.
     pub(super) fn on_end(&mut self) -> Result<bool, Problem> {
         self.chain.clear();
         self.close_unopened()?;
@@ -384,7 +386,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // Nobody comes back for a transfer that cannot be resumed.
+        // Remove it: no later connection can resume it.
         if !self.is_over && !self.transfer.resumable {
             let _ = self.remove();
         }

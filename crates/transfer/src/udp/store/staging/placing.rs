@@ -1,4 +1,4 @@
-//! The end of an entry at the top level, which gets its name in the destination, and of a transfer.
+//! The end of a top-level entry, which gets its name in the destination, and the end of a transfer.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,7 +13,7 @@ use crate::udp::store::names::kept_name;
 use crate::udp::store::problem::{Problem, transfer_problem};
 
 impl Staging {
-    /// Gives the entry at the top level its name, if all of it is staged.
+    /// Moves the current top-level entry to its final name, once all of it is staged.
     pub(super) fn place_whole(&mut self) -> Result<(), Problem> {
         let Some(top) = self.state.top.clone().filter(|top| top.is_whole) else { return Ok(()) };
         let failed = transfer_problem("it cannot be kept");
@@ -54,8 +54,8 @@ impl Staging {
         Ok(())
     }
 
-    /// An entry has its name: gives it, if it is a folder, its mode and time, which would have been in the way of moving
-    /// it. Writes the name to the disk.
+    /// Completes an entry that has its final name. Sets the mode and mtime of a folder only now,
+    /// because they could prevent moving it. Flushes the name to the disk.
     pub(super) fn on_placed(&mut self, top: &TopLevel, folder: Option<Folder>) -> io::Result<()> {
         if let (Some((mode, mtime)), Some(folder)) = (top.folder, folder) {
             let _ = mtime.map(|mtime| folder.set_mtime(mtime));
@@ -76,7 +76,7 @@ impl Staging {
         self.remove()
     }
 
-    /// Removes the transfer's folder, and the one of all transfers if it is empty then.
+    /// Removes the transfer's folder, and then the staging folder if it is empty.
     pub(super) fn remove(&self) -> io::Result<()> {
         self.root.folder.remove_all(&self.name)?;
         let _ = self.destination.folder.remove_folder(&self.root.name);

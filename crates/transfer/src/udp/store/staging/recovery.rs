@@ -1,4 +1,4 @@
-//! Brings a transfer's folder and its journal together when a connection goes on with it.
+//! Makes a transfer's folder and its journal consistent when a connection continues it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,13 +14,13 @@ use crate::udp::store::journal::{
 };
 use crate::udp::store::verify;
 
-/// Beginnings of a partial file have multiples of this length in bytes.
+/// Lengths of prefixes are multiples of this many bytes.
 const BEGINNING: u64 = 64 << 10;
-/// Most beginnings of a partial file that the sender may choose from.
+/// Maximum number of prefixes of a partial file that are offered to the sender.
 const MOST_BEGINNINGS: usize = 12;
 
 impl Staging {
-    /// Brings folder and journal together after whatever has ended the last connection.
+    /// Makes folder and journal consistent, however the last connection ended.
     pub(super) fn recover(&mut self, mut content: JournalContent) -> io::Result<()> {
         self.finish_moves(&content)?;
         if let Some(top) = self.state.top.clone()
@@ -64,7 +64,7 @@ impl Staging {
         self.find_partial()
     }
 
-    /// Moves files to their paths that are whole by the journal, and were not moved.
+    /// Moves files to their paths that the journal calls complete and that were not moved.
     fn finish_moves(&mut self, content: &JournalContent) -> io::Result<()> {
         for name in self.folder.names()? {
             let number = name.to_str().and_then(|name| name.strip_prefix(PARTIAL)?.parse().ok());
@@ -85,7 +85,8 @@ impl Staging {
         Ok(())
     }
 
-    /// Makes a file that differs from the journal the partial file, so that its beginning may be kept.
+    /// Makes a file that differs from the journal the partial file, so that its first bytes may be
+    /// kept.
     fn keep_as_partial(&mut self, content: &JournalContent, entry: u32) {
         let path = content.records.iter().find_map(|(_, record)| match record {
             JournalRecord::File { entry: number, path, .. } if *number == entry => Some(path),
@@ -99,7 +100,8 @@ impl Staging {
         }
     }
 
-    /// Finds the partial file of the next entry, and hashes its beginnings. Other partial files are removed.
+    /// Finds the partial file of the next entry and hashes its prefixes. Removes other partial
+    /// files.
     fn find_partial(&mut self) -> io::Result<()> {
         let next = self.next();
         for name in self.folder.names()? {
@@ -109,7 +111,7 @@ impl Staging {
         }
         let name = partial_name(next);
         let Ok(status) = self.folder.status(&name) else { return Ok(()) };
-        // A further name of another file must not be written to.
+        // Do not write to a file that has other names.
         let is_own = status.kind == EntryKind::File && status.links == 1;
         let Some(mut file) = is_own.then(|| self.folder.file(&name, true).ok()).flatten() else {
             return self.folder.remove_all(&name);
@@ -120,7 +122,8 @@ impl Staging {
     }
 }
 
-/// Returns the hashes of the beginnings of a file: of all multiples of 64 KiB, and of half as much each time.
+/// Returns the hashes of prefixes of a file: the longest multiple of 64 KiB, then about half of the
+/// length each time.
 fn beginnings(file: &mut File, length: u64) -> io::Result<Vec<FileHash>> {
     let mut lengths = Vec::new();
     let mut next = length / BEGINNING;

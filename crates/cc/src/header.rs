@@ -1,22 +1,22 @@
-//! What the halves of a scheme tell each other beyond IP's ECN field: congestion headers on data
-//! packets, which routers rewrite, and reports, which receivers send of their own accord.
+//! What the halves of a scheme send to each other beyond IP's ECN field: congestion headers on data
+//! packets, which routers rewrite, and reports, which receivers send unasked.
 
 use crate::units::{Rate, Span, Time};
 
-/// The congestion header of a data packet. Routers that do not know it leave it as it is.
+/// The congestion header of a data packet. Routers that do not know it leave it unchanged.
 ///
-/// The tag is a whole word, as in [`crate::Body`].
+/// The enum's tag takes a whole word, as in [`crate::Body`].
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 #[repr(u64)]
 pub enum Header {
-    /// None: the packet's flow is not under explicit control.
+    /// No header: the packet's flow is not under explicit control.
     #[default]
     None,
-    /// XCP's, for all of its variants.
+    /// XCP's, for all its variants.
     Xcp(XcpHeader),
     /// RCP's.
     Rcp(RcpHeader),
-    /// VCP's: the highest load on the way.
+    /// VCP's: the highest load on the path.
     Vcp(Load),
     /// Sprout's.
     Sprout(SproutHeader),
@@ -25,21 +25,22 @@ pub enum Header {
 /// XCP's congestion header (Katabi et al., SIGCOMM 2002, §3.1, in ns-2's form).
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub struct XcpHeader {
-    /// The sender's smoothed RTT; zero before it has one.
+    /// The sender's smoothed RTT; zero before the first sample.
     pub rtt: Span,
-    /// The time between its packets, RTT over window in packets; zero before it has an RTT.
+    /// Time between the sender's packets: RTT divided by the window in packets. Zero before the
+    /// first RTT sample.
     pub interval: Span,
-    /// The change of the window in bytes that this packet may cause: what the sender desires,
-    /// lowered by each router that grants less.
+    /// Change of the window in bytes that this packet may cause: the sender's request, lowered by
+    /// each router that grants less.
     pub feedback: f64,
 }
 
 /// RCP's congestion header (Dukkipati's thesis, §2.2).
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct RcpHeader {
-    /// The sender's RTT; zero before it has one.
+    /// The sender's RTT; zero before the first sample.
     pub rtt: Span,
-    /// The rate that the path grants: what the sender desires, lowered by each router.
+    /// Rate that the path grants: the sender's request, lowered by each router that grants less.
     pub rate: Rate,
 }
 
@@ -47,7 +48,7 @@ pub struct RcpHeader {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Load {
-    /// No router on the way has spoken.
+    /// No router on the path has set it.
     #[default]
     Unknown = 0b00,
     /// Below 80 %: increase multiplicatively.
@@ -61,24 +62,24 @@ pub enum Load {
 /// Sprout's header on data packets (Winstein's thesis §2.3.4).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct SproutHeader {
-    /// The number of the connection: goes up when the sender starts anew, so that the receiver
-    /// does, too.
+    /// Number of the connection: increases when the sender starts anew, so that the receiver starts
+    /// anew, too.
     pub connection: u32,
     /// Bytes that the sender has sent before this packet.
     pub offset: u64,
-    /// Bytes below `offset` that will not arrive any more if this packet has: the reordering
-    /// that the sender has seen stays above `offset - throwaway`.
+    /// Bytes below `offset` that may still arrive after this packet, given the reordering that the
+    /// sender expects. Once this packet has arrived, no data below `offset - throwaway` will.
     pub throwaway: u32,
-    /// The sender's promise of its next packet, in milliseconds from this one; 0 within a flight.
+    /// Time in milliseconds after which the sender promises its next packet; 0 within a flight.
     pub time_to_next: u32,
 }
 
-/// What a receiver sends of its own accord, apart from acknowledgements.
+/// A message that a receiver sends unasked, apart from acknowledgements.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum Report {
     /// Sprout's forecast.
     Forecast(Forecast),
-    /// An estimate of the bandwidth that the receiver has to offer (REMB).
+    /// The receiver's estimate of the available bandwidth (REMB).
     Rate(Rate),
 }
 
@@ -87,18 +88,18 @@ pub enum Report {
 pub struct Forecast {
     /// Bytes received or lost so far.
     pub total: u64,
-    /// The start of the forecast's first tick, on the receiver's clock.
+    /// Start of the forecast's first tick, on the receiver's clock.
     pub from: Time,
-    /// For each of the coming ticks, the packets that will have been delivered by its end, with
+    /// For each coming tick, the number of packets that will have been delivered by its end, with
     /// the forecast's confidence.
     pub counts: [u16; FORECAST_TICKS],
 }
 
-/// The ticks that a forecast covers.
+/// Number of ticks that a forecast covers.
 pub const FORECAST_TICKS: usize = 8;
 
 impl Report {
-    /// Bytes on the wire, with IP and UDP headers.
+    /// Returns the size in bytes on the wire, with IP and UDP headers.
     pub fn size(&self) -> u32 {
         match self {
             Report::Forecast(_) => 68,

@@ -1,24 +1,25 @@
 //! Congestion control as decisions, without input or output.
 //!
-//! This crate says what a congestion-control scheme is; the schemes themselves are in the crate
-//! `paceline-schemes`. A scheme sends nothing and keeps no time: a driver (the simulator, the emulator,
-//! a socket) tells it what has happened, with the present time as an argument, and does what it
-//! decides. Nothing in it depends on a clock, on the platform or on global state.
+//! This crate defines what a congestion-control scheme is; the schemes themselves are in the crate
+//! `paceline-schemes`. A scheme sends nothing and has no clock: a driver (the simulator, the
+//! emulator, a socket) passes it events and the current time, and does what the scheme decides. A
+//! scheme depends on no clock, no platform and no global state.
 //!
 //! # The three halves of a scheme
-//! - A [`Controller`] decides at the sender. It is told of acknowledgements and losses as
-//!   [`Feedback`], and answers with a [`Plan`]: the congestion window, the pacing rate, the ECN
-//!   code point, a timer.
+//! - A [`Controller`] decides at the sender. It gets acknowledgements and losses as [`Feedback`],
+//!   and answers with a [`Plan`]: the congestion window, the pacing rate, the ECN code point, a
+//!   timer.
 //! - A [`Reporter`] decides at the receiver: when to acknowledge, which mark to echo, which reports
 //!   to send. Most schemes have none and use TCP's acknowledgements ([`AckPolicy`]).
 //! - A [`Router`] decides in the network: it marks packets or rewrites their congestion [`Header`],
-//!   by what it sees of its link ([`LinkView`]). It never holds or drops a packet.
+//!   depending on the state of its link ([`LinkView`]). It never holds or drops a packet.
 //!
 //! [`Halves`] makes the halves of a scheme as often as a driver needs them, and [`Setup`] is what a
-//! driver tells a new controller. A scheme declares the [`Signals`] that it cannot work without.
+//! driver passes to a new controller. A scheme declares the [`Signals`] that it cannot work
+//! without.
 //!
 //! # A controller of one's own
-//! One that sends at a fixed rate, and halves it for good when packets are lost:
+//! A controller that sends at a fixed rate, and halves the rate for good when packets are lost:
 //!
 //! ```
 //! use paceline_cc::{Congestion, Controller, Feedback, Plan, Rate, Span, Time};
@@ -59,10 +60,10 @@
 //! ```
 //!
 //! # Where things are
-//! All types that a scheme or a driver needs are here at the root. [`spec`] has how users write
-//! schemes with parameters, [`mod@params`] the tables of parameters, [`registry`]
-//! tables of what users call by name, and [`wire`] the bytes of
-//! congestion headers and reports.
+//! All types that a scheme or a driver needs are here at the root. The module [`spec`] defines how
+//! users write schemes with parameters, [`mod@params`] the tables of parameters, [`registry`]
+//! tables of entries that users call by name, and [`wire`] the bytes of congestion headers and
+//! reports.
 
 mod control;
 mod header;

@@ -1,4 +1,5 @@
-//! What travels: data packets, acknowledgements, and packets whose inside is not ours to read.
+//! Packets: data, acknowledgements, reports, handshakes, and packets whose content this program
+//! does not interpret.
 
 use crate::header::{Header, Report};
 use crate::units::Time;
@@ -24,82 +25,83 @@ impl Ecn {
     /// ABC's brake code point.
     pub const BRAKE: Ecn = Ecn::Ect0;
 
-    /// True if a router may mark this packet instead of dropping it.
+    /// Returns true if a router may mark this packet instead of dropping it.
     pub fn is_capable(self) -> bool {
         self != Ecn::NotEct
     }
 }
 
 /// The class of a packet's traffic, for links that treat classes differently: some queues keep the
-/// packets of one class apart, and some routers only write into those of one class.
+/// packets of one class apart, and some routers write only into packets of one class.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrafficClass(pub u8);
 
 impl TrafficClass {
     /// Any traffic.
     pub const DEFAULT: TrafficClass = TrafficClass(0);
-    /// Its sender follows what explicit routers write into packets, ABC's marks for example. Links
-    /// may queue it apart from other traffic.
+    /// Traffic whose sender follows what explicit routers write into packets, for example ABC's
+    /// marks. Links may queue it apart from other traffic.
     pub const EXPLICIT: TrafficClass = TrafficClass(1);
 }
 
 /// A packet on the path.
 ///
-/// Stages take it by reference and write it into a place of the caller's when it leaves
-/// ([`Stage`](crate::Stage)), so that it is copied twice for each stage that holds it.
+/// Stages take it by reference and write it to a place of the caller's when it leaves
+/// ([`Stage`](crate::Stage)), so that each stage that holds it copies it twice.
 #[derive(Copy, Clone, Debug)]
 #[repr(C)]
 pub struct Packet {
-    /// What it carries.
+    /// Content.
     pub body: Body,
-    /// The flow it belongs to, as numbered by the driver.
+    /// Number of its flow, as the driver numbers them.
     pub flow: u32,
     /// Bytes on the wire, headers included.
     pub size: u32,
-    /// Its route: a number of the driver's. Never changes on the way, since a write into a packet
-    /// stalls the copy that follows.
+    /// Number of its route, chosen by the driver. It never changes on the way, since a write into a
+    /// packet stalls the copy that follows.
     pub route: u32,
     /// The ECN field.
     pub ecn: Ecn,
-    /// What routers may treat it by. The driver decides; on real links, routers would tell by an
-    /// address or a value in a header field (ABC paper, §4.3).
+    /// Class by which routers may treat it. The driver sets it; on real links, routers would use an
+    /// address or the value of a header field (ABC paper, §4.3).
     pub class: TrafficClass,
-    /// When its sender emitted it.
+    /// When its sender sent it.
     pub sent: Time,
-    /// When it entered the queue that holds it or held it last.
+    /// When it entered its present or last queue.
     pub queued: Time,
 }
 
-/// What a packet carries.
+/// The content of a packet.
 ///
-/// The tag is a whole word: `Option<Packet>` keeps its own state in it, and copies in aligned
-/// words, which processors forward from store to load without a stall.
+/// The enum's tag takes a whole word: `Option<Packet>` stores its own state in it, and copies use
+/// aligned words, which processors forward from store to load without a stall.
 #[derive(Copy, Clone, Debug)]
 #[repr(u64)]
 pub enum Body {
-    /// A piece of a flow's data.
+    /// Data of a flow.
     Data(Data),
     /// An acknowledgement.
     Ack(Ack),
-    /// What a receiver sends of its own accord.
+    /// A message that a receiver sends unasked.
     Report(Report),
     /// A packet that opens a connection.
     Handshake(Handshake),
-    /// Somebody else's packet; the number is the driver's handle of its bytes.
+    /// A packet whose content the program does not interpret; the number is the driver's handle for
+    /// its bytes.
     Opaque(u32),
 }
 
-/// The segment of a packet without data, which only keeps its flow's control going.
+/// Segment of a packet without data, which only keeps its flow's control going.
 pub const NO_SEGMENT: u64 = u64::MAX;
 
 /// A data packet.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Data {
-    /// The number of this transmission: counts up by one with every packet that the flow sends,
-    /// retransmissions included, so that no acknowledgement is ambiguous.
+    /// Number of this transmission. It counts every packet that the flow sends, retransmissions
+    /// included, so that no acknowledgement is ambiguous.
     pub number: u64,
-    /// The position of this segment in the flow's data, counted in segments from 0;
-    /// [`NO_SEGMENT`] if the packet carries none.
+    /// Position of this segment in the flow's data, in segments from 0; [`NO_SEGMENT`] if the
+    /// packet carries no data.
     pub segment: u64,
     /// The congestion header.
     pub header: Header,
@@ -114,26 +116,26 @@ pub struct Data {
 pub struct Handshake {
     /// Number of the flow's connection, from 0: see [`Setup::connection`](crate::Setup).
     pub connection: u32,
-    /// Number of the SYN among those of the connection, from 0. A SYN-ACK repeats the number of the
+    /// Number of the SYN among those of the connection, from 0. A SYN-ACK carries the number of the
     /// first SYN that arrived.
     pub number: u32,
     /// When that SYN left, on the sender's clock: TCP's timestamp and its echo (RFC 7323 §4.3).
     pub sent: Time,
 }
 
-/// The blocks that an [`Ack`] has room for. The packets of a simulation are copied often, and most
+/// Number of blocks that an [`Ack`] has room for. A simulation copies packets often, and most
 /// acknowledgements have one block.
 pub const ACK_BLOCKS: usize = 3;
 
-/// The blocks that a receiver tells of at most: those of an [`Ack`], and older ones beside it. QUIC
+/// The most blocks that a receiver reports: those of an [`Ack`], and older ones beside it. QUIC
 /// stacks send about as many (RFC 9000 §13.2.3).
 pub const ACK_RANGES: usize = 32;
 
 /// An acknowledgement of transmission numbers.
 ///
-/// The first block ends at `largest`; each further block lies below the one before it, as in
-/// QUIC (RFC 9000 §19.3). A receiver that has older blocks tells them beside the acknowledgement:
-/// every transmission has its own number, so that the gap of a loss never closes.
+/// The first block ends at `largest`; each further block lies below the one before it, as in QUIC
+/// (RFC 9000 §19.3). A receiver that has older blocks reports them beside the acknowledgement:
+/// every transmission has its own number, so the gap of a loss never closes.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Ack {
     /// The largest number received.
@@ -146,12 +148,12 @@ pub struct Ack {
     pub ce_packets: u32,
     /// Lengths of the blocks, newest first; 0 if the block is unused.
     pub lengths: [u32; ACK_BLOCKS],
-    /// Unreceived numbers between each block and the next, older one.
+    /// Number of unreceived numbers between each block and the next older one.
     pub gaps: [u32; ACK_BLOCKS - 1],
     /// Version of the receiver's ranges beyond [`ACK_BLOCKS`], modulo 2¹⁶: it counts up when they
     /// change. A sender that has read this version need not read them again.
     pub older: u16,
-    /// What the receiver's half of the scheme has to say, in a format of the scheme's own.
+    /// Value that the receiver's half of the scheme returns, in the scheme's own format.
     pub explicit: u32,
     /// The mark that the receiver's half of the scheme echoes.
     pub echo: Ecn,
@@ -160,7 +162,7 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// The blocks as inclusive ranges of numbers, newest first.
+    /// Returns the blocks as inclusive ranges of numbers, newest first.
     #[inline]
     pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut above = self.largest.wrapping_add(1);
@@ -176,7 +178,7 @@ impl Ack {
 }
 
 impl Packet {
-    /// A packet of `size` bytes that belongs to nobody.
+    /// Returns a packet of `size` bytes that belongs to no flow.
     pub fn opaque(size: u32) -> Packet {
         Packet {
             flow: 0,
@@ -190,8 +192,8 @@ impl Packet {
         }
     }
 
-    /// The transmission number of a data packet, the largest acknowledged number of an
-    /// acknowledgement, the handle of an opaque packet: for logs and digests.
+    /// Returns the transmission number of a data packet, the largest acknowledged number of an
+    /// acknowledgement, or the handle of an opaque packet: for logs and digests.
     #[inline]
     pub fn number(&self) -> u64 {
         match &self.body {

@@ -12,14 +12,14 @@ pub const NO_UNIT: &str = "none";
 
 /// A type that a parameter can have.
 pub trait ParamValue: Sized {
-    /// What a user may write, for documentation: `number`, `time`, `true|false`.
+    /// Form in which users write it, for documentation: `number`, `time`, `true|false`.
     const KIND: &'static str;
-    /// The unit that values of this type are written with, unless a parameter names one: `time` for
-    /// `100ms`; [`NO_UNIT`] for types without.
+    /// Unit of values of this type, unless a parameter names another: `time` for `100ms`;
+    /// [`NO_UNIT`] for types without.
     const UNIT: &'static str = NO_UNIT;
-    /// Reads a value; the error says what was expected.
+    /// Reads a value; the error names the expected form.
     fn read(text: &str) -> Result<Self, String>;
-    /// Writes the value so that [`ParamValue::read`] reads it back.
+    /// Writes the value in the form that [`ParamValue::read`] reads.
     fn show(&self) -> String;
 }
 
@@ -28,28 +28,28 @@ pub trait ParamValue: Sized {
 pub struct ParamInfo {
     /// Its name, as in the paper.
     pub name: &'static str,
-    /// What may be written for it: `number`, `time`, `true|false`.
+    /// Form of its values: `number`, `time`, `true|false`.
     pub kind: &'static str,
     /// Its unit: `packets`, `time`; [`NO_UNIT`] if it has none.
     pub unit: &'static str,
-    /// Its default.
+    /// Its default value.
     pub default: String,
-    /// The variants that set another default, each with that default.
+    /// The variants with another default, each with that default.
     pub in_variants: Vec<(&'static str, String)>,
-    /// The values that it may have: `1 to 10000`, `true|false`, `any time`.
+    /// Values allowed: `1 to 10000`, `true|false`, `any time`.
     pub range: String,
-    /// Values at the edges of the range, for tests; none for a parameter that may have any value.
+    /// Values at the edges of the range, for tests; empty if any value is allowed.
     pub edges: Edges,
     /// The paper, RFC or program that its default comes from.
     pub source: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub doc: String,
 }
 
 impl ParamInfo {
-    /// The documentation of a parameter of type `T` that may have any value of the type.
+    /// Returns the documentation of a parameter of type `T` that may have any value of the type.
     ///
-    /// `unit` is empty for the type's own unit.
+    /// An empty `unit` means the type's own unit.
     #[doc(hidden)]
     pub fn new<T: ParamValue>(
         name: &'static str,
@@ -81,14 +81,14 @@ impl ParamInfo {
         self
     }
 
-    /// The default of this parameter where `variant` is written; `None` for no variant.
+    /// Returns the default of this parameter in `variant`; in no variant for `None`.
     pub fn default_in(&self, variant: Option<&str>) -> &str {
         let set = self.in_variants.iter().find(|(name, _)| Some(*name) == variant);
         set.map_or(&self.default, |(_, default)| default)
     }
 }
 
-/// The parameter that chooses a variant: whose defaults the other parameters have.
+/// Name of the parameter that chooses a variant, and so the defaults of the other parameters.
 pub const VARIANT: &str = "variant";
 
 /// A variant of a scheme or queue, declared in [`crate::params!`].
@@ -96,31 +96,31 @@ pub const VARIANT: &str = "variant";
 pub struct Variant {
     /// The word that users write: `variant=paper`.
     pub name: &'static str,
-    /// Whose behaviour it is.
+    /// Describes whose behaviour it reproduces.
     pub doc: &'static str,
 }
 
 /// A set of parameters, made by [`crate::params!`].
 pub trait Params: Default {
-    /// Its variants: none, or two and more. The first one is [`Default`].
+    /// Its variants: none, or at least two. The first one is [`Default`].
     const VARIANTS: &'static [Variant] = &[];
-    /// The names of its variants with `|` between them: the kind of [`VARIANT`].
+    /// Names of its variants, joined by `|`: the kind of [`VARIANT`].
     const VARIANT_KIND: &'static str = "";
-    /// The parameters with the defaults of a variant. `None` if there is no such variant.
+    /// Returns the parameters with the defaults of a variant; `None` if there is no such variant.
     fn variant(_name: &str) -> Option<Self> {
         None
     }
-    /// The documentation of every parameter, in order, with the defaults; [`VARIANT`] first if there
-    /// are variants.
+    /// Returns the documentation of all parameters, in order, with their defaults; [`VARIANT`]
+    /// first if there are variants.
     fn infos() -> Vec<ParamInfo>;
-    /// Sets a parameter by name. `None` if there is no such parameter; the inner error says what
-    /// is wrong with the value.
+    /// Sets a parameter by name. Returns `None` if there is no such parameter; the inner error says
+    /// what is wrong with the value.
     fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>>;
-    /// Checks that every parameter is in its range. What several parameters have to fulfil together
-    /// is checked by whoever builds from them.
+    /// Checks that every parameter is in its range. Relations between parameters are checked where
+    /// they are used to build a scheme or queue.
     ///
     /// # Errors
-    /// The first parameter that is not, and what was expected.
+    /// The first parameter out of its range, and the expected range.
     fn check_ranges(&self) -> Result<(), (&'static str, String)>;
 }
 
@@ -249,9 +249,9 @@ impl ParamValue for Rate {
 }
 
 /// Declares a struct of parameters. Each field has its documentation, type and default; then the
-/// range of its values (`in`), its unit if the type does not name it (`unit`), and the paper, RFC
-/// or program that the default comes from (`source`). Behind the struct may stand its variants,
-/// each with what it sets otherwise; the first one sets nothing and is the default.
+/// range of its values (`in`), its unit if the type does not imply it (`unit`), and the paper, RFC
+/// or program that the default comes from (`source`). Variants may follow the struct, each with the
+/// defaults that it changes; the first one changes nothing and is the default.
 ///
 /// This is the only place of these facts: parsing, error messages, rustdoc, `paceline schemes` and
 /// the pages of `docs/schemes` take them from here. Relations between two parameters are checked
@@ -374,7 +374,7 @@ macro_rules! params {
     };
 }
 
-/// An error with the name of the parameter unless its value is in the range.
+/// Checks that the value of a parameter is in the range; the error carries the parameter's name.
 #[doc(hidden)]
 pub fn check_range<T: RangedValue>(
     name: &'static str,
@@ -390,7 +390,7 @@ pub fn check_range<T: RangedValue>(
     }
 }
 
-/// What `field` shows in each variant in which it differs from the default.
+/// Returns each variant in which `field` differs from the default, with the field's value.
 #[doc(hidden)]
 pub fn in_variants<P: Params>(field: impl Fn(&P) -> String) -> Vec<(&'static str, String)> {
     let default = field(&P::default());
@@ -400,8 +400,8 @@ pub fn in_variants<P: Params>(field: impl Fn(&P) -> String) -> Vec<(&'static str
     shown.filter(|(_, shown)| *shown != default).collect()
 }
 
-/// The parameters with [`VARIANT`] before them, if there are variants: its documentation tells what
-/// each variant sets.
+/// Puts [`VARIANT`] before the parameters, if there are variants. Its documentation lists what each
+/// variant sets.
 #[doc(hidden)]
 pub fn with_variant<P: Params>(mut infos: Vec<ParamInfo>) -> Vec<ParamInfo> {
     let Some(first) = P::VARIANTS.first() else { return infos };
@@ -431,7 +431,7 @@ pub fn with_variant<P: Params>(mut infos: Vec<ParamInfo>) -> Vec<ParamInfo> {
     infos
 }
 
-/// Declares an enumeration that a parameter can have, each value with the word for it.
+/// Declares an enumeration as a parameter's type, with the word that users write for each value.
 #[macro_export]
 macro_rules! choices {
     ($(#[$outer:meta])* pub enum $name:ident {

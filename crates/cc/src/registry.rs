@@ -1,33 +1,33 @@
-//! Tables of what users call by name, such as schemes and queues. Users add entries of their own.
+//! Tables of entries that users call by name, such as schemes and queues. Users can add entries.
 
 use thiserror::Error;
 
 use crate::spec::{Spec, SpecError, nearest};
 
-/// What a [`Registry`] has entries of.
+/// The type of entries of a [`Registry`].
 pub trait Entry {
-    /// The word for such an entry in messages: `scheme`, `queue`.
+    /// Word for such an entry in messages: `scheme`, `queue`.
     const KIND: &'static str;
-    /// The name by which users call it.
+    /// Returns the name by which users call it.
     fn name(&self) -> &str;
 }
 
-/// Why an entry cannot be added to a [`Registry`].
+/// Reason why an entry cannot be added to a [`Registry`].
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddError {
-    /// Another entry has the name.
+    /// Another entry has this name.
     #[error("there is a {kind} called `{name}` already; give yours another name")]
     NameTaken {
-        /// The word for such an entry.
+        /// Word for such an entry.
         kind: &'static str,
         /// The name.
         name: String,
     },
-    /// The name could not be written in a [`Spec`].
+    /// The name cannot be written in a [`Spec`].
     #[error("`{name}` is not a name for a {kind}; use letters, digits, `-`, `_` and `.`")]
     IllegalName {
-        /// The word for such an entry.
+        /// Word for such an entry.
         kind: &'static str,
         /// The name.
         name: String,
@@ -63,12 +63,12 @@ pub struct Registry<E> {
 }
 
 impl<E: Entry> Registry<E> {
-    /// Without entries.
+    /// Returns a registry without entries.
     pub fn empty() -> Registry<E> {
         Registry { entries: Vec::new() }
     }
 
-    /// With the entries of a program's own table, whose names are legal and differ.
+    /// Returns a registry of the program's own entries, whose names are legal and distinct.
     pub fn of(entries: impl IntoIterator<Item = E>) -> Registry<E> {
         Registry { entries: entries.into_iter().collect() }
     }
@@ -76,7 +76,7 @@ impl<E: Entry> Registry<E> {
     /// Adds an entry.
     ///
     /// # Errors
-    /// If users could not write its name, or another entry has it.
+    /// If users cannot write its name, or if another entry has it.
     pub fn add(&mut self, entry: impl Into<E>) -> Result<(), AddError> {
         let entry = legal(entry.into())?;
         if self.get(entry.name()).is_some() {
@@ -86,10 +86,10 @@ impl<E: Entry> Registry<E> {
         Ok(())
     }
 
-    /// Adds an entry, in the place of the entry of this name if there is one.
+    /// Adds an entry. It replaces the entry of this name, if there is one.
     ///
     /// # Errors
-    /// If users could not write its name.
+    /// If users cannot write its name.
     pub fn set(&mut self, entry: impl Into<E>) -> Result<(), AddError> {
         let entry = legal(entry.into())?;
         match self.entries.iter_mut().find(|old| old.name() == entry.name()) {
@@ -104,10 +104,11 @@ impl<E: Entry> Registry<E> {
         self.entries.iter().find(|entry| entry.name() == name)
     }
 
-    /// Returns the entry of this name, or the error for users.
+    /// Returns the entry of this name.
     ///
     /// # Errors
-    /// If there is none: with the nearest name, if one is near.
+    /// If there is no such entry. The error is meant for users and names the nearest entry, if one
+    /// is near.
     pub fn find(&self, name: &str) -> Result<&E, SpecError> {
         find(&self.entries, name)
     }
@@ -134,7 +135,7 @@ impl<'a, E> IntoIterator for &'a Registry<E> {
 /// Returns the entry of this name in a program's own table, without a [`Registry`].
 ///
 /// # Errors
-/// If there is none: with the nearest name, if one is near.
+/// If there is no such entry. The error names the nearest one, if one is near.
 pub fn find<'a, E: Entry>(entries: &'a [E], name: &str) -> Result<&'a E, SpecError> {
     let found = entries.iter().find(|entry| entry.name() == name);
     found.ok_or_else(|| SpecError::UnknownName {
@@ -144,7 +145,7 @@ pub fn find<'a, E: Entry>(entries: &'a [E], name: &str) -> Result<&'a E, SpecErr
     })
 }
 
-/// Passes an entry on whose name users can write.
+/// Returns `entry` if users can write its name, and an error otherwise.
 fn legal<E: Entry>(entry: E) -> Result<E, AddError> {
     let name = entry.name();
     match Spec::parse(name).is_ok_and(|spec| spec.name == name) {

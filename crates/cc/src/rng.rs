@@ -9,17 +9,18 @@ use rand_chacha::rand_core::SeedableRng;
 use rand_chacha::rand_core::block::{BlockRng, Generator};
 
 thread_local! {
-    /// How often streams of this thread have made a block of numbers.
+    /// Number of blocks of random numbers that streams have made on this thread.
     static BLOCKS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How often streams have made random numbers on this thread so far, 32 of 64 bits at a time. A driver
-/// that compares it before and after a run knows whether the seed had something to decide.
+/// Returns the number of blocks of random numbers that streams have made on this thread so far; a
+/// block has 32 numbers of 64 bits. If a driver compares it before and after a run, it knows
+/// whether the run used random numbers at all.
 pub fn draws() -> u64 {
     BLOCKS.get()
 }
 
-/// Draws that decide nothing, so that [`draws`] does not count them.
+/// Runs `draw` without counting its draws in [`draws`], for draws without effect on results.
 pub fn without_counting<T>(draw: impl FnOnce() -> T) -> T {
     let before = BLOCKS.get();
     let drawn = draw();
@@ -27,7 +28,8 @@ pub fn without_counting<T>(draw: impl FnOnce() -> T) -> T {
     drawn
 }
 
-/// ChaCha with 8 rounds, whose blocks are counted: the draws between two blocks cost nothing more.
+/// ChaCha with 8 rounds that counts its blocks, not its draws, so that counting costs almost
+/// nothing.
 #[derive(Clone, Debug)]
 struct CountedCore(ChaCha8Core);
 
@@ -41,16 +43,18 @@ impl Generator for CountedCore {
     }
 }
 
-/// A stream of random numbers of one component.
+/// The stream of random numbers of one component.
 #[derive(Clone, Debug)]
 pub struct Stream {
     rng: BlockRng<CountedCore>,
 }
 
 impl Stream {
-    /// The stream of component `name` under `seed`. Different names give independent streams.
+    /// Returns the stream of component `name` under `seed`. Different names give independent
+    /// streams.
     pub fn new(seed: u64, name: &str) -> Stream {
-        // FNV-1a over the name, spread over the key: names are few, and only need to differ.
+        // Hashes the name by FNV-1a and spreads it over the key: names are few, and only need to
+        // differ.
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
         for byte in name.bytes() {
             hash = (hash ^ byte as u64).wrapping_mul(0x0100_0000_01b3);
@@ -62,56 +66,56 @@ impl Stream {
         Stream { rng: BlockRng::new(CountedCore(ChaCha8Core::from_seed(key))) }
     }
 
-    /// A stream for a part of the component; each call gives another one.
+    /// Returns a stream for a part of the component; each call returns a new one.
     pub fn split(&mut self, part: &str) -> Stream {
         Stream::new(self.next_u64(), part)
     }
 
-    /// 64 random bits.
+    /// Draws 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.rng.next_u64_from_u32()
     }
 
-    /// Uniform in [0, 1).
+    /// Draws a number uniform in [0, 1).
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in 0..n; 0 for n = 0.
+    /// Draws an integer uniform in 0..n; returns 0 for n = 0.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((self.next_u64() as u128 * n as u128) >> 64) as u64
     }
 
-    /// True with probability `p`.
+    /// Returns true with probability `p`.
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         p > 0.0 && self.uniform() < p
     }
 
-    /// Exponential with the given mean.
+    /// Draws an exponential variate with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }
 
-    /// Standard normal (Box and Muller).
+    /// Draws a standard normal variate (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
         radius * libm::cos(2.0 * core::f64::consts::PI * self.uniform())
     }
 
-    /// Pareto with shape `alpha` and smallest value `scale`.
+    /// Draws a Pareto variate with shape `alpha` and minimum `scale`.
     pub fn pareto(&mut self, alpha: f64, scale: f64) -> f64 {
         scale / libm::pow(1.0 - self.uniform(), 1.0 / alpha)
     }
 
-    /// Poisson with the given mean: by multiplication below 30, by halving above.
+    /// Draws a Poisson variate with the given mean: by multiplication below 30, by halving above.
     pub fn poisson(&mut self, mean: f64) -> u64 {
         let mut mean = mean;
         let mut count = 0;
-        // A Poisson variate is the sum of two of half its mean.
+        // A Poisson variate is the sum of two Poisson variates of half its mean.
         while mean > 30.0 {
             let part = 30.0_f64.min(mean / 2.0);
             count += self.poisson_small(part);

@@ -1,4 +1,5 @@
-//! Up to three halves that a scheme builds ([`Halves`]), and the facts that a driver gives it for a sender ([`Setup`]).
+//! The up to three halves that a scheme builds ([`Halves`]), and the facts that a driver passes for
+//! each sender ([`Setup`]).
 
 use std::sync::Arc;
 
@@ -8,36 +9,37 @@ use crate::report::{AckPolicy, Reporter};
 use crate::rng::Stream;
 use crate::route::Router;
 
-/// What a driver tells a scheme when it makes a sender: [`Setup::new`], and then the fields that
-/// differ. The seed goes in and does not come out: what is random is drawn from streams that
-/// [`Setup::random`] keys.
+/// What a driver passes to a scheme when it makes a sender. Start from [`Setup::new`] and change
+/// fields. The seed can be set but not read: random numbers are drawn from streams of
+/// [`Setup::random`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Setup {
     /// The largest packet, in bytes on the wire.
     pub mss: u32,
     seed: u64,
-    /// The number of the flow.
+    /// Number of the flow.
     pub flow: u32,
-    /// The number of the flow's connection: 0 for the first, counting up with each reconnection.
+    /// Number of the flow's connection: 0 for the first, one more with each reconnection.
     pub connection: u32,
 }
 
 impl Setup {
-    /// The first connection of flow `flow` in the run with this seed, with packets of 1500 bytes.
+    /// Returns the setup of the first connection of flow `flow` in the run with this seed, with
+    /// packets of 1500 bytes.
     pub fn new(seed: u64, flow: u32) -> Setup {
         Setup { mss: 1500, seed, flow, connection: 0 }
     }
 
-    /// The same with a change: `setup.with(|setup| setup.mss = 1200)`.
+    /// Returns this setup changed by `change`: `setup.with(|setup| setup.mss = 1200)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Setup)) -> Setup {
         change(&mut self);
         self
     }
 
-    /// The stream of random numbers called `name` of this connection. Its key is made of the run's
-    /// seed, the flow, the connection and the name: a reconnection draws anew.
+    /// Returns the random stream called `name` of this connection. Its key is made from the run's
+    /// seed, the flow, the connection and the name, so that a reconnection draws other numbers.
     pub fn random(&self, name: &str) -> Stream {
         let Setup { flow, connection, .. } = self;
         let key = match connection {
@@ -49,20 +51,20 @@ impl Setup {
 }
 
 impl Default for Setup {
-    /// The first connection of flow 0 in the run with seed 1.
+    /// Returns the first connection of flow 0 in the run with seed 1.
     fn default() -> Setup {
         Setup::new(1, 0)
     }
 }
 
-/// Makes senders' halves.
+/// Makes controllers, the senders' halves.
 pub type MakeController = Arc<dyn Fn(&Setup) -> Box<dyn Controller> + Send + Sync>;
-/// Makes receivers' halves.
+/// Makes reporters, the receivers' halves.
 pub type MakeReporter = Arc<dyn Fn() -> Box<dyn Reporter> + Send + Sync>;
-/// Makes the network's halves.
+/// Makes routers, the network's halves.
 pub type MakeRouter = Arc<dyn Fn() -> Box<dyn Router> + Send + Sync>;
 
-/// A scheme with its parameters set: makes each of its halves as often as needed.
+/// A scheme with its parameters set, which makes each of its halves as often as needed.
 #[derive(Clone)]
 pub struct Halves {
     /// The sender's half.
@@ -71,14 +73,14 @@ pub struct Halves {
     pub reporter: Option<MakeReporter>,
     /// The network's half, if the scheme has one.
     pub router: Option<MakeRouter>,
-    /// How its receivers acknowledge unless the user says otherwise.
+    /// How its receivers acknowledge unless the user chooses otherwise.
     pub ack: AckPolicy,
-    /// The class of its packets.
+    /// Class of its packets.
     pub class: TrafficClass,
-    /// True if what is lost is sent again, as TCP does.
+    /// True if lost data is retransmitted, as in TCP.
     pub reliable: bool,
-    /// True if its reliable connections begin with a handshake, as TCP's do; false if the scheme's own
-    /// first packets are one.
+    /// True if its reliable connections begin with a handshake, as TCP's do; false if the scheme's
+    /// own first packets serve as one.
     pub handshake: bool,
 }
 
@@ -89,7 +91,7 @@ impl std::fmt::Debug for Halves {
 }
 
 impl Halves {
-    /// A scheme that consists of a sender only, over TCP's delayed acknowledgements.
+    /// Returns a scheme with only a sender's half, with TCP's delayed acknowledgements.
     pub fn sender<C: Controller + 'static>(
         make: impl Fn(&Setup) -> C + Send + Sync + 'static,
     ) -> Halves {

@@ -1,4 +1,4 @@
-//! How schemes are written: `sender[param=value,...]+queue[param=value,...]`.
+//! How users write schemes: `sender[param=value,...]+queue[param=value,...]`.
 
 use crate::params::{Params, VARIANT};
 use thiserror::Error;
@@ -12,16 +12,16 @@ pub struct Spec {
     pub args: Vec<(String, String)>,
 }
 
-/// A scheme as a user writes it: a sender, and a queue at the bottleneck if one is named.
+/// A scheme as a user writes it: a sender, and a queue at the bottleneck if the user names one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemeSpec {
-    /// The sender's scheme; it brings its receiver and router halves.
+    /// The sender's scheme; it includes its receiver and router halves.
     pub sender: Spec,
-    /// The queue of the bottleneck.
+    /// The bottleneck's queue.
     pub queue: Option<Spec>,
 }
 
-/// Why a scheme or queue cannot be had.
+/// Reason why a scheme or queue cannot be built.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SpecError {
     /// The text does not have the form of a scheme.
@@ -29,7 +29,7 @@ pub enum SpecError {
         "`{text}` is not a scheme: {problem}; write name[param=value,...]+queue[param=value,...]"
     )]
     Syntax {
-        /// What was written.
+        /// The text.
         text: String,
         /// What is wrong with it.
         problem: String,
@@ -39,7 +39,7 @@ pub enum SpecError {
     UnknownName {
         /// `scheme` or `queue`.
         kind: &'static str,
-        /// What was written.
+        /// The name written.
         name: String,
         /// The nearest known name.
         near: Option<String>,
@@ -49,21 +49,21 @@ pub enum SpecError {
     UnknownParam {
         /// The scheme or queue.
         name: String,
-        /// What was written.
+        /// The parameter written.
         param: String,
         /// The nearest parameter.
         near: Option<String>,
-        /// All its parameters.
+        /// All parameters of the scheme or queue.
         known: Vec<&'static str>,
     },
-    /// The value does not fit the parameter.
+    /// The value is wrong for the parameter.
     #[error("`{name}[{param}={value}]`: {problem}")]
     BadValue {
         /// The scheme or queue.
         name: String,
         /// The parameter.
         param: String,
-        /// What was written.
+        /// The value written.
         value: String,
         /// What is wrong with it.
         problem: String,
@@ -74,19 +74,20 @@ fn suggestion(near: &Option<String>) -> String {
     near.as_ref().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
 }
 
-/// Behind "it has": what there is, or that there is nothing.
+/// Returns the words that follow "it has": the parameters, or that there are none.
 fn listed(known: &[&'static str]) -> String {
     if known.is_empty() { " none".into() } else { format!(": {}", known.join(", ")) }
 }
 
-/// The word of `known` that is nearest to `word`, if one is near enough to be meant.
+/// Returns the word of `known` that is nearest to `word`, if it is near enough to be meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let (distance, near) =
         known.into_iter().map(|candidate| (distance(word, candidate), candidate)).min()?;
     (distance <= 1 + near.len() / 3).then(|| near.to_string())
 }
 
-/// Edits (insert, delete, replace, swap of neighbours) from one word to the other, ignoring case.
+/// Returns the number of edits (insert, delete, replace, swap of neighbours) from one word to the
+/// other, ignoring case.
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.to_lowercase().chars().take(64).collect();
     let b: Vec<char> = b.to_lowercase().chars().take(64).collect();
@@ -135,7 +136,7 @@ impl Spec {
         Ok(Spec { name: name.to_string(), args })
     }
 
-    /// The parameters that this spec sets, over the defaults of its variant.
+    /// Returns the parameters that this spec sets, with the defaults of its variant for the others.
     ///
     /// # Errors
     /// An unknown parameter or variant, two variants, a value that does not fit, or one that is out
@@ -167,12 +168,13 @@ impl Spec {
         }
     }
 
-    /// The variant that this spec names, if it names one; [`Spec::params`] tells whether it exists.
+    /// Returns the variant that this spec names, if it names one. [`Spec::params`] checks that it
+    /// exists.
     pub fn variant(&self) -> Option<&str> {
         self.args.iter().find(|(param, _)| param == VARIANT).map(|(_, name)| name.as_str())
     }
 
-    /// The defaults of the variant that this spec names, or the default ones.
+    /// Returns the defaults of the variant that this spec names, or else of the default variant.
     fn defaults<P: Params>(&self) -> Result<P, SpecError> {
         let Some(name) = self.variant().filter(|_| !P::VARIANTS.is_empty()) else {
             return Ok(P::default());
@@ -195,7 +197,7 @@ impl Spec {
         })
     }
 
-    /// The error that the value written for `param` has the given problem.
+    /// Returns the error that the value written for `param` has the given problem.
     pub fn bad_value(&self, param: &str, problem: impl Into<String>) -> SpecError {
         let written = self.args.iter().rev().find(|(name, _)| name == param);
         SpecError::BadValue {
@@ -206,8 +208,8 @@ impl Spec {
         }
     }
 
-    /// An error unless `ok`: for values that the parameter's range allows but other parameters do
-    /// not.
+    /// Returns an error unless `ok`. For values that the parameter's range allows but other
+    /// parameters forbid.
     pub fn require(&self, ok: bool, param: &str, problem: &str) -> Result<(), SpecError> {
         if ok { Ok(()) } else { Err(self.bad_value(param, problem)) }
     }
@@ -216,7 +218,7 @@ impl Spec {
 impl SchemeSpec {
     /// Reads `sender[...]+queue[...]`.
     pub fn parse(text: &str) -> Result<SchemeSpec, SpecError> {
-        // The first `+` outside brackets separates; values may contain one (1e+3).
+        // The first `+` outside brackets separates sender and queue; values may contain one (1e+3).
         let mut depth = 0;
         let split = text.char_indices().find(|&(_, c)| {
             match c {

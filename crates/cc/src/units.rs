@@ -1,8 +1,8 @@
 //! Time, spans of time and rates, as integers.
 //!
-//! Time is nanoseconds since the start of a run, a span is nanoseconds, a rate is bits per
-//! second. Sizes are plain integers of bytes. Integer arithmetic saturates, so that a far-away
-//! deadline stays far away instead of wrapping around.
+//! A time is nanoseconds since the start of a run, a span is nanoseconds, a rate is bits per
+//! second. Sizes are plain integers of bytes. Integer arithmetic saturates: a sum beyond the range
+//! gives the largest value and does not wrap around.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -24,30 +24,30 @@ pub struct Rate(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than every event: the wake-up time of something idle.
+    /// Later than every event: the wake-up time of an idle stage.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// A moment from nanoseconds since the start.
+    /// Returns the time `nanos` nanoseconds after the start.
     pub const fn from_nanos(nanos: u64) -> Time {
         Time(nanos)
     }
-    /// A moment from milliseconds since the start.
+    /// Returns the time `millis` milliseconds after the start.
     pub const fn from_millis(millis: u64) -> Time {
         Time(millis.saturating_mul(1_000_000))
     }
-    /// A moment from whole seconds since the start.
+    /// Returns the time `secs` seconds after the start.
     pub const fn from_secs(secs: u64) -> Time {
         Time(secs.saturating_mul(NANOS_PER_SEC))
     }
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
-    /// Seconds since the start.
+    /// Returns the seconds since the start.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS_PER_SEC as f64
     }
-    /// The span from `earlier` to this moment; zero if `earlier` is later.
+    /// Returns the span from `earlier` to this time; zero if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -55,72 +55,73 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Span = Span(0);
-    /// Longer than every run.
+    /// The longest span, longer than every run.
     pub const MAX: Span = Span(u64::MAX);
 
-    /// A span of nanoseconds.
+    /// Returns a span of `nanos` nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Span {
         Span(nanos)
     }
-    /// A span of microseconds.
+    /// Returns a span of `micros` microseconds.
     pub const fn from_micros(micros: u64) -> Span {
         Span(micros.saturating_mul(1_000))
     }
-    /// A span of milliseconds.
+    /// Returns a span of `millis` milliseconds.
     pub const fn from_millis(millis: u64) -> Span {
         Span(millis.saturating_mul(1_000_000))
     }
-    /// A span of whole seconds.
+    /// Returns a span of `secs` seconds.
     pub const fn from_secs(secs: u64) -> Span {
         Span(secs.saturating_mul(NANOS_PER_SEC))
     }
-    /// A span from seconds; negative and not-a-number become zero, too large the longest span.
+    /// Returns a span of `secs` seconds. Negative numbers and NaN give zero, too large ones the
+    /// longest span.
     pub fn from_secs_f64(secs: f64) -> Span {
-        // `as` saturates and maps NaN to zero; adding a half rounds.
+        // `as` saturates and maps NaN to zero; adding 0.5 rounds.
         Span((secs * NANOS_PER_SEC as f64 + 0.5) as u64)
     }
-    /// Nanoseconds.
+    /// Returns the span in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
-    /// Seconds.
+    /// Returns the span in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS_PER_SEC as f64
     }
-    /// Milliseconds.
+    /// Returns the span in milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// This span times a factor; negative factors give zero.
+    /// Returns this span times `factor`; negative factors give zero.
     pub fn mul_f64(self, factor: f64) -> Span {
         Span((self.0 as f64 * factor) as u64)
     }
-    /// True for the empty span.
+    /// Returns true for the empty span.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 }
 
 impl Rate {
-    /// No bits at all.
+    /// Zero bits per second.
     pub const ZERO: Rate = Rate(0);
 
-    /// A rate of bits per second.
+    /// Returns a rate of `bps` bits per second.
     pub const fn from_bps(bps: u64) -> Rate {
         Rate(bps)
     }
-    /// A rate of megabits (10⁶) per second; negative and not-a-number become zero.
+    /// Returns a rate of `mbps` megabits (10⁶ bits) per second. Negative numbers and NaN give zero.
     pub fn from_mbps(mbps: f64) -> Rate {
         Rate((mbps * 1e6 + 0.5) as u64)
     }
-    /// A rate of bytes per second; negative and not-a-number become zero.
+    /// Returns a rate of `bytes` bytes per second. Negative numbers and NaN give zero.
     #[inline]
     pub fn from_bytes_per_sec(bytes: f64) -> Rate {
         Rate((bytes * 8.0) as u64)
     }
-    /// `bytes` every `span`; zero for an empty span.
+    /// Returns the rate of `bytes` bytes per `span`; zero for an empty span.
     #[inline]
     pub fn from_bytes_in(bytes: u64, span: Span) -> Rate {
         if span.is_zero() {
@@ -128,20 +129,20 @@ impl Rate {
         }
         Rate::from_bytes_per_sec(bytes as f64 * NANOS_PER_SEC as f64 / span.0 as f64)
     }
-    /// Bits per second.
+    /// Returns the bits per second.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
-    /// Megabits per second.
+    /// Returns the megabits per second.
     pub fn as_mbps(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// Bytes per second.
+    /// Returns the bytes per second.
     #[inline]
     pub fn bytes_per_sec(self) -> f64 {
         self.0 as f64 / 8.0
     }
-    /// The time that `bytes` take at this rate, rounded up; the longest span at rate zero.
+    /// Returns the time that `bytes` take at this rate, rounded up; the longest span at rate zero.
     #[inline]
     pub fn time_for(self, bytes: u64) -> Span {
         const SAFE: u64 = u64::MAX / (8 * NANOS_PER_SEC);
@@ -154,12 +155,12 @@ impl Rate {
             Span(nanos.min(u64::MAX as u128) as u64)
         }
     }
-    /// The whole bytes that fit into `span` at this rate.
+    /// Returns the whole bytes that fit into `span` at this rate.
     pub fn bytes_in(self, span: Span) -> u64 {
         let bytes = self.0 as u128 * span.0 as u128 / (8 * NANOS_PER_SEC as u128);
         bytes.min(u64::MAX as u128) as u64
     }
-    /// This rate times a factor; negative factors give zero.
+    /// Returns this rate times `factor`; negative factors give zero.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Rate {
         Rate((self.0 as f64 * factor) as u64)
@@ -240,7 +241,7 @@ impl fmt::Debug for Span {
         write!(f, "{self}")
     }
 }
-/// The shortest of `2s`, `50ms`, `7us`, `3ns` that loses nothing; what [`crate::spec`] reads.
+/// Writes the shortest of `2s`, `50ms`, `7us`, `3ns` that is exact; [`crate::spec`] reads it.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.0;

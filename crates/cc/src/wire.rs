@@ -1,9 +1,9 @@
-//! The wire encoding of congestion headers, of reports, and of what acknowledgements carry for a
-//! scheme.
+//! Wire encoding of congestion headers, of reports, and of the value that acknowledgements carry
+//! for a scheme.
 //!
-//! A message begins with one byte: the version in its upper half, the kind in its lower one. What
-//! follows has a fixed length for each kind. Numbers are unsigned unless said, most significant
-//! byte first. Bytes after the message belong to somebody else and are left alone.
+//! A message begins with one byte: the version in its upper four bits, the kind in its lower four.
+//! The fields that follow have a fixed length for each kind. Numbers are unsigned unless noted,
+//! most significant byte first. Bytes after the message are ignored and left unchanged.
 //!
 //! | kind | message | bytes after the first | length |
 //! | --- | --- | --- | --- |
@@ -14,13 +14,13 @@
 //! | 4 | Sprout | connection (4), offset (8), throwaway (4), time to next in ms (4) | 21 |
 //! | 8 | forecast | total (8), first tick in ns (8), 8 counts (2 each) | 33 |
 //! | 9 | estimate | rate in bit/s (8) | 9 |
-//! | 12 | acknowledgement | what the scheme says, see its own page (4) | 5 |
+//! | 12 | acknowledgement | the scheme's value, see the scheme's page (4) | 5 |
 //!
-//! RTTs are rounded to the nearest microsecond and rates down to 100 bit/s, but what is not zero
-//! stays at least 1, since zero means that there is none. An RCP rate beyond the format is written
-//! as its largest number and read as [`u64::MAX`] bit/s: as much as there is. Other values beyond
-//! the format are cut to its bounds, and a feedback that is not a number is written as 0. What has
-//! been decoded is encoded as the very bytes that it came from.
+//! RTTs are rounded to the nearest microsecond and rates down to 100 bit/s, but a value above zero
+//! becomes at least 1, since zero means "none". An RCP rate too large for the format is written as
+//! the largest number and read as [`u64::MAX`] bit/s: no limit. Other values out of the format's
+//! range are clamped to it, and a feedback of NaN is written as 0. A decoded message is encoded
+//! again as exactly the bytes that it came from.
 //!
 //! An XCP header without an RTT has neither an interval nor a feedback.
 
@@ -30,12 +30,12 @@ use crate::header::{
 use crate::units::{Rate, Span, Time};
 use crate::xcp_feedback as feedback;
 
-/// The version of the format.
+/// Version of the format.
 pub const VERSION: u8 = 1;
-/// The length of the longest message in bytes.
+/// Length of the longest message in bytes.
 pub const LONGEST: usize = 33;
 
-/// The unit of RCP's rates, in bits per second.
+/// Unit of RCP's rates, in bits per second.
 const RATE_UNIT: u64 = 100;
 
 const NONE: u8 = 0;
@@ -47,29 +47,29 @@ const FORECAST: u8 = 8;
 const ESTIMATE: u8 = 9;
 const ACK: u8 = 12;
 
-/// Why a message cannot be written or read.
+/// Reason why a message cannot be written or read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// The bytes end before the message does, or leave no room for it.
+    /// The bytes end before the message does, or have no room for it.
     #[error("{found} bytes where a message of {needed} belongs; pass the whole message")]
     Truncated {
-        /// The length of the message, as far as it is known.
+        /// Length of the message in bytes, as far as it is known.
         needed: usize,
-        /// The length of the bytes.
+        /// Number of bytes.
         found: usize,
     },
-    /// The message is of another version of the format.
+    /// The message has another version of the format.
     #[error("version {0} of the format, not {VERSION}; both ends must run the same version")]
     Version(u8),
-    /// There is no such kind of message, or it does not belong here.
+    /// There is no such kind of message, or it is not expected here.
     #[error("no message of kind {0} belongs here")]
     Kind(u8),
-    /// A field has a value that means nothing.
+    /// A field has an invalid value.
     #[error("{field} cannot be {value}")]
     Value {
         /// The field.
         field: &'static str,
-        /// What was found in it.
+        /// Its value.
         value: u64,
     },
 }
@@ -80,7 +80,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Checks the first byte, and gives the kind with a reader of the fields.
+    /// Checks the first byte; returns the kind and a reader of the fields.
     fn open(bytes: &'a [u8]) -> Result<(u8, Reader<'a>), WireError> {
         let Some((&first, rest)) = bytes.split_first() else {
             return Err(WireError::Truncated { needed: 1, found: 0 });
@@ -97,7 +97,8 @@ impl<'a> Reader<'a> {
     }
 
     fn array<const N: usize>(&mut self) -> [u8; N] {
-        // The length has been checked; zeros stand in for what cannot be missing.
+        // The length was checked before, so the fields are complete; zeros only satisfy the
+        // compiler.
         match self.rest.split_first_chunk::<N>() {
             Some((field, rest)) => {
                 self.rest = rest;
@@ -130,7 +131,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Begins a message, if there is room for all of it.
+    /// Begins a message, if all of it fits.
     fn open(bytes: &'a mut [u8], kind: u8) -> Result<Writer<'a>, WireError> {
         let needed = length(kind).ok_or(WireError::Kind(kind))?;
         if bytes.len() < needed {
@@ -153,13 +154,13 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// `value` in 32 bits, cut to its bound; at least 1 if `exact` is not 0.
+/// Returns `value` in 32 bits, clamped to the largest number; at least 1 if `exact` is not 0.
 fn narrow(value: u64, exact: u64) -> u32 {
     let least = u64::from(exact != 0);
     value.clamp(least, u64::from(u32::MAX)) as u32
 }
 
-/// The length of a message of this kind, the first byte included.
+/// Returns the length of a message of this kind, first byte included.
 fn length(kind: u8) -> Option<usize> {
     Some(match kind {
         NONE => 1,
@@ -174,7 +175,7 @@ fn length(kind: u8) -> Option<usize> {
     })
 }
 
-/// Writes a congestion header, and returns its length.
+/// Writes a congestion header and returns its length in bytes.
 ///
 /// # Errors
 /// [`WireError::Truncated`] if it does not fit into `bytes`; then nothing is written.
@@ -214,10 +215,10 @@ pub fn encode_header(header: &Header, bytes: &mut [u8]) -> Result<usize, WireErr
     Ok(writer.at)
 }
 
-/// Reads a congestion header, and returns it with its length.
+/// Reads a congestion header and returns it with its length in bytes.
 ///
 /// # Errors
-/// Bytes that are not a whole header of this version, or values that mean nothing.
+/// If the bytes are not a whole header of this version, or a field has an invalid value.
 pub fn decode_header(bytes: &[u8]) -> Result<(Header, usize), WireError> {
     let (kind, mut reader) = Reader::open(bytes)?;
     let header = match kind {
@@ -263,7 +264,7 @@ pub fn decode_header(bytes: &[u8]) -> Result<(Header, usize), WireError> {
     Ok((header, bytes.len() - reader.rest.len()))
 }
 
-/// Writes a report, and returns its length.
+/// Writes a report and returns its length in bytes.
 ///
 /// # Errors
 /// [`WireError::Truncated`] if it does not fit into `bytes`; then nothing is written.
@@ -287,10 +288,10 @@ pub fn encode_report(report: &Report, bytes: &mut [u8]) -> Result<usize, WireErr
     Ok(writer.at)
 }
 
-/// Reads a report, and returns it with its length.
+/// Reads a report and returns it with its length in bytes.
 ///
 /// # Errors
-/// Bytes that are not a whole report of this version.
+/// If the bytes are not a whole report of this version.
 pub fn decode_report(bytes: &[u8]) -> Result<(Report, usize), WireError> {
     let (kind, mut reader) = Reader::open(bytes)?;
     let report = match kind {
@@ -306,8 +307,8 @@ pub fn decode_report(bytes: &[u8]) -> Result<(Report, usize), WireError> {
     Ok((report, bytes.len() - reader.rest.len()))
 }
 
-/// Writes what an acknowledgement carries for its scheme ([`crate::Ack::explicit`]), and returns
-/// its length.
+/// Writes the value that an acknowledgement carries for its scheme ([`crate::Ack::explicit`]) and
+/// returns its length in bytes.
 ///
 /// # Errors
 /// [`WireError::Truncated`] if it does not fit into `bytes`; then nothing is written.
@@ -317,10 +318,11 @@ pub fn encode_explicit(explicit: u32, bytes: &mut [u8]) -> Result<usize, WireErr
     Ok(writer.at)
 }
 
-/// Reads what an acknowledgement carries for its scheme, and returns it with its length.
+/// Reads the value that an acknowledgement carries for its scheme and returns it with its length in
+/// bytes.
 ///
 /// # Errors
-/// Bytes that are not a whole message of this kind and version.
+/// If the bytes are not a whole message of this kind and version.
 pub fn decode_explicit(bytes: &[u8]) -> Result<(u32, usize), WireError> {
     let (kind, mut reader) = Reader::open(bytes)?;
     if kind != ACK {

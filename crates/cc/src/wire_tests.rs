@@ -12,7 +12,7 @@ fn any_header(random: &mut Stream) -> Header {
         1 => Header::Xcp(XcpHeader {
             rtt,
             interval: Span::from_nanos(bits(random)),
-            // Any bits at all: infinities and what is not a number among them.
+            // Any bits at all, including infinities and NaN.
             feedback: match random.below(4) {
                 0 => f64::from_bits(random.next_u64()),
                 1 => [f64::NAN, f64::INFINITY, f64::NEG_INFINITY][random.below(3) as usize],
@@ -116,7 +116,7 @@ fn headers_come_back_within_their_resolution() {
             (a, b) => a == b,
         };
         assert!(same, "{header:?} became {back:?}");
-        // Once cut to the format, nothing changes any more.
+        // Once clamped to the format, the value no longer changes.
         assert_eq!(written(&back), bytes);
     }
 }
@@ -175,7 +175,7 @@ fn mistakes_are_told() {
     assert_eq!(decode_header(&[]), Err(truncated(1, 0)));
     assert_eq!(decode_header(&[0x20]), Err(WireError::Version(2)));
     assert_eq!(decode_header(&[0x17]), Err(WireError::Kind(7)));
-    // A report is no header, and the other way round.
+    // A report is not accepted as a header, nor a header as a report.
     assert_eq!(decode_header(&[0x19; 9]), Err(WireError::Kind(9)));
     assert_eq!(decode_report(&[0x13; 2]).err(), Some(WireError::Kind(3)));
     assert_eq!(decode_explicit(&[0x10]), Err(WireError::Kind(0)));

@@ -1,34 +1,34 @@
-//! XCP's feedback in headers and acknowledgements: its unit, its bounds, and how it is written.
+//! XCP's feedback in headers and acknowledgements: its unit, its bounds, and its encoding.
 
 use crate::header::{Header, XcpHeader};
 use crate::packet::{Body, Packet};
 
-/// Feedback is carried in units of 1/256 byte, as an `i32` in an acknowledgement's `u32`: a few
-/// thousandths of a byte up to 8 MB per acknowledgement.
+/// Number of units of feedback in a byte. An acknowledgement's `u32` carries feedback as an `i32`
+/// in these units: from 1/256 byte to 8 MB per acknowledgement.
 pub const UNITS_PER_BYTE: f64 = 256.0;
 
-/// The largest feedback that is carried, in bytes. A sender that asks for as much as there is
-/// asks for this; if it comes back, no router has spoken.
+/// Largest feedback that is carried, in bytes. A sender that wants as much as possible asks for
+/// this; if it comes back unchanged, no router has set it.
 pub const MOST: f64 = i32::MAX as f64 / UNITS_PER_BYTE;
 
-/// Feedback in bytes as acknowledgements carry it: rounded to the nearest unit, cut to what fits.
-/// What is not a number becomes 0.
+/// Returns feedback in bytes as acknowledgements carry it: rounded to the nearest unit and clamped.
+/// NaN becomes 0.
 pub fn encode(bytes: f64) -> u32 {
-    // `as` cuts to the bounds and maps NaN to 0.
+    // `as` clamps and maps NaN to 0.
     libm::round(bytes * UNITS_PER_BYTE) as i32 as u32
 }
 
-/// Feedback in bytes from what an acknowledgement carries.
+/// Returns the feedback in bytes that an acknowledgement carries.
 pub fn decode(explicit: u32) -> f64 {
     f64::from(explicit as i32) / UNITS_PER_BYTE
 }
 
-/// Feedback in bytes from a header that somebody else may have written.
+/// Clamps the feedback in bytes of a header that may come from outside the program.
 pub fn clamp_feedback(bytes: f64) -> f64 {
     if bytes.is_nan() { 0.0 } else { bytes.clamp(-MOST, MOST) }
 }
 
-/// The header of a packet, if it is XCP's.
+/// Returns the header of a packet, if it is XCP's.
 pub fn header(packet: &mut Packet) -> Option<&mut XcpHeader> {
     match &mut packet.body {
         Body::Data(data) => match &mut data.header {

@@ -1,15 +1,15 @@
-//! The values that a parameter may have: intervals whose ends belong to them or not.
+//! The values that a parameter may have: intervals with or without their end points.
 
 use std::ops::{Bound, Range, RangeFrom, RangeInclusive, RangeToInclusive};
 
 use super::ParamValue;
 use crate::units::{Rate, Span};
 
-/// A type of parameters whose values have an order, so that they can have a range.
+/// A parameter type whose values are ordered, so that they can have a range.
 pub trait RangedValue: ParamValue + PartialOrd + Clone {
-    /// The smallest larger value that users can write; `None` if there is none.
+    /// Returns the smallest larger value that users can write; `None` if there is none.
     fn next_up(&self) -> Option<Self>;
-    /// The largest smaller value that users can write; `None` if there is none.
+    /// Returns the largest smaller value that users can write; `None` if there is none.
     fn next_down(&self) -> Option<Self>;
 }
 
@@ -56,25 +56,25 @@ impl RangedValue for Rate {
 
 /// The values that a parameter may have: one interval, or several ([`ParamRange::or`]).
 ///
-/// Rust's ranges become such ranges: `1..=10_000`, `0.0..1.0`, `64..`. An interval without its lower
-/// end begins with [`above`].
+/// Rust's ranges convert into such ranges: `1..=10_000`, `0.0..1.0`, `64..`. An interval without
+/// its lower end point begins with [`above`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamRange<T> {
     intervals: Vec<(Bound<T>, Bound<T>)>,
 }
 
-/// The values above `low`, without `low`.
+/// Returns the values above `low`, excluding `low`.
 pub fn above<T>(low: T) -> ParamRange<T> {
     ParamRange { intervals: vec![(Bound::Excluded(low), Bound::Unbounded)] }
 }
 
-/// The values of one of Rust's ranges, to be continued by [`ParamRange::or`].
+/// Returns the values of a Rust range, for use with [`ParamRange::or`].
 pub fn within<T>(range: impl Into<ParamRange<T>>) -> ParamRange<T> {
     range.into()
 }
 
 impl<T> ParamRange<T> {
-    /// Ends the last interval at `high`, which belongs to it.
+    /// Ends the last interval at `high`, inclusive.
     #[must_use]
     pub fn up_to(mut self, high: T) -> ParamRange<T> {
         if let Some((_, end)) = self.intervals.last_mut() {
@@ -83,7 +83,7 @@ impl<T> ParamRange<T> {
         self
     }
 
-    /// Ends the last interval before `high`.
+    /// Ends the last interval before `high`, exclusive.
     #[must_use]
     pub fn below(mut self, high: T) -> ParamRange<T> {
         if let Some((_, end)) = self.intervals.last_mut() {
@@ -101,7 +101,7 @@ impl<T> ParamRange<T> {
 }
 
 impl<T: RangedValue> ParamRange<T> {
-    /// True if the parameter may have this value.
+    /// Returns true if the parameter may have this value.
     pub fn contains(&self, value: &T) -> bool {
         self.intervals.iter().any(|(low, high)| {
             let above_low = match low {
@@ -118,7 +118,7 @@ impl<T: RangedValue> ParamRange<T> {
         })
     }
 
-    /// The range in words, with the unit where it belongs: `1 to 10000 packets`, `64 or more bytes`.
+    /// Returns the range in words, with the unit: `1 to 10000 packets`, `64 or more bytes`.
     pub fn describe(&self, unit: &str) -> String {
         let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
         let words: Vec<String> =
@@ -126,7 +126,7 @@ impl<T: RangedValue> ParamRange<T> {
         words.join(", or ")
     }
 
-    /// The values at the ends of the intervals, and those next to them outside of the range.
+    /// Returns the values at the ends of the intervals, and their neighbours outside the range.
     pub fn edges(&self) -> Edges {
         let mut edges = Edges::default();
         for (low, high) in &self.intervals {
@@ -136,7 +136,7 @@ impl<T: RangedValue> ParamRange<T> {
         edges
     }
 
-    /// Adds one end of an interval to `edges`; `inwards` and `outwards` lead to its neighbours.
+    /// Adds one end of an interval to `edges`; `inwards` and `outwards` return its neighbours.
     fn note(
         &self,
         edges: &mut Edges,
@@ -183,9 +183,9 @@ fn describe_interval<T: RangedValue>(low: &Bound<T>, high: &Bound<T>, unit: &str
 /// Values at the edges of a range, as users write them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// The outermost values that are allowed.
+    /// The outermost allowed values.
     pub inside: Vec<String>,
-    /// The nearest values that are refused.
+    /// The nearest refused values.
     pub outside: Vec<String>,
 }
 
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(ParamRange::from(64u32..).describe("bytes"), "64 or more bytes");
         assert_eq!(ParamRange::from(..=Span::from_secs(1)).describe(""), "up to 1s");
         assert_eq!(above(Span::ZERO).describe(""), "more than 0s");
-        // No number is below 0 and none above the largest one: users cannot write them.
+        // No value below 0 or above the largest number can be written by users.
         assert_eq!(ParamRange::from(0..=u32::MAX).edges(), edges(&["0", "4294967295"], &[]));
     }
 

@@ -1,4 +1,5 @@
-//! The scenarios by which the simulator's speed is measured: the same as its peers'.
+//! Benchmark scenarios for the simulator's speed: those on which other simulators were measured,
+//! and two more.
 
 use paceline_cc::{Rate, Span, Spec};
 use paceline_path::BufferSize;
@@ -8,30 +9,32 @@ use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
 use paceline_sim::{BuildError, Simulation};
 
-/// A scenario for measuring speed: Cubic flows over one droptail link, every packet acknowledged.
+/// A benchmark scenario: Cubic flows over one droptail link, with every packet acknowledged.
 #[derive(Copy, Clone, Debug)]
 pub struct BenchScenario {
-    /// `a` to `f`.
+    /// Name of the scenario, `a` to `f`.
     pub name: &'static str,
-    /// What it is, in words.
+    /// Description for readers.
     pub description: &'static str,
-    /// How many times as long it runs when it is timed: short runs are hard to time.
+    /// Factor by which the run is longer when it is timed, because short runs are hard to time.
     pub timed: u32,
-    /// The two lengths whose difference gives the instructions of a packet.
+    /// Two factors for counting instructions: the difference of two runs with these lengths gives
+    /// the instructions per packet.
     pub counted: (u32, u32),
     flows: u32,
     rate: Rate,
     rtt: Span,
     buffer: u64,
     duration: Span,
-    /// Each flow starts so much after the one before.
+    /// Time between the starts of two flows.
     stagger: Span,
-    /// The flows switch on and off, the run records sums of delays, and a longer benchmark is more
-    /// runs with other seeds, each made anew, not a longer run.
+    /// Whether this is a training's run: its flows switch on and off, it records sums of delays,
+    /// and a longer benchmark consists of more runs with other seeds, each built anew, instead of
+    /// one longer run.
     trains: bool,
 }
 
-/// What the first four scenarios have in common.
+/// Values that the first four scenarios share.
 const PLAIN: BenchScenario = BenchScenario {
     name: "",
     description: "",
@@ -46,8 +49,8 @@ const PLAIN: BenchScenario = BenchScenario {
     trains: false,
 };
 
-/// The scenarios that htsim, ns-2 and ns-3 were measured on (`a` to `d`), very many flows (`e`), and
-/// the short run that a trainer of schemes makes again and again (`f`).
+/// The scenarios on which htsim, ns-2 and ns-3 were measured (`a` to `d`), one with 100,000 flows
+/// (`e`), and the short run that a training of schemes repeats (`f`).
 pub static SCENARIOS: [BenchScenario; 6] = [
     BenchScenario {
         name: "a",
@@ -114,22 +117,22 @@ pub static SCENARIOS: [BenchScenario; 6] = [
     },
 ];
 
-/// What a benchmark run has delivered; time and memory are the caller's to measure.
+/// Work of a benchmark run. The caller measures time and memory.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct BenchResult {
     /// Data packets that reached their receivers.
     pub delivered_packets: u64,
-    /// Hand-overs of packets between stages.
+    /// Packets handed over between stages.
     pub hand_overs: u64,
 }
 
 impl BenchScenario {
-    /// The number of flows.
+    /// Returns the number of flows.
     pub fn flows(&self) -> u32 {
         self.flows
     }
 
-    /// The scenario, `repeat` times as long if longer benchmarks are longer runs.
+    /// Returns the scenario, `repeat` times as long unless it is a training's run.
     pub fn scenario(&self, repeat: u32) -> Scenario {
         let mut scenario = Scenario::new(self.name);
         let times = if self.trains { 1 } else { repeat.max(1) };
@@ -155,10 +158,11 @@ impl BenchScenario {
         scenario
     }
 
-    /// Runs it, `repeat` times as long or `repeat` times, without the digest of events.
+    /// Runs the scenario, `repeat` times as long (a training's run: `repeat` times), without the
+    /// digest of events.
     ///
     /// # Errors
-    /// None that a released version would have.
+    /// None in a released version.
     pub fn run(&self, repeat: u32) -> Result<BenchResult, BuildError> {
         let mut result = BenchResult::default();
         for run in 0..if self.trains { repeat.max(1) } else { 1 } {
@@ -176,10 +180,10 @@ impl BenchScenario {
         Ok(result)
     }
 
-    /// The digest of all events of the same run, of the first one if there are several.
+    /// Returns the digest of the run's events; of the first run if there are several.
     ///
     /// # Errors
-    /// None that a released version would have.
+    /// None in a released version.
     pub fn digest(&self, repeat: u32) -> Result<String, BuildError> {
         let mut scenario = self.scenario(repeat);
         scenario.digest = true;

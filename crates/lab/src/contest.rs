@@ -1,24 +1,24 @@
-//! The protocol-design contest of Winstein's thesis (section 2.5): entries, of which many may be written
-//! as one, and their standings.
+//! The protocol-design contest of Winstein's thesis (section 2.5): entries, which a line may write
+//! as sweeps of parameters, and their standings.
 
 use std::cmp::Ordering;
 
-/// The most entries that a line may stand for: as many as the thesis' students made.
+/// Most entries for which one line may stand: the number of the thesis' students' entries.
 const MOST: usize = 3000;
-/// The values of a range that does not say how many.
+/// Number of values of a range that gives no number.
 const VALUES: usize = 5;
 
-/// The schemes that a specification with sweeps stands for. A parameter's value may be a range,
-/// `beta=0.5..0.9` (five values) or `beta=0.5..0.9/9` (nine), also with a unit as in `20ms..100ms`, or a
-/// list, `table=a|b`. Several sweeps give every combination.
+/// Returns the schemes for which a specification with sweeps stands. A parameter's value may be a
+/// range, `beta=0.5..0.9` (five values) or `beta=0.5..0.9/9` (nine), also with a unit as in
+/// `20ms..100ms`, or a list, `table=a|b`. Several sweeps give every combination.
 ///
 /// # Errors
-/// A range that is none, or more than 3000 schemes.
+/// A range is invalid, or there are more than 3000 schemes.
 pub fn expand(text: &str) -> Result<Vec<String>, String> {
     let mut all = vec![String::new()];
     let mut rest = text;
     while !rest.is_empty() {
-        // Up to and with the next `=`, which a value follows.
+        // Copy everything up to the next `=`, including it. A value follows.
         let split = rest.find('=').map_or(rest.len(), |at| at + 1);
         let (head, behind) = rest.split_at(split);
         let end = behind.find([',', ']']).unwrap_or(behind.len());
@@ -37,7 +37,7 @@ pub fn expand(text: &str) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// The values that a value with a sweep stands for.
+/// Returns the values for which one value with a sweep stands.
 fn values(text: &str) -> Result<Vec<String>, String> {
     if text.contains('|') {
         return Ok(text.split('|').map(str::to_string).collect());
@@ -64,12 +64,12 @@ fn values(text: &str) -> Result<Vec<String>, String> {
         1 => from,
         _ => from + (to - from) * at as f64 / (count - 1) as f64,
     };
-    // Six digits after the point, so that 0.1 + 0.2 is 0.3.
+    // Round to six decimals, so that 0.1 + 0.2 gives 0.3.
     Ok((0..count).map(|at| format!("{}{unit}", (step(at) * 1e6).round() / 1e6)).collect())
 }
 
-/// The places of entries by their power, 1 for the largest; equal ones share a place, and those without
-/// come last.
+/// Returns the places of entries by their power: 1 for the largest. Equal powers share a place, and
+/// entries without a power come last.
 pub fn places(powers: &[Option<f64>]) -> Vec<usize> {
     let better = |a: &Option<f64>, b: &Option<f64>| match (a, b) {
         (Some(a), Some(b)) => a.total_cmp(b) == Ordering::Greater,

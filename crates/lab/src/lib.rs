@@ -1,9 +1,9 @@
-//! The laboratory on top of the simulator: research that holds Paceline against others.
+//! The laboratory on top of the simulator: compares Paceline with other programs and with papers.
 //!
-//! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
+//! - [`validate`]: Paceline's figures beside those of ns-2, ns-3, real Linux and the papers.
 //! - [`contest`](mod@contest): entries written as sweeps, and their standings.
 //! - [`wireless`]: the XCP-b paper's network around a shared 802.11 medium.
-//! - [`bench`](mod@bench): the scenarios by which the simulator's speed is measured.
+//! - [`bench`](mod@bench): benchmark scenarios for the simulator's speed.
 
 pub mod bench;
 pub mod contest;

@@ -1,5 +1,5 @@
 //! The network of the XCP-b paper's Fig. 7: wired nodes, a router, a base station, and wireless
-//! nodes at 802.11b. ns-2's figures in `reference/peers/wifi_dcf.csv` are of the same network.
+//! nodes with 802.11b. ns-2's figures in `reference/peers/wifi_dcf.csv` are from this network.
 
 use paceline_cc::{Rate, Span, Spec, Stream};
 use paceline_path::BufferSize;
@@ -9,39 +9,39 @@ use paceline_sim::scenario::{
 };
 use paceline_wifi::Preamble;
 
-/// Bytes of a packet with its headers.
+/// Size of a packet with its headers, in bytes.
 pub const PACKET: u32 = 1340;
-/// Bytes of a packet without its headers, which the paper and ns-2 count, over all of them.
+/// Share of a packet's bytes that the paper and ns-2 count: those without headers.
 pub const COUNTED: f64 = 1300.0 / 1340.0;
 
-/// What runs over the network.
+/// The schemes, queues and loss recovery that run over the network.
 #[derive(Clone, Debug)]
 pub struct NetworkScheme {
-    /// Of the senders.
+    /// Scheme of the senders.
     pub sender: String,
-    /// Of the routers at the medium, and of those at the wires.
+    /// Router schemes at the medium and at the wires.
     pub routers: Option<(String, &'static str)>,
-    /// Packets that each queue at the medium holds.
+    /// Capacity of each queue at the medium, in packets.
     pub buffer: u64,
-    /// Packets that a flow has under way at most.
+    /// Most packets that a flow may have in flight.
     pub window: Option<u64>,
-    /// How lost packets are found and sent again.
+    /// Method that detects and retransmits lost packets.
     pub recovery: LossRecovery,
 }
 
 impl NetworkScheme {
-    /// NewReno, with queues of so many packets at the medium.
+    /// NewReno, with queues of `buffer` packets at the medium.
     pub fn newreno(buffer: u64) -> NetworkScheme {
         let (routers, window, recovery) = (None, None, LossRecovery::Sack);
         NetworkScheme { sender: "newreno".into(), routers, buffer, window, recovery }
     }
 
-    /// NewReno that never loses a packet, to learn what the medium carries.
+    /// NewReno that never loses a packet, to measure the medium's capacity.
     pub fn capacity() -> NetworkScheme {
         NetworkScheme { window: Some(200), ..NetworkScheme::newreno(3000) }
     }
 
-    /// XCP-b at the medium with buffers of 50 packets and Qmax of 64 kB times `scale`, XCP at the
+    /// XCP-b at the medium, with buffers of 50 packets and Qmax of 64 kB times `scale`; XCP at the
     /// wires.
     pub fn xcpb(kappa: u32, scale: u32) -> NetworkScheme {
         let qmax = 64_000 * u64::from(scale);
@@ -53,7 +53,7 @@ impl NetworkScheme {
         }
     }
 
-    /// XCP that is told a capacity in Mbit/s.
+    /// XCP whose routers assume a capacity of `told` Mbit/s.
     pub fn xcp(told: f64, buffer: u64) -> NetworkScheme {
         let router = format!("xcp[capacity={}kbps]", (told * 1000.0 + 0.5) as u64);
         let routers = Some((router, "xcp"));
@@ -65,11 +65,11 @@ fn router(text: &str) -> Result<RouterChoice, String> {
     Ok(RouterChoice::Scheme(Spec::parse(text).map_err(|error| error.to_string())?))
 }
 
-/// The network with so many stations at 11 Mbit/s times `scale`, without flows. The medium is
-/// called `air`, the stations `w0`, `w1`, ..., the wires `down` and `up`.
+/// Returns the network with `stations` stations at 11 Mbit/s times `scale`, without flows. The
+/// medium is called `air`, the stations `w0`, `w1`, ..., the wires `down` and `up`.
 ///
 /// # Errors
-/// A router that is none.
+/// A router scheme is unknown or invalid.
 pub fn network(
     name: &str,
     which: &NetworkScheme,
@@ -106,10 +106,10 @@ pub fn network(
     Ok(scenario)
 }
 
-/// A flow to or from a station, with each packet acknowledged.
+/// Returns a flow to or from a station, with each packet acknowledged.
 ///
 /// # Errors
-/// A scheme that is none.
+/// The scheme is unknown or invalid.
 pub fn flow(
     which: &NetworkScheme,
     name: String,
@@ -137,23 +137,24 @@ pub fn flow(
     Ok(flow)
 }
 
-/// Stations, of which each has a propagation delay of its own.
+/// Number of stations, each with its own propagation delay.
 const PATHS: u32 = 9;
-/// The sum of all durations of the flows that come and go, in seconds.
+/// Sum of the durations of all flows that come and go, in seconds.
 const TOTAL: f64 = 3080.0;
 
-/// The flows that come and go (the paper's section 4.3).
+/// The flows that come and go (paper, section 4.3).
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// True if every second flow is an upload.
+    /// Whether every second flow is an upload.
     pub uploads: bool,
-    /// The propagation delay, both ways; 0 for 40, 80, ... 360 ms at the nine stations.
+    /// Propagation delay of both ways together, in ms; 0 for 40, 80, ... 360 ms at the nine
+    /// stations.
     pub rtt_ms: u64,
-    /// Which share of the durations is that of short flows; `None` for the paper's mix.
+    /// Share of the total duration that short flows have; `None` for the paper's mix.
     pub short: Option<f64>,
 }
 
-/// The durations of the flows, in seconds.
+/// Draws the durations of the flows, in seconds.
 fn durations(short: Option<f64>, random: &mut Stream) -> Vec<f64> {
     let mut between = |from: f64, to: f64| from + (to - from) * random.uniform();
     let mut all = Vec::new();
@@ -181,11 +182,12 @@ fn durations(short: Option<f64>, random: &mut Stream) -> Vec<f64> {
     all
 }
 
-/// The network with nine stations and flows that begin at random within 300 s; the run has no
-/// duration yet. 120 flows of the paper's mix: 20 of 80 to 120 s, 20 of 25 to 35 s, 80 of 2 to 10 s.
+/// Returns the network with nine stations, and flows that begin at random times within 300 s. The
+/// caller sets the run's duration. The paper's mix has 120 flows: 20 of 80 to 120 s, 20 of 25 to 35
+/// s, 80 of 2 to 10 s.
 ///
 /// # Errors
-/// As of [`network`] and [`flow`].
+/// As for [`network`] and [`flow`].
 pub fn come_and_go(
     which: &NetworkScheme,
     scale: u32,

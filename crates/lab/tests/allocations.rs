@@ -1,10 +1,10 @@
-//! No allocation per packet in steady state, counted by an allocator that counts.
+//! Asserts that steady state allocates nothing per packet, with an allocator that counts.
 //!
-//! Rings and tables double when the backlog or the flight outgrows them, which a scheme that probes
-//! may bring about at any time: that is no allocation per packet.
-//! [`AllocationCounts::is_growth`] tells the two apart by what is kept.
+//! Rings and tables double when the backlog or the flight outgrows them. A scheme that probes may
+//! cause that at any time, so it does not count as an allocation per packet.
+//! [`AllocationCounts::is_growth`] distinguishes the two by the bytes that stay allocated.
 
-// A global allocator cannot be written without; it does nothing but count and pass on.
+// A global allocator needs unsafe code. This one only counts, and calls the system's.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,13 +18,13 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, che
 
 struct CountingAllocator;
 
-/// What has been allocated.
+/// Allocations so far.
 #[derive(Copy, Clone, Debug)]
 struct AllocationCounts {
     allocations: u64,
-    /// Bytes of all allocations together.
+    /// Bytes of all allocations.
     allocated: usize,
-    /// Bytes allocated less bytes freed.
+    /// Bytes allocated minus bytes freed.
     held: isize,
 }
 
@@ -37,23 +37,23 @@ impl AllocationCounts {
         }
     }
 
-    /// True if nothing but buffers that at least doubled can have been allocated, and only a few.
-    /// A buffer that grows from half its size or less frees at most half of what it allocates, so
-    /// that half of all that is allocated stays held. What is allocated for a packet and freed with
-    /// it does not stay; and what is allocated for each packet and kept comes to thousands.
+    /// True if the allocations can all be buffers that at least doubled, and are few. A buffer that
+    /// doubles or more frees at most half of the bytes that it allocates, so at least half of all
+    /// allocated bytes stay held. Allocations that are made and freed per packet do not stay;
+    /// allocations that are made and kept per packet come to thousands.
     fn is_growth(self) -> bool {
         self.allocations < 50 && self.allocated as isize <= 2 * self.held
     }
 }
 
 thread_local! {
-    /// Allocations of this thread; other tests run on others.
+    /// Counts of this thread; other tests run in other threads.
     static COUNT: Cell<AllocationCounts> =
         const { Cell::new(AllocationCounts { allocations: 0, allocated: 0, held: 0 }) };
 }
 
 fn note(allocated: usize, freed: usize) {
-    // While a thread ends there is nothing to count with.
+    // While a thread ends, its counts are gone already.
     let _ = COUNT.try_with(|count| {
         let AllocationCounts { allocations, allocated: before, held } = count.get();
         count.set(AllocationCounts {
@@ -64,7 +64,7 @@ fn note(allocated: usize, freed: usize) {
     });
 }
 
-// SAFETY: every call goes on to the system's allocator unchanged.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size(), 0);
@@ -87,7 +87,8 @@ unsafe impl GlobalAlloc for CountingAllocator {
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// What is allocated between `warm` and `end` seconds, and the packets handed over meanwhile.
+/// Returns the allocations between `warm` and `end` seconds, and the packets handed over in this
+/// time.
 fn count(mut scenario: Scenario, warm: u64, end: u64) -> (AllocationCounts, u64) {
     scenario.record = Record::Counters;
     scenario.warmup = Span::ZERO;
@@ -112,7 +113,7 @@ fn the_counter_counts() {
     let counted = COUNT.get().since(before);
     assert_eq!((counted.allocations, counted.allocated, counted.held, *boxed), (1, 8, 8, 7));
     drop(boxed);
-    // What is allocated and freed again is no growth.
+    // An allocation that is freed again does not count as growth.
     assert!(counted.is_growth() && !COUNT.get().since(before).is_growth());
 }
 
@@ -127,14 +128,15 @@ fn a_vector_grows() {
 #[test]
 fn benchmarks_allocate_nothing() {
     for scenario in bench::SCENARIOS.iter().filter(|scenario| ["a", "b"].contains(&scenario.name)) {
-        // Until the longest flight and backlog have been met, rings grow: flows that are out of step meet them late.
+        // Rings grow until the longest flight and backlog have occurred, which comes late with
+        // flows out of step.
         let (counted, hand_overs) = count(scenario.scenario(1), 100, 150);
         assert!(hand_overs > 200_000, "{}: {hand_overs}", scenario.name);
         assert_eq!(counted.allocations, 0, "{}: in {hand_overs} hand-overs", scenario.name);
     }
 }
 
-/// Every scheme, and a queue that drops.
+/// Returns every scheme, and a queue that drops.
 fn schemes() -> impl Iterator<Item = &'static str> {
     paceline_schemes::SCHEMES.iter().map(|scheme| scheme.name).chain(["cubic+codel"])
 }
@@ -142,8 +144,8 @@ fn schemes() -> impl Iterator<Item = &'static str> {
 #[test]
 fn schemes_on_traces_allocate_nothing() {
     for scheme in schemes() {
-        // The longest backlog and flight so far make rings grow. Most schemes meet them in the
-        // trace's first lap; those that probe at random, a few times in the next ones as well.
+        // A new longest backlog or flight makes rings grow. Most schemes reach it in the trace's
+        // first lap; schemes that probe at random also a few times in the next laps.
         let (counted, hand_overs) = count(compare("lte-driving", scheme), 560, 700);
         assert!(hand_overs > 1_000, "{scheme}: {hand_overs}");
         assert!(counted.is_growth(), "{scheme}: {counted:?} in {hand_overs} hand-overs");
@@ -155,13 +157,13 @@ fn schemes_that_share_a_rate_allocate_for_records_only() {
     for scheme in schemes() {
         let capacity = Capacity::Constant(paceline_cc::Rate::from_mbps(24.0));
         let spec = check_scheme(scheme).expect(scheme);
-        // An RTT well below the delay that C2TCP aims at: at 100 ms it hardly sends.
+        // An RTT well below C2TCP's delay target: at 100 ms C2TCP hardly sends.
         let rtt = Span::from_millis(40);
         let comparison = Comparison { flows: 2, rtt, ..Comparison::new("24Mbps", capacity, spec) };
         let (counted, hand_overs) = count(comparison.scenario(), 60, 120);
         assert!(hand_overs > 50_000, "{scheme}: {hand_overs}");
-        // Flows that probe may set a record of packets in flight even now: the flight's dozen
-        // tables double then, once or twice. One allocation per round trip would make a thousand.
+        // Flows that probe may reach a new maximum in flight even now. Then the dozen tables of the
+        // flight double, once or twice. One allocation per round trip would be a thousand.
         assert!(counted.is_growth(), "{scheme}: {counted:?} in {hand_overs} hand-overs");
     }
 }

@@ -1,5 +1,5 @@
-//! Every scheme by its bare name over ordinary links: what a stranger measures first. It uses at
-//! least [`WELL_USED`] of the link, or the registry has a note, which stands beside the figure.
+//! Every scheme by its bare name over ordinary links, as a new user measures it. It uses at least
+//! [`WELL_USED`] of the link, or the registry has a note, which is printed beside the figure.
 
 use paceline_cc::{Rate, Span};
 use paceline_requests::compare::{Comparison, WELL_USED};
@@ -11,12 +11,12 @@ use rayon::prelude::*;
 const MBPS: [f64; 3] = [6.0, 24.0, 96.0];
 const RTT_MS: [u64; 4] = [20, 50, 100, 200];
 
-/// A note is needless where every cell is at least this well used: above [`WELL_USED`], so that a
-/// figure beside the bound does not need its note today and not tomorrow.
+/// Least utilization at which a scheme needs no note in any cell. It is above [`WELL_USED`], so
+/// that a figure close to the bound does not need its note in one version and not in the next.
 const NEEDLESS: f64 = 0.85;
 
-/// How much of a link of `mbps` one flow uses in 30 s over an RTT of `rtt_ms`, and the note that
-/// stands beside the figure.
+/// Returns the utilization of a link of `mbps` by one flow in 30 s over an RTT of `rtt_ms`, and the
+/// note beside the figure.
 fn used(scheme: &str, mbps: f64, rtt_ms: u64) -> (f64, Option<String>) {
     let link = Capacity::Constant(Rate::from_mbps(mbps));
     let comparison = Comparison {
@@ -53,7 +53,8 @@ fn bare_names_use_the_link_or_tell_why_not() {
     assert!(wrong.is_empty(), "in per cent over {MBPS:?} Mbit/s times {RTT_MS:?} ms:\n{wrong}");
 }
 
-/// Copa's program uses a constant link, and the paper's rule for the velocity a third of it.
+/// The variant of Copa's program fills a constant link; the paper's rule for the velocity fills a
+/// third of it.
 #[test]
 fn copa_is_its_authors_program() {
     let copa = |variant: &str| used(&format!("copa[variant={variant}]"), 24.0, 100).0;
@@ -62,7 +63,7 @@ fn copa_is_its_authors_program() {
     assert!(copa("paper") < 0.5, "{}", copa("paper"));
 }
 
-/// A target that is no longer than the RTT is never met; one in RTTs fits each path.
+/// A target that is not longer than the RTT is never met; a target in RTTs fits each path.
 #[test]
 fn c2tcps_target_follows_the_path() {
     for rtt_ms in [50, 100, 150] {
@@ -73,7 +74,7 @@ fn c2tcps_target_follows_the_path() {
     assert!(figure < 0.1, "{figure}");
 }
 
-/// What somebody has chosen has no note.
+/// A scheme with parameters or a queue that the user chose has no note.
 #[test]
 fn parameters_and_queues_have_no_note() {
     for scheme in ["gcc[min_rate=60kbps]", "gcc+codel"] {

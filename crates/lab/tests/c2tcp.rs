@@ -1,5 +1,5 @@
 //! C2TCP's claims (paper §IV): the trade-off of its parameters, fairness, resilience to loss. All
-//! but fairness are claims about recorded networks, and do not hold on the synthetic ones.
+//! but fairness are claims about recorded networks; they do not hold on the synthetic networks.
 
 #[path = "../../sim/tests/support/recordings.rs"]
 mod recordings;
@@ -13,10 +13,12 @@ use paceline_sim::runs::{Run, Runs, Spread};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
 use recordings::recording;
 
-/// C2TCP with the paper's target and interval, and without the kernel's second of disregard.
+/// C2TCP with the paper's target and interval. `settle=0s`: no second at the start of each epoch in
+/// which RTTs are ignored, as they are in the kernel's C2TCP.
 const C2TCP: &str = "c2tcp[variant=ifip2018,settle=0s]";
 
-/// RTT 40 ms, an unlimited queue, two minutes; ten runs from anywhere in the recording.
+/// Returns a comparison: RTT 40 ms, an unlimited queue, two minutes; ten runs from random offsets
+/// in the recording.
 fn comparison(capacity: &Capacity, scheme: &str) -> Comparison {
     Comparison {
         rtt: Span::from_millis(40),
@@ -44,8 +46,8 @@ fn links_of_table_1() -> Option<Vec<Capacity>> {
     ways.map(|name| recording(&name)).collect()
 }
 
-/// Throughput, mean delay and 95th percentile: in each run the mean over the links, of all runs the
-/// median.
+/// Returns throughput, mean delay and 95th percentile of delay: the mean over the links in each
+/// run, then the median over the runs.
 fn medians(links: &[Capacity], scheme: &str) -> (f64, f64, f64) {
     let of_run = |number: u32| -> Vec<CompareRow> {
         let rows = links.iter().map(|link| {
@@ -69,10 +71,10 @@ fn medians(links: &[Capacity], scheme: &str) -> (f64, f64, f64) {
     )
 }
 
-/// Table I: C2TCP's mean and 95th percentile of delay are below those of NewReno, Cubic and BBR; Cubic and
-/// NewReno have the highest throughput, and mean delays above three seconds. The paper's Vegas has longer
-/// delays than C2TCP, too; here it does not (median of ten runs: mean 49 ms beside C2TCP's 59, p95 115
-/// beside 120 in five), and claim C01 says so.
+/// Table I: C2TCP's mean and 95th percentile of delay are below those of NewReno, Cubic and BBR;
+/// Cubic and NewReno have the highest throughput, and mean delays above three seconds. In the paper
+/// Vegas has longer delays than C2TCP, too. Here it has shorter ones (median of ten runs: mean 49
+/// ms, C2TCP 59 ms; 95th percentile 115 ms, C2TCP 120 ms), as claim C01 says.
 #[test]
 fn the_ordering_of_table_1() {
     let Some(links) = links_of_table_1() else { return };
@@ -85,13 +87,14 @@ fn the_ordering_of_table_1() {
             assert!(other.0 > c2tcp.0 && other.1 > 3000.0, "{scheme}: {other:?}");
         }
     }
-    // The paper's C2TCP: 54.1 ms and 127.2 ms. The figures are means over other recordings of the
-    // same networks, so only their size is comparable.
+    // The paper has 54.1 ms and 127.2 ms for C2TCP, as means over other recordings of these
+    // networks, so only the magnitude is comparable.
     assert!(c2tcp.1 < 150.0 && c2tcp.2 < 400.0, "{c2tcp:?}");
 }
 
-/// Figs 9 and 10: throughput and delay rise with Target, which is 50 to 100 ms in the paper, and with
-/// Interval. Medians of ten runs: until Cubic's window, which C2TCP starts from, grew by whole packets, the run from the
+/// Figs 9 and 10: throughput and delay rise with Target, which is 50 to 100 ms in the paper, and
+/// with Interval. Medians of ten runs. Until Cubic's window, which C2TCP starts from, grew by whole
+/// packets, this test used only the run from the recording's beginning.
 /// recording's beginning was judged alone.
 #[test]
 fn target_and_interval_trade_throughput_for_delay() {
@@ -113,15 +116,16 @@ fn target_and_interval_trade_throughput_for_delay() {
             assert!(delay < longer_delay, "delay, {what}");
         }
     };
-    // Below 80 ms, the RTT and the delay of a lone packet's acknowledgement (40 ms each), a window of one
-    // packet never meets the target and stays. A tail loss probe 40 ms after two RTTs used to free some
-    // flows, as its acknowledgement comes at once; 200 ms later, as in Linux, it seldom does.
+    // Below 80 ms, which is the RTT plus the delay of a lone packet's acknowledgement (40 ms each),
+    // a window of one packet never meets the target and stays at one. A tail loss probe 40 ms after
+    // two RTTs used to free some flows, because it is acknowledged at once; 200 ms later, as in
+    // Linux, it seldom does.
     rises("target", &[80, 90, 100]);
     rises("interval", &[75, 100, 125, 150, 175, 200]);
 }
 
-/// The share of a flow beside a second one that joins it at 30 s, as Jain's index: 24 Mbit/s, 40 ms, a
-/// buffer of the bandwidth-delay product. The median of ten runs.
+/// Returns Jain's index of a flow and a second flow that starts at 30 s: 24 Mbit/s, 40 ms, a buffer
+/// of the bandwidth-delay product. The median of ten runs.
 fn fairness(first: &str, second: &str) -> f64 {
     let mut scenario = Scenario::new("two flows");
     scenario.duration = Span::from_secs(60);
@@ -142,7 +146,8 @@ fn fairness(first: &str, second: &str) -> f64 {
     }))
 }
 
-/// Figs 5 and 7: C2TCP shares with Cubic and itself; BBR takes nearly all from Cubic, and Vegas starves.
+/// Figs 5 and 7: C2TCP shares with Cubic and with itself; BBR takes nearly all of the link from
+/// Cubic, and Vegas starves.
 #[test]
 fn it_is_fair_where_bbr_and_vegas_are_not() {
     for (first, second) in [("cubic", C2TCP), (C2TCP, "cubic"), (C2TCP, C2TCP)] {
@@ -155,16 +160,16 @@ fn it_is_fair_where_bbr_and_vegas_are_not() {
     }
 }
 
-/// Fig. 6: C2TCP shares with NewReno. Stated first was a bound of .85, which one run of flows in lockstep
-/// kept (.87). Ten runs with starts and hosts out of step lie between .80 and .91 with a median of .849,
-/// so that .85 does not hold; the bound was changed to .8.
+/// Fig. 6: C2TCP shares with NewReno. The bound stated first was 0.85; one run with flows in
+/// lockstep met it (0.87). Ten runs with flows and hosts out of step lie between 0.80 and 0.91 with
+/// a median of 0.849, which misses it, so the bound was changed to 0.8.
 #[test]
 fn it_is_fair_beside_newreno() {
     let share = fairness("newreno", C2TCP);
     assert!(share > 0.8, "{share}");
 }
 
-/// Fig. 8: under 0.3 % of random loss C2TCP and BBR keep their throughput, Cubic does not.
+/// Fig. 8: under 0.3 % of random loss C2TCP and BBR keep their throughput; Cubic does not.
 #[test]
 fn random_loss_costs_it_less_than_cubic() {
     let Some(capacity) = recording("ATT-LTE-driving.down") else { return };

@@ -1,5 +1,5 @@
-//! The simulator against its peers. Their figures stand in `paceline_lab::validate`; some of them must
-//! always agree. Beside them stand Mahimahi's CoDel, and what ABC gains over Cubic.
+//! The simulator against its peers. Their figures are in `paceline_lab::validate`; the checks here
+//! must always agree. Further tests: Mahimahi's CoDel, and ABC's gain over Cubic.
 
 #[path = "../../sim/tests/support/recordings.rs"]
 mod recordings;
@@ -19,15 +19,16 @@ fn row(comparison: &Comparison) -> CompareRow {
     comparison.row(&comparison.run().expect("a scenario that runs"))
 }
 
-/// The folder of the recordings over which peers ran; without these the test is told as skipped.
+/// Returns the folder of the recordings over which peers ran; `None`, printed as a skipped test, if
+/// they are missing.
 fn recorded() -> Option<PathBuf> {
     let both = ["Verizon-LTE-short.down", "Verizon-LTE-short.up"].map(paceline_testing::recording);
     let [Some(path), Some(_)] = both else { return None };
     path.parent().map(Path::to_path_buf)
 }
 
-/// The checks of this peer's runs that `wanted` is true of, by the run and what runs here, agree, or
-/// the peer's single run lies within what one of ours may show.
+/// Asserts that the checks of this peer agree, or that the peer's single run lies in the interval
+/// of one further run. `wanted` selects checks by the run and Paceline's scheme.
 fn agree(peer: &str, traces: Option<&Path>, wanted: impl Fn(&str, &str) -> bool, at_least: usize) {
     let mut cases = validate::cases(traces, None);
     cases.retain(|case| case.peer == peer && wanted(&case.group, &case.ours.scheme));
@@ -39,7 +40,7 @@ fn agree(peer: &str, traces: Option<&Path>, wanted: impl Fn(&str, &str) -> bool,
     }
 }
 
-/// NewReno and Cubic over plain buffers as they are.
+/// NewReno and Cubic with their defaults over plain buffers.
 #[test]
 fn loss_based_schemes_agree_with_ns3() {
     let late = |run: &str| run.ends_with("10 to 60 s") && run.contains("over fifo");
@@ -68,13 +69,15 @@ fn abc_agrees_with_the_authors_router() {
     }
 }
 
-/// Real Linux' Cubic behind Mahimahi's CoDel, target 50 ms: what its one run uses of the link lies within the range of ten
-/// of ours, which start within a second, widened by a point.
+/// Real Linux' Cubic behind Mahimahi's CoDel, target 50 ms: the link utilization of its single run
+/// lies in the range of ten runs here, which start within a second, widened by one percentage
+/// point.
 ///
-/// The rule has changed after figures were seen: the bound was 3 points around our first run, then 3.5, then 3.5 around
-/// the median of ten. Since acknowledgements and undone repairs are Linux', ours use 60.3 to 67.7 % of the link up, in two
-/// groups with a median of 61.1 %; theirs used 65.8 %. Their 95th percentile of delay is not held against ours:
-/// see docs/metrics.md, where they differ and why.
+/// The rule was changed after figures were seen: the bound was 3 points around the first run here,
+/// then 3.5, then 3.5 around the median of ten. Since acknowledgements and undone repairs work as
+/// in Linux, runs here use 60.3 to 67.7 % of the uplink, in two groups with a median of 61.1 %; the
+/// real run used 65.8 %. The 95th percentiles of delay are not compared: docs/metrics.md says where
+/// they differ and why.
 #[test]
 fn codel_agrees_with_mahimahi_on_recorded_traces() {
     let peers = [("Verizon-LTE-short.down", 0.7019), ("Verizon-LTE-short.up", 0.6582)];
@@ -94,11 +97,11 @@ fn codel_agrees_with_mahimahi_on_recorded_traces() {
 }
 
 /// On six LTE traces ABC uses at least 1.1 times as much of the link as Cubic over CoDel (50 ms,
-/// 100 ms), 1.25 times on average, at less than half of Cubic's 95th percentile of delay.
+/// 100 ms), 1.25 times on average, with less than half of Cubic's 95th percentile of delay.
 ///
-/// The bounds are ours. The first was 1.15 until undone timeouts kept three quarters of the window as
-/// the threshold, as in Linux: Cubic over CoDel then came from 75.2 to 76.5 % of
-/// ATT-LTE-driving-2016.down, and the ratio from 1.17 to 1.146.
+/// The bounds are Paceline's own. The first was 1.15, until undone timeouts kept three quarters of
+/// the window as the threshold, as in Linux: then Cubic over CoDel rose from 75.2 to 76.5 % of
+/// ATT-LTE-driving-2016.down, and the ratio fell from 1.17 to 1.146.
 #[test]
 fn abc_beats_codel_and_cubic_on_lte() {
     let mut gains = Vec::new();

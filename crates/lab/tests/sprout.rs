@@ -1,5 +1,5 @@
-//! Sprout's claims (thesis §2.4): delay and throughput against other schemes, loss, confidence;
-//! and that the generic sender does what its controller says and nothing else.
+//! Sprout's claims (thesis §2.4) about delay and throughput beside other schemes, loss, and
+//! confidence; and that the generic sender sends exactly when its controller allows.
 
 #![allow(clippy::print_stdout, reason = "a test says what it has seen")]
 
@@ -14,7 +14,7 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_schem
 use paceline_sim::{Outcome, run};
 use recordings::recording_or;
 
-/// Down- and uplinks of four networks.
+/// Downlinks and uplinks of four networks.
 fn links() -> Vec<(String, Capacity)> {
     let networks = [
         ("Verizon-LTE-short", "lte-driving"),
@@ -33,7 +33,7 @@ fn links() -> Vec<(String, Capacity)> {
     networks.into_iter().flat_map(ways).collect()
 }
 
-/// RTT 40 ms, an unlimited queue, the first minute left out.
+/// Runs with an RTT of 40 ms and an unlimited queue; the first minute is left out.
 fn compare(capacity: &Capacity, scheme: &str, seconds: u64) -> CompareRow {
     let comparison = Comparison {
         rtt: Span::from_millis(40),
@@ -46,9 +46,9 @@ fn compare(capacity: &Capacity, scheme: &str, seconds: u64) -> CompareRow {
 }
 
 /// Figs 2-2, 2-3 and 2-9, averages over eight links: Sprout's delay is below that of all other
-/// end-to-end schemes, Sprout-EWMA's below theirs but for Sprout's; EWMA has more throughput than
-/// Sprout and than Cubic over CoDel, and Sprout less than Cubic over CoDel. (The thesis' TCPs
-/// have less throughput than these, which know no receive window and reach all of the link.)
+/// end-to-end schemes, and Sprout-EWMA's is second. EWMA has more throughput than Sprout and than
+/// Cubic over CoDel, and Sprout less than Cubic over CoDel. (The thesis' TCPs have less throughput
+/// than the schemes here, which have no receive window and fill the link.)
 #[test]
 fn the_ordering_of_figures_2_2_and_2_3() {
     let links = links();
@@ -89,7 +89,7 @@ fn constant(mbps: f64) -> Capacity {
     Capacity::Constant(Rate::from_mbps(mbps))
 }
 
-/// One flow of 40 ms over one link.
+/// Runs one flow with an RTT of 40 ms over one link.
 fn alone(scheme: &str, capacity: Capacity, change: impl FnOnce(&mut Scenario)) -> Outcome {
     let mut scenario = Scenario::new("sprout");
     scenario.links.push(link("link", capacity));
@@ -99,7 +99,7 @@ fn alone(scheme: &str, capacity: Capacity, change: impl FnOnce(&mut Scenario)) -
     run(&scenario).expect("runs")
 }
 
-/// §2.4.6: 5 and 10 % of loss in each direction leave half and a quarter of the throughput.
+/// §2.4.6: with 5 and 10 % of loss in each direction, half and a quarter of the throughput remain.
 #[test]
 fn losses_cost_less_than_half_and_three_quarters() {
     for way in ["down", "up"] {
@@ -126,7 +126,7 @@ fn losses_cost_less_than_half_and_three_quarters() {
     }
 }
 
-/// Fig. 2-11, on T-Mobile's UMTS uplink: less confidence, more throughput, more delay.
+/// Fig. 2-11, on T-Mobile's UMTS uplink: lower confidence gives more throughput and more delay.
 #[test]
 fn confidence_trades_throughput_for_delay() {
     let link = recording_or("TMobile-UMTS-driving.up", "umts-driving.up");
@@ -146,7 +146,7 @@ fn confidence_trades_throughput_for_delay() {
     }
 }
 
-/// On a steady link within its range it uses all there is, and no packet waits for 100 ms.
+/// On a steady link within its range Sprout uses the whole link, and no packet waits for 100 ms.
 #[test]
 fn a_steady_link_is_used() {
     for scheme in ["sprout", "sprout-ewma"] {
@@ -159,8 +159,9 @@ fn a_steady_link_is_used() {
     }
 }
 
-/// Its rates end at 1000 packets per second, and its tables at 29 packets per tick: links far above
-/// 12 Mbit/s are not filled. (What it expects of 100 ms fits into less time over a short path.)
+/// Sprout's rates end at 1000 packets per second, and its tables at 29 packets per tick, so links
+/// far above 12 Mbit/s are not filled. (Over a short path, its forecast of 100 ms is sent in less
+/// time.)
 #[test]
 fn fast_links_are_not_filled() {
     let outcome = alone("sprout", constant(48.0), |scenario| {
@@ -170,8 +171,8 @@ fn fast_links_are_not_filled() {
     assert!((11.0..24.0).contains(&rate), "{rate}");
 }
 
-/// What is in flight counts as queue, and the look-ahead ends at 100 ms: the longer the path, the
-/// less is left for the window.
+/// Packets in flight count as queue, and the look-ahead ends at 100 ms: the longer the path, the
+/// smaller the window.
 #[test]
 fn long_paths_are_starved_by_what_is_in_flight() {
     let used = |rtt: u64, lookahead: u32| {
@@ -187,8 +188,8 @@ fn long_paths_are_starved_by_what_is_in_flight() {
     assert!(used(60, 7) > used(60, 5) && used(40, 3) < short);
 }
 
-/// Ten seconds without a link: once the forecast has faded, nothing leaves but a heartbeat every
-/// 50 ms, neither probes nor retransmissions nor what a timeout would allow.
+/// Ten seconds without a link: when the forecast has faded, only a heartbeat leaves every 50 ms; no
+/// probe, no retransmission, no packet that a timeout would allow.
 #[test]
 fn only_heartbeats_leave_in_an_outage() {
     for scheme in ["sprout", "sprout-ewma"] {
@@ -207,15 +208,15 @@ fn only_heartbeats_leave_in_an_outage() {
         let beats = 9 * 20;
         assert!(after - before <= beats + 2, "{scheme}: {} packets", after - before);
         assert!(after - before >= beats - 2, "{scheme}: {} packets", after - before);
-        // And it comes back when the link does.
+        // The rate returns with the link.
         let (_, early) = sent(20);
         let (_, late) = sent(25);
         assert!(late - early > 0.8 * 6.0 * 5.0, "{scheme}: {} Mbit in 5 s", late - early);
     }
 }
 
-/// Both directions of a path carry a flow, each of which shares its link with the other's reports
-/// and acknowledgements. Reports that wait in the other's queue make the path longer, which costs
+/// Each direction of a path carries a flow, which shares its link with the other flow's reports and
+/// acknowledgements. Reports that wait in the other flow's queue make the path longer, which costs
 /// the flow on the slower link two thirds of its rate: see
 /// `long_paths_are_starved_by_what_is_in_flight`.
 #[test]
@@ -236,8 +237,8 @@ fn both_directions_carry_flows() {
     }
 }
 
-/// An application with less to send than the link could carry gets all through at once, even
-/// though its pauses could be taken for outages.
+/// An application with less data than the link could carry sends all of it at once, although its
+/// pauses could be mistaken for outages.
 #[test]
 fn applications_with_less_to_send_are_served() {
     for scheme in ["sprout", "sprout-ewma"] {
@@ -252,8 +253,8 @@ fn applications_with_less_to_send_are_served() {
     }
 }
 
-/// A transfer of a given size ends, although heartbeats are always in flight, and then all is
-/// quiet: neither heartbeats nor forecasts go on for ever.
+/// A transfer of a given size ends, although heartbeats are always in flight. Afterwards nothing is
+/// sent: neither heartbeats nor forecasts.
 #[test]
 fn transfers_end_and_leave_silence() {
     let after = |seconds: u64| {

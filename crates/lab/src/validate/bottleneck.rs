@@ -1,4 +1,4 @@
-//! One bottleneck of constant rate, as ns-3, ns-2 and htsim measured it.
+//! Runs over one bottleneck of constant rate that ns-3, ns-2 and htsim measured.
 
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
@@ -9,14 +9,14 @@ use super::network::{self, Settings};
 use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::{Capacity, check_scheme};
 
-/// A peer's figures of one run.
+/// Figures of one run of a peer.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Run {
-    /// The peer's names of the scheme and the queue.
+    /// Names of the scheme and the queue at the peer.
     scheme: &'static str,
     queue: &'static str,
     flows: u32,
-    /// The window that was measured, in seconds: from here to 60.
+    /// Start of the measured window, in seconds; it ends at 60 s.
     from: u64,
     throughput: f64,
     mean: f64,
@@ -25,15 +25,15 @@ pub(super) struct Run {
     mbps: f64,
     rtt_ms: u64,
     buffer: u64,
-    /// Every second packet is acknowledged, not each.
+    /// Whether only every second packet is acknowledged.
     delayed: bool,
-    /// An earlier version had this row with other bounds.
+    /// Whether an earlier version compared this row with other bounds.
     known: bool,
 }
 
-/// A run on 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets, each acknowledged. Figures
-/// are the throughput in Mbit/s, the mean and the 95th percentile of the time from arrival until
-/// transmission starts in milliseconds, and Jain's index.
+/// A run over 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets; each packet is
+/// acknowledged. `figures` are the throughput in Mbit/s, the mean and the 95th percentile of the
+/// time from a packet's arrival until its transmission starts in milliseconds, and Jain's index.
 pub(super) const fn run(
     scheme: &'static str,
     queue: &'static str,
@@ -72,7 +72,7 @@ impl Run {
         Run { known: true, ..self }
     }
 
-    /// What was measured, without what all runs share.
+    /// Returns the run's name: only the settings that differ between runs.
     fn name(&self) -> String {
         let mut name = format!("{} over {}", self.scheme, self.queue);
         if self.flows > 1 {
@@ -87,7 +87,8 @@ impl Run {
         name + &format!(", {} to 60 s", self.from)
     }
 
-    /// The transmission time of a packet in milliseconds, which the peers' delays leave out.
+    /// Returns the transmission time of a packet in milliseconds, which the peers' delays leave
+    /// out.
     fn packet_ms(&self) -> f64 {
         12.0 / self.mbps
     }
@@ -121,9 +122,10 @@ impl Run {
 
     fn measure(&self, simulator: &str, scheme: &str) -> Result<Observations, String> {
         let first = self.observe(simulator, scheme, 1, 0)?;
-        // Runs that the seed does not change repeat themselves.
+        // If the seed changes nothing, more seeds would repeat the first run.
         let random = self.observe(simulator, scheme, 2, 0)?.digest != first.digest;
-        // In a window that begins after the start, chance is where in its cycle the flow is then.
+        // In a window that begins later than the start, the random part is the flow's phase at that
+        // time.
         let phases = self.from > 0;
         let runs = match (random, phases || !Settings::of(scheme)?.phases.is_zero()) {
             (true, _) => RANDOM,
@@ -138,7 +140,8 @@ impl Run {
         Ok(observations)
     }
 
-    /// Runs the scheme with this seed, and measures from `shift` seconds later on, as long.
+    /// Runs the scheme with this seed, and measures from `shift` seconds later on, with an equal
+    /// length.
     fn observe(
         &self,
         simulator: &str,
@@ -148,7 +151,7 @@ impl Run {
     ) -> Result<Observation, String> {
         let capacity = Capacity::Constant(Rate::from_mbps(self.mbps));
         let mut settings = Settings::of(scheme)?;
-        // ns-2's agents of one direction send data at once; htsim and ns-3 shake hands.
+        // ns-2's one-way agents send data without a handshake; htsim and ns-3 have one.
         settings.no_handshake = simulator == "ns-2";
         settings.start = settings.phases * (seed % PHASES) / PHASES;
         let scheme = check_scheme(settings.scheme).map_err(|error| error.to_string())?;
@@ -173,9 +176,9 @@ impl Run {
     }
 }
 
-/// Runs of what depends on random numbers: each with its own seed.
+/// Number of runs, each with its own seed, of a scheme that draws random numbers.
 const RANDOM: u64 = 30;
-/// Windows of what does not, each a second later than the one before.
+/// Number of windows, each a second later than the one before, of other schemes.
 const PHASES: u64 = 10;
 
 struct Observation {
@@ -183,10 +186,10 @@ struct Observation {
     digest: String,
 }
 
-/// Cubic as ns-3 3.37 has it: no Reno-friendly region yet, and slow start ends when the delay has
+/// Cubic of ns-3 3.37: it has no Reno-friendly region yet, and ends slow start when the delay has
 /// grown by the base RTT.
 const CUBIC_NS3: &str = "cubic[variant=ns3]";
-/// The same, silent after a loss until half of the window is acknowledged.
+/// The same, and it sends nothing after a loss until half of the window is acknowledged.
 const CUBIC_NS3_SILENT: &str = "cubic[variant=ns3,prr=false]";
 const RENO_NS3: &str = "newreno[variant=ns3]";
 const WHY_CUBIC: &str = "ns-3's Cubic has no Reno-friendly region and another HyStart";
@@ -198,7 +201,7 @@ const WHY_RENO_RING: &str = "ns-3's recovery, and a device that holds one packet
                              does not see";
 const WHY_NO_SACK: &str = "ns-2's NewReno is without selective acknowledgements: it repairs one of \
                            the losses at the end of slow start in each round trip";
-/// What a handshake's packets of 40 bytes take over the links of these runs.
+/// Time that a handshake's packets of 40 bytes take over the links of these runs.
 const HANDSHAKE: &str = "100.1ms";
 const WHY_HANDSHAKE: &str = "the peer's smallest RTT is that of the handshake, whose packets are \
                              small, so that a packet's own transmission counts as queue";
@@ -214,8 +217,8 @@ const WHY_LEAVING: &str = "the same, and htsim's queue marks packets that leave"
 const WHY_BBR: &str = "ns-3's BBR has no bursts of two packets, no pacing margin, no allowance for \
                        aggregated acknowledgements and no detection of policers";
 
-/// What runs here for a peer's scheme over a peer's queue: the default first, then variants with
-/// what they change.
+/// Returns the schemes that Paceline runs for a peer's scheme and queue: the default first, then
+/// variants with the change that each makes.
 fn ours(simulator: &str, run: &Run) -> Vec<OwnScheme> {
     let default = |scheme: &str| OwnScheme::default(scheme);
     let variant = |scheme: String, why| OwnScheme::variant(&scheme, why);
@@ -292,7 +295,7 @@ fn ours(simulator: &str, run: &Run) -> Vec<OwnScheme> {
     }
 }
 
-/// A case for each run and each scheme here.
+/// Returns a case for each run and each of Paceline's schemes for it.
 pub(super) fn cases(simulator: &'static str, runs: &'static [Run]) -> Vec<Case<'static>> {
     let mut cases = Vec::new();
     for run in runs {

@@ -1,20 +1,21 @@
-//! How far our figures may lie from a peer's, and what one further run of ours could show.
+//! Allowed distances between Paceline's figures and a peer's, and the interval of one further run.
 
-/// How far two figures may lie apart.
+/// Largest distance between two figures.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum Tolerance {
     /// A share of the expected figure.
     Share(f64),
-    /// A number.
+    /// An absolute distance.
     Within(f64),
-    /// A share, or a number if that is more.
+    /// A share or an absolute distance, whichever is larger.
     Either(f64, f64),
-    /// A share, or so many packets' transmission times of so many milliseconds if that is more.
+    /// A share, or a number of packets times their transmission time in milliseconds, whichever is
+    /// larger.
     Packets(f64, f64, f64),
 }
 
 impl Tolerance {
-    /// The distance that is allowed from this figure.
+    /// Returns the distance that is allowed from `expected`.
     pub(crate) fn of(self, expected: f64) -> f64 {
         match self {
             Tolerance::Share(share) => share * expected.abs(),
@@ -26,13 +27,13 @@ impl Tolerance {
         }
     }
 
-    /// True if `measured` lies near enough to `expected`. What is not a number never does.
+    /// True if `measured` is near enough to `expected`. NaN never is.
     pub(crate) fn holds(self, expected: f64, measured: f64) -> bool {
-        // Figures of peers are rounded; a bound is not missed by the last bit.
+        // Peers' figures are rounded: tolerate a difference in the last bit.
         (measured - expected).abs() <= self.of(expected) + 1e-9
     }
 
-    /// The bound in words.
+    /// Returns the bound in words.
     pub(crate) fn words(self) -> String {
         match self {
             Tolerance::Share(share) => percent(share),
@@ -50,7 +51,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// A bound as it was stated before the first run, and as it is now if it was changed afterwards.
+/// A bound as stated before the first run, and the present one if it was changed afterwards.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Bound {
     pub(crate) stated: Tolerance,
@@ -58,17 +59,17 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// A bound that stands as it was stated.
+    /// A bound that was not changed.
     pub(crate) fn stated(tolerance: Tolerance) -> Bound {
         Bound { stated: tolerance, changed: None }
     }
 
-    /// The bound that counts today.
+    /// Returns the bound in force.
     pub(crate) fn today(self) -> Tolerance {
         self.changed.unwrap_or(self.stated)
     }
 
-    /// Today's bound in words, with the first one if it was another.
+    /// Returns the bound in force in words, with the stated one if they differ.
     pub(crate) fn words(self) -> String {
         match self.changed {
             None => self.stated.words(),
@@ -77,14 +78,15 @@ impl Bound {
     }
 }
 
-/// The mean of the figures of several runs.
+/// Returns the mean of the figures of several runs.
 pub(crate) fn mean(figures: &[f64]) -> f64 {
     figures.iter().sum::<f64>() / figures.len().max(1) as f64
 }
 
-/// Where the figure of one further run would lie with probability 95 %, if runs are distributed
-/// normally: the mean, plus and minus Student's t times the standard deviation times √(1 + 1/n).
-/// Unlike the range of the runs it does not grow with their number. None for a single run.
+/// Returns the interval in which the figure of one further run lies with probability 95 %, if the
+/// runs' figures have a normal distribution: the mean, plus and minus Student's t times the
+/// standard deviation times √(1 + 1/n). Unlike the range of the runs it does not grow with their
+/// number. `None` for a single run.
 pub(crate) fn prediction(figures: &[f64]) -> Option<[f64; 2]> {
     let runs = figures.len();
     let student = paceline_sim::metrics::student_t_975(runs)?;

@@ -1,4 +1,4 @@
-//! What is run and checked, and how the verdicts come about.
+//! Runs, checks, and verdicts.
 
 use serde::Serialize;
 
@@ -7,12 +7,13 @@ use super::bound::{Bound, mean, prediction};
 /// The figures of each run, in the order of the checks.
 pub(crate) type Observations = Vec<Vec<f64>>;
 
-/// A scheme that runs here for a peer's.
+/// A scheme that Paceline runs in place of a peer's.
 #[derive(Clone, Debug)]
 pub struct OwnScheme {
     /// The scheme and its queue.
     pub scheme: String,
-    /// For a variant: what of the peer it copies. `None` for the default, whose verdict counts.
+    /// For a variant: the property of the peer that it copies. `None` for the default, whose
+    /// verdict counts.
     pub why: Option<&'static str>,
 }
 
@@ -26,7 +27,7 @@ impl OwnScheme {
     }
 }
 
-/// A figure of a peer's, and how near ours must come.
+/// A figure of a peer, and the allowed distance of Paceline's figure.
 #[derive(Clone, Debug)]
 pub struct Check {
     pub(crate) figure: &'static str,
@@ -40,68 +41,70 @@ impl Check {
     }
 }
 
-/// One scheme here for one run of a peer's. Cases are independent of each other.
+/// One of Paceline's schemes for one run of a peer. Cases are independent of each other.
 pub struct Case<'a> {
-    /// Where the figures come from.
+    /// Source of the figures.
     pub peer: &'static str,
-    /// The peer's run. Cases of one group stand side by side: a default, then its variants.
+    /// The peer's run. The cases of one group are neighbours: a default, then its variants.
     pub group: String,
-    /// What runs here.
+    /// Scheme of Paceline.
     pub ours: OwnScheme,
-    /// What is checked.
+    /// Figures to compare.
     pub checks: Vec<Check>,
     pub(crate) run: Box<dyn Fn() -> Result<Observations, String> + Send + Sync + 'a>,
 }
 
-/// One figure beside a peer's.
+/// One figure of Paceline beside a peer's.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Where the expected figure comes from.
+    /// Source of the expected figure.
     pub peer: String,
     /// The peer's run.
     pub group: String,
-    /// What ran here.
+    /// Scheme of Paceline.
     pub scheme: String,
-    /// True for a variant, whose verdict is not counted.
+    /// Whether this is a variant, whose verdict is not counted.
     pub variant: bool,
-    /// What is measured.
+    /// Name of the figure.
     pub figure: String,
     /// The expected figure.
     pub expected: f64,
-    /// Our figure, the mean of several runs; nothing if it could not be measured.
+    /// Paceline's figure: the mean of several runs. `None` if it could not be measured.
     pub measured: Option<f64>,
-    /// Where one further run of ours lies with probability 95 %, if there were several.
+    /// Interval in which one further run lies with probability 95 %, if there were several runs.
     pub interval: Option<[f64; 2]>,
-    /// How far they may lie apart, in words.
+    /// Allowed distance, in words.
     #[serde(rename = "tolerance")]
     pub bound: String,
-    /// Whether the bound is another than the one stated before the first run.
+    /// Whether the bound differs from the one stated before the first run.
     pub changed: bool,
-    /// Whether they agree by the bound that was stated before the first run.
+    /// Whether the figures agree by the bound stated before the first run.
     pub agrees_as_stated: Option<bool>,
-    /// Whether they agree by today's bound.
+    /// Whether the figures agree by the bound in force.
     pub agrees: Option<bool>,
-    /// Why not, or why it could not be measured.
+    /// Reason why they do not agree, or why Paceline's could not be measured.
     pub reason: String,
 }
 
-/// What became of a check.
+/// Result of a check.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Within the bound.
+    /// The figures agree within the bound.
     Agrees,
-    /// Beyond the bound, but within what one run of ours may show.
+    /// The distance exceeds the bound, but the peer's figure is within the interval of one further
+    /// run.
     Spread,
-    /// Beyond the bound; a variant that copies the peer is within it, or its spread is.
+    /// The distance exceeds the bound, but a variant that copies the peer agrees, or has the peer's
+    /// figure in its interval.
     Explained,
-    /// Beyond the bound.
+    /// The distance exceeds the bound, and no variant explains it.
     Differs,
-    /// Not measured.
+    /// The figure was not measured.
     Unmeasured,
 }
 
 impl Verdict {
-    /// In words.
+    /// Returns the verdict in words.
     pub fn words(self) -> &'static str {
         match self {
             Verdict::Agrees => "agrees",
@@ -114,7 +117,7 @@ impl Verdict {
 }
 
 impl Row {
-    /// The verdict by today's bound.
+    /// Returns the verdict by the bound in force.
     pub fn verdict(&self) -> Verdict {
         let inside = |[low, high]: [f64; 2]| (low..=high).contains(&self.expected);
         match self.agrees {
@@ -128,7 +131,7 @@ impl Row {
 }
 
 impl Case<'_> {
-    /// The rows before anything is measured: names, expected figures and bounds.
+    /// Returns the rows before the measurement: names, expected figures and bounds.
     pub fn plan(&self) -> Vec<Row> {
         let row = |check: &Check| Row {
             peer: self.peer.into(),
@@ -148,7 +151,7 @@ impl Case<'_> {
         self.checks.iter().map(row).collect()
     }
 
-    /// Runs it, and holds what it measured against the figures expected.
+    /// Runs the case, and compares the measured figures with the expected ones.
     pub fn measure(&self) -> Vec<Row> {
         let mut rows = self.plan();
         match (self.run)() {
@@ -169,7 +172,7 @@ impl Case<'_> {
     }
 }
 
-/// Writes the reason of each difference of a default that a variant of its group explains.
+/// Adds the reason to each difference of a default that a variant of its group explains.
 pub fn explain(cases: &[Case<'_>], rows: &mut [Row]) {
     let why = |row: &Row| {
         let of = |case: &&Case<'_>| case.group == row.group && case.peer == row.peer;
@@ -196,27 +199,28 @@ pub fn explain(cases: &[Case<'_>], rows: &mut [Row]) {
     }
 }
 
-/// How many checks of defaults there are, and what became of them.
+/// Number of checks of defaults, by their results.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Checks of defaults.
     pub checks: usize,
-    /// Agree by the bounds that were stated before their first run.
+    /// Checks that agree by the bounds stated before their first run.
     pub agree_as_stated: usize,
-    /// Agree by the bounds as they are now.
+    /// Checks that agree by the bounds in force.
     pub agree: usize,
-    /// Of the others: the peer's figure lies within what one run of ours may show.
+    /// Other checks: the peer's figure is within the interval of one further run.
     pub within_spread: usize,
-    /// Of the others: a variant that copies the peer agrees, or has the figure within its spread.
+    /// Other checks: a variant that copies the peer agrees, or has the peer's figure in its
+    /// interval.
     pub explained: usize,
-    /// Neither.
+    /// Other checks that were measured.
     pub differ: usize,
-    /// Not measured.
+    /// Checks that were not measured.
     pub unmeasured: usize,
 }
 
 impl Counts {
-    /// Counts the rows of defaults.
+    /// Counts the rows of defaults, by their results.
     pub fn of(rows: &[Row]) -> Counts {
         let mut counts = Counts::default();
         for row in rows.iter().filter(|row| !row.variant) {
@@ -234,7 +238,7 @@ impl Counts {
         counts
     }
 
-    /// In a sentence or two.
+    /// Returns the counts as one or two sentences.
     pub fn words(&self) -> String {
         let Counts { checks, agree_as_stated, agree, within_spread, explained, differ, unmeasured } =
             self;
@@ -300,7 +304,7 @@ mod tests {
         let (rows, _) =
             verdicts(&[case(OwnScheme::default("cubic"), &[11.0]), case(variant, &[10.0])]);
         let counts = Counts::of(&rows);
-        // Within 2 of it as stated, not within 0.5; the variant is not counted.
+        // Within 2 as stated, but not within 0.5; the variant is not counted.
         assert_eq!((counts.checks, counts.agree_as_stated, counts.agree), (1, 1, 0));
         assert_eq!((counts.explained, counts.differ), (1, 0));
     }

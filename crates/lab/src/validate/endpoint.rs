@@ -1,11 +1,11 @@
-//! ABC at a real Linux endpoint, behind its authors' router.
+//! ABC at a real Linux endpoint, behind the router of ABC's authors.
 
 use super::bound::{Bound, Tolerance};
 use super::case::{Case, Check, OwnScheme};
 use super::recorded::ValidationFolders;
 
-/// Figures of a real Linux endpoint with the authors' module behind their router: 50 ms each way, 250
-/// packets, 60 s.
+/// Figures of a real Linux endpoint with the authors' module, behind their router: 50 ms each way,
+/// 250 packets, 60 s.
 struct Run {
     trace: &'static str,
     checks: &'static [(&'static str, f64, Tolerance)],
@@ -31,7 +31,7 @@ static RUNS: [Run; 2] = [
     },
 ];
 
-/// A case for each run and each scheme here.
+/// Returns a case for each run and each of Paceline's schemes for it.
 pub(super) fn cases(folders: ValidationFolders<'_>) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for run in &RUNS {

@@ -1,4 +1,4 @@
-//! Facts of papers and RFCs that whole runs must show.
+//! Facts of papers and RFCs that whole runs must reproduce.
 
 use paceline_cc::{AckPolicy, Rate, Span};
 
@@ -10,9 +10,9 @@ use paceline_sim::scenario::{Capacity, check_scheme};
 
 /// A figure of a run on a constant link.
 struct Fact {
-    /// What is meant; formulas included.
+    /// Name of the fact; may be a formula.
     name: &'static str,
-    /// What is measured.
+    /// Name of the measured figure.
     what: &'static str,
     source: &'static str,
     scheme: &'static str,
@@ -23,7 +23,7 @@ struct Fact {
     figure: fn(&CompareRow) -> f64,
 }
 
-/// The facts. Formulas are in their names; all runs have an RTT of 100 ms.
+/// All runs have an RTT of 100 ms.
 static FACTS: [Fact; 7] = [
     Fact {
         name: "abc, A < 0: eta + N/(mu*l)",
@@ -32,7 +32,7 @@ static FACTS: [Fact; 7] = [
         scheme: "abc[dual_window=false]",
         mbps: 12.0,
         flows: 1,
-        // .98 + 1 packet a round trip of 100 packets.
+        // 0.98 of the link, and 1 packet per round trip of 100 packets.
         expected: 0.99,
         tolerance: Tolerance::Within(0.01),
         figure: |row| row.utilization,
@@ -44,7 +44,7 @@ static FACTS: [Fact; 7] = [
         scheme: "abc[dual_window=false]",
         mbps: 24.0,
         flows: 16,
-        // l = 100 ms and the delay itself: x = 133 (-.02 + 16/(2 (100 + x))) + 50.
+        // With l = 100 ms plus the delay x itself: x = 133 (-.02 + 16/(2 (100 + x))) + 50.
         expected: 54.2,
         tolerance: Tolerance::Share(0.05),
         figure: |row| row.queue_delay_ms.mean,
@@ -80,7 +80,7 @@ static FACTS: [Fact; 7] = [
         flows: 1,
         expected: 3.5,
         tolerance: Tolerance::Within(1.5),
-        // Less the packet's own transmission.
+        // Subtract the packet's own transmission time.
         figure: |row| row.queue_delay_ms.mean - 1.0,
     },
     Fact {
@@ -92,7 +92,7 @@ static FACTS: [Fact; 7] = [
         flows: 4,
         expected: 15.0,
         tolerance: Tolerance::Either(0.1, 2.0),
-        // Less the packet's own transmission.
+        // Subtract the packet's own transmission time.
         figure: |row| row.queue_delay_ms.mean - 1.0,
     },
     Fact {
@@ -108,7 +108,7 @@ static FACTS: [Fact; 7] = [
     },
 ];
 
-/// One case per fact.
+/// Returns one case per fact.
 pub(super) fn cases<'a>() -> impl Iterator<Item = Case<'a>> {
     FACTS.iter().map(|fact| Case {
         peer: fact.source,
@@ -128,7 +128,7 @@ fn measure(fact: &Fact) -> Result<Observations, String> {
         duration: Span::from_secs(80),
         ..Comparison::new("constant", capacity, scheme)
     };
-    // Schemes with a receiver's half keep their own way of acknowledging.
+    // Schemes with a receiver's half acknowledge in their own way.
     let ack = (!fact.scheme.starts_with("abc")).then_some(AckPolicy::EACH);
     let row = match fact.flows {
         1 => network::plain(&comparison, ack)?,

@@ -1,4 +1,4 @@
-//! Real Linux TCP on recorded traces.
+//! Real Linux TCP over recorded traces.
 
 use paceline_cc::Span;
 
@@ -6,7 +6,8 @@ use super::bound::{Bound, Tolerance};
 use super::case::{Case, Check, OwnScheme};
 use super::recorded::{PathSetup, ValidationFolders};
 
-/// Figures of kernel 6.18 behind Mahimahi: 50 ms each way, 250 packets, 60 s; means of several runs.
+/// Figures of kernel 6.18 behind Mahimahi: 50 ms each way, 250 packets, 60 s; means of several
+/// runs.
 struct Run {
     scheme: &'static str,
     trace: &'static str,
@@ -27,7 +28,7 @@ const fn run(
     Run { scheme, trace, reverse, runs, utilization, mean, p95 }
 }
 
-/// Every row. The capacity that the other way has comes behind the trace.
+/// Every row. After the trace comes the capacity of the opposite direction.
 #[rustfmt::skip]
 static RUNS: [Run; 9] = [
     run("bbr", "Verizon-LTE-short.down", "12Mbps", 4, [0.9596, 279.8356, 684.05]),
@@ -41,7 +42,7 @@ static RUNS: [Run; 9] = [
     run("cubic+codel", "Verizon-LTE-short.up", "12Mbps", 4, [0.6582, 27.8794, 109.5]),
 ];
 
-/// Mahimahi's CoDel with the settings of the peer's runs, and CoDel as in RFC 8289.
+/// CoDel with the settings of the peer's runs, as in Mahimahi; below, as in RFC 8289.
 const CODEL: &str = "cubic+codel[target=50ms,interval=100ms]";
 
 fn ours(scheme: &str) -> Vec<OwnScheme> {
@@ -63,7 +64,7 @@ fn ours(scheme: &str) -> Vec<OwnScheme> {
     ]
 }
 
-/// A case for each run and each scheme here.
+/// Returns a case for each run and each of Paceline's schemes for it.
 pub(super) fn cases(folders: ValidationFolders<'_>) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for run in &RUNS {

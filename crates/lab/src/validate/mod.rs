@@ -1,8 +1,8 @@
-//! Validation: our figures beside those of peers, and facts that must hold.
+//! Validation: Paceline's figures beside those of peers, and facts that must hold.
 //!
-//! Every row of a peer's file that is not doubtful is a group of cases here: the scheme with its
-//! defaults, whose verdict counts, and variants that copy what the peer does differently. Bounds are
-//! stated before the first run; where one was changed afterwards, both stand beside the figure.
+//! Every row of a peer's file that is not doubtful is a group of cases: the scheme with its
+//! defaults, whose verdict counts, and variants that copy a property of the peer. Bounds are stated
+//! before the first run. If one was changed afterwards, both stand beside the figure.
 
 mod bottleneck;
 mod bound;
@@ -26,8 +26,8 @@ pub use record::{read_record, record, recorded};
 
 use recorded::ValidationFolders;
 
-/// All cases. Recorded traces are looked for in `traces`, and published tables of rules in `tables`;
-/// without them their rows say so.
+/// Returns all cases. Looks for recorded traces in `traces`, and for published tables of rules in
+/// `tables`; rows that lack their file say so.
 pub fn cases<'a>(traces: Option<&'a Path>, tables: Option<&'a Path>) -> Vec<Case<'a>> {
     let folders = ValidationFolders { traces, tables };
     let mut cases: Vec<Case<'a>> = Vec::new();

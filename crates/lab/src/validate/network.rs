@@ -1,4 +1,4 @@
-//! The networks around our runs.
+//! The networks that Paceline's runs use.
 
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
@@ -9,25 +9,25 @@ use paceline_sim::scenario::{
     Capacity, LinkSpec, LossRecovery, QueueChoice, RouterChoice, RttSamples, Scenario,
 };
 
-/// A scheme, and what else is set as in scenario files: `xcp[initial_window=2], recovery=reno`.
+/// A scheme with further settings, as in scenario files: `xcp[initial_window=2], recovery=reno`.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Settings<'a> {
     /// The scheme and its queue.
     pub(super) scheme: &'a str,
     recovery: LossRecovery,
     eifs_after_own_collision: bool,
-    /// True if the peer's connections begin with data.
+    /// Whether the peer's connections begin with data, without a handshake.
     pub(super) no_handshake: bool,
-    /// Runs begin at all parts of this time, since chance is where in it a peer's flows begin: of the
-    /// tick of a clock, of a timer. Zero if it does not matter.
+    /// Time of which runs begin at all fractions, because a peer's flows begin at a random phase of
+    /// it: of a clock's tick or a timer. Zero if the phase does not matter.
     pub(super) phases: Span,
-    /// How much later the flows of this run begin.
+    /// Delay of the start of this run's flows.
     pub(super) start: Span,
 }
 
 impl Settings<'_> {
     /// # Errors
-    /// A setting that is none.
+    /// A setting is unknown or invalid.
     pub(super) fn of(label: &str) -> Result<Settings<'_>, String> {
         let mut words = label.split(", ");
         let scheme = words.next().unwrap_or_default();
@@ -55,7 +55,7 @@ impl Settings<'_> {
         Ok(settings)
     }
 
-    /// Sets what all flows and media of a scenario are to have.
+    /// Applies the settings to all flows and media of a scenario.
     pub(super) fn apply(&self, scenario: &mut Scenario) {
         for flow in &mut scenario.flows {
             flow.recovery = self.recovery;
@@ -68,13 +68,13 @@ impl Settings<'_> {
     }
 }
 
-/// A run of `paceline compare`, with its receivers acknowledging as `ack` says.
+/// Runs a comparison; `ack` is the receivers' acknowledgement policy.
 pub(super) fn plain(comparison: &Comparison, ack: Option<AckPolicy>) -> Result<CompareRow, String> {
     finish(comparison, comparison.scenario(), ack)
 }
 
-/// The same with an access link of 100 Mbit/s for each flow, as the peers' dumbbells have: without
-/// them, the packets of a window arrive at the bottleneck at the same instant.
+/// Runs a comparison with an access link of 100 Mbit/s for each flow, as the peers' dumbbells have.
+/// Without such links the packets of a window arrive at the bottleneck at one instant.
 pub(super) fn behind_access_links(
     comparison: &Comparison,
     ack: Option<AckPolicy>,
@@ -86,8 +86,8 @@ pub(super) fn behind_access_links(
     finish(comparison, scenario, ack)
 }
 
-/// A flow each way at once: the one measured, and another of the same scheme whose data share the
-/// other direction with the first one's acknowledgements and reports.
+/// Runs one flow in each direction: the measured flow, and a flow of an equal scheme whose data
+/// shares the other direction with the first flow's acknowledgements and reports.
 pub(super) fn two_ways(comparison: &Comparison) -> Result<CompareRow, String> {
     let mut scenario = comparison.scenario();
     let [flow] = scenario.flows.as_slice() else { return Err("one flow is needed".into()) };

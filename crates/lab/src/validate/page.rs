@@ -1,4 +1,4 @@
-//! The page that shows every check, and the summary of it: docs/validation.md.
+//! The page with every check, and its summary: docs/validation.md.
 
 use super::case::{Counts, Row, Verdict};
 
@@ -34,7 +34,7 @@ marked by an indent and are not counted.
   flows) and its upper bounds without any backoff.
 ";
 
-/// What was found about whole groups of differences. Figures in it were measured when it was written.
+/// Findings about whole groups of differences. Their figures were measured when this was written.
 const FOUND: &str = "
 ## What was found
 
@@ -178,10 +178,10 @@ station's totals are within 3 %, and NewReno's within 9 % of ns-2's, in the same
    most. Told 7 Mbit/s, the total from 5 to 20 s falls further than ns-2's, to 1.6 for 2.3 Mbit/s.
 ";
 
-/// A figure with three digits or more.
+/// Formats a figure with at least three significant digits.
 fn figure(value: f64) -> String {
     let with = |decimals: usize| format!("{value:.decimals$}");
-    // 0.9996 is 1.00, not 1.000.
+    // Rounding counts: 0.9996 becomes 1.00, not 1.000.
     let enough = |decimals: &usize| {
         let size = with(*decimals).parse::<f64>().map_or(0.0, f64::abs);
         size < [f64::INFINITY, 100.0, 10.0, 1.0][*decimals]
@@ -189,7 +189,7 @@ fn figure(value: f64) -> String {
     with((0..=3).rev().find(enough).unwrap_or(0))
 }
 
-/// The cells of a row that do not depend on a run: what is checked, and how.
+/// Returns the cells of a row that are known before a run: the check and its bound.
 fn planned(row: &Row) -> String {
     let indent = if row.variant { "variant: " } else { "" };
     let Row { group, scheme, figure: what, expected, bound, .. } = row;
@@ -204,7 +204,7 @@ fn measured(row: &Row) -> String {
     format!(" {ours} | {interval} | {} |", row.verdict().words())
 }
 
-/// The page as Markdown.
+/// Returns the page as Markdown.
 pub fn page(rows: &[Row]) -> String {
     let mut text = format!("{HEAD}\n{}\n", Counts::of(rows).words());
     let mut peer = "";
@@ -226,7 +226,7 @@ pub fn page(rows: &[Row]) -> String {
     text + &unexplained(rows) + FOUND
 }
 
-/// The summary of the page as Markdown: docs/validation.md.
+/// Returns the summary of the page as Markdown: docs/validation.md.
 pub fn summary(rows: &[Row]) -> String {
     let mut sections: Vec<(&str, Vec<Row>)> = Vec::new();
     for row in rows {
@@ -275,7 +275,7 @@ The measured figures are in `crates/lab/src/validate/measured.tsv`, one line per
 program's checks and bounds, and this summary against them.
 ";
 
-/// What differs without a variant that explains it, run by run.
+/// Lists the differences that no variant explains, run by run.
 fn unexplained(rows: &[Row]) -> String {
     let mut text = String::from(
         "\n## Differences that no variant explains\n\nNo run here shows their causes; what is known \
@@ -296,7 +296,7 @@ fn unexplained(rows: &[Row]) -> String {
     text + "\n"
 }
 
-/// The heading above a peer's rows.
+/// Returns the heading above a peer's rows.
 fn section(peer: &str) -> &'static str {
     match peer {
         "ns-3" => "ns-3 3.37",

@@ -1,23 +1,23 @@
-//! Measured figures as lines of text (`measured.tsv`), from which the page is made without a run.
+//! Measured figures as lines of text (`measured.tsv`), from which the page is built without a run.
 //!
-//! Fields are separated by tabs, and the first one names the kind of the line: `peer`, `run` and `ours`
-//! hold for the lines below them, `check` is one figure: what it is, the expected figure, the bound, the
-//! measured figure, the lower and the upper end of the interval of one further run, whether it agrees
-//! by the bound stated before the first run, and the verdict. `unmeasured` has the reason in place of the
-//! last five.
+//! Fields are separated by tabs. The first one names the kind of the line. `peer`, `run` and `ours`
+//! hold for the lines below them. `check` is one figure: its name, the expected figure, the bound,
+//! the measured figure, the lower and the upper end of the interval of one further run, whether it
+//! agrees by the bound stated before the first run, and the verdict. `unmeasured` has the reason
+//! instead of the last five fields.
 
 use std::path::Path;
 
 use super::case::{Case, Row, Verdict, explain};
 
-/// File of the measured figures below the root of the source tree.
+/// File of the measured figures, relative to the root of the source tree.
 const FILE: &str = "crates/lab/src/validate/measured.tsv";
 
-/// How to make the file anew.
+/// Command that writes the file again.
 const REMEDY: &str = "measure anew: paceline validate --traces DIR --tables DIR -o \
                       crates/lab/src/validate/measured.tsv";
 
-/// The rows as lines of text.
+/// Returns the rows as lines of text.
 pub fn record(rows: &[Row]) -> String {
     let mut text = format!("# The figures of `paceline validate`. To {REMEDY}\n");
     let mut above = ["", "", ""];
@@ -49,7 +49,7 @@ pub fn record(rows: &[Row]) -> String {
     text
 }
 
-/// A figure with six digits.
+/// Rounds a figure to six significant digits.
 fn digits(value: f64) -> String {
     match format!("{value:.5e}").parse::<f64>() {
         Ok(rounded) => rounded.to_string(),
@@ -57,11 +57,11 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Rows of the checks of `cases` with the figures of lines that [`record`] wrote.
+/// Returns the rows of the checks of `cases`, with the figures from lines that [`record`] wrote.
 ///
 /// # Errors
-/// The first line that is not of the check that stands at its place: the check, its expected figure or
-/// its bound was changed after it was measured.
+/// The first line that does not match the check at its position: the check, its expected figure or
+/// its bound was changed after the measurement.
 pub fn recorded(cases: &[Case<'_>], text: &str) -> Result<Vec<Row>, String> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
     let mut next = |row: &Row| loop {
@@ -124,7 +124,7 @@ pub fn recorded(cases: &[Case<'_>], text: &str) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// Rows with the figures of the file in the source tree at `root`.
+/// Returns rows with the figures of the file in the source tree at `root`.
 ///
 /// # Errors
 /// The file cannot be read, or [`recorded`] refuses it.

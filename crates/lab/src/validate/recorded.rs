@@ -1,4 +1,4 @@
-//! Runs over recorded traces and with published tables of rules, which are no part of the program.
+//! Runs over recorded traces and with published tables of rules, which are not part of the program.
 
 use std::path::Path;
 
@@ -8,19 +8,19 @@ use super::network;
 use paceline_requests::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, check_scheme};
 
-/// Where the recorded traces and the published tables of rules are, if anywhere.
+/// Folders of recorded traces and of published tables of rules; `None` if the user gave none.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct ValidationFolders<'a> {
     pub(super) traces: Option<&'a Path>,
     pub(super) tables: Option<&'a Path>,
 }
 
-/// A path over a recorded link, or one of a constant rate.
+/// A path over a recorded link, or over a link of constant rate.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct PathSetup {
-    /// The capacity that data has: a trace's name, or `12Mbps`.
+    /// Capacity of the data's direction: a trace's name, or a rate such as `12Mbps`.
     pub(super) trace: &'static str,
-    /// The capacity of the other direction.
+    /// Capacity of the opposite direction.
     pub(super) reverse: &'static str,
     pub(super) rtt_ms: u64,
     pub(super) seconds: u64,
@@ -38,7 +38,7 @@ impl ValidationFolders<'_> {
         paceline_trace::load(path).map(Capacity::trace).map_err(|error| error.to_string())
     }
 
-    /// A scheme; the file of `remy[file=NAME]` is one in the folder of tables.
+    /// Parses a scheme; the file in `remy[file=NAME]` is looked up in the folder of tables.
     fn scheme(self, text: &str) -> Result<SchemeSpec, String> {
         let file = text.strip_prefix("remy[file=").and_then(|rest| rest.strip_suffix(']'));
         let Some(file) = file else {
@@ -62,8 +62,8 @@ impl ValidationFolders<'_> {
         })
     }
 
-    /// Data over the trace, acknowledgements and reports over the other direction; with this mean
-    /// random delay of acknowledgements.
+    /// Runs data over the trace, and acknowledgements and reports over the opposite direction.
+    /// `jitter` is the mean random delay of acknowledgements.
     pub(super) fn one_way(
         self,
         way: &PathSetup,
@@ -75,7 +75,8 @@ impl ValidationFolders<'_> {
         network::plain(&comparison, None)
     }
 
-    /// The same on a link without a queue on the way back, with this policy of acknowledgements.
+    /// Runs data over the trace, with a way back without link or queue and with this policy of
+    /// acknowledgements.
     pub(super) fn alone(
         self,
         trace: &'static str,
@@ -87,7 +88,7 @@ impl ValidationFolders<'_> {
         network::plain(&comparison, ack)
     }
 
-    /// Data both ways at once.
+    /// Runs data in both directions at once.
     pub(super) fn two_ways(
         self,
         way: &PathSetup,

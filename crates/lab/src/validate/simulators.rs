@@ -1,9 +1,10 @@
-//! What ns-3, ns-2 and htsim measured: their figures, run by run.
+//! Figures of ns-3, ns-2 and htsim, run by run.
 
 use super::bottleneck::{Run, run};
 
-/// ns-3 3.37, every row that is not doubtful. Left out are its rows of LEDBAT, whose window does not
-/// move after slow start, and of four Cubic flows over CoDel, which stay in loss recovery.
+/// Every row of ns-3 3.37 that is not doubtful. Rows of LEDBAT are left out, because its window
+/// does not move after slow start, and rows of four Cubic flows over CoDel, because they stay in
+/// loss recovery.
 #[rustfmt::skip]
 pub(super) static NS3: &[Run] = &[
     run("TcpCubic", "fifo", 1, 0, [11.903, 199.69, 250.22, 1.0]),
@@ -56,8 +57,8 @@ pub(super) static NS3: &[Run] = &[
     run("TcpLinuxReno", "fqcodel", 4, 10, [10.601, 3.95, 14.91, 0.9999]),
 ];
 
-/// ns-2 2.35, every row that is not doubtful. Left out are its rows of one Cubic flow, which repeats
-/// 33,791 packets after its slow start.
+/// Every row of ns-2 2.35 that is not doubtful. Rows of one Cubic flow are left out, because it
+/// retransmits 33,791 packets after its slow start.
 #[rustfmt::skip]
 pub(super) static NS2: &[Run] = &[
     run("reno", "droptail", 1, 0, [11.929, 159.72, 244.77, 1.0]),
@@ -92,7 +93,7 @@ pub(super) static NS2: &[Run] = &[
     run("xcp", "xcp", 6, 10, [95.903, 0.18, 0.35, 1.0]).on(96.0, 100, 1600).known(),
 ];
 
-/// htsim, every row.
+/// Every row of htsim.
 #[rustfmt::skip]
 pub(super) static HTSIM: &[Run] = &[
     run("tcp", "fifo", 1, 0, [11.922, 168.02, 243.67, 1.0]),

@@ -1,4 +1,4 @@
-//! The authors' own programs over real UDP, through this project's emulator.
+//! The authors' own programs over real UDP, through Paceline's emulator.
 
 use paceline_cc::Span;
 
@@ -7,7 +7,7 @@ use super::case::{Case, Check, Observations, OwnScheme};
 use super::recorded::{PathSetup, ValidationFolders};
 use paceline_requests::compare::CompareRow;
 
-/// The figures of one run of a program; 250 packets of droptail, the whole run counted.
+/// Figures of one run of a program over a droptail queue of 250 packets, from start to end.
 struct Run {
     program: &'static str,
     trace: &'static str,
@@ -32,19 +32,20 @@ const fn run(
 }
 
 impl Run {
-    /// The machine was busy, and the emulator released packets late: the row weighs little.
+    /// Marks a row that weighs little: the machine was busy, and the emulator released packets
+    /// late.
     const fn late(self) -> Run {
         Run { note: ", released late", ..self }
     }
 
-    /// The program's sending thread probably got too little of the processor.
+    /// Marks a row in which the program's sending thread probably had too little CPU time.
     const fn starved(self) -> Run {
         Run { note: ", program probably starved", ..self }
     }
 }
 
-/// Every row. The capacity that the other way has comes behind the trace; Sprout's program sends
-/// data both ways at once, and has a row for each way.
+/// Every row. After the trace comes the capacity of the opposite direction. Sprout's program sends
+/// data in both directions at once, and has a row for each.
 #[rustfmt::skip]
 static RUNS: [Run; 44] = [
     run("Sprout", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.1032, 42.0),
@@ -93,16 +94,16 @@ static RUNS: [Run; 44] = [
     run("PCC Vivace-latency", "Verizon-LTE-short.up", "12Mbps", 100, 60, 0.6201, 793.0),
 ];
 
-/// What a run here is, beside the scheme: written behind it.
+/// A run of Paceline: the scheme, and the settings after its name.
 #[derive(Copy, Clone, Debug)]
 struct Setting {
-    /// The scheme; none if there is no such scheme here.
+    /// The scheme; `None` if Paceline has no such scheme.
     scheme: Option<&'static str>,
-    /// The mean random delay of acknowledgements in milliseconds.
+    /// Mean random delay of acknowledgements, in milliseconds.
     jitter: u64,
-    /// True if a second flow carries data the other way.
+    /// Whether a second flow carries data in the opposite direction.
     two_ways: bool,
-    /// For a variant: what of the program it copies.
+    /// For a variant: the property of the program that it copies.
     why: Option<&'static str>,
 }
 
@@ -164,7 +165,7 @@ const WHY_NOISE: &str = "the program's rule goes by RTT slopes of 2 % over ten p
                          delays of some milliseconds, as a busy machine has them, decide its votes \
                          at low rates";
 
-/// What runs here for a program: the default, then variants.
+/// Returns the runs of Paceline for a program: the default, then variants.
 fn ours(program: &str) -> Vec<Setting> {
     let none = Setting { scheme: None, ..default("") };
     match program {
@@ -199,7 +200,7 @@ fn ours(program: &str) -> Vec<Setting> {
     }
 }
 
-/// Runs of what depends on random numbers, each with a seed of its own.
+/// Number of runs, each with its own seed, of a scheme that draws random numbers.
 const RANDOM: u64 = 10;
 
 fn measure(
@@ -220,7 +221,7 @@ fn measure(
     Ok(runs)
 }
 
-/// A case for each run and each scheme here.
+/// Returns a case for each run and each of Paceline's settings for it.
 pub(super) fn cases(folders: ValidationFolders<'_>) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for (number, run) in RUNS.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Packets of 1300 bytes that are each answered by one of 40 bytes over the same medium, held against
+//! Packets of 1300 bytes, each answered by a packet of 40 bytes over the same medium, compared with
 //! ns-3.
 //!
 //! Stated before the first run of these rows: throughput within 3 %.
@@ -20,7 +20,7 @@ const WAITING: usize = 8;
 const WARMUP: Span = Span::from_secs(1);
 const MEASURED: Span = Span::from_secs(30);
 
-/// Mbit/s of the packets that are answered.
+/// Returns the throughput of answered packets, in Mbit/s.
 fn answered(row: &Row, access_at_arrival: bool, seed: u64) -> Result<f64, String> {
     let mut config = MediumConfig::new(row.standard.phy(), row.stations, Rate::from_mbps(row.mbps));
     config.access_at_arrival = access_at_arrival;
@@ -32,14 +32,14 @@ fn answered(row: &Row, access_at_arrival: bool, seed: u64) -> Result<f64, String
     let mut medium = medium.map_err(|error| error.to_string())?;
     let down = |to| Hop { from: 0, to: to + 1 };
     let up = |from| Hop { from: from + 1, to: 0 };
-    // The routes of data, then those of the answers.
+    // Routes of data, then routes of answers.
     let stations = 0..row.stations;
     let (there, back): (Vec<Hop>, Vec<Hop>) = match row.load {
         Load::Up => (stations.clone().map(up).collect(), stations.map(down).collect()),
         _ => (stations.clone().map(down).collect(), stations.map(up).collect()),
     };
     medium.set_hops([there.clone(), back].concat());
-    // Each sender has packets for its stations in turn.
+    // Each sender sends to its stations in turn.
     let fill = |medium: &mut Medium, now: Time, next: &mut u32| {
         let senders = if row.load == Load::Up { 1..=row.stations } else { 0..=0 };
         for sender in senders {
@@ -75,7 +75,7 @@ fn answered(row: &Row, access_at_arrival: bool, seed: u64) -> Result<f64, String
 const WHY: &str = "ns-3's stations transmit an answer that they queue when a frame has arrived without a \
                    backoff";
 
-/// A case for each row, and one with ns-3's access.
+/// Returns a case for each row, and one with ns-3's access to the medium.
 pub(super) fn cases() -> Vec<Case<'static>> {
     let mut cases = Vec::new();
     for row in ECHO {

@@ -1,20 +1,20 @@
-//! What ns-2, ns-3 and Bianchi's model say about stations that always have a packet of 1300 bytes:
+//! Figures of ns-2, ns-3 and Bianchi's model for stations that always have a packet of 1300 bytes:
 //! `reference/peers/wifi_dcf.csv`, row by row.
 
 use paceline_wifi::Load::{self, Both, Down, Up};
 
 use super::saturated::Standard::{self, A, B};
 
-/// What stations carry that always have something to send.
+/// Figures of saturated stations.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Row {
     pub(super) standard: Standard,
     pub(super) mbps: f64,
     pub(super) stations: u32,
     pub(super) load: Load,
-    /// Mbit/s of packets.
+    /// Throughput of packets, in Mbit/s.
     pub(super) throughput: f64,
-    /// Frames that collided over frames transmitted.
+    /// Share of transmitted frames that collided.
     pub(super) collisions: f64,
 }
 
@@ -29,7 +29,7 @@ const fn row(
     Row { standard, mbps, stations, load, throughput, collisions }
 }
 
-/// ns-2 2.35. Left out are its rows of OFDM with both directions, which lack collisions.
+/// ns-2 2.35. Rows of OFDM with both directions are left out, because they lack collisions.
 #[rustfmt::skip]
 pub(super) static NS2: &[Row] = &[
     row(B, 1.0, 1, Both, 0.8817, 0.0645),
@@ -79,7 +79,7 @@ pub(super) static NS2: &[Row] = &[
     row(B, 2.0, 10, Up, 1.4608, 0.2898),
 ];
 
-/// ns-2 2.35, runs of one seed in which addresses were resolved in another way.
+/// ns-2 2.35: runs with one seed, and with another address resolution.
 #[rustfmt::skip]
 pub(super) static NS2_CHECK: &[Row] = &[
     row(B, 1.0, 1, Up, 0.9027, 0.0),
@@ -155,7 +155,7 @@ pub(super) static NS3: &[Row] = &[
     row(A, 6.0, 5, Up, 4.6415, 0.2612),
 ];
 
-/// ns-3 3.37 with acknowledgements at the rate of the data.
+/// ns-3 3.37, with acknowledgements at the rate of the data.
 #[rustfmt::skip]
 pub(super) static NS3_ACK: &[Row] = &[
     row(B, 11.0, 1, Up, 5.9925, 0.0),
@@ -283,7 +283,7 @@ pub(super) static BIANCHI_STANDARD: &[Row] = &[
     row(A, 54.0, 21, Up, 24.4972, 0.5032),
 ];
 
-/// ns-3 3.37: each packet of 1300 bytes is answered by one of 40 bytes over the medium.
+/// ns-3 3.37: each packet of 1300 bytes is answered by a packet of 40 bytes over the medium.
 #[rustfmt::skip]
 pub(super) static ECHO: &[Row] = &[
     row(B, 11.0, 1, Down, 4.0607, 0.0529),

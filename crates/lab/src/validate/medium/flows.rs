@@ -1,9 +1,9 @@
-//! NewReno and XCP over the network of the XCP-b paper, held against ns-2.
+//! NewReno and XCP over the network of the XCP-b paper, compared with ns-2.
 //!
-//! Stated before the first run of these rows: NewReno's totals and RTTs within 15 %, the uploads'
-//! share of the total within 0.1, so that the order of uploads and downloads is the same, and the
-//! queue at the access point within 15 % or 3 packets. XCP's totals within 5 %, its RTTs within
-//! 15 %, its queues within 15 % or 3 packets.
+//! Bounds, stated before the first run of these rows. NewReno: totals and RTTs within 15 %, the
+//! uploads' share of the total within 0.1 (so that uploads and downloads keep their order), the
+//! queue at the access point within 15 % or 3 packets. XCP: totals within 5 %, RTTs within 15 %,
+//! queues within 15 % or 3 packets.
 
 use paceline_cc::{Rate, Span};
 use paceline_sim::Outcome;
@@ -21,16 +21,16 @@ const UPLOADS: Tolerance = Tolerance::Within(0.1);
 const QUEUE: Tolerance = Tolerance::Either(0.15, 3.0);
 const RTT: Tolerance = Tolerance::Share(0.15);
 const SEEDS: u64 = 5;
-/// What ns-2's queue holds with a limit of 50.
+/// Packets that ns-2's queue with a limit of 50 holds.
 const HELD: u64 = 49;
 
 /// The flows of a run.
 #[derive(Copy, Clone, Debug)]
 enum Flows {
-    /// So many downloads and uploads of at most 200 packets under way, at one station each, over
-    /// queues that never drop.
+    /// `down` downloads and `up` uploads with at most 200 packets in flight, at one station each,
+    /// over queues that never drop.
     Full { down: u32, up: u32, mbps: f64 },
-    /// The same three pairs at 11 Mbit/s with short preambles, and answers at this rate.
+    /// Three such pairs at 11 Mbit/s with short preambles, and answers at this rate.
     Short { basic_mbps: f64 },
     /// Downloads at twelve stations with propagation delays of 40, 70, ... 370 ms.
     Apart,
@@ -40,22 +40,22 @@ enum Flows {
     Pairs,
     /// A download and an upload at each of twelve stations.
     Twelve,
-    /// XCP's downloads at three stations from 0, 20 and 40 s on; routers at the medium are told this
-    /// capacity in Mbit/s and queues hold so many packets.
+    /// XCP's downloads at three stations from 0, 20 and 40 s on. Routers at the medium assume a
+    /// capacity of `told` Mbit/s, and queues hold `limit` packets.
     Xcp { told: f64, limit: u64 },
 }
 
 use Flows::{Apart, ComeAndGo, Full, Pairs, Short, Twelve, Xcp};
 
-/// A row: the flows, the window in seconds, and the figures of ns-2 in it.
+/// A row: the flows, the measured window in seconds, and ns-2's figures in it.
 #[derive(Copy, Clone, Debug)]
 struct Row {
     flows: Flows,
     window: [u64; 2],
-    /// Mbit/s of packets without headers: of all flows, and of uploads.
+    /// Throughput without headers of all flows and of uploads, in Mbit/s.
     throughput: f64,
     up: f64,
-    /// The mean number of packets in the queue of the access point.
+    /// Mean number of packets in the access point's queue.
     queue: f64,
     rtt_ms: f64,
 }
@@ -72,7 +72,7 @@ const fn xcp(told: f64, limit: u64) -> Flows {
     Xcp { told, limit }
 }
 
-/// Every row that is not doubtful. Left out are XCP's pairs: ns-2 died in 5 of 12 of these runs.
+/// Every row that is not doubtful. XCP's pairs are left out: ns-2 crashed in 5 of 12 runs.
 #[rustfmt::skip]
 static ROWS: [Row; 73] = [
     row(full(1, 0, 11.0), [20, 50], [3.952, 0.0, 87.0, 527.5]),
@@ -172,7 +172,8 @@ fn name(row: &Row) -> String {
     format!("{flows}, {from} to {to} s")
 }
 
-/// Flows both ways or downloads, at a station each or a pair each, `apart` seconds after each other.
+/// Adds flows at one station each, `apart` seconds after each other: downloads, or a download and
+/// an upload per station.
 fn at_stations(
     which: &NetworkScheme,
     (down, up): (u32, u32),
@@ -232,7 +233,7 @@ fn scenario(flows: Flows, label: &str, seed: u64) -> Result<Scenario, String> {
     Ok(scenario)
 }
 
-/// True if data go both ways.
+/// True if data flows in both directions.
 fn both_ways(flows: Flows) -> bool {
     match flows {
         Full { down, up, .. } => down > 0 && up > 0,
@@ -242,8 +243,9 @@ fn both_ways(flows: Flows) -> bool {
     }
 }
 
-/// What [`checks`] holds against ns-2: throughput of all flows, the uploads' share of it if there are
-/// both ways, the queue at the access point without the packet in transmission, and the mean RTT.
+/// Returns the figures that [`checks`] compares with ns-2: throughput of all flows, the uploads'
+/// share of it if there are uploads, the queue at the access point without the packet in
+/// transmission, and the mean RTT.
 fn figures(flows: Flows, outcome: &Outcome) -> Result<Vec<f64>, String> {
     let sum = |uploads: bool| {
         let flows = outcome.flows.iter().filter(|flow| !uploads || flow.name.starts_with("up"));
@@ -273,7 +275,7 @@ fn checks(row: &Row) -> Vec<Check> {
     let is_xcp = matches!(row.flows, Xcp { .. });
     let total = if is_xcp { XCP } else { NEWRENO };
     let share = row.up / row.throughput;
-    // To three places, as the page shows it.
+    // Round to three decimals, as on the page.
     let share = (share * 1000.0).round() / 1000.0;
     let mut checks = vec![Check::new("throughput, Mbit/s", row.throughput, Bound::stated(total))];
     if both_ways(row.flows) {
@@ -285,7 +287,7 @@ fn checks(row: &Row) -> Vec<Check> {
     checks
 }
 
-/// ns-2's TCP is without selective acknowledgements and timestamps in these runs.
+/// In these runs ns-2's TCP has neither selective acknowledgements nor timestamps.
 const WHY_TCP: &str = "ns-2's NewReno begins with two packets, counts acknowledgements, knows of one \
                        loss per round trip, and has timeouts of 200 ms and more that follow one RTT \
                        sample per window, so that a queue that grows fast outruns them";
@@ -297,7 +299,7 @@ const WHY_XCP_COLLISIONS: &str = "XCP over ns-2's medium, where who sent the sho
 const WHY_XCP_RENO: &str = "ns-2's XCP repairs losses as Reno does, without selective \
                             acknowledgements, and waits for its timer after a second loss in a window";
 
-/// What runs here for a row: the default first, then variants.
+/// Returns the runs of Paceline for a row: the default first, then variants.
 fn ours(row: &Row) -> Vec<OwnScheme> {
     match row.flows {
         Xcp { limit, .. } => {
@@ -308,7 +310,7 @@ fn ours(row: &Row) -> Vec<OwnScheme> {
                     WHY_XCP_COLLISIONS,
                 ),
             ];
-            // Longer queues lose nothing.
+            // Longer queues drop no packet, so loss recovery does not matter.
             if limit < 1000 {
                 ours.push(OwnScheme::variant("xcp[initial_window=2], recovery=reno", WHY_XCP_RENO));
             }
@@ -329,7 +331,7 @@ fn ours(row: &Row) -> Vec<OwnScheme> {
     }
 }
 
-/// A case for each row, and variants that copy ns-2.
+/// Returns a case for each row, and variants that copy ns-2.
 pub(super) fn cases() -> Vec<Case<'static>> {
     let mut cases = Vec::new();
     for row in &ROWS {

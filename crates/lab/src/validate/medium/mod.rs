@@ -7,7 +7,7 @@ mod saturated;
 
 use super::case::Case;
 
-/// A case for each row, and variants that copy the peers.
+/// Returns a case for each row, and variants that copy the peers.
 pub(super) fn cases() -> Vec<Case<'static>> {
     let mut cases = saturated::simulators();
     cases.extend(echo::cases());

@@ -1,7 +1,7 @@
-//! Stations that always have something to send, held against ns-2, ns-3 and Bianchi's model.
+//! Saturated stations, compared with ns-2, ns-3 and Bianchi's model.
 //!
-//! Stated before the first run of these rows: throughput within 3 %, with one slow station within
-//! 5 %, the share of frames that collide within 0.04.
+//! Bounds, stated before the first run of these rows: throughput within 3 % (5 % with one slow
+//! station), the share of colliding frames within 0.04.
 
 use paceline_cc::{Rate, Span, Stream};
 use paceline_wifi::{Load, MediumConfig, Phy, Preamble, saturate};
@@ -10,14 +10,14 @@ use super::figures::{self, Row};
 use crate::validate::bound::{Bound, Tolerance};
 use crate::validate::case::{Case, Check, Observations, OwnScheme};
 
-/// Bytes of a packet.
+/// Size of a packet in bytes.
 pub(super) const PACKET: u32 = 1300;
 const SEEDS: u64 = 5;
 const THROUGHPUT: Tolerance = Tolerance::Share(0.03);
 const SLOW: Tolerance = Tolerance::Share(0.05);
 const COLLISIONS: Tolerance = Tolerance::Within(0.04);
 
-/// The physical layer of a row.
+/// Physical layer of a row.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standard {
     /// 802.11a.
@@ -42,15 +42,15 @@ impl Standard {
     }
 }
 
-/// What the medium does otherwise than by default.
+/// Deviation of the medium from its default.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Setting {
     Default,
     /// Stations wait for a DIFS after a collision.
     Difs,
-    /// Acknowledgements at the rate of the data.
+    /// Acknowledgements have the rate of the data.
     FastAnswers,
-    /// Both.
+    /// Both deviations.
     FastDifs,
 }
 
@@ -79,7 +79,7 @@ fn name(row: &Row) -> String {
 }
 
 fn measure(config: &MediumConfig, load: Load, mbps: f64) -> Result<Observations, String> {
-    // Some ten thousand packets for each seed.
+    // Ten thousand packets or more for each seed.
     let span = Span::from_secs(if mbps < 5.0 { 200 } else { 60 });
     let run = |seed| {
         let random = Stream::new(seed, "medium");
@@ -113,8 +113,8 @@ fn case(peer: &'static str, row: &'static Row, setting: Setting) -> Case<'static
     }
 }
 
-/// Stations of which the last is slower, each with packets for the access point or, with `load`
-/// down, the access point with packets for each.
+/// Returns a case with three stations, of which the last one is slower. Each has packets for the
+/// access point; with `load` down the access point has packets for each.
 fn slow(peer: &'static str, load: Load, rates: [f64; 3], throughput: f64) -> Case<'static> {
     let [first, second, third] = rates;
     let way = if load == Load::Up { "up" } else { "down" };
@@ -133,7 +133,8 @@ fn slow(peer: &'static str, load: Load, rates: [f64; 3], throughput: f64) -> Cas
     }
 }
 
-/// A case for each row, and, where the peer has a DIFS after collisions with 802.11b, one more.
+/// Returns a case for each row, and a second one for rows of 802.11b whose peer waits for a DIFS
+/// after a collision.
 fn rows(
     peer: &'static str,
     rows: &'static [Row],
@@ -152,7 +153,7 @@ fn rows(
     cases
 }
 
-/// Bianchi's model.
+/// Returns the cases of Bianchi's model.
 pub(super) fn bianchi() -> Vec<Case<'static>> {
     let mut cases = rows("Bianchi, ns-2's settings", figures::BIANCHI_NS2, false, Setting::Default);
     let standard = figures::BIANCHI_STANDARD;
@@ -160,7 +161,7 @@ pub(super) fn bianchi() -> Vec<Case<'static>> {
     cases
 }
 
-/// ns-2 and ns-3.
+/// Returns the cases of ns-2 and ns-3.
 pub(super) fn simulators() -> Vec<Case<'static>> {
     let mut cases = rows("ns-2, 802.11", figures::NS2, false, Setting::Default);
     let check = figures::NS2_CHECK;
@@ -171,7 +172,7 @@ pub(super) fn simulators() -> Vec<Case<'static>> {
     cases.extend([
         slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 11.0], 5.9419),
         slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 1.0], 1.9164),
-        // These two are in wifi_dcf.md alone.
+        // These two rows are in wifi_dcf.md, not in wifi_dcf.csv.
         slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 2.0], 3.040),
         slow("ns-3, 802.11, a slow station", Load::Up, [11.0, 11.0, 2.0], 3.085),
         slow("ns-3, 802.11, a slow station", Load::Up, [11.0, 11.0, 1.0], 1.9430),

@@ -23,6 +23,7 @@ mod probe;
 mod programs;
 #[cfg(feature = "bpf")]
 mod router;
+mod sources;
 mod watch;
 
 #[cfg(not(feature = "bpf"))]
@@ -38,4 +39,5 @@ pub use probe::{Probe, devices, probe};
 pub use programs::{COUNTERS, PROGRAMS, Program, find};
 #[cfg(feature = "bpf")]
 pub use router::router_programs;
+pub use sources::MODULE_SOURCES;
 pub use watch::Totals;

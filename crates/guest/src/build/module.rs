@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use paceline_kernel::MODULE_SOURCES;
+
 use super::error::{BuildError, at};
 use super::kernel;
 use super::manifest::BuiltGuest;
@@ -24,35 +26,8 @@ pub struct BuiltModule {
 /// source.
 pub const OWN: [&str; 3] = ["abc_ecn", "c2tcp", "vegas_ebpf"];
 
-macro_rules! programs {
-    ($($name:literal),+ $(,)?) => {
-        [$(($name, include_str!(concat!("../../../kernel/bpf/", $name)))),+]
-    };
-}
-
-/// The sources of [`OWN`].
-const PROGRAMS: [(&str, &str); 15] = programs![
-    "abc.h",
-    "abc_ecn.bpf.c",
-    "abc_sender.h",
-    "as_module.h",
-    "c2tcp.bpf.c",
-    "c2tcp.h",
-    "cubic.h",
-    "feedback.h",
-    "fixed.h",
-    "hystart.h",
-    // The programs include these headers; as_module.h makes them empty.
-    "kernel.h",
-    "reno.h",
-    "sockets.h",
-    "vegas.h",
-    "vegas_ebpf.bpf.c",
-];
-
-/// Returns the module that a guest must load for a congestion control. `name` is the path of a C
-/// file, which is compiled, one of [`OWN`], or a congestion control of the guest. `None` if the
-/// guest's kernel has it built in.
+/// Returns the module that a guest has to load for a congestion control: a path of a C file, which is compiled, one
+/// of [`OWN`], or a name that the guest has. `None` if its kernel has it.
 ///
 /// # Errors
 /// The guest does not have this congestion control, and it cannot be built.
@@ -115,7 +90,7 @@ fn build_own_module(guest: &BuiltGuest, name: &str) -> Result<BuiltModule, Build
     let main = format!("#include \"as_module.h\"\n#include \"{name}.bpf.c\"\nAS_MODULE({name});\n");
     let file = format!("{stem}.c");
     let mut files = vec![(file.as_str(), main.as_str())];
-    files.extend(PROGRAMS);
+    files.extend(MODULE_SOURCES);
     let own = format!("the congestion control `{name}`");
     let parts =
         Parts { stem: &stem, key: name, name: &own, files: &files, includes: None, is_whole: true };
@@ -217,8 +192,8 @@ mod tests {
 
     #[test]
     fn our_own_programs_bring_all_that_they_include() {
-        let has = |name: &str| PROGRAMS.iter().any(|(file, _)| *file == name);
-        for (file, text) in PROGRAMS {
+        let has = |name: &str| MODULE_SOURCES.iter().any(|(file, _)| *file == name);
+        for (file, text) in MODULE_SOURCES {
             let includes = text.lines().filter_map(|line| line.strip_prefix("#include \""));
             // as_module.h has an include in a comment that shows its use, and replaces
             // accelerate.h.

@@ -1,5 +1,5 @@
-//! How fast tables are evaluated, on one core: `cargo run --release -p paceline-remy --example evaluation_speed
-//! [TABLE]`. Measures looking up rules, and the 36 general-purpose networks of 100 s.
+//! Speed of evaluating tables on one core: `cargo run --release -p paceline-remy --example
+//! evaluation_speed [TABLE]`. Measures rule look-ups, and the 36 general-purpose networks of 100 s.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use paceline_remy::evaluate::{Evaluator, EvaluatorError, Local, Trial, evaluate_
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_schemes::remy::{Action, Memory, Place, RuleTable, RuleTree, SIGNALS};
 
-/// One network after the other.
+/// Runs networks one after the other.
 struct OneCore;
 
 impl Evaluator for OneCore {
@@ -26,7 +26,8 @@ impl Evaluator for OneCore {
     }
 }
 
-/// Nanoseconds per rule looked up: memories that move on by small steps, and ones all over.
+/// Returns nanoseconds per rule look-up: for memories that change in small steps, and for random
+/// memories.
 fn look_up(table: &RuleTable) -> [f64; 2] {
     [0.02, 4.0].map(|step| {
         let mut random = Stream::new(1, "memories");

@@ -1,6 +1,6 @@
-//! How long training takes from the first rule to the published tool's score of -41.2, on one thread:
-//! `cargo run --release -p paceline-remy --example from_the_first_rule [CONFIRM [SEED]]`, with `true` or
-//! `"doubtful"` for CONFIRM.
+//! Duration of training from the first rule to the published tool's score of -41.2, on one thread:
+//! `cargo run --release -p paceline-remy --example from_the_first_rule [CONFIRM [SEED]]`, where
+//! CONFIRM is `true` or `"doubtful"`.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const NETWORKS: &str = "duration = \"100s\"\n[networks]\n\
     link = { from = \"10Mbps\", to = \"20Mbps\", steps = 3 }\n\
     rtt = { from = \"100ms\", to = \"200ms\", steps = 3 }\n\
     senders = { from = 1, to = 16, steps = 4 }\non = \"5s\"\noff = \"5s\"\n";
-/// What the published tool reached in 300 s.
+/// Score that the published tool reached in 300 s.
 const SCORE: f64 = -41.2;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

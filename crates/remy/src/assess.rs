@@ -1,4 +1,4 @@
-//! `paceline remy eval --on`: what tables and schemes reach on the networks of a specification, over
+//! `paceline remy eval --on`: scores of tables and schemes on the networks of a specification, over
 //! several seeds. All of them run on the same networks with the same on- and off-periods, so that
 //! their differences are more certain than their scores.
 
@@ -14,19 +14,19 @@ use crate::network::PACKET;
 use crate::score::SenderFigures;
 use crate::spec::{Objective, Specification, Specimen};
 
-/// A mean over seeds.
+/// A mean over seeds, with its confidence interval.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// With a probability of 95 % the true mean lies within this distance of it, if seeds' figures
-    /// are distributed normally (Student's t); `None` with one seed.
+    /// Half-width of the 95 % confidence interval of the mean (Student's t, which assumes that the
+    /// values of the seeds are normally distributed); `None` with one seed.
     pub ci95: Option<f64>,
 }
 
 impl Estimate {
-    /// The estimate from one figure of each seed.
+    /// Computes the estimate from one value per seed.
     pub fn of(figures: &[f64]) -> Estimate {
         let count = figures.len() as f64;
         let mean = figures.iter().sum::<f64>() / count.max(1.0);
@@ -37,36 +37,36 @@ impl Estimate {
     }
 }
 
-/// What a table or scheme reached on one network of a specification: means over its senders, and
-/// over seeds.
+/// Results of a table or scheme on one network of a specification: means over its senders and over
+/// seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SpecimenRow {
-    /// The mean utility of its senders.
+    /// Mean utility of its senders.
     pub score: Estimate,
-    /// Packets over a sender's equal share of the time, in Mbit/s; of senders that do not switch by
-    /// time, over the time that they were on.
+    /// Packets divided by a sender's equal share of the time, in Mbit/s. For senders that do not
+    /// switch on and off by time, packets divided by the time that they were on.
     pub throughput_mbps: f64,
-    /// Packets over the time that a sender was on, in Mbit/s.
+    /// Packets divided by the time that a sender was on, in Mbit/s.
     pub raw_throughput_mbps: f64,
-    /// The mean time from sending a packet to its arrival.
+    /// Mean time from sending a packet to its arrival, in milliseconds.
     pub delay_ms: f64,
 }
 
-/// A sender that was on, and none of whose packets arrived: [`SenderFigures::is_starved`].
+/// A sender that was on and none of whose packets arrived: [`SenderFigures::is_starved`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StarvedSender {
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// The network, by its number among those of the seed; zero if there is one alone.
+    /// Index of the network among those of the seed; zero if there is only one.
     pub network: usize,
-    /// The sender, by its number in the network.
+    /// Index of the sender in the network.
     pub sender: usize,
 }
 
 impl StarvedSender {
-    /// Those of a run.
+    /// Returns the starved senders of a run.
     pub(crate) fn of(
         senders: &[SenderFigures],
         seed: u64,
@@ -77,63 +77,63 @@ impl StarvedSender {
     }
 }
 
-/// The network on which a table or scheme had its lowest score.
+/// The network with the lowest score of a table or scheme.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WorstNetwork {
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Its number among the networks of the seed.
+    /// Index among the networks of the seed.
     pub network: usize,
     /// The network in words.
     pub description: String,
-    /// The mean utility of its senders.
+    /// Mean utility of its senders.
     pub network_score: f64,
 }
 
-/// The share of networks over which [`Assessment::worst_quarter`] is the mean.
+/// Share of the networks that [`Assessment::worst_quarter`] averages.
 const WORST: f64 = 0.25;
 
-/// What a table or scheme reached on a specification.
+/// Results of a table or scheme on a specification.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Assessment {
     /// The table or scheme.
     pub table: String,
-    /// The sum over the networks of the mean utility of their senders, with throughput in packets per
-    /// millisecond and delay in units of 100 ms: what the trainer works on.
+    /// Sum over the networks of their senders' mean utility, with throughput in packets per
+    /// millisecond and delay in units of 100 ms. The trainer maximizes it.
     pub score: Estimate,
-    /// The same divided by the number of networks.
+    /// `score` divided by the number of networks.
     pub score_per_network: Estimate,
-    /// The mean score of the quarter of the networks with the lowest ones.
+    /// Mean score of the quarter of the networks with the lowest scores.
     pub worst_quarter: Estimate,
-    /// The network with the lowest score of all seeds.
+    /// The network with the lowest score over all seeds.
     pub worst: Option<WorstNetwork>,
-    /// Senders of which no packet arrived.
+    /// Senders none of whose packets arrived.
     pub starved: Vec<StarvedSender>,
-    /// By how much `score` is above that of the first row, from the differences with equal seeds.
+    /// Difference of `score` to the first row's, computed from the differences at equal seeds.
     pub over_first: Estimate,
-    /// The mean over the networks, as of [`SpecimenRow::throughput_mbps`].
+    /// Mean over the networks of [`SpecimenRow::throughput_mbps`].
     pub throughput_mbps: f64,
-    /// The mean over the networks.
+    /// Mean over the networks of [`SpecimenRow::delay_ms`].
     pub delay_ms: f64,
     /// Simulated seconds per second of processor time.
     pub simulated_s_per_cpu_s: f64,
-    /// Each network, in the order of [`Specification::specimens`].
+    /// Results of each network, in the order of [`Specification::specimens`].
     pub specimens: Vec<SpecimenRow>,
     #[serde(skip)]
     totals: Vec<f64>,
 }
 
-/// One run.
+/// The results of one seed.
 struct Run {
     trial: Trial,
     score: f64,
     cpu_s: f64,
 }
 
-/// Runs a table or scheme on the networks of a specification, once with each seed. `first` is the
-/// row that others are compared with, if there is one.
+/// Runs a table or scheme on the networks of a specification, once per seed. `first` is the row to
+/// compare with, if there is one.
 ///
 /// # Errors
 /// If a network cannot be built.
@@ -231,7 +231,8 @@ mod tests {
 
     #[test]
     fn intervals_are_students() {
-        // Deviation 1 of three figures, so that the mean's is 1 / √3; t of two degrees of freedom.
+        // The three values have deviation 1, so their mean has 1 / √3; t has two degrees of
+        // freedom.
         let estimate = Estimate::of(&[1.0, 2.0, 3.0]);
         assert_eq!(estimate.mean, 2.0);
         assert!(estimate.ci95.is_some_and(|reach| (reach - 4.303 / 3f64.sqrt()).abs() < 1e-9));
@@ -248,14 +249,15 @@ mod tests {
         let again = assess("a", &scheme, &specification, &[1, 2], Some(&first)).expect("runs");
         assert_eq!(again.over_first, Estimate { mean: 0.0, ci95: Some(0.0) });
         assert_eq!((first.score, first.specimens.len()), (again.score, 36));
-        // Within 3 s some senders get nothing through; they are named, and make the worst network.
+        // In 3 s no packet of some senders arrives. They are named, and their network is the worst.
         let worst = first.worst.as_ref().expect("networks");
         assert!(first.worst_quarter.mean < first.score_per_network.mean);
         let of_worst =
             |one: &&StarvedSender| (one.seed, one.network) == (worst.seed, worst.network);
         assert!(first.starved.iter().filter(of_worst).count() > 0, "{worst:?}");
         let sum: f64 = first.specimens.iter().map(|row| row.score.mean).sum();
-        // Networks over which nothing arrives within 3 s score about -1e8: sums of them are rounded.
+        // Networks on which no packet arrives within 3 s score about -1e8, so that sums of them
+        // have rounding errors.
         assert!((first.score.mean - sum).abs() < 1e-12 * sum.abs());
     }
 }

@@ -1,4 +1,4 @@
-//! `paceline remy eval`: what tables and schemes reach on one network, over several seeds.
+//! `paceline remy eval`: results of tables and schemes on one network, over several seeds.
 
 use paceline_cc::Span;
 use paceline_sim::BuildError;
@@ -14,55 +14,56 @@ use crate::evaluate::Contender;
 use crate::network::{Network, PACKET};
 use crate::score::SenderFigures;
 
-/// What a table or scheme reached: means over its senders, and over seeds.
+/// Results of a table or scheme: means over its senders and over seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvalRow {
     /// The table or scheme.
     pub table: String,
-    /// How many senders.
+    /// Number of senders.
     pub senders: u32,
-    /// Packets over a sender's equal share of the time, in Mbit/s: see [`SenderFigures::throughput`].
+    /// Packets divided by a sender's equal share of the time, in Mbit/s: see
+    /// [`SenderFigures::throughput`].
     pub throughput_mbps: f64,
-    /// The mean time from sending a packet to its arrival.
+    /// Mean time from sending a packet to its arrival, in milliseconds.
     pub delay_ms: f64,
-    /// The utility of a sender with throughput in units of the link's rate and delay in units of the
+    /// Utility of a sender with throughput in units of the link's rate and delay in units of the
     /// RTT: 0 for a sender that gets its whole share without any queue.
     pub normalized_score_per_sender: f64,
-    /// Its standard deviation over the seeds; 0 with one seed.
+    /// Standard deviation of that utility over the seeds; 0 with one seed.
     pub score_sd: f64,
     /// Simulated seconds per second of processor time.
     pub simulated_s_per_cpu_s: f64,
-    /// Senders of which no packet arrived.
+    /// Senders none of whose packets arrived.
     pub starved: Vec<StarvedSender>,
-    /// Packets over the time that a sender was on, in Mbit/s: what applications see.
+    /// Packets divided by the time that a sender was on, in Mbit/s: the throughput of applications.
     #[serde(skip)]
     pub raw_throughput_mbps: f64,
     /// Medians and ranges over the seeds.
     pub over_runs: OverRuns,
 }
 
-/// Figures of an [`EvalRow`] over the runs, one for each seed.
+/// Distributions of values of an [`EvalRow`] over the runs, one per seed.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OverRuns {
-    /// As [`EvalRow::throughput_mbps`].
+    /// Of [`EvalRow::throughput_mbps`].
     pub throughput_mbps: Distribution,
-    /// As [`EvalRow::delay_ms`].
+    /// Of [`EvalRow::delay_ms`].
     pub delay_ms: Distribution,
-    /// As [`EvalRow::normalized_score_per_sender`].
+    /// Of [`EvalRow::normalized_score_per_sender`].
     pub normalized_score_per_sender: Distribution,
 }
 
-/// One run.
+/// The results of one run.
 struct Measured {
     senders: Vec<SenderFigures>,
     cpu_s: f64,
 }
 
-/// Runs a scheme over a network of the given rate in packets per millisecond, once per seed. On a link that
-/// follows a recording the runs after the first begin at other places of it, as of [`Run::of`] with the
-/// first seed and this spread.
+/// Runs a scheme on a network with this rate in packets per millisecond, once per seed. On a link
+/// that follows a recording, each run after the first starts at a different position of it, as
+/// [`Run::of`] chooses with the first seed and this spread.
 ///
 /// # Errors
 /// If the scenario cannot be built.
@@ -133,7 +134,7 @@ fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     sum / f64::from(count.max(1))
 }
 
-/// The standard deviation of a sample.
+/// Returns the standard deviation of a sample.
 fn deviation(values: &[f64]) -> f64 {
     let centre = mean(values.iter().copied());
     let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();

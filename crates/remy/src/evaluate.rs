@@ -1,4 +1,4 @@
-//! The core of a trainer: what a table is worth on the networks of a specification.
+//! The core of a trainer: the score of a table on the networks of a specification.
 
 use std::sync::Arc;
 
@@ -14,40 +14,40 @@ use crate::spec::{Objective, Specification, Specimen};
 use crate::usage::{self, RuleUse, Usage, UsageCounts};
 use crate::world::{FastRun, TableSenders};
 
-/// What a table did on one network.
+/// Results of a table on one network.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Trial {
-    /// What each sender got.
+    /// Results of each sender.
     pub senders: Vec<SenderFigures>,
-    /// The uses of each rule, if they were counted.
+    /// How often each rule was used, if that was counted.
     pub uses: Vec<RuleUse>,
 }
 
 impl Trial {
-    /// The mean over the senders that count of what they are worth: [`Objective::score`].
+    /// Returns the mean of [`Objective::score`] over the senders that count.
     pub fn score(&self, objective: &Objective) -> f64 {
         let scores = self.senders.iter().filter_map(|sender| objective.score(sender));
         let (sum, count) = scores.fold((0.0, 0u32), |(sum, count), score| (sum + score, count + 1));
         sum / f64::from(count.max(1))
     }
 
-    /// The mean of a figure over the senders, without those of another scheme.
+    /// Returns the mean of `figure` over the senders, without those of another scheme.
     pub fn mean(&self, figure: impl Fn(&SenderFigures) -> f64) -> f64 {
         let own = || self.senders.iter().filter(|sender| !sender.other);
         own().map(figure).sum::<f64>() / own().count().max(1) as f64
     }
 }
 
-/// What a table is worth.
+/// The score of a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Score {
-    /// [`Objective::total`] of the mean utilities of the networks' senders.
+    /// [`Objective::total`] of the networks' scores.
     pub total: f64,
-    /// That of each network.
+    /// The score of each network.
     pub specimens: Vec<f64>,
-    /// The uses of each rule on all networks, if they were counted.
+    /// How often each rule was used on all networks, if that was counted.
     pub uses: Vec<RuleUse>,
     /// Simulated seconds.
     pub simulated_s: f64,
@@ -55,13 +55,13 @@ pub struct Score {
     pub packets: f64,
 }
 
-/// Somebody who tries tables on networks: this machine, or others.
+/// Runs tables on networks: on this machine, or on others.
 pub trait Evaluator: Sync {
-    /// Tries a table on each of the networks, and gives the results in their order. Rules' uses are
-    /// counted if `uses`.
+    /// Runs a table on each of the networks, and returns the results in their order. Counts the use
+    /// of rules if `uses`.
     ///
     /// # Errors
-    /// If a network cannot be built, or somebody else cannot be reached.
+    /// A network cannot be built, or another machine cannot be reached.
     fn trials(
         &self,
         table: &Arc<RuleTable>,
@@ -70,19 +70,19 @@ pub trait Evaluator: Sync {
     ) -> Result<Vec<Trial>, EvaluatorError>;
 }
 
-/// Why a table could not be tried.
+/// Why a table could not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvaluatorError {
     /// A network cannot be built.
     #[error("{0}")]
     Build(#[from] BuildError),
-    /// Somebody else failed.
+    /// Another machine reported an error.
     #[error("{0}")]
     Other(String),
 }
 
-/// All cores of this machine. The results do not depend on how many there are.
+/// Runs tables on all cores of this machine. The results do not depend on the number of cores.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Local;
 
@@ -98,8 +98,8 @@ impl Evaluator for Local {
     }
 }
 
-/// Senders of a table as the published program has them; with `repairs` they send again what was lost,
-/// and a timeout counts.
+/// Returns senders that follow a table. Without `repairs` they behave as in the published program;
+/// with it they retransmit lost packets and react to timeouts.
 pub fn scheme(
     table: &Arc<RuleTable>,
     repairs: bool,
@@ -109,7 +109,7 @@ pub fn scheme(
     CustomScheme::new("remy", halves(params, Arc::clone(table), observer)).into()
 }
 
-/// What is tried on networks.
+/// The senders that are run on networks.
 #[derive(Clone, Debug)]
 pub enum Contender {
     /// A scheme, by name or as a value.
@@ -118,7 +118,7 @@ pub enum Contender {
     Table {
         /// The table.
         table: Arc<RuleTable>,
-        /// Their parameters; which table they name does not matter.
+        /// Their parameters. The table named there is ignored.
         params: RemyParams,
     },
 }
@@ -130,10 +130,10 @@ impl From<SchemeChoice> for Contender {
 }
 
 impl Contender {
-    /// What each sender of a network gets.
+    /// Runs the senders on a network and returns the results of each.
     ///
     /// # Errors
-    /// If the network cannot be built.
+    /// The network cannot be built.
     pub fn run(
         &self,
         network: &Network,
@@ -143,7 +143,7 @@ impl Contender {
         self.run_from(network, duration, seed, Span::ZERO)
     }
 
-    /// The same, where the recordings of the network begin `start` later: see
+    /// Runs like [`Contender::run`], with the network's recordings started `start` later: see
     /// [`paceline_sim::runs::Run::scenario`].
     pub(crate) fn run_from(
         &self,
@@ -163,7 +163,7 @@ impl Contender {
         score::run_from(network, &self.scheme(), duration, seed, start)
     }
 
-    /// Its senders' scheme.
+    /// Returns the scheme of the senders.
     pub(crate) fn scheme(&self) -> SchemeChoice {
         match self {
             Contender::Scheme(scheme) => scheme.clone(),
@@ -174,16 +174,17 @@ impl Contender {
     }
 }
 
-/// A table on one network, in the specialised world if that can run it, else in the general one.
+/// The run of a table on one network, in the specialised world if that supports the network,
+/// otherwise in the general one.
 pub(crate) struct TableRun {
-    /// The figures; none if the run was given up.
+    /// The results; without senders if the run was given up.
     pub(crate) run: BoundedRun,
-    /// The uses of each rule, if they were counted.
+    /// How often each rule was used, if that was counted.
     pub(crate) uses: Vec<RuleUse>,
 }
 
-/// Tries a table on one network. Gives the run up if `bounded` and its senders flood the network: see
-/// [`score::run_within_reason`].
+/// Runs a table on one network. If `bounded`, gives the run up when the senders flood the network:
+/// see [`score::run_within_reason`].
 pub(crate) fn run_table(
     table: &Arc<RuleTable>,
     specimen: &Specimen,
@@ -212,16 +213,16 @@ pub(crate) fn run_table(
     Ok(TableRun { run, uses: usage.map_or_else(Vec::new, |usage| usage.rules()) })
 }
 
-/// Tries a table on one network, to the end.
+/// Runs a table on one network, to the end.
 fn trial(table: &Arc<RuleTable>, specimen: &Specimen, uses: bool) -> Result<Trial, BuildError> {
     let TableRun { run, uses } = run_table(table, specimen, uses, false)?;
     Ok(Trial { senders: run.senders.unwrap_or_default(), uses })
 }
 
-/// What a table is worth on the networks of a specification, tried by `evaluator`.
+/// Returns the score of a table on the networks of a specification, run by `evaluator`.
 ///
 /// # Errors
-/// As of [`Evaluator::trials`].
+/// Those of [`Evaluator::trials`].
 pub fn evaluate_by(
     evaluator: &impl Evaluator,
     table: &Arc<RuleTable>,
@@ -240,11 +241,11 @@ pub fn evaluate_by(
     Ok(Score { total, specimens: scores, uses, simulated_s, packets })
 }
 
-/// What a table is worth on the networks of a specification, tried on all cores, with the uses of
-/// its rules.
+/// Returns the score of a table on the networks of a specification, run on all cores, with the use
+/// of each rule.
 ///
 /// # Errors
-/// If a network cannot be built.
+/// A network cannot be built.
 pub fn evaluate(
     table: &Arc<RuleTable>,
     specification: &Specification,

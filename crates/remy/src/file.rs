@@ -1,4 +1,4 @@
-//! Tables in files: published ones and readable ones.
+//! Tables in files: published and readable ones.
 
 use std::path::{Path, PathBuf};
 
@@ -9,20 +9,20 @@ use thiserror::Error;
 use crate::dna::{Dna, DnaError};
 use crate::readable::{Readable, ReadableError};
 
-/// The largest file that is read: a hundred times the largest published one.
+/// Maximum size of a file in bytes: a hundred times the largest published one.
 const LARGEST: u64 = 16 << 20;
 
-/// Why a file gives no table.
+/// Why a file could not be read as a table.
 #[derive(Debug, Error)]
 #[error("{}: {problem}", .path.display())]
 pub struct FileError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The error in it.
     pub problem: Problem,
 }
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -32,35 +32,36 @@ pub enum Problem {
     /// It is too large.
     #[error("it has {0} bytes; tables have less than {LARGEST}")]
     TooLarge(u64),
-    /// It is no published table.
+    /// It is not a published table.
     #[error("not a published table (.dna): {0}")]
     Dna(#[from] DnaError),
-    /// It is no readable table.
+    /// It is not a readable table.
     #[error("not a readable table: {0}")]
     Readable(#[from] ReadableError),
-    /// Its rules make no table.
+    /// Its rules do not make a table.
     #[error("{0}")]
     Table(#[from] TableError),
-    /// There is no rule for some memories.
+    /// No rule covers some memories.
     #[error("no rule is for a memory of {0}: rules are missing, or the file is cut off")]
     Gap(String),
 }
 
-/// A table from a file, with what the file says beside its rules.
+/// A table read from a file, with the file's other contents.
 #[derive(Clone, Debug)]
 pub struct TableFile {
     /// The table.
     pub table: RuleTable,
-    /// What a readable file says of it.
+    /// The description in a readable file.
     pub about: String,
-    /// The published file, if it is one: it keeps what is not understood here.
+    /// The published file, if it is one. It keeps the fields that Paceline does not use.
     pub dna: Dna,
 }
 
-/// Reads a table: readable TOML or JSON if the file's name ends so, else a published file.
+/// Reads a table: readable TOML or JSON if the file's name has that extension, otherwise a
+/// published file.
 ///
 /// # Errors
-/// If the file cannot be read or is no table.
+/// The file cannot be read or is not a table.
 pub fn load(path: impl AsRef<Path>) -> Result<TableFile, FileError> {
     let path = path.as_ref();
     read(path).map_err(|problem| FileError { path: path.to_path_buf(), problem })
@@ -78,7 +79,7 @@ fn read(path: &Path) -> Result<TableFile, Problem> {
 /// Reads a table from the bytes of a file whose name ends in `extension`.
 ///
 /// # Errors
-/// If they are no table.
+/// They are not a table.
 pub fn parse(bytes: &[u8], extension: &str) -> Result<TableFile, Problem> {
     let readable = match extension {
         "toml" => Readable::from_toml(&String::from_utf8_lossy(bytes))?,
@@ -93,7 +94,7 @@ pub fn parse(bytes: &[u8], extension: &str) -> Result<TableFile, Problem> {
     Ok(TableFile { table: whole(tree)?, about: readable.about, dna })
 }
 
-/// A table that has a rule for each memory.
+/// Makes a table of a tree; an error if some memory has no rule.
 fn whole(tree: RuleTree) -> Result<RuleTable, Problem> {
     let active = tree.domain().active;
     let table = RuleTable::new(tree)?;
@@ -108,7 +109,7 @@ fn whole(tree: RuleTree) -> Result<RuleTable, Problem> {
 }
 
 impl TableFile {
-    /// The readable form.
+    /// Returns the readable form.
     pub fn readable(&self) -> Readable {
         let mut readable = Readable::of(&self.table.tree(), self.about.clone());
         readable.published = self.dna.others().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -126,7 +127,7 @@ fn from_hex(text: &str) -> Result<Vec<u8>, ReadableError> {
     })
 }
 
-/// The built-in tables, and those in files: `remy[file=PATH]`.
+/// Returns the built-in tables, and support for `remy[file=PATH]`.
 pub fn tables() -> RemyTables {
     RemyTables::builtin().reading(|path| match load(path) {
         Ok(loaded) => Ok(loaded.table),
@@ -134,7 +135,7 @@ pub fn tables() -> RemyTables {
     })
 }
 
-/// The built-in schemes and queues, with a `remy` that reads tables from files: [`tables`].
+/// Returns the built-in schemes and queues, with a `remy` that reads tables from files: [`tables`].
 pub fn names() -> Names {
     let mut names = Names::default();
     names.schemes.set(tables().scheme()).expect("a built-in name is legal");

@@ -1,4 +1,4 @@
-//! Tables of rules for the scheme `remy`: files, scores, and what they do in words.
+//! Tables of rules for the scheme `remy`: files, scores, training, and descriptions in words.
 
 mod assess;
 mod clock;

@@ -1,4 +1,4 @@
-//! Remy's model of a network, as a scenario: senders that switch on and off, over one link or two.
+//! Remy's model of a network, as a scenario: senders that switch on and off, over one or two links.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use paceline_sim::{BuildError, mean_rate, transmitter};
 
 use crate::spec::DelayMeasure;
 
-/// Bytes of a packet. One per millisecond is 10 Mbit/s, the convention of the published tools.
+/// Bytes of a packet. One packet per millisecond is 10 Mbit/s, as in the published tools.
 pub const PACKET: u32 = 1250;
 
 impl fmt::Display for Network {
-    /// The network in a few words: `2 senders over 15Mbps, 150ms, on 5s, off 5s`.
+    /// Writes the network in a few words: `2 senders over 15Mbps, 150ms, on 5s, off 5s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let senders = if self.senders == 1 { "sender" } else { "senders" };
         write!(f, "{} {senders} over ", self.senders)?;
@@ -75,7 +75,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// An amount: its mean, or its least value if it is Pareto's.
+/// Returns the mean of an amount; for Pareto's distribution its minimum.
 fn size(amount: &Amount) -> f64 {
     match *amount {
         Amount::Fixed(value) | Amount::Exponential(value) => value,
@@ -88,72 +88,73 @@ fn seconds(amount: &Amount) -> Span {
     Span::from_secs_f64(size(amount))
 }
 
-/// Senders over one link, which begin off and switch on and off.
+/// Senders over one or two links, which begin off and switch on and off.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Network {
     /// The link.
     pub link: Capacity,
-    /// The RTT without a queue, and without the time that a packet takes on the link.
+    /// RTT without queues and without the transmission time on the link.
     pub rtt: Span,
-    /// How many senders.
+    /// Number of senders.
     pub senders: u32,
-    /// How long they are on, or how much they send then.
+    /// Duration of on-periods, or the bytes sent in each.
     pub on: On,
-    /// How long they are off, in seconds.
+    /// Duration of off-periods in seconds.
     pub off: Amount,
-    /// How many packets may wait at the link, beside the one that is on it.
+    /// Maximum number of packets waiting at the link, without the one in transmission.
     pub buffer: BufferSize,
-    /// The share of packets that get lost behind the (first) link.
+    /// Share of packets that are lost after the (first) link.
     pub loss: f64,
-    /// The mean of a random delay of each acknowledgement, distributed exponentially, as of `paceline
-    /// compare --jitter`. Acknowledgements do not overtake each other. Zero for none.
+    /// Mean of an exponentially distributed delay of each acknowledgement, as in `paceline compare
+    /// --jitter`. Acknowledgements are not reordered. Zero for no delay.
     pub jitter: Span,
-    /// Receivers acknowledge after this many packets, and 40 ms after a packet at the latest; 1
+    /// Packets per acknowledgement. A receiver acknowledges at the latest 40 ms after a packet; 1
     /// acknowledges each packet at once.
     pub acked_packets: u32,
     /// Acknowledgements reach their sender in groups, at multiples of this time, as over links that
-    /// grant their uplink in slots. Zero for none.
+    /// grant their uplink in slots. Zero for no grouping.
     pub ack_slot: Span,
-    /// Each sender's first period begins at a time drawn uniformly from zero to this:
-    /// [`Network::start_of`].
+    /// Upper end of the uniform distribution from which the start of each sender's first period is
+    /// drawn: [`Network::start_of`].
     pub starts: Span,
-    /// The queue of each link; by default the one that the senders' scheme names, or else droptail.
+    /// The queue of each link; by default the one that the senders' scheme names, otherwise
+    /// droptail.
     pub queue: QueueChoice,
-    /// The router of each link; by default the one that the senders' scheme brings, if it does.
+    /// The router of each link; by default the one that the senders' scheme has, if any.
     pub router: RouterChoice,
     /// A second link behind the first: a parking lot. The senders are divided into three groups as
     /// equal as can be: over both links, over the first, over the second. Behind each link lies half
     /// of the RTT, which is that of the first group.
     pub second: Option<Capacity>,
-    /// Senders of another scheme, which are among `senders`.
+    /// Senders of another scheme, which are counted in `senders`.
     pub others: Option<Others>,
-    /// What is measured beside throughput and mean delay.
+    /// Values measured in addition to throughput and mean delay.
     pub measures: Measures,
 }
 
-/// What is measured beside throughput and mean delay.
+/// Values measured in addition to throughput and mean delay.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measures {
-    /// The delay that [`crate::score::SenderFigures::delay_quantile_ms`] has; not known if it is the
-    /// mean. Quantiles take the delays of all packets, and so more time and memory.
+    /// Which delay [`crate::score::SenderFigures::delay_quantile_ms`] contains; it is not measured
+    /// for the mean. Quantiles need the delays of all packets, and so more time and memory.
     pub delay: DelayMeasure,
-    /// True if [`crate::score::SenderFigures::repeats`] is known.
+    /// True if [`crate::score::SenderFigures::repeats`] is measured.
     pub repeats: bool,
 }
 
 /// Senders of another scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Others {
-    /// Their scheme; without one that which is tried.
+    /// Their scheme; `None` for the scheme of the other senders.
     pub scheme: Option<SchemeChoice>,
-    /// How many of a network's senders have it.
+    /// Number of senders in the network that have it.
     pub senders: u32,
 }
 
 impl Network {
-    /// Two senders, on and off for 5 s in the mean, over a link of constant rate with an unlimited
-    /// buffer.
+    /// Creates two senders, on and off for 5 s on average, over a link with constant rate and
+    /// unlimited buffer.
     pub fn new(rate: Rate, rtt: Span) -> Network {
         Network {
             link: Capacity::Constant(rate),
@@ -175,9 +176,9 @@ impl Network {
         }
     }
 
-    /// True if nothing of the network is beyond the published model, losses and traces excepted: its
-    /// queue is droptail, acknowledgements come at once and one for each packet, all senders begin at
-    /// time zero, and means are measured alone.
+    /// Returns true if the network has nothing beyond the published model except losses and traces:
+    /// droptail queues, immediate acknowledgements of each packet, all senders starting at time
+    /// zero, and only means measured.
     pub fn is_as_published(&self) -> bool {
         matches!(self.queue, QueueChoice::Auto)
             && self.acked_packets <= 1
@@ -187,19 +188,19 @@ impl Network {
             && self.measures == Measures::default()
     }
 
-    /// The same with a change: `network.with(|network| network.senders = 8)`.
+    /// Returns the network with a change: `network.with(|network| network.senders = 8)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Network)) -> Network {
         change(&mut self);
         self
     }
 
-    /// What each sender sends. Every on-period is a connection of its own.
+    /// Returns the workload of each sender. Every on-period is a connection of its own.
     pub fn workload(&self) -> Workload {
         Workload::OnOff { on: self.on, off: self.off, starts_off: true, fresh: true }
     }
 
-    /// When the first period of a sender begins in a run with this seed.
+    /// Returns when the first period of a sender begins in a run with this seed.
     pub fn start_of(&self, sender: u32, seed: u64) -> Span {
         match self.starts.is_zero() {
             true => Span::ZERO,
@@ -210,8 +211,8 @@ impl Network {
         }
     }
 
-    /// When each sender is on in a run of this length with this seed: the beginning and the end of each
-    /// period that begins before the run ends. `None` if senders do not switch by time.
+    /// Returns the on-periods of each sender in a run of this duration with this seed: begin and
+    /// end of each period that begins before the run ends. `None` if senders do not switch by time.
     pub(crate) fn periods(&self, duration: Span, seed: u64) -> Option<Vec<Vec<(Time, Time)>>> {
         let end = Time::ZERO + duration;
         let periods = |sender| {
@@ -222,22 +223,23 @@ impl Network {
         (0..self.senders).map(periods).collect()
     }
 
-    /// How many senders have the scheme that is tried.
+    /// Returns the number of senders that have the scheme being tried.
     pub fn own(&self) -> u32 {
         self.senders - self.others.as_ref().map_or(0, |others| others.senders.min(self.senders))
     }
 
-    /// The link's mean rate in packets per millisecond; of two links that of the slower one.
+    /// Returns the link's mean rate in packets per millisecond; with two links, that of the slower
+    /// one.
     ///
     /// # Errors
-    /// If the link makes no sense.
+    /// The link's rate or trace is invalid.
     pub fn packets_per_ms(&self, duration: Span) -> Result<f64, BuildError> {
         let (first, second) = self.rates(duration)?;
         let rate = second.map_or(first, |second| second.min(first));
         Ok(rate.as_bps() as f64 / (8e3 * f64::from(PACKET)))
     }
 
-    /// The mean rates of the links.
+    /// Returns the mean rates of the links.
     pub(crate) fn rates(&self, duration: Span) -> Result<(Rate, Option<Rate>), BuildError> {
         let rate = |capacity: &Capacity| -> Result<Rate, BuildError> {
             if let Capacity::Constant(rate) = capacity {
@@ -250,11 +252,11 @@ impl Network {
         Ok((rate(&self.link)?, self.second.as_ref().map(rate).transpose()?))
     }
 
-    /// The path of each sender, in the scenario's order: the mean rate of its slowest link in bytes
-    /// per second, and its RTT without a queue.
+    /// Returns the path of each sender, in the scenario's order: the mean rate of its slowest link
+    /// in bytes per second, and its RTT without queues.
     ///
     /// # Errors
-    /// If a link makes no sense.
+    /// A link's rate or trace is invalid.
     pub fn paths(&self, duration: Span) -> Result<Vec<(f64, Span)>, BuildError> {
         let (first, second) = self.rates(duration)?;
         let of = |path: &[&str]| {
@@ -271,16 +273,17 @@ impl Network {
         Ok(paths.collect())
     }
 
-    /// The scenario of senders of `scheme`. As in the published simulator the whole RTT lies between
-    /// the link and the receiver, acknowledgements take no time, and losses happen between link
-    /// and delay. Only sums are recorded, unless a quantile is measured. Senders of `scheme` come first, those of another after them.
+    /// Returns the scenario with senders of `scheme`. As in the published simulator, the whole RTT
+    /// lies between the link and the receiver, acknowledgements take no time, and losses happen
+    /// between link and delay. Only sums are recorded, unless a quantile is measured. Senders of
+    /// `scheme` come first, then those of another scheme.
     pub fn scenario(&self, scheme: SchemeChoice, duration: Span, seed: u64) -> Scenario {
         let mut scenario = Scenario::new("remy");
         (scenario.mss, scenario.seed, scenario.duration) = (PACKET, seed, duration);
         let is_mean = self.measures.delay == DelayMeasure::Mean;
         scenario.record = if is_mean { Record::Sums } else { Record::Metrics };
         scenario.digest = false;
-        // The published simulator's hosts answer at once.
+        // The published simulator's hosts acknowledge without delay.
         scenario.host_jitter = Some(Span::ZERO);
         let half = self.second.as_ref().map(|_| self.rtt / 2);
         let link = LinkSpec::new("link", self.link.clone()).with(|link| {
@@ -317,7 +320,7 @@ impl Network {
                     flow.acks.impairments = acks.clone();
                     flow.ack = ack;
                     flow.workload = self.workload();
-                    // The published simulator has no handshake: its senders begin with data.
+                    // The published simulator has no handshake: connections begin with data.
                     flow.handshake = false;
                 });
                 if self.starts.is_zero() {
@@ -339,7 +342,7 @@ impl Network {
         scenario
     }
 
-    /// What happens to acknowledgements on their way back.
+    /// Returns the delays of acknowledgements on their way back.
     pub(crate) fn ack_impairments(&self) -> Impairments {
         let shape = JitterShape::Exponential;
         let jitter = Jitter { shape, mean: self.jitter, sd: self.jitter };
@@ -350,7 +353,7 @@ impl Network {
         }
     }
 
-    /// So many senders by the links that they pass.
+    /// Divides this number of senders into groups, by the links that they use.
     fn groups(&self, senders: u32) -> impl Iterator<Item = (&'static [&'static str], u32)> {
         const ONE: &[&[&str]] = &[&["link"]];
         const TWO: &[&[&str]] = &[&["link", "second"], &["link"], &["second"]];
@@ -390,7 +393,8 @@ mod tests {
         assert_eq!(lot.packets_per_ms(Span::from_secs(1)).expect("links"), 1.0);
         let scheme: SchemeChoice = "vegas".parse().expect("built in");
         let figures = score::run(&lot, &scheme, Span::from_secs(60), 1).expect("runs");
-        // Over both links lies the whole RTT, over one half of it; each link is nearly full.
+        // The RTT over both links is whole, over one link half of it; each link is almost fully
+        // used.
         let delays: Vec<f64> = figures.iter().map(|sender| sender.delay_ms).collect();
         assert!(delays[..2].iter().all(|delay| *delay > 150.0), "{delays:?}");
         let paths = lot.paths(Span::from_secs(1)).expect("links");
@@ -423,8 +427,8 @@ mod tests {
 
     #[test]
     fn a_router_marks_for_tables_that_hear_it() {
-        // Two packets more where half of the packets accelerate, else one less: holds the queue
-        // only where a router marks.
+        // Adds two packets if at least half of the packets say accelerate, otherwise removes one.
+        // This keeps the queue short only where a router marks.
         let share = |lower, upper| Domain::WHOLE.between(Signal::AccelShare, lower, upper);
         let rule = |domain, increment| Rule { domain, action: Action::new(1.0, increment, 0.5) };
         let rules = [rule(share(0.0, 0.5), -1), rule(share(0.5, 2.0), 1)];

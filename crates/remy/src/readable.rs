@@ -27,45 +27,45 @@ use paceline_schemes::remy::{Action, Domain, MAX_DEPTH, Rule, RuleTree, SIGNALS,
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The first line of the form.
+/// The value of `format`.
 const FORMAT: &str = "paceline-remy 1";
-/// The most boxes that are read.
+/// Maximum number of boxes read.
 const MAX_BOXES: usize = 100_000;
 
-/// Why a text is no table.
+/// Why a text is not a readable table.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ReadableError {
-    /// It is no TOML or JSON, or lacks a key.
+    /// It is not TOML or JSON, or lacks a key.
     #[error("{0}")]
     Syntax(String),
-    /// It is a form that this version does not know.
+    /// Its format is unknown to this version.
     #[error("its format is `{0}`; this version reads `{FORMAT}`")]
     Format(String),
-    /// A box is broken.
+    /// A box is invalid.
     #[error("box {number}, at \"{at}\": {problem}")]
     Box {
-        /// Its place in the list, from 0.
+        /// Its index in the list, from 0.
         number: usize,
-        /// Its place in the tree.
+        /// Its position in the tree.
         at: String,
-        /// What is wrong.
+        /// The error.
         problem: String,
     },
-    /// An end cannot be written in JSON.
+    /// An end is infinite or not a number, which JSON cannot express.
     #[error("a box ends at infinity, for which JSON has no number: write TOML")]
     Infinity,
 }
 
-/// A table that people can read.
+/// A table in a form that people can read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readable {
     format: String,
-    /// What the table was made for.
+    /// What the table was trained for.
     #[serde(default)]
     pub about: String,
-    /// The fields of a published file that are no rules, as hexadecimal digits.
+    /// The fields of a published file beside its rules, as hexadecimal digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub published: String,
     #[serde(rename = "box")]
@@ -75,7 +75,7 @@ pub struct Readable {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadableBox {
-    /// The numbers of the children that lead here from the whole, with dots between.
+    /// The path from the root to this box: indices of children, separated by dots.
     at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     axes: Option<Vec<String>>,
@@ -96,7 +96,7 @@ struct ReadableRule {
 }
 
 impl Readable {
-    /// The readable form of a tree.
+    /// Returns the readable form of a tree.
     pub fn of(tree: &RuleTree, about: impl Into<String>) -> Readable {
         let mut boxes = Vec::new();
         list(tree, None, String::new(), &mut boxes);
@@ -108,23 +108,23 @@ impl Readable {
         }
     }
 
-    /// Reads TOML.
+    /// Reads a table in TOML.
     ///
     /// # Errors
-    /// If it is none, or not this form.
+    /// The text is not TOML or not in this format.
     pub fn from_toml(text: &str) -> Result<Readable, ReadableError> {
         toml::from_str(text).map_err(|error| ReadableError::Syntax(error.to_string()))
     }
 
-    /// Reads JSON.
+    /// Reads a table in JSON.
     ///
     /// # Errors
-    /// If it is none, or not this form.
+    /// The text is not JSON or not in this format.
     pub fn from_json(text: &str) -> Result<Readable, ReadableError> {
         serde_json::from_str(text).map_err(|error| ReadableError::Syntax(error.to_string()))
     }
 
-    /// Writes TOML.
+    /// Writes the table in TOML.
     pub fn to_toml(&self) -> String {
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let mut text =
@@ -154,10 +154,10 @@ impl Readable {
         text
     }
 
-    /// Writes JSON.
+    /// Writes the table in JSON.
     ///
     /// # Errors
-    /// If a number is none that JSON has.
+    /// A number is infinite or not a number.
     pub fn to_json(&self) -> Result<String, ReadableError> {
         let ends = self.boxes.iter().flat_map(|one| one.lower.values().chain(one.upper.values()));
         if ends.into_iter().any(|end| !end.is_finite()) {
@@ -168,10 +168,10 @@ impl Readable {
             .map_err(|error| ReadableError::Syntax(error.to_string()))
     }
 
-    /// The tree.
+    /// Returns the tree.
     ///
     /// # Errors
-    /// If a box is broken or stands at a place that the boxes before it do not lead to.
+    /// A box is invalid, or its parent is not among the boxes before it.
     pub fn tree(&self) -> Result<RuleTree, ReadableError> {
         if self.format != FORMAT {
             return Err(ReadableError::Format(self.format.clone()));
@@ -198,7 +198,8 @@ impl Readable {
     }
 }
 
-/// The box around the place `at`, and its children, to which the next one is added.
+/// Returns the box that contains the position `at`, and its children, to which the new box is
+/// appended.
 fn parent<'a>(root: &'a mut RuleTree, at: &str) -> Result<(Domain, &'a mut Vec<RuleTree>), String> {
     let mut places = Vec::new();
     for place in at.split('.') {
@@ -233,7 +234,7 @@ fn parent<'a>(root: &'a mut RuleTree, at: &str) -> Result<(Domain, &'a mut Vec<R
 }
 
 impl ReadableBox {
-    /// The box without its children, within a box with these ends.
+    /// Returns the box without children, inside a box with the ends `around`.
     fn node(&self, around: &Domain) -> Result<RuleTree, String> {
         let signal = |name: &str| {
             let names: Vec<_> = Signal::ALL.iter().map(|signal| signal.name()).collect();
@@ -267,7 +268,7 @@ impl ReadableBox {
     }
 }
 
-/// Appends the boxes of a tree.
+/// Appends the boxes of a tree to `boxes`.
 fn list(tree: &RuleTree, around: Option<&Domain>, at: String, boxes: &mut Vec<ReadableBox>) {
     let domain = tree.domain();
     let differs = |ends: fn(&Domain) -> &[f64; SIGNALS]| {

@@ -1,7 +1,8 @@
-//! Tables tried on other machines: what they are asked, and what they answer, as text.
+//! Running tables on other machines: requests and responses as text.
 //!
-//! A network follows from its specification, a seed and a number, so that a question is small: the
-//! table and these numbers. Answers lose no bit, and so a training elsewhere gives the same table.
+//! A network follows from its specification, a seed and an index, so that a request is short: the
+//! table and these numbers. Responses contain exact bits, so that training with other machines
+//! gives the same table.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,20 +17,20 @@ use crate::spec::{Specification, Specimen};
 use crate::train::{EvaluatorWork, TrainingEvaluator};
 use crate::usage::RuleUse;
 
-/// What is asked: a table, on some networks of a specification that both sides know.
+/// A request: a table, and networks of a specification that both machines have.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TrialsRequest {
     /// The table in its readable form.
     table: String,
-    /// The draw and the number of each network.
+    /// Draw and index of each network.
     networks: Vec<(u64, usize)>,
-    /// The table of the other senders, and whether the network is seen from them.
+    /// The table of the senders of the other kind, and true if the networks are seen from those.
     beside: Option<(String, bool)>,
     uses: bool,
 }
 
-/// What is answered. Numbers that are no integers are told by their bits.
+/// A response. Numbers that are not integers are written as their bits.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TrialsResponse {
@@ -53,11 +54,11 @@ struct UseBits {
     samples: Vec<Vec<u64>>,
 }
 
-/// The text that asks somebody for what [`Evaluator::trials`] is to give. The networks have to be of
-/// one specification, and have the same other table if there is one.
+/// Returns the request for [`Evaluator::trials`] as text. All networks must be of one specification
+/// and, if they have a second table, have the same one.
 ///
 /// # Errors
-/// If it cannot be written.
+/// The request cannot be written.
 pub fn question(
     table: &RuleTable,
     specimens: &[Specimen],
@@ -75,11 +76,11 @@ pub fn question(
     serde_json::to_string(&question).map_err(other)
 }
 
-/// Answers a question about the specification of this text, whose traces are in `folder`, on all
-/// cores that the caller's thread pool has.
+/// Answers a request about this specification, whose traces are in `folder`, on all cores of the
+/// caller's thread pool.
 ///
 /// # Errors
-/// If the specification makes no sense, the question is none, or a network cannot be built.
+/// The specification is invalid, the text is not a request, or a network cannot be built.
 pub fn answer(
     specification: &str,
     folder: Option<&Path>,
@@ -112,10 +113,10 @@ pub fn answer(
     serde_json::to_string(&answer).map_err(other)
 }
 
-/// The trials of an answer; adds what they have taken to `work`.
+/// Reads the trials of a response, and adds their cost to `work`.
 ///
 /// # Errors
-/// If the text is no answer.
+/// The text is not a response.
 pub fn trials(answer: &str, work: &EvaluatorWork) -> Result<Vec<Trial>, EvaluatorError> {
     let answer: TrialsResponse = serde_json::from_str(answer).map_err(other)?;
     work.add(answer.simulated_s, answer.cpu_s);

@@ -1,11 +1,11 @@
-//! What a run is worth: throughput and delay of each sender, as the published program counts them.
+//! Scores of a run: throughput and delay of each sender, computed as in the published program.
 //!
-//! Throughput is packets that arrived, those of an on-period that is over included, over a time
-//! that runs at full speed while a sender is on alone, at half speed while two are on, and so on.
-//! It measures what a sender got of its equal share. The utility of a sender is the logarithm (to
-//! base 2) of throughput, less `delta` times that of delay.
+//! Throughput is the number of arrived packets, including those of earlier on-periods, divided by
+//! the sender's share of the time. That time runs at full speed while the sender is on alone, at
+//! half speed while two are on, and so on. Throughput thus compares a sender with its equal share.
+//! The utility of a sender is log2(throughput) minus `delta` times log2(delay).
 //!
-//! Of senders whose flows have a given size the completion times are known, too.
+//! For senders whose flows have a given size, the completion times are measured too.
 
 use paceline_cc::{Span, Time};
 use paceline_sim::flow::{On, Transfer};
@@ -16,30 +16,30 @@ use paceline_sim::{BuildError, FlowSums, Simulation};
 use crate::network::{Network, PACKET};
 use crate::spec::DelayMeasure;
 
-/// The utility of a sender that was on and of whose packets none arrived, as published.
+/// Utility of a sender that was on and none of whose packets arrived, as in the published program.
 pub(crate) const STARVED: f64 = -2_147_483_647.0;
 
-/// How often [`run_within_reason`] looks at what was sent.
+/// How many times per run [`run_within_reason`] checks the packets sent.
 const PARTS: u64 = 20;
-/// How many packets it lets the stages of a network hand over for each that the link can carry. One
-/// that is sent, carried and acknowledged is handed over about three times.
+/// Maximum number of hand-overs between stages, per packet that the link can carry. A packet that
+/// is sent, carried and acknowledged makes about three.
 const OVERLOAD: f64 = 16.0;
 
-/// When a run is given up because its senders have sent many times what the link carries. What a table
-/// does there is of no use, and packets that wait without an end take time and memory.
+/// The condition for giving up a run whose senders have sent many times what the link carries. The
+/// behaviour of a table on such a network is of no use, and an endless queue takes time and memory.
 pub(crate) struct Overload {
-    /// What the link carries in packets per millisecond.
+    /// Packets per millisecond that the link carries.
     carried: f64,
     duration: Span,
 }
 
 impl Overload {
-    /// For a link that carries so many packets per millisecond.
+    /// Creates the condition for a link that carries this many packets per millisecond.
     pub(crate) fn new(carried: f64, duration: Span) -> Overload {
         Overload { carried, duration }
     }
 
-    /// The times at which a run is looked at; the last one is its end.
+    /// Returns the times at which a run is checked; the last one is its end.
     pub(crate) fn parts(&self) -> impl Iterator<Item = Span> + use<> {
         let duration = self.duration;
         (1..=PARTS).map(move |part| match part {
@@ -48,64 +48,66 @@ impl Overload {
         })
     }
 
-    /// True if a run is given up in which stages have handed over so many packets by the time `part`.
+    /// Returns true if a run is to be given up whose stages have made this many hand-overs by the
+    /// time `part`.
     pub(crate) fn is_reached(&self, part: Span, hand_overs: u64) -> bool {
         let most = OVERLOAD * (self.carried * part.as_millis_f64() + 1000.0);
         part < self.duration && hand_overs as f64 > most
     }
 }
 
-/// What came of a run that may be given up.
+/// The result of a run that may be given up.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BoundedRun {
-    /// What each sender got; `None` if the run was given up.
+    /// Results of each sender; `None` if the run was given up.
     pub senders: Option<Vec<SenderFigures>>,
-    /// How much of the network's time was simulated.
+    /// Simulated time.
     pub simulated: Span,
 }
 
 impl BoundedRun {
-    /// A run to its end.
+    /// Returns the result of a complete run.
     pub(crate) fn whole(senders: Vec<SenderFigures>, duration: Span) -> BoundedRun {
         BoundedRun { senders: Some(senders), simulated: duration }
     }
 }
 
-/// What one sender got in a run.
+/// Results of one sender in a run.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SenderFigures {
     /// Packets that arrived.
     pub packets: f64,
-    /// How long it was on, in seconds.
+    /// Seconds that it was on.
     pub on_s: f64,
-    /// The same, each moment divided by the number of senders that were on. Of senders that do
-    /// not switch by time, and of those over two links, it is [`SenderFigures::on_s`].
+    /// Seconds that it was on, with each moment divided by the number of senders that were on.
+    /// Equal to [`SenderFigures::on_s`] for senders that do not switch by time and for networks
+    /// with two links.
     pub share_s: f64,
-    /// The mean time from sending a packet to its arrival, in milliseconds; zero if none arrived.
+    /// Mean time from sending a packet to its arrival, in milliseconds; zero if none arrived.
     pub delay_ms: f64,
-    /// Whether it has another scheme than the one that is tried.
+    /// True if it has another scheme than the one being tried.
     pub other: bool,
-    /// Its flows of a given size: those that have finished, and one that has not if it already took
-    /// longer than it would have taken alone.
+    /// Number of its flows of a given size: those that have finished, and an unfinished one if it
+    /// has already taken longer than it would have alone.
     pub flows: f64,
-    /// The mean over these flows of log2(slowdown). The slowdown is the completion time, from the
-    /// first byte that is ready to the last acknowledgement, over that of a flow without queues or
-    /// other flows: the path's RTT and the time that the flow's bytes take at the mean rate of the
-    /// slowest link. A flow that has not finished counts with the time so far. Zero without flows.
+    /// Mean of log2(slowdown) over these flows. The slowdown is the completion time, from the first
+    /// byte that is ready to the last acknowledgement, divided by that of a flow without queues or
+    /// other flows: the path's RTT plus the time for the flow's bytes at the mean rate of the
+    /// slowest link. An unfinished flow counts with the time so far. Zero without flows.
     pub log2_slowdown: f64,
     /// A quantile of the times from sending a packet to its arrival, in milliseconds; zero if none
-    /// arrived, or [`Measures::delay`](crate::network::Measures::delay) does not ask for one.
+    /// arrived, or if [`Measures::delay`](crate::network::Measures::delay) does not request it.
     pub delay_quantile_ms: f64,
-    /// Packets that were sent in vain for each packet that arrived: those that the sender took for
-    /// lost, and those that arrived once more. Zero if none arrived, or
-    /// [`Measures::repeats`](crate::network::Measures::repeats) does not ask for it.
+    /// Wasted packets per arrived packet: those that the sender declared lost, and those that
+    /// arrived again. Zero if none arrived, or if
+    /// [`Measures::repeats`](crate::network::Measures::repeats) does not request it.
     pub repeats: f64,
 }
 
 impl SenderFigures {
-    /// A sender that was on and of whose packets none arrived.
+    /// A sender that was on and none of whose packets arrived.
     pub(crate) const STARVED: SenderFigures = SenderFigures {
         packets: 0.0,
         on_s: 1.0,
@@ -118,24 +120,24 @@ impl SenderFigures {
         repeats: 0.0,
     };
 
-    /// True if it was on, and none of its packets arrived: its score is that of the published program
-    /// for such senders.
+    /// Returns true if it was on and none of its packets arrived. Its score is then the published
+    /// program's for such senders.
     pub fn is_starved(&self) -> bool {
         self.share_s > 0.0 && self.packets == 0.0
     }
 
-    /// Packets per millisecond of its equal share of the time.
+    /// Returns packets per millisecond of its equal share of the time.
     pub fn throughput(&self) -> f64 {
         if self.share_s > 0.0 { self.packets / (1e3 * self.share_s) } else { 0.0 }
     }
 
-    /// Packets per millisecond of the time that it was on.
+    /// Returns packets per millisecond of the time that it was on.
     pub fn raw_throughput(&self) -> f64 {
         if self.on_s > 0.0 { self.packets / (1e3 * self.on_s) } else { 0.0 }
     }
 
-    /// The logarithm of throughput, in units of `packets_per_ms`, less `delta` times that of the
-    /// delay, in units of `delay_ms`. A sender that was never on has 0.
+    /// Returns log2 of throughput, in units of `packets_per_ms`, minus `delta` times log2 of delay,
+    /// in units of `delay_ms`. 0 for a sender that was never on.
     pub fn utility(&self, packets_per_ms: f64, delay_ms: f64, delta: f64) -> f64 {
         if self.share_s == 0.0 {
             0.0
@@ -148,10 +150,10 @@ impl SenderFigures {
     }
 }
 
-/// Runs a network of senders of `scheme`, and tells what each sender got.
+/// Runs a network of senders of `scheme`, and returns the results of each sender.
 ///
 /// # Errors
-/// If the scenario cannot be built.
+/// The scenario cannot be built.
 pub fn run(
     network: &Network,
     scheme: &SchemeChoice,
@@ -161,7 +163,7 @@ pub fn run(
     run_from(network, scheme, duration, seed, Span::ZERO)
 }
 
-/// The same, where the recordings of the network begin `start` later: see [`Run::scenario`].
+/// Runs like [`run`], with the network's recordings started `start` later: see [`Run::scenario`].
 pub(crate) fn run_from(
     network: &Network,
     scheme: &SchemeChoice,
@@ -176,10 +178,10 @@ pub(crate) fn run_from(
     all_figures(network, duration, seed, &simulation)
 }
 
-/// The same, given up when senders have sent many times what the link carries.
+/// Runs like [`run`], and gives up when senders have sent many times what the link carries.
 ///
 /// # Errors
-/// As of [`run`].
+/// Those of [`run`].
 pub fn run_within_reason(
     network: &Network,
     scheme: &SchemeChoice,
@@ -198,7 +200,7 @@ pub fn run_within_reason(
     Ok(BoundedRun::whole(all_figures(network, duration, seed, &simulation)?, duration))
 }
 
-/// The figures of each sender of a run, with the completion times of flows of a given size.
+/// Returns the results of each sender of a run, with the completion times of flows of a given size.
 fn all_figures(
     network: &Network,
     duration: Span,
@@ -239,14 +241,14 @@ fn all_figures(
     Ok(figures)
 }
 
-/// The figures of each sender, from the sums of a run.
+/// Returns the results of each sender, from the sums of a run.
 pub fn figures(
     network: &Network,
     duration: Span,
     seed: u64,
     sums: impl ExactSizeIterator<Item = FlowSums>,
 ) -> Vec<SenderFigures> {
-    // Senders that do not switch by time have no equal share, nor have those over two links.
+    // Without periods by time, and over two links, senders have no equal share.
     let periods = match network.second {
         None => network.periods(duration, seed),
         Some(_) => None,
@@ -255,8 +257,8 @@ pub fn figures(
     figures_of(network, shares.as_deref(), sums)
 }
 
-/// The figures of each sender, from the sums of a run. `shares` are the seconds of each sender's equal
-/// share, if there is one.
+/// Returns the results of each sender, from the sums of a run. `shares` has the seconds of each
+/// sender's equal share, if there is one.
 pub(crate) fn figures_of(
     network: &Network,
     shares: Option<&[f64]>,
@@ -275,14 +277,14 @@ pub(crate) fn figures_of(
     sums.enumerate().map(figures).collect()
 }
 
-/// Packets sent in vain for each that arrived.
+/// Returns the wasted packets per arrived packet.
 fn repeats(sums: &FlowSums) -> f64 {
     let arrived = sums.bytes as f64 / f64::from(PACKET);
     let in_vain = (sums.packets as f64 - arrived).max(0.0) + sums.lost as f64;
     if arrived > 0.0 { in_vain / arrived } else { 0.0 }
 }
 
-/// The seconds of each sender's equal share, from the periods in which each is on before `end`.
+/// Returns the seconds of each sender's equal share, from the on-periods of each before `end`.
 pub(crate) fn shares_of(periods: &[Vec<(Time, Time)>], end: Time) -> Vec<f64> {
     let mut edges: Vec<(Time, usize, bool)> = Vec::new();
     for (sender, periods) in periods.iter().enumerate() {
@@ -292,8 +294,8 @@ pub(crate) fn shares_of(periods: &[Vec<(Time, Time)>], end: Time) -> Vec<f64> {
         }
     }
     edges.sort_unstable();
-    // A sender's share up to now is what everybody's would be that had been on all the time, less
-    // what that was when it switched on.
+    // `all` is the share of a sender that has been on from the start. A sender's share in a period
+    // is the increase of `all` during that period.
     let mut shares = vec![0.0; periods.len()];
     let mut began = vec![0.0; shares.len()];
     let (mut last, mut active, mut all) = (Time::ZERO, 0u32, 0.0);
@@ -351,7 +353,7 @@ mod tests {
             let busy = shares.iter().sum::<f64>() / seconds as f64;
             assert!((busy - (1.0 - idle)).abs() < 0.03, "{senders}: {busy}");
         }
-        // Two senders that are on all the time share it equally.
+        // Two senders that are always on share the time equally.
         let both = network().with(|network| {
             (network.on, network.off) = (On::Time(Amount::Fixed(1e6)), Amount::Fixed(0.0));
         });
@@ -363,8 +365,8 @@ mod tests {
     #[test]
     fn a_flow_alone_is_slowed_down_by_its_first_window_only() {
         use paceline_schemes::remy::{Action, RuleTable, RuleTree};
-        // 125 packets take 125 ms and the RTT of 100 ms; with a window that holds all of them nothing
-        // is added, with one of 10 packets there are 12 round trips of 101 ms and one of 105 ms.
+        // 125 packets take 125 ms plus the RTT of 100 ms. A window that holds all of them adds no
+        // time; a window of 10 packets takes 12 round trips of 101 ms and one of 105 ms.
         let network = network().with(|network| {
             (network.senders, network.off) = (1, Amount::Fixed(1.0));
             network.on = On::Bytes(Amount::Fixed(125.0 * f64::from(PACKET)));
@@ -376,13 +378,13 @@ mod tests {
             run(&network, &scheme, Span::from_millis(ms), 1).expect("runs")[0]
         };
         // Each flow and the pause before it take 1.225 s: 81 end before 100.4 s, and the last has
-        // run for 0.175 s, which is less than it would take alone.
+        // run for 0.175 s, less than it would take alone.
         let (quick, slow) = (flows(200, 100_400), flows(10, 100_400));
         assert_eq!(quick.flows, 81.0);
         assert!(quick.log2_slowdown.abs() < 0.01, "{quick:?}");
         let slowdown = slow.log2_slowdown.exp2();
         assert!((slowdown - (12.0 * 0.101 + 0.105) / 0.225).abs() < 0.1, "{slowdown}");
-        // One that has not ended counts with the time so far.
+        // An unfinished flow counts with the time so far.
         let late = flows(10, 2000);
         assert_eq!(late.flows, 1.0);
         assert!((late.log2_slowdown.exp2() - 1.0 / 0.225).abs() < 0.01, "{late:?}");

@@ -1,18 +1,18 @@
-//! Which rules senders use, and with which memories.
+//! Which rules senders use, and for which memories.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use paceline_schemes::remy::{Memory, RuleObserver, Signal};
 
-/// The most memories that are kept of a rule. When there are more, every second one goes, and from
-/// then on half as many are taken: always the same ones of equal runs.
+/// Maximum number of memories kept per rule. When it is reached, every second memory is removed and
+/// half as many are taken from then on. Equal runs keep the same memories.
 const SAMPLES: usize = 512;
 
-/// How often a rule was used, and some of the memories that it was used for.
+/// How often a rule was used, and a sample of the memories for which it was used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleUse {
-    /// How often.
+    /// Number of uses.
     pub count: u64,
     samples: Vec<Memory>,
     stride: u64,
@@ -25,18 +25,18 @@ impl Default for RuleUse {
 }
 
 impl RuleUse {
-    /// The count, the memories and their stride, of which [`RuleUse::from_parts`] makes it again.
+    /// Returns the count, the memories and their stride, the arguments of [`RuleUse::from_parts`].
     pub(crate) fn parts(&self) -> (u64, &[Memory], u64) {
         (self.count, &self.samples, self.stride)
     }
 
-    /// What [`RuleUse::parts`] has told.
+    /// Creates a `RuleUse` from what [`RuleUse::parts`] returns.
     pub(crate) fn from_parts(count: u64, samples: Vec<Memory>, stride: u64) -> RuleUse {
         RuleUse { count, samples, stride: stride.max(1) }
     }
 
-    /// Takes the memory of use number `number`, from 0, and gives the number of the next use whose
-    /// memory is to be taken.
+    /// Samples the memory of use number `number`, counted from 0. Returns the number of the next
+    /// use to sample.
     fn take(&mut self, number: u64, memory: &Memory) -> u64 {
         if self.samples.len() == SAMPLES {
             let mut place = 0;
@@ -52,20 +52,21 @@ impl RuleUse {
         (number / self.stride + 1) * self.stride
     }
 
-    /// Adds the uses of another run. Of its memories the same share is taken for both.
+    /// Adds the uses of another run, with all of its sampled memories.
     fn join(&mut self, other: &RuleUse) {
         self.count += other.count;
         self.samples.extend_from_slice(&other.samples);
-        // A run with half as many samples per use counts twice: good enough for where to divide.
+        // A run that sampled half as often should count twice and does not: precise enough for
+        // choosing where to divide.
         self.stride = self.stride.max(other.stride);
     }
 
-    /// The memories that were kept.
+    /// Returns the sampled memories.
     pub fn samples(&self) -> &[Memory] {
         &self.samples
     }
 
-    /// The median of a signal among the memories that were kept; `None` without a use.
+    /// Returns the median of a signal over the sampled memories; `None` without a use.
     pub fn median(&self, signal: Signal) -> Option<f64> {
         let mut values: Vec<f64> = self.samples.iter().map(|memory| memory.get(signal)).collect();
         values.sort_by(f64::total_cmp);
@@ -73,15 +74,16 @@ impl RuleUse {
     }
 }
 
-/// Counts the uses of each rule of a table in a run that nothing else counts, without atomic operations.
+/// Counts the uses of each rule of a table in one run without atomic operations. Only one thread
+/// may use it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UsageCounts {
-    /// The uses of each rule, and the number of the next one whose memory is taken.
+    /// Uses of each rule, and the number of the next use to sample.
     rules: Vec<(RuleUse, u64)>,
 }
 
 impl UsageCounts {
-    /// No uses of a table of so many rules.
+    /// Creates counts for a table of `rules` rules.
     pub(crate) fn new(rules: usize) -> UsageCounts {
         UsageCounts { rules: vec![(RuleUse::default(), 0); rules] }
     }
@@ -97,34 +99,34 @@ impl UsageCounts {
         }
     }
 
-    /// The uses so far, by the number of the rule.
+    /// Returns the uses so far, by rule number.
     pub(crate) fn into_rules(self) -> Vec<RuleUse> {
         self.rules.into_iter().map(|(uses, _)| uses).collect()
     }
 }
 
-/// Counts the uses of each rule of a table, in one run.
+/// Counts the uses of each rule of a table in one run. Threads may share it.
 #[derive(Debug, Default)]
 pub struct Usage {
     rules: Vec<Counter>,
 }
 
-/// The uses of one rule. Most uses are only counted, without a lock.
+/// Uses of one rule. Most uses are counted without a lock.
 #[derive(Debug, Default)]
 struct Counter {
     count: AtomicU64,
-    /// The number of the next use whose memory is taken.
+    /// Number of the next use to sample.
     next: AtomicU64,
     taken: Mutex<RuleUse>,
 }
 
 impl Usage {
-    /// No uses of a table of so many rules.
+    /// Creates counts for a table of `rules` rules.
     pub fn new(rules: usize) -> Usage {
         Usage { rules: (0..rules).map(|_| Counter::default()).collect() }
     }
 
-    /// The uses so far, by the number of the rule.
+    /// Returns the uses so far, by rule number.
     pub fn rules(&self) -> Vec<RuleUse> {
         let uses = |counter: &Counter| {
             let taken = counter.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,7 +148,7 @@ impl RuleObserver for Usage {
     }
 }
 
-/// The uses of several runs together, in their order.
+/// Combines the uses of several runs, in their order.
 pub fn join(runs: impl IntoIterator<Item = Vec<RuleUse>>) -> Vec<RuleUse> {
     let mut all: Vec<RuleUse> = Vec::new();
     for run in runs {

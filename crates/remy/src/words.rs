@@ -1,13 +1,13 @@
-//! What a table does, in words.
+//! Describes a table in words.
 
 use paceline_schemes::remy::{Action, DOMAIN_END, Domain, Memory, RuleTable, Signal};
 
 use crate::network::PACKET;
 
-/// Ends that are wider than every real value.
+/// Ends wider than every real value.
 const FAR: f64 = 16_384.0;
 
-/// What an action does to window and pacing.
+/// Describes what an action does to window and pacing.
 pub fn action(action: &Action) -> String {
     let Action { multiple, increment, intersend_ms } = *action;
     let packets = |count: f64| if count == 1.0 { "packet" } else { "packets" };
@@ -21,7 +21,7 @@ pub fn action(action: &Action) -> String {
     } else if multiple == 0.0 {
         format!("sets the window to {} {}", increment.max(0), packets(added))
     } else if multiple < 1.0 && increment > 0 {
-        // Where the window stays if the rule is applied again and again.
+        // The window to which repeated use of the rule converges.
         let rest = added / (1.0 - multiple);
         format!("moves the window by {:.1} % towards {rest:.0} packets", 100.0 * (1.0 - multiple))
     } else {
@@ -36,7 +36,7 @@ pub fn action(action: &Action) -> String {
     format!("{window}, {pace}")
 }
 
-/// The memories in a box: only the ends that are no ends of everything.
+/// Describes the memories in a box, by those ends that differ from the whole domain's.
 pub fn domain(domain: &Domain) -> String {
     let mut parts = Vec::new();
     for signal in Signal::ALL.into_iter().filter(|signal| domain.active[signal.index()]) {
@@ -52,7 +52,7 @@ pub fn domain(domain: &Domain) -> String {
     if parts.is_empty() { "everything".to_string() } else { parts.join(", ") }
 }
 
-/// What a connection begins with.
+/// Describes the rule with which a connection begins.
 pub fn beginning(table: &RuleTable) -> String {
     let Some(rule) = table.rule_for(&Memory::default()) else {
         return "There is no rule for the beginning of a connection.".to_string();

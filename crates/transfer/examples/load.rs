@@ -336,7 +336,8 @@ fn abuse(count: u64, service: Service) -> Result<(), Failure> {
             place[..length].copy_from_slice(&from[..length]);
             place[length..].fill(0);
             match kind {
-                // Sent with another key, or random bytes after a valid first byte.
+                // Replace half of the datagrams of a foreign key by random bytes after a valid
+                // first byte.
                 0 if random.chance(0.5) => {
                     place[1..64].iter_mut().for_each(|byte| *byte = random.next_u64() as u8);
                     place[0] = [0x91, 0x92, 0x93, 0x41][random.below(4) as usize];

@@ -1,7 +1,7 @@
-//! Published files of tables (`.dna`): read and written without loss.
+//! Published files of tables (`.dna`): reads and writes them without loss.
 //!
-//! A file is a tree of Protocol Buffers messages. Fields that mean nothing here, those of older and
-//! of newer files among them, are kept as they are, each within its message.
+//! A file is a tree of Protocol Buffers messages. Fields that Paceline does not use, of older and
+//! of newer versions, are kept unchanged within their messages.
 
 mod read;
 mod wire;
@@ -13,7 +13,7 @@ use paceline_schemes::remy::{
 
 pub use read::DnaError;
 
-/// The numbers of fields.
+/// Field numbers.
 mod field {
     pub(super) const TREE_DOMAIN: u64 = 1;
     pub(super) const TREE_CHILD: u64 = 2;
@@ -21,13 +21,13 @@ mod field {
     pub(super) const RANGE_LOWER: u64 = 11;
     pub(super) const RANGE_UPPER: u64 = 12;
     pub(super) const RANGE_AXIS: u64 = 13;
-    /// The first of six: one per signal.
+    /// The first of six field numbers, one per signal.
     pub(super) const MEMORY: u64 = 21;
     pub(super) const WHISKER_INCREMENT: u64 = 31;
     pub(super) const WHISKER_MULTIPLE: u64 = 32;
     pub(super) const WHISKER_INTERSEND: u64 = 33;
     pub(super) const WHISKER_DOMAIN: u64 = 34;
-    /// Those of trees of another kind of sender.
+    /// Field numbers of trees for another kind of sender.
     pub(super) const FIN: std::ops::RangeInclusive<u64> = 90..=95;
 }
 
@@ -35,7 +35,7 @@ mod field {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dna {
     root: Node,
-    /// A signal that the tree looks at and published files do not have.
+    /// A signal that the tree uses and published files do not support.
     unpublished: Option<&'static str>,
 }
 
@@ -44,7 +44,7 @@ pub struct Dna {
 struct Node {
     range: Range,
     kind: Kind,
-    /// The node's other fields, as they were written.
+    /// Other fields of the node, as they were written.
     others: Vec<u8>,
 }
 
@@ -62,7 +62,7 @@ struct Whisker {
     others: Vec<u8>,
 }
 
-/// A box; ends and axes only as far as they are written.
+/// A box. Ends and axes may be missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Range {
     lower: Option<Corner>,
@@ -71,7 +71,7 @@ struct Range {
     others: Vec<u8>,
 }
 
-/// The ends of a box on one side.
+/// The lower or the upper ends of a box.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Corner {
     values: [Option<f64>; PUBLISHED_SIGNALS],
@@ -79,8 +79,8 @@ struct Corner {
 }
 
 impl Range {
-    /// The box, with what is not written: lower ends 0, upper ends [`DOMAIN_END`], the first four
-    /// axes active.
+    /// Returns the box. Missing lower ends are 0, missing upper ends [`DOMAIN_END`], and without
+    /// axes the first four are active.
     fn domain(&self) -> Domain {
         let mut domain = Domain::WHOLE;
         let ends = |corner: &Option<Corner>, into: &mut [f64]| {
@@ -138,7 +138,7 @@ impl Node {
 }
 
 impl Dna {
-    /// The file of a tree, with every field of a table that there is today.
+    /// Returns the file of a tree, with every field of current tables.
     pub fn of(tree: &RuleTree) -> Dna {
         let ours = |signal: &Signal| !signal.is_published() && tree.looks_at(*signal);
         let unpublished = Signal::ALL.into_iter().find(ours).map(Signal::name);
@@ -153,12 +153,11 @@ impl Dna {
         read::read(bytes)
     }
 
-    /// The bytes of the file. Read and written again without a change they are the same, if fields
-    /// were in the order of their numbers.
+    /// Returns the bytes of the file. Reading and writing a file returns the same bytes if its
+    /// fields were in the order of their numbers.
     ///
     /// # Errors
-    /// [`DnaError::Signal`] if the tree that this is made of looks at a signal that such files do
-    /// not have.
+    /// [`DnaError::Signal`] if the tree uses a signal that published files do not support.
     pub fn write(&self) -> Result<Vec<u8>, DnaError> {
         match self.unpublished {
             None => Ok(write::write(&self.root)),
@@ -166,18 +165,18 @@ impl Dna {
         }
     }
 
-    /// The rules.
+    /// Returns the tree of rules.
     pub fn tree(&self) -> RuleTree {
         self.root.tree()
     }
 
-    /// The fields of the file that are no rules: the networks that the table was made for, and the
-    /// settings of the training; as they were written.
+    /// Returns the file's fields beside the rules, as they were written: the networks for which the
+    /// table was made, and the settings of its training.
     pub fn others(&self) -> &[u8] {
         &self.root.others
     }
 
-    /// The same with these other fields.
+    /// Returns the file with these fields in place of its own.
     #[must_use]
     pub fn with_others(mut self, others: Vec<u8>) -> Dna {
         self.root.others = others;
@@ -185,5 +184,5 @@ impl Dna {
     }
 }
 
-// What is not written ends where whole domains do.
+// Missing ends equal those of the whole domain.
 const _: () = assert!(DOMAIN_END == 163_840.0);

@@ -6,24 +6,24 @@ use thiserror::Error;
 use super::wire::{Field, Fields, Value, WireError, unzigzag};
 use super::{Corner, Dna, Kind, Node, Range, Whisker, field};
 
-/// The most boxes of a file, divided ones and rules: more than any table has.
+/// Maximum number of boxes in a file, divided boxes and rules: more than any table has.
 const MAX_BOXES: usize = 100_000;
 
-/// Why a file is no table. Rules are numbered from 0, as they stand in the file.
+/// Why a file is not a table. Rules are numbered from 0, in the order of the file.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum DnaError {
-    /// The bytes of a box or of its rule are broken.
+    /// The bytes of a box or of its rule are invalid.
     #[error("at rule {rule}, in {part}: {problem}")]
     Broken {
         /// The rule, or the first rule of the box.
         rule: usize,
-        /// Where: `a box`, `a rule`, `the ends of a box`.
+        /// The part: `a box`, `a rule`, `the ends of a box`.
         part: &'static str,
-        /// What is wrong.
+        /// The error.
         problem: String,
     },
-    /// A box has neither a rule nor a division.
+    /// A box has neither a rule nor children.
     #[error(
         "at rule {rule} a box has neither a rule nor boxes within: the file is cut off, or it is no \
          table of rules"
@@ -32,25 +32,25 @@ pub enum DnaError {
         /// The number that its rule would have.
         rule: usize,
     },
-    /// A box has a rule and is divided, too.
+    /// A box has both a rule and children.
     #[error("at rule {rule} a box has a rule and boxes within: only one of them can decide")]
     Both {
-        /// The first rule of the box.
+        /// First rule of the box.
         rule: usize,
     },
-    /// The boxes are nested too deeply.
+    /// Boxes are nested too deeply.
     #[error("at rule {rule} boxes are nested more than {MAX_DEPTH} deep; no table is")]
     TooDeep {
-        /// The first rule within.
+        /// First rule inside.
         rule: usize,
     },
     /// There are too many boxes.
     #[error("there are more than {MAX_BOXES} boxes; no table has so many")]
     TooLarge,
-    /// It is a tree of the other kind of sender.
+    /// The tree is for the other kind of sender.
     #[error("it is the tree of a Poisson sender (`FinTree`), not a table of rules")]
     FinTree,
-    /// A table cannot be written in this form.
+    /// A table cannot be written in this format.
     #[error(
         "its rules look at {signal}, which published files (.dna) do not have; keep the table as \
          .toml or .json"
@@ -59,12 +59,12 @@ pub enum DnaError {
         /// The signal.
         signal: &'static str,
     },
-    /// There is nothing in the file.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
 }
 
-/// What was read so far.
+/// State while reading.
 struct Reader {
     rules: usize,
     boxes: usize,

@@ -1,9 +1,9 @@
-//! The wire format of Protocol Buffers, as far as tables need it: fields one after the other,
-//! each with its number and one of four kinds of value.
+//! The wire format of Protocol Buffers, as far as tables use it: a sequence of fields, each with
+//! its number and one of four types of value.
 
 use thiserror::Error;
 
-/// Why bytes are no fields.
+/// Why bytes are not valid fields.
 #[derive(Copy, Clone, Debug, Error, PartialEq, Eq)]
 pub(crate) enum WireError {
     #[error("it ends within a field")]
@@ -19,17 +19,17 @@ pub(crate) enum WireError {
 /// The value of a field.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
-    /// A whole number.
+    /// An integer.
     Varint(u64),
     /// Eight bytes: a floating-point number.
     Fixed64(u64),
-    /// A message within, or a text.
+    /// A nested message, or a text.
     Bytes(&'a [u8]),
     /// Four bytes.
     Fixed32(u32),
 }
 
-/// A field, with the bytes that it was written in.
+/// A field, with its encoded bytes.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Field<'a> {
     pub(crate) number: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Field<'a> {
     pub(crate) raw: &'a [u8],
 }
 
-/// Reads fields.
+/// Iterates over fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields<'a> {
     rest: &'a [u8],
@@ -60,7 +60,7 @@ impl<'a> Fields<'a> {
         for place in 0..10 {
             let (&byte, rest) = self.rest.split_first().ok_or(WireError::Truncated)?;
             self.rest = rest;
-            // What a tenth byte has beyond 64 bits is dropped, as other readers do.
+            // Drop the bits of a tenth byte beyond 64, as other readers do.
             number |= u64::from(byte & 0x7f) << (7 * place);
             if byte & 0x80 == 0 {
                 return Ok(number);
@@ -110,12 +110,12 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Signed numbers in the form that keeps small ones short.
+/// Encodes a signed number so that numbers near zero are short.
 pub(crate) fn zigzag(number: i32) -> u64 {
     u64::from((number.wrapping_shl(1) ^ (number >> 31)) as u32)
 }
 
-/// The number that [`zigzag`] wrote.
+/// Decodes a number encoded by [`zigzag`].
 pub(crate) fn unzigzag(number: u64) -> i32 {
     let number = number as u32;
     (number >> 1) as i32 ^ -((number & 1) as i32)

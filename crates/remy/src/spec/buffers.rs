@@ -1,4 +1,4 @@
-//! Buffers of the networks: one size, several, or a range of one unit.
+//! Buffers of the networks: one size, a list of sizes, or a range in one unit.
 
 use paceline_cc::Span;
 use paceline_sim::path::BufferSize;
@@ -9,31 +9,31 @@ use super::{Range, SpecificationError};
 
 const KEY: &str = "networks.buffer";
 
-/// The sizes of the link's buffer.
+/// The buffer sizes of the link.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Buffers {
-    /// The sizes, or the places of those that are listed.
+    /// The sizes, or indices into the list of sizes.
     pub range: Range,
-    /// What the numbers of the range are.
+    /// Unit of the numbers in the range.
     pub unit: BufferUnit,
 }
 
-/// What a number of [`Buffers`] is.
+/// Unit of a number of [`Buffers`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BufferUnit {
-    /// The place in this list.
+    /// Index into this list.
     Listed(Vec<BufferSize>),
-    /// Packets, rounded.
+    /// Packets, rounded to integers.
     Packets,
-    /// Bytes, rounded.
+    /// Bytes, rounded to integers.
     Bytes,
     /// Seconds at the link's mean rate.
     Seconds,
     /// Bandwidth-delay products.
     Bdp,
-    /// Seconds that each packet may wait.
+    /// Maximum sojourn time of each packet in seconds.
     SojournSeconds,
 }
 
@@ -44,9 +44,9 @@ impl From<BufferSize> for Buffers {
 }
 
 impl Buffers {
-    /// The size of a value of the range.
+    /// Returns the buffer size for a value of the range.
     pub(super) fn size(&self, value: f64) -> BufferSize {
-        // At least one packet or byte, which is the least that can be written.
+        // At least one packet or byte, the minimum of buffer sizes.
         let whole = || (value + 0.5).max(1.0) as u64;
         match &self.unit {
             BufferUnit::Listed(sizes) => {
@@ -70,7 +70,7 @@ impl Buffers {
             let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
             return Ok(Buffers { range, unit: BufferUnit::Listed(sizes) });
         };
-        // The unit is that of `from`; `to` has to have it, too.
+        // The unit is that of `from`; `to` must have the same one.
         let from = table.get("from").map(|from| names(KEY, from)).transpose()?;
         let from = from.and_then(|(names, _)| names.into_iter().next());
         let missing = || fail("a range needs from: write from = ..., to = ...".into());

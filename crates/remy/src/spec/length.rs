@@ -1,4 +1,4 @@
-//! How long networks are simulated.
+//! Duration of the networks' simulation.
 
 use paceline_cc::{ParamValue, Span};
 use toml::Value;
@@ -7,22 +7,22 @@ use super::SpecificationError;
 use crate::network::Network;
 
 const KEY: &str = "duration";
-/// The longest run.
+/// Maximum duration of a run.
 const LONGEST: Span = Span::from_secs(1_000_000);
 
-/// How long each network is simulated.
+/// Duration of each network's simulation.
 #[derive(Copy, Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RunLength {
-    /// This long.
+    /// A fixed duration.
     Fixed(Span),
-    /// As long as the slowest link takes to carry a number of packets.
+    /// The time that the slowest link takes to carry a number of packets.
     Packets {
-        /// Packets of [`crate::PACKET`] bytes.
+        /// Number of packets of [`crate::PACKET`] bytes.
         packets: f64,
-        /// No network is simulated for less time.
+        /// Minimum duration.
         least: Span,
-        /// No network is simulated for longer.
+        /// Maximum duration.
         most: Span,
     },
 }
@@ -34,12 +34,12 @@ impl From<Span> for RunLength {
 }
 
 impl RunLength {
-    /// How long this network is simulated.
+    /// Returns the duration for this network.
     pub(super) fn of(&self, network: &Network) -> Span {
         match *self {
             RunLength::Fixed(length) => length,
             RunLength::Packets { packets, least, most } => {
-                // Links of constant rate, of which the mean is the rate over any time.
+                // Links here have constant rates, so any duration gives the same mean.
                 let rate = network.packets_per_ms(Span::from_secs(1)).unwrap_or(0.0);
                 let millis = packets / rate;
                 if millis < most.as_millis_f64() {
@@ -51,7 +51,7 @@ impl RunLength {
         }
     }
 
-    /// Reads a time, or a number of packets with bounds.
+    /// Reads a duration, or a number of packets with bounds.
     pub(super) fn read(written: Option<&Value>) -> Result<RunLength, SpecificationError> {
         let fail = |problem: String| SpecificationError::value(KEY, problem);
         let time = |value: &Value| {

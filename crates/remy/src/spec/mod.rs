@@ -1,4 +1,5 @@
-//! What a table is to be good at: networks and an objective, written in a file.
+//! Specifications: the networks and the objective for which a table is trained or scored, in a
+//! file.
 //!
 //! ```toml
 //! duration = "100s"
@@ -18,8 +19,8 @@
 //! delta = 1.0
 //! ```
 //!
-//! The networks are all combinations of the steps; each combination is taken `draws` times, with
-//! its random values drawn anew. Instead of `link` there may be traces, and more:
+//! The networks are all combinations of the steps. Each combination is taken `draws` times, and its
+//! random values are drawn each time. Instead of `link` there may be traces, and more:
 //!
 //! ```toml
 //! [networks]
@@ -68,24 +69,24 @@ pub use others::OthersRange;
 pub use ranges::{Range, Scale};
 pub use traces::Traces;
 
-/// The most bytes of a specification in a file.
+/// Maximum size of a specification file in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// Why a specification makes no sense.
+/// Why a specification is invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum SpecificationError {
-    /// It is not TOML, lacks a key or has one that there is not.
+    /// It is not TOML, lacks a key or has an unknown one.
     #[error("{0}")]
     Syntax(String),
-    /// A value does not fit.
+    /// A value is invalid.
     #[error("{}{key}: {problem}", .line.map_or_else(String::new, |line| format!("line {line}: ")))]
     Value {
         /// The key.
         key: &'static str,
-        /// What is wrong.
+        /// The error.
         problem: String,
-        /// The line of the file on which the key is, counted from 1, if it is there.
+        /// Line of the key in the file, counted from 1, if it is there.
         line: Option<usize>,
     },
     /// Its file cannot be read.
@@ -94,12 +95,12 @@ pub enum SpecificationError {
 }
 
 impl SpecificationError {
-    /// A value of `key` that does not fit.
+    /// Creates an error about the value of `key`.
     pub(crate) fn value(key: &'static str, problem: impl Into<String>) -> SpecificationError {
         SpecificationError::Value { key, problem: problem.into(), line: None }
     }
 
-    /// The same with the line of `text` on which the key is, or that of the table that it belongs to.
+    /// Adds the line of `text` that has the key, or its table if the key is missing.
     pub(crate) fn in_text(mut self, text: &str) -> SpecificationError {
         if let SpecificationError::Value { key, line, .. } = &mut self {
             *line = line_of(text, key);
@@ -108,8 +109,8 @@ impl SpecificationError {
     }
 }
 
-/// The line of a key such as `networks.others.scheme`, counted from 1; that of the nearest key around
-/// it if it has none of its own.
+/// Returns the line of a key such as `networks.others.scheme`, counted from 1; if the key has no
+/// line, that of the nearest enclosing key.
 fn line_of(text: &str, key: &str) -> Option<usize> {
     let mut section = String::new();
     let mut best: Option<(usize, usize)> = None;
@@ -134,61 +135,61 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
     best.map(|(_, line)| line)
 }
 
-/// What a table is to be good at.
+/// The networks and the objective for which a table is trained or scored.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Specification {
-    /// The link's rate in Mbit/s; if there are traces, the places of those that are the link.
+    /// The link's rate in Mbit/s; with traces, their indices.
     pub link_mbps: Range,
     /// Traces, if they are the links.
     pub traces: Traces,
-    /// True if each network begins at a random place of its trace.
+    /// True if each network starts at a random position of its trace.
     pub random_trace_start: bool,
     /// The rate in Mbit/s of a second link behind the first, if there is one: see
     /// [`crate::Network::second`].
     pub second_mbps: Option<Range>,
     /// The RTT in milliseconds.
     pub rtt_ms: Range,
-    /// As of [`crate::Network::jitter`], in milliseconds.
+    /// [`crate::Network::jitter`] in milliseconds.
     pub jitter_ms: Range,
-    /// Packets that an acknowledgement covers, rounded.
+    /// Packets per acknowledgement, rounded to integers.
     pub acked_packets: Range,
-    /// As of [`crate::Network::ack_slot`], in milliseconds.
+    /// [`crate::Network::ack_slot`] in milliseconds.
     pub ack_slot_ms: Range,
-    /// The resolution of the senders' clocks, if it is written: see [`Specification::resolution`].
+    /// Resolution of the senders' clocks, if the file has it: see [`Specification::resolution`].
     pub resolution: Option<Span>,
-    /// How many senders.
+    /// Number of senders.
     pub senders: Range,
     /// Senders of another scheme, if there are any.
     pub others: Option<OthersRange>,
-    /// As of [`crate::Network::starts`], in milliseconds.
+    /// [`crate::Network::starts`] in milliseconds.
     pub starts_ms: Range,
-    /// How long senders are on in the mean: in seconds, unless `on_unit` says otherwise.
+    /// Mean duration of on-periods in seconds, or in the unit `on_unit`.
     pub on_s: Range,
-    /// What `on_s` counts.
+    /// Unit of `on_s`.
     pub on_unit: OnUnit,
-    /// How long senders are off in the mean, in seconds.
+    /// Mean duration of off-periods in seconds.
     pub off_s: Range,
-    /// Queues, each of which is the link's in some networks; none for the one that the senders' scheme
-    /// names, or else droptail.
+    /// Queues, each of which is the link's in some networks; empty for the queue that the senders'
+    /// scheme names, otherwise droptail.
     pub queues: Vec<Spec>,
-    /// The places of queues.
+    /// Indices of `queues`.
     pub queue: Range,
-    /// The buffer.
+    /// Buffer sizes.
     pub buffer: Buffers,
-    /// The share of packets that get lost behind the link.
+    /// Share of packets that are lost after the link.
     pub loss: Range,
-    /// The router of each link; by default the one that the senders' scheme brings, if it does.
+    /// The router of each link; by default the one that the senders' scheme has, if any.
     pub router: RouterChoice,
     /// How often each combination is taken.
     pub draws: u32,
-    /// How long each network is simulated.
+    /// Duration of each network's simulation.
     pub duration: RunLength,
-    /// What counts.
+    /// How senders are scored.
     pub objective: Objective,
 }
 
-/// What the length of an on-period counts.
+/// Unit of an on-period's length.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum OnUnit {
     /// Seconds, exponentially distributed.
@@ -196,13 +197,13 @@ pub enum OnUnit {
     Seconds,
     /// Bytes, exponentially distributed.
     Bytes,
-    /// Bytes that are added to the flow lengths of ICSI: [`paceline_sim::flow::Amount::Icsi`].
+    /// Bytes added to ICSI's flow lengths: [`paceline_sim::flow::Amount::Icsi`].
     Icsi,
 }
 
 impl Specification {
-    /// The thesis' general-purpose networks: 36 of 10 to 20 Mbit/s, 100 to 200 ms and 1 to 16
-    /// senders, on and off for 5 s in the mean, with unlimited buffers, for 100 s.
+    /// Returns the thesis' general-purpose networks: 36 of 10 to 20 Mbit/s, 100 to 200 ms and 1 to
+    /// 16 senders, on and off for 5 s on average, with unlimited buffers, for 100 s.
     pub fn general_purpose() -> Specification {
         let range = Range::steps;
         Specification {
@@ -232,26 +233,27 @@ impl Specification {
         }
     }
 
-    /// True if a second table is trained in turn with the first.
+    /// Returns true if a second table is trained in turn with the first.
     pub fn trains_two(&self) -> bool {
         self.others.as_ref().is_some_and(|others| others.schemes.is_empty())
     }
 
-    /// True if senders send again what was lost, which those of the published program do not do:
-    /// flows with a given size have no end otherwise.
+    /// Returns true if senders retransmit lost packets, which those of the published program do
+    /// not: without it, flows of a given size would not finish.
     pub fn repairs(&self) -> bool {
         self.objective.metric == Metric::CompletionTime
     }
 
-    /// True if acknowledgements come at other times than those at which packets leave the link: with
+    /// Returns true if acknowledgements do not come exactly when packets leave the link: with
     /// jitter, delayed or aggregated acknowledgements in some network.
     pub fn disturbs_acks(&self) -> bool {
         self.jitter_ms.to > 0.0 || self.ack_slot_ms.to > 0.0 || self.acked_packets.to > 1.0
     }
 
-    /// The resolution of the senders' clocks: RTTs that exceed the smallest one by at most this much
-    /// count as the smallest. What is written, or else 1 ms if [`Specification::disturbs_acks`], as
-    /// the kernel's program has it, or else that of the published simulator.
+    /// Returns the resolution of the senders' clocks: RTTs that exceed the minimum by at most this
+    /// much count as the minimum. It is the file's value; otherwise 1 ms if
+    /// [`Specification::disturbs_acks`], as in the kernel's program; otherwise that of the
+    /// published simulator.
     pub fn resolution(&self) -> Span {
         match self.resolution {
             Some(resolution) => resolution,
@@ -260,7 +262,8 @@ impl Specification {
         }
     }
 
-    /// True if some value of the networks is drawn, so that other seeds give other networks.
+    /// Returns true if some value of the networks is drawn, so that other seeds give other
+    /// networks.
     pub fn is_random(&self) -> bool {
         self.ranges().iter().any(|range| range.scale.is_random())
             || !self.traces.models.is_empty()
@@ -268,7 +271,7 @@ impl Specification {
             || self.others.as_ref().is_some_and(|others| others.share < 1.0)
     }
 
-    /// The parameters of senders of a table on these networks.
+    /// Returns the parameters of senders that follow a table on these networks.
     pub fn params(&self) -> RemyParams {
         let (as_published, resolution) = (!self.repairs(), self.resolution());
         RemyParams { as_published, resolution, ..RemyParams::default() }
@@ -277,15 +280,15 @@ impl Specification {
     /// Reads a specification.
     ///
     /// # Errors
-    /// If it is none.
+    /// The text is not a valid specification.
     pub fn parse(text: &str) -> Result<Specification, SpecificationError> {
         Specification::parse_in(text, None)
     }
 
-    /// The same; traces in files are looked for in `folder`.
+    /// Reads a specification whose trace files are relative to `folder`.
     ///
     /// # Errors
-    /// If it is none, or a trace cannot be read.
+    /// The text is not a valid specification, or a trace cannot be read.
     pub fn parse_in(
         text: &str,
         folder: Option<&Path>,
@@ -293,10 +296,10 @@ impl Specification {
         parse::read(text, folder)
     }
 
-    /// Reads a specification from a file, and its traces from beside it.
+    /// Reads a specification from a file, with trace files relative to its folder.
     ///
     /// # Errors
-    /// If the file cannot be read or is no specification.
+    /// The file cannot be read or is not a valid specification.
     pub fn load(file: &Path) -> Result<Specification, SpecificationError> {
         let fail = |problem: String| SpecificationError::File(problem);
         let length = std::fs::metadata(file).map_err(|error| fail(error.to_string()))?.len();

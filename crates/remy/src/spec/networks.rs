@@ -17,15 +17,15 @@ use crate::network::{Measures, Network, Others};
 pub struct Specimen {
     /// The network.
     pub network: Network,
-    /// How long it is simulated.
+    /// Duration of its simulation.
     pub duration: Span,
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// True if senders of a table send again what was lost.
+    /// True if senders of a table retransmit lost packets.
     pub repairs: bool,
-    /// The resolution of the senders' clocks: [`Specification::resolution`].
+    /// Resolution of the senders' clocks: [`Specification::resolution`].
     pub resolution: Span,
-    /// Where it comes from, for those who try tables elsewhere.
+    /// How the network follows from its specification, so that other machines can build it.
     pub origin: Origin,
 }
 
@@ -33,20 +33,20 @@ pub struct Specimen {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Origin {
-    /// The seed that [`Specification::specimens`] was given.
+    /// The seed passed to [`Specification::specimens`].
     pub draw: u64,
-    /// Its number among those.
+    /// Index of the network among those.
     pub index: usize,
-    /// The table of the senders of the other kind, if it is trained too, and whether the network is
-    /// seen from these: see `Specimen::beside`.
+    /// The table of the senders of the other kind, if it is trained too, and true if the network is
+    /// seen from those: see `Specimen::beside`.
     pub beside: Option<(Arc<RuleTable>, bool)>,
 }
 
-/// How many ranges a specification has.
+/// Number of ranges in a specification.
 const RANGES: usize = 15;
 
 impl Specimen {
-    /// The parameters of senders of a table.
+    /// Returns the parameters of senders that follow a table.
     pub(crate) fn params(&self) -> RemyParams {
         RemyParams {
             as_published: !self.repairs,
@@ -55,7 +55,8 @@ impl Specimen {
         }
     }
 
-    /// Senders of a table on this network. `observer` hears which rules they use.
+    /// Returns senders that follow a table on this network. Their rule uses are reported to
+    /// `observer`.
     pub fn scheme(
         &self,
         table: &Arc<RuleTable>,
@@ -64,8 +65,8 @@ impl Specimen {
         CustomScheme::new("remy", halves(self.params(), Arc::clone(table), observer)).into()
     }
 
-    /// The same with a table for the senders of the other kind; if `swapped`, seen from these: they
-    /// are now those of the scheme that is tried.
+    /// Returns the network with a table for the senders of the other kind. If `swapped`, these
+    /// become the senders being tried.
     pub(crate) fn beside(mut self, table: &Arc<RuleTable>, swapped: bool) -> Specimen {
         let scheme = self.scheme(table, None);
         self.origin.beside = Some((Arc::clone(table), swapped));
@@ -81,8 +82,8 @@ impl Specimen {
 }
 
 impl Specification {
-    /// The ranges, in the order in which their values are combined and drawn. New ones come last, so
-    /// that the networks of older specifications stay.
+    /// Returns the ranges, in the order in which their values are combined and drawn. New ranges go
+    /// to the end, so that older specifications keep their networks.
     pub(super) fn ranges(&self) -> [&Range; RANGES] {
         const NOTHING: &Range = &Range::one(0.0);
         let others = self.others.as_ref().map_or(NOTHING, |others| &others.senders);
@@ -105,7 +106,7 @@ impl Specification {
         ]
     }
 
-    /// The network of values of [`Specification::ranges`].
+    /// Returns the network with these values of [`Specification::ranges`].
     fn network(&self, values: [f64; RANGES]) -> Network {
         let [link, rtt, senders, on, off, loss, second, others, more @ ..] = values;
         let [jitter, acked_packets, ack_slot, starts, queue, buffer, scheme] = more;
@@ -119,7 +120,7 @@ impl Specification {
                 if known.are_beside {
                     network.senders += senders;
                 } else {
-                    // Of two tables that are trained each may be alone.
+                    // If two tables are trained, either kind of sender may be alone.
                     let least = u32::from(!self.trains_two());
                     senders = senders.min(network.senders.saturating_sub(least));
                 }
@@ -144,13 +145,13 @@ impl Specification {
         })
     }
 
-    /// The number of networks.
+    /// Returns the number of networks.
     pub fn networks(&self) -> usize {
         let counts = self.ranges().map(Range::count);
         counts.iter().product::<usize>() * self.draws.max(1) as usize
     }
 
-    /// Network number `index` of those that follow from `seed`: see [`Specification::specimens`].
+    /// Returns network `index` of those that follow from `seed`: see [`Specification::specimens`].
     pub fn specimen(&self, seed: u64, index: usize) -> Specimen {
         let mut random = Stream::new(seed, &format!("specimen {index}"));
         let mut rest = index / self.draws.max(1) as usize;
@@ -161,7 +162,8 @@ impl Specification {
             rest /= count;
         }
         let mut network = self.network(values);
-        // What follows draws nothing for specifications without it, whose seeds stay as they were.
+        // Draws only for specifications that have `share`: all others keep the seeds of their
+        // networks.
         if let Some(others) = self.others.as_ref().filter(|others| others.share < 1.0)
             && random.uniform() >= others.share
             && let Some(absent) = &mut network.others
@@ -175,7 +177,7 @@ impl Specification {
         if !self.traces.is_empty() {
             let place = values[0].round() as usize;
             let trace = self.traces.at(place, duration, || random.next_u64());
-            // There is a trace at each place of the range.
+            // Each index of the range has a trace.
             network.link = trace.map_or(network.link, Capacity::trace);
         }
         if self.random_trace_start
@@ -194,13 +196,13 @@ impl Specification {
         }
     }
 
-    /// The networks, with seeds that follow from `seed`. Equal seeds give equal networks, so that
-    /// tables can be compared on the same ones.
+    /// Returns the networks, with seeds that follow from `seed`. Equal seeds give equal networks,
+    /// so that tables can be compared on the same ones.
     pub fn specimens(&self, seed: u64) -> Vec<Specimen> {
         let specimen = |index| self.specimen(seed, index);
         match self.traces.models.is_empty() {
             true => (0..self.networks()).map(specimen).collect(),
-            // Drawing a trace takes up to a tenth of a second.
+            // In parallel, because drawing a trace takes up to 0.1 s.
             false => (0..self.networks()).into_par_iter().map(specimen).collect(),
         }
     }

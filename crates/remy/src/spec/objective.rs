@@ -1,24 +1,24 @@
-//! What counts.
+//! Objectives: how senders and networks are scored.
 
 use serde::Deserialize;
 
 use crate::score::{STARVED, SenderFigures};
 
-/// What senders are judged by.
+/// The measure by which senders are scored.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// The utility of throughput, less `delta` times that of delay (the thesis, sections 3.4.3 and
+    /// Utility of throughput minus `delta` times that of delay (the thesis, sections 3.4.3 and
     /// 4.3.2).
     #[default]
     ThroughputDelay,
-    /// How long flows of a given size take: the mean over a sender's flows of -log2(slowdown). The
-    /// slowdown of a flow is its completion time over that which it would have alone: see
-    /// [`SenderFigures::log2_slowdown`].
+    /// Completion times of flows of a given size: the mean of -log2(slowdown) over a sender's
+    /// flows. The slowdown is a flow's completion time divided by the one that it would have alone:
+    /// see [`SenderFigures::log2_slowdown`].
     CompletionTime,
 }
 
-/// Which delay of a sender's packets counts.
+/// Which delay of a sender's packets is scored.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayMeasure {
@@ -33,26 +33,26 @@ pub enum DelayMeasure {
     P99,
 }
 
-/// What a network's senders are worth: throughput by `alpha`-fairness, less `delta` times delay; or
-/// the time that their flows take.
+/// The score of a network's senders: `alpha`-fair throughput minus `delta` times delay, or the
+/// completion times of their flows.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Objective {
-    /// What senders are judged by.
+    /// The measure by which senders are scored.
     pub metric: Metric,
-    /// The exponent of throughput: 0 counts its sum, 1 the logarithms, more is fairer.
+    /// Exponent of throughput: 0 for its sum, 1 for its logarithm; larger values are fairer.
     pub alpha: f64,
-    /// The exponent of delay; 1 for its logarithm.
+    /// Exponent of delay; 1 for its logarithm.
     pub beta: f64,
-    /// What delay counts against throughput.
+    /// Weight of delay against throughput.
     pub delta: f64,
-    /// The same for senders of another kind; they count for nothing without it.
+    /// Weight of delay for senders of another kind; `None` leaves them out of the score.
     pub others_delta: Option<f64>,
-    /// Which delay of a sender's packets counts.
+    /// Which delay of a sender's packets is scored.
     pub delay: DelayMeasure,
-    /// What log2(1 + [`SenderFigures::repeats`]) counts against throughput.
+    /// Weight of log2(1 + [`SenderFigures::repeats`]) against throughput.
     pub repeats: f64,
-    /// The mean over this share of the networks counts, those of the lowest scores (conditional value at
-    /// risk); `None` for the sum over all networks.
+    /// Scores the mean over this share of the networks, those with the lowest scores (conditional
+    /// value at risk); `None` for the sum over all networks.
     pub worst: Option<f64>,
 }
 
@@ -66,8 +66,8 @@ impl Default for Objective {
 }
 
 impl Objective {
-    /// The utility of a throughput in packets per ms with a delay in units of 100 ms. With exponents
-    /// of 1 these are logarithms to base 2, as in the published program.
+    /// Returns the utility of a throughput in packets per ms with a delay in units of 100 ms. With
+    /// exponents of 1 these are logarithms to base 2, as in the published program.
     pub fn utility(&self, throughput: f64, delay: f64) -> f64 {
         let power = |value: f64, exponent: f64| match exponent {
             1.0 => value.log2(),
@@ -76,7 +76,8 @@ impl Objective {
         power(throughput, self.alpha) - self.delta * power(delay, self.beta)
     }
 
-    /// What a sender is worth; 0 for one that was never on. `None` if it does not count.
+    /// Returns the score of a sender; 0 for one that was never on, `None` if the sender does not
+    /// count.
     pub fn score(&self, sender: &SenderFigures) -> Option<f64> {
         let delta = if sender.other { self.others_delta? } else { self.delta };
         let score = match self.metric {
@@ -102,14 +103,15 @@ impl Objective {
         Some(score)
     }
 
-    /// The sum over networks of their scores; with [`Objective::worst`] their number times the mean of the
-    /// worst ones. A network at the edge of the share counts in part.
+    /// Returns the sum of the networks' scores; with [`Objective::worst`], the number of networks
+    /// times the mean of the worst scores, in which a network at the edge of the share counts in
+    /// part.
     pub fn total(&self, scores: &[f64]) -> f64 {
         let threshold = self.threshold(scores);
         scores.iter().map(|&score| self.counted(score, threshold)).sum()
     }
 
-    /// The largest score that is one of the worst; `None` if all count alike.
+    /// Returns the highest of the worst scores; `None` if all networks count.
     pub(crate) fn threshold(&self, scores: &[f64]) -> Option<f64> {
         let share = self.worst?;
         let mut sorted = scores.to_vec();
@@ -118,12 +120,13 @@ impl Objective {
         sorted.get(worst.clamp(1, sorted.len().max(1)) - 1).copied()
     }
 
-    /// What a network's score counts, where `threshold` parts the worst scores of a table from the others.
+    /// Returns the contribution of a network's score, where `threshold` separates the worst scores
+    /// of a table from the others.
     ///
-    /// The sums of these are that table's [`Objective::total`]. With the threshold of another table
-    /// they are no more than it (Rockafellar and Uryasev 2000: conditional value at risk is the maximum
-    /// over thresholds). So what another table gains by them, it gains at least; and they add up network by
-    /// network.
+    /// The sum of a table's contributions with its own threshold is its [`Objective::total`]. With
+    /// another table's threshold the sum is at most that (Rockafellar and Uryasev 2000: conditional
+    /// value at risk is the maximum over thresholds). So a gain computed with the present table's
+    /// threshold is a lower bound of the true gain, and it is a sum over networks.
     pub(crate) fn counted(&self, score: f64, threshold: Option<f64>) -> f64 {
         match (self.worst, threshold) {
             (Some(share), Some(threshold)) => threshold - (threshold - score).max(0.0) / share,
@@ -131,7 +134,7 @@ impl Objective {
         }
     }
 
-    /// The same aims seen from senders of the other kind.
+    /// Returns the objective seen from senders of the other kind.
     pub(crate) fn of_others(&self) -> Objective {
         let delta = self.others_delta.unwrap_or(self.delta);
         Objective { delta, others_delta: self.others_delta.map(|_| self.delta), ..*self }
@@ -179,7 +182,7 @@ mod tests {
         assert!((objective(1.0).total(&scores) - 4.0).abs() < 1e-9);
         assert_eq!(objective(0.01).total(&scores), 8.0 * -4.0);
         assert_eq!(objective(0.5).total(&[]), 0.0);
-        // By another table's threshold a total is never more than by its own.
+        // With another table's threshold, the total is at most that with its own.
         for threshold in [-9.0, -2.0, 0.3, 9.0] {
             let counted = |&score: &f64| objective(0.25).counted(score, Some(threshold));
             assert!(scores.iter().map(counted).sum::<f64>() <= 8.0 * -3.0 + 1e-9);

@@ -1,4 +1,4 @@
-//! Senders of other schemes on the same networks.
+//! Senders of another scheme on the same networks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,21 +19,21 @@ const KEY: &str = "networks.others";
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OthersRange {
-    /// Their schemes, each of which they have in some networks; none if they follow a second table, which
-    /// is trained in turn with the first.
+    /// Their schemes, each of which they have in some networks; empty if they follow a second
+    /// table, which is trained in turn with the first.
     pub schemes: Vec<SchemeChoice>,
-    /// The places of schemes.
+    /// Indices of `schemes`.
     pub scheme: Range,
-    /// How many they are.
+    /// Number of these senders.
     pub senders: Range,
-    /// True if they come beside the network's senders. If not, they are some of these: where that would be
-    /// all of them, one is left that has the scheme that is tried, unless both tables are trained.
+    /// True if they are added to the network's senders. Otherwise they are some of these; at least
+    /// one sender keeps the scheme being tried, unless both tables are trained.
     pub are_beside: bool,
-    /// The share of the networks that have them, drawn for each network.
+    /// Share of the networks that have them, drawn for each network.
     pub share: f64,
 }
 
-/// What a file says of them.
+/// The section `others` of a file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileOthers {
@@ -46,8 +46,8 @@ struct FileOthers {
     share: Option<Value>,
 }
 
-/// The senders that a file names: `"cubic"` is `{ scheme = "cubic", beside = 1 }`. Files are looked for
-/// in `folder`, and senders of their tables have these parameters.
+/// Reads the senders of a file: `"cubic"` is `{ scheme = "cubic", beside = 1 }`. Files are relative
+/// to `folder`, and senders of their tables have these parameters.
 pub(super) fn read(
     written: &Value,
     folder: Option<&Path>,
@@ -99,7 +99,7 @@ pub(super) fn read(
 }
 
 impl FileOthers {
-    /// Their schemes, and the range of their places; no schemes if a second table is trained.
+    /// Returns their schemes, and the range of indices; no schemes if a second table is trained.
     fn schemes(
         &self,
         folder: Option<&Path>,

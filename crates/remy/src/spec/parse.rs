@@ -1,4 +1,4 @@
-//! Specifications as they are written.
+//! Reads specifications.
 
 use std::path::Path;
 
@@ -16,12 +16,12 @@ use super::{
     Traces, others,
 };
 
-/// The most networks of a specification.
+/// Maximum number of networks of a specification.
 const MAX_NETWORKS: usize = 100_000;
-/// The most senders of a network.
+/// Maximum number of senders of a network.
 pub(super) const MAX_SENDERS: f64 = 10_000.0;
 
-/// Reads a specification; traces in files are looked for in `folder`.
+/// Reads a specification. Trace files are relative to `folder`.
 pub(super) fn read(text: &str, folder: Option<&Path>) -> Result<Specification, SpecificationError> {
     let written: FileSpecification =
         toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
@@ -35,7 +35,7 @@ struct FileSpecification {
     networks: Networks,
     #[serde(default)]
     objective: FileObjective,
-    /// How a table is trained: read by [`crate::train::Settings`].
+    /// Settings of training, which [`crate::train::Settings`] reads.
     #[serde(default, rename = "training")]
     _training: serde::de::IgnoredAny,
 }
@@ -66,7 +66,7 @@ struct Networks {
     draws: Option<u32>,
 }
 
-/// Where recordings begin.
+/// Where recordings start.
 #[derive(Copy, Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum TraceStart {
@@ -281,7 +281,7 @@ impl FileSpecification {
     }
 }
 
-/// The queues of these names, and the range of their places.
+/// Reads queue names. Returns the queues and the range of their indices.
 fn queues(written: &Value) -> Result<(Vec<Spec>, Range), SpecificationError> {
     let fail = |problem: String| SpecificationError::value("networks.queue", problem);
     let (names, places) = names("networks.queue", written)?;

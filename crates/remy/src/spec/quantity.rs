@@ -1,4 +1,4 @@
-//! Values with units, and ranges and lists of them, as they are written.
+//! Reads values with units, and ranges and lists of them.
 
 use paceline_cc::{ParamValue, Rate, Span};
 use paceline_sim::path::BufferSize;
@@ -6,13 +6,13 @@ use toml::{Table, Value};
 
 use super::{Range, Scale, SpecificationError};
 
-/// The most values of a range or list.
+/// Maximum number of values of a range or list.
 const MAX_STEPS: u32 = 10_000;
 
 /// The keys of a range.
 const RANGE_KEYS: [&str; 6] = ["from", "to", "steps", "step", "scale", "values"];
 
-/// How a value is read: the least and the largest one, and how text becomes a number.
+/// How a value is read: its minimum and maximum, and the conversion from text.
 pub(super) struct Kind {
     pub(super) key: &'static str,
     pub(super) least: f64,
@@ -36,7 +36,8 @@ pub(super) fn millis(text: &str) -> Result<f64, String> {
     Span::read(text).map(Span::as_millis_f64)
 }
 
-/// A value as [`Kind::read`] takes it: numbers without their type, texts without quotes.
+/// Returns a value in the form that [`Kind::read`] takes: numbers without their type, texts without
+/// quotes.
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -51,9 +52,9 @@ impl Kind {
         SpecificationError::value(self.key, problem)
     }
 
-    /// A value whose bounds are not looked at.
+    /// Reads a value without checking its bounds.
     fn number(&self, value: &Value) -> Result<f64, SpecificationError> {
-        // A number without a unit is one only where there are no units.
+        // A number without a unit is accepted only for kinds without units.
         let text = plain(value).ok_or_else(|| {
             let kind = value.type_str();
             self.fail(format!("{kind} `{value}`: expected one value, a list of values or a range"))
@@ -71,7 +72,7 @@ impl Kind {
         Ok(number)
     }
 
-    /// One value, a list of values, or a range.
+    /// Reads a single value, a list of values, or a range.
     pub(super) fn range(&self, written: &Value) -> Result<Range, SpecificationError> {
         match written {
             Value::Array(list) => self.list(list, false),
@@ -145,7 +146,7 @@ impl Kind {
         Ok(Range { scale, ..Range::steps(from, to, steps) })
     }
 
-    /// The number of values a distance apart, and the last one, which is at most `to`.
+    /// Returns the number of values at distance `step`, and the last one, which is at most `to`.
     fn stepped(
         &self,
         from: f64,
@@ -157,7 +158,7 @@ impl Kind {
             return Err(self.fail("a logarithmic range has steps, a count: write steps = 3"));
         }
         let step = self.number(written)?;
-        // Sums of decimal fractions are rounded: a last value that is nearly `to` counts.
+        // Tolerate rounding of decimal fractions: a last value that is almost `to` counts.
         let count = ((to - from) / step + 1e-9).floor() + 1.0;
         if step > 0.0 && count <= f64::from(MAX_STEPS) {
             return Ok((count as u32, from + (count - 1.0) * step));
@@ -167,7 +168,7 @@ impl Kind {
     }
 }
 
-/// Makes sure that a range has no other keys than ranges have.
+/// Returns an error if a range has an unknown key.
 fn check_keys(key: &'static str, table: &Table) -> Result<(), SpecificationError> {
     match table.keys().find(|name| !RANGE_KEYS.contains(&name.as_str())) {
         None => Ok(()),
@@ -179,7 +180,7 @@ fn check_keys(key: &'static str, table: &Table) -> Result<(), SpecificationError
     }
 }
 
-/// The scale that a range names.
+/// Reads the scale of a range.
 fn scale(key: &'static str, table: &Table) -> Result<Scale, SpecificationError> {
     let Some(written) = table.get("scale") else { return Ok(Scale::Linear) };
     let known = written.as_str().and_then(Scale::of_name);
@@ -192,7 +193,7 @@ fn scale(key: &'static str, table: &Table) -> Result<Scale, SpecificationError> 
     })
 }
 
-/// True if one of the listed `values` of a table is drawn for each network.
+/// Returns true if one of the listed `values` of a table is drawn for each network.
 fn listed_scale(key: &'static str, table: &Table) -> Result<bool, SpecificationError> {
     let fail = |problem: &str| Err(SpecificationError::value(key, problem));
     if table.keys().any(|name| name != "values" && name != "scale") {
@@ -205,8 +206,8 @@ fn listed_scale(key: &'static str, table: &Table) -> Result<bool, SpecificationE
     }
 }
 
-/// A name, a list of names, or `{ values = [...], scale = "random" }`, of which one is drawn for each
-/// network: the names, and the range of their places.
+/// Reads a name, a list of names, or `{ values = [...], scale = "random" }`, of which one is drawn
+/// for each network. Returns the names and the range of their indices.
 pub(super) fn names(
     key: &'static str,
     written: &Value,

@@ -2,22 +2,22 @@
 
 use paceline_cc::Stream;
 
-/// How the values of a range lie.
+/// How the values of a range are spaced.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Equally far apart.
+    /// Equal differences.
     #[default]
     Linear,
-    /// Equal factors apart.
+    /// Equal ratios.
     Logarithmic,
-    /// Drawn with equal probability, anew for each network.
+    /// Drawn uniformly for each network.
     Random,
-    /// Its logarithm is drawn with equal probability, anew for each network.
+    /// Drawn for each network with a uniformly distributed logarithm.
     RandomLogarithmic,
 }
 
 impl Scale {
-    /// The scale of this name; `log` is short for `logarithmic`.
+    /// Returns the scale with this name; `log` is short for `logarithmic`.
     pub fn of_name(name: &str) -> Option<Scale> {
         Some(match name {
             "linear" => Scale::Linear,
@@ -28,12 +28,12 @@ impl Scale {
         })
     }
 
-    /// True if values are drawn, so that there are no steps.
+    /// Returns true if values are drawn, so that there are no steps.
     pub fn is_random(self) -> bool {
         matches!(self, Scale::Random | Scale::RandomLogarithmic)
     }
 
-    /// True if values are equal factors apart, or their logarithms drawn.
+    /// Returns true if values have equal ratios, or their logarithms are drawn.
     pub fn is_logarithmic(self) -> bool {
         matches!(self, Scale::Logarithmic | Scale::RandomLogarithmic)
     }
@@ -42,30 +42,30 @@ impl Scale {
 /// A range of values, or a list of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
-    /// The first; of a list the least one.
+    /// The first value; of a list the minimum.
     pub from: f64,
-    /// The last; of a list the largest one.
+    /// The last value; of a list the maximum.
     pub to: f64,
-    /// How many; one is `from`.
+    /// Number of values; one means `from`.
     pub steps: u32,
-    /// How they lie. One value of a list is drawn for each network if it is random.
+    /// Spacing of the values. With a random scale, one value of a list is drawn for each network.
     pub scale: Scale,
-    /// The values, if they are listed; else empty.
+    /// The listed values; empty for a range.
     pub listed: Vec<f64>,
 }
 
 impl Range {
-    /// One value.
+    /// Returns a range of one value.
     pub const fn one(value: f64) -> Range {
         Range::steps(value, value, 1)
     }
 
-    /// So many values, equally far apart.
+    /// Returns a range of `steps` values with equal differences.
     pub const fn steps(from: f64, to: f64, steps: u32) -> Range {
         Range { from, to, steps, scale: Scale::Linear, listed: Vec::new() }
     }
 
-    /// These values; with `is_random` one of them is drawn for each network.
+    /// Returns a list; with `is_random`, one value is drawn for each network.
     pub fn list(values: Vec<f64>, is_random: bool) -> Range {
         let from = values.iter().copied().fold(f64::INFINITY, f64::min);
         let to = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -73,17 +73,17 @@ impl Range {
         Range { from, to, steps: values.len() as u32, scale, listed: values }
     }
 
-    /// The places of a list with so many entries.
+    /// Returns the range of indices of a list with `count` entries.
     pub(super) fn places(count: usize, is_random: bool) -> Range {
         Range::list((0..count).map(|place| place as f64).collect(), is_random)
     }
 
-    /// How many combinations it adds.
+    /// Returns the factor by which this range multiplies the number of combinations.
     pub(super) fn count(&self) -> usize {
         if self.scale.is_random() { 1 } else { self.steps.max(1) as usize }
     }
 
-    /// The value of step `step`, or one drawn from `random`.
+    /// Returns the value of step `step`, or one drawn from `random`.
     pub(super) fn value(&self, step: usize, random: &mut Stream) -> f64 {
         let Range { from, to, .. } = *self;
         if !self.listed.is_empty() {

@@ -1,4 +1,4 @@
-//! Links that follow traces: built in, in files, or drawn from the synthetic model.
+//! Links that follow traces: built-in ones, files, or traces drawn from the synthetic model.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use super::quantity::names;
 use super::{Range, RunLength, SpecificationError};
 
 const KEY: &str = "networks.traces";
-/// The most traces that are drawn.
+/// Maximum number of drawn traces.
 const MAX_DRAWS: i64 = 10_000;
-/// A drawn trace is no longer; it repeats then.
+/// Maximum duration of a drawn trace, which repeats after that.
 const LONGEST: Span = Span::from_secs(600);
 
-/// The longest time of all traces together that are drawn at once: 5G's of this length take 3 GB.
+/// Maximum total duration of all drawn traces. At this limit, 5G traces take 3 GB.
 const LONGEST_TOGETHER: Span = Span::from_secs(50_000);
 
 /// The traces that are links of networks.
@@ -24,18 +24,17 @@ const LONGEST_TOGETHER: Span = Span::from_secs(50_000);
 pub struct Traces {
     /// Traces, each of which is the link of some networks.
     pub listed: Vec<Trace>,
-    /// Names of the synthetic model, one after the other, of which each network has a trace of its own,
-    /// drawn anew.
+    /// Names of the synthetic model. Networks use them in turn, each with a newly drawn trace.
     pub models: Vec<&'static str>,
 }
 
 impl Traces {
-    /// True if the links have rates instead.
+    /// Returns true if the links have rates instead.
     pub fn is_empty(&self) -> bool {
         self.listed.is_empty() && self.models.is_empty()
     }
 
-    /// Makes sure that the traces that are drawn for so many networks fit into memory.
+    /// Checks that the traces drawn for this many networks fit into memory.
     pub(super) fn check(
         &self,
         networks: usize,
@@ -55,8 +54,8 @@ impl Traces {
         Err(SpecificationError::value(KEY, problem))
     }
 
-    /// The trace at a place of the range, for a run of this length. `seed` is asked for if the trace
-    /// is drawn. `None` if there is none.
+    /// Returns the trace at an index of the range, for a run of this duration; `None` if there is
+    /// none. Calls `seed` if the trace is drawn.
     pub(super) fn at(
         &self,
         place: usize,
@@ -71,8 +70,8 @@ impl Traces {
         Some(drawn.renamed(&format!("{name}[seed={seed}]")))
     }
 
-    /// Reads a name, a list of names, or `{ model = "lte-*", draws = 50 }`, and the range of places.
-    /// Files are looked for in `folder`.
+    /// Reads a name, a list of names, or `{ model = "lte-*", draws = 50 }`, and the range of
+    /// indices. Files are relative to `folder`.
     pub(super) fn read(
         written: &Value,
         folder: Option<&Path>,
@@ -119,14 +118,14 @@ impl Traces {
     }
 }
 
-/// True if a name fits a pattern, in which `*` stands for any characters.
+/// Returns true if a name matches a pattern, in which `*` stands for any characters.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(start) else { return false };
     (0..=name.len()).any(|skipped| name.get(skipped..).is_some_and(|name| matches(rest, name)))
 }
 
-/// A built-in trace, or one in a file, which is looked for in `folder`.
+/// Loads a built-in trace, or one in a file, relative to `folder`.
 fn load(name: &str, folder: Option<&Path>) -> Result<Trace, SpecificationError> {
     let beside = folder.map(|folder| folder.join(name)).filter(|path| path.exists());
     let place = beside.as_deref().and_then(Path::to_str).unwrap_or(name);

@@ -1,11 +1,11 @@
-//! The networks of a specification in words.
+//! Describes the networks of a specification in words.
 
 use std::fmt;
 
 use super::{OnUnit, Range, Specification};
 
-/// The networks in a few words, with the ends of ranges: `10 to 30 Mbit/s, RTT 60 to 140 ms, 1 to 4 senders,
-/// on 5 s, off 5 s`.
+/// Writes the networks in a few words, with the ends of ranges: `10 to 30 Mbit/s, RTT 60 to 140 ms,
+/// 1 to 4 senders, on 5 s, off 5 s`.
 impl fmt::Display for Specification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.traces.models.is_empty() {
@@ -46,7 +46,7 @@ impl fmt::Display for Specification {
     }
 }
 
-/// One value, the listed ones, or the ends of a range.
+/// Describes a range: its one value, its list, or its ends.
 fn words(range: &Range) -> String {
     let number = |value: f64| {
         let text = format!("{value:.3}");

@@ -1,10 +1,10 @@
-//! Boxes divided, and divisions taken back.
+//! Divides boxes, and undoes divisions.
 
 use paceline_schemes::remy::{Domain, Memory, Rule, RuleTree, SIGNALS, Signal};
 
-/// Where the memories of a rule divide in two halves on an axis; `None` if one half would be empty.
-/// Many memories have the same value, such as the smallest RTT: the cut is at the median or at the
-/// next value above it, whichever makes more equal halves.
+/// Returns where to divide a rule's memories into two halves on an axis; `None` if one half would
+/// be empty. Many memories can have one value, such as the minimum RTT. The cut is at the median or
+/// at the next value above it, whichever makes the halves more equal.
 pub(super) fn cut(domain: &Domain, samples: &[Memory], signal: Signal) -> Option<f64> {
     let axis = signal.index();
     if !domain.active[axis] || samples.is_empty() {
@@ -25,8 +25,8 @@ pub(super) fn cut(domain: &Domain, samples: &[Memory], signal: Signal) -> Option
         .min_by_key(|&end| unequal(end))
 }
 
-/// The rule of a box divided on some axes, each child with its action: two to the power of the axes.
-/// The first axis changes fastest.
+/// Returns a rule's box divided on several axes, into 2^n children with the rule's action for n
+/// axes. The first axis changes fastest.
 pub(super) fn divided(rule: &Rule, cuts: &[(Signal, f64)]) -> RuleTree {
     let mut domains = vec![rule.domain];
     for &(signal, end) in cuts {
@@ -43,16 +43,16 @@ pub(super) fn divided(rule: &Rule, cuts: &[(Signal, f64)]) -> RuleTree {
     RuleTree::Inner { domain: rule.domain, children: domains.into_iter().map(leaf).collect() }
 }
 
-/// Takes back divisions of which one side was never used: the other side is widened to all of the
-/// box. `used` tells of each rule whether it was; it and `notes`, which has something on each rule,
-/// lose the entries of rules that go. Says how many went.
+/// Undoes divisions of which one side was never used: extends the other side to the whole box.
+/// `used` says for each rule whether it was used. Removes the entries of removed rules from `used`
+/// and `notes`, which have one entry per rule. Returns the number of rules removed.
 pub(super) fn prune<T>(tree: &mut RuleTree, used: &mut Vec<bool>, notes: &mut Vec<T>) -> usize {
     let before = used.len();
     prune_from(tree, 0, used, notes);
     before - used.len()
 }
 
-/// Prunes the box whose first rule is number `first`.
+/// Prunes the box whose first rule has the number `first`.
 fn prune_from<T>(tree: &mut RuleTree, first: usize, used: &mut Vec<bool>, notes: &mut Vec<T>) {
     let RuleTree::Inner { domain, children } = tree else { return };
     let mut next = first;
@@ -96,7 +96,7 @@ fn prune_from<T>(tree: &mut RuleTree, first: usize, used: &mut Vec<bool>, notes:
     }
 }
 
-/// Where the children of a box divide it on an axis, if they are on two sides of one cut.
+/// Returns where the children of a box divide it on an axis, if they lie on two sides of one cut.
 fn division(children: &[RuleTree], axis: usize) -> Option<f64> {
     let lowers = children.iter().map(|child| child.domain().lower[axis]);
     let end = lowers.fold(f64::NEG_INFINITY, f64::max);
@@ -106,8 +106,8 @@ fn division(children: &[RuleTree], axis: usize) -> Option<f64> {
     (!below.is_empty() && !above.is_empty() && clean).then_some(end)
 }
 
-/// Moves the ends of boxes that lie at `end` to that of the whole: the lower ends if the upper side
-/// of the cut is kept, else the upper ends.
+/// Moves ends of boxes that lie at `end` to the end of the whole: the lower ends if the upper side
+/// of the cut is kept, otherwise the upper ends.
 fn widen(tree: &mut RuleTree, axis: usize, upper: bool, end: f64, whole: [f64; 2]) {
     let fit = |domain: &mut Domain| {
         if upper && domain.lower[axis] == end {
@@ -138,7 +138,7 @@ mod tests {
     fn cuts_leave_no_half_empty() {
         let at = |values: &[f64]| cut(&Domain::WHOLE, &memories(values), Signal::RttRatio);
         assert_eq!(at(&[0.0, 1.0, 2.0, 3.0]), Some(2.0));
-        // Most memories have the smallest value, or the largest one.
+        // Most memories have the minimum, or the maximum.
         assert_eq!(at(&[1.0, 1.0, 1.0, 1.5]), Some(1.5));
         assert_eq!(at(&[0.0, 1.0, 1.0, 1.0]), Some(1.0));
         assert_eq!(at(&[1.0, 1.0]), None);
@@ -167,11 +167,11 @@ mod tests {
     fn what_is_never_used_goes_and_no_gap_stays() {
         let rule = Rule { domain: Domain::WHOLE, action: Action::new(1.0, 1, 1.0) };
         let mut tree = divided(&rule, &[(Signal::SendEwma, 2.0), (Signal::RttRatio, 1.5)]);
-        // The last of the four is divided once more.
+        // The last of the four is divided again.
         let leaf = tree.leaf_mut(3).expect("a leaf");
         let RuleTree::Leaf(last) = leaf.clone() else { panic!("a leaf") };
         *leaf = divided(&last, &[(Signal::SendEwma, 4.0)]);
-        // Nothing below a send_ewma of 2 was used: numbers 0 and 2.
+        // No rule below a send_ewma of 2 was used: numbers 0 and 2.
         let mut used = vec![false, true, false, true, true];
         let mut notes = vec!['a', 'b', 'c', 'd', 'e'];
         assert_eq!(prune(&mut tree, &mut used, &mut notes), 2);
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(table.gap(), None);
         let memory = Memory { values: [0.5, 0.0, 9.0, 0.0, 0.0, 0.0, 0.0] };
         assert_eq!(table.rule_for(&memory), Some(1));
-        // Of the inner division one side goes, and its box is the whole upper half.
+        // One side of the inner division is removed, and its box becomes the whole upper half.
         used = vec![true, false, true];
         assert_eq!(prune(&mut tree, &mut used, &mut notes), 1);
         let table = RuleTable::new(tree).expect("a table");

@@ -1,4 +1,4 @@
-//! An evaluator that gives up on tables that flood their network, and counts what it does.
+//! An evaluator that gives up on tables that flood their network, and measures its cost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use crate::evaluate::{self, Evaluator, EvaluatorError, TableRun, Trial};
 use crate::score::SenderFigures;
 use crate::spec::Specimen;
 
-/// What an evaluator has done.
+/// Cost of an evaluator so far.
 #[derive(Debug, Default)]
 pub struct EvaluatorWork {
     simulated_ns: AtomicU64,
@@ -19,28 +19,28 @@ pub struct EvaluatorWork {
 }
 
 impl EvaluatorWork {
-    /// Simulated seconds.
+    /// Returns the simulated seconds.
     pub fn simulated_s(&self) -> f64 {
         self.simulated_ns.load(Ordering::Relaxed) as f64 / 1e9
     }
 
-    /// Processor seconds, of all threads together.
+    /// Returns the processor seconds of all threads together.
     pub fn cpu_s(&self) -> f64 {
         self.cpu_ns.load(Ordering::Relaxed) as f64 / 1e9
     }
 
-    /// Adds what a run has taken.
+    /// Adds the cost of a run.
     pub fn add(&self, simulated_s: f64, cpu_s: f64) {
         self.simulated_ns.fetch_add((simulated_s * 1e9) as u64, Ordering::Relaxed);
         self.cpu_ns.fetch_add((cpu_s * 1e9) as u64, Ordering::Relaxed);
     }
 }
 
-/// All cores of this machine, as [`Local`](crate::evaluate::Local), for tables that may be very
-/// poor: of those that flood a network no packet counts as arrived.
+/// Runs tables on all cores of this machine, like [`Local`](crate::evaluate::Local), but gives up
+/// on tables that flood a network: none of their packets counts as arrived.
 #[derive(Clone, Debug, Default)]
 pub struct TrainingEvaluator {
-    /// What it has done so far.
+    /// Cost so far.
     pub work: Arc<EvaluatorWork>,
 }
 

@@ -1,5 +1,4 @@
-//! The folder of a training: what is written when, so that a kill at any moment loses nothing that
-//! was decided.
+//! The folder of a training: what is written when, so that a kill at any moment loses no decision.
 //!
 //! | file | what | written |
 //! | --- | --- | --- |
@@ -22,16 +21,16 @@ use thiserror::Error;
 use super::memo::Memo;
 use super::state::{Entry, State};
 
-/// The largest state that is read: more than the largest table needs.
+/// Maximum size of a state file in bytes: more than the largest table needs.
 const LARGEST: u64 = 256 << 20;
 
-/// Why a folder is of no use.
+/// Why a folder cannot be used.
 #[derive(Debug, Error)]
 #[error("{}: {problem}", .path.display())]
 pub struct FolderError {
     /// The file or folder.
     pub path: PathBuf,
-    /// What is wrong with it, and what to do.
+    /// The error and the remedy.
     pub problem: String,
 }
 
@@ -39,16 +38,18 @@ pub struct FolderError {
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Locked until all copies are gone. The system unlocks it when a process ends, however it does.
+    /// Lock of the folder, held until all copies are dropped. The system releases it when the
+    /// process ends for any reason.
     _lock: Arc<File>,
 }
 
 impl Folder {
-    /// A folder, which is made if there is none. No other process, nor another call in this one, has
-    /// it until it is dropped: two trainings would write into each other's files.
+    /// Opens a folder, and creates it if it is missing. Locks it against other processes and other
+    /// calls in this process until it is dropped, because two trainings would overwrite each
+    /// other's files.
     ///
     /// # Errors
-    /// If it cannot be made, or a training runs there.
+    /// The folder cannot be created, or another training runs there.
     pub fn open(path: &Path) -> Result<Folder, FolderError> {
         let failed = |problem: String| FolderError { path: path.into(), problem };
         fs::create_dir_all(path).map_err(|error| failed(error.to_string()))?;
@@ -62,15 +63,15 @@ impl Folder {
         Ok(Folder { path: path.to_path_buf(), _lock: Arc::new(lock) })
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The state in it with its table; `None` if no training has begun here.
+    /// Returns the saved state and its table; `None` if no training has begun here.
     ///
     /// # Errors
-    /// If the state is broken.
+    /// The state is invalid.
     pub(super) fn state(&self) -> Result<Option<(State, RuleTable)>, FolderError> {
         let path = self.file("state.json");
         let fail = |problem: String| FolderError { path: path.clone(), problem };
@@ -89,10 +90,10 @@ impl Folder {
         state.map(Some).map_err(|problem| fail(format!("{problem}; {remedy}")))
     }
 
-    /// Writes a file such that either the old or the new one is there, whatever happens.
+    /// Replaces a file atomically: after a crash, either the old or the new file is there.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, name: &str, text: &str) -> Result<(), FolderError> {
         let path = self.file(name);
         let aside = self.file(&format!("{name}.new"));
@@ -106,10 +107,10 @@ impl Folder {
         write().map_err(|error| FolderError { path: path.clone(), problem: error.to_string() })
     }
 
-    /// Writes what a step has led to.
+    /// Writes the results of a step.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// A file cannot be written.
     pub(super) fn commit(
         &self,
         state: &State,
@@ -125,10 +126,10 @@ impl Folder {
         self.save(state, tables)
     }
 
-    /// Writes the state, and the tables by the names of their files.
+    /// Writes the state, and the tables under their file names.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// A file cannot be written.
     pub(super) fn save(&self, state: &State, tables: &[(&str, String)]) -> Result<(), FolderError> {
         let text = serde_json::to_string(state).map_err(|error| FolderError {
             path: self.file("state.json"),
@@ -138,11 +139,11 @@ impl Folder {
         tables.iter().try_for_each(|(name, text)| self.write(name, text))
     }
 
-    /// The lines of the log up to a step; lines after it, of a step that was not finished, are
-    /// removed from the file.
+    /// Returns the lines of the log up to a step. Removes later lines, of an unfinished step, from
+    /// the file.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// The log cannot be written.
     pub(super) fn log_up_to(&self, step: u64) -> Result<Vec<Entry>, FolderError> {
         let text = fs::read(self.file("log.jsonl")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -155,17 +156,17 @@ impl Folder {
         Ok(entries)
     }
 
-    /// The memo of a step: what is known of it, and what will be.
+    /// Opens the memo of a step, with the scores known so far; new scores are appended to its file.
     ///
     /// # Errors
-    /// If its file cannot be written.
+    /// The file cannot be written.
     pub(super) fn memo(&self, step: u64) -> Result<Memo, FolderError> {
         let path = self.file("step.jsonl");
         let fail =
             |error: io::Error| FolderError { path: path.clone(), problem: error.to_string() };
         let known = fs::read(&path).unwrap_or_default();
         let known = String::from_utf8_lossy(&known);
-        // A kill may have cut off the last line.
+        // A kill may have truncated the last line.
         let whole = known.rfind('\n').map_or("", |end| &known[..=end]);
         let this = whole.lines().next().is_some_and(|line| Memo::is_of(step, line));
         let whole = if this { whole } else { "" };

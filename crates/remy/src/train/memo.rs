@@ -1,4 +1,4 @@
-//! The scores of the step in progress, kept in a file so that a kill loses none that is known.
+//! Scores of the step in progress, kept in a file so that a kill loses none of them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// What candidates of one step were worth on networks: candidate and network, by their numbers.
+/// Scores of one step's candidates, by the numbers of candidate and network.
 pub(super) struct Memo {
     step: u64,
     known: Mutex<KnownScores>,
@@ -17,7 +17,7 @@ struct KnownScores {
     sink: Option<Box<dyn Write + Send>>,
 }
 
-/// A line of the file: what one candidate was worth on some networks.
+/// A line of the file: scores of one candidate on some networks.
 #[derive(Serialize, Deserialize)]
 struct Line {
     step: u64,
@@ -26,18 +26,18 @@ struct Line {
 }
 
 impl Memo {
-    /// The memo of a step of which nothing is known, written to `sink`.
+    /// Creates an empty memo of a step, which appends to `sink`.
     pub(super) fn new(step: u64, sink: Option<Box<dyn Write + Send>>) -> Memo {
         Memo { step, known: Mutex::new(KnownScores { scores: BTreeMap::new(), sink }) }
     }
 
-    /// True if a line of the file is of this step.
+    /// Returns true if a line of the file belongs to this step.
     pub(super) fn is_of(step: u64, line: &str) -> bool {
         serde_json::from_str::<Line>(line).is_ok_and(|line| line.step == step)
     }
 
-    /// Reads what is known of this step. Lines of other steps are left out, and so is all from the
-    /// first line on that is broken: a kill may have cut it off.
+    /// Reads the scores of this step. Skips lines of other steps, and stops at the first invalid
+    /// line, which a kill may have truncated.
     pub(super) fn read(&self, text: &str) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         for line in text.lines() {
@@ -51,7 +51,7 @@ impl Memo {
         }
     }
 
-    /// The score of a candidate on a network, if it is known.
+    /// Returns the score of a candidate on a network, if it is known.
     pub(super) fn find(&self, candidate: usize, network: usize) -> Option<f64> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.scores.get(&(candidate, network)).copied()
@@ -60,7 +60,7 @@ impl Memo {
     /// Keeps scores of a candidate.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// The scores cannot be written.
     pub(super) fn keep(&self, candidate: usize, scores: Vec<(usize, f64)>) -> io::Result<()> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.scores.extend(scores.iter().map(|&(network, score)| ((candidate, network), score)));

@@ -1,9 +1,9 @@
 //! Training: finds a table for a specification, step by step.
 //!
-//! A step is a function of the state before it: it draws networks, improves a rule, divides one,
-//! or checks the table. The state is kept in a file after each step, so that training that was stopped
-//! or killed goes on as if it had not been; what candidates were worth within the step in progress
-//! is kept too. Equal specifications and seeds give equal tables on any number of threads.
+//! A step is a function of the state before it: it draws networks, improves a rule, divides one, or
+//! checks the table. The state is saved after each step, so that a stopped or killed training
+//! continues as if it had not been interrupted; scores of candidates within the step in progress
+//! are saved too. Equal specifications and seeds give equal tables on any number of threads.
 
 mod divide;
 mod evaluator;
@@ -37,62 +37,62 @@ use race::Baseline;
 use sets::Set;
 use state::Phase;
 
-/// Why training cannot go on.
+/// Why training cannot continue.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TrainError {
-    /// The specification makes no sense.
+    /// The specification is invalid.
     #[error("{0}")]
     Specification(#[from] SpecificationError),
-    /// The folder is of no use.
+    /// The folder cannot be used.
     #[error("{0}")]
     Folder(#[from] FolderError),
-    /// The folder is that of another training.
+    /// The folder contains another training.
     #[error(
         "{}: a training with another {what} has begun here: write the same, or train into another \
          folder", .path.display()
     )]
     Other {
-        /// The file of its state.
+        /// File of its state.
         path: std::path::PathBuf,
-        /// What is different.
+        /// The part that differs.
         what: &'static str,
     },
-    /// A table cannot be tried.
+    /// A table cannot be run.
     #[error("{0}")]
     Evaluator(#[from] EvaluatorError),
-    /// A step made no table.
+    /// A step produced an invalid table.
     #[error("{0}")]
     Table(#[from] paceline_schemes::remy::TableError),
     /// A score cannot be written.
     #[error("the scores of the step in progress cannot be written: {0}")]
     Io(#[from] std::io::Error),
-    /// It was asked to stop.
+    /// The caller asked it to stop.
     #[error("stopped")]
     Stopped,
 }
 
-/// What is trained.
+/// What to train.
 #[derive(Copy, Clone, Debug)]
 pub struct Plan<'a> {
     /// The text of the specification.
     pub text: &'a str,
-    /// Where its traces are looked for.
+    /// Folder of its trace files.
     pub folder: Option<&'a Path>,
     /// The seed.
     pub seed: u64,
-    /// The table to begin with; `None` for the one rule of the settings.
+    /// The table to start from; `None` for the single rule of the settings.
     pub start: Option<&'a RuleTree>,
 }
 
 impl<'a> Plan<'a> {
-    /// Training for a specification, from one rule.
+    /// Plans training for a specification, from a single rule.
     pub fn new(text: &'a str, folder: Option<&'a Path>, seed: u64) -> Plan<'a> {
         Plan { text, folder, seed, start: None }
     }
 
-    /// True if another text says what this one does: comments, spaces and the order of keys do not
-    /// matter, nor does how a value is written.
+    /// Returns true if another text is equivalent: comments, spaces, the order of keys and the
+    /// notation of values may differ.
     fn says(&self, other: &str) -> bool {
         if self.text == other {
             return true;
@@ -111,7 +111,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Training on the way.
+/// A training in progress.
 pub struct Trainer<E> {
     evaluator: E,
     work: Arc<EvaluatorWork>,
@@ -120,17 +120,17 @@ pub struct Trainer<E> {
     folder: Option<Folder>,
     state: State,
     table: Arc<RuleTable>,
-    /// The other table, if two are trained in turn.
+    /// The second table, if two are trained in turn.
     other: Option<Arc<RuleTable>>,
-    /// The table on the networks that were drawn last, if it has run there.
+    /// Results of the table on the networks drawn last, if it has run there.
     baseline: Option<Baseline>,
 }
 
 impl<E: Evaluator> Trainer<E> {
-    /// Begins a training that is kept nowhere. `evaluator` adds what it does to `work`.
+    /// Begins a training that is not saved. `evaluator` must add its cost to `work`.
     ///
     /// # Errors
-    /// If the specification makes no sense.
+    /// The specification is invalid.
     pub fn new(
         plan: &Plan<'_>,
         evaluator: E,
@@ -162,11 +162,11 @@ impl<E: Evaluator> Trainer<E> {
         })
     }
 
-    /// Begins a training in a folder, or goes on with the one there. Gives the log so far, too.
+    /// Begins a training in a folder, or continues the one there. Also returns the log so far.
     ///
     /// # Errors
-    /// If the specification makes no sense, is another one or has another seed than that in the
-    /// folder, or the folder is of no use.
+    /// The specification is invalid, the specification or the seed differs from the folder's, or
+    /// the folder cannot be used.
     pub fn open(
         plan: &Plan<'_>,
         evaluator: E,
@@ -195,7 +195,7 @@ impl<E: Evaluator> Trainer<E> {
                 if state.partner.is_some() != trainer.other.is_some() {
                     return Err(other("number of tables"));
                 }
-                // A state that was read has sane tables.
+                // A state that was read has valid tables.
                 trainer.other = state.other_table().ok().flatten().map(Arc::new);
                 (trainer.state, trainer.table) = (state, Arc::new(table));
             }
@@ -206,7 +206,7 @@ impl<E: Evaluator> Trainer<E> {
         Ok((trainer, log))
     }
 
-    /// The present table: that of the senders for which it is trained.
+    /// Returns the present table of the senders for which the first table is trained.
     pub fn table(&self) -> &Arc<RuleTable> {
         match &self.other {
             Some(other) if self.is_others_turn() => other,
@@ -214,33 +214,33 @@ impl<E: Evaluator> Trainer<E> {
         }
     }
 
-    /// The table of the other senders, if two are trained in turn.
+    /// Returns the second table, if two are trained in turn.
     pub fn others_table(&self) -> Option<&Arc<RuleTable>> {
         let other = self.other.as_ref()?;
         Some(if self.is_others_turn() { &self.table } else { other })
     }
 
-    /// True if it is the turn of the table of the other senders.
+    /// Returns true while the second table is being trained.
     fn is_others_turn(&self) -> bool {
         self.state.partner.as_ref().is_some_and(|partner| partner.first)
     }
 
-    /// What training knows.
+    /// Returns the state.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The specification.
+    /// Returns the specification.
     pub fn specification(&self) -> &Specification {
         &self.specification
     }
 
-    /// The present table in its readable form, with what it was trained for.
+    /// Returns the present table in its readable form, with a description of its training.
     pub fn readable(&self) -> Readable {
         self.described(self.table(), "Trained")
     }
 
-    /// The same of the other table, if two are trained in turn.
+    /// Returns the readable form of the second table, if two are trained in turn.
     pub fn others_readable(&self) -> Option<Readable> {
         let trained = "The table of the other senders, trained";
         self.others_table().map(|table| self.described(table, trained))
@@ -265,7 +265,8 @@ impl<E: Evaluator> Trainer<E> {
         Readable::of(&table.tree(), about)
     }
 
-    /// The files of tables in a folder, by name: `table.toml`, and `others.toml` if two are trained.
+    /// Returns the table files of a folder, by name: `table.toml`, and `others.toml` if two tables
+    /// are trained.
     fn files(&self) -> Vec<(&'static str, String)> {
         let mut files = vec![("table.toml", self.readable().to_toml())];
         if let Some(readable) = self.others_readable() {
@@ -274,17 +275,17 @@ impl<E: Evaluator> Trainer<E> {
         files
     }
 
-    /// The generations that are over, of both tables if there are two.
+    /// Returns the number of completed generations; with two tables, of both.
     pub fn generations(&self) -> u32 {
         self.state.generations_done()
     }
 
-    /// True once so many generations are over, of both tables if there are two.
+    /// Returns true once this many generations are complete; with two tables, of both.
     pub fn is_done(&self, generations: u32) -> bool {
         self.generations() >= generations
     }
 
-    /// The networks that follow from a seed, as senders of the table see them whose turn it is.
+    /// Returns the networks of a seed, as seen by the senders whose table is being trained.
     fn specimens(&self, seed: u64) -> Vec<Specimen> {
         let all = self.specification.specimens(seed);
         let Some(other) = &self.other else { return all };
@@ -292,17 +293,17 @@ impl<E: Evaluator> Trainer<E> {
         all.into_iter().map(|specimen| specimen.beside(other, swapped)).collect()
     }
 
-    /// The objective as senders of the table see it whose turn it is.
+    /// Returns the objective, as seen by the senders whose table is being trained.
     fn objective(&self) -> Objective {
         let objective = self.specification.objective;
         if self.is_others_turn() { objective.of_others() } else { objective }
     }
 
-    /// The uses of each rule of [`Trainer::table`] on the networks drawn last, where it runs if it has
-    /// not yet.
+    /// Returns the uses of each rule of [`Trainer::table`] on the networks drawn last. Runs the
+    /// table there if it has not run yet.
     ///
     /// # Errors
-    /// If the table cannot be tried.
+    /// The table cannot be run.
     pub fn uses(&mut self) -> Result<Vec<crate::usage::RuleUse>, TrainError> {
         let others = self.is_others_turn();
         if others {
@@ -316,7 +317,7 @@ impl<E: Evaluator> Trainer<E> {
         measured.map(|()| uses)
     }
 
-    /// It is the other table's turn, if there are two.
+    /// Switches to training the other table, if there are two.
     fn take_turns(&mut self) {
         if let Some(other) = &mut self.other {
             self.state.take_turns();
@@ -325,12 +326,12 @@ impl<E: Evaluator> Trainer<E> {
         }
     }
 
-    /// Does one step, and keeps what it led to. `stop` is asked before each run whether there is
-    /// time for it.
+    /// Does one step and saves its result. Calls `stop` before each run; true means that there is
+    /// no more time.
     ///
     /// # Errors
-    /// [`TrainError::Stopped`] if there was no more time: the step is done again from what is
-    /// known of it by the next call. Else if a table cannot be tried or a file not written.
+    /// [`TrainError::Stopped`] if there was no more time: the next call repeats the step and reuses
+    /// its known scores. Other errors if a table cannot be run or a file cannot be written.
     pub fn step(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<Entry, TrainError> {
         let (wall, before) = (Instant::now(), (self.work.simulated_s(), self.work.cpu_s()));
         let number = self.state.step + 1;
@@ -371,7 +372,7 @@ impl<E: Evaluator> Trainer<E> {
             note: format!("{of}{}", done.note),
             spent: state.spent,
         };
-        // After a check and what was divided then, it is the other table's turn, if there are two.
+        // After a check and its divisions, the other table is trained, if there are two.
         let before = std::mem::replace(&mut self.state, state).phase;
         let over = matches!(before, Phase::Check | Phase::Aim | Phase::Split { .. });
         if over && self.state.phase == Phase::Choose {

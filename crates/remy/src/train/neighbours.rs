@@ -1,41 +1,42 @@
-//! Actions near an action: what is tried instead of it.
+//! Neighbours of an action: similar actions that are tried instead of it.
 
 use paceline_schemes::remy::Action;
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Procedure, Settings};
 
-/// Changes of `m`, of `b` and of `r` (in ms) of the thesis' procedure: the step grows by 8 each time.
+/// Changes of `m`, of `b` and of `r` (in ms) in the thesis' procedure: each step is 8 times the one
+/// before.
 const THESIS_MULTIPLE: [f64; 2] = [0.01, 0.08];
 const THESIS_INCREMENT: [i32; 2] = [1, 8];
 const THESIS_INTERSEND: [f64; 3] = [0.01, 0.08, 0.64];
 
-/// What the racing procedure adds to `m`, adds to `b`, and multiplies `r` with.
+/// In the racing procedure: additions to `m`, additions to `b`, and factors of `r`.
 const MULTIPLE: [f64; 4] = [0.005, 0.02, 0.08, 0.3];
 const INCREMENT: [i32; 4] = [1, 3, 10, 30];
 const INTERSEND: [f64; 4] = [1.05, 1.2, 1.6, 3.0];
 
-/// A change of an action that can be repeated.
+/// A change of an action, which can be repeated.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Change {
-    /// Added to the multiple.
+    /// Added to the window multiple.
     m: f64,
-    /// Added to the increment.
+    /// Added to the window increment.
     b: i32,
-    /// The factor of the time between packets.
+    /// Factor of the time between packets.
     r: f64,
 }
 
 const NONE: Change = Change { m: 0.0, b: 0, r: 1.0 };
 
-/// So that tables can be read: no more digits than matter.
+/// Rounds a value to few digits, so that tables stay readable.
 fn rounded(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
 impl Change {
-    /// What leads from one action to another.
+    /// Returns the change that leads from one action to another.
     pub(super) fn between(from: &Action, to: &Action) -> Change {
         let ratio = to.intersend_ms / from.intersend_ms;
         Change {
@@ -45,7 +46,7 @@ impl Change {
         }
     }
 
-    /// The action that the change, taken `times`, makes of another.
+    /// Returns the action that `times` repetitions of the change make of `action`.
     fn of(&self, action: &Action, times: i32) -> Action {
         Action {
             multiple: rounded(action.multiple + f64::from(times) * self.m),
@@ -55,7 +56,7 @@ impl Change {
     }
 }
 
-/// A list of actions without doubles, none out of bounds, and none that is the action itself.
+/// A list of different actions within the bounds, without the original one.
 struct List<'a> {
     settings: &'a Settings,
     action: &'a Action,
@@ -79,7 +80,7 @@ impl List<'_> {
     }
 }
 
-/// The actions that are tried instead of `action`, always in the same order.
+/// Returns the neighbours of `action`, always in the same order.
 pub(super) fn neighbours(settings: &Settings, action: &Action) -> Vec<Action> {
     match settings.procedure {
         Procedure::Thesis => thesis(settings, action),
@@ -87,12 +88,12 @@ pub(super) fn neighbours(settings: &Settings, action: &Action) -> Vec<Action> {
     }
 }
 
-/// A few of them, for the halves of a rule that may be divided.
+/// Returns a few neighbours, for the halves of a rule that may be divided.
 pub(super) fn few_neighbours(settings: &Settings, action: &Action) -> Vec<Action> {
     star(settings, action, 1)
 }
 
-/// A change that was good is tried again, once and twice.
+/// Returns the actions after repeating a successful change once and twice.
 pub(super) fn further(settings: &Settings, action: &Action, change: &Change) -> Vec<Action> {
     let mut list = List { settings, action, all: Vec::new() };
     for times in [1, 2] {
@@ -101,7 +102,7 @@ pub(super) fn further(settings: &Settings, action: &Action, change: &Change) -> 
     list.all
 }
 
-/// All combinations of the changes of the three numbers.
+/// Returns all combinations of the changes of the three numbers.
 fn thesis(settings: &Settings, action: &Action) -> Vec<Action> {
     fn both<T: Copy + std::ops::Neg<Output = T>>(none: T, steps: &[T]) -> Vec<T> {
         let signs = steps.iter().flat_map(|&step| [step, -step]);
@@ -122,11 +123,11 @@ fn thesis(settings: &Settings, action: &Action) -> Vec<Action> {
     list.all
 }
 
-/// Changes of one number at a time, by a few or by many steps, and of `m` and `b` together such that
-/// the window towards which they move stays.
+/// Returns changes of one number at a time, with `steps` step sizes, and changes of `m` and `b`
+/// together that keep the window to which they converge.
 fn star(settings: &Settings, action: &Action, steps: usize) -> Vec<Action> {
     let mut list = List { settings, action, all: Vec::new() };
-    // With few steps the middle ones.
+    // With few steps, use the middle sizes.
     let skip = usize::from(steps < MULTIPLE.len());
     for at in (0..MULTIPLE.len()).skip(skip).take(steps) {
         for sign in [1, -1] {
@@ -157,7 +158,7 @@ mod tests {
         let settings = Settings::of(Procedure::Thesis);
         let all = neighbours(&settings, &Action::new(0.5, 100, 3.0));
         assert_eq!(all.len(), 5 * 5 * 7 - 1);
-        // At the bounds there are fewer.
+        // At the bounds there are fewer neighbours.
         assert!(neighbours(&settings, &Action::new(0.0, 100, 3.0)).len() < 3 * 5 * 7);
     }
 

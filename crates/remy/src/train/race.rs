@@ -1,9 +1,9 @@
-//! Candidates against the present table, on the same networks with the same seeds.
+//! Races candidates against the present table, on the same networks with the same seeds.
 //!
-//! All candidates run on a first part of the networks. Those go on that may still be better than
-//! the present table, and than the best candidate for the same rule, by the differences network by
-//! network. What is decided in the end are sums over all networks: a candidate that is given up early
-//! may have been good, but none wins by a part of the networks.
+//! All candidates run on a first part of the networks. A candidate continues while the differences
+//! per network do not show that it is worse than the present table or than the best candidate for
+//! the same rule. The final decision uses sums over all networks. So a good candidate may be given
+//! up early, but no candidate wins by a part of the networks.
 
 use std::sync::Arc;
 
@@ -17,31 +17,31 @@ use crate::evaluate::Evaluator;
 use crate::spec::{Objective, Specimen};
 use crate::usage::{self, RuleUse};
 
-/// The parts of the networks after which poor candidates go.
+/// Parts of the networks after which poor candidates are given up.
 const STAGES: [f64; 5] = [1.0 / 9.0, 2.0 / 9.0, 4.0 / 9.0, 2.0 / 3.0, 1.0];
-/// How many standard errors a candidate has to be behind.
+/// Number of standard errors by which a candidate must be behind to be given up.
 const BEHIND: f64 = 1.0;
-/// A difference that only senders of whom nothing arrives make.
+/// A difference this low occurs only if some sender's packets never arrive.
 const RUIN: f64 = -1e6;
 
-/// The present table on the networks of a step.
+/// The present table's results on the networks of a step.
 pub(super) struct Baseline {
     /// The networks.
     pub(super) specimens: Vec<Specimen>,
-    /// What the score on each counts: [`Objective::counted`] with the table's own threshold.
+    /// Contribution of each network's score: [`Objective::counted`] with the table's own threshold.
     pub(super) scores: Vec<f64>,
     objective: Objective,
     threshold: Option<f64>,
-    /// The uses of each rule on all of them.
+    /// Uses of each rule on all networks.
     pub(super) uses: Vec<RuleUse>,
-    /// Whether a rule is used on a network, by network and rule.
+    /// True if a rule is used on a network, by network and rule.
     used: Vec<Vec<bool>>,
     /// The networks in the order in which candidates run on them.
     order: Vec<usize>,
 }
 
 impl Baseline {
-    /// Runs a table on networks. `seed` is for their order.
+    /// Runs a table on networks. `seed` determines their order.
     pub(super) fn measure(
         evaluator: &impl Evaluator,
         objective: &Objective,
@@ -53,7 +53,7 @@ impl Baseline {
         let scores: Vec<f64> = trials.iter().map(|trial| trial.score(objective)).collect();
         let threshold = objective.threshold(&scores);
         let scores = scores.into_iter().map(|score| objective.counted(score, threshold)).collect();
-        // Each connection begins with the rule for an empty memory, which nobody hears of.
+        // Each connection starts with the rule for the empty memory, whose use is not reported.
         let first = table.rule_for(&Memory::default());
         let used = |uses: &[RuleUse]| -> Vec<bool> {
             let is_used = |(rule, one): (usize, &RuleUse)| one.count > 0 || first == Some(rule);
@@ -70,81 +70,82 @@ impl Baseline {
         Ok(Baseline { specimens, scores, objective, threshold, uses, used, order })
     }
 
-    /// What another table's score on a network counts beside the table's.
+    /// Returns the contribution of another table's score on a network, with this table's threshold.
     pub(super) fn counted(&self, score: f64) -> f64 {
         self.objective.counted(score, self.threshold)
     }
 
-    /// The sum of what the scores count.
+    /// Returns the sum of the scores' contributions.
     pub(super) fn total(&self) -> f64 {
         self.scores.iter().sum()
     }
 
-    /// The networks on which rule `rule` is used, in the order in which candidates run on them.
+    /// Returns the networks on which rule `rule` is used, in the order in which candidates run on
+    /// them.
     fn affected(&self, rule: usize) -> Vec<usize> {
         let is_used = |&network: &usize| self.used[network].get(rule).is_none_or(|&used| used);
         self.order.iter().copied().filter(is_used).collect()
     }
 }
 
-/// A table that may take the place of the present one.
+/// A table that may replace the present one.
 #[derive(Clone)]
 pub(super) struct Candidate {
     /// The table.
     pub(super) table: Arc<RuleTable>,
-    /// The rule that differs, by its number in the present table.
+    /// Number of the rule that differs from the present table.
     pub(super) rule: usize,
 }
 
-/// What a candidate gains on all networks together.
+/// Gain of a candidate over all networks.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) struct Gain {
-    /// The sum of the differences.
+    /// Sum of the differences.
     pub(super) total: f64,
-    /// Its standard error, from the differences network by network.
+    /// Its standard error, from the differences per network.
     pub(super) error: f64,
 }
 
 impl Gain {
     fn of(differences: &[f64]) -> Gain {
         let count = differences.len() as f64;
-        // Of one network nothing is known of the error.
+        // One network gives no estimate of the error.
         let error = if count < 2.0 { f64::INFINITY } else { count * mean_and_error(differences).1 };
         Gain { total: differences.iter().sum(), error }
     }
 
-    /// True if it is so many standard errors above zero.
+    /// Returns true if the gain exceeds zero by this many standard errors.
     pub(super) fn is_sure(&self, errors: f64) -> bool {
         self.total > errors * self.error
     }
 }
 
-/// What is needed to run candidates.
+/// Everything needed to run candidates.
 pub(super) struct Race<'a, E> {
-    /// Who runs them.
+    /// Runs the candidates.
     pub(super) evaluator: &'a E,
-    /// What counts.
+    /// How senders are scored.
     pub(super) objective: Objective,
-    /// What is known of this step.
+    /// Known scores of this step.
     pub(super) memo: &'a Memo,
-    /// True if poor candidates go early.
+    /// True if poor candidates are given up early.
     pub(super) racing: bool,
-    /// True if only networks on which the rule is used are run.
+    /// True if candidates run only on networks on which their rule is used.
     pub(super) incremental: bool,
-    /// True when there is no more time.
+    /// Returns true when there is no more time.
     pub(super) stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// A candidate in the race.
 struct Runner {
     networks: Vec<usize>,
-    /// The differences to the present table so far.
+    /// Differences to the present table so far.
     gains: Vec<f64>,
     alive: bool,
 }
 
 impl<E: Evaluator> Race<'_, E> {
-    /// The scores of a table on some networks, by their numbers.
+    /// Returns the scores of a table on these networks, by their numbers.
     pub(super) fn scores(
         &self,
         candidate: usize,
@@ -175,7 +176,7 @@ impl<E: Evaluator> Race<'_, E> {
         Ok(known.into_iter().filter_map(|score| score.or_else(|| fresh.next())).collect())
     }
 
-    /// What a candidate gains on other networks than those by which it was chosen.
+    /// Returns the gain of a candidate on networks other than those on which it was chosen.
     pub(super) fn confirm(
         &self,
         number: usize,
@@ -191,8 +192,7 @@ impl<E: Evaluator> Race<'_, E> {
         Ok(networks.into_iter().zip(scores).map(gain).sum())
     }
 
-    /// Runs candidates, and says what each gains on all networks together; `None` for those that
-    /// were given up.
+    /// Runs candidates. Returns the gain of each over all networks; `None` for those given up.
     pub(super) fn run(
         &self,
         baseline: &Baseline,
@@ -232,14 +232,14 @@ impl<E: Evaluator> Race<'_, E> {
     }
 }
 
-/// Takes those out of the race that make no difference, are behind the present table, or behind the
-/// best candidate for the same rule.
+/// Gives up candidates that make no difference, that are behind the present table, or that are
+/// behind the best candidate for the same rule.
 fn give_up(runners: &mut [Runner], candidates: &[Candidate]) {
     let sum = |runner: &Runner| runner.gains.iter().sum::<f64>();
     let best_of = |rule: usize| {
         let mine = |at: &usize| runners[*at].alive && candidates[*at].rule == rule;
         let all = (0..runners.len()).filter(mine);
-        // The first of equal ones.
+        // Of equal candidates, keep the first.
         all.reduce(|best, at| if sum(&runners[at]) > sum(&runners[best]) { at } else { best })
     };
     let stays = |at: usize| {
@@ -253,7 +253,7 @@ fn give_up(runners: &mut [Runner], candidates: &[Candidate]) {
     runners.iter_mut().zip(stay).for_each(|(runner, stay)| runner.alive = stay);
 }
 
-/// True if differences are below zero by more than their standard error.
+/// Returns true if the mean difference is below zero by more than its standard error.
 fn is_behind(gains: &[f64]) -> bool {
     if gains.iter().any(|&gain| gain < RUIN) {
         return true;
@@ -265,7 +265,7 @@ fn is_behind(gains: &[f64]) -> bool {
     mean + BEHIND * error < 0.0
 }
 
-/// The mean, and its standard error; that of fewer than two is not a number.
+/// Returns the mean and its standard error, which is NaN for fewer than two values.
 fn mean_and_error(gains: &[f64]) -> (f64, f64) {
     let count = gains.len() as f64;
     let mean = gains.iter().sum::<f64>() / count;
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn gains_are_sure_by_their_spread() {
         let gain = Gain::of(&[1.0, 2.0, 3.0]);
-        // The deviation is 1, that of the mean of three 1 / √3, that of the sum √3.
+        // The deviation is 1: that of the mean of three is 1 / √3, that of the sum √3.
         assert_eq!(gain.total, 6.0);
         assert!((gain.error - 3f64.sqrt()).abs() < 1e-12);
         assert!(gain.is_sure(3.4) && !gain.is_sure(3.5));

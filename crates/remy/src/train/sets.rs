@@ -1,6 +1,6 @@
-//! Networks that training does not see: those by which progress is shown, and those on which what came
-//! out is judged. They depend on the specification alone, so that trainings with other seeds, settings
-//! and starts can be compared.
+//! Networks that training does not use: a validation set that shows progress, and a test set on
+//! which the final table is scored. Both depend only on the specification, so that trainings with
+//! other seeds, settings and starts can be compared.
 
 use std::sync::Arc;
 
@@ -11,38 +11,38 @@ use super::{TrainError, Trainer};
 use crate::evaluate::Evaluator;
 use crate::spec::Specimen;
 
-/// A set has at least this many networks: a specification with fewer is drawn several times.
+/// Minimum number of networks in a set. A specification with fewer networks is drawn several times.
 const LEAST_NETWORKS: usize = 32;
 
-/// Which networks.
+/// Which set.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Set {
-    /// By which progress is shown, and the best of several trainings chosen.
+    /// Shows progress, and selects the best of several trainings.
     Validation,
-    /// On which the chosen table is judged.
+    /// Scores the selected table.
     Test,
 }
 
 impl<E: Evaluator> Trainer<E> {
-    /// The score per network of the present table on the validation set, which training does not see.
-    /// Equal specifications have equal sets, whatever their seeds.
+    /// Returns the score per network of the present table on the validation set, which training
+    /// does not use. Equal specifications have equal sets, for all seeds of trainings.
     ///
     /// # Errors
-    /// If the table cannot be tried.
+    /// The table cannot be run.
     pub fn validate(&self) -> Result<f64, TrainError> {
         self.score_on(Set::Validation, &self.table)
     }
 
-    /// The same on the test set, which nothing is chosen by.
+    /// Returns the score per network on the test set, by which no table is selected.
     ///
     /// # Errors
-    /// If the table cannot be tried.
+    /// The table cannot be run.
     pub fn judge(&self) -> Result<f64, TrainError> {
         self.score_on(Set::Test, &self.table)
     }
 
-    /// The score per network with `now` as the table whose turn it is. It is that of the senders for
-    /// which the first table is trained, if there are two.
+    /// Returns the score per network with `now` as the table being trained. With two tables, it is
+    /// the score of the senders for which the first table is trained.
     pub(super) fn score_on(&self, set: Set, now: &Arc<RuleTable>) -> Result<f64, TrainError> {
         let (table, others) = match &self.other {
             Some(other) if self.is_others_turn() => (other, Some(now)),

@@ -1,4 +1,4 @@
-//! How a table is trained: the part `[training]` of a specification file.
+//! Settings of training: the part `[training]` of a specification file.
 //!
 //! ```toml
 //! [training]
@@ -20,42 +20,42 @@ use serde::Deserialize;
 
 use crate::spec::{Specification, SpecificationError};
 
-/// The most rules that a table may be given.
+/// Maximum of `max_rules`.
 const MAX_RULES: usize = 5_000;
 
-/// How rules are improved and divided.
+/// Procedure by which rules are improved and divided.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Procedure {
-    /// Section 3.5.3 of the thesis: all combinations of changes of the three numbers of a rule are
-    /// tried to the end; the rule used most is divided at the medians of all signals at once.
+    /// Section 3.5.3 of the thesis: all combinations of changes of a rule's three numbers run to
+    /// the end; the rule used most is divided at the medians of all signals at once.
     Thesis,
-    /// Fewer changes, of which poor ones are given up early; rules are divided where, and on the axis
-    /// on which, that gains most.
+    /// Fewer changes, of which poor ones are given up early. A rule is divided on one axis, the one
+    /// with the largest gain.
     #[default]
     Racing,
 }
 
-/// Whether what wins a race has to gain on networks drawn anew, too: being the best of many on the same
-/// networks is luck in part.
+/// Whether the winner of a race must also gain on newly drawn networks. The best of many candidates
+/// on the same networks is partly lucky.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Confirm {
     /// Never.
     Never,
-    /// Unless its gain is at least [`Confirm::SURE`] standard errors of the differences network by
-    /// network.
+    /// Only if its gain is below [`Confirm::SURE`] standard errors of the differences per network.
     Doubtful,
     /// Always.
     Always,
 }
 
 impl Confirm {
-    /// So many standard errors are hardly luck: of 28 candidates that make no difference the best one is
-    /// ahead by more in one of 27 races, and in fewer since networks differ in more than luck.
+    /// A gain of this many standard errors is rarely luck. Of 28 candidates without effect, the
+    /// best exceeds it in one of 27 races; in fewer with real networks, whose differences are not
+    /// only luck.
     pub const SURE: f64 = 3.0;
 }
 
-/// How it is written.
+/// Its notation in the file.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum FileConfirm {
@@ -77,13 +77,13 @@ impl FileConfirm {
     }
 }
 
-/// The least and the largest value of a number of an action.
+/// Bounds of a number of an action.
 #[derive(Copy, Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
-    /// The least value.
+    /// Minimum.
     pub least: f64,
-    /// The largest value.
+    /// Maximum.
     pub most: f64,
 }
 
@@ -92,63 +92,64 @@ impl Bounds {
         Bounds { least, most }
     }
 
-    /// True if a value is within.
+    /// Returns true if `value` is within the bounds.
     pub fn contain(&self, value: f64) -> bool {
         (self.least..=self.most).contains(&value)
     }
 }
 
-/// Which numbers of an action are changed.
+/// Which numbers of an action training changes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Vary {
-    /// The window's multiple, `m`.
+    /// Window multiple `m`.
     pub multiple: bool,
-    /// The window's increment, `b`.
+    /// Window increment `b`.
     pub increment: bool,
-    /// The time between packets, `r`.
+    /// Time between packets `r`.
     pub intersend: bool,
 }
 
-/// How a table is trained.
+/// Settings of training.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// How rules are improved and divided.
+    /// Procedure by which rules are improved and divided.
     pub procedure: Procedure,
-    /// The signals that rules may be divided by, by [`Signal::index`].
+    /// True for signals by which rules may be divided, by [`Signal::index`].
     pub signals: [bool; SIGNALS],
-    /// Which numbers of actions are changed.
+    /// Which numbers of actions training changes.
     pub vary: Vary,
-    /// The action of the first rule.
+    /// Action of the first rule.
     pub start: Action,
-    /// The bounds of the window's multiple.
+    /// Bounds of the window multiple.
     pub multiple: Bounds,
-    /// The bounds of the window's increment, in packets.
+    /// Bounds of the window increment, in packets.
     pub increment: Bounds,
-    /// The bounds of the time between packets, in milliseconds.
+    /// Bounds of the time between packets, in milliseconds.
     pub intersend: Bounds,
-    /// How often all rules are improved before rules are divided.
+    /// How often all rules are improved before some are divided.
     pub generations_per_split: u32,
-    /// How many rules are changed from the same table; what gains together is kept.
+    /// Number of rules for which changes are tried from the same table. Changes that gain together
+    /// are kept together.
     pub rules_at_once: usize,
-    /// No rule is divided once there are so many.
+    /// Number of rules from which on no rule is divided.
     pub max_rules: usize,
     /// True if poor candidates are given up after a part of the networks.
     pub racing: bool,
-    /// True if only those networks are tried again in which a changed rule is used.
+    /// True if a candidate runs only on networks on which its rule is used.
     pub incremental: bool,
-    /// Whether what wins has to gain on networks drawn anew, too.
+    /// Whether a winner must also gain on newly drawn networks.
     pub confirm: Confirm,
-    /// True if divisions go of which one side is never used.
+    /// True if divisions are undone of which one side is never used.
     pub prune: bool,
-    /// The least gain that a change has to bring, as a share of the number of networks.
+    /// Minimum gain of a change, divided by the number of networks.
     pub least_gain: f64,
-    /// True if progress is shown by a validation set, which training does not see.
+    /// True if progress is shown by a validation set, which training does not use.
     pub validate: bool,
 }
 
 impl Settings {
-    /// The settings of a procedure.
+    /// Returns the default settings of a procedure.
     pub fn of(procedure: Procedure) -> Settings {
         let thesis = procedure == Procedure::Thesis;
         Settings {
@@ -171,20 +172,20 @@ impl Settings {
         }
     }
 
-    /// Reads the part `[training]` of a specification; the other parts are not looked at.
+    /// Reads the part `[training]` of a specification and ignores its other parts.
     ///
     /// # Errors
-    /// If it is not TOML, or a value does not fit.
+    /// The text is not TOML, or a value is invalid.
     pub fn parse(text: &str) -> Result<Settings, SpecificationError> {
         let file: File =
             toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
         file.training.read().map_err(|error| error.in_text(text))
     }
 
-    /// Makes sure that the networks have the signals.
+    /// Checks that the networks provide the signals.
     ///
     /// # Errors
-    /// If rules are divided by marks that no router of the networks writes.
+    /// Rules are divided by marks, and no router of the networks writes marks.
     pub fn check(&self, specification: &Specification) -> Result<(), SpecificationError> {
         let marks = self.signals[Signal::AccelShare.index()];
         if marks && specification.router == RouterChoice::None {
@@ -194,7 +195,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The table that training begins with: one rule.
+    /// Returns the tree with which training begins: one rule.
     pub fn first(&self) -> RuleTree {
         let mut tree = RuleTree::single(self.start);
         if let RuleTree::Leaf(rule) = &mut tree {
@@ -203,7 +204,7 @@ impl Settings {
         tree
     }
 
-    /// True if an action is within the bounds.
+    /// Returns true if an action is within the bounds.
     pub fn allow(&self, action: &Action) -> bool {
         self.multiple.contain(action.multiple)
             && self.increment.contain(f64::from(action.increment))
@@ -309,7 +310,7 @@ impl FileSettings {
     }
 }
 
-/// The signals of these names.
+/// Returns the signals with these names.
 fn signals(names: &[String]) -> Result<[bool; SIGNALS], SpecificationError> {
     let mut active = [false; SIGNALS];
     for name in names {

@@ -1,4 +1,4 @@
-//! Training that begins with a table of its own in place of one rule.
+//! Training that starts from a given table instead of one rule.
 
 use paceline_schemes::remy::{Action, RuleTree, SIGNALS, Signal};
 
@@ -6,12 +6,12 @@ use super::settings::Settings;
 use crate::spec::SpecificationError;
 
 impl Settings {
-    /// The table with which training begins if it is not one rule: its rules are divided by the signals
-    /// of these settings from now on.
+    /// Returns a given table as the start of training. From then on its rules are divided by the
+    /// signals of these settings.
     ///
     /// # Errors
-    /// If an action is outside of the bounds, or the table divides by a signal that these settings do
-    /// not name.
+    /// An action is out of bounds, or the table is divided by a signal that these settings do not
+    /// name.
     pub fn start_with(&self, mut tree: RuleTree) -> Result<RuleTree, SpecificationError> {
         let fail = |key, problem: String| Err(SpecificationError::value(key, problem));
         let divided = divided(&tree);
@@ -49,7 +49,7 @@ impl Settings {
     }
 }
 
-/// The signals at whose values some rule begins or ends within the whole box.
+/// Returns the signals on which some rule begins or ends inside the whole box.
 fn divided(tree: &RuleTree) -> [bool; SIGNALS] {
     let mut all = [false; SIGNALS];
     let mut open = vec![tree];

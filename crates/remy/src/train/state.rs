@@ -1,4 +1,4 @@
-//! What training knows between two steps, and how it is kept in a file.
+//! The state of a training between two steps, and its file.
 
 use paceline_schemes::remy::{RuleTable, RuleTree};
 use serde::{Deserialize, Serialize};
@@ -6,39 +6,39 @@ use serde::{Deserialize, Serialize};
 use super::neighbours::Change;
 use crate::readable::Readable;
 
-/// The first entry of the file.
+/// Value of the file's first entry.
 const FORMAT: &str = "paceline-remy-training 1";
 
-/// The most generations of a state that is believed.
+/// Maximum number of generations accepted in a file.
 const MOST: u32 = 1 << 24;
 
-/// What is done next.
+/// What the next step does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Phase {
-    /// Networks are drawn anew, and the rule used most of this generation is looked for.
+    /// Draws new networks, and selects the most used rule of this generation.
     Choose,
-    /// Rules are improved.
+    /// Improves rules.
     Improve {
-        /// Which, by their numbers.
+        /// Their numbers.
         rules: Vec<usize>,
         /// How often all neighbours were tried.
         rounds: u32,
-        /// The last change, if it is tried once more.
+        /// The last change, if it is to be repeated.
         change: Option<Change>,
     },
-    /// The table is compared with that of the last check, on networks drawn anew.
+    /// Compares the table with that of the last check, on newly drawn networks.
     Check,
-    /// Rules are chosen that may be divided.
+    /// Selects rules that may be divided.
     Aim,
-    /// Rules are divided.
+    /// Divides rules.
     Split {
-        /// Which, by their numbers; the last of the list first, and it has the smallest number.
+        /// Their numbers, in falling order; the last of the list is divided next.
         rules: Vec<usize>,
     },
 }
 
-/// What was spent since training began.
+/// Cost since training began.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainingCost {
@@ -46,30 +46,30 @@ pub struct TrainingCost {
     pub simulated_s: f64,
     /// Processor seconds, of all threads together.
     pub cpu_s: f64,
-    /// Seconds on the clock.
+    /// Wall-clock seconds.
     pub wall_s: f64,
-    /// Candidates that were tried, to the end or not.
+    /// Candidates tried, including those given up.
     pub candidates: u64,
 }
 
-/// One of two tables that are trained in turn: the one whose turn it is not.
+/// Of two tables that are trained in turn, the one that is not being trained now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PartnerTable {
-    /// True if it is the first of the two: that of the senders for which the table is trained.
+    /// True if it is the table of the senders for which the first table is trained.
     pub(super) first: bool,
     /// How often all its rules were improved.
     pub(super) generation: u32,
-    /// The generation of each rule.
+    /// Generation of each rule.
     pub(super) generations: Vec<u32>,
-    /// Its table of the last check.
+    /// Its table at the last check.
     pub(super) kept: Option<Readable>,
     /// Its table.
     pub(super) table: Readable,
 }
 
-/// What training knows between two steps. What comes next follows from it alone, but for what was
-/// spent.
+/// The state of a training between two steps. The next step follows from it alone, except for the
+/// cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
@@ -78,43 +78,44 @@ pub struct State {
     pub specification: String,
     /// The seed.
     pub seed: u64,
-    /// Steps so far.
+    /// Number of steps so far.
     pub step: u64,
     /// How often all rules were improved.
     pub generation: u32,
     /// How often networks were drawn.
     pub draws: u64,
-    /// What is done next.
+    /// What the next step does.
     pub(super) phase: Phase,
-    /// The generation of each rule.
+    /// Generation of each rule.
     pub generations: Vec<u32>,
-    /// The score of the table, on the networks that were drawn last.
+    /// Score of the table on the networks drawn last.
     pub score: f64,
-    /// What was spent.
+    /// Cost so far.
     pub spent: TrainingCost,
-    /// The table of the last check.
+    /// The table at the last check.
     pub kept: Option<Readable>,
     /// The table.
     pub table: Readable,
-    /// The table with which training began, if it was not one rule.
+    /// The table from which training started, if it was not one rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Readable>,
-    /// The score per network on the validation set, if it has been measured.
+    /// Score per network on the validation set, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<f64>,
-    /// The other table, if two are trained in turn.
+    /// The second table, if two are trained in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) partner: Option<PartnerTable>,
 }
 
-/// The table of a readable one.
+/// Converts a readable table.
 fn table(readable: &Readable) -> Result<RuleTable, String> {
     let tree = readable.tree().map_err(|error| error.to_string())?;
     RuleTable::new(tree).map_err(|error| error.to_string())
 }
 
 impl State {
-    /// Before the first step; with `two` tables that are trained in turn.
+    /// Returns the state before the first step; with `two`, for two tables that are trained in
+    /// turn.
     pub(super) fn first(specification: &str, seed: u64, tree: &RuleTree, two: bool) -> State {
         let partner = PartnerTable {
             first: false,
@@ -142,13 +143,13 @@ impl State {
         }
     }
 
-    /// The generations that are over, of both tables if there are two.
+    /// Returns the number of completed generations; with two tables, of both.
     pub(super) fn generations_done(&self) -> u32 {
         let partner = self.partner.as_ref().map_or(u32::MAX, |partner| partner.generation);
         self.generation.min(partner)
     }
 
-    /// It is the other table's turn, if there are two.
+    /// Switches to training the other table, if there are two.
     pub(super) fn take_turns(&mut self) {
         if let Some(partner) = &mut self.partner {
             partner.first = !partner.first;
@@ -159,10 +160,10 @@ impl State {
         }
     }
 
-    /// The other table, if there are two.
+    /// Returns the second table, if there are two.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in it.
     pub(super) fn other_table(&self) -> Result<Option<RuleTable>, String> {
         self.partner.as_ref().map(|partner| table(&partner.table)).transpose()
     }
@@ -170,7 +171,7 @@ impl State {
     /// Reads a state and its table.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in the text.
     pub(super) fn read(text: &str) -> Result<(State, RuleTable), String> {
         let state: State = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if state.format != FORMAT {
@@ -212,30 +213,30 @@ impl State {
     }
 }
 
-/// A line of the log: what a step did.
+/// A line of the log: the result of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// The step, from 1.
+    /// Number of the step, from 1.
     pub step: u64,
-    /// What was done: `choose`, `improve`, `check`, `aim`, `split`.
+    /// Kind of step: `choose`, `improve`, `check`, `aim`, `split`.
     pub what: String,
     /// The generation.
     pub generation: u32,
-    /// How many rules the table has after it.
+    /// Number of rules of the table after the step.
     pub rules: usize,
-    /// The rule that was looked at, if it was one.
+    /// The rule that was improved or divided, if it was one.
     pub rule: Option<usize>,
-    /// The sum of the scores after it, on the networks of the step.
+    /// Sum of the scores after the step, on its networks.
     pub score: f64,
-    /// What the step gained on these networks.
+    /// Gain of the step on these networks.
     pub gain: f64,
-    /// The score per network on the validation set, after the first step and after each check.
+    /// Score per network on the validation set, after the first step and after each check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<f64>,
-    /// What happened, in words.
+    /// Description of the result, in words.
     pub note: String,
-    /// What was spent since training began.
+    /// Cost since training began.
     pub spent: TrainingCost,
 }
 

@@ -15,19 +15,20 @@ use super::{TrainError, Trainer};
 use crate::evaluate::{Evaluator, EvaluatorError};
 use crate::spec::Specimen;
 
-/// How often all neighbours of a rule are tried in a generation, at most.
+/// Maximum number of times that all neighbours of a rule are tried in a generation.
 const ROUNDS: u32 = 4;
-/// The same in the thesis' procedure, which goes on until nothing gains: a bound for safety.
+/// The same maximum in the thesis' procedure, which continues until no neighbour gains: a bound for
+/// safety.
 const ROUNDS_THESIS: u32 = 1000;
-/// How many of the best candidates for a rule may be confirmed on networks drawn anew.
+/// Maximum number of best candidates per rule that are confirmed on newly drawn networks.
 const CONFIRMED: usize = 2;
-/// How many times as many networks a check has.
+/// Number of networks in a check, in multiples of those of other steps.
 const CHECKS: u64 = 3;
 
-/// What a step led to.
+/// The result of a step.
 pub(super) struct StepOutcome {
     pub state: State,
-    /// The new table, if it is another.
+    /// The new table, if it differs.
     pub table: Option<Arc<RuleTable>>,
     pub what: &'static str,
     pub rule: Option<usize>,
@@ -51,7 +52,7 @@ impl StepOutcome {
 }
 
 impl<E: Evaluator> Trainer<E> {
-    /// What the next step leads to. Nothing is changed but the baseline.
+    /// Returns the result of the next step. Changes only the baseline.
     pub(super) fn next(
         &mut self,
         memo: &Memo,
@@ -83,13 +84,13 @@ impl<E: Evaluator> Trainer<E> {
         Ok(self.baseline.insert(baseline))
     }
 
-    /// The table on networks.
+    /// Returns the table's results on these networks.
     fn baseline_on(&self, specimens: Vec<Specimen>, seed: u64) -> Result<Baseline, TrainError> {
         let objective = self.objective();
         Baseline::measure(&self.evaluator, &objective, &self.table, specimens, seed)
     }
 
-    /// The table on the networks that were drawn last.
+    /// Runs the table on the networks drawn last, unless it has run there.
     pub(super) fn baseline(&mut self) -> Result<(), TrainError> {
         if self.baseline.is_none() {
             self.measure(self.state.draws)?;
@@ -108,12 +109,13 @@ impl<E: Evaluator> Trainer<E> {
         }
     }
 
-    /// The least gain that counts on so many networks.
+    /// Returns the minimum gain for this number of networks.
     fn least_gain(&self, networks: usize) -> f64 {
         self.settings.least_gain * networks as f64
     }
 
-    /// Those of the best candidates that gain on networks drawn anew, too: see [`Confirm`].
+    /// Returns those of the best candidates that also gain on newly drawn networks: see
+    /// [`Confirm`].
     fn confirmed(
         &self,
         race: &Race<'_, E>,
@@ -136,7 +138,7 @@ impl<E: Evaluator> Trainer<E> {
         let fresh = self.baseline_on(self.specimens(seed), seed)?;
         let mut confirmed = Vec::new();
         for (gain, at) in totals {
-            // Their scores are kept behind those of all candidates and of combinations.
+            // Number their scores after those of all candidates and combinations.
             let number = 2 * candidates.len() + at;
             if race.confirm(number, &fresh, &candidates[at])? > 0.0 {
                 confirmed.push((gain, at));
@@ -203,7 +205,7 @@ impl<E: Evaluator> Trainer<E> {
         let best_of = |&rule: &usize| best(&gains, least, |at| candidates[at].rule == rule);
         let best: Vec<(Gain, usize)> = rules.iter().flat_map(best_of).collect();
         let mut winners = self.confirmed(&race, best, &candidates)?;
-        // One for each rule: the first is the best.
+        // One candidate per rule: the first is the best.
         let mut taken = Vec::new();
         winners.retain(|&(_, at)| {
             let new = !taken.contains(&candidates[at].rule);
@@ -236,7 +238,7 @@ impl<E: Evaluator> Trainer<E> {
         };
         let (mut table, mut gain) = (Arc::clone(&candidates[first].table), first_gain);
         let mut changed = vec![first];
-        // What gains by itself is taken together as long as that gains more.
+        // Combine changes that gain alone, as long as the combination gains more.
         for (extra, &(_, winner)) in winners.iter().enumerate().skip(1) {
             let both = table.with_action(candidates[winner].rule, actions[winner])?;
             let both = Arc::new(both);
@@ -328,7 +330,7 @@ impl<E: Evaluator> Trainer<E> {
         Ok(StepOutcome { table: Some(table), gain, note, ..StepOutcome::new(state, "check") })
     }
 
-    /// Chooses the rules that are divided: the one used most; in the racing procedure half of them.
+    /// Selects the rules to divide: the one used most; in the racing procedure half of them.
     fn aim(&mut self) -> Result<StepOutcome, TrainError> {
         let mut state = self.state.clone();
         state.draws += 1;
@@ -342,7 +344,7 @@ impl<E: Evaluator> Trainer<E> {
             Procedure::Thesis => 1,
             Procedure::Racing => all.div_ceil(2).min(self.settings.max_rules.saturating_sub(all)),
         });
-        // The largest number is divided first, so that the numbers of the others stay.
+        // The largest number is divided first, so that the other numbers stay valid.
         rules.sort_unstable();
         let note = format!("may divide rules {rules:?}");
         state.phase = if rules.is_empty() { Phase::Choose } else { Phase::Split { rules } };
@@ -384,7 +386,7 @@ impl<E: Evaluator> Trainer<E> {
             let done = StepOutcome::new(state, "split");
             return Ok(StepOutcome { table: Some(table), rule: Some(number), note, ..done });
         }
-        // Each axis by itself, and another action for one half.
+        // Each axis alone, with a different action for one half.
         let mut candidates = Vec::new();
         let mut about = Vec::new();
         for place in &cuts {
@@ -427,13 +429,14 @@ impl<E: Evaluator> Trainer<E> {
     }
 }
 
-/// Makes room for the rules that a divided one is replaced by.
+/// Inserts entries for the rules that replace a divided one.
 fn insert(state: &mut State, number: usize, added: usize) {
     let generation = state.generation;
     state.generations.splice(number..number, std::iter::repeat_n(generation, added));
 }
 
-/// The few that gain most, and more than `least`, of those that `of` names: the best one first.
+/// Returns a few of the largest gains above `least` among the candidates selected by `of`, best
+/// first.
 fn best(gains: &[Option<Gain>], least: f64, of: impl Fn(usize) -> bool) -> Vec<(Gain, usize)> {
     let known = gains.iter().enumerate().filter(|&(at, _)| of(at));
     let known = known.filter_map(|(at, gain)| gain.map(|gain| (gain, at)));
@@ -443,7 +446,7 @@ fn best(gains: &[Option<Gain>], least: f64, of: impl Fn(usize) -> bool) -> Vec<(
     known
 }
 
-/// An action in a few characters.
+/// Writes an action in a few characters.
 fn short(action: &Action) -> String {
     let Action { multiple, increment, intersend_ms } = action;
     format!("m {multiple} b {increment} r {intersend_ms}")

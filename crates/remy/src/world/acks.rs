@@ -1,5 +1,5 @@
-//! Acknowledgements on their way back, where they are delayed at random or come in slots. Those of a
-//! sender keep their order.
+//! Acknowledgements on their way back, if they are randomly delayed or grouped into slots. A
+//! sender's acknowledgements are not reordered.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ use paceline_sim::path::Impairments;
 
 use super::wakeups::Wakeups;
 
-/// The ways back of all senders' acknowledgements.
+/// The return paths of all senders' acknowledgements.
 #[derive(Clone)]
 pub(super) struct AckPaths {
     paths: Vec<AckPath>,
-    /// When the first acknowledgement of each sender is due.
+    /// Arrival time of each sender's first acknowledgement.
     wakeups: Wakeups,
     impairments: Impairments,
 }
@@ -21,7 +21,7 @@ pub(super) struct AckPaths {
 #[derive(Copy, Clone)]
 pub(super) struct Ack {
     due: Time,
-    /// When the packet was sent, and its number.
+    /// Send time and number of the packet.
     pub(super) sent: Time,
     pub(super) number: u64,
 }
@@ -30,24 +30,24 @@ pub(super) struct Ack {
 struct AckPath {
     stream: Stream,
     line: VecDeque<Ack>,
-    /// When the newest is due.
+    /// Arrival time of the newest acknowledgement.
     last: Time,
 }
 
 impl AckPaths {
-    /// The ways back with these impairments, of senders whose random streams these are.
+    /// Creates return paths with these impairments and one random stream per sender.
     pub(super) fn new(impairments: Impairments, streams: Vec<Stream>) -> AckPaths {
         let wakeups = Wakeups::new(streams.len());
         let path = |stream| AckPath { stream, line: VecDeque::new(), last: Time::ZERO };
         AckPaths { paths: streams.into_iter().map(path).collect(), wakeups, impairments }
     }
 
-    /// When the first acknowledgement reaches its sender; [`Time::NEVER`] if there is none.
+    /// Returns the arrival time of the first acknowledgement; [`Time::NEVER`] if there is none.
     pub(super) fn due(&self) -> Time {
         self.wakeups.earliest()
     }
 
-    /// A receiver acknowledges a packet at `now`.
+    /// Sends a receiver's acknowledgement of a packet at `now`.
     pub(super) fn push(&mut self, now: Time, sender: usize, (number, sent): (u64, Time)) {
         let path = &mut self.paths[sender];
         let (delay, _) = self.impairments.delay(Span::ZERO, &mut path.stream);
@@ -59,7 +59,7 @@ impl AckPaths {
         }
     }
 
-    /// The acknowledgement that reaches its sender first, and the number of this sender.
+    /// Removes the acknowledgement that arrives first. Returns it and its sender's number.
     pub(super) fn pop(&mut self) -> Option<(usize, Ack)> {
         let sender = self.wakeups.first();
         let line = &mut self.paths.get_mut(sender)?.line;

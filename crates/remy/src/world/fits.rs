@@ -11,22 +11,23 @@ use super::acks::AckPaths;
 use super::link::FastLink;
 use crate::network::{Measures, Network, PACKET};
 
-/// The link of a network that the specialised world can run, for a run of this length with this seed;
-/// `None` if the general world has to run it. These are the conditions:
+/// Returns the link of a network that the specialised world can run, for a run of this duration
+/// with this seed; `None` if the general world has to run it. The conditions are:
 ///
 /// - There is one link, of a constant rate above zero or with a trace that repeats.
-/// - Its buffer is droptail, has no limit of waiting times, and holds a packet at least. (Sizes in
-///   bytes, times and bandwidth-delay products are numbers of packets, since all packets are alike.)
+/// - Its buffer is droptail, does not limit sojourn times, and holds at least one packet. (Sizes in
+///   bytes, times and bandwidth-delay products are numbers of packets, because all packets have one
+///   size.)
 /// - There is a delay behind the link. Losses behind it are independent.
-/// - No router marks packets, and no table looks at marks.
+/// - No router marks packets, and no table uses marks.
 /// - Senders switch on and off by time, not by bytes.
-/// - Each packet is acknowledged by itself. Acknowledgements may be delayed at random or come in slots,
-///   but do not overtake each other.
-/// - Nothing is measured but throughput and mean delay.
-/// - Senders repair nothing, and no timeout changes what they do: they are as published. They apply a
-///   rule once for the acknowledgements of an instant.
-/// - All of them follow tables that are known: that which is tried, or one for those of the second
-///   kind. Senders of other schemes beside them are not simulated here.
+/// - Each packet is acknowledged separately. Acknowledgements may be randomly delayed or grouped
+///   into slots, but are not reordered.
+/// - Only throughput and mean delay are measured.
+/// - Senders retransmit nothing and ignore timeouts, as in the published program. They apply a rule
+///   once for all acknowledgements of an instant.
+/// - All senders follow known tables: the one being tried, or a second one for the other kind.
+///   Senders of other schemes are not simulated here.
 pub(super) fn fits(
     network: &Network,
     senders: &TableSenders<'_>,
@@ -67,8 +68,8 @@ pub(super) fn fits(
     })
 }
 
-/// The packets that a network's buffer holds, `Some(None)` if that is any number; `None` if it is no
-/// number of packets, or none at all.
+/// Returns the capacity of a network's buffer in packets, `Some(None)` if it is unlimited; `None`
+/// if it is not a number of packets or is zero.
 fn packets(network: &Network, duration: Span) -> Option<Option<u64>> {
     if network.buffer == BufferSize::Unlimited {
         return Some(None);
@@ -80,14 +81,14 @@ fn packets(network: &Network, duration: Span) -> Option<Option<u64>> {
     (packets > 0 && limit.sojourn.is_none()).then_some(Some(packets))
 }
 
-/// The ways back of acknowledgements, if these take time.
+/// Returns the return paths of acknowledgements, if these take time.
 pub(super) fn ack_paths(network: &Network, seed: u64) -> Option<AckPaths> {
     let impairments = network.ack_impairments();
     if impairments == Impairments::default() {
         return None;
     }
     let own = network.own();
-    // The general world calls flows that are alike by their numbers, and those of a table `remy`.
+    // The general world names flows of one scheme by their numbers, and those of a table `remy`.
     let streams = [own, network.senders - own].into_iter().flat_map(|count| {
         (1..=count).map(move |number| match count == 1 || !network.starts.is_zero() {
             true => Stream::new(seed, "acks of remy"),

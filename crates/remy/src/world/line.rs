@@ -1,50 +1,50 @@
-//! The packets that are under way: through the buffer, over the link, along the delay behind it; their
+//! The packets under way: through the buffer, over the link, along the delay after it. Their
 //! acknowledgements take no time.
 
 use paceline_cc::Time;
 
-/// The least capacity of a line.
+/// Initial capacity of a line.
 const CAPACITY: usize = 1 << 10;
 
 /// A packet on its way to the receiver.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Packet {
-    /// When it arrives, and is acknowledged.
+    /// When it arrives and is acknowledged.
     pub(super) due: Time,
     /// When it was sent.
     pub(super) sent: Time,
-    /// Its number among those of its sender.
+    /// Its sequence number at its sender.
     pub(super) number: u64,
     /// The number of its sender.
     pub(super) sender: u32,
-    /// True if it gets lost behind the link: then nothing happens when it is due.
+    /// True if it is lost after the link: then nothing happens at `due`.
     pub(super) lost: bool,
 }
 
-/// A line of packets in the order of their arrival, in a ring whose size is a power of two.
+/// A queue of packets in the order of their arrival, in a ring whose size is a power of two.
 #[derive(Clone)]
 pub(super) struct Line {
     ring: Vec<Packet>,
-    /// How many packets have left, and how many have entered.
+    /// Number of packets that have left, and number that have entered.
     head: usize,
     tail: usize,
-    /// When the first packet is due; [`Time::NEVER`] if there is none.
+    /// When the first packet arrives; [`Time::NEVER`] if there is none.
     due: Time,
 }
 
 impl Line {
-    /// An empty line.
+    /// Creates an empty line.
     pub(super) fn new() -> Line {
         Line { ring: vec![Packet::default(); CAPACITY], head: 0, tail: 0, due: Time::NEVER }
     }
 
-    /// When the first packet is due; [`Time::NEVER`] if there is none.
+    /// Returns when the first packet arrives; [`Time::NEVER`] if there is none.
     #[inline(always)]
     pub(super) fn due(&self) -> Time {
         self.due
     }
 
-    /// A packet enters, which is not due before those that are there.
+    /// Appends a packet. It must not arrive before those in the line.
     #[inline(always)]
     pub(super) fn push(&mut self, packet: Packet) {
         if self.tail - self.head == self.ring.len() {
@@ -58,7 +58,7 @@ impl Line {
         self.tail += 1;
     }
 
-    /// The first packet leaves. The line must not be empty.
+    /// Removes the first packet. The line must not be empty.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Packet {
         let mask = self.ring.len() - 1;
@@ -71,7 +71,7 @@ impl Line {
         packet
     }
 
-    /// The packets, the last that entered first.
+    /// Iterates over the packets, the one that entered last first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = &Packet> {
         let mask = self.ring.len() - 1;
         (self.head..self.tail).rev().map(move |at| &self.ring[at & mask])

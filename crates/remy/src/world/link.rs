@@ -1,4 +1,4 @@
-//! The link of a network: when each packet leaves it is known as soon as the packet enters.
+//! The link of a network, which computes a packet's departure time when the packet enters.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ use paceline_sim::trace::{Cursor, Trace};
 
 use crate::network::PACKET;
 
-/// A link with a droptail buffer, and the random losses behind it.
+/// A link with a droptail buffer, and random losses after it.
 #[derive(Clone)]
 pub(super) struct FastLink {
     service: FastService,
-    /// When the packet that entered last leaves.
+    /// Departure time of the packet that entered last.
     last_departure: Time,
     buffer: Option<LimitedBuffer>,
     losses: Option<RandomLosses>,
@@ -24,24 +24,24 @@ enum FastService {
     Trace(TraceService),
 }
 
-/// Bytes at the instants of a trace that repeats for ever.
+/// Delivery opportunities of a trace that repeats for ever.
 #[derive(Clone)]
 struct TraceService {
-    /// The next opportunity that is not used.
+    /// The next unused opportunity.
     cursor: Cursor,
-    /// Bytes that each opportunity offers, and what a packet takes of them.
+    /// Bytes per opportunity, and bytes that a packet needs.
     opportunity: u64,
     packet: u64,
-    /// Bytes that the last opportunity has left, and its time.
+    /// Bytes left of the last opportunity, and its time.
     credit: u64,
     at: Time,
 }
 
-/// A buffer that holds a number of packets, beside the one that is in transmission.
+/// A buffer for a number of packets, without the one in transmission.
 #[derive(Clone)]
 struct LimitedBuffer {
     limit: u64,
-    /// When the transmission begins of each packet that may still wait.
+    /// Start of transmission of each packet that may still wait.
     begins: VecDeque<Time>,
 }
 
@@ -51,25 +51,25 @@ struct RandomLosses {
     stream: Stream,
 }
 
-/// What becomes of a packet that is sent.
+/// What happens to a packet.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) enum Passage {
     /// The buffer is full.
     Dropped,
-    /// It leaves the link at this time, and gets lost behind it.
+    /// It leaves the link at this time, and is lost after it.
     Lost(Time),
     /// It leaves the link at this time.
     Carried(Time),
 }
 
 impl FastLink {
-    /// A link of constant rate.
+    /// Creates a link of constant rate.
     pub(super) fn constant(rate: Rate) -> FastLink {
         FastLink::new(FastService::Constant(Constant::new(rate)))
     }
 
-    /// A link that follows a trace: each opportunity offers so many bytes, and each packet costs
-    /// `overhead` bytes beside its own.
+    /// Creates a link that follows a trace. Each opportunity has `opportunity` bytes; each packet
+    /// needs `overhead` bytes in addition to its own.
     pub(super) fn trace(trace: &Trace, opportunity: u32, overhead: u32) -> FastLink {
         FastLink::new(FastService::Trace(TraceService {
             cursor: trace.cursor(),
@@ -84,19 +84,19 @@ impl FastLink {
         FastLink { service, last_departure: Time::ZERO, buffer: None, losses: None }
     }
 
-    /// The same with a buffer for so many packets; `None` for any number.
+    /// Sets the capacity of the buffer in packets; `None` for no limit.
     pub(super) fn with_buffer(mut self, packets: Option<u64>) -> FastLink {
         self.buffer = packets.map(|limit| LimitedBuffer { limit, begins: VecDeque::new() });
         self
     }
 
-    /// The same with a share of packets that get lost behind it, drawn from `stream`.
+    /// Sets the probability of losses after the link, drawn from `stream`.
     pub(super) fn with_losses(mut self, probability: f64, stream: Stream) -> FastLink {
         self.losses = Some(RandomLosses { probability, stream });
         self
     }
 
-    /// A packet enters at `now`.
+    /// Passes a packet that enters at `now`.
     #[inline(always)]
     pub(super) fn enter(&mut self, now: Time) -> Passage {
         if let Some(buffer) = &mut self.buffer
@@ -116,7 +116,7 @@ impl FastLink {
         if let Some(buffer) = &mut self.buffer {
             buffer.begins.push_back(begin);
         }
-        // Packets leave in the order in which they enter, so that they may be drawn for here.
+        // Draw here: packets leave in the order in which they enter.
         let losses = self.losses.as_mut();
         match losses.is_some_and(|losses| losses.stream.chance(losses.probability)) {
             true => Passage::Lost(departure),
@@ -126,7 +126,7 @@ impl FastLink {
 }
 
 impl LimitedBuffer {
-    /// True if so many packets wait at `now` as there is room for.
+    /// Returns true if the buffer is full at `now`.
     #[inline]
     fn is_full(&mut self, now: Time) -> bool {
         while self.begins.front().is_some_and(|&begin| begin <= now) {
@@ -137,11 +137,11 @@ impl LimitedBuffer {
 }
 
 impl TraceService {
-    /// A packet enters at `now`; `idle` if all before it have left by then. Returns when its transmission
-    /// begins, and when it has left.
+    /// Schedules a packet that enters at `now`; `idle` if all packets before it have left. Returns
+    /// the start and the end of its transmission.
     fn pass(&mut self, now: Time, idle: bool) -> (Time, Time) {
         if idle {
-            // What nobody has used is lost, and so are opportunities up to now.
+            // Bytes left over are lost, and so are opportunities up to now.
             self.credit = 0;
             if self.cursor.peek() <= now {
                 self.cursor.seek(now);

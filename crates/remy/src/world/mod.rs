@@ -1,16 +1,16 @@
-//! A specialised world for training: what the general one of `paceline-sim` does on the networks that
-//! tables are trained on, to the bit, and several times as fast.
+//! A specialised world for training. On the networks for which tables are trained it gives the same
+//! results as the general world of `paceline-sim`, bit by bit, several times as fast.
 //!
-//! Senders of tables that repair nothing, over one link with a droptail buffer and a constant delay,
-//! need no more than this of all that a simulator has: a line of packets in the order of their arrival
-//! ([`mod@line`]), a link that knows when each packet leaves it ([`link`]), for each sender the memory, the
-//! window, the pacing and three numbers ([`sender`]), and a line of acknowledgements if these take time
-//! ([`acks`]). Retransmission timers, and what an account declares
-//! lost, have no part in it: such a sender hears of nothing but acknowledgements, a packet that is late
-//! still has one, and packets do not overtake each other.
+//! Senders of tables that retransmit nothing, over one link with a droptail buffer and a constant
+//! delay, need only these parts of a simulator: a line of packets in the order of their arrival
+//! ([`mod@line`]), a link that knows each packet's departure ([`link`]), for each sender the
+//! memory, the window, the pacing and three numbers ([`sender`]), and a line of acknowledgements if
+//! these take time ([`acks`]). Retransmission timers and losses declared by an account play no
+//! part: such a sender reacts only to acknowledgements, a late packet is still acknowledged, and
+//! packets are not reordered.
 //!
-//! Of events at the same nanosecond arrivals come first, then acknowledgements and then senders, both in
-//! the order of the senders' numbers, as there.
+//! Of events at the same nanosecond, arrivals come first, then acknowledgements, then senders, the
+//! last two in the order of the senders' numbers, as in the general world.
 
 mod acks;
 mod fits;
@@ -36,14 +36,15 @@ use crate::network::{Network, PACKET};
 use crate::score::{self, BoundedRun, Overload, SenderFigures};
 use crate::usage::UsageCounts;
 
-/// The senders of a network: those of the table that is tried, and others.
+/// The senders of a network: those of the table being tried, and those of another.
 #[derive(Copy, Clone)]
 pub(crate) struct TableSenders<'a> {
-    /// The table that is tried.
+    /// The table being tried.
     pub(crate) table: &'a Arc<RuleTable>,
-    /// The table of the others, if the network's others have one that is known.
+    /// The table of the senders of the other kind, if the network has such senders and their table
+    /// is known.
     pub(crate) others: Option<&'a Arc<RuleTable>>,
-    /// The parameters of all of them.
+    /// Parameters of all senders.
     pub(crate) params: &'a RemyParams,
 }
 
@@ -61,35 +62,36 @@ pub(crate) struct FastRun<'a> {
 struct World {
     now: Time,
     link: FastLink,
-    /// The delay behind the link.
+    /// Delay after the link.
     delay: Span,
     line: Line,
     senders: Vec<FastSender>,
     wakeups: Wakeups,
-    /// The ways back of acknowledgements, if they take time.
+    /// Return paths of acknowledgements, if they take time.
     acks: Option<AckPaths>,
     counts: HandOverCounts,
 }
 
-/// What the general world counts as hand-overs between its stages.
+/// Counters of what the general world counts as hand-overs between its stages.
 #[derive(Copy, Clone, Debug, Default)]
 struct HandOverCounts {
-    /// Packets that were sent, that entered the link, and that get lost behind it.
+    /// Packets that were sent, that entered the link, and that are lost after it.
     sent: u64,
     entered: u64,
     lost: u64,
-    /// Packets that arrived, and acknowledgements that did.
+    /// Packets and acknowledgements that arrived.
     arrived: u64,
     acked: u64,
-    /// True if the general world has a stage for the delay behind the link: where it cannot compute
-    /// departures as packets enter; true if it has one for losses, and one for acknowledgements.
+    /// True if the general world has a stage for the delay after the link, which it needs where it
+    /// cannot compute departures when packets enter; true if it has one for losses; true if it has
+    /// one for acknowledgements.
     has_delay_stage: bool,
     has_loss_stage: bool,
     has_ack_stage: bool,
 }
 
 impl<'a> FastRun<'a> {
-    /// The run of a network, if [`fits()`] lets it.
+    /// Creates the run of a network, if [`fits()`] allows it.
     pub(crate) fn new(
         network: &'a Network,
         senders: TableSenders<'a>,
@@ -130,8 +132,8 @@ impl<'a> FastRun<'a> {
         self.figures()
     }
 
-    /// Runs to the end, or until senders have sent many times what the link carries: see
-    /// [`score::run_within_reason`]. `carried` is what it carries in packets per millisecond.
+    /// Runs to the end, or until senders have sent many times what the link carries (`carried`
+    /// packets per millisecond): see [`score::run_within_reason`].
     pub(crate) fn run_within_reason(
         mut self,
         carried: f64,
@@ -171,7 +173,7 @@ impl<'a> FastRun<'a> {
 }
 
 impl World {
-    /// Lets everything happen that is due before `end`.
+    /// Handles all events before `end`.
     fn advance(
         &mut self,
         tables: &[FollowedTable<'_>],
@@ -179,7 +181,8 @@ impl World {
         end: Time,
         uses: &mut impl RuleUses,
     ) {
-        // Two functions, so that where acknowledgements take no time nobody looks for them.
+        // Two functions, so that without acknowledgement delays no time is spent on looking for
+        // acknowledgements.
         match self.acks {
             None => self.run::<false>(tables, periods, end, uses),
             Some(_) => self.run::<true>(tables, periods, end, uses),
@@ -241,7 +244,7 @@ impl World {
         }
     }
 
-    /// A sender switches on or off.
+    /// Switches a sender on or off.
     #[cold]
     #[inline(never)]
     fn switch(&mut self, number: usize, tables: &[FollowedTable<'_>], periods: &[(Time, Time)]) {
@@ -258,7 +261,7 @@ impl World {
         }
     }
 
-    /// A sender sends what it may at this time.
+    /// Sends the packets that a sender may send at this time.
     #[inline(always)]
     fn send(&mut self, number: usize) {
         let World { now, link, delay, line, senders, wakeups, counts, .. } = self;
@@ -295,8 +298,8 @@ impl World {
         }
     }
 
-    /// Packets that the general world would have handed from stage to stage before `end`, up to which
-    /// this one has run.
+    /// Returns how many hand-overs the general world would have made before `end`, the time up to
+    /// which this world has run.
     fn hand_overs(&self, end: Time) -> u64 {
         let HandOverCounts { sent, entered, lost, arrived, acked, .. } = self.counts;
         let HandOverCounts { has_delay_stage, has_loss_stage, has_ack_stage, .. } = self.counts;

@@ -1,28 +1,28 @@
-//! A sender that follows a table and repairs nothing: what remains of a sender, an account and a
-//! controller if nothing else is asked of them.
+//! A sender that follows a table and retransmits nothing: the minimum of a sender, an account and a
+//! controller.
 
 use paceline_cc::{Span, Time};
 use paceline_schemes::remy::{Action, Memory, Place, RemyParams, RuleTable, Tracker};
 
-/// Hears which rules are used.
+/// Receives reports of rule uses.
 pub(super) trait RuleUses {
-    /// A sender used rule `rule` for `memory`.
+    /// Reports that a sender used rule `rule` for `memory`.
     fn on_use(&mut self, rule: usize, memory: &Memory);
 }
 
-/// Nobody asks which rules are used.
+/// Ignores rule uses.
 impl RuleUses for () {
     #[inline(always)]
     fn on_use(&mut self, _rule: usize, _memory: &Memory) {}
 }
 
-/// A table, with what its rules mean to a sender.
+/// A table, prepared for senders.
 pub(super) struct FollowedTable<'a> {
     table: &'a RuleTable,
     actions: Vec<(Action, Span)>,
-    /// A connection that has begun, before its first packet.
+    /// The state of a connection that has begun and has not sent a packet.
     connection: Connection,
-    /// True if its uses of rules are told.
+    /// True if its rule uses are reported.
     pub(super) counted: bool,
 }
 
@@ -37,7 +37,7 @@ impl<'a> FollowedTable<'a> {
         let actions = table.rules().iter().map(|rule| prepared(rule.action)).collect();
         let connection = Connection::unbegun(params);
         let mut followed = FollowedTable { table, actions, connection, counted };
-        // Nobody hears of the rule that a connection begins with.
+        // The use of the first rule is not reported.
         let mut connection = Connection::unbegun(params);
         connection.follow(&followed, &mut ());
         followed.connection = connection;
@@ -45,19 +45,19 @@ impl<'a> FollowedTable<'a> {
     }
 }
 
-/// What a sender knows of its present connection.
+/// A sender's state for its present connection.
 #[derive(Clone)]
 struct Connection {
     tracker: Tracker,
     place: Place,
-    /// The window in packets, and what it was before the acknowledgements of this instant.
+    /// Window in packets, and its value before the acknowledgements of this instant.
     window: u32,
     before: u32,
-    /// The instant of the last acknowledgements.
+    /// Time of the last acknowledgements.
     at: Time,
-    /// The present rule; tables have fewer rules than `usize::MAX`.
+    /// Number of the present rule. Tables have fewer rules than `usize::MAX`.
     rule: usize,
-    /// The least time between packets, and when the last one left for which there was such a time;
+    /// Minimum time between packets, and when the last packet left to which such a time applied;
     /// time zero before the first.
     gap: Span,
     last_sent: Time,
@@ -66,7 +66,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// A connection without a rule.
+    /// Creates a connection without a rule.
     fn unbegun(params: &RemyParams) -> Connection {
         Connection {
             tracker: Tracker::new(params.resolution),
@@ -81,7 +81,7 @@ impl Connection {
         }
     }
 
-    /// Does what the rule for the present memory says. Where there is none, nothing changes.
+    /// Applies the rule for the present memory. Without a rule, changes nothing.
     #[inline(always)]
     fn follow(&mut self, followed: &FollowedTable<'_>, uses: &mut impl RuleUses) {
         let memory = self.tracker.memory();
@@ -106,27 +106,27 @@ impl Connection {
 #[derive(Clone)]
 pub(super) struct FastSender {
     connection: Connection,
-    /// The number of the next packet, one more than the newest that was acknowledged, and the first of
-    /// this connection.
+    /// Number of the next packet, one more than the newest acknowledged number, and the first
+    /// number of this connection.
     next: u64,
     acked: u64,
     first: u64,
-    /// Which table it follows.
+    /// Index of the table that it follows.
     pub(super) table: usize,
     /// True if it is on.
     pub(super) is_on: bool,
-    /// How many of its periods have begun, and when it next switches on or off.
+    /// Number of its periods that have begun, and when it next switches on or off.
     pub(super) periods: usize,
     pub(super) switch: Time,
-    /// When it next acts by itself, as it stands among the wake-ups.
+    /// When it next acts without an acknowledgement, as stored in the wake-ups.
     pub(super) wake: Time,
-    /// Packets that arrived, and the times that they took.
+    /// Number of arrived packets, and the sum of their delays.
     pub(super) packets: u64,
     pub(super) delay: Span,
 }
 
 impl FastSender {
-    /// A sender that is off, and follows table number `table`.
+    /// Creates a sender that is off and follows table number `table`.
     pub(super) fn new(table: usize, followed: &FollowedTable<'_>) -> FastSender {
         FastSender {
             connection: followed.connection.clone(),
@@ -149,8 +149,8 @@ impl FastSender {
         (self.acked, self.first) = (self.next, self.next);
     }
 
-    /// The acknowledgement comes of a packet of this connection, or of an earlier one, which tells
-    /// nothing and yet applies the rule.
+    /// Handles an acknowledgement of a packet of this connection or of an earlier one. The latter
+    /// does not change the memory, but the rule is applied.
     #[inline(always)]
     pub(super) fn on_ack(
         &mut self,
@@ -166,7 +166,7 @@ impl FastSender {
             self.acked = self.acked.max(number + 1);
         }
         if connection.at == now {
-            // More of the batch: the rule is applied once, to all of it.
+            // A further acknowledgement of this instant: apply the rule once to the whole batch.
             connection.window = connection.before;
         } else {
             (connection.at, connection.before) = (now, connection.window);
@@ -177,19 +177,19 @@ impl FastSender {
         }
     }
 
-    /// True if its window lets it send a packet.
+    /// Returns true if the window allows a packet.
     #[inline(always)]
     pub(super) fn has_window(&self) -> bool {
         self.next - self.acked < u64::from(self.connection.window.max(1))
     }
 
-    /// When the next packet may leave by its pacing.
+    /// Returns when pacing allows the next packet.
     #[inline(always)]
     pub(super) fn next_send(&self) -> Time {
         self.connection.next_send
     }
 
-    /// A packet leaves; returns its number.
+    /// Notes that a packet leaves. Returns its number.
     #[inline(always)]
     pub(super) fn on_send(&mut self, now: Time) -> u64 {
         let connection = &mut self.connection;

@@ -1,4 +1,4 @@
-//! The specialised world against the general one, to the bit.
+//! Compares the specialised world with the general one, bit by bit.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::usage::{RuleUse, Usage, UsageCounts};
 /// A run in either world.
 type Ran = (BoundedRun, Vec<RuleUse>);
 
-/// The bits of a sender's figures.
+/// The bits of a sender's results.
 type FigureBits = (bool, [u64; 8]);
 
-/// Every bit of the figures.
+/// Returns every bit of the results.
 fn bits(run: &BoundedRun) -> (Option<Vec<FigureBits>>, Span) {
     let sender = |sender: &SenderFigures| {
         let SenderFigures { packets, on_s, share_s, delay_ms, flows, log2_slowdown, .. } = *sender;
@@ -38,7 +38,7 @@ fn published(resolution: Span) -> RemyParams {
     RemyParams { as_published: true, resolution, ..RemyParams::default() }
 }
 
-/// What a table's senders get, with others of `others`, in the specialised world.
+/// Runs a table, with other senders that follow `others`, in the specialised world.
 fn fast(
     network: &Network,
     (table, others): (&Arc<RuleTable>, Option<&Arc<RuleTable>>),
@@ -53,7 +53,7 @@ fn fast(
     Some((run, uses.into_rules()))
 }
 
-/// The same in the general world.
+/// Runs the same in the general world.
 fn general(
     network: &Network,
     (table, others): (&Arc<RuleTable>, Option<&Arc<RuleTable>>),
@@ -74,12 +74,12 @@ fn general(
     (run, usage.rules())
 }
 
-/// The published program's first rule.
+/// Returns the published program's first rule.
 fn first_rule() -> RuleTable {
     RuleTable::new(RuleTree::single(Action::new(1.0, 1, 3.0))).expect("a table")
 }
 
-/// A table with random boxes and actions, some of which are extreme.
+/// Returns a table with random boxes and actions, some of which are extreme.
 fn random_table(random: &mut Stream) -> RuleTable {
     let action = |random: &mut Stream| {
         let increment = random.below(60) as i32 - 20;
@@ -99,7 +99,7 @@ fn random_table(random: &mut Stream) -> RuleTable {
         let domain = Domain::WHOLE.between(signal, lower, lower + width * random.uniform());
         rules.push(Rule { domain, action: action(random) });
     }
-    // At times there is no rule for some memories.
+    // Sometimes no rule covers some memories.
     if random.chance(0.9) {
         rules.push(Rule { domain: Domain::WHOLE, action: action(random) });
     } else if rules.is_empty() {
@@ -108,7 +108,7 @@ fn random_table(random: &mut Stream) -> RuleTable {
     RuleTable::flat(rules).expect("a table")
 }
 
-/// A table: of those built in, the first rule, or a random one.
+/// Returns a built-in table, the first rule, or a random table.
 fn some_table(random: &mut Stream) -> Arc<RuleTable> {
     let built_in: Vec<Arc<RuleTable>> = crate::tables()
         .iter()
@@ -123,7 +123,7 @@ fn some_table(random: &mut Stream) -> Arc<RuleTable> {
 }
 
 fn some_trace(random: &mut Stream) -> Trace {
-    // Bursts, gaps, and several opportunities in a millisecond.
+    // Bursts, gaps, and several opportunities per millisecond.
     let mut at = random.below(5) as u32;
     let pace = 1 + random.below(12);
     let entries = (0..400).map(|_| {
@@ -146,7 +146,7 @@ fn some_link(random: &mut Stream) -> Capacity {
             overhead: random.below(60) as u32,
             repeat: true,
         },
-        // Rates at which transmissions take whole nanoseconds, so that events coincide.
+        // Rates with whole nanoseconds per transmission, so that events coincide.
         2 => Capacity::Constant(Rate::from_mbps((1 + random.below(20)) as f64)),
         _ => Capacity::Constant(Rate::from_bps(500_000 + random.below(40_000_000))),
     }

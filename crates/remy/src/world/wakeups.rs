@@ -1,11 +1,11 @@
-//! When each sender next acts by itself.
+//! When each sender next acts without an acknowledgement.
 
 use paceline_cc::Time;
 
-/// Senders whose earliest wake-up is kept together: the minimum of a group is taken without a loop.
+/// Number of senders per group. The minimum of a group is computed without a loop.
 const GROUP: usize = 8;
 
-/// The wake-up times of senders. Of equal times that of the sender with the lowest number comes first.
+/// The wake-up times of senders. Of equal times, the sender with the lowest number comes first.
 #[derive(Clone)]
 pub(super) struct Wakeups {
     groups: Vec<Group>,
@@ -19,19 +19,19 @@ struct Group {
 }
 
 impl Wakeups {
-    /// So many senders, none of which is ever due.
+    /// Creates wake-ups for `senders` senders, all at [`Time::NEVER`].
     pub(super) fn new(senders: usize) -> Wakeups {
         let idle = Group { times: [Time::NEVER; GROUP], earliest: Time::NEVER };
         Wakeups { groups: vec![idle; senders.div_ceil(GROUP).max(1)], earliest: Time::NEVER }
     }
 
-    /// The earliest wake-up; [`Time::NEVER`] if no sender is due.
+    /// Returns the earliest wake-up; [`Time::NEVER`] if there is none.
     #[inline(always)]
     pub(super) fn earliest(&self) -> Time {
         self.earliest
     }
 
-    /// The sender whose wake-up is the earliest.
+    /// Returns the sender with the earliest wake-up.
     #[inline]
     pub(super) fn first(&self) -> usize {
         let is_earliest = |group: &Group| group.earliest == self.earliest;

@@ -45,7 +45,7 @@ pub(super) fn apply(
     record.save(&options.name)?;
     forwarding::turn_on(&mut links, &mut plan)?;
     drop(lock);
-    // The same words as the emulator's for the network behind its device.
+    // The remarks speak of the emulator's inside network; here they are about clients.
     remarks.extend(
         plan.remarks.iter().map(|text| text.replace("the inside reaches", "clients reach")),
     );

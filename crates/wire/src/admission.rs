@@ -1,28 +1,28 @@
-//! Which clients a server admits: those whose keys it lists, each with what is handed out to it.
+//! A server's list of admitted clients: their public keys, and the handout of each.
 
 use std::collections::BTreeMap;
 
 use crate::{ClientPublic, Handout};
 
-/// What a client reads whose key is not on the list.
+/// Reason that a client gets whose key is not on the list.
 pub(crate) const NOT_LISTED: &str = "this client's key is not on the server's list of clients: ask for its public \
     key (`paceline key show FILE`) to be added";
-/// What a client reads whose key was taken off the list while it was connected.
+/// Reason that a client gets whose key was taken off the list while it was connected.
 pub(crate) const REVOKED: &str = "this client's key was taken off the server's list of clients";
-/// What a client reads to which the server hands out something else from now on.
+/// Reason that a connected client gets when its handout in the list has changed.
 pub(crate) const CHANGED: &str =
     "the server has changed what it hands out to this client: connect again";
-/// What a client reads whose newer connection has taken the place of this one.
+/// Reason that a connection gets when its client has made a newer one.
 pub(crate) const REPLACED: &str = "a newer connection of this client has taken its place";
 
-/// A client that is admitted.
+/// An admitted client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdmittedClient {
-    /// The public half of its key.
+    /// Public half of its key.
     pub key: ClientPublic,
-    /// What people call it.
+    /// Name that people use for it.
     pub name: String,
-    /// What is handed out to it.
+    /// What the server hands out to it.
     pub handout: Handout,
 }
 
@@ -42,7 +42,8 @@ impl Admission {
         self.clients.values()
     }
 
-    /// Returns why a connection with what was handed out to it cannot go on under this list; `None` if it can.
+    /// Returns the reason why a connection with this key and handout cannot continue under this
+    /// list; `None` if it can.
     pub(crate) fn objection(&self, key: &ClientPublic, handout: &Handout) -> Option<&'static str> {
         match self.clients.get(key) {
             None => Some(REVOKED),
@@ -53,7 +54,7 @@ impl Admission {
 }
 
 impl FromIterator<AdmittedClient> for Admission {
-    /// Makes a list; of several clients with one key the last counts.
+    /// Makes a list. If several clients have one key, the last counts.
     fn from_iter<T: IntoIterator<Item = AdmittedClient>>(clients: T) -> Admission {
         let clients = clients.into_iter().map(|client| (client.key, client)).collect();
         Admission { clients }

@@ -2,32 +2,32 @@
 
 use thiserror::Error;
 
-/// Why bytes are no packet or frame of this format.
+/// Reason why bytes are not a packet or frame of this format.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormatError {
     /// The bytes end before the field does.
     #[error("the bytes end within {0}")]
     Truncated(&'static str),
-    /// A field has a value that means nothing.
+    /// A field has an invalid value.
     #[error("{field} cannot be {value}")]
     Value {
         /// The field.
         field: &'static str,
-        /// What was found in it.
+        /// Its value.
         value: u64,
     },
-    /// There are bytes behind the last field.
+    /// Bytes follow the last field.
     #[error("{value} bytes too many behind {field}")]
     Rest {
-        /// What ended before them.
+        /// The last field.
         field: &'static str,
-        /// How many they are.
+        /// Number of bytes that follow it.
         value: u64,
     },
-    /// The packet is of another version of the format.
+    /// The packet has another version of the format.
     #[error("version {0} of the wire format; both ends must run the same version")]
     Version(u8),
-    /// There is no room for what is to be written.
+    /// The caller's buffer is too short for the field.
     #[error("no room for {0}")]
     Room(&'static str),
 }
@@ -42,14 +42,14 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { rest: bytes }
     }
-    /// What has not been read yet.
+    /// Returns the bytes that have not been read yet.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
-    /// Makes sure that nothing is left.
+    /// Returns an error if bytes are left.
     pub(crate) fn end(&self, field: &'static str) -> Result<(), FormatError> {
         let value = self.rest.len() as u64;
         if self.is_empty() { Ok(()) } else { Err(FormatError::Rest { field, value }) }
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         self.rest = split.1;
         Ok(*split.0)
     }
-    /// An unsigned number of `N` bytes, at most 8.
+    /// Reads an unsigned number of `N` bytes, at most 8.
     pub(crate) fn number<const N: usize>(
         &mut self,
         field: &'static str,
@@ -88,7 +88,8 @@ impl<'a> Reader<'a> {
     pub(crate) fn u32(&mut self, field: &'static str) -> Result<u32, FormatError> {
         Ok(u32::from_be_bytes(self.array(field)?))
     }
-    /// An unsigned number of 1, 2, 4 or 8 bytes: the highest two bits tell which (RFC 9000 §16).
+    /// Reads an unsigned number of 1, 2, 4 or 8 bytes, whose highest two bits state the length (RFC
+    /// 9000 §16).
     pub(crate) fn varint(&mut self, field: &'static str) -> Result<u64, FormatError> {
         let first = *self.rest.first().ok_or(FormatError::Truncated(field))?;
         let length = 1 << (first >> 6);
@@ -99,7 +100,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn u64(&mut self, field: &'static str) -> Result<u64, FormatError> {
         Ok(u64::from_be_bytes(self.array(field)?))
     }
-    /// Text with its length in two bytes before it.
+    /// Reads text with its length in the two bytes before it.
     pub(crate) fn text(
         &mut self,
         most: usize,
@@ -115,7 +116,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes fields one after the other into a place of the caller's.
+/// Writes fields one after the other into a buffer of the caller's.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     bytes: &'a mut [u8],
@@ -126,7 +127,7 @@ impl<'a> Writer<'a> {
     pub(crate) fn new(bytes: &'a mut [u8]) -> Writer<'a> {
         Writer { bytes, at: 0 }
     }
-    /// How many bytes have been written.
+    /// Returns the number of bytes written.
     pub(crate) fn len(&self) -> usize {
         self.at
     }
@@ -146,7 +147,7 @@ impl<'a> Writer<'a> {
     pub(crate) fn u32(&mut self, value: u32) -> Result<(), FormatError> {
         self.put(&value.to_be_bytes())
     }
-    /// A number below 2⁶² in as few bytes as RFC 9000 §16 has for it.
+    /// Writes a number below 2⁶² in the fewest bytes of RFC 9000 §16's form.
     pub(crate) fn varint(&mut self, value: u64) -> Result<(), FormatError> {
         match value {
             0..0x40 => self.u8(value as u8),
@@ -159,12 +160,12 @@ impl<'a> Writer<'a> {
     pub(crate) fn u64(&mut self, value: u64) -> Result<(), FormatError> {
         self.put(&value.to_be_bytes())
     }
-    /// The lowest `N` bytes of a number, at most 8.
+    /// Writes the lowest `N` bytes of a number, at most 8.
     pub(crate) fn number<const N: usize>(&mut self, value: u64) -> Result<(), FormatError> {
         let all = value.to_be_bytes();
         self.put(all.get(8 - N.min(8)..).unwrap_or(&all))
     }
-    /// Text with its length in two bytes before it.
+    /// Writes text with its length in two bytes before it.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), FormatError> {
         let length = u16::try_from(text.len()).map_err(|_| FormatError::Room("a text"))?;
         self.u16(length)?;
@@ -172,8 +173,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Text of the other end for people to read, on one line: control characters, which could have a terminal
-/// do something, become replacement characters.
+/// Returns text from the other end in a form that is safe to show to people, on one line: control
+/// characters, which could control a terminal, become replacement characters.
 pub fn printable(text: &str) -> String {
     let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     text.chars().map(shown).collect()

@@ -1,30 +1,33 @@
-//! The encryption of transport packets, and the window that refuses packets that come twice.
+//! The encryption of transport packets, and the window that refuses repeated packets.
 
 use ring::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
 /// Bytes that encryption adds to a payload.
 pub const TAG: usize = 16;
-/// How far below the largest number a packet may come.
+/// Number of bits in the window. Packets more than `WINDOW - 64` numbers behind the end are
+/// refused.
 const WINDOW: u64 = 4096;
 const WORDS: usize = (WINDOW / 64) as usize;
 
-/// Bytes at the beginning of a payload in clear that its tag covers: all of a frame's fields before the data, and
-/// all of a short frame.
+/// Number of bytes at the beginning of an unencrypted payload that its tag covers: all fields of a
+/// data frame before its data, and all of a short frame.
 const COVERED: usize = 64;
-/// Bytes of a transport packet before the congestion header.
+/// Number of bytes of a transport packet before the congestion header.
 const SHORT: usize = crate::packet::SHORT;
 
 /// One direction's cipher.
 pub(crate) enum Cipher {
     /// Payloads are encrypted and authenticated by ChaCha20-Poly1305.
     Encrypted(LessSafeKey),
-    /// Payloads are in clear. A tag of AES-128-GCM covers the packet's number, its length and its first bytes, so
-    /// that only those who see packets can make others of them (docs/wire.md).
+    /// Payloads are not encrypted. A tag of AES-128-GCM covers the packet's number, its length and
+    /// its first bytes. So only a host that sees packets can make altered copies of them
+    /// (docs/wire.md).
     Clear(LessSafeKey),
 }
 
 impl Cipher {
-    /// The cipher with this key; `plaintext` only for measurements.
+    /// Returns the cipher with this key; `None` if the key cannot be used. `plaintext` is for
+    /// measurements only.
     pub(crate) fn new(key: &[u8; 32], plaintext: bool) -> Option<Cipher> {
         let made = |algorithm, key| UnboundKey::new(algorithm, key).ok().map(LessSafeKey::new);
         match plaintext {
@@ -33,7 +36,8 @@ impl Cipher {
         }
     }
 
-    /// The nonce of a packet of this number. `length` is zero, or the bytes of a payload in clear.
+    /// Returns the nonce of packet `number`. `length` is zero, or the bytes of an unencrypted
+    /// payload.
     fn nonce(length: usize, number: u64) -> Nonce {
         let mut nonce = [0; 12];
         nonce[..4].copy_from_slice(&(length as u32).to_be_bytes());
@@ -41,7 +45,7 @@ impl Cipher {
         Nonce::assume_unique_for_key(nonce)
     }
 
-    /// What the tag of a payload in clear covers beside its number and length.
+    /// Returns the bytes that the tag of an unencrypted payload covers, besides number and length.
     #[inline]
     fn first_bytes(covered: &[u8], payload: &[u8]) -> [u8; SHORT + COVERED] {
         let mut first = [0; SHORT + COVERED];
@@ -54,7 +58,8 @@ impl Cipher {
         first
     }
 
-    /// Encrypts `payload` in place, or leaves it in clear; what is returned belongs behind it.
+    /// Encrypts `payload` in place, unless payloads are not encrypted. Returns the tag, which
+    /// follows the payload.
     #[inline]
     pub(crate) fn seal(
         &self,
@@ -77,7 +82,8 @@ impl Cipher {
         tag.as_ref().first_chunk().copied()
     }
 
-    /// Decrypts a payload with its tag in place; `None` if it is not authentic.
+    /// Checks the tag of a payload and decrypts the payload in place. Returns `None` if it is not
+    /// authentic.
     #[inline]
     pub(crate) fn open<'a>(
         &self,
@@ -100,10 +106,10 @@ impl Cipher {
     }
 }
 
-/// The numbers of the packets that have come (as in RFC 6479).
+/// The numbers of packets that have arrived (as in RFC 6479).
 #[derive(Debug)]
 pub(crate) struct ReplayWindow {
-    /// One more than the largest number.
+    /// One more than the largest number that has arrived.
     end: u64,
     seen: [u64; WORDS],
 }
@@ -117,15 +123,16 @@ impl ReplayWindow {
         ((number / 64) as usize % WORDS, 1 << (number % 64))
     }
 
-    /// One more than the largest number that has come.
+    /// Returns one more than the largest number that has arrived.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// True if a packet of this number may still be taken.
+    /// Returns true if a packet of this number has not arrived and is not too old.
     #[inline]
     pub(crate) fn is_new(&self, number: u64) -> bool {
-        // A word that is being filled holds numbers of the whole window but itself.
+        // The word being filled no longer has bits for the oldest 64 numbers: these are refused
+        // below.
         if number >= self.end {
             return number < u64::MAX;
         }
@@ -133,7 +140,7 @@ impl ReplayWindow {
         self.end - number <= WINDOW - 64 && self.seen[word] & bit == 0
     }
 
-    /// Notes a packet that was authenticated.
+    /// Notes an authentic packet.
     #[inline]
     pub(crate) fn insert(&mut self, number: u64) {
         if number >= self.end {

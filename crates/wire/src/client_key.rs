@@ -1,19 +1,20 @@
-//! The key of one client, by which a server tells it from others that have the same shared secret.
+//! The key of one client, by which a server recognises it among clients with the same shared
+//! secret.
 //!
-//! The private half stays with the client, as a part of its key string (`pl2-`). The public half (`plc-`) is what
-//! the server lists, and no secret.
+//! The private half stays with the client, in its key string (`pl2-`). The public half (`plc-`) is
+//! in the server's list, and is not secret.
 
 use std::fmt;
 
 use crate::key::KeyError;
 use crate::{key_text, noise};
 
-/// What a printed public half begins with.
+/// Prefix of a printed public half.
 const PREFIX: &str = "plc-";
-/// Bytes of the checksum at a printed public half's end.
+/// Number of bytes of the checksum at the end of a printed public half.
 const CHECK: usize = 4;
 
-/// The public half of a client's key: who a client is.
+/// Public half of a client's key: the client's identity.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientPublic(pub(crate) [u8; 32]);
 
@@ -28,7 +29,8 @@ impl ClientPublic {
     /// Reads a printed public half.
     ///
     /// # Errors
-    /// The text is none, or it is a secret key string, which does not belong into a server's list.
+    /// If the text is not a public half. A secret key string, which does not belong into a server's
+    /// list, has an error of its own.
     pub fn parse(text: &str) -> Result<ClientPublic, KeyError> {
         let text = text.trim();
         let Some(text) = text.strip_prefix(PREFIX) else {
@@ -61,7 +63,7 @@ impl ClientKey {
     /// Makes a new key.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// If the system gives no random numbers.
     pub fn generate() -> Result<ClientKey, KeyError> {
         let (private, public) = noise::generate().ok_or(KeyError::Random)?;
         Ok(ClientKey { private, public: ClientPublic(public) })
@@ -73,7 +75,7 @@ impl ClientKey {
         Some(ClientKey { private, public })
     }
 
-    /// Returns the half that servers list.
+    /// Returns the public half, which servers list.
     pub fn public(&self) -> ClientPublic {
         self.public
     }
@@ -93,7 +95,7 @@ mod tests {
         assert!(text.starts_with("plc-") && text.len() == 52, "{text}");
         assert_eq!(ClientPublic::parse(&format!(" {text}\n")), Ok(key.public()));
         assert_eq!(ClientKey::of(*key.private()), Some(key.clone()));
-        // The private half is not among what is shown.
+        // Debug output does not contain the private half.
         let private = key_text::encode(key.private(), CHECK);
         assert!(!format!("{key:?}").contains(&private[..8]));
     }

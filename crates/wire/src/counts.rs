@@ -1,47 +1,50 @@
-//! How many connections there are, at one server or at several that share their limits.
+//! The number of connections at one server, or at several servers that share their limits.
 //!
-//! Handshakes and ends of connections change the counts; packets of connections do not touch them. A count is
-//! one atomic number; only the half-open connections of each address are a table, behind a lock.
+//! Only handshakes and ends of connections change the counts; packets of connections do not touch
+//! them. Each count is one atomic number; only the half-open connections of each address are a
+//! table, behind a lock.
 
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The counts of one server, or of several that share their limits: clones count together.
+/// Counts of one server, or of several that share their limits: all clones share the counts.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionCounts {
     open: Arc<AtomicUsize>,
     half_open: Arc<AtomicUsize>,
-    /// Half-open connections of each address that has some. Only handshakes with a good cookie get here.
+    /// Number of half-open connections of each address that has some. Only handshakes with a valid
+    /// cookie get here.
     by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
-    /// Handshakes that were answered.
+    /// Number of handshakes answered.
     handshakes: Arc<AtomicU64>,
 }
 
 impl ConnectionCounts {
-    /// No connections yet.
+    /// Returns counts of zero connections.
     pub fn new() -> ConnectionCounts {
         ConnectionCounts::default()
     }
-    /// Connections that there are, half open ones among them.
+    /// Returns the number of connections, including half-open ones.
     pub fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
-    /// Connections from which nothing has come since the handshake.
+    /// Returns the number of connections from which no packet has arrived since the handshake.
     pub fn half_open(&self) -> usize {
         self.half_open.load(Ordering::Relaxed)
     }
-    /// Returns the number of one more handshake that is answered: larger than all before.
+    /// Returns the number of the next handshake to be answered, larger than all before.
     pub(crate) fn next_handshake(&self) -> u64 {
         self.handshakes.fetch_add(1, Ordering::Relaxed)
     }
-    /// Counts one more connection, if there are fewer than `limit`.
+    /// Counts one more connection; returns `None` if there are `limit` already.
     pub(crate) fn count_open(&self, limit: usize) -> Option<CountGuard> {
         CountGuard::new(&self.open, limit)
     }
-    /// Counts one more half-open connection, if there are fewer than the first limit, and fewer than the
-    /// second one of this address, or with IPv6 of its network of 64 bits.
+    /// Counts one more half-open connection. Returns `None` if there are as many as the first
+    /// limit, or as many from this address as the second limit; an IPv6 address stands for its
+    /// 64-bit network.
     pub(crate) fn count_half_open(
         &self,
         from: IpAddr,
@@ -59,7 +62,8 @@ impl ConnectionCounts {
     }
 }
 
-/// Returns what counts as one address: with IPv6 the first 64 bits, all of which one host may have.
+/// Returns the address, or for IPv6 its 64-bit network, since one host may have all of its
+/// addresses.
 fn network(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from(u128::from(ip) & !u128::from(u64::MAX))),
@@ -67,7 +71,7 @@ fn network(from: IpAddr) -> IpAddr {
     }
 }
 
-/// One half-open connection in the counts, until this is dropped.
+/// One half-open connection in the counts; dropping it decreases the counts.
 #[derive(Debug)]
 pub(crate) struct HalfOpenGuard {
     _all: CountGuard,
@@ -85,14 +89,15 @@ impl Drop for HalfOpenGuard {
     }
 }
 
-/// One connection in a count, until this is dropped: with the connection, or with its server.
+/// One connection in a count; dropping it decreases the count. It is dropped with the connection or
+/// its server.
 #[derive(Debug)]
 pub(crate) struct CountGuard(Arc<AtomicUsize>);
 
 impl CountGuard {
     fn new(count: &Arc<AtomicUsize>, limit: usize) -> Option<CountGuard> {
         let more = |count| (count < limit).then_some(count + 1);
-        // The number alone matters: no other memory is read or written because of it.
+        // Relaxed ordering suffices, since no other memory depends on the number.
         count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
         Some(CountGuard(Arc::clone(count)))
     }

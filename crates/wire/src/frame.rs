@@ -1,4 +1,4 @@
-//! What the payload of a transport packet says, frame after frame.
+//! The frames in the payload of a transport packet.
 
 use paceline_cc::wire::{LONGEST, decode_report, encode_report};
 use paceline_cc::{ACK_BLOCKS, ACK_RANGES, Ack, Ecn, NO_SEGMENT, Report, Time};
@@ -6,15 +6,15 @@ use paceline_cc::{ACK_BLOCKS, ACK_RANGES, Ack, Ecn, NO_SEGMENT, Report, Time};
 use crate::FormatError;
 use crate::bytes::{Reader, Writer};
 
-/// Bytes of a data frame before its data.
+/// Number of bytes of a data frame before its data.
 pub const DATA: usize = 21;
-/// Bytes of a frame with a part of a segment before its data.
+/// Number of bytes, before its data, of a frame with a part of a segment.
 pub const PART: usize = DATA + 4;
-/// Bytes of a frame with a part of a datagram before its data.
+/// Number of bytes, before its data, of a frame with a part of a datagram.
 pub const DATAGRAM_PART: usize = DATA + 2;
-/// The most parts of a datagram.
+/// Largest number of parts of a datagram.
 pub const MOST_DATAGRAM_PARTS: u8 = 64;
-/// The longest message or reason.
+/// Largest length of a message or reason in bytes.
 pub const LONGEST_MESSAGE: usize = 1024;
 
 const PADDING: u8 = 0;
@@ -40,33 +40,33 @@ const NEW_KEYS_ANSWER: u8 = 18;
 const NUMBER_LIMIT: u64 = 1 << 48;
 const SEGMENT_LIMIT: u64 = 1 << 56;
 
-/// What the data of a data frame is.
+/// The content of a data frame.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A piece of the stream; segments are in the stream's order.
+    /// Bytes of the stream; segments are in the stream's order.
     Stream,
-    /// Nothing: the sender only has something to send.
+    /// No data: the sender only needs a packet.
     Filler,
-    /// A whole datagram of the application's.
+    /// A whole datagram of the application.
     Datagram,
-    /// A part of a datagram that is longer than a packet. The parts of one datagram are segments that
-    /// follow each other.
+    /// A part of a datagram that is longer than a packet. The parts of one datagram are consecutive
+    /// segments.
     DatagramPart {
-        /// How many parts come before this one, fewer than `count`.
+        /// Number of parts before this one, below `count`.
         index: u8,
-        /// How many parts the datagram has: 2 to [`MOST_DATAGRAM_PARTS`].
+        /// Number of parts of the datagram: 2 to [`MOST_DATAGRAM_PARTS`].
         count: u8,
     },
 }
 
-/// A piece of data: the last frame of its packet.
+/// A data frame: the last frame of its packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
-    /// What the data is.
+    /// Kind of the data.
     pub kind: Kind,
-    /// The transmission number (see [`paceline_cc::Data::number`]), below 2⁴⁸.
+    /// Transmission number (see [`paceline_cc::Data::number`]), below 2⁴⁸.
     pub number: u64,
-    /// The segment, below 2⁵⁶ − 1, or [`NO_SEGMENT`].
+    /// Segment, below 2⁵⁶ − 1, or [`NO_SEGMENT`].
     pub segment: u64,
     /// Classic ECN's CWR flag.
     pub cwr: bool,
@@ -76,34 +76,34 @@ pub struct Data<'a> {
     pub bytes: &'a [u8],
 }
 
-/// A part of a segment of the stream that is longer than the path's packets are by now: the last frame
-/// of its packet.
+/// A part of a segment of the stream that is longer than the path's packets have become: the last
+/// frame of its packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// What all data frames have, with the bytes of this part; its kind is [`Kind::Stream`].
+    /// Fields of all data frames, with the bytes of this part; the kind is [`Kind::Stream`].
     pub data: Data<'a>,
-    /// Where in the segment the part begins.
+    /// Position of the part in the segment, in bytes.
     pub offset: u16,
-    /// The bytes of the whole segment.
+    /// Length of the whole segment in bytes.
     pub total: u16,
 }
 
-/// The most bytes that older ranges take: each is a gap and a length.
+/// Largest number of bytes of older ranges: each takes up to 16, for a gap and a length.
 pub const OLDER_RANGES: usize = (ACK_RANGES - ACK_BLOCKS) * 16;
 
-/// The ranges of numbers that an acknowledgement tells of below its blocks, newest first: an iterator
-/// of the first and the last number of each. It ends at a range that would begin below number 0.
+/// The ranges of numbers below the blocks of an acknowledgement, newest first: an iterator over the
+/// first and the last number of each. It ends before a range that would begin below number 0.
 #[derive(Copy, Clone, Debug)]
 pub struct OlderRanges<'a> {
-    /// For each, the gap above it and its length.
+    /// For each range, the gap above it and its length.
     bytes: &'a [u8],
     count: u8,
-    /// The first number of the range before.
+    /// First number of the range before.
     above: u64,
 }
 
 impl<'a> OlderRanges<'a> {
-    /// The `ranges` below the blocks of `ack`, written into `place`.
+    /// Writes the `ranges` below the blocks of `ack` into `place`.
     pub fn new(
         ack: &Ack,
         ranges: impl Iterator<Item = (u64, u64)>,
@@ -142,7 +142,7 @@ impl Iterator for OlderRanges<'_> {
 /// A frame.
 #[derive(Copy, Clone, Debug)]
 pub enum Frame<'a> {
-    /// A piece of data.
+    /// Data.
     Data(Data<'a>),
     /// A part of a segment.
     Part(Part<'a>),
@@ -150,58 +150,58 @@ pub enum Frame<'a> {
     Ack(Ack, OlderRanges<'a>),
     /// A report of the receiver's half of the scheme.
     Report(Report),
-    /// A message: delivered in order and exactly once; at most one is on its way.
+    /// A message: delivered in order and exactly once.
     Message {
-        /// Its number: counts up by one.
+        /// Its number, one more than that of the message before.
         number: u32,
-        /// What it says.
+        /// Its content.
         bytes: &'a [u8],
     },
-    /// All messages below this number have arrived.
+    /// Acknowledges all messages below this number.
     MessageAck(u32),
-    /// Asks for a sign of life.
+    /// Asks for a [`Frame::Pong`] with this number.
     Ping(u32),
-    /// The sign of life.
+    /// Answers the [`Frame::Ping`] with this number.
     Pong(u32),
-    /// Asks whoever is at an address to show that they are there.
+    /// Asks the host at an address to show that it receives there.
     Challenge([u8; 8]),
-    /// The answer to a challenge.
+    /// Answers a challenge with its bytes.
     Answer([u8; 8]),
-    /// The connection ends.
+    /// Ends the connection.
     Close {
-        /// 0 if all is well.
+        /// 0 for a normal end.
         code: u16,
-        /// Why, in words.
+        /// Reason in words.
         reason: &'a str,
     },
     /// Grants the bytes of the stream below this offset (RFC 9000's MAX_DATA).
     Credit(u64),
-    /// Data waits that lies beyond this offset, which is all that was granted (RFC 9000's DATA_BLOCKED): asks for
-    /// [`Frame::Credit`].
+    /// Asks for [`Frame::Credit`]: data waits beyond this offset, up to which the other end has
+    /// granted (RFC 9000's DATA_BLOCKED).
     CreditSpent(u64),
     /// Starts a change of keys.
     NewKeys {
-        /// The epoch that the new keys are for: the next one after this packet's.
+        /// Epoch of the new keys: the one after this packet's.
         epoch: u8,
-        /// The public half of a fresh X25519 key.
+        /// Public half of a fresh X25519 key.
         public: [u8; 32],
     },
     /// Answers [`Frame::NewKeys`].
     NewKeysAnswer {
-        /// The epoch that the new keys are for.
+        /// Epoch of the new keys.
         epoch: u8,
-        /// The public half of a fresh X25519 key.
+        /// Public half of a fresh X25519 key.
         public: [u8; 32],
     },
 }
 
-/// Reads the frames of a payload one after the other. Whoever reads stops at the first error.
+/// Reads the frames of a payload one after the other. The reader must stop at the first error.
 pub struct Frames<'a> {
     reader: Reader<'a>,
 }
 
 impl<'a> Frames<'a> {
-    /// The frames of a decrypted payload.
+    /// Returns the frames of a decrypted payload.
     pub fn new(payload: &'a [u8]) -> Frames<'a> {
         Frames { reader: Reader::new(payload) }
     }
@@ -356,13 +356,13 @@ fn ack<'a>(reader: &mut Reader<'a>) -> Result<(Ack, OlderRanges<'a>), FormatErro
     Ok((ack, OlderRanges { bytes, count: (count - blocks) as u8, above }))
 }
 
-/// A number below 2³² in RFC 9000's form.
+/// Reads a number below 2³² in RFC 9000's form.
 fn small(reader: &mut Reader<'_>, field: &'static str) -> Result<u32, FormatError> {
     let value = reader.varint(field)?;
     u32::try_from(value).map_err(|_| FormatError::Value { field, value })
 }
 
-/// The length of a block, which is not empty.
+/// Reads the length of a block, which is not zero.
 fn length(reader: &mut Reader<'_>) -> Result<u32, FormatError> {
     match small(reader, "a length")? {
         0 => Err(FormatError::Value { field: "a length", value: 0 }),
@@ -370,10 +370,10 @@ fn length(reader: &mut Reader<'_>) -> Result<u32, FormatError> {
     }
 }
 
-/// Writes a frame, and returns its length.
+/// Writes a frame and returns its length in bytes.
 ///
 /// # Errors
-/// There is no room, or a field is beyond the format.
+/// If `bytes` is too short, or a field is out of the format's range.
 pub fn write(frame: &Frame<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> {
     let mut writer = Writer::new(bytes);
     match frame {
@@ -453,10 +453,10 @@ pub fn write(frame: &Frame<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> 
     Ok(writer.len())
 }
 
-/// Writes all of a data frame but its data, so that the caller can put that in place itself.
+/// Writes all of a data frame except its data, so that the caller can put the data in place itself.
 ///
 /// # Errors
-/// There is no room, or a number is beyond the format.
+/// If `bytes` is too short, or a number is out of the format's range.
 pub fn write_data_header(data: &Data<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> {
     let kind = match data.kind {
         Kind::Stream => STREAM,
@@ -473,10 +473,10 @@ pub fn write_data_header(data: &Data<'_>, bytes: &mut [u8]) -> Result<usize, For
     Ok(writer.len())
 }
 
-/// The same for a part of a segment.
+/// Writes all of a frame with a part of a segment except its data.
 ///
 /// # Errors
-/// There is no room, or a number is beyond the format.
+/// If `bytes` is too short, or a number is out of the format's range.
 pub fn write_part_header(part: &Part<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> {
     let mut writer = Writer::new(bytes);
     write_data_head(PART_OF, &part.data, &mut writer)?;
@@ -510,7 +510,7 @@ fn write_ack(
         return Err(FormatError::Room("an acknowledgement's numbers"));
     }
     let blocks = ack.lengths.iter().take_while(|length| **length > 0).count();
-    // Older ranges come after as many blocks as there can be.
+    // Only an acknowledgement whose blocks are all used can have older ranges.
     let older = if blocks == ACK_BLOCKS { (older.count, older.bytes) } else { (0, &[][..]) };
     writer.u8(ACK)?;
     writer.u8(u8::from(ack.ece) << 2 | ack.echo as u8)?;

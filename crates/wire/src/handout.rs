@@ -1,28 +1,30 @@
-//! What a server hands out to a client with its answer: addresses for the client's device, and routes.
+//! The addresses and routes that a server hands out to a client, with its answer to the handshake.
 
 use core::net::IpAddr;
 
 use crate::bytes::{Reader, Writer};
 use crate::{FormatError, Prefix};
 
-/// The most addresses of a [`Handout`].
+/// Largest number of networks in a [`Handout`].
 pub const MOST_NETWORKS: usize = 8;
-/// The most routes of a [`Handout`].
+/// Largest number of routes in a [`Handout`].
 pub const MOST_ROUTES: usize = 32;
-/// The longest handout in bytes: two counts, and for each prefix its family, address and bits.
+/// Length in bytes of the longest handout: two counts, and for each prefix its family, address and
+/// bits.
 pub(crate) const LONGEST_HANDOUT: usize = 2 + (MOST_NETWORKS + MOST_ROUTES) * 18;
 
-/// What a server hands out to a client. Empty where the connection is no tunnel.
+/// What a server hands out to a client. Empty if the connection is not a tunnel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Handout {
-    /// Addresses for the client's device, each with the bits of its network: [`MOST_NETWORKS`] at most.
+    /// Addresses for the client's device, each with the bits of its network; at most
+    /// [`MOST_NETWORKS`].
     pub networks: Vec<Prefix>,
-    /// Networks that the client reaches through the server: [`MOST_ROUTES`] at most.
+    /// Networks that the client reaches through the server; at most [`MOST_ROUTES`].
     pub routes: Vec<Prefix>,
 }
 
 impl Handout {
-    /// Returns true if nothing is handed out.
+    /// Returns true without addresses and routes.
     pub fn is_empty(&self) -> bool {
         self.networks.is_empty() && self.routes.is_empty()
     }
@@ -120,12 +122,12 @@ mod tests {
     #[test]
     fn hostile_handouts_are_refused() {
         for bytes in [
-            &[9][..],                     // more networks than there may be
-            &[255, 4, 10, 0, 0, 1, 24],   // far more
-            &[0, 33],                     // more routes than there may be
-            &[1, 5, 10, 0, 0, 1, 24, 0],  // a family that there is not
-            &[1, 4, 10, 0, 0, 1, 33, 0],  // more bits than an address of IPv4 has
-            &[1, 6, 0, 0, 0, 0, 0, 0, 0], // an address that is cut
+            &[9][..],                     // more networks than allowed
+            &[255, 4, 10, 0, 0, 1, 24],   // far more networks than allowed
+            &[0, 33],                     // more routes than allowed
+            &[1, 5, 10, 0, 0, 1, 24, 0],  // an unknown address family
+            &[1, 4, 10, 0, 0, 1, 33, 0],  // more bits than an IPv4 address has
+            &[1, 6, 0, 0, 0, 0, 0, 0, 0], // a truncated address
         ] {
             assert!(Handout::read(&mut Reader::new(bytes)).is_err(), "{bytes:?}");
         }

@@ -1,4 +1,4 @@
-//! The end that wants a connection.
+//! The end that asks for a connection.
 
 use core::net::SocketAddr;
 
@@ -15,62 +15,62 @@ use crate::reset::ResetQuestion;
 use crate::terms::{Answer, Offer};
 use crate::{FormatError, noise};
 
-/// What separates codes of initiations from those of retries.
+/// Label of the codes of initiations, which keeps them apart from those of retries.
 pub(crate) const INITIATION_CODE: &[u8] = b"paceline initiation";
 pub(crate) const RETRY_CODE: &[u8] = b"paceline retry";
 
-/// The first wait for an answer; each further one is longer by half.
+/// Wait for an answer to the first initiation; each further wait is longer by half.
 const PATIENCE: Span = Span::from_millis(300);
-/// How often initiations of the largest size are sent before smaller ones are tried.
+/// Number of initiations of the largest size before smaller sizes are tried.
 const LARGE_TRIES: u32 = 2;
-/// A size that every path is expected to carry (RFC 8200's least MTU).
+/// Packet size that every path is expected to carry (RFC 8200's minimum MTU).
 pub const BASE_MTU: u16 = 1280;
-/// The sizes that are tried at once if the largest does not pass: what common tunnels and access lines
-/// leave of 1500 and 9000 bytes, and the base.
+/// Packet sizes that are tried at once if the largest does not pass: the sizes that common tunnels
+/// and access lines leave of 1500 and 9000 bytes, and the base.
 pub(crate) const SMALLER: [u16; 11] =
     [8900, 4000, 1492, 1480, 1460, 1440, 1420, 1400, 1360, 1320, BASE_MTU];
-/// How long answers to larger initiations may come after the first answer to any of them.
+/// How long answers to larger initiations may arrive after the first answer to any of them.
 const SEARCH: Span = Span::from_millis(25);
 
-/// Why there is no connection.
+/// Reason why no connection is made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConnectError {
-    /// Nobody answers.
+    /// The server has not answered.
     #[error(
         "nobody answers at {to} within {after}: is the address right, does `{command}` run there, and is the key the one \
          that it printed?"
     )]
     Silence {
-        /// Where to.
+        /// Address of the server.
         to: SocketAddr,
-        /// So long was waited at least.
+        /// Minimum time that the initiator waited.
         after: Span,
         /// The command whose server takes such connections.
         command: &'static str,
     },
-    /// The other end refuses.
+    /// The server refuses the connection.
     #[error("the other end refuses: {0}")]
     Refused(String),
-    /// What is to be sent is beyond the format.
+    /// A value to be sent is out of the format's range.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// The system gives no randomness.
+    /// The system gives no random numbers.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The key is no good.
+    /// The key cannot be used.
     #[error("the key cannot be used")]
     BadKey,
 }
 
-/// A handshake with packets of one size, which its first message names.
+/// A handshake for packets of one size, which its first message states.
 struct Attempt {
     mtu: u16,
     local: u32,
-    /// The handshake that awaits an answer, and its message.
+    /// State of the handshake that awaits an answer, and its message.
     state: HandshakeState,
     message: Vec<u8>,
     cookie: Option<[u8; COOKIE]>,
-    /// When the initiation with this cookie left, and whether it left once only.
+    /// When the initiation with this cookie was sent, and whether it was sent only once.
     asked: Option<(Time, bool)>,
 }
 
@@ -84,22 +84,22 @@ impl Attempt {
     }
 }
 
-/// A connection that is being made.
+/// A connection whose handshake is in progress.
 ///
-/// Initiations are as long as the packets that they ask for, and so probe the path (RFC 8899). At
-/// first there is one, of the size asked for. If it does not pass, several sizes are tried at once,
-/// and the largest goes on from which a cookie comes back.
+/// Initiations are as long as the packets that they ask for, and so probe the path (RFC 8899).
+/// First, one initiation of the requested size is sent. If it does not pass, several sizes are
+/// tried at once, and the handshake continues with the largest size for which a cookie comes back.
 pub struct Initiator {
     keys: (Key, ClientKey),
     codes: (hmac::Key, hmac::Key),
     to: SocketAddr,
     offer: Offer,
     limits: Limits,
-    /// In the order in which they are sent: the largest first.
+    /// One for each size, in the order of sending: the largest first.
     attempts: Vec<Attempt>,
-    /// How many of them have been sent in this flight.
+    /// Number of attempts sent in the present flight.
     sent: usize,
-    /// When the search for the largest size that passes is over, once a first answer has come.
+    /// When the search for the largest size that passes ends; set by the first answer.
     decide: Time,
     tries: u32,
     began: Time,
@@ -108,12 +108,13 @@ pub struct Initiator {
 }
 
 impl Initiator {
-    /// A connection to the server at `to` that has this key, of packets of at most `offer.mtu`
-    /// bytes. The offer's idle time and kind of window are those of `limits`. With the key that all clients share, the
-    /// client's own key is a new one; to look like the same client again, use one of [`Key::for_new_client`].
+    /// Starts a connection to the server at `to` that has this key, with packets of at most
+    /// `offer.mtu` bytes. The offer's idle time and kind of window are taken from `limits`. With
+    /// the key that all clients share, the client's own key is a new one; to be recognised as the
+    /// same client again, use a key from [`Key::for_new_client`].
     ///
     /// # Errors
-    /// The key or the offer cannot be used.
+    /// If the key or the offer cannot be used.
     pub fn new(
         now: Time,
         key: &Key,
@@ -140,28 +141,28 @@ impl Initiator {
         })
     }
 
-    /// The largest size of packets that is tried at present, IP and UDP headers included; once the
-    /// connection stands, its size.
+    /// Returns the largest packet size tried at present, IP and UDP headers included; after the
+    /// handshake, the connection's packet size.
     pub fn mtu(&self) -> u16 {
         self.attempts.first().map_or(BASE_MTU, |attempt| attempt.mtu)
     }
 
-    /// True once the other end has answered, so that its address is known to be right.
+    /// Returns true once the server has answered, so that its address is known to be right.
     pub fn is_answered(&self) -> bool {
         self.attempts.iter().any(|attempt| attempt.cookie.is_some())
     }
 
-    /// When [`Initiator::transmit`] is next worth calling.
+    /// Returns when [`Initiator::transmit`] is next worth calling.
     pub fn wake(&self) -> Time {
         self.next.min(self.decide)
     }
 
-    /// The system says that the last initiation was too large for the path.
+    /// Handles the system's report that the last initiation was too large for the path.
     ///
     /// # Errors
     /// As [`Initiator::new`].
     pub fn on_too_large(&mut self, now: Time) -> Result<(), ConnectError> {
-        // While sizes are searched for, this one is just not answered.
+        // During the search for a size, this initiation simply gets no answer.
         if self.attempts.len() == 1 && self.mtu() > BASE_MTU {
             self.search()?;
             self.attempts.remove(0);
@@ -170,8 +171,8 @@ impl Initiator {
         Ok(())
     }
 
-    /// Begins to look for the largest size that passes. The size asked for is among them: a round trip may
-    /// take longer than the first answer was waited for.
+    /// Starts the search for the largest size that passes. The requested size is tried again: a
+    /// round trip may take longer than the first wait.
     fn search(&mut self) -> Result<(), ConnectError> {
         let below = self.mtu();
         let sizes = SMALLER.into_iter().filter(|&mtu| mtu < below);
@@ -181,7 +182,7 @@ impl Initiator {
         Ok(())
     }
 
-    /// Ends the search: the largest size from which a cookie came stays.
+    /// Ends the search: the attempt with the largest size for which a cookie came stays.
     fn settle(&mut self, now: Time) {
         if let Some(best) = self.attempts.iter().position(|attempt| attempt.cookie.is_some()) {
             self.attempts.swap(0, best);
@@ -194,7 +195,7 @@ impl Initiator {
     /// Writes the next initiation if one is due.
     ///
     /// # Errors
-    /// Nobody has answered for too long.
+    /// If the server has not answered for too long.
     pub fn transmit(&mut self, now: Time, bytes: &mut [u8]) -> Result<Option<usize>, ConnectError> {
         if now >= self.decide {
             self.settle(now);
@@ -208,7 +209,7 @@ impl Initiator {
             return Err(ConnectError::Silence { to, after, command });
         }
         if self.sent == 0 {
-            // A cookie shows that packets of its size pass.
+            // A cookie for an attempt shows that packets of its size pass.
             let alone = matches!(&self.attempts[..], [only] if only.cookie.is_none());
             if self.tries == LARGE_TRIES && alone && self.mtu() > BASE_MTU {
                 self.search()?;
@@ -233,10 +234,10 @@ impl Initiator {
         Ok(Some(length))
     }
 
-    /// Takes a datagram in. Once the connection stands, it is returned.
+    /// Takes a datagram in. Returns the connection once its handshake is complete.
     ///
     /// # Errors
-    /// The other end refuses.
+    /// If the server refuses the connection.
     pub fn on_datagram(
         &mut self,
         now: Time,
@@ -259,7 +260,7 @@ impl Initiator {
         let several = self.attempts.len() > 1;
         let ours = |attempt: &&mut Attempt| attempt.local == retry.receiver;
         let Some(attempt) = self.attempts.iter_mut().find(ours) else { return };
-        // The same cookie again leads to nothing new.
+        // A cookie that came before starts nothing new.
         if attempt.cookie.as_ref() == Some(retry.cookie) {
             return;
         }
@@ -281,8 +282,7 @@ impl Initiator {
         let ours = |attempt: &Attempt| attempt.local == response.receiver;
         let Some(at) = self.attempts.iter().position(ours) else { return Ok(None) };
         let Some(attempt) = self.attempts.get_mut(at) else { return Ok(None) };
-        // A forged response must not harm the handshake: snow leaves a state as it was if a
-        // message is not good.
+        // A forged response does no harm: snow keeps its state if a message is invalid.
         let payload = noise::read(&mut attempt.state, response.noise);
         let Some(payload) = payload else { return Ok(None) };
         let Ok(answer) = Answer::read(&payload) else { return Ok(None) };
@@ -293,7 +293,7 @@ impl Initiator {
             Answer::Refused(reason) => return Err(ConnectError::Refused(reason)),
         };
         let Attempt { mtu, local, asked, .. } = *attempt;
-        // Karn's rule: it is not known which of several initiations the response answers.
+        // Karn's rule: no sample if the response may answer any of several initiations.
         let rtt = asked.filter(|(_, once)| *once).map(|(sent, _)| now.since(sent));
         let fresh = noise::initiator(&self.keys.0, &self.keys.1).ok_or(ConnectError::BadKey)?;
         let state = std::mem::replace(&mut attempt.state, fresh);

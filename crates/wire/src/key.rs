@@ -1,9 +1,9 @@
-//! The printable keys by which clients and servers know each other.
+//! The printable keys by which clients and servers recognise each other.
 //!
-//! A key string holds the server's public key, by which a client knows that it speaks with the right server, and a
-//! secret that the server shares with all of its clients. `pl1-` strings hold nothing else, and who has one looks like
-//! all others who have it. `pl2-` strings also hold the private half of one client's own key
-//! ([`ClientKey`]).
+//! A key string holds the server's public key, by which a client recognises the right server, and a
+//! secret that the server shares with all of its clients. A `pl1-` string holds nothing else, so
+//! the server cannot tell its owners apart. A `pl2-` string also holds the private half of one
+//! client's own key ([`ClientKey`]).
 
 use std::fmt;
 
@@ -15,23 +15,23 @@ use crate::client_key::{ClientKey, ClientPublic};
 use crate::key_text;
 use crate::packet::MAC;
 
-/// What a printed key that all clients share begins with.
+/// Prefix of a printed key that all clients share.
 const PREFIX: &str = "pl1-";
-/// What a printed key of one client begins with.
+/// Prefix of a printed key of one client.
 const CLIENT_PREFIX: &str = "pl2-";
-/// Bytes of the checksum at the end of a printed key, after public key and shared secret.
+/// Number of bytes of the checksum that follows public key and shared secret in a printed key.
 const CHECK: usize = 5;
-/// Bytes of the checksum at the end of a client's printed key, after these and its private half.
+/// Number of bytes of the checksum at the end of a client's printed key, after its private half.
 const CLIENT_CHECK: usize = 6;
-/// Bytes of the checksum in an identity file.
+/// Number of bytes of the checksum in an identity file.
 const FILE_CHECK: usize = 3;
-/// What an identity file begins with.
+/// First words of an identity file.
 const FILE: &str = "paceline identity 1";
 
-/// Why text is no key.
+/// Reason why text is not a key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
-    /// It does not look like one.
+    /// It does not have the form of a key.
     #[error(
         "no key: a key begins with `{PREFIX}` or `{CLIENT_PREFIX}`; copy the whole string that `paceline key show` or `recv` prints"
     )]
@@ -41,22 +41,22 @@ pub enum KeyError {
         "the key is incomplete or mistyped; copy the whole string that `paceline key show` or `recv` prints"
     )]
     Check,
-    /// It is the public half of a client's key, where a secret key string is needed.
+    /// It is the public half of a client's key instead of a secret key string.
     #[error(
         "this is a client's public key, which servers list; the client needs the file that `paceline key new --for` has \
          written"
     )]
     Public,
-    /// It does not look like the public half of a client's key.
+    /// It does not have the form of a client's public half.
     #[error("no client's public key: it begins with `plc-`; `paceline key show FILE` prints it")]
     PublicShape,
-    /// It is a secret key string, where the public half of a client's key is needed.
+    /// It is a secret key string instead of a client's public half.
     #[error(
         "this is a secret key string, not a client's public key, which begins with `plc-`; `paceline key show FILE` prints \
          that"
     )]
     NotPublic,
-    /// A file is no identity.
+    /// A file is not an identity.
     #[error("no keys of a server, or not whole: `paceline key new -o FILE` makes some")]
     Identity,
     /// The system gives no random numbers.
@@ -64,13 +64,13 @@ pub enum KeyError {
     Random,
 }
 
-/// What a server gives to those who may send to it. Whoever has it may send, unless the server admits only the
-/// clients that it lists.
+/// What a server gives to those who may send to it. Everybody who has it may send, unless the
+/// server admits only listed clients.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key {
     pub(crate) public: [u8; 32],
     pub(crate) shared: [u8; 32],
-    /// The client's own key. Few keys have one, so that it does not make all of them longer.
+    /// The client's own key, in a box, since few keys have one.
     client: Option<Box<ClientKey>>,
 }
 
@@ -93,7 +93,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// Random bytes of the system.
+/// Returns random bytes from the system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], KeyError> {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).map_err(|_| KeyError::Random)?;
@@ -104,7 +104,7 @@ impl Key {
     /// Reads a printed key of either kind.
     ///
     /// # Errors
-    /// It is none, or not whole.
+    /// If the text is not a key, or incomplete.
     pub fn parse(text: &str) -> Result<Key, KeyError> {
         let text = text.trim();
         if let Some(text) = text.strip_prefix(PREFIX) {
@@ -120,7 +120,8 @@ impl Key {
         Err(if text.starts_with("plc-") { KeyError::Public } else { KeyError::Shape })
     }
 
-    /// Returns the public half of the client's own key; `None` if this key is the one that all clients share.
+    /// Returns the public half of the client's own key; `None` if this is the key that all clients
+    /// share.
     pub fn client(&self) -> Option<ClientPublic> {
         self.client.as_ref().map(|client| client.public())
     }
@@ -134,18 +135,19 @@ impl Key {
         Key { client: None, ..self.clone() }
     }
 
-    /// Makes a key for a new client of this server: with a new private half, whose public half is returned, too.
+    /// Makes a key for a new client of this server, with a new private half. Returns the public
+    /// half, too.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// If the system gives no random numbers.
     pub fn for_new_client(&self) -> Result<(Key, ClientPublic), KeyError> {
         let client = ClientKey::generate()?;
         let public = client.public();
         Ok((Key { client: Some(Box::new(client)), ..self.clone() }, public))
     }
 
-    /// The key by which a packet shows that its writer has this key; `purpose` tells packets of
-    /// one kind from those of another.
+    /// Returns the key with which a packet proves that its sender has this key. `purpose` separates
+    /// the kinds of packets.
     pub(crate) fn mac(&self, purpose: &[u8]) -> hmac::Key {
         let root = hmac::Key::new(hmac::HMAC_SHA256, &self.shared);
         let mut context = hmac::Context::with_key(&root);
@@ -155,12 +157,12 @@ impl Key {
     }
 }
 
-/// The code of `bytes` under `key`.
+/// Returns the authentication code of `bytes` under `key`.
 pub(crate) fn code(key: &hmac::Key, bytes: &[u8]) -> [u8; MAC] {
     hmac::sign(key, bytes).as_ref().first_chunk::<MAC>().copied().unwrap_or_default()
 }
 
-/// The 32 bytes at place `index` of several.
+/// Returns the 32 bytes at position `index`, counted in units of 32 bytes.
 fn part<const N: usize>(bytes: &[u8; N], index: usize) -> [u8; 32] {
     let part = bytes.get(32 * index..).and_then(|rest| rest.first_chunk::<32>());
     part.copied().unwrap_or_default()
@@ -180,22 +182,22 @@ impl fmt::Display for Key {
 }
 
 impl Identity {
-    /// A new identity.
+    /// Makes a new identity.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// If the system gives no random numbers.
     pub fn generate() -> Result<Identity, KeyError> {
         let pair = crate::noise::generate().ok_or(KeyError::Random)?;
         let key = Key { public: pair.1, shared: random()?, client: None };
         Ok(Identity { private: pair.0, key })
     }
 
-    /// The key to give to those who may send.
+    /// Returns the key for those who may send.
     pub fn key(&self) -> &Key {
         &self.key
     }
 
-    /// The identity as the text of a file, which nobody else may read.
+    /// Returns the identity as the text of a file, which only the server may read.
     pub fn to_text(&self) -> String {
         let bytes = [self.private, self.key.public, self.key.shared].concat();
         format!("{FILE}\n{}\n", key_text::encode(&bytes, FILE_CHECK))
@@ -204,7 +206,7 @@ impl Identity {
     /// Reads the text of such a file.
     ///
     /// # Errors
-    /// It is none.
+    /// If the text is not an identity.
     pub fn parse(text: &str) -> Result<Identity, KeyError> {
         let text = text.trim().strip_prefix(FILE).ok_or(KeyError::Identity)?.trim();
         let bytes: [u8; 96] = key_text::decode(text, FILE_CHECK).ok_or(KeyError::Identity)?;
@@ -237,7 +239,7 @@ mod tests {
         let again = Key::parse(&text).expect("a key");
         assert_eq!((again.client(), &again), (Some(public), &key));
         assert_eq!(again.without_client(), *identity.key());
-        // What the strings have in common is no key.
+        // A `pl2-` string without its client part is not a valid `pl1-` string.
         assert_eq!(Key::parse(&text.replacen("pl2-", "pl1-", 1)), Err(KeyError::Check));
         assert_eq!(Key::parse(&text[..text.len() - 4]), Err(KeyError::Check));
         assert_eq!(Key::parse(&public.to_string()), Err(KeyError::Public));

@@ -1,16 +1,16 @@
 //! How keys are printed: a prefix that names the kind, then bytes and a checksum in base 64.
 
-/// The characters of a printed key, for six bits each.
+/// Alphabet of printed keys: one character for six bits.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Returns the SHA-256 of `bytes`, whose first bytes show that a key is not mistyped.
+/// Returns the SHA-256 of `bytes`. Its first bytes are the checksum that reveals a mistyped key.
 fn digest(bytes: &[u8]) -> [u8; 32] {
     let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
     digest.as_ref().first_chunk::<32>().copied().unwrap_or_default()
 }
 
-/// Returns `bytes` and the first `check` bytes of their SHA-256 in base 64. Both together must be whole groups of
-/// three bytes.
+/// Returns `bytes` and the first `check` bytes of their SHA-256 in base 64. Their total length must
+/// be a multiple of three bytes.
 pub(crate) fn encode(bytes: &[u8], check: usize) -> String {
     let digest = digest(bytes);
     let all = [bytes, digest.get(..check).unwrap_or(&digest)].concat();

@@ -1,17 +1,18 @@
 //! Connections over datagrams, without input or output.
 //!
-//! A connection has a [`Sender`](paceline_flow::Sender) at the end that sends and a
-//! [`Receiver`](paceline_flow::Receiver) at the other, the very ones that the simulator drives. This
-//! crate writes what they say into datagrams, encrypts it, and reads it back. It has no clock and no
-//! sockets: whoever drives it says what time it is, hands datagrams in and takes datagrams out.
+//! A connection has a [`Sender`](paceline_flow::Sender) at the sending end and a
+//! [`Receiver`](paceline_flow::Receiver) at the other, the same types that the simulator drives.
+//! This crate writes their packets into datagrams, encrypts them, and reads them back. It has no
+//! clock and no sockets: its driver passes the current time, passes datagrams in and takes
+//! datagrams out.
 //!
 //! - [`packet`] and [`frame`] are the format, which `docs/wire.md` describes.
-//! - [`key`] has the printable string that a server gives to those who may send to it, [`client_key`] what tells these
-//!   clients apart.
+//! - [`key`] has the printable string that a server gives to those who may send to it,
+//!   [`client_key`] the key by which a server recognises one client.
 //! - [`records`] are the files in a stream.
 //! - An [`Initiator`] makes a [`Connection`]; a [`Server`] accepts many.
 //!
-//! The randomness of keys and connection identifiers is the system's; nothing else is random.
+//! Keys and connection identifiers use the system's random numbers; nothing else is random.
 
 mod admission;
 mod bytes;

@@ -1,8 +1,9 @@
 //! The Noise handshake: `IKpsk0`.
 //!
-//! The initiator knows the server's static key (`K`) and sends its own, encrypted, with the first message (`I`);
-//! both know a secret (`psk0`). The secret goes in before the first message, so that a server answers nobody who does
-//! not have it. By the initiator's static key the server tells its clients apart.
+//! The initiator knows the server's static key (`K`) and sends its own, encrypted, with the first
+//! message (`I`); both know a secret (`psk0`). The secret is mixed in before the first message, so
+//! that a server answers only initiators that have it. The server recognises its clients by the
+//! initiator's static key.
 
 use snow::params::DHChoice;
 use snow::resolvers::{CryptoResolver as _, DefaultResolver};
@@ -11,19 +12,19 @@ use snow::{Builder, HandshakeState};
 use crate::client_key::{ClientKey, ClientPublic};
 use crate::key::{Identity, Key};
 
-/// The pattern and its functions.
+/// Noise pattern and functions.
 const PATTERN: &str = "Noise_IKpsk0_25519_ChaChaPoly_SHA256";
-/// What both ends must agree on beside the keys.
+/// Label that both ends must have in common, besides the keys.
 const PROLOGUE: &[u8] = b"paceline wire 4";
 
-/// The keys of the two directions: from the initiator, and to it.
+/// The keys of the two directions: from the initiator, and to the initiator.
 pub(crate) type Keys = ([u8; 32], [u8; 32]);
 
 fn builder<'a>() -> Option<Builder<'a>> {
     Builder::new(PATTERN.parse().ok()?).prologue(PROLOGUE).ok()
 }
 
-/// A private and a public key.
+/// Returns a new private and public key.
 pub(crate) fn generate() -> Option<([u8; 32], [u8; 32])> {
     let pair = builder()?.generate_keypair().ok()?;
     Some((*pair.private.first_chunk()?, *pair.public.first_chunk()?))
@@ -36,14 +37,14 @@ pub(crate) fn public_of(private: &[u8; 32]) -> Option<[u8; 32]> {
     dh.pubkey().first_chunk().copied()
 }
 
-/// The initiator's handshake: with the server of `key`, as `client`.
+/// Returns the initiator's handshake with the server of `key`, for the client `client`.
 pub(crate) fn initiator(key: &Key, client: &ClientKey) -> Option<HandshakeState> {
     let builder = builder()?.remote_public_key(&key.public).ok()?;
     let builder = builder.local_private_key(client.private()).ok()?;
     builder.psk(0, &key.shared).ok()?.build_initiator().ok()
 }
 
-/// The responder's handshake.
+/// Returns the responder's handshake.
 pub(crate) fn responder(identity: &Identity) -> Option<HandshakeState> {
     let builder = builder()?.local_private_key(&identity.private).ok()?;
     builder.psk(0, &identity.key().shared).ok()?.build_responder().ok()
@@ -57,7 +58,7 @@ pub(crate) fn write(state: &mut HandshakeState, payload: &[u8]) -> Option<Vec<u8
     Some(bytes)
 }
 
-/// Reads a message; `None` if it is not by somebody who has the keys.
+/// Reads a message; `None` if its sender does not have the keys.
 pub(crate) fn read(state: &mut HandshakeState, message: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = vec![0; message.len()];
     let length = state.read_message(message, &mut bytes).ok()?;
@@ -65,12 +66,12 @@ pub(crate) fn read(state: &mut HandshakeState, message: &[u8]) -> Option<Vec<u8>
     Some(bytes)
 }
 
-/// Returns who the initiator is, after its first message was read.
+/// Returns the initiator's static key, after its first message was read.
 pub(crate) fn client(state: &HandshakeState) -> Option<ClientPublic> {
     state.get_remote_static()?.first_chunk().copied().map(ClientPublic)
 }
 
-/// The keys of a finished handshake.
+/// Returns the keys of a finished handshake.
 pub(crate) fn keys(mut state: HandshakeState) -> Option<Keys> {
     state.is_handshake_finished().then(|| state.dangerously_get_raw_split())
 }

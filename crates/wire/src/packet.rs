@@ -1,5 +1,4 @@
-//! What a datagram looks like from outside: a long header during the handshake, a short one after
-//! it.
+//! The outer form of datagrams: a long header during the handshake, a short one afterwards.
 
 use paceline_cc::Header;
 use paceline_cc::wire::{decode_header, encode_header};
@@ -7,34 +6,36 @@ use paceline_cc::wire::{decode_header, encode_header};
 use crate::FormatError;
 use crate::bytes::{Reader, Writer};
 
-/// The version of the format.
+/// Version of the format.
 pub const VERSION: u8 = 4;
-/// Bytes of a short header before the congestion header: kind, connection identifier, number.
+/// Number of bytes of a short header before the congestion header: kind, connection identifier,
+/// number.
 pub const SHORT: usize = 13;
-/// Where the congestion header of a transport packet begins, for routers that act on it.
+/// Position of the congestion header in a transport packet, for routers that use it.
 pub const HEADER_AT: usize = SHORT;
-/// The longest congestion header.
+/// Length of the longest congestion header in bytes.
 pub const LONGEST_HEADER: usize = 21;
-/// The least bytes of an initiation. Whatever answers it is shorter.
+/// Minimum length of an initiation in bytes. Every answer to it is shorter.
 pub const LEAST_INITIATION: usize = 1200;
-/// Bytes of a cookie.
+/// Length of a cookie in bytes.
 pub const COOKIE: usize = 40;
-/// Bytes of the code that authenticates a long header.
+/// Length in bytes of the code that authenticates a long header.
 pub const MAC: usize = 32;
-/// Bytes of the Noise message of an initiation or response, at most: with the fields around it, less than
-/// [`LEAST_INITIATION`].
+/// Maximum length in bytes of the Noise message of an initiation or response. With the fields
+/// around it, it is shorter than [`LEAST_INITIATION`].
 pub const LONGEST_NOISE: usize = 1024;
 
 const INITIATION: u8 = 0x91;
 const RESPONSE: u8 = 0x92;
 const RETRY: u8 = 0x93;
-/// The first byte of a transport packet.
+/// First byte of a transport packet.
 pub const TRANSPORT: u8 = 0x41;
-/// The first byte of a client's question whether its server was restarted. The receiver's identifier follows, as
-/// in transport packets.
+/// First byte of a client's question whether its server was restarted. The receiver's identifier
+/// follows, as in transport packets.
 pub const QUESTION: u8 = 0x42;
 
-/// The congestion header of a datagram, if it is a transport packet: what routers read.
+/// Returns the congestion header of a datagram, for routers; `None` if the datagram is not a
+/// transport packet.
 #[inline]
 pub fn congestion_header(datagram: &[u8]) -> Option<Header> {
     if datagram.first() != Some(&TRANSPORT) {
@@ -43,12 +44,12 @@ pub fn congestion_header(datagram: &[u8]) -> Option<Header> {
     decode_header(datagram.get(HEADER_AT..)?).ok().map(|(header, _)| header)
 }
 
-/// Where in a transport packet the number of the server stands that the packet is for: the second byte of the
-/// receiver's identifier.
+/// Position of the server's number in a transport packet: the second byte of the receiver's
+/// identifier.
 pub const SERVER_NUMBER_AT: usize = 2;
 
-/// Whose a datagram is, of several servers that share an address (`Server::numbered`); `None` if it is neither a
-/// transport packet nor a [`QUESTION`], so that any of them may take it.
+/// Returns which of several servers that share an address (`Server::numbered`) a datagram is for.
+/// `None` if it is neither a transport packet nor a [`QUESTION`], so that each of them may take it.
 #[inline]
 pub fn server_number(datagram: &[u8]) -> Option<u8> {
     if !matches!(datagram.first(), Some(&(TRANSPORT | QUESTION))) {
@@ -57,20 +58,20 @@ pub fn server_number(datagram: &[u8]) -> Option<u8> {
     datagram.get(SERVER_NUMBER_AT).copied()
 }
 
-/// Returns the number of a packet without the epoch of its keys, which stands in the first of its eight bytes.
+/// Returns a packet number without the epoch of its keys, which is in the first of its eight bytes.
 #[inline]
 pub fn count(number: u64) -> u64 {
     number & ((1 << 56) - 1)
 }
 
-/// A packet, as far as it can be read without a key.
+/// A packet, as far as it is readable without a key.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum Packet<'a> {
-    /// Somebody wants a connection.
+    /// A client asks for a connection.
     Initiation(Initiation<'a>),
-    /// A server accepts or refuses one.
+    /// A server accepts or refuses a connection.
     Response(Response<'a>),
-    /// A server asks for a proof of address before it does any work.
+    /// A server asks the client to prove its address before the server does any work.
     Retry(Retry<'a>),
     /// A packet of a connection.
     Transport(Transport<'a>),
@@ -79,20 +80,21 @@ pub enum Packet<'a> {
 /// The first packet of a connection.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Initiation<'a> {
-    /// The identifier by which the initiator wants to be addressed.
+    /// Identifier by which the initiator wants to be addressed.
     pub sender: u32,
-    /// The cookie of a retry, if one came.
+    /// Cookie of a retry, if one was received.
     pub cookie: Option<&'a [u8; COOKIE]>,
-    /// The first Noise message.
+    /// First Noise message.
     pub noise: &'a [u8],
     /// All bytes that `mac` covers.
     pub covered: &'a [u8],
-    /// The code that only those can make who have the server's key string.
+    /// Code that only owners of the server's key string can make.
     pub mac: &'a [u8; MAC],
 }
 
 impl Initiation<'_> {
-    /// Returns the bytes of the whole datagram, without IP and UDP headers: what the path has carried.
+    /// Returns the length of the whole datagram in bytes, without IP and UDP headers: the path has
+    /// carried this length.
     pub fn length(&self) -> usize {
         self.covered.len() + MAC
     }
@@ -101,40 +103,40 @@ impl Initiation<'_> {
 /// The answer to an initiation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Response<'a> {
-    /// The identifier of the initiator.
+    /// Identifier of the initiator.
     pub receiver: u32,
-    /// The identifier by which the responder wants to be addressed.
+    /// Identifier by which the responder wants to be addressed.
     pub sender: u32,
     /// The second Noise message.
     pub noise: &'a [u8],
 }
 
-/// A request to try again with a cookie.
+/// A server's request to repeat the initiation with a cookie.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Retry<'a> {
-    /// The identifier of the initiator.
+    /// Identifier of the initiator.
     pub receiver: u32,
     /// The cookie.
     pub cookie: &'a [u8; COOKIE],
     /// All bytes that `mac` covers.
     pub covered: &'a [u8],
-    /// The code that only those can make who have the server's key string.
+    /// Code that only owners of the server's key string can make.
     pub mac: &'a [u8; MAC],
 }
 
 /// A packet of a connection.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Transport<'a> {
-    /// The identifier of the connection at the receiving end.
+    /// Identifier of the connection at the receiving end.
     pub receiver: u32,
-    /// The epoch of its keys in the first byte, then the packet's number, which no other packet of this direction has
-    /// ([`count`]).
+    /// Epoch of its keys in the first byte, then the packet's number, which is unique in this
+    /// direction ([`count`]).
     pub number: u64,
-    /// The congestion header, which routers may have changed.
+    /// Congestion header, which routers may have changed.
     pub header: Header,
-    /// What the authentication covers beside the payload.
+    /// Bytes that are authenticated besides the payload.
     pub covered: &'a [u8],
-    /// The encrypted frames begin here.
+    /// Position of the encrypted frames.
     pub payload_at: usize,
 }
 
@@ -142,7 +144,7 @@ impl<'a> Packet<'a> {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// It is no packet of this version.
+    /// If it is not a packet of this version.
     pub fn read(bytes: &'a [u8]) -> Result<Packet<'a>, FormatError> {
         let mut reader = Reader::new(bytes);
         let kind = reader.u8("the kind")?;
@@ -169,7 +171,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// A Noise message with its length before it.
+/// Reads a Noise message with its length before it.
 fn noise<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], FormatError> {
     let length = usize::from(reader.u16("the length of the handshake")?);
     if length > LONGEST_NOISE {
@@ -179,7 +181,7 @@ fn noise<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], FormatError> {
     reader.take(length, "the handshake")
 }
 
-/// The bytes before what is left to read.
+/// Returns the bytes before those left to read.
 fn before<'a>(bytes: &'a [u8], reader: &Reader<'_>) -> &'a [u8] {
     bytes.get(..bytes.len() - reader.rest().len()).unwrap_or(bytes)
 }
@@ -214,10 +216,11 @@ impl<'a> Initiation<'a> {
         Ok(Initiation { sender, cookie, noise, covered, mac })
     }
 
-    /// Writes an initiation, padded to `length` bytes; `mac` makes the code of what it is given.
+    /// Writes an initiation, padded to `length` bytes; `mac` makes the code of the bytes that it
+    /// gets.
     ///
     /// # Errors
-    /// There is no room, or the message is too long.
+    /// If `bytes` is too short, or the message is too long.
     pub fn write(
         sender: u32,
         cookie: Option<&[u8; COOKIE]>,
@@ -262,10 +265,10 @@ impl<'a> Retry<'a> {
         Ok(Retry { receiver, cookie, covered, mac })
     }
 
-    /// Writes a retry; `mac` makes the code of what it is given.
+    /// Writes a retry; `mac` makes the code of the bytes that it gets.
     ///
     /// # Errors
-    /// There is no room.
+    /// If `bytes` is too short.
     pub fn write(
         receiver: u32,
         cookie: &[u8; COOKIE],
@@ -288,7 +291,7 @@ impl Response<'_> {
     /// Writes a response.
     ///
     /// # Errors
-    /// There is no room, or the message is too long.
+    /// If `bytes` is too short, or the message is too long.
     pub fn write(&self, bytes: &mut [u8]) -> Result<usize, FormatError> {
         let mut writer = Writer::new(bytes);
         writer.put(&[RESPONSE, VERSION])?;
@@ -311,10 +314,10 @@ impl<'a> Transport<'a> {
         Ok(Transport { receiver, number, header, covered, payload_at: SHORT + length })
     }
 
-    /// Writes a header, and returns where the payload begins.
+    /// Writes a header and returns the position of the payload.
     ///
     /// # Errors
-    /// There is no room.
+    /// If `bytes` is too short.
     pub fn write(
         receiver: u32,
         number: u64,

@@ -1,22 +1,23 @@
-//! Addresses with the length of their network.
+//! An address with the length of its network's prefix.
 
 use core::net::IpAddr;
 use std::fmt;
 
-/// An address and how many of its bits name the network: `10.77.0.1/24`, `fd77::1/64`.
+/// An address and the number of its leading bits that name the network: `10.77.0.1/24`,
+/// `fd77::1/64`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Prefix {
     /// The address.
     pub address: IpAddr,
-    /// Bits of the network.
+    /// Number of bits of the network.
     pub bits: u8,
 }
 
 impl Prefix {
-    /// Reads `ADDRESS/BITS`; without bits the network is the address alone.
+    /// Reads `ADDRESS/BITS`. Without bits, the network is the single address.
     ///
     /// # Errors
-    /// What is wrong with the text, in words.
+    /// A text in words that says what is wrong.
     pub fn parse(text: &str) -> Result<Prefix, String> {
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits)),
@@ -40,20 +41,20 @@ impl Prefix {
         }
     }
 
-    /// The bits of the network, from the left.
+    /// Returns the leading bits of `address` that name its network.
     fn network(self, address: IpAddr) -> u128 {
         let (number, _) = Prefix::number(address);
         number.checked_shr(128 - u32::from(self.bits)).unwrap_or(0)
     }
 
-    /// True if the address lies in this network.
+    /// Returns true if the address lies in this network.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         address.is_ipv4() == self.address.is_ipv4()
             && self.network(address) == self.network(self.address)
     }
 
-    /// The network's own address: that of the prefix, followed by zeros.
+    /// Returns the network's own address: the prefix's bits, followed by zeros.
     #[must_use]
     pub fn base(&self) -> IpAddr {
         let (_, most) = Prefix::number(self.address);
@@ -65,8 +66,8 @@ impl Prefix {
         }
     }
 
-    /// The address that means everybody on this network, where there is one: in IPv4, but not in networks
-    /// of one or two addresses (RFC 3021).
+    /// Returns the network's broadcast address, if it has one: in IPv4, except in networks of one
+    /// or two addresses (RFC 3021).
     #[must_use]
     pub fn broadcast(&self) -> Option<IpAddr> {
         match self.address {

@@ -13,11 +13,12 @@ use crate::packet::{MAC, QUESTION};
 
 /// The first byte of the answer.
 const RESET: u8 = 0x43;
-/// Bytes of a nonce and of a token.
+/// Length in bytes of a nonce, and of a token.
 const HALF: usize = 16;
-/// Bytes of a question. It is longer than the answer, so that forged source addresses amplify nothing.
+/// Length of a question in bytes. It is longer than the answer, so that a forged source address
+/// amplifies nothing.
 pub(crate) const QUESTION_LENGTH: usize = 1 + 4 + 4 + HALF + MAC;
-/// Bytes of an answer.
+/// Length of an answer in bytes.
 const RESET_LENGTH: usize = 1 + 4 + HALF;
 /// Label of the codes of questions, which keeps them apart from those of other datagrams.
 const QUESTION_CODE: &[u8] = b"paceline reset question";
@@ -54,7 +55,8 @@ impl ResetQuestion {
     pub(crate) fn write(&self, server: u32, client: u32, bytes: &mut [u8]) -> Option<usize> {
         let mut writer = Writer::new(bytes);
         writer.u8(QUESTION).ok()?;
-        // At the place of the receiver's identifier in transport packets, where the kernel's filter reads the loop's number.
+        // Where transport packets have the receiver's identifier, from which the kernel's filter
+        // reads the loop's number.
         writer.u32(server).ok()?;
         writer.u32(client).ok()?;
         writer.put(&self.ticket.nonce).ok()?;
@@ -75,7 +77,8 @@ impl ResetQuestion {
     }
 }
 
-/// The server's half: makes tickets and answers questions. Its secret is derived from the private key, so that it outlives restarts.
+/// The server's half: makes tickets and answers questions. Its secret is derived from the private
+/// key, so that it is unchanged after a restart.
 pub(crate) struct ResetSecret {
     secret: hmac::Key,
     question: hmac::Key,
@@ -96,14 +99,16 @@ impl ResetSecret {
         context.sign().as_ref().first_chunk().copied().unwrap_or_default()
     }
 
-    /// Returns the ticket for the connection of these identifiers. `None` if the system gives no random numbers.
+    /// Returns the ticket for the connection with these identifiers. `None` if the system gives no
+    /// random numbers.
     pub(crate) fn ticket(&self, server: u32, client: u32) -> Option<ResetTicket> {
         let nonce = random().ok()?;
         Some(ResetTicket { nonce, token: self.token(nonce, server, client) })
     }
 
-    /// Returns the answer to a question. `None` if `bytes` are no question of a holder of the server's key string, or if
-    /// the server still has the connection: `has` gets the identifiers of the server's end and of the client's.
+    /// Returns the answer to a question. `None` if `bytes` are not a question from an owner of the
+    /// server's key string, or if the server still has the connection: `has` gets the identifiers
+    /// of the server's end and of the client's.
     pub(crate) fn answer(&self, bytes: &[u8], has: impl Fn(u32, u32) -> bool) -> Option<Vec<u8>> {
         if bytes.first() != Some(&QUESTION) || bytes.len() != QUESTION_LENGTH {
             return None;
@@ -136,7 +141,7 @@ mod tests {
         let mut question = [0; 100];
         let length = client.write(7, 9, &mut question).expect("room");
         let question = &question[..length];
-        // Another process with the same keys.
+        // A second process with the same keys answers, too.
         let again = Identity::parse(&identity.to_text()).expect("an identity");
         let after = ResetSecret::new(&again);
         let answer = after.answer(question, |_, _| false).expect("an answer");
@@ -154,10 +159,12 @@ mod tests {
             assert_eq!(after.answer(&wrong, |_, _| false), None, "byte {at}");
             assert_eq!(after.answer(&question[..at], |_, _| false), None);
         }
-        // A server with other keys says nothing, and one with this private key and another shared secret neither.
+        // A server with other keys does not answer, nor does one with this private key and another
+        // shared secret.
         let other = Identity::generate().expect("random numbers");
         assert_eq!(ResetSecret::new(&other).answer(question, |_, _| false), None);
-        // Who has the key string, but not the private key, asks for other connections: that gives no token.
+        // An owner of the key string without the private key, who asks about other connections,
+        // gets no valid token.
         let forged = ResetQuestion::new(identity.key(), ResetTicket::default());
         let mut place = [0; 100];
         let length = forged.write(7, 9, &mut place).expect("room");

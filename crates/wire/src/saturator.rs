@@ -1,10 +1,11 @@
-//! The messages of the Saturator (Winstein's thesis, section 2.3.1): a measurement of cellular links in
-//! both directions, with feedback by another way. docs/saturator.md has the format.
+//! The messages of the Saturator (Winstein's thesis, section 2.3.1), which measures cellular links
+//! in both directions, with feedback over a separate path. docs/saturator.md describes the format.
 //!
-//! Every byte of a message is authenticated and nothing is encrypted: what is carried is padding. Hellos and
-//! their answers have codes under the secret of the server's key string ([`Codec`]). All other messages have codes
-//! under keys of the measurement, which random bytes of both ends go into, and a number that is good once
-//! ([`SessionCodec`]). A server sends nothing but a cookie to an address that has not shown that it receives there.
+//! Every byte of a message is authenticated, and nothing is encrypted, since the content is
+//! padding. Hellos and their answers have codes under the secret of the server's key string
+//! ([`Codec`]). All other messages have codes under the measurement's keys, which are made from
+//! random bytes of both ends, and numbers that are accepted only once ([`SessionCodec`]). To an
+//! address that has not proved that it receives there, a server sends only a cookie.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -17,32 +18,32 @@ use crate::cipher::ReplayWindow;
 use crate::key::{Key, KeyError, code, random};
 
 const MAGIC: u8 = 0xa1;
-/// From this kind on, messages are numbered and belong to a measurement that stands.
+/// Messages of this kind and above are numbered and belong to an established measurement.
 const COUNTED: u8 = 3;
 const VERSION: u8 = 2;
-/// Bytes of the code at a message's end.
+/// Length in bytes of the code at the end of a message.
 const CODE: usize = 32;
-/// Bytes that each end draws at random for a measurement.
+/// Number of random bytes that each end draws for a measurement.
 pub const NONCE: usize = 16;
-/// Bytes of a cookie.
+/// Length of a cookie in bytes.
 pub const COOKIE: usize = 40;
-/// The most arrivals of an acknowledgement.
+/// Largest number of arrivals in an acknowledgement.
 pub const ARRIVALS: usize = 16;
-/// Bytes that a hello is padded to, so that its answer is shorter.
+/// Length in bytes to which a hello is padded, so that its answer is shorter.
 pub const HELLO: usize = 400;
-/// How long a cookie is good for.
+/// Time for which a cookie is valid.
 const COOKIE_LIFE: Span = Span::from_millis(10_000);
 
-/// A way between the two ends.
+/// A path between the two ends.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Channel {
-    /// The link that is measured.
+    /// The measured link.
     Link,
-    /// The way of acknowledgements.
+    /// The path of acknowledgements.
     Feedback,
 }
 
-/// The newest arrivals at an end: numbers and times in microseconds on its clock, the newest first.
+/// The newest arrivals at an end, newest first: numbers, and times in microseconds on its clock.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
     list: [(u32, u64); ARRIVALS],
@@ -50,93 +51,93 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Notes an arrival; the oldest one is forgotten if there are too many.
+    /// Notes an arrival. Forgets the oldest if there are too many.
     pub fn push(&mut self, number: u32, at: u64) {
         self.list.rotate_right(1);
         self.list[0] = (number, at);
         self.count = (self.count + 1).min(ARRIVALS);
     }
-    /// The arrivals, the newest first.
+    /// Returns the arrivals, newest first.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.list.iter().take(self.count).copied()
     }
 }
 
-/// What a server has measured of what it sent.
+/// A server's statistics of the data that it sent.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentStats {
     /// Packets sent.
     pub sent: u32,
-    /// How much of the time the round-trip time was in its band, in millionths; from the first time on
-    /// that it reached the band.
+    /// Share of the time, in millionths, during which the round-trip time was in its band, counted
+    /// from when it first reached the band.
     pub in_band: u32,
     /// The 50th, 95th and 99th percentile of the round-trip time and the largest, in microseconds.
     pub rtt: [u32; 4],
 }
 
-/// What a message says.
+/// Content of a message.
 #[expect(clippy::large_enum_variant, reason = "messages are read and answered one at a time")]
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// A client wants to use this way; without a cookie it is told one.
+    /// A client wants to use this path. Without a valid cookie it gets one.
     Hello {
-        /// Which way.
+        /// The path.
         channel: Channel,
-        /// Whether the client, and the server, shall saturate the link.
+        /// True if the client is to saturate the link.
         up: bool,
-        /// The server's turn.
+        /// True if the server is to saturate the link.
         down: bool,
-        /// Bytes of the payload of data.
+        /// Payload size of data, in bytes.
         size: u16,
-        /// The most packets in flight.
+        /// Largest number of packets in flight.
         window: u32,
-        /// Whether the window follows the authors' rule.
+        /// True if the window follows the authors' rule.
         thesis: bool,
-        /// What the client has drawn at random for this measurement.
+        /// The client's random bytes for this measurement.
         nonce: [u8; NONCE],
-        /// The cookie, all zeros if there is none.
+        /// The cookie; all zeros if the client has none.
         cookie: [u8; COOKIE],
     },
-    /// The cookie for this way.
+    /// The cookie for this path.
     Retry {
-        /// Which way.
+        /// The path.
         channel: Channel,
         /// The cookie.
         cookie: [u8; COOKIE],
     },
-    /// This way is known now.
+    /// The server has registered the client's address on this path.
     Ready {
-        /// Which way.
+        /// The path.
         channel: Channel,
-        /// What the server has drawn at random for this measurement.
+        /// The server's random bytes for this measurement.
         nonce: [u8; NONCE],
     },
     /// A packet that fills the link.
     Data {
-        /// Counts up by one.
+        /// Number of the packet.
         number: u32,
         /// When it was sent, in microseconds on the sender's clock.
         sent: u64,
-        /// True once the round-trip time has reached its band: the link is saturated.
+        /// True once the round-trip time has reached its band, so that the link is saturated.
         steady: bool,
     },
-    /// Data has arrived.
+    /// Acknowledges data.
     Ack {
-        /// When the newest packet was sent, as it says.
+        /// When the newest packet was sent, copied from it.
         echo: u64,
         /// The newest arrivals.
         arrivals: Arrivals,
     },
     /// The client ends the measurement.
     End,
-    /// The answer to it.
+    /// Answers [`Body::End`].
     Stats(SentStats),
     /// The client has both answers: the server may send data.
     Begin,
 }
 
 impl Body {
-    /// Returns the way that a message of a measurement takes; `None` for a hello and its answers.
+    /// Returns the path that a message of a measurement takes; `None` for a hello and its answers.
     pub fn channel(&self) -> Option<Channel> {
         match self {
             Body::Hello { .. } | Body::Retry { .. } | Body::Ready { .. } => None,
@@ -149,11 +150,11 @@ impl Body {
 /// A message of a measurement.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The measurement.
+    /// Number of the measurement.
     pub session: u64,
-    /// Counts the messages that an end sends on a way; 0 in a hello and its answers.
+    /// Number of the message among those that an end sends on a path; 0 in a hello and its answers.
     pub counter: u64,
-    /// What is said.
+    /// The content.
     pub body: Body,
 }
 
@@ -169,11 +170,11 @@ fn channel(reader: &mut Reader<'_>) -> Result<Channel, FormatError> {
 }
 
 impl Message {
-    /// Reads a message, and returns its length without code and padding. Nobody has looked at the code
-    /// yet: see [`Codec::read`].
+    /// Reads a message and returns its length without code and padding. Does not check the code:
+    /// see [`Codec::read`].
     ///
     /// # Errors
-    /// The bytes are none.
+    /// If the bytes are not a message.
     pub fn read(bytes: &[u8]) -> Result<(Message, usize), FormatError> {
         let mut reader = Reader::new(bytes);
         match reader.u8("the kind of packet")? {
@@ -246,10 +247,10 @@ impl Message {
         Ok((Message { session, counter, body }, bytes.len() - reader.rest().len()))
     }
 
-    /// Writes a message without its code; its length.
+    /// Writes a message without its code; returns its length in bytes.
     ///
     /// # Errors
-    /// There is no room.
+    /// If `bytes` is too short.
     pub fn write(&self, bytes: &mut [u8]) -> Result<usize, FormatError> {
         let mut writer = Writer::new(bytes);
         writer.u8(MAGIC)?;
@@ -311,7 +312,8 @@ impl Message {
     }
 }
 
-/// Writes a message, padded to `length` bytes if it is shorter, with a code of all bytes before it at the end.
+/// Writes a message, padded to at least `length` bytes, that ends with a code of all bytes before
+/// it.
 fn seal(
     key: &hmac::Key,
     message: &Message,
@@ -327,7 +329,7 @@ fn seal(
     Ok(end)
 }
 
-/// Reads a message whose code is good.
+/// Reads a message and checks its code.
 fn open(key: &hmac::Key, bytes: &[u8]) -> Result<Message, FormatError> {
     let field = "the code";
     let (covered, code) = bytes.split_last_chunk::<CODE>().ok_or(FormatError::Truncated(field))?;
@@ -344,17 +346,17 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// The codes of a client (or of a server) that has this key. What goes one way means nothing on the
-    /// other.
+    /// Returns the codec of a client, or of a server, with this key. Each direction has its own
+    /// codes, so that a message cannot be sent back.
     pub fn new(key: &Key, client: bool) -> Codec {
         let (up, down) = (key.mac(b"paceline saturate up 2"), key.mac(b"paceline saturate down 2"));
         if client { Codec { seal: up, open: down } } else { Codec { seal: down, open: up } }
     }
 
-    /// Writes a hello or an answer, padded to `length` bytes if it is shorter; its length.
+    /// Writes a hello or an answer, padded to at least `length` bytes; returns its length.
     ///
     /// # Errors
-    /// There is no room, or the message belongs to a measurement that stands.
+    /// If `bytes` is too short, or the message belongs to an established measurement.
     pub fn write(
         &self,
         session: u64,
@@ -371,7 +373,7 @@ impl Codec {
     /// Reads a hello or an answer of the other end.
     ///
     /// # Errors
-    /// The bytes are none, or of somebody who does not have the key.
+    /// If the bytes are not such a message, or its sender does not have the key.
     pub fn read(&self, bytes: &[u8]) -> Result<Message, FormatError> {
         let message = open(&self.open, bytes)?;
         match message.body.channel() {
@@ -380,8 +382,8 @@ impl Codec {
         }
     }
 
-    /// Returns the codec of a measurement. Its keys are made of what the client and the server have drawn at
-    /// random, so that no message is good in another measurement.
+    /// Returns the codec of a measurement. Its keys are made from the random bytes of client and
+    /// server, so that no message is valid in another measurement.
     pub fn session(
         &self,
         session: u64,
@@ -406,22 +408,23 @@ impl Codec {
     }
 }
 
-/// Writes the messages of one measurement, and reads those of the other end, each of them once.
+/// Writes the messages of one measurement, and reads those of the other end, accepting each only
+/// once.
 #[derive(Debug)]
 pub struct SessionCodec {
     session: u64,
     seal: hmac::Key,
     open: hmac::Key,
-    /// Of each way: how many messages were sent, and which have come.
+    /// For each path, the number of messages sent, and the numbers received.
     sent: [u64; 2],
     seen: [ReplayWindow; 2],
 }
 
 impl SessionCodec {
-    /// Writes a message, padded to `length` bytes if it is shorter; its length.
+    /// Writes a message, padded to at least `length` bytes; returns its length.
     ///
     /// # Errors
-    /// There is no room, or it is a hello or an answer to one.
+    /// If `bytes` is too short, or the message is a hello or an answer to one.
     pub fn write(
         &mut self,
         body: Body,
@@ -436,10 +439,11 @@ impl SessionCodec {
         Ok(length)
     }
 
-    /// Reads a message of the other end. Each is good once.
+    /// Reads a message of the other end. Each is accepted only once.
     ///
     /// # Errors
-    /// The bytes are none, of another measurement, of somebody else, or have come before.
+    /// If the bytes are not a message, belong to another measurement, are not authentic, or were
+    /// received before.
     pub fn read(&mut self, bytes: &[u8]) -> Result<Body, FormatError> {
         let Message { session, counter, body } = open(&self.open, bytes)?;
         let field = "the message's number";
@@ -453,43 +457,43 @@ impl SessionCodec {
     }
 }
 
-/// Returns the measurement that a message belongs to and the way that it takes, unless it is a hello or an
-/// answer to one. Nobody has looked at its code.
+/// Returns the measurement and the path of a message, unless it is a hello or an answer to one.
+/// Does not check its code.
 pub fn addressed(bytes: &[u8]) -> Option<(u64, Channel)> {
     let (message, _) = Message::read(bytes).ok()?;
     Some((message.session, message.body.channel()?))
 }
 
-/// What an end draws at random for a measurement.
+/// Returns the random bytes of an end for a measurement.
 ///
 /// # Errors
-/// The system gives no random numbers.
+/// If the system gives no random numbers.
 pub fn new_nonce() -> Result<[u8; NONCE], KeyError> {
     random()
 }
 
-/// The number of a new measurement.
+/// Returns the number of a new measurement.
 ///
 /// # Errors
-/// The system gives no random numbers.
+/// If the system gives no random numbers.
 pub fn new_session() -> Result<u64, KeyError> {
     random().map(u64::from_be_bytes)
 }
 
-/// A server's cookies, which show that somebody receives at an address.
+/// A server's cookies, which prove that a client receives at its address.
 #[derive(Debug)]
 pub struct Cookies(hmac::Key);
 
 impl Cookies {
-    /// Cookies under a fresh secret.
+    /// Returns cookies under a fresh secret.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// If the system gives no random numbers.
     pub fn new() -> Result<Cookies, KeyError> {
         Ok(Cookies(hmac::Key::new(hmac::HMAC_SHA256, &random::<32>()?)))
     }
 
-    /// The cookie of this moment.
+    /// Returns the cookie for the present time.
     pub fn issue(
         &self,
         now: Time,
@@ -512,7 +516,7 @@ impl Cookies {
         cookie
     }
 
-    /// True if this cookie was issued for the same a short time ago.
+    /// Returns true if this cookie was issued for these arguments a short time ago.
     pub fn is_good(
         &self,
         now: Time,
@@ -524,7 +528,7 @@ impl Cookies {
         let issued = cookie.first_chunk::<8>().map_or(0, |issued| u64::from_be_bytes(*issued));
         let issued = Time::from_nanos(issued);
         let expected = self.issue(issued, from, session, channel);
-        // Compared in constant time: by the codes of both under a key that nobody knows.
+        // Compares in constant time, by codes of both under a secret key.
         let same = hmac::verify(&self.0, cookie, &code(&self.0, &expected)).is_ok();
         same && issued <= now && now.since(issued) <= COOKIE_LIFE
     }

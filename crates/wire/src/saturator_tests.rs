@@ -1,4 +1,4 @@
-//! Messages of the Saturator, whole, changed, cut, repeated and of other measurements.
+//! Messages of the Saturator: whole, changed, truncated, repeated, and of other measurements.
 
 use super::*;
 use crate::key::Identity;
@@ -68,7 +68,7 @@ fn messages_of_a_measurement_are_good_once_whole_and_in_it() {
             bytes[at] ^= 1;
         });
         let read = |codec: &mut SessionCodec| codec.read(&bytes[..length]);
-        // Of other measurements: with another number, and after a restart of either end.
+        // Codecs of other measurements: with another number, and after a restart of either end.
         assert!(read(&mut server.session(6, &mine, &its)).is_err());
         assert!(read(&mut server.session(5, &mine, &[3; NONCE])).is_err());
         assert!(read(&mut server.session(5, &[3; NONCE], &its)).is_err());

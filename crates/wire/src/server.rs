@@ -1,8 +1,8 @@
-//! The end that accepts connections: many of them, from those who have its key.
+//! The end that accepts connections: many of them, from clients that have its key.
 //!
-//! Strangers get no answer. Who has the key is first asked for a cookie, which shows that they can
-//! be reached at their address, and which costs the server no memory. Only then does it compute
-//! anything, and remember a connection.
+//! A client without the key gets no answer. A client with the key is first asked for a cookie,
+//! which proves that it receives at its address and takes no memory at the server. Only then does
+//! the server compute a handshake and store a connection.
 
 mod question;
 mod responder;
@@ -27,45 +27,47 @@ use crate::reset::ResetSecret;
 use crate::terms::{Answer, Offer, Service};
 use crate::{ClientPublic, Handout, noise};
 
-/// How long a cookie is good for: longer than the round trip of a cellular link whose queue is full, since the
-/// initiation with the cookie arrives a round trip after the cookie was made.
+/// Time for which a cookie is valid: longer than the round trip of a cellular link with a full
+/// queue, since the initiation with the cookie arrives a round trip after the cookie was made.
 const COOKIE_LIFE: Span = Span::from_secs(60);
-/// The least and the longest time that a connection may stand without a packet that shows that its
-/// initiator has the keys. Between them it is the connection's idle time.
+/// Shortest and longest life of a half-open connection, whose initiator has not yet shown by a
+/// packet that it has the keys. Between these bounds it is the connection's idle time.
 const HALF_OPEN_LIFE: (Span, Span) = (Span::from_secs(5), Span::from_secs(60));
-/// The least time between two searches for cookies that have ended.
+/// Minimum time between two searches for expired cookies.
 const PRUNE_INTERVAL: Span = Span::from_secs(1);
-/// How many handshakes a server remembers for each half-open connection that it allows.
+/// Number of handshakes that a server remembers for each half-open connection that it allows.
 const REMEMBERED: usize = 64;
 
-/// What a server allows. Servers that share an address and a [`ConnectionCounts`] allow it together.
+/// Limits of a server. Servers that share an address and a [`ConnectionCounts`] share their limits.
 #[derive(Clone, Debug)]
 pub struct ServerLimits {
-    /// Connections at once.
+    /// Largest number of connections at once.
     pub connections: usize,
-    /// Of these, connections from which nothing has come since the handshake. A server remembers 64 times
-    /// as many handshakes at most, so that their cookies are good once only.
+    /// Largest number among these from which no packet has arrived since the handshake. A server
+    /// remembers up to 64 times as many handshakes, so that each cookie is accepted only once.
     pub half_open: usize,
-    /// How many of the half-open connections one address may have (one network of 64 bits with IPv6).
+    /// Largest number of half-open connections of one address (with IPv6, of one 64-bit network).
     pub half_open_per_address: usize,
-    /// The largest packet in bytes that a connection is granted, IP and UDP headers included.
+    /// Largest packet that a connection is granted, in bytes, IP and UDP headers included.
     pub mtu: u16,
     /// The limits of each connection.
     pub each: Limits,
-    /// True if transport packets are in clear, for measurements; then every connection must be.
+    /// True if transport packets are not encrypted, for measurements; then every connection must
+    /// ask for this.
     pub plaintext: bool,
-    /// True if connections carry datagrams, both ways, and nothing else: a tunnel.
+    /// True if connections carry only datagrams, both ways: a tunnel.
     pub datagrams: bool,
-    /// True if an initiator may ask for data of the server's own (`Offer::back`). Tunnels always may.
+    /// True if an initiator may ask the server to send data (`Offer::back`). Tunnels always may.
     pub sends: bool,
-    /// True if a client has one connection at this server: a newer one takes the place of those before as soon as
-    /// its client has shown by a first packet that it is there now. A repeated initiation alone changes nothing. Several
-    /// servers at one address are told of each other's connections by whoever drives them ([`Server::close_replaced`]).
+    /// True if a client has one connection at this server. A newer one replaces the older ones as
+    /// soon as its client's first packet shows that it is present; a repeated initiation replaces
+    /// nothing. Among several servers at one address, the driver reports the others' connections
+    /// ([`Server::close_replaced`]).
     pub one_per_client: bool,
-    /// True if connections carry [`Service::Filler`] and nothing else, in either direction: a server for measurements,
-    /// which takes no files.
+    /// True if connections carry only [`Service::Filler`], in either direction: a server for
+    /// measurements, which takes no files.
     pub measures: bool,
-    /// True if connections carry files of this end's ([`Service::Stream`] with `Offer::back`) and nothing else.
+    /// True if connections carry only files of this end ([`Service::Stream`] with `Offer::back`).
     pub gives_files: bool,
 }
 
@@ -87,24 +89,25 @@ impl Default for ServerLimits {
     }
 }
 
-/// A connection's place in the table.
+/// A connection's slot in the table.
 struct Slot {
     connection: Connection,
-    /// Which handshake it is from, counted up over all servers that share their counts.
+    /// Number of the handshake that it comes from, counted over all servers that share their
+    /// counts.
     handshake_number: u64,
     _count_guard: CountGuard,
-    /// When it is next worth looking at, as the timetable has it.
+    /// When it is next to be looked at, as in the timetable.
     wake: Time,
-    /// Until a packet shows that the initiator has the keys.
+    /// Set until a packet shows that the initiator has the keys.
     half_open: Option<HalfOpen>,
 }
 
-/// A handshake that was answered.
+/// A connection's handshake that was answered, until a packet follows.
 struct HalfOpen {
     _count_guard: HalfOpenGuard,
-    /// When it is given up.
+    /// When the server gives it up.
     end: Time,
-    /// Which it was, and the response, in case that is lost.
+    /// The handshake, and its response, which is repeated if it was lost.
     handshake: [u8; COOKIE],
     response: Vec<u8>,
 }
@@ -115,7 +118,7 @@ impl Slot {
     }
 }
 
-/// A server: a table of connections, and what is needed to make more.
+/// A server: a table of connections, and the keys and limits for more.
 pub struct Server {
     identity: Identity,
     codes: (hmac::Key, hmac::Key),
@@ -126,25 +129,26 @@ pub struct Server {
     free: Vec<usize>,
     timetable: BTreeMap<(Time, usize), ()>,
     counts: ConnectionCounts,
-    /// Handshakes that have led to a connection, until the cookies that they came with end. An initiator that
-    /// is answered late asks for several cookies for one handshake, and may come back with each of them.
+    /// Handshakes that have led to a connection, kept until their cookies expire. An initiator that
+    /// is answered late asks for several cookies for one handshake, and may come back with each of
+    /// them.
     used: BTreeMap<[u8; COOKIE], (Time, usize)>,
-    /// When those that have ended are next looked for.
+    /// When expired entries of `used` are next removed.
     prune_at: Time,
-    /// What is to be sent beside connections' own packets.
+    /// Datagram to be sent that belongs to no connection.
     answer: Option<(SocketAddr, Vec<u8>)>,
     stats: ServerStats,
-    /// Which of several servers at one address this is.
+    /// Number of this server among several at one address.
     number: Option<u8>,
-    /// The clients that are admitted; `None` if all are that have the key.
+    /// The admitted clients; `None` if every client that has the key is admitted.
     admission: Option<Arc<Admission>>,
 }
 
 impl Server {
-    /// A server of this identity.
+    /// Returns a server with this identity.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// If the system gives no random numbers.
     pub fn new(identity: Identity, limits: ServerLimits) -> Result<Server, KeyError> {
         let codes = (identity.key().mac(INITIATION_CODE), identity.key().mac(RETRY_CODE));
         Ok(Server {
@@ -166,20 +170,21 @@ impl Server {
         })
     }
 
-    /// This server as one of several that share an address, each of which has a number of its own: it
-    /// stands in the identifiers of its connections, where [`server_number`](crate::packet::server_number) and
-    /// filters of the kernel find it. The other servers know neither its connections nor its cookies; what
-    /// they have in common is `counts`, so that their limits hold for all of them together. Before the first
-    /// datagram.
+    /// Makes this server one of several that share an address, each with its own number. The number
+    /// is in the identifiers of its connections, where
+    /// [`server_number`](crate::packet::server_number) and the kernel's filters find it. The
+    /// servers do not know each other's connections and cookies; they share `counts`, so that their
+    /// limits hold for all of them together. Call it before the first datagram.
     #[must_use]
     pub fn numbered(self, number: u8, counts: &ConnectionCounts) -> Server {
         Server { number: Some(number), counts: counts.clone(), ..self }
     }
 
-    /// From now on admits only the clients of this list, or with `None` all who have the server's key. Connections of
-    /// clients that are no longer listed, or to which something else is handed out, are closed with a reason in words.
+    /// From now on admits only the clients of this list, or with `None` all that have the server's
+    /// key. Closes connections of clients that are no longer listed or whose handout has changed,
+    /// with a reason in words.
     ///
-    /// Several servers at one address are each told by whoever drives them; they share the list.
+    /// With several servers at one address, the driver calls each of them with the shared list.
     pub fn admit_only(&mut self, admission: Option<Arc<Admission>>) {
         let objections: Vec<(usize, &str)> = match &admission {
             None => Vec::new(),
@@ -197,11 +202,12 @@ impl Server {
         }
         self.admission = admission;
     }
-    /// The list of clients that are admitted; `None` if all are that have the server's key.
+    /// Returns the list of admitted clients; `None` if every client that has the server's key is
+    /// admitted.
     pub fn admission(&self) -> Option<&Arc<Admission>> {
         self.admission.as_ref()
     }
-    /// Closes a connection: its last packets leave by [`Server::transmit`].
+    /// Closes a connection; [`Server::transmit`] writes its last packets.
     pub fn close(&mut self, index: usize, code: u16, reason: &str) {
         if let Some(connection) = self.connection(index) {
             connection.close(code, reason);
@@ -212,56 +218,56 @@ impl Server {
     pub fn close_replaced(&mut self, index: usize) {
         self.close(index, 1, REPLACED);
     }
-    /// Returns the number of the handshake from which a connection is. Later handshakes have larger numbers, also those of
-    /// other servers that share their counts.
+    /// Returns the number of the handshake that a connection comes from. Later handshakes have
+    /// larger numbers, also those of other servers that share their counts.
     pub fn handshake_number(&self, index: usize) -> Option<u64> {
         Some(self.slots.get(index)?.as_ref()?.handshake_number)
     }
 
-    /// Counters since the start.
+    /// Returns the counters since the start.
     pub fn stats(&self) -> ServerStats {
         self.stats
     }
-    /// How many connections there are, and how many of them are half open: at all servers that share
+    /// Returns the numbers of connections and of half-open connections, at all servers that share
     /// their counts.
     pub fn open(&self) -> (usize, usize) {
         (self.counts.open(), self.counts.half_open())
     }
-    /// Handshakes that are remembered so that their cookies cannot be used twice.
+    /// Returns the number of handshakes remembered so that their cookies cannot be used twice.
     pub fn remembered_cookies(&self) -> usize {
         self.used.len()
     }
-    /// The places of all connections.
+    /// Returns the slots of all connections.
     pub fn slots(&self) -> impl Iterator<Item = usize> + '_ {
         self.slots.iter().enumerate().filter_map(|(index, slot)| slot.as_ref().map(|_| index))
     }
-    /// A connection.
+    /// Returns the connection in this slot.
     pub fn connection(&mut self, slot: usize) -> Option<&mut Connection> {
         self.slots.get_mut(slot)?.as_mut().map(|slot| &mut slot.connection)
     }
-    /// True until something has come from this connection since its handshake.
+    /// Returns true until a packet of this connection has arrived after its handshake.
     pub fn is_half_open(&self, slot: usize) -> bool {
         let slot = self.slots.get(slot).and_then(Option::as_ref);
         slot.is_some_and(|slot| slot.half_open.is_some())
     }
-    /// When there is next something to do.
+    /// Returns when the server next has something to do.
     pub fn wake(&self) -> Time {
         if self.answer.is_some() {
             return Time::ZERO;
         }
         self.timetable.first_key_value().map_or(Time::NEVER, |((at, _), ())| *at)
     }
-    /// The connection that is to be looked at first, if it is due.
+    /// Returns the slot of the connection that is due first, if one is due.
     pub fn due(&self, now: Time) -> Option<usize> {
         let ((at, slot), ()) = self.timetable.first_key_value()?;
         (*at <= now).then_some(*slot)
     }
-    /// A datagram that belongs to no connection and is to be sent.
+    /// Takes a datagram to be sent that belongs to no connection.
     pub fn take_answer(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
         self.answer.take()
     }
 
-    /// Takes a datagram in. Returns the connection that it belongs to, which may be a new one.
+    /// Takes a datagram in. Returns the slot of its connection, which may be new.
     pub fn on_datagram(
         &mut self,
         now: Time,
@@ -300,8 +306,8 @@ impl Server {
         }
     }
 
-    /// Makes a connection due that has just ended, as by the answer to its close, so that whoever drives this server finds
-    /// it and removes it.
+    /// Makes a connection due that has just ended, for example by the answer to its close, so that
+    /// the driver finds and removes it.
     fn hand_over_ended(&mut self, now: Time, index: usize) {
         let Some(Some(slot)) = self.slots.get_mut(index) else { return };
         if slot.connection.ended().is_some() {
@@ -311,7 +317,8 @@ impl Server {
         }
     }
 
-    /// Closes all but the newest of the connections of the client of this one, which are no longer half open.
+    /// Closes all connections of this connection's client except the newest. The connection is no
+    /// longer half open.
     fn keep_newest(&mut self, index: usize) {
         let Some(Some(slot)) = self.slots.get(index) else { return };
         let client = slot.connection.client();
@@ -330,7 +337,7 @@ impl Server {
         }
     }
 
-    /// Puts a connection's wake-up into the timetable: after whatever was done with it.
+    /// Updates a connection's entry in the timetable. Call it after each change of the connection.
     pub fn reschedule(&mut self, index: usize) {
         let Some(Some(slot)) = self.slots.get_mut(index) else { return };
         let wake = slot.connection.wake().min(slot.gives_up());
@@ -341,8 +348,8 @@ impl Server {
         }
     }
 
-    /// Leaves the rest of what is due at this connection for the next turn, so that it takes no more than its
-    /// burst of this one.
+    /// Defers the rest of a connection's due work to the next turn, so that it takes only its burst
+    /// of this one.
     pub fn postpone(&mut self, now: Time, index: usize) {
         self.reschedule(index);
         let Some(Some(slot)) = self.slots.get_mut(index) else { return };
@@ -353,7 +360,7 @@ impl Server {
         }
     }
 
-    /// Writes the next packet of a connection. After the last one its wake-up is set anew.
+    /// Writes the next packet of a connection. When none is left, updates its wake-up.
     pub fn transmit(&mut self, now: Time, index: usize, bytes: &mut [u8]) -> Option<Transmit> {
         let slot = self.slots.get_mut(index)?.as_mut()?;
         if slot.gives_up() <= now {
@@ -366,7 +373,7 @@ impl Server {
         transmit
     }
 
-    /// Forgets a connection.
+    /// Removes a connection.
     pub fn remove(&mut self, index: usize) {
         let Some(slot) = self.slots.get_mut(index).and_then(Option::take) else { return };
         self.timetable.remove(&(slot.wake, index));
@@ -394,7 +401,7 @@ impl Server {
         let issued = cookie.first_chunk::<8>().map_or(0, |issued| u64::from_be_bytes(*issued));
         let age = now.since(Time::from_nanos(issued));
         let expected = self.cookie(issued, from, packet);
-        // Compared in constant time: by the codes of both under a key that nobody knows.
+        // Compares in constant time, by codes of both under a secret key.
         let same = hmac::verify(&self.cookies, cookie, &code(&self.cookies, &expected)).is_ok();
         same && age <= COOKIE_LIFE && issued <= now.as_nanos()
     }
@@ -424,7 +431,7 @@ impl Server {
             self.used.retain(|_, (end, _)| *end > now);
             self.prune_at = now + PRUNE_INTERVAL;
         }
-        // The same for all cookies of this initiator's handshake.
+        // Independent of the cookie: equal for all initiations of this handshake.
         let handshake = self.cookie(0, &from, packet);
         let known = self.used.get_mut(&handshake).filter(|(end, _)| *end > now);
         if let Some((end, index)) = known {
@@ -444,7 +451,7 @@ impl Server {
         self.accept(now, from, packet, (handshake, guard))
     }
 
-    /// An initiation has come again: its response was lost, or it is being replayed.
+    /// Handles a repeated initiation: its response was lost, or the initiation is replayed.
     fn repeat(&mut self, from: SocketAddr, index: usize, handshake: &[u8; COOKIE]) {
         let slot = self.slots.get(index).and_then(Option::as_ref);
         let half_open = slot.and_then(|slot| slot.half_open.as_ref());
@@ -468,7 +475,7 @@ impl Server {
             self.stats.ignored += 1;
             return None;
         };
-        // What this initiation has shown to pass, whatever it says.
+        // The packet size that this initiation has shown to pass, whatever size it asks for.
         let shown = packet.length() + self.limits.each.ip_udp(&from);
         offer.mtu = offer.mtu.min(self.limits.mtu).min(u16::try_from(shown).unwrap_or(u16::MAX));
         let index = self.free.last().copied().unwrap_or(self.slots.len());
@@ -496,9 +503,9 @@ impl Server {
         Some(index)
     }
 
-    /// An identifier for the connection at this place: a random part, so that what is still on its way to
-    /// an earlier connection there is mostly found to be somebody else's, the number of this server, if
-    /// it has one, and the place.
+    /// Returns an identifier for the connection in slot `index`: a random part, by which packets
+    /// for an earlier connection in the slot are mostly recognised as foreign; the number of this
+    /// server, if it has one; and the slot.
     fn identifier(&self, index: usize) -> Option<u32> {
         let [high, mut low] = random().ok()?;
         low = self.number.unwrap_or(low);
@@ -506,7 +513,7 @@ impl Server {
         Some(u32::from_be_bytes([high, low, place_high, place_low]))
     }
 
-    /// Returns what is handed out to this client, or says why it is not admitted.
+    /// Returns the handout for this client, or the reason why it is not admitted.
     fn hand_out(&self, client: &ClientPublic) -> Result<Handout, String> {
         match &self.admission {
             None => Ok(Handout::default()),
@@ -517,7 +524,7 @@ impl Server {
         }
     }
 
-    /// Counts the connection that is offered, or says why it cannot be accepted.
+    /// Counts the offered connection, or returns the reason why it cannot be accepted.
     fn admit(&self, offer: &Offer, index: usize) -> Result<CountGuard, String> {
         if offer.plaintext != self.limits.plaintext {
             let (on, off) = ("it was started with --plaintext", "it encrypts");

@@ -1,4 +1,5 @@
-//! What the two ends tell each other during the handshake.
+//! The messages of the two ends during the handshake: the initiator's offer and the responder's
+//! answer.
 
 use paceline_cc::Span;
 
@@ -6,70 +7,72 @@ use crate::bytes::{Reader, Writer, printable};
 use crate::handout::LONGEST_HANDOUT;
 use crate::{FormatError, Handout, ResetTicket};
 
-/// The longest scheme.
+/// Maximum length of a scheme in bytes.
 pub const LONGEST_SCHEME: usize = 400;
-/// The longest refusal.
+/// Maximum length of a refusal in bytes.
 pub const LONGEST_REFUSAL: usize = 400;
 
-/// What a connection carries.
+/// The kind of data that a connection carries.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Service {
     /// A stream of bytes, reliable and in order.
     #[default]
     Stream,
-    /// Nothing but packets, for measurements.
+    /// Data packets without content, for measurements.
     Filler,
     /// The application's datagrams, which may be lost.
     Datagrams,
 }
 
-/// What an initiator asks for.
+/// The initiator's offer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offer {
-    /// Transport packets are not encrypted: for measurements in a laboratory only.
+    /// True if transport packets are not encrypted: for measurements in a laboratory only.
     pub plaintext: bool,
     /// What the connection carries.
     pub service: Service,
-    /// The scheme of what the initiator sends; empty if it sends no data.
+    /// Scheme of the data that the initiator sends; empty if it sends none.
     pub scheme: String,
-    /// The scheme of what the responder sends; empty if it sends no data.
+    /// Scheme of the data that the responder sends; empty if it sends none.
     pub back: String,
-    /// The largest packet in bytes, IP and UDP headers included: what the initiation has shown to
-    /// pass.
+    /// Largest packet in bytes, IP and UDP headers included: the size that the initiation has shown
+    /// to pass.
     pub mtu: u16,
-    /// How many bytes the initiator takes beyond the first missing one, or, with `credit`, at first.
+    /// Number of bytes that the initiator accepts beyond the first missing one; with `credit`, at
+    /// first.
     pub window: u64,
     /// True if the initiator grants further bytes by [`Frame::Credit`](crate::frame::Frame::Credit) when its
     /// application has read. An [`Initiator`](crate::Initiator) sets it from its limits.
     pub credit: bool,
-    /// Idle time that the initiator asks for: how long nothing may come before the connection is over.
+    /// Idle time that the initiator asks for: the connection ends after this time without a packet.
     pub idle: Span,
-    /// How often a sign of life is given while the connection carries nothing: it then rests. Zero if it never
-    /// rests. For [`Service::Datagrams`] only.
+    /// Interval of keepalives while the connection carries no datagrams and so rests. Zero if it
+    /// never rests. For [`Service::Datagrams`] only.
     pub keepalive: Span,
 }
 
-/// What the responder says.
+/// The responder's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The connection stands.
+    /// The connection is accepted.
     Accepted {
-        /// How many bytes the responder takes beyond the first missing one, or, with `credit`, at first.
+        /// Number of bytes that the responder accepts beyond the first missing one; with `credit`,
+        /// at first.
         window: u64,
         /// True if the responder grants further bytes when its application has read.
         credit: bool,
         /// Idle time that the responder asks for.
         idle: Span,
-        /// What it hands out to the initiator.
+        /// Addresses and routes that it hands out to the initiator.
         handout: Handout,
         /// The ticket by which the initiator recognises a restart of the responder.
         reset: ResetTicket,
     },
-    /// The connection is refused, for this reason.
+    /// The connection is refused for this reason.
     Refused(String),
 }
 
-/// Writes an idle time in milliseconds, 49 days at most.
+/// Writes an idle time in milliseconds, at most 49 days.
 fn write_idle(writer: &mut Writer<'_>, idle: Span) -> Result<(), FormatError> {
     let millis = idle.as_nanos() / 1_000_000;
     writer.u32(u32::try_from(millis).unwrap_or(u32::MAX))
@@ -120,7 +123,7 @@ impl Offer {
     /// Reads an offer.
     ///
     /// # Errors
-    /// The bytes are none.
+    /// If the bytes are not an offer.
     pub fn read(bytes: &[u8]) -> Result<Offer, FormatError> {
         let mut reader = Reader::new(bytes);
         let plaintext = read_flag(&mut reader, "the encryption")?;
@@ -171,7 +174,7 @@ impl Answer {
     /// Reads an answer.
     ///
     /// # Errors
-    /// The bytes are none.
+    /// If the bytes are not an answer.
     pub fn read(bytes: &[u8]) -> Result<Answer, FormatError> {
         let mut reader = Reader::new(bytes);
         let answer = match reader.u8("the answer")? {
@@ -224,7 +227,7 @@ mod tests {
             (0..bytes.len()).for_each(|short| assert!(Answer::read(&bytes[..short]).is_err()));
             assert!(Answer::read(&[&bytes[..], &[0]].concat()).is_err());
         }
-        // A refusal is shown to people: it cannot have a terminal do anything.
+        // A refusal is shown to people, so it must not be able to control a terminal.
         let colours = Answer::Refused("\u{1b}[2Jno\r\n".into()).write().expect("room");
         assert_eq!(
             Answer::read(&colours),

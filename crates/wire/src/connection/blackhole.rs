@@ -1,50 +1,51 @@
-//! Finds out that the path has come to carry only smaller packets, and which (RFC 8899: black hole
-//! detection and probing).
+//! Detects that the path carries only smaller packets than before, and finds their size (RFC 8899:
+//! black hole detection and probing).
 //!
-//! Suspicion: packets are lost and no large one is acknowledged. Then pings are padded to several
-//! sizes, the largest first. If in three rounds smaller ones are answered and the present size is not,
-//! the largest answered size becomes the connection's. In an outage no ping is answered, and nothing
-//! changes. Every ten minutes, and when the other end has moved, larger sizes are tried again, up to that
-//! with which the connection began.
+//! Probing starts when packets are lost and no large packet is acknowledged. Pings are then padded
+//! to several sizes, the largest first. If in three rounds smaller sizes are answered and the
+//! present size is not, the largest answered size becomes the connection's. In an outage no ping is
+//! answered, and the size stays. Every ten minutes, and when the other end's address has changed,
+//! larger sizes are tried again, up to the connection's initial size.
 
 use paceline_cc::{Span, Time};
 use paceline_flow::SenderStats;
 
 use crate::initiator::{BASE_MTU, SMALLER};
 
-/// Acknowledgements of so many bytes at once are of large packets.
+/// Bytes acknowledged at once from which on an acknowledgement counts as one of large packets.
 const LARGE: u64 = 1000;
-/// So many losses, or expiries of the retransmission timer, without an acknowledgement of a large packet
-/// are suspicious.
+/// Number of losses, or expiries of the retransmission timer, without an acknowledgement of a large
+/// packet that starts probing.
 const LOSSES: u64 = 8;
 const TIMEOUTS: u64 = 2;
-/// How many rounds must agree (RFC 8899 MAX_PROBES).
+/// Number of rounds that must agree (RFC 8899 MAX_PROBES).
 const ROUNDS: u32 = 3;
-/// How long the answers to other sizes may come after the first, at least.
+/// Minimum time for which the answers to other sizes are awaited after the first answer.
 const GRACE: Span = Span::from_millis(100);
-/// How long a round without any answer takes.
+/// Length of a round without any answer.
 const PAUSE: Span = Span::from_millis(1000);
 
-/// When larger sizes are tried again (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
+/// Time after which larger sizes are tried again (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
 const RAISE: Span = Span::from_millis(600_000);
 
-/// How often larger sizes are tried until one is answered (RFC 8899 §5.1.2: MAX_PROBES): a full queue drops pings, too.
+/// Number of rounds in which larger sizes are tried until one is answered (RFC 8899 §5.1.2:
+/// MAX_PROBES), since a full queue drops pings, too.
 const RAISE_ROUNDS: u32 = 3;
 
 /// A round of pings of several sizes, the largest first.
 #[derive(Debug)]
 struct Round {
-    /// The present size and those below it, or those above it.
+    /// The present size and smaller ones, or only larger ones.
     sizes: Vec<u16>,
-    /// True if larger sizes are tried.
+    /// True if the round tries larger sizes.
     raises: bool,
-    /// The number of the first ping; the others follow in the order of `sizes`.
+    /// Number of the first ping; the others follow in the order of `sizes`.
     first: u32,
-    /// How many of them have been sent.
+    /// Number of pings sent.
     sent: usize,
-    /// The largest size that was answered.
+    /// Largest size answered.
     answered: u16,
-    /// How long it goes on after the first answer.
+    /// Time for which the round continues after the first answer.
     grace: Span,
     end: Time,
 }
@@ -56,21 +57,21 @@ impl Round {
     }
 }
 
-/// What is known of the sizes that the path carries.
+/// State of the search for the sizes that the path carries.
 #[derive(Debug)]
 pub(super) struct BlackHole {
     mtu: u16,
-    /// The size with which the connection began.
+    /// The connection's initial size.
     most: u16,
-    /// When larger sizes are tried.
+    /// When larger sizes are tried next.
     raise: Time,
-    /// Rounds without an answer since then.
+    /// Number of unanswered rounds of larger sizes since then.
     raise_rounds: u32,
-    /// Losses and timeouts when a large packet was last acknowledged.
+    /// Losses and timeouts counted when a large packet was last acknowledged.
     losses: u64,
     timeouts: u64,
     round: Option<Round>,
-    /// Rounds in which only smaller sizes were answered, and the largest of these.
+    /// Number of rounds in which only smaller sizes were answered, and the largest of these sizes.
     agreed: u32,
     largest: u16,
 }
@@ -90,12 +91,12 @@ impl BlackHole {
         }
     }
 
-    /// The size of the largest packets.
+    /// Returns the size of the largest packets.
     pub(super) fn mtu(&self) -> u16 {
         self.mtu
     }
 
-    /// An acknowledgement of so many bytes has come; these are the counters after it.
+    /// Takes in an acknowledgement of `bytes` bytes, with the counters after it.
     #[inline]
     pub(super) fn on_ack(&mut self, bytes: u64, stats: &SenderStats) {
         if bytes >= LARGE {
@@ -103,8 +104,8 @@ impl BlackHole {
         }
     }
 
-    /// Begins to look for the size if there is reason for it, or ends a round. Returns the new size if
-    /// there is one. `number` is that of the next ping.
+    /// Starts or ends a round if it is time to. Returns the new size if it changes. `number` is
+    /// that of the next ping.
     pub(super) fn update(
         &mut self,
         now: Time,
@@ -127,7 +128,7 @@ impl BlackHole {
             return None;
         }
         if round.raises {
-            // An answer shows that the path carries the size.
+            // The path carries every size that was answered.
             let answered = round.answered;
             self.round = None;
             if answered > self.mtu {
@@ -144,7 +145,7 @@ impl BlackHole {
         match round.answered {
             0 => {}
             all if all >= self.mtu => {
-                // Losses of another kind.
+                // The losses have another cause than the packet size.
                 (self.losses, self.timeouts, self.agreed) = (stats.lost, stats.timeouts, 0);
                 self.round = None;
                 return None;
@@ -161,7 +162,7 @@ impl BlackHole {
         Some(self.settle(now, self.largest, stats))
     }
 
-    /// From now on packets have this size.
+    /// Makes `mtu` the size of the largest packets.
     fn settle(&mut self, now: Time, mtu: u16, stats: &SenderStats) -> u16 {
         let raise = if mtu < self.most { now + RAISE } else { Time::NEVER };
         let (losses, timeouts) = (stats.lost, stats.timeouts);
@@ -169,21 +170,21 @@ impl BlackHole {
         mtu
     }
 
-    /// The other end has moved: the path may be another one.
+    /// Handles a change of the other end's address, and so possibly of the path.
     pub(super) fn on_new_path(&mut self, now: Time) {
         if self.mtu < self.most {
             self.raise = self.raise.min(now);
         }
     }
 
-    /// The system says that packets are too large: that is reason enough.
+    /// Handles the system's report that packets are too large, which starts a round at once.
     pub(super) fn on_too_large(&mut self, now: Time, rtt: Span, number: u32) {
         if self.round.is_none() {
             self.begin(now, rtt, number);
         }
     }
 
-    /// Begins to try smaller sizes, if there are any.
+    /// Starts a round of smaller sizes, if there are any.
     fn begin(&mut self, now: Time, rtt: Span, first: u32) {
         if self.mtu <= BASE_MTU {
             return;
@@ -193,14 +194,14 @@ impl BlackHole {
         self.round = Some(Round::new(now, rtt, first, sizes, false));
     }
 
-    /// Begins to try larger sizes.
+    /// Starts a round of larger sizes.
     fn begin_raise(&mut self, now: Time, rtt: Span, first: u32) {
         let between = SMALLER.into_iter().filter(|&size| size < self.most && size > self.mtu);
         let sizes = std::iter::once(self.most).chain(between).collect();
         self.round = Some(Round::new(now, rtt, first, sizes, true));
     }
 
-    /// When something is to be done; `Time::ZERO` if a ping is to be sent.
+    /// Returns when the search next has something to do; `Time::ZERO` if a ping is to be sent.
     #[inline]
     pub(super) fn wake(&self) -> Time {
         match &self.round {
@@ -210,7 +211,7 @@ impl BlackHole {
         }
     }
 
-    /// The number and the size of the next ping, IP and UDP headers included.
+    /// Returns the number and the size of the next ping, IP and UDP headers included.
     pub(super) fn pop_ping(&mut self) -> Option<(u32, u16)> {
         let round = self.round.as_mut()?;
         let size = *round.sizes.get(round.sent)?;
@@ -219,12 +220,12 @@ impl BlackHole {
         Some((number, size))
     }
 
-    /// A ping was answered.
+    /// Takes in the answer to a ping.
     pub(super) fn on_pong(&mut self, now: Time, number: u32) {
         let Some(round) = &mut self.round else { return };
         let index = number.wrapping_sub(round.first) as usize;
         let Some(&size) = round.sizes.get(index).filter(|_| index < round.sent) else { return };
-        // The largest was sent first, so that its answer comes first.
+        // The largest ping was sent first, so its answer normally arrives first.
         let more = if index == 0 { Span::ZERO } else { round.grace };
         round.end = round.end.min(now + more);
         round.answered = round.answered.max(size);
@@ -241,7 +242,7 @@ mod tests {
         stats
     }
 
-    /// Answers all pings of a round up to this size. Returns what comes of it.
+    /// Answers all pings of a round up to this size. Returns the resulting size, if it changes.
     fn round(
         hole: &mut BlackHole,
         now: &mut Time,
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!((hole.update(now, rtt, &stats(7, 2), 1), hole.wake()), (None, Time::ZERO));
         let stats = stats(20, 3);
         assert_eq!(round(&mut hole, &mut now, 1450, &stats), None);
-        // An outage says nothing.
+        // Nothing is answered, as in an outage: the size stays.
         assert_eq!(round(&mut hole, &mut now, 0, &stats), None);
         assert_eq!(round(&mut hole, &mut now, 1450, &stats), None);
         assert_eq!(round(&mut hole, &mut now, 1300, &stats), Some(1440));
@@ -285,7 +286,7 @@ mod tests {
             round(&mut hole, &mut now, 1320, &none);
         }
         assert_eq!((hole.mtu(), hole.wake()), (1320, now + RAISE));
-        // Ten minutes later nothing larger passes, in three rounds.
+        // Ten minutes later larger sizes are tried in three rounds, and none passes.
         now = hole.wake();
         assert_eq!(hole.update(now, rtt, &none, 1), None);
         for _ in 0..RAISE_ROUNDS {
@@ -293,12 +294,12 @@ mod tests {
             assert_eq!(round(&mut hole, &mut now, 1359, &none), None);
         }
         assert_eq!((hole.mtu(), hole.wake()), (1320, now + RAISE));
-        // The other end has moved: something does, and this is tried at once.
+        // The other end's address has changed: larger sizes are tried at once, and one passes.
         hole.on_new_path(now);
         assert_eq!((hole.update(now, rtt, &none, 1), hole.wake()), (None, Time::ZERO));
         assert_eq!(round(&mut hole, &mut now, 1450, &none), Some(1440));
         assert_eq!((hole.mtu(), hole.wake()), (1440, now + RAISE));
-        // And all, with which the connection began.
+        // Later the initial size passes, too.
         now = hole.wake();
         hole.update(now, rtt, &none, 1);
         assert_eq!(round(&mut hole, &mut now, 9000, &none), Some(1470));
@@ -315,7 +316,7 @@ mod tests {
         hole.update(now, rtt, &seen, 1);
         assert_eq!(round(&mut hole, &mut now, 1500, &seen), None);
         assert_eq!((hole.mtu(), hole.wake()), (1500, Time::NEVER));
-        // And acknowledgements of large packets end all suspicion.
+        // Acknowledgements of large packets end the suspicion.
         hole.on_ack(1500, &stats(120, 9));
         hole.update(now, rtt, &stats(121, 10), 1);
         assert_eq!(hole.wake(), Time::NEVER);

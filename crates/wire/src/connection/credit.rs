@@ -1,29 +1,31 @@
-//! Flow control by the application that reads: how many bytes of the stream the sending end may send in all.
+//! Flow control by the reading application: a limit of the bytes of the stream that the sending end
+//! may send.
 //!
-//! The reading end grants its window beyond what its application has consumed ([`GrantedCredit`]), as QUIC's MAX_DATA does
-//! (RFC 9000 §4.1). The sending end stops there, and asks by a timer whether there is more ([`SpentCredit`]): the frame
-//! that granted it may have been lost (RFC 9293 §3.8.6.1).
+//! The reading end grants a window beyond the bytes that its application has consumed
+//! ([`GrantedCredit`]), as QUIC's MAX_DATA does (RFC 9000 §4.1). The sending end stops at this
+//! limit, and asks at intervals whether it has increased ([`SpentCredit`]), since the frame that
+//! granted more may have been lost (RFC 9293 §3.8.6.1).
 
 use paceline_cc::{Span, Time};
 
-/// The first wait before the sending end asks, at least; each further one is twice as long.
+/// Minimum wait before the sending end asks; each further wait is twice as long.
 const FIRST_PROBE: Span = Span::from_millis(200);
-/// The longest wait between two questions.
+/// Maximum wait between two questions.
 const LONGEST_PROBE: Span = Span::from_millis(5000);
-/// What is granted anew is at least this many bytes, or half of the window if that is less, so that the sending end sends
-/// no small segments (RFC 9293 §3.8.6.2.2).
+/// Minimum number of bytes granted at once, or half of the window if that is less, so that the
+/// sending end sends no small segments (RFC 9293 §3.8.6.2.2).
 const LEAST_GRANT: u64 = 4096;
 
-/// What the reading end has granted.
+/// The credit that the reading end has granted.
 #[derive(Debug)]
 pub(super) struct GrantedCredit {
     window: u64,
-    /// Bytes that were handed to the application, and of these those that it has consumed.
+    /// Bytes passed to the application, and bytes of these that it has consumed.
     delivered: u64,
     consumed: u64,
-    /// The offset in the stream up to which the other end may send, as it was written last.
+    /// Offset in the stream up to which the other end may send, as last written.
     limit: u64,
-    /// The other end has asked.
+    /// True if the other end has asked.
     is_asked: bool,
 }
 
@@ -31,14 +33,14 @@ impl GrantedCredit {
     pub(super) fn new(window: u64) -> GrantedCredit {
         GrantedCredit { window, delivered: 0, consumed: 0, limit: window, is_asked: false }
     }
-    /// Returns the bytes that the application has and has not consumed.
+    /// Returns the bytes passed to the application and not consumed.
     pub(super) fn unread(&self) -> u64 {
         self.delivered - self.consumed
     }
     pub(super) fn on_delivered(&mut self, bytes: u64) {
         self.delivered += bytes;
     }
-    /// The application has consumed `bytes` more; what it cannot have is not counted.
+    /// Notes that the application has consumed `bytes` more, at most those that were passed to it.
     pub(super) fn consume(&mut self, bytes: u64) {
         self.consumed = self.consumed.saturating_add(bytes).min(self.delivered);
     }
@@ -48,7 +50,7 @@ impl GrantedCredit {
     fn growth(&self) -> u64 {
         self.consumed.saturating_add(self.window).saturating_sub(self.limit)
     }
-    /// Returns true if half of the window is free again, or if the other end has asked.
+    /// Returns true if enough of the window is free for a new grant, or if the other end has asked.
     pub(super) fn is_due(&self) -> bool {
         self.is_asked || self.growth() >= (self.window / 2).max(1)
     }
@@ -66,14 +68,15 @@ impl GrantedCredit {
     }
 }
 
-/// What the sending end may send, and when it asks for more.
+/// The limit of the sending end, and when it asks for more.
 #[derive(Debug)]
 pub(super) struct SpentCredit {
-    /// The offset in the stream that may be sent up to; `u64::MAX` if the other end grants no credit.
+    /// Offset in the stream up to which data may be sent; `u64::MAX` if the other end grants no
+    /// credit.
     limit: u64,
-    /// When the question is due; [`Time::NEVER`] while nothing waits for credit.
+    /// When the question is due; [`Time::NEVER`] while no data waits for credit.
     probe: Time,
-    /// Questions since credit was last granted.
+    /// Number of questions since credit was last granted.
     probes: u32,
 }
 
@@ -81,23 +84,25 @@ impl SpentCredit {
     pub(super) fn new(limit: u64) -> SpentCredit {
         SpentCredit { limit, probe: Time::NEVER, probes: 0 }
     }
-    /// Returns how many bytes may be sent from `offset` on.
+    /// Returns the number of bytes that may be sent from `offset` on.
     #[inline]
     pub(super) fn beyond(&self, offset: u64) -> u64 {
         self.limit.saturating_sub(offset)
     }
-    /// The other end grants what lies below `limit`. What it has granted it cannot take back.
+    /// Notes that the other end grants the bytes below `limit`. A smaller limit than before is
+    /// ignored.
     pub(super) fn on_granted(&mut self, limit: u64) {
         if limit > self.limit {
             self.limit = limit;
             (self.probe, self.probes) = (Time::NEVER, 0);
         }
     }
-    /// Returns when [`SpentCredit::pop`] is next worth calling, for as long as something waits for credit.
+    /// Returns when [`SpentCredit::pop`] is next worth calling while data waits for credit.
     pub(super) fn wake(&self) -> Time {
         self.probe
     }
-    /// Returns the limit to ask with, if the question is due; `waits` tells whether data waits for credit.
+    /// Returns the limit to ask with, if the question is due. `waits` is true while data waits for
+    /// credit.
     #[inline]
     pub(super) fn pop(&mut self, now: Time, waits: bool, rtt: Span) -> Option<u64> {
         if !waits {
@@ -130,14 +135,14 @@ mod tests {
         assert_eq!(credit.pop(), None);
         credit.consume(1);
         assert_eq!((credit.pop(), credit.pop()), (Some(15_000), None));
-        // Little is free: a question is answered by the limit as it was.
+        // Too little is free for a new grant: a question is answered with the unchanged limit.
         credit.consume(1_000);
         credit.on_asked();
         assert_eq!((credit.pop(), credit.pop()), (Some(15_000), None));
         credit.consume(3_500);
         credit.on_asked();
         assert_eq!(credit.pop(), Some(19_500));
-        // Nobody consumes more than there is.
+        // More bytes than were passed on do not count.
         credit.consume(u64::MAX);
         assert_eq!((credit.unread(), credit.pop()), (0, None));
         credit.on_asked();

@@ -2,36 +2,36 @@
 
 use std::collections::BTreeMap;
 
-/// The most datagrams of which some parts are missing; beyond that the oldest is given up.
+/// Largest number of incomplete datagrams; beyond it the oldest is dropped.
 const MOST_OPEN: usize = 32;
-/// The longest datagram.
+/// Length of the longest datagram in bytes.
 const LONGEST: usize = 65_535;
 
-/// A datagram of which some parts have come.
+/// A datagram of which some parts have arrived.
 #[derive(Debug)]
 struct PartialDatagram {
-    /// Its parts in their order, those that have not come empty.
+    /// Its parts in order; `None` for a missing part.
     parts: Vec<Option<Box<[u8]>>>,
     missing: usize,
     bytes: usize,
 }
 
-/// The datagrams that are not whole yet, by the segment of their first part.
+/// The incomplete datagrams, by the segment of their first part.
 #[derive(Debug, Default)]
 pub(super) struct DatagramReassembly {
     open: BTreeMap<u64, PartialDatagram>,
-    /// The bytes of all of them together.
+    /// Total bytes of their parts.
     buffered_bytes: u64,
 }
 
 impl DatagramReassembly {
-    /// Bytes that are kept for datagrams that are not whole yet.
+    /// Returns the bytes stored for incomplete datagrams.
     pub(super) fn buffered_bytes(&self) -> u64 {
         self.buffered_bytes
     }
 
-    /// Takes part `index` of `count` in, which came as this segment. Returns the datagram once it is whole.
-    /// A part that contradicts others of its datagram is forgotten.
+    /// Takes in part `index` of `count`, which arrived as this segment. Returns the datagram once
+    /// it is complete. Ignores a part that contradicts others of its datagram.
     #[cold]
     pub(super) fn push(
         &mut self,
@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(reassembly.push(first, (0, 2), &[7; 100]), None);
             assert!(reassembly.buffered_bytes() <= (MOST_OPEN * 100) as u64);
         }
-        // The newest are there still, the oldest are not.
+        // The newest datagrams can still be completed, the oldest cannot.
         assert_eq!(reassembly.push(19_999, (1, 2), b"").map(|whole| whole.len()), Some(100));
         assert_eq!(reassembly.push(1, (1, 2), b""), None);
     }

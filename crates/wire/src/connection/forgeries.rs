@@ -1,15 +1,16 @@
-//! How many packets may fail to be authentic before a connection ends.
+//! Limits the number of inauthentic packets of a connection.
 
-/// The most packets that may fail under one key. RFC 9001 §6.6 has 2^36 for ChaCha20-Poly1305 and 2^52 for
-/// AES-GCM: beyond that, chance alone might let a forged one pass. Those under keys that were replaced count on.
+/// Largest number of inauthentic packets. RFC 9001 §6.6 has 2^36 for ChaCha20-Poly1305 and 2^52 for
+/// AES-GCM: beyond that, a forged packet might pass by chance. A change of keys does not reset the
+/// count.
 const MOST: u64 = 1 << 36;
 
-/// The packets of a connection that were addressed to it and not authentic.
+/// Number of packets addressed to a connection that were not authentic.
 #[derive(Debug, Default)]
 pub(super) struct Forgeries(u64);
 
 impl Forgeries {
-    /// Counts one more; true once there are too many.
+    /// Counts one more; returns true once there are too many.
     #[cold]
     pub(super) fn count(&mut self) -> bool {
         self.0 = self.0.saturating_add(1);

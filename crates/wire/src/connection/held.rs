@@ -1,12 +1,12 @@
-//! The bytes that connections hold because something is missing before them: a budget for many connections.
+//! A memory budget, shared by many connections, for bytes that wait for missing ones before them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a connection may hold whatever others do.
+/// Number of bytes that each connection may hold in any case.
 const OWN: u64 = 64 << 10;
 
-/// What connections may hold together: clones share it.
+/// Budget for all connections together: clones share it.
 #[derive(Clone, Debug)]
 pub struct HeldBudget {
     held: Arc<AtomicU64>,
@@ -14,24 +14,24 @@ pub struct HeldBudget {
 }
 
 impl Default for HeldBudget {
-    /// 256 MiB.
+    /// Returns a budget of 256 MiB.
     fn default() -> HeldBudget {
         HeldBudget::new(256 << 20)
     }
 }
 
 impl HeldBudget {
-    /// A budget of `most` bytes. Each connection may hold 64 KiB beyond it.
+    /// Returns a budget of `most` bytes. Each connection may hold 64 KiB beyond it.
     pub fn new(most: u64) -> HeldBudget {
         HeldBudget { held: Arc::default(), most }
     }
-    /// How many bytes are held.
+    /// Returns the number of bytes held.
     pub fn held(&self) -> u64 {
         self.held.load(Ordering::Relaxed)
     }
 }
 
-/// What one connection holds of the budget, until this is dropped.
+/// One connection's share of the budget, which dropping it frees.
 #[derive(Debug)]
 pub(crate) struct HeldBytes {
     budget: HeldBudget,
@@ -49,7 +49,7 @@ impl HeldBytes {
         self.mine + more <= OWN || self.budget.held() + more <= self.budget.most
     }
 
-    /// Notes how many bytes this connection holds.
+    /// Sets the number of bytes that this connection holds.
     #[inline]
     pub(super) fn set(&mut self, mine: u64) {
         if mine > self.mine {

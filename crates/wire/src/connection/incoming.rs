@@ -1,5 +1,4 @@
-//! The data that this end receives: a receiver of `flow`, and the bytes that wait for those before
-//! them.
+//! The data that this end receives: a receiver of `flow`, and the bytes that wait for earlier ones.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,46 +15,46 @@ use super::{Arrival, Sink};
 use crate::frame::{self, Kind};
 use crate::terms::Service;
 
-/// The least data of a full packet, by which a window counts in segments.
+/// Assumed minimum of data in a full packet, by which a window is converted into segments.
 const LEAST_DATA: u64 = 1024;
 
-/// So many acknowledgements of packets that came together are kept apart, as if each packet had come
-/// by itself; what follows is acknowledged at the end of the batch.
+/// Number of acknowledgements kept for packets that arrive in one batch, as if each packet had
+/// arrived alone. Further packets are acknowledged at the end of the batch.
 const MOST_EARLY: usize = 8;
 
-/// What a packet looked like from outside.
+/// The properties of a packet outside its frames.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Envelope {
     pub(super) header: Header,
     pub(super) ecn: Ecn,
     pub(super) size: u32,
-    /// The bytes of its datagram, without IP and UDP headers.
+    /// Length of its datagram in bytes, without IP and UDP headers.
     pub(super) length: u32,
     pub(super) class: TrafficClass,
 }
 
-/// Data on its way in.
+/// The receiving side of this end.
 pub(super) struct Incoming {
     receiver: Receiver,
     service: Service,
     class: TrafficClass,
     window: u64,
-    /// What was granted to the other end, if the application reports what it has consumed.
+    /// Credit granted to the other end, if the application reports what it has consumed.
     credit: Option<GrantedCredit>,
-    /// What this connection takes of the budget of all.
+    /// This connection's share of the budget of all connections.
     held: HeldBytes,
-    /// The first segment that is missing.
+    /// The first missing segment.
     next: u64,
-    /// What has come beyond it.
+    /// Data that has arrived beyond `next`.
     out_of_order: BTreeMap<u64, Vec<u8>>,
     out_of_order_bytes: u64,
-    /// Segments of which parts have come, and datagrams.
+    /// Segments and datagrams of which some parts have arrived.
     parts: SegmentReassembly,
     reassembly: DatagramReassembly,
-    /// The last acknowledgement, and whether it is to be sent again.
+    /// The last acknowledgement, and whether to send it again.
     last: Option<Ack>,
     again: bool,
-    /// Acknowledgements of packets that came before others in the same batch.
+    /// Acknowledgements of packets that arrived before others in one batch.
     early: VecDeque<Body>,
 }
 
@@ -98,30 +97,30 @@ impl Incoming {
         }
         self.receiver.wake()
     }
-    /// Returns the credit that is to be granted now.
+    /// Returns the credit to be granted now, if any.
     pub(super) fn pop_credit(&mut self) -> Option<u64> {
         self.credit.as_mut()?.pop()
     }
-    /// The other end asks for credit. False if this one grants none.
+    /// Notes that the other end asks for credit. Returns false if this end grants none.
     pub(super) fn on_credit_question(&mut self) -> bool {
         self.credit.as_mut().map(GrantedCredit::on_asked).is_some()
     }
-    /// The application has consumed so many bytes more.
+    /// Notes that the application has consumed `bytes` more.
     pub(super) fn consume(&mut self, bytes: u64) {
         if let Some(credit) = &mut self.credit {
             credit.consume(bytes);
             self.note_held();
         }
     }
-    /// Bytes of the stream that the application has and has not consumed.
+    /// Returns the bytes of the stream passed to the application and not consumed.
     pub(super) fn unread(&self) -> u64 {
         self.credit.as_ref().map_or(0, GrantedCredit::unread)
     }
-    /// Notes what this connection holds of the budget of all.
+    /// Updates this connection's share of the budget.
     fn note_held(&mut self) {
         self.held.set(self.buffered_bytes() + self.unread());
     }
-    /// The next acknowledgement or report that is due.
+    /// Returns the next acknowledgement or report that is due.
     pub(super) fn pop(&mut self, now: Time) -> Option<Body> {
         if let Some(body) = self.early.pop_front() {
             return Some(body);
@@ -134,22 +133,22 @@ impl Incoming {
         }
         std::mem::take(&mut self.again).then_some(self.last.map(Body::Ack)).flatten()
     }
-    /// The ranges of numbers that `ack` tells of beside its blocks.
+    /// Returns the ranges of numbers that `ack` reports beside its blocks.
     pub(super) fn older_ranges(&self, ack: &Ack) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.receiver.older_ranges(ack)
     }
-    /// Sends the last acknowledgement again: those before may have gone to an address that the
-    /// other end has left.
+    /// Sends the last acknowledgement again, since earlier ones may have gone to an address that
+    /// the other end has left.
     pub(super) fn repeat(&mut self) {
         self.again = self.last.is_some();
     }
-    /// Bytes that wait for those before them.
+    /// Returns the number of bytes that wait for earlier ones.
     pub(super) fn buffered_bytes(&self) -> u64 {
         self.out_of_order_bytes + self.parts.buffered_bytes() + self.reassembly.buffered_bytes()
     }
 
-    /// Takes a part of a segment in. The segment counts as arrived when it is whole. False if the part
-    /// is not taken.
+    /// Takes in a part of a segment. The segment counts as arrived when it is complete. Returns
+    /// false if the part is not accepted.
     #[cold]
     pub(super) fn on_part(
         &mut self,
@@ -162,13 +161,13 @@ impl Incoming {
         let frame::Part { data, offset, total } = *part;
         let (end, total) = (usize::from(offset) + data.bytes.len(), usize::from(total));
         if data.segment < self.next || self.out_of_order.contains_key(&data.segment) {
-            // The segment is here already: the last part has the transmission acknowledged.
+            // The segment is complete already: the part only lets the transmission be acknowledged.
             let known = frame::Data { bytes: &[], ..data };
             return end < total || self.on_data(now, &known, envelope, connection, sink);
         }
-        // The segment that all others wait for always has room: without it nothing would ever leave.
+        // The first missing segment always has room, since without it no data would ever leave.
         let fits = match data.segment == self.next {
-            // Its own parts that have come are among those that are held.
+            // Its own stored parts count as part of it.
             true => self.takes_next(0),
             false => self.takes_ahead(total as u64),
         };
@@ -187,7 +186,7 @@ impl Incoming {
         }
     }
 
-    /// Takes data in. False if it is not taken, as if it had been lost.
+    /// Takes in data. Returns false if it is not accepted, as if it had been lost.
     #[inline]
     pub(super) fn on_data(
         &mut self,
@@ -201,8 +200,8 @@ impl Incoming {
             return false;
         }
         let sent = Time::from_nanos(data.sent.saturating_mul(1000));
-        // Headers are longer here than the sender of a packet without data has counted, and Sprout
-        // takes from the difference of both what is in the queue.
+        // Headers here are longer than the sender of a packet without data has counted, and Sprout
+        // computes the queue from the difference of the two counts.
         let size = if data.bytes.is_empty() { EMPTY_SIZE } else { envelope.size };
         self.receiver.push(
             now,
@@ -223,9 +222,9 @@ impl Incoming {
                 }),
             },
         );
-        // Schemes count on acknowledgements that come as often as in the simulator, also where a
-        // link lets several packets go at the same moment. The receiver itself keeps only one that a
-        // change of marks has sent off (its wake is then time zero).
+        // Schemes rely on acknowledgements as frequent as in the simulator, also where a link
+        // delivers several packets at one moment. The receiver keeps only one acknowledgement,
+        // which a change of marks has triggered (its wake is then time zero).
         let due = self.receiver.wake();
         if (due == Time::ZERO || (due <= now && self.early.len() < MOST_EARLY))
             && let Some(packet) = self.receiver.pop(now)
@@ -253,14 +252,15 @@ impl Incoming {
         true
     }
 
-    /// True if there is room for so many bytes behind a gap.
+    /// Returns true if there is room for `length` bytes behind a gap.
     #[inline]
     fn takes_ahead(&self, length: u64) -> bool {
         let held = self.buffered_bytes() + self.unread();
         held + length <= self.window && self.held.has_room(length)
     }
-    /// True if there is room for so many bytes that all others wait for: what is behind the gap does not count. Only an
-    /// application that reads later may have no room for what was not granted.
+    /// Returns true if there is room for the `length` bytes that all others wait for; bytes behind
+    /// the gap do not count. Only with an application that reads later can there be no room, for
+    /// bytes that were not granted.
     #[inline]
     fn takes_next(&self, length: u64) -> bool {
         let Some(credit) = &self.credit else { return true };
@@ -269,7 +269,7 @@ impl Incoming {
         granted && (unread == 0 || self.held.has_room(length))
     }
 
-    /// True if there is room for this data, and if it is of a kind that belongs here.
+    /// Returns true if there is room for this data and its kind belongs here.
     fn takes(&self, data: &frame::Data<'_>) -> bool {
         let empty = data.segment == NO_SEGMENT;
         match (self.service, data.kind) {
@@ -282,7 +282,7 @@ impl Incoming {
                     _ => !empty && !far && self.takes_ahead(length),
                 }
             }
-            // Repetitions of what has arrived, and packets that only keep control going.
+            // Repetitions of arrived data, and packets that only keep control going.
             (Service::Stream, Kind::Filler) => empty || data.segment < self.next,
             (Service::Datagrams, Kind::Datagram | Kind::DatagramPart { .. }) => !empty,
             (Service::Datagrams | Service::Filler, Kind::Filler) => true,
@@ -351,7 +351,7 @@ mod tests {
             let number = segment;
             frame::Data { kind: Kind::Stream, number, segment, cwr: false, sent: 0, bytes }
         };
-        // All of the window waits for segment 0, of which nothing has come.
+        // A whole window of data waits for segment 0, no part of which has arrived.
         for segment in [1, 2] {
             assert!(incoming.on_data(now, &data(segment, &[7; 2048]), envelope, 1, &mut stream));
         }
@@ -384,10 +384,10 @@ mod tests {
                 .filter(|segment| one.on_data(now, &data(*segment), envelope, 1, &mut stream));
             taken.count()
         };
-        // Segment 0 is missing. One connection takes all of the budget; another has its own 64 KiB.
+        // Segment 0 is missing. One connection uses up the budget; another has its own 64 KiB.
         assert_eq!((fill(&mut greedy), fill(&mut other)), (100, 65));
         assert_eq!(limits.held.held(), 165_000);
-        // What is next in order always has room, and gives back what waited for it.
+        // The next segment in order always has room, and frees the bytes that waited for it.
         assert!(other.on_data(now, &data(0), envelope, 1, &mut stream));
         assert_eq!((stream.0.len(), limits.held.held()), (66_000, 100_000));
         drop(greedy);
@@ -410,14 +410,15 @@ mod tests {
         let mut push = |incoming: &mut Incoming, segment| {
             incoming.on_data(now, &data(segment), envelope, 1, &mut stream)
         };
-        // Behind a gap there are as many bytes as were granted, and no room for those before them.
+        // Behind the gap, as many bytes arrive as were granted; this leaves no room for those
+        // before.
         assert_eq!((8..30).filter(|&segment| push(&mut incoming, segment)).count(), 10);
         assert!(!push(&mut incoming, 0));
         drop(incoming);
         let mut incoming = setup::incoming(&halves, Service::Stream, &limits);
         assert_eq!((0..30).filter(|&segment| push(&mut incoming, segment)).count(), 10);
         assert_eq!((incoming.unread(), incoming.pop_credit()), (10_000, None));
-        // What has arrived is acknowledged once more all the same.
+        // Data that arrives again is acknowledged again all the same.
         assert!(push(&mut incoming, 3));
         incoming.consume(10_000);
         assert_eq!((incoming.unread(), incoming.pop_credit()), (0, Some(20_000)));

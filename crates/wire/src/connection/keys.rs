@@ -1,9 +1,10 @@
 //! The keys of a connection, which are replaced while it lasts (docs/wire.md, "New keys").
 //!
-//! Keys belong to an epoch, whose number stands in the first byte of the packet number. One end starts a change by the
-//! public half of a fresh X25519 key, the other answers by its own. The new keys are made of both and of a secret that
-//! is replaced in each change, too: who learns the keys of an epoch can read neither earlier epochs nor, without
-//! having been in the middle of the exchange, later ones.
+//! Each set of keys belongs to an epoch, whose number is in the first byte of the packet number.
+//! One end starts a change with the public half of a fresh X25519 key; the other end answers with
+//! its own. The new keys are made from both and from a secret that each change replaces, too. So
+//! whoever learns the keys of one epoch cannot read earlier epochs, and can read later ones only
+//! after manipulating the exchange.
 
 use paceline_cc::{Span, Time};
 use ring::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};
@@ -14,37 +15,39 @@ use crate::cipher::{Cipher, TAG};
 use crate::frame::Frame;
 use crate::noise::Keys;
 
-/// How long keys are used before the connection's initiator starts a change (WireGuard's REKEY-AFTER-TIME).
+/// Age of keys at which the connection's initiator starts a change (WireGuard's REKEY-AFTER-TIME).
 const REKEY_AFTER_TIME: Span = Span::from_secs(120);
-/// By how much later the responder starts one, if the initiator has not.
+/// Additional age at which the responder starts one, if the initiator has not.
 const RESPONDER_MARGIN: Span = Span::from_secs(30);
-/// Packets that this end sends before it starts a change: RFC 9001 §6.6 allows AES-128-GCM 2^23 packets under one key.
-/// ChaCha20-Poly1305 may encrypt more than any connection sends.
+/// Number of packets sent under one key at which this end starts a change: RFC 9001 §6.6 allows
+/// 2^23 packets for AES-128-GCM. For ChaCha20-Poly1305 the limit is higher than any connection
+/// reaches.
 const REKEY_AFTER_PACKETS: u64 = 1 << 23;
-/// How long packets under the old keys are taken after the other end has used the new ones: those on their way.
+/// Time for which packets under the old keys are accepted after the other end has used the new
+/// ones, because they may be in flight.
 const OLD_KEYS: Span = Span::from_secs(5);
-/// The first wait before an unanswered frame is sent again, at least; each further one is twice as long.
+/// Minimum wait before an unanswered frame is repeated; each further wait is twice as long.
 const FIRST_REPEAT: Span = Span::from_millis(200);
-/// The longest such wait.
+/// Maximum wait before a repetition.
 const LONGEST_REPEAT: Span = Span::from_millis(5000);
 
-/// Why a packet was not decrypted.
+/// Reason why a packet was not decrypted.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum OpenError {
-    /// It is of an epoch whose keys this end does not have, or no longer.
+    /// This end has no keys, or no longer has them, for the packet's epoch.
     Epoch,
-    /// It is not authentic.
+    /// The packet is not authentic.
     Forged,
 }
 
-/// The two ciphers of an epoch, and the secret that the next epoch's are made of.
+/// The two ciphers of an epoch, and the secret from which the next epoch's keys are made.
 struct Epoch {
     seal: Cipher,
     open: Cipher,
     chain: [u8; 32],
 }
 
-/// A frame that is repeated until the other end reacts.
+/// The timer of a frame that is repeated until the other end reacts.
 #[derive(Debug)]
 struct Repeat {
     due: Time,
@@ -73,29 +76,29 @@ struct Started {
     repeat: Repeat,
 }
 
-/// A change that the other end has started, and that this end has answered.
+/// A change that the other end has started and this end has answered.
 struct Answered {
     keys: Epoch,
     theirs: [u8; 32],
     ours: [u8; 32],
-    /// The answer is to be sent, for the first time or again.
+    /// True if the answer is to be sent, for the first time or again.
     is_due: bool,
 }
 
-/// The old keys, for packets that are still on their way.
+/// The old keys, for packets that are still in flight.
 struct Old {
     open: Cipher,
-    /// When they are forgotten; [`Time::NEVER`] until the other end has used the new keys.
+    /// When they are deleted; [`Time::NEVER`] until the other end has used the new keys.
     until: Time,
-    /// A ping that shows the other end the new keys.
+    /// Timer of the ping that shows the new keys to the other end.
     confirm: Repeat,
 }
 
-/// What is to be sent for a change of keys.
+/// A frame to be sent for a change of keys.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum KeyFrame {
     Frame(Frame<'static>),
-    /// Anything under the new keys.
+    /// A ping under the new keys.
     Ping,
 }
 
@@ -110,7 +113,7 @@ pub(super) struct Keyring {
     answered: Option<Answered>,
     /// When this end starts the next change.
     start_at: Time,
-    /// Packets sent in this epoch.
+    /// Number of packets sent in this epoch.
     sent: u64,
     changes: u64,
 }
@@ -122,7 +125,7 @@ fn digest(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
 }
 
 impl Keyring {
-    /// The keyring of a handshake's keys. `None` if the keys cannot be used.
+    /// Returns the keyring with a handshake's keys. `None` if the keys cannot be used.
     pub(super) fn new(
         now: Time,
         keys: &Keys,
@@ -166,7 +169,7 @@ impl Keyring {
         self.start_at = now + REKEY_AFTER_TIME + margin;
     }
 
-    /// Returns how often the keys were changed.
+    /// Returns the number of key changes.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
@@ -177,7 +180,7 @@ impl Keyring {
         u64::from(self.epoch) << 56 | number
     }
 
-    /// Encrypts a packet of this number on the wire.
+    /// Encrypts a packet with this wire number.
     #[inline]
     pub(super) fn seal(
         &mut self,
@@ -189,10 +192,10 @@ impl Keyring {
         self.keys.seal.seal(wire_number, covered, payload)
     }
 
-    /// Decrypts a packet in place. The flag is true if it is of the newest epoch.
+    /// Decrypts a packet in place. The flag is true if its epoch is the newest.
     ///
     /// # Errors
-    /// It is not authentic, or of an epoch without keys.
+    /// If the packet is not authentic, or there are no keys for its epoch.
     #[inline]
     pub(super) fn open<'a>(
         &mut self,
@@ -212,7 +215,8 @@ impl Keyring {
         Ok((payload, true))
     }
 
-    /// Decrypts a packet under the old keys, or the first one under new keys that this end has answered for.
+    /// Decrypts a packet under the old keys, or the first packet under new keys that this end has
+    /// answered for.
     #[cold]
     fn open_other<'a>(
         &mut self,
@@ -237,7 +241,7 @@ impl Keyring {
         Ok((payload, true))
     }
 
-    /// Uses new keys from now on; packets under the old ones are taken until `until`.
+    /// Replaces the keys. Packets under the old ones are accepted until `until`.
     fn replace(&mut self, now: Time, keys: Epoch, until: Time) {
         let Epoch { open, .. } = std::mem::replace(&mut self.keys, keys);
         self.old = Some(Old { open, until, confirm: Repeat::new() });
@@ -247,7 +251,7 @@ impl Keyring {
         self.set_start(now);
     }
 
-    /// The keys of the next epoch. `starter` and `answerer` are the public halves.
+    /// Returns the keys of the next epoch. `starter` and `answerer` are the public halves.
     fn next(&self, shared: &[u8], starter: &[u8; 32], answerer: &[u8; 32]) -> Option<Epoch> {
         let epoch = [self.epoch.wrapping_add(1)];
         let parts: [&[u8]; 5] = [b"paceline new keys", &epoch, starter, answerer, shared];
@@ -257,8 +261,8 @@ impl Keyring {
         Keyring::epoch_of(&keys, chain, self.is_initiator, self.plaintext)
     }
 
-    /// The other end starts a change. False if nothing is done about it. `is_newest` tells whether the packet was of
-    /// the newest epoch: who has old keys has no say.
+    /// Handles the other end's start of a change. Returns false if it is ignored. `is_newest` is
+    /// true if the packet's epoch was the newest: old keys must not start changes.
     #[cold]
     pub(super) fn on_start(&mut self, is_newest: bool, epoch: u8, theirs: &[u8; 32]) -> bool {
         if !is_newest || epoch != self.epoch.wrapping_add(1) {
@@ -268,7 +272,7 @@ impl Keyring {
             answered.is_due |= answered.theirs == *theirs;
             return answered.theirs == *theirs;
         }
-        // Both have started: the connection's initiator goes on.
+        // Both ends have started a change: the one of the connection's initiator continues.
         if self.is_initiator && self.started.is_some() {
             return false;
         }
@@ -281,7 +285,7 @@ impl Keyring {
         true
     }
 
-    /// The other end answers. False if nothing is done about it.
+    /// Handles the other end's answer. Returns false if it is ignored.
     #[cold]
     pub(super) fn on_answer(
         &mut self,
@@ -294,7 +298,7 @@ impl Keyring {
             return false;
         }
         let Some(Started { private, public, .. }) = self.started.take() else { return false };
-        // Without agreement the change is started again, with another key.
+        // If the key agreement fails, the change is started again with another key.
         let keys = agree(private, theirs, |shared| self.next(shared, &public, theirs));
         keys.map(|keys| self.replace(now, keys, Time::NEVER)).is_some()
     }
@@ -314,7 +318,7 @@ impl Keyring {
         }
     }
 
-    /// Returns what is to be sent now for a change of keys.
+    /// Returns the next frame to be sent for a change of keys.
     #[inline]
     pub(super) fn pop(&mut self, now: Time, rtt: Span) -> Option<KeyFrame> {
         if self.wake() <= now { self.pop_due(now, rtt) } else { None }
@@ -339,7 +343,7 @@ impl Keyring {
                 Some((private, public)) => {
                     self.started = Some(Started { private, public, repeat: Repeat::new() });
                 }
-                // The system gives no random numbers: the present keys go on.
+                // The system gives no random numbers: the present keys stay in use.
                 None => (self.start_at, self.sent) = (now + RESPONDER_MARGIN, 0),
             }
         }
@@ -351,7 +355,7 @@ impl Keyring {
 }
 
 impl Old {
-    /// When the next ping is due that shows the new keys.
+    /// Returns when the next ping that shows the new keys is due.
     fn confirm_due(&self) -> Time {
         if self.until == Time::NEVER { self.confirm.due } else { Time::NEVER }
     }
@@ -363,7 +367,8 @@ fn generate() -> Option<(EphemeralPrivateKey, [u8; 32])> {
     Some((private, public))
 }
 
-/// Hands the shared secret to `derive`. `None` if the other end's public half is no good (of small order).
+/// Passes the shared secret to `derive`. Returns `None` if the other end's public half is invalid
+/// (of small order).
 fn agree(
     private: EphemeralPrivateKey,
     theirs: &[u8; 32],

@@ -9,7 +9,7 @@ fn pair(plaintext: bool) -> (Keyring, Keyring) {
     (made(true).expect("keys"), made(false).expect("keys"))
 }
 
-/// A packet of `from`, and its number on the wire.
+/// Returns a packet from `from`, and its number on the wire.
 fn sealed(from: &mut Keyring, number: u64) -> (u64, Vec<u8>) {
     let mut bytes = b"a payload that goes from one end to the other".to_vec();
     let number = from.wire_number(number);
@@ -23,7 +23,7 @@ fn opens(to: &mut Keyring, now: Time, (number, bytes): &(u64, Vec<u8>)) -> Resul
     Ok(opened)
 }
 
-/// The frame that `from` sends now.
+/// Returns the frame that `from` sends now.
 fn frame(from: &mut Keyring, now: Time) -> Option<(bool, u8, [u8; 32])> {
     match from.pop(now, RTT) {
         Some(KeyFrame::Frame(Frame::NewKeys { epoch, public })) => Some((true, epoch, public)),
@@ -34,7 +34,7 @@ fn frame(from: &mut Keyring, now: Time) -> Option<(bool, u8, [u8; 32])> {
     }
 }
 
-/// Changes the keys of both; returns when the new ones are in use.
+/// Changes the keys of both ends; returns when the new ones are in use.
 fn change(starter: &mut Keyring, answerer: &mut Keyring, now: Time) {
     let (_, epoch, public) = frame(starter, now).expect("a start");
     assert!(answerer.on_start(true, epoch, &public));
@@ -50,21 +50,21 @@ fn keys_change_with_packets_of_both_epochs_on_their_way() {
         assert_eq!(one.wake(), now);
         let (early, back) = (sealed(&mut one, 1), sealed(&mut two, 1));
         change(&mut one, &mut two, now);
-        // The starter sends under the new keys, the answerer does so once it has seen them.
+        // The starter sends under the new keys first; the answerer does so once it has seen them.
         let late = sealed(&mut two, 2);
         assert_eq!((late.0 >> 56, opens(&mut one, now, &late)), (0, Ok(false)));
         let new = sealed(&mut one, 3);
         assert_eq!((new.0 >> 56, opens(&mut two, now, &new)), (1, Ok(true)));
         let answer = sealed(&mut two, 4);
         assert_eq!((answer.0 >> 56, opens(&mut one, now, &answer)), (1, Ok(true)));
-        // What was on its way is taken for a while.
+        // Packets in flight under the old keys are accepted for a while.
         let almost = now + OLD_KEYS - Span::from_nanos(1);
         assert_eq!(opens(&mut two, almost, &early), Ok(false));
         assert_eq!(opens(&mut one, almost, &back), Ok(false));
         for (at, packet) in [(&mut two, &early), (&mut one, &back)] {
             assert_eq!(opens(at, now + OLD_KEYS, packet), Err(OpenError::Epoch));
             assert_eq!(at.changes(), 1);
-            // The keys themselves are gone, not only refused.
+            // The old keys are deleted, not only refused.
             assert!(at.wake() <= now + OLD_KEYS && at.pop(now + OLD_KEYS, RTT).is_none());
             assert!(at.old.is_none());
         }
@@ -103,11 +103,11 @@ fn a_start_or_answer_that_is_lost_comes_again() {
     assert_eq!(frame(&mut two, now), None);
     assert!(two.on_start(true, epoch, &public));
     assert_eq!(frame(&mut two, now), Some(answer), "the same answer for the same start");
-    // Another key for the same epoch is none of the other end's.
+    // A second key for the epoch does not come from the other end, and is ignored.
     assert!(!two.on_start(true, epoch, &[7; 32]));
     assert_eq!(frame(&mut two, now), None);
     assert!(one.on_answer(now, true, answer.1, &answer.2));
-    // Late copies mean nothing.
+    // Late copies are ignored.
     assert!(!one.on_answer(now, true, answer.1, &answer.2));
     let new = sealed(&mut one, 5);
     assert_eq!(opens(&mut two, now, &new), Ok(true));
@@ -140,13 +140,13 @@ fn what_old_keys_say_about_new_ones_is_not_believed() {
         assert!(!one.on_answer(now, true, wrong, &[7; 32]), "epoch {wrong}");
     }
     assert!(!one.on_answer(now, false, epoch, &[7; 32]));
-    // A point of small order has everybody know the shared secret.
+    // With a point of small order, anybody could compute the shared secret.
     assert!(!two.on_start(true, epoch, &[0; 32]));
     assert!(!one.on_answer(now, true, epoch, &[0; 32]));
-    // The change is started again, with another key.
+    // The change is started again with another key.
     let (_, _, again) = frame(&mut one, now).expect("a start");
     assert!(again != public);
-    // Packets of epochs to come are refused as long as there are no keys for them.
+    // Packets of future epochs are refused as long as there are no keys for them.
     let mut packet = sealed(&mut one, 1);
     packet.0 |= 1 << 56;
     assert_eq!(opens(&mut two, now, &packet), Err(OpenError::Epoch));
@@ -171,7 +171,7 @@ fn epochs_begin_again_after_256() {
     let mut now = Time::ZERO;
     for round in 1..=600u64 {
         now += REKEY_AFTER_TIME + RESPONDER_MARGIN + OLD_KEYS;
-        // Both ends' old keys are forgotten.
+        // Both ends have deleted the old keys.
         if round % 2 == 0 {
             change(&mut one, &mut two, now);
             let (there, back) = (sealed(&mut one, round), ());

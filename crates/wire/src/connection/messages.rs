@@ -1,5 +1,5 @@
-//! Messages between the two ends: few, short, in order and exactly once. Up to 16 are on their way at a time; each is
-//! sent again until it is acknowledged.
+//! Messages between the two ends: few, short, in order and exactly once. Up to 16 are in flight;
+//! each is repeated until it is acknowledged.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,37 +7,39 @@ use paceline_cc::{Span, Time};
 
 use crate::frame::{Frame, LONGEST_MESSAGE};
 
-/// Most messages that wait, in each direction.
+/// Largest number of waiting messages in each direction.
 const MOST: usize = 64;
-/// Most messages on their way at a time.
+/// Largest number of messages in flight.
 const WINDOW: usize = 16;
 
 /// A message to be sent.
 #[derive(Debug)]
 struct Outgoing {
     bytes: Vec<u8>,
-    /// When it is sent next: [`Time::ZERO`] if it has not been sent.
+    /// When it is next sent; [`Time::ZERO`] if it has not been sent.
     due: Time,
-    /// How often it has been sent.
+    /// Number of times that it was sent.
     tries: u32,
 }
 
-/// Messages of one connection, both ways.
+/// The messages of one connection, in both directions.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    /// Those that are not acknowledged, and the number of the first. The first [`WINDOW`] may be on their way.
+    /// Messages not acknowledged, and the number of the first. The first [`WINDOW`] may be in
+    /// flight.
     out: VecDeque<Outgoing>,
     number: u32,
-    /// Those that have come in order, and the number of the next.
+    /// Messages that have arrived in order, and the number of the next.
     inbox: VecDeque<Vec<u8>>,
     expected: u32,
-    /// Those that have come before an earlier one, by how far they are behind `expected`; fewer than [`WINDOW`].
+    /// Messages that have arrived before an earlier one, by their distance from `expected`, below
+    /// [`WINDOW`].
     early: BTreeMap<u32, Vec<u8>>,
     acknowledge: bool,
 }
 
 impl Messages {
-    /// Takes a message to be sent; false if it is too long or too many wait.
+    /// Takes a message to be sent. Returns false if it is too long or too many wait.
     pub(super) fn send(&mut self, bytes: Vec<u8>) -> bool {
         let takes = self.out.len() < MOST && bytes.len() <= LONGEST_MESSAGE;
         if takes {
@@ -59,7 +61,7 @@ impl Messages {
     pub(super) fn on_message(&mut self, number: u32, bytes: &[u8]) {
         self.acknowledge = true;
         let ahead = number.wrapping_sub(self.expected);
-        // One for which there is no room is not acknowledged and comes again.
+        // A message without room is not acknowledged, so the other end repeats it.
         if ahead as usize >= WINDOW || self.inbox.len() >= MOST {
             return;
         }
@@ -74,7 +76,7 @@ impl Messages {
         }
     }
 
-    /// All messages before this number have come.
+    /// Notes that all messages before this number have arrived.
     pub(super) fn on_ack(&mut self, number: u32) {
         let count = number.wrapping_sub(self.number) as usize;
         let sent = self.out.iter().take(WINDOW).filter(|message| message.tries > 0).count();
@@ -84,7 +86,7 @@ impl Messages {
         }
     }
 
-    /// The frame that is due. A message comes again after `rtt` doubled each time.
+    /// Returns the frame that is due. A message is repeated after `rtt`, which doubles each time.
     pub(super) fn pop(&mut self, now: Time, rtt: Span) -> Option<Frame<'_>> {
         if std::mem::take(&mut self.acknowledge) {
             return Some(Frame::MessageAck(self.expected));
@@ -105,7 +107,7 @@ mod tests {
 
     const RTT: Span = Span::from_millis(300);
 
-    /// The messages that are due, with their numbers.
+    /// Returns the messages that are due, with their numbers.
     fn due(from: &mut Messages, now: Time) -> Vec<(u32, Vec<u8>)> {
         let mut all = Vec::new();
         while let Some(Frame::Message { number, bytes }) = from.pop(now, RTT) {
@@ -137,7 +139,7 @@ mod tests {
     fn messages_come_once_and_in_order_whatever_is_lost_or_comes_late() {
         let mut random = Stream::new(5, "messages");
         let (mut from, mut to) = (Messages::default(), Messages::default());
-        // Numbers wrap around on the way.
+        // The numbers wrap around.
         (from.number, to.expected) = (u32::MAX - 70, u32::MAX - 70);
         let (mut next, mut heard, mut now) = (0u32, Vec::new(), Time::ZERO);
         let mut on_way = Vec::new();

@@ -1,4 +1,4 @@
-//! A connection: packets in, packets out, and what time it is.
+//! A connection: takes packets and the time in, gives packets out.
 
 mod application;
 mod blackhole;
@@ -42,53 +42,53 @@ use crate::frame::{self, Frame, Frames, Kind, OlderRanges};
 use crate::packet::{self, SHORT, Transport};
 use crate::terms::Service;
 
-/// How often a close is sent before the other end is taken to be gone.
+/// Number of times that a close is sent before the other end counts as gone.
 const CLOSES: u32 = 5;
-/// The most pings that wait for their answers.
+/// Largest number of pings waiting to be answered.
 const MOST_PONGS: usize = 16;
 
-/// Where what arrives goes.
+/// Receives what arrives on a connection.
 pub trait Sink {
-    /// The next bytes of the stream.
+    /// Takes the next bytes of the stream.
     fn on_stream(&mut self, _connection: u32, _bytes: &[u8]) {}
-    /// A datagram of the application's.
+    /// Takes a datagram of the application.
     fn on_datagram(&mut self, _connection: u32, _bytes: &[u8]) {}
-    /// A data packet.
+    /// Takes the arrival of a data packet.
     fn on_packet(&mut self, _connection: u32, _now: Time, _arrival: &Arrival) {}
-    /// A round-trip time.
+    /// Takes an RTT sample.
     fn on_rtt(&mut self, _connection: u32, _rtt: Span) {}
-    /// An acknowledgement of this end's data, in a packet of this number, whose datagram has so many
-    /// bytes.
+    /// Takes an acknowledgement of this end's data. `packet` is the number of its packet and the
+    /// length of its datagram in bytes.
     fn on_ack(&mut self, _connection: u32, _now: Time, _packet: (u64, u32), _ack: &Ack) {}
 }
 
 /// A data packet that has arrived.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Its transmission number.
+    /// Transmission number.
     pub number: u64,
     /// When it was sent on the sender's clock.
     pub sent: Time,
-    /// Its bytes on the wire, IP and UDP headers included.
+    /// Size in bytes on the wire, IP and UDP headers included.
     pub size: u32,
-    /// The bytes of its datagram, without those headers.
+    /// Length of its datagram in bytes, without those headers.
     pub length: u32,
 }
 
-/// A packet that is to leave.
+/// A packet to be sent.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// Where to.
+    /// Destination.
     pub to: SocketAddr,
-    /// How many bytes were written.
+    /// Number of bytes written.
     pub length: usize,
-    /// The ECN field of its IP header.
+    /// ECN field of its IP header.
     pub ecn: Ecn,
-    /// Its packet number.
+    /// Packet number.
     pub number: u64,
-    /// The transmission number of the data in it, if there is any.
+    /// Transmission number of the data in it, if it carries data.
     pub data: Option<u64>,
-    /// True if it is an acknowledgement: [`Connection::latest_ack`].
+    /// True if it carries an acknowledgement: [`Connection::latest_ack`].
     pub ack: bool,
 }
 
@@ -97,19 +97,19 @@ pub struct Transmit {
 pub enum End {
     /// This end closed it.
     Here {
-        /// 0 if all is well.
+        /// 0 for a normal end.
         code: u16,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// The other end closed it.
     There {
-        /// 0 if all is well.
+        /// 0 for a normal end.
         code: u16,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// Nothing has come from the other end for so long.
+    /// No packet has arrived from the other end for this time.
     Silence(Span),
     /// The server answers, but no longer has this connection: it was restarted. The client can connect again at once.
     Reset,
@@ -118,7 +118,7 @@ pub enum End {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    /// A close goes out until the other end answers.
+    /// This end sends a close until the other end answers.
     Closing {
         end: End,
         tries: u32,
@@ -140,10 +140,10 @@ pub struct Connection {
     black_hole: BlackHole,
     outgoing: Option<Outgoing>,
     incoming: Option<Incoming>,
-    /// The scheme by which the other end sends; empty if it sends no data.
+    /// Scheme of the other end's data; empty if it sends none.
     peer_scheme: Box<str>,
     peer: Peer,
-    /// The scheme by which this end sends; empty if it sends no data.
+    /// Scheme of this end's data; empty if it sends none.
     scheme: Box<str>,
     service: Service,
     messages: Messages,
@@ -151,22 +151,23 @@ pub struct Connection {
     unanswered: Option<Unanswered>,
     state: State,
     idle: Span,
-    /// When something came, or, if that was later, when this end had something to send again after a rest.
+    /// When a packet last arrived, or when this end last had data to send after a rest, whichever
+    /// is later.
     heard: Time,
     rest: Rest,
     ping: Time,
     pings: u32,
-    /// Pings that are to be answered, the oldest first.
+    /// Pings to be answered, oldest first.
     pongs: VecDeque<u32>,
-    /// Datagrams that were not taken, and of these those that were not authentic.
+    /// Number of datagrams ignored, and of those among them that were not authentic.
     ignored: u64,
     forgeries: Forgeries,
-    /// The acknowledgement that was written last.
+    /// The acknowledgement written last.
     latest_ack: Option<Ack>,
 }
 
 impl Connection {
-    /// Ends the connection; 0 if all is well.
+    /// Ends the connection; a `code` of 0 is a normal end.
     pub fn close(&mut self, code: u16, reason: &str) {
         if self.state == State::Open {
             let cut = reason.floor_char_boundary(frame::LONGEST_MESSAGE / 2);
@@ -175,13 +176,13 @@ impl Connection {
             self.state = State::Closing { end, tries: 0, due: Time::ZERO };
         }
     }
-    /// Ends the connection without telling the other end.
+    /// Ends the connection without informing the other end.
     pub(crate) fn give_up(&mut self, reason: &str) {
         let end = End::Here { code: 1, reason: reason.to_string() };
         self.state = State::Closed(end);
     }
 
-    /// When [`Connection::transmit`] is next worth calling.
+    /// Returns when [`Connection::transmit`] is next worth calling.
     pub fn wake(&self) -> Time {
         match &self.state {
             State::Closed(_) => Time::NEVER,
@@ -205,8 +206,7 @@ impl Connection {
         }
     }
 
-    /// Takes a datagram in. False if it is not one of this connection, or nothing was done about
-    /// it.
+    /// Takes a datagram in. Returns false if it does not belong to this connection or is ignored.
     pub fn on_datagram(
         &mut self,
         now: Time,
@@ -322,7 +322,8 @@ impl Connection {
             Frame::Message { number, bytes } => self.messages.on_message(number, bytes),
             Frame::MessageAck(number) => self.messages.on_ack(number),
             Frame::Ping(number) => {
-                // Several come together when the other end looks for the path's packet size.
+                // Several pings arrive together when the other end searches for the path's packet
+                // size.
                 if self.pongs.len() == MOST_PONGS {
                     self.pongs.pop_front();
                 }
@@ -354,18 +355,18 @@ impl Connection {
     fn on_close(&mut self, code: u16, reason: &str) {
         let end = match &self.state {
             State::Closed(_) => return,
-            // The answer to our own.
+            // The other end's answer to this end's close.
             State::Closing { end: end @ End::Here { .. }, .. } => {
                 self.state = State::Closed(end.clone());
                 return;
             }
             _ => End::There { code, reason: printable(reason) },
         };
-        // One answer, and that is the end.
+        // One close in answer, then the connection ends.
         self.state = State::Closing { end, tries: CLOSES - 1, due: Time::ZERO };
     }
 
-    /// The round-trip time, if it is known.
+    /// Returns the smoothed RTT; zero before the first sample.
     pub fn rtt(&self) -> Span {
         self.outgoing.as_ref().map_or(Span::ZERO, |outgoing| outgoing.sender().rtt().smoothed())
     }
@@ -376,11 +377,12 @@ impl Connection {
             State::Closed(_) => None,
             State::Closing { .. } => self.transmit_close(now, bytes),
             State::Open => {
-                // First: an end that was stopped for a while would have rested.
+                // Checked first: an end whose process was stopped for a while would have been
+                // resting.
                 self.look_for_rest(now);
                 let silence = now.since(self.heard);
                 if silence >= self.longest_silence() {
-                    // Whole milliseconds: it is told to people.
+                    // Rounded to whole milliseconds, since it is shown to people.
                     let silence = Span::from_millis(silence.as_nanos() / 1_000_000);
                     self.state = State::Closed(End::Silence(silence));
                     return None;
@@ -467,7 +469,7 @@ impl Connection {
             Some(Body::Ack(ack)) => {
                 self.latest_ack = Some(ack);
                 let mut place = [0; frame::OLDER_RANGES];
-                // Those that this end's receiver remembers beside the ones in `ack`.
+                // The ranges that this end's receiver remembers besides those in `ack`.
                 let ranges = self.incoming.iter().flat_map(|incoming| incoming.older_ranges(&ack));
                 let older = OlderRanges::new(&ack, ranges, &mut place);
                 let transmit = self.control(to, &Frame::Ack(ack, older), bytes)?;
@@ -488,7 +490,7 @@ impl Connection {
         self.data(now, to, (&packet, from), bytes)
     }
 
-    /// A ping in a packet of so many bytes, IP and UDP headers included.
+    /// Writes a ping in a packet of `size` bytes, IP and UDP headers included.
     #[cold]
     fn padded_ping(
         &mut self,
@@ -507,7 +509,7 @@ impl Connection {
         self.finish(to, Ecn::NotEct, at, length, bytes)
     }
 
-    /// A packet of one frame without data.
+    /// Writes a packet of one frame without data.
     fn control(&mut self, to: SocketAddr, frame: &Frame<'_>, bytes: &mut [u8]) -> Option<Transmit> {
         let mut place = [0; frame::LONGEST_MESSAGE + 16];
         let length = frame::write(frame, &mut place).ok()?;

@@ -1,4 +1,4 @@
-//! The data that this end sends: a sender of `flow`, and the bytes behind its segments.
+//! The data that this end sends: a sender of `flow`, and the bytes of its segments.
 
 use std::collections::VecDeque;
 
@@ -11,17 +11,17 @@ use crate::cipher::TAG;
 use crate::frame::{self, DATA, DATAGRAM_PART, Kind, MOST_DATAGRAM_PARTS, PART};
 use crate::terms::Service;
 
-/// The most datagrams that wait.
+/// Largest number of waiting datagrams.
 const MOST_DATAGRAMS: usize = 1024;
 
-/// Where the bytes of a segment lie in the stream.
+/// Position of a segment's bytes in the stream.
 #[derive(Copy, Clone, Debug)]
 struct Piece {
     offset: u64,
     length: u32,
 }
 
-/// A datagram that waits, or a part of one.
+/// A waiting datagram, or a part of one.
 #[derive(Debug)]
 struct Datagram {
     bytes: Vec<u8>,
@@ -29,15 +29,16 @@ struct Datagram {
 }
 
 impl Datagram {
-    /// Its bytes, with those by which the frame of a part is longer than that of a whole datagram.
+    /// Returns the length in bytes, plus the bytes by which the frame of a part is longer than that
+    /// of a whole datagram.
     fn length(&self) -> usize {
         let more = if self.kind == Kind::Datagram { 0 } else { DATAGRAM_PART - DATA };
         self.bytes.len() + more
     }
 }
 
-/// The part of a segment that is written next: its packet and piece, where it begins, and the bytes
-/// of data that a packet carries.
+/// The part of a segment that is written next: its packet and piece, its position, and the bytes of
+/// data that a packet carries.
 struct NextPart<'a> {
     packet: &'a Packet,
     from: u32,
@@ -45,35 +46,36 @@ struct NextPart<'a> {
     piece: Piece,
 }
 
-/// Data on its way out.
+/// The sending side of this end.
 pub(super) struct Outgoing {
     sender: Sender,
     service: Service,
-    /// The bytes of a full packet, and those of them that are no data, IP and UDP headers included.
+    /// Bytes of a full packet, and those of them that are not data, IP and UDP headers included.
     mtu: u64,
     overhead: u64,
-    /// Bytes of IP and UDP headers, which `overhead` contains.
+    /// Bytes of IP and UDP headers, which are included in `overhead`.
     ip_udp: u64,
-    /// A packet whose data is longer than what the path carries, and where its next part begins.
+    /// A packet whose data is longer than the path's packets, and the position of its next part.
     rest: Option<(Packet, u32)>,
-    /// The bytes that are sent and not acknowledged, then those that wait.
+    /// Bytes sent and not acknowledged, followed by bytes not sent yet.
     buffer: VecDeque<u8>,
-    /// Where in the stream the buffer begins, and where the bytes that wait begin.
+    /// Position of the buffer in the stream, and position of the first byte not sent yet.
     base: u64,
     next: u64,
     most: usize,
     /// How much of the stream the other end lets this one send.
     credit: SpentCredit,
-    /// The segments from `first` on.
+    /// The segments from number `first` on.
     pieces: VecDeque<Piece>,
     first: u64,
     datagrams: VecDeque<Datagram>,
-    /// The largest datagram, the bytes of those above, and of those that the application holds back.
+    /// Length of the largest datagram; bytes of the waiting datagrams; bytes that the application
+    /// holds back.
     longest: usize,
     datagram_bytes: u64,
     announced: u64,
     finished: bool,
-    /// The packet that the sender has popped and that is being written.
+    /// The packet popped from the sender that is being written.
     place: Packet,
 }
 
@@ -108,11 +110,11 @@ impl Outgoing {
         }
     }
 
-    /// Bytes of the stream that have arrived, without a gap.
+    /// Returns the number of bytes of the stream that have arrived without a gap.
     pub(super) fn acknowledged(&self) -> u64 {
         self.base
     }
-    /// Bytes of the stream that have left at least once.
+    /// Returns the number of bytes of the stream sent at least once.
     pub(super) fn stream_sent(&self) -> u64 {
         self.next
     }
@@ -135,7 +137,7 @@ impl Outgoing {
             false => self.sender.wake().min(self.credit.wake()),
         }
     }
-    /// From now on packets have so many bytes at most. Longer datagrams that wait are dropped.
+    /// Sets the largest size of packets. Drops waiting datagrams that are longer.
     pub(super) fn set_mtu(&mut self, mtu: u16) {
         self.mtu = u64::from(mtu);
         self.longest = self.mtu.saturating_sub(self.overhead) as usize;
@@ -144,42 +146,43 @@ impl Outgoing {
         self.datagram_bytes = self.datagrams.iter().map(|datagram| datagram.length() as u64).sum();
         self.tell_ready();
     }
-    /// The path has changed, and with it the bytes of IP and UDP headers: what was learnt about the old one does not
-    /// hold.
+    /// Handles a change of the path, and of the size of IP and UDP headers with it: forgets
+    /// estimates of the old path.
     pub(super) fn on_new_path(&mut self, ip_udp: usize) {
         self.overhead = self.overhead.saturating_sub(self.ip_udp) + ip_udp as u64;
         self.ip_udp = ip_udp as u64;
         self.sender.on_new_path();
         self.set_mtu(u16::try_from(self.mtu).unwrap_or(u16::MAX));
     }
-    /// Tells the scheme that the application has carried nothing for a while, or that it has something to send again.
+    /// Tells the scheme that the application has had no data for a while (`rests`), or that it has
+    /// data again.
     pub(super) fn set_rest(&mut self, now: Time, rests: bool) {
         self.sender.set_rest(now, rests);
     }
-    /// Nothing more is sent, new or again.
+    /// Stops sending new data and retransmissions.
     pub(super) fn stop(&mut self) {
         self.finished = true;
     }
-    /// True if all that was written is acknowledged.
+    /// Returns true if all data written is acknowledged.
     pub(super) fn is_drained(&self) -> bool {
         self.buffer.is_empty() && self.pieces.is_empty() && self.datagrams.is_empty()
     }
-    /// How many bytes can be written.
+    /// Returns the number of bytes that can be written.
     pub(super) fn room(&self) -> usize {
         self.most.saturating_sub(self.buffer.len())
     }
-    /// Takes bytes of the stream, as many as there is room for.
+    /// Takes bytes of the stream, as many as there is room for. Returns their number.
     pub(super) fn write(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.len().min(self.room());
         self.buffer.extend(bytes.get(..taken).unwrap_or(&[]));
         self.tell_ready();
         taken
     }
-    /// The longest datagram.
+    /// Returns the length of the longest datagram.
     pub(super) fn longest_datagram(&self) -> usize {
         self.longest
     }
-    /// Takes a datagram; false if too many wait, or if it is too long.
+    /// Takes a datagram. Returns false if too many wait, or if it is too long.
     pub(super) fn write_datagram(&mut self, bytes: &[u8]) -> bool {
         let takes = self.datagrams.len() < MOST_DATAGRAMS && bytes.len() <= self.longest;
         if takes {
@@ -188,8 +191,8 @@ impl Outgoing {
         }
         takes
     }
-    /// Takes a datagram that may be longer than a packet, and divides it if it is; false if too many
-    /// wait, or if it has too many parts.
+    /// Takes a datagram, and divides it into parts if it is longer than a packet. Returns false if
+    /// too many wait, or if it would need too many parts.
     pub(super) fn write_long_datagram(&mut self, bytes: &[u8]) -> bool {
         if bytes.len() <= self.longest {
             return self.write_datagram(bytes);
@@ -212,31 +215,31 @@ impl Outgoing {
         self.datagram_bytes += datagram.length() as u64;
         self.datagrams.push_back(datagram);
     }
-    /// So many bytes of datagrams wait in the application.
+    /// Sets the number of bytes of datagrams that the application holds back.
     pub(super) fn announce_datagrams(&mut self, bytes: u64) {
         self.announced = bytes;
     }
-    /// The datagrams that wait.
+    /// Returns the number of waiting datagrams.
     pub(super) fn waiting_datagrams(&self) -> usize {
         self.datagrams.len()
     }
 
-    /// Bytes of the stream that wait to be sent for the first time.
+    /// Returns the bytes of the stream that have not been sent yet.
     fn unsent(&self) -> u64 {
         self.base + self.buffer.len() as u64 - self.next
     }
 
-    /// Of these, the bytes that the other end has room for.
+    /// Returns those of them that the other end has room for.
     fn sendable(&self) -> u64 {
         self.unsent().min(self.credit.beyond(self.next))
     }
 
-    /// The other end grants the bytes of the stream below `limit`.
+    /// Notes that the other end grants the bytes of the stream below `limit`.
     pub(super) fn on_credit(&mut self, limit: u64) {
         self.credit.on_granted(limit);
         self.tell_ready();
     }
-    /// Returns all that was granted, if it is time to ask for more.
+    /// Returns the present limit, if it is time to ask for more.
     pub(super) fn pop_credit_question(&mut self, now: Time) -> Option<u64> {
         let waits = !self.finished && self.unsent() > 0 && self.credit.beyond(self.next) == 0;
         self.credit.pop(now, waits, self.sender.rtt().smoothed())
@@ -246,7 +249,8 @@ impl Outgoing {
         match self.service {
             Service::Stream => {
                 let waiting = self.sendable();
-                // An upper bound is enough while several packets wait: the last one must fit exactly.
+                // While several packets wait, an upper bound suffices: only the last one must fit
+                // exactly.
                 self.sender.set_ready(if waiting > 0 { waiting + self.overhead } else { 0 });
             }
             Service::Datagrams => {
@@ -254,7 +258,7 @@ impl Outgoing {
                     self.sender.set_datagrams(self.overhead, 0);
                     return;
                 };
-                // Exact in the size of the next packet, and in whether it is the last one.
+                // Exact for the size of the next packet, and for whether it is the last one.
                 let length = front.length() as u64;
                 let next = length + self.overhead;
                 let behind = self.datagram_bytes - length + self.announced;
@@ -286,7 +290,7 @@ impl Outgoing {
         self.sender.push(now, &Packet { body, ..Packet::opaque(0) });
     }
 
-    /// The next packet that is due, and where in its data the part begins that is to be sent.
+    /// Returns the next packet that is due, and the position in its data of the part to be sent.
     #[inline]
     pub(super) fn pop(&mut self, now: Time) -> Option<(Packet, u32)> {
         if self.finished {
@@ -299,8 +303,8 @@ impl Outgoing {
         self.sender.pop_into(now, &mut self.place).then_some((self.place, 0))
     }
 
-    /// Writes the frames of a packet that was popped, from `from` of its data on, into `room`, which
-    /// begins behind the headers; `ip_udp` are the bytes of the headers below. Returns the length of the
+    /// Writes the frames of a popped packet, from `from` of its data on, into `room`, which begins
+    /// after the headers. `ip_udp` is the size of the IP and UDP headers. Returns the length of the
     /// frames.
     pub(super) fn fill(
         &mut self,
@@ -312,7 +316,7 @@ impl Outgoing {
     ) -> Result<usize, FormatError> {
         let (ip_udp, header) = headers;
         let fixed = ip_udp + header + TAG + DATA;
-        // Padding in front makes up for what a shorter congestion header leaves of the overhead.
+        // Padding before the data makes up for a congestion header shorter than `overhead` allows.
         let spare = (self.overhead as usize).saturating_sub(fixed);
         let size = (packet.size as usize).min(self.mtu as usize);
         let capacity = size.saturating_sub(self.overhead as usize);
@@ -363,8 +367,8 @@ impl Outgoing {
         Ok(at + length)
     }
 
-    /// Writes a part of a piece that is longer than the path's packets are by now. All parts have the
-    /// number of the transmission, which is acknowledged when the segment is whole.
+    /// Writes a part of a piece that is longer than the path's packets have become. All parts have
+    /// the number of the transmission, which is acknowledged when the segment is complete.
     #[cold]
     fn fill_part(
         &mut self,
@@ -397,7 +401,8 @@ impl Outgoing {
         Ok(at + length as usize)
     }
 
-    /// The piece of a segment, which is made if the segment is new; `None` if it is acknowledged.
+    /// Returns the piece of a segment, which it makes if the segment is new; `None` if it is
+    /// acknowledged.
     fn piece(&mut self, segment: u64, capacity: usize) -> Option<Piece> {
         let index = segment.checked_sub(self.first)?;
         if let Some(piece) = self.pieces.get(index as usize) {
@@ -411,7 +416,7 @@ impl Outgoing {
     }
 }
 
-/// Copies bytes out of a ring.
+/// Copies bytes out of a ring buffer.
 fn copy(ring: &VecDeque<u8>, from: usize, into: &mut [u8]) {
     let (front, back) = ring.as_slices();
     let split = front.len().saturating_sub(from).min(into.len());

@@ -1,13 +1,14 @@
 //! The address of the other end, which may change.
 //!
-//! An authentic packet from another address says little: somebody who sees packets may have sent a copy of it that was
-//! faster. So both addresses are challenged, with tokens of their own, and the address that is in use stays if it answers
-//! (RFC 9000 §9.3.3). The other one is followed only when it has answered and the one in use has been silent for as long
-//! as its answer may take. For half a minute after that, the address that was left is asked again, in case that it was
-//! unreachable for a short time only.
+//! An authentic packet from another address is weak evidence that the other end has moved: a host
+//! that sees packets may have sent a copy of it that arrived first. So both addresses are
+//! challenged, with separate tokens, and the present address stays if it answers (RFC 9000 §9.3.3).
+//! The new address is used only when it has answered and the present one has been silent for as
+//! long as its answer may take. For half a minute after the change, the former address is
+//! challenged again, in case it was unreachable for a short time only.
 //!
-//! The answer of an address in use counts also in a packet whose copy has come before: a copier can be faster than a packet,
-//! and not stop it.
+//! The answer of an address in use counts even in a packet whose copy arrived before: a copier can
+//! be faster than a packet, but cannot stop it.
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -18,60 +19,63 @@ use super::{Connection, setup::ip_udp};
 use crate::frame::{Frame, Frames};
 use crate::key::random;
 
-/// The least time between two challenges of an address.
+/// Minimum time between two challenges of an address.
 const CHALLENGE_INTERVAL: Span = Span::from_millis(50);
-/// The shortest and the longest time by which an address that has answered is followed later, to wait for the one in use.
+/// Shortest and longest time for which a new address that has answered waits for the answer of the
+/// present one.
 const GRACE: (Span, Span) = (Span::from_millis(25), Span::from_secs(1));
-/// How long no other address is asked after the one in use has answered.
+/// Time after an answer of the present address during which no other address is challenged.
 const SETTLED: Span = Span::from_secs(1);
-/// The first interval after which an address that was left is asked again. Each is twice the one before.
+/// First interval after which a former address is challenged again. Each further interval is twice
+/// as long.
 const FORMER_INTERVAL: Span = Span::from_millis(250);
-/// How often it is asked: for 32 s in all.
+/// Number of challenges of a former address: over 32 s in all.
 const FORMER_CHALLENGES: u32 = 7;
-/// The most challenges that wait for their answers.
+/// Largest number of challenges waiting to be answered.
 const MOST_ANSWERS: usize = 4;
 
 type Token = [u8; 8];
 
-/// The address that packets go to, and others that may become it.
+/// The address of the other end, and addresses that may replace it.
 #[derive(Debug)]
 pub(super) struct Path {
     current: SocketAddr,
     candidate: Option<Candidate>,
-    /// The address that was left, as long as it is asked again.
+    /// The former address, as long as it is challenged.
     former: Option<Former>,
-    /// Until then no other address is asked, since the one in use has just answered.
+    /// Time until which no other address is challenged, since the present one has just answered.
     settled_until: Time,
-    /// Challenges that are to be answered, and where they came from.
+    /// Challenges to be answered, and the addresses that they came from.
     answers: VecDeque<(SocketAddr, Token)>,
     changes: u64,
 }
 
-/// An address from which the newest packet has come.
+/// An address from which the newest packet came.
 #[derive(Debug)]
 struct Candidate {
     address: SocketAddr,
     token: Token,
-    /// The token for the address in use.
+    /// The token for the present address.
     current_token: Token,
-    /// When both were challenged first and last; `None` until they are.
+    /// When both addresses were challenged first and last; `None` before the first challenge.
     challenged: Option<(Time, Time)>,
     is_due: bool,
     is_current_due: bool,
-    /// When it is followed; never before it has answered.
+    /// When it replaces the present address; never before it has answered.
     follow_at: Time,
 }
 
-/// An address that was in use.
+/// A former address.
 #[derive(Debug)]
 struct Former {
     address: SocketAddr,
     token: Token,
-    /// When it was challenged last, and when it is again without a packet from there, and how often it was so.
+    /// When it was last challenged; when it is challenged next without a packet from it; how often
+    /// it was challenged so.
     challenged: Time,
     challenge_at: Time,
     challenges: u32,
-    /// A packet has come from there: it is challenged now.
+    /// True if a packet came from it: it is challenged now.
     is_due: bool,
 }
 
@@ -89,12 +93,12 @@ impl Path {
     pub(super) fn current(&self) -> SocketAddr {
         self.current
     }
-    /// How often the address has changed.
+    /// Returns the number of times that the address has changed.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// When there is next something to send or to do.
+    /// Returns when there is next a datagram to send or a change to make.
     pub(super) fn wake(&self) -> Time {
         if !self.answers.is_empty() {
             return Time::ZERO;
@@ -109,8 +113,8 @@ impl Path {
         candidate.min(former)
     }
 
-    /// The newest packet so far has come from this address. A challenge goes there at most once for
-    /// each such packet, so that nobody can have a third party flooded.
+    /// Notes that the newest packet came from this address. Each such packet allows at most one
+    /// challenge to that address, so that an attacker cannot flood a third party.
     pub(super) fn on_newest(&mut self, now: Time, from: SocketAddr) {
         if from == self.current {
             return;
@@ -148,15 +152,16 @@ impl Path {
         }
     }
 
-    /// True if a packet from this address may have an answer that decides, also if a copy of it has come before.
+    /// Returns true if a packet from this address may have an answer that decides, even if its copy
+    /// arrived before.
     #[inline]
     pub(super) fn awaits_answer_of(&self, from: SocketAddr) -> bool {
         let former = self.former.as_ref().is_some_and(|former| former.address == from);
         former || (self.candidate.is_some() && from == self.current)
     }
 
-    /// Takes in the answer of an address that is or was in use, which counts also if its packet has come before. True if it
-    /// is such an answer; then the address is in use.
+    /// Takes in an answer from a present or former address, which counts even if its packet's copy
+    /// arrived before. Returns true if it is a valid answer; then this address is in use.
     pub(super) fn on_answer_of_known(&mut self, now: Time, from: SocketAddr, token: Token) -> bool {
         let candidate = self.candidate.as_ref();
         let stays = from == self.current
@@ -175,28 +180,28 @@ impl Path {
         stays || returns
     }
 
-    /// Takes in the answer of an address that may come into use. `rtt` is the round-trip time of the path in use, zero if it
-    /// is not known.
+    /// Takes in an answer from an address that may come into use. `rtt` is the smoothed RTT of the
+    /// present path, zero if unknown.
     pub(super) fn on_answer(&mut self, now: Time, from: SocketAddr, token: Token, rtt: Span) {
         let Some(candidate) = &mut self.candidate else { return };
         let Some((challenged, _)) = candidate.challenged else { return };
         if candidate.address != from || candidate.token != token {
             return;
         }
-        // The one in use was asked at the same time. Its answer may take as long again.
+        // The present address was challenged at the same time. Its answer may take as long again.
         let elapsed = now.since(challenged);
         let wait = elapsed.max(rtt * 2 - elapsed).clamp(GRACE.0, GRACE.1);
         candidate.follow_at = candidate.follow_at.min(now + wait);
     }
 
-    /// Follows to the address that has answered if the one in use has been silent for long enough. True if the address
-    /// has changed.
+    /// Changes to the address that has answered, if the present one has been silent for long
+    /// enough. Returns true if the address has changed.
     pub(super) fn follow(&mut self, now: Time) -> bool {
         let Some(candidate) = self.candidate.take_if(|candidate| candidate.follow_at <= now) else {
             return false;
         };
-        // The first of several that were left counts: who has led the connection away once shall not make it forget by
-        // leading it on.
+        // Keeps the first of several former addresses: an attacker who has diverted the connection
+        // cannot make it forget the real address by diverting it again.
         self.former.get_or_insert_with(|| Former {
             address: self.current,
             token: candidate.current_token,
@@ -210,12 +215,12 @@ impl Path {
         true
     }
 
-    /// An answer to a challenge that is to be sent.
+    /// Returns an answer to a challenge that is to be sent.
     pub(super) fn pop_answer(&mut self) -> Option<(SocketAddr, Token)> {
         self.answers.pop_front()
     }
 
-    /// A challenge that is to be sent.
+    /// Returns a challenge that is to be sent.
     pub(super) fn pop_challenge(&mut self, now: Time) -> Option<(SocketAddr, Token)> {
         if let Some(candidate) = &mut self.candidate {
             if std::mem::take(&mut candidate.is_due) {
@@ -244,7 +249,7 @@ impl Path {
 }
 
 impl Connection {
-    /// Takes in the answer to a challenge.
+    /// Takes in the answer to a challenge. Returns false if it is ignored.
     pub(super) fn on_path_answer(&mut self, now: Time, from: SocketAddr, token: Token) -> bool {
         let before = self.path.current();
         let is_known = self.path.on_answer_of_known(now, from, token);
@@ -257,7 +262,8 @@ impl Connection {
         is_known
     }
 
-    /// Takes answers to challenges out of an authentic packet whose copy has come before. True if one of them counts.
+    /// Takes answers to challenges out of an authentic packet whose copy arrived before. Returns
+    /// true if one of them counts.
     #[cold]
     pub(super) fn take_repeated(&mut self, now: Time, from: SocketAddr, payload: &[u8]) -> bool {
         let mut taken = false;
@@ -269,7 +275,7 @@ impl Connection {
         taken
     }
 
-    /// Follows to another address if it is time for that.
+    /// Changes to another address if it is time to.
     #[inline]
     pub(super) fn follow_path(&mut self, now: Time) {
         let before = self.path.current();
@@ -278,14 +284,15 @@ impl Connection {
         }
     }
 
-    /// Begins anew what depends on the path, if the other end is no longer at the address `before`.
+    /// Resets the state that depends on the path, if the other end is no longer at the address
+    /// `before`.
     fn look_at_path(&mut self, now: Time, before: SocketAddr) {
         let after = self.path.current();
         if before == after {
             return;
         }
         self.black_hole.on_new_path(now);
-        // A port alone is changed by translators of addresses, and the path stays as it is (RFC 9000 §9.4).
+        // RFC 9000 §9.4: address translators change the port alone, and the path stays.
         if before.ip().to_canonical() != after.ip().to_canonical() {
             self.ip_udp = ip_udp(&after);
             if let Some(outgoing) = &mut self.outgoing {

@@ -1,11 +1,12 @@
-//! Rest: a connection for datagrams that carries none sends nothing but a sign of life now and then, so that a radio
-//! can sleep.
+//! Rest: a connection for datagrams that carries none sends only a keepalive now and then, so that
+//! a radio can sleep.
 //!
-//! Each end rests on its own when it has neither sent nor received a datagram for [`REST_AFTER`], and what it sent is
-//! answered. Its scheme then sends no heartbeats and so gets no reports, and the end gives a sign of life each
-//! [`Offer::keepalive`], the responder a quarter of the idle time later than the initiator, so that one ping and one pong
-//! are enough for both. The idle time counts from the ping that is not answered, or from the first datagram that this end
-//! sends. The first datagram in either direction ends the rest.
+//! Each end rests on its own when it has neither sent nor received a datagram for [`REST_AFTER`]
+//! and its packets are acknowledged. Its scheme then sends no heartbeats and so gets no reports,
+//! and the end sends a keepalive each [`Offer::keepalive`], the responder a quarter of the idle
+//! time later than the initiator, so that one ping and one pong serve both. The idle time counts
+//! from the first unanswered ping, or from the first datagram that this end sends. The first
+//! datagram in either direction ends the rest.
 
 use paceline_cc::{Span, Time};
 
@@ -15,18 +16,19 @@ use crate::terms::{Offer, Service};
 
 /// Time without a datagram after which a connection rests.
 const REST_AFTER: Span = Span::from_secs(3);
-/// The shortest interval of signs of life.
+/// Shortest interval of keepalives.
 const LEAST_KEEPALIVE: Span = Span::from_secs(1);
 
-/// Whether a connection rests.
+/// State of a connection's rest.
 #[derive(Debug)]
 pub(super) struct Rest {
-    /// Interval of this end's signs of life while it rests, and the longest silence; `None` if it never rests.
+    /// Interval of this end's keepalives while it rests, and the longest silence; `None` if it
+    /// never rests.
     keepalive: Option<Span>,
     longest_silence: Span,
-    /// When a datagram was sent or came.
+    /// When a datagram was last sent or received.
     carried: Time,
-    /// True if nothing has come since this end sent a datagram: then it does not rest.
+    /// True if no packet has arrived since this end sent a datagram: then it does not rest.
     is_unanswered: bool,
     resting: bool,
 }
@@ -49,13 +51,13 @@ impl Rest {
         self.resting
     }
 
-    /// A packet has come.
+    /// Notes that a packet has arrived.
     #[inline]
     pub(super) fn on_heard(&mut self) {
         self.is_unanswered = false;
     }
 
-    /// When a rest begins if nothing is carried until then.
+    /// Returns when a rest begins if no datagram is carried until then.
     pub(super) fn begins(&self) -> Time {
         match self.keepalive {
             Some(_) if !self.resting && !self.is_unanswered => self.carried + REST_AFTER,
@@ -65,33 +67,34 @@ impl Rest {
 }
 
 impl Connection {
-    /// True while the connection carries nothing and gives signs of life only now and then ([`Offer::keepalive`]).
+    /// Returns true while the connection carries no datagrams and sends only keepalives
+    /// ([`Offer::keepalive`]).
     pub fn is_resting(&self) -> bool {
         self.rest.resting
     }
 
-    /// True if datagrams wait to be sent.
+    /// Returns true if datagrams wait to be sent.
     pub(super) fn has_datagrams(&self) -> bool {
         self.outgoing.as_ref().is_some_and(|outgoing| outgoing.waiting_datagrams() > 0)
     }
 
-    /// The time after which the other end is taken to be gone if nothing comes.
+    /// Returns the time without a packet after which the other end counts as gone.
     pub(super) fn longest_silence(&self) -> Span {
         if self.rest.resting { self.rest.longest_silence } else { self.idle }
     }
 
-    /// When this end asks for a sign of life if nothing comes.
+    /// Returns when this end sends a ping if no packet arrives.
     pub(super) fn next_ping(&self) -> Time {
         let keepalive = self.rest.keepalive.filter(|_| self.rest.resting);
         self.heard + keepalive.unwrap_or(quiet(self.idle, 4))
     }
 
-    /// Begins or ends a rest if it is time for that.
+    /// Begins or ends a rest if it is time to.
     pub(super) fn look_for_rest(&mut self, now: Time) {
         if self.rest.keepalive.is_none() {
         } else if self.has_datagrams() {
             if self.rest.resting {
-                // The idle time is for what is sent from now on.
+                // The idle time counts from now on, for packets sent from now on.
                 self.heard = self.heard.max(now);
             }
             self.on_carried(now);
@@ -101,7 +104,7 @@ impl Connection {
         }
     }
 
-    /// A datagram was sent, or has come.
+    /// Notes that a datagram was sent or has arrived.
     pub(super) fn on_carried(&mut self, now: Time) {
         self.rest.carried = now;
         if self.rest.resting {

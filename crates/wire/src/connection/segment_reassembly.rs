@@ -1,41 +1,41 @@
-//! Segments that arrive in parts, because the path has come to carry only smaller packets.
+//! Segments that arrive in parts, because the path carries only smaller packets than before.
 
 use std::collections::BTreeMap;
 
 use crate::frame;
 
-/// The most parts of a segment.
+/// Largest number of parts of a segment.
 const MOST_PARTS: usize = 64;
 
-/// A segment of which some parts have come.
+/// A segment of which some parts have arrived.
 #[derive(Debug)]
 struct PartialSegment {
     bytes: Vec<u8>,
-    /// The ranges that have come.
+    /// The byte ranges that have arrived.
     ranges: Vec<(usize, usize)>,
-    /// Bytes on the wire of what has come.
+    /// Bytes on the wire of the parts that have arrived.
     size: u32,
 }
 
-/// The segments that are not whole yet.
+/// The incomplete segments.
 #[derive(Debug, Default)]
 pub(super) struct SegmentReassembly {
     segments: BTreeMap<u64, PartialSegment>,
-    /// The bytes of all of them together.
+    /// Total bytes of their parts.
     buffered_bytes: u64,
 }
 
 impl SegmentReassembly {
-    /// Bytes that are kept for segments that are not whole yet.
+    /// Returns the bytes stored for incomplete segments.
     pub(super) fn buffered_bytes(&self) -> u64 {
         self.buffered_bytes
     }
 
-    /// Takes a part in, whose packet has `size` bytes on the wire. Returns the segment and the bytes on
-    /// the wire of all its parts once it is whole.
+    /// Takes in a part whose packet has `size` bytes on the wire. Once the segment is complete,
+    /// returns it and the bytes on the wire of all its parts.
     ///
     /// # Errors
-    /// The part does not belong to the segment as others have shown it.
+    /// If the part contradicts earlier parts of the segment.
     pub(super) fn push(
         &mut self,
         part: &frame::Part<'_>,
@@ -80,7 +80,7 @@ impl SegmentReassembly {
         Ok(whole.map(|segment| (segment.bytes, segment.size)))
     }
 
-    /// Forgets the parts of segments below this one, which have arrived in another way.
+    /// Drops the parts of segments below this one, which have arrived otherwise.
     pub(super) fn forget_below(&mut self, next: u64) {
         while let Some(entry) = self.segments.first_entry().filter(|entry| *entry.key() < next) {
             self.buffered_bytes -= entry.remove().bytes.len() as u64;
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(parts.push(&part(3, 6, b"ghij"), 100), Ok(None));
         assert_eq!(parts.push(&part(3, 6, b"ghij"), 100), Ok(None), "twice");
         assert_eq!(parts.buffered_bytes(), 10);
-        // Cut at another place the second time.
+        // The second time, the segment is cut at another position.
         assert_eq!(parts.push(&part(3, 0, b"abcd"), 100), Ok(None));
         let whole = parts.push(&part(3, 3, b"defg"), 100);
         assert_eq!(whole, Ok(Some((b"abcdefghij".to_vec(), 400))));

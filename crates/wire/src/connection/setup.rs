@@ -1,4 +1,4 @@
-//! How a connection begins.
+//! Making a connection after its handshake.
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -27,43 +27,46 @@ use crate::noise::Keys;
 use crate::packet::{LONGEST_HEADER, SHORT};
 use crate::terms::{Offer, Service};
 
-/// The smallest packets that a connection may be made for.
+/// Smallest packet size for which a connection may be made.
 const LEAST_MTU: u16 = 576;
 
-/// The longest idle time that an end grants to the other one. An end's own may be longer.
+/// Longest idle time that an end grants to the other one. An end's own may be longer.
 pub const LONGEST_IDLE: Span = Span::from_secs(600);
-/// The longest time without a packet after which an end asks for a sign of life: translators of addresses
-/// forget what has been silent for 30 s.
+/// Longest time without a packet after which an end sends a ping: address translators may forget a
+/// flow that is silent for 30 s.
 pub(super) const LONGEST_QUIET: Span = Span::from_secs(15);
 
-/// What a connection may use, and how patient it is.
+/// A connection's limits and timeouts.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// How many bytes this end takes beyond the first missing one.
+    /// Number of bytes that this end accepts beyond the first missing one.
     pub window: u64,
-    /// True if the application reports by [`Connection::consume`] which bytes of the stream it has worked off. Bytes that
-    /// it has got and not reported count against the window, so that a slow reader holds the other end up. False if
-    /// it is done with bytes as soon as [`Sink::on_stream`](super::Sink::on_stream) returns.
+    /// True if the application reports by [`Connection::consume`] which bytes of the stream it has
+    /// consumed. Bytes that it has received and not reported count against the window, so that a
+    /// slow reader holds the other end up. False if it is done with bytes as soon as
+    /// [`Sink::on_stream`](super::Sink::on_stream) returns.
     pub reads_later: bool,
-    /// What all connections that share it may hold together of data that waits for what is missing before it.
+    /// Budget, shared by connections, for data that waits for missing data before it.
     pub held: HeldBudget,
-    /// How many bytes of the stream wait to be sent or acknowledged.
+    /// Largest number of bytes of the stream that wait to be sent or acknowledged.
     pub buffer: usize,
-    /// Idle time that this end asks for: after so long without a packet the other end is taken to be gone. The
-    /// connection's is the longer one of both ends', and the other end's counts up to [`LONGEST_IDLE`].
+    /// Idle time that this end asks for: after this time without a packet the other end counts as
+    /// gone. The connection uses the longer of both ends' idle times; the other end's counts up to
+    /// [`LONGEST_IDLE`].
     pub idle: Span,
-    /// How long an initiator waits for an answer.
+    /// Time for which an initiator waits for an answer.
     pub silence: Span,
-    /// What a sender of [`Service::Filler`] sends.
+    /// Workload of a sender of [`Service::Filler`].
     pub workload: Workload,
-    /// How long it sends.
+    /// Time for which it sends.
     pub stop: Span,
-    /// The signals that the driver has.
+    /// Signals that the driver provides.
     pub signals: Signals,
-    /// The seed of what schemes draw at random.
+    /// Seed of the schemes' random draws.
     pub seed: u64,
-    /// What the initiator sends by, if that is more than its offer tells the other end, which builds
-    /// its half from the offer's text and reads no files for it: a table of rules in a file here.
+    /// Halves of the initiator's scheme, if its offer does not describe it completely, for example
+    /// with a table of rules in a local file. The other end builds its halves from the offer's text
+    /// alone and reads no files for it.
     pub halves: Option<Halves>,
 }
 
@@ -86,13 +89,13 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes of the IP and UDP headers of a datagram to this address.
+    /// Returns the bytes of the IP and UDP headers of a datagram to this address.
     pub fn ip_udp(&self, to: &SocketAddr) -> usize {
         ip_udp(to)
     }
 }
 
-/// Bytes of the IP and UDP headers of a datagram to this address.
+/// Returns the bytes of the IP and UDP headers of a datagram to this address.
 pub(super) fn ip_udp(to: &SocketAddr) -> usize {
     match to.ip().to_canonical() {
         core::net::IpAddr::V4(_) => 28,
@@ -103,12 +106,11 @@ pub(super) fn ip_udp(to: &SocketAddr) -> usize {
 /// Which end this is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The end that wanted the connection; the other takes so many bytes beyond the first missing
-    /// one.
+    /// The end that asked for the connection.
     Initiator {
-        /// The other end's window.
+        /// The other end's window: the bytes that it accepts beyond the first missing one.
         window: u64,
-        /// True if the other end grants more when its application has read.
+        /// True if the other end grants more bytes when its application has read.
         credit: bool,
         /// Idle time that the other end asks for.
         idle: Span,
@@ -125,7 +127,7 @@ fn halves(scheme: &str) -> Result<Halves, String> {
 }
 
 impl Connection {
-    /// Makes sure that what is offered can be had.
+    /// Returns the reason why the offer cannot be accepted, if there is one.
     pub(crate) fn check(offer: &Offer) -> Result<(), String> {
         if offer.mtu < LEAST_MTU {
             return Err(format!("packets of {} bytes are too small", offer.mtu));
@@ -138,7 +140,8 @@ impl Connection {
         Ok(())
     }
 
-    /// A connection whose handshake is done; `ids` are the identifiers of this end and the other.
+    /// Returns a connection after its handshake. `ids` are the identifiers of this end and the
+    /// other.
     pub(crate) fn new(
         now: Time,
         role: Role,
@@ -198,7 +201,7 @@ impl Connection {
             idle,
             heard: now,
             rest: Rest::new(now, role, offer, idle),
-            // The initiator shows at once that it has the keys.
+            // The initiator sends at once, to show that it has the keys.
             ping: if role == Role::Responder { now + quiet(idle, 4) } else { now },
             pings: 0,
             pongs: VecDeque::new(),
@@ -209,7 +212,7 @@ impl Connection {
     }
 }
 
-/// Returns the part of the idle time after which an end asks for a sign of life.
+/// Returns the time without a packet after which an end sends a ping: this part of the idle time.
 pub(super) fn quiet(idle: Span, part: u64) -> Span {
     (idle / part).min(LONGEST_QUIET * 4 / part)
 }

@@ -1,4 +1,5 @@
-//! A client's packets that the server does not answer: the client asks whether the server was restarted.
+//! A client's packets that the server does not answer: the client asks whether the server was
+//! restarted.
 
 use paceline_cc::{Ecn, Span, Time};
 
@@ -22,25 +23,25 @@ impl Unanswered {
     fn new(question: ResetQuestion) -> Unanswered {
         Unanswered { question, due: Time::NEVER }
     }
-    /// Takes in that an authentic packet has arrived: the server has this connection.
+    /// Notes that an authentic packet has arrived: the server has this connection.
     #[inline]
     pub(super) fn on_heard(&mut self) {
         self.due = Time::NEVER;
     }
-    /// Returns when the question leaves next.
+    /// Returns when the question is next sent.
     pub(super) fn wake(&self) -> Time {
         self.due
     }
 }
 
 impl Connection {
-    /// Returns this connection, which asks `question` when the server does not answer.
+    /// Returns this connection with `question`, which it asks when the server does not answer.
     #[must_use]
     pub(crate) fn with_reset(self, question: ResetQuestion) -> Connection {
         Connection { unanswered: Some(Unanswered::new(question)), ..self }
     }
 
-    /// Starts the wait for an answer: a packet leaves that the other end answers.
+    /// Starts the wait for an answer, when a packet is sent that the other end answers.
     #[inline]
     pub(super) fn on_sent(&mut self, now: Time) {
         if self.unanswered.as_ref().is_none_or(|unanswered| unanswered.due != Time::NEVER) {
@@ -52,7 +53,7 @@ impl Connection {
         }
     }
 
-    /// Writes the question whether the server still has this connection, if it is time for it.
+    /// Writes the question whether the server still has this connection, if it is due.
     pub(super) fn reset_question(&mut self, now: Time, bytes: &mut [u8]) -> Option<Transmit> {
         let (rtt, to) = (self.rtt(), self.path.current());
         let unanswered = self.unanswered.as_mut().filter(|unanswered| unanswered.due <= now)?;
@@ -68,7 +69,7 @@ impl Connection {
     pub(super) fn on_reset(&mut self, bytes: &[u8]) -> bool {
         let is_reset = bytes.first() != Some(&TRANSPORT)
             && self.unanswered.as_ref().is_some_and(|unanswered| {
-                // Only while an answer is waited for.
+                // Only while an answer is awaited.
                 unanswered.due != Time::NEVER && unanswered.question.is_answered(self.local, bytes)
             });
         if is_reset {

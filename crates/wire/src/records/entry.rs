@@ -1,4 +1,4 @@
-//! A transfer and its entries: fields, how they are written, and what is refused.
+//! A transfer and its entries: fields, encoding, and checks.
 
 use super::Hash;
 use crate::FormatError;
@@ -25,19 +25,19 @@ const FOLDER: u8 = 1;
 const SYMLINK: u8 = 2;
 const HARD_LINK: u8 = 3;
 
-/// The flag of entries that are arguments of the command.
+/// Flag of entries that are arguments of the command.
 const TOP_LEVEL: u8 = 1;
 const NO_MODE: u16 = 0xFFFF;
 const NO_MTIME: i64 = i64::MIN;
 const NO_SIZE: u64 = u64::MAX;
 
-/// A transfer: what all entries of the stream belong to.
+/// A transfer, to which all entries of the stream belong.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Id by which a receiver recognises the transfer when it comes again; random if it is not resumable.
+    /// Id by which a receiver recognises a repeated transfer; random if it is not resumable.
     pub id: Hash,
-    /// True if the sender waits for the receiver's answer, which says from where to go on. If false, the receiver answers
-    /// nothing and keeps nothing of what does not become whole.
+    /// True if the sender waits for the receiver's answer, which says where to resume. If false,
+    /// the receiver does not answer and keeps no incomplete entries.
     pub resumable: bool,
     /// Number of entries, at least 1.
     pub entries: u32,
@@ -54,21 +54,21 @@ pub struct Mtime {
     pub nanoseconds: u32,
 }
 
-/// What an entry is.
+/// The kind of an entry, with its fields.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// A file. Its bytes from `offset` on follow as pieces.
     File {
         /// Size in bytes; `None` if unknown.
         size: Option<u64>,
-        /// Bytes that the receiver keeps from before, at most `size`.
+        /// Number of bytes that the receiver keeps from an earlier connection, at most `size`.
         offset: u64,
     },
     /// A folder. Its contents follow as entries.
     Folder,
     /// A symbolic link.
     Symlink {
-        /// Where it leads, 1 to 4096 bytes without NUL.
+        /// The link's target, 1 to 4096 bytes without NUL.
         target: &'a [u8],
     },
     /// Another name of an earlier file or symbolic link of this transfer.
@@ -80,13 +80,14 @@ pub enum Content<'a> {
 
 /// A file, a folder or a link.
 ///
-/// As a record's content: kind, 0 to 3 in [`Content`]'s order (1); flags, 1 for the top level (1); mode, 0xFFFF if
-/// unknown (2); time of modification, seconds, −2⁶³ if unknown (8), and nanoseconds (4); size, 2⁶⁴ − 1 if unknown (8); offset (8);
-/// path, length (2) and bytes; target of a link, length (2) and bytes, of hard links the number of the entry (4). Size and
-/// offset are 0 of all but files.
+/// As a record's content: kind, 0 to 3 in [`Content`]'s order (1); flags, 1 for the top level (1);
+/// mode, 0xFFFF if unknown (2); time of modification: seconds, −2⁶³ if unknown (8), and nanoseconds
+/// (4); size, 2⁶⁴ − 1 if unknown (8); offset (8); path: length (2) and bytes; target of a link:
+/// length (2) and bytes, for hard links the number of the entry (4). Size and offset are 0 for all
+/// entries except files.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// Place in the order of entries, from 1 on.
+    /// Number in the order of entries, from 1.
     pub number: u32,
     /// True for an argument of the sender's command; its path has one component.
     pub is_top_level: bool,
@@ -94,10 +95,10 @@ pub struct Entry<'a> {
     pub mode: Option<u16>,
     /// Time of the last modification; `None` if unknown.
     pub mtime: Option<Mtime>,
-    /// Path from the folder of the receiver: components with `/` between them, none of them empty, `.` or `..`, no NUL.
-    /// Not necessarily UTF-8.
+    /// Path relative to the receiver's folder: components separated by `/`, none of them empty, `.`
+    /// or `..`, without NUL. Not necessarily UTF-8.
     pub path: &'a [u8],
-    /// What it is.
+    /// Kind, with its fields.
     pub content: Content<'a>,
 }
 
@@ -131,7 +132,7 @@ impl Transfer {
 }
 
 impl<'a> Entry<'a> {
-    /// Returns the entry with this offset, if it is a file.
+    /// Returns the entry with this offset, if it is a file; else unchanged.
     #[must_use]
     pub fn at(self, offset: u64) -> Entry<'a> {
         match self.content {
@@ -140,12 +141,12 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Last component of the path.
+    /// Returns the last component of the path.
     pub fn name(&self) -> &'a [u8] {
         self.path.rsplit(|&byte| byte == b'/').next().unwrap_or(self.path)
     }
 
-    /// Path of the folder that the entry is in; `None` at the top level.
+    /// Returns the path of the entry's folder; `None` at the top level.
     pub fn parent(&self) -> Option<&'a [u8]> {
         let slash = self.path.iter().rposition(|&byte| byte == b'/')?;
         self.path.get(..slash)
@@ -243,7 +244,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Refuses paths that lead elsewhere than down, or are longer than file systems allow.
+/// Refuses paths that lead out of the folder, or are longer than file systems allow.
 fn check_path(path: &[u8]) -> Result<(), FormatError> {
     if path.len() > LONGEST_PATH || path.contains(&0) {
         return value("the path", path.len() as u64);

@@ -8,10 +8,10 @@ use crate::key::{KeyError, random};
 /// A SHA-256.
 pub type Hash = [u8; 32];
 
-/// Returns an id that no other transfer has, for one that is not resumable.
+/// Returns a random id, for a transfer that is not resumable.
 ///
 /// # Errors
-/// The system gives no randomness.
+/// If the system gives no random numbers.
 pub fn random_id() -> Result<Hash, KeyError> {
     random()
 }
@@ -30,13 +30,15 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// Returns what closes a folder or a link: length 0 and the hash of no bytes.
+    /// Returns the length and hash that close a folder or a link: length 0 and the hash of no
+    /// bytes.
     pub fn of_nothing() -> Whole {
         FileHash::default().whole()
     }
 }
 
-/// Length and hash of a file so far. Clones go on from the length that they were made at.
+/// Length and hash of the first bytes of a file. A clone continues from the length at which it was
+/// made.
 #[derive(Clone)]
 pub struct FileHash {
     context: Context,
@@ -55,17 +57,17 @@ impl FileHash {
         self.context.update(bytes);
         self.length += bytes.len() as u64;
     }
-    /// Number of bytes so far.
+    /// Returns the number of bytes so far.
     pub fn length(&self) -> u64 {
         self.length
     }
-    /// Returns length and hash of the bytes so far.
+    /// Returns the length and hash of the bytes so far.
     pub fn whole(&self) -> Whole {
         Whole { length: self.length, hash: finish(self.context.clone()) }
     }
 }
 
-/// Makes the id of a transfer: SHA-256 over all entries as records, without offsets.
+/// Computes the id of a transfer: SHA-256 over all entries as records, without offsets.
 pub struct ManifestHash {
     context: Context,
     place: Vec<u8>,
@@ -78,8 +80,8 @@ impl Default for ManifestHash {
 }
 
 impl ManifestHash {
-    /// Adds an entry. `version` tells contents apart that have equal size and time of modification, such as the
-    /// time of the last change of the inode; 0 if there is nothing of this kind.
+    /// Adds an entry. `version` distinguishes contents of equal size and time of modification, for
+    /// example by the time of the inode's last change; 0 if there is no such value.
     pub fn update(&mut self, entry: &Entry<'_>, version: i128) {
         self.place.clear();
         super::Record::Entry(entry.at(0)).write(&mut self.place);

@@ -12,8 +12,9 @@
 //! | 3 | close: the entry ends | length (8), 2⁶⁴ − 1 if the sender gives the entry up; SHA-256 (32) |
 //! | 5 | end of the transfer; number 0 | none |
 //!
-//! One file or link is open at a time. Folders nest: an entry lies in the innermost open folder. Entry numbers of a
-//! stream increase. A stream that goes on from an earlier one begins with the entries of the folders in which it goes on.
+//! One file or link is open at a time. Folders nest: an entry lies in the innermost open folder.
+//! Entry numbers of a stream increase. A resumed stream begins with the entries of the folders in
+//! which it resumes.
 
 mod entry;
 mod hash;
@@ -28,7 +29,7 @@ pub use entry::{
 pub use hash::{FileHash, Hash, ManifestHash, Whole, random_id};
 pub use unpacker::Unpacker;
 
-/// Bytes before a record's content.
+/// Number of bytes before a record's content.
 pub const HEAD: usize = 9;
 
 const ENTRY: u8 = 1;
@@ -42,7 +43,7 @@ const CLOSE_LENGTH: usize = 8 + 32;
 /// Length in a close record of an entry that the sender gives up.
 const GIVEN_UP: u64 = u64::MAX;
 
-/// A record, as it is written and read.
+/// A record of the stream.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
     /// The stream is a transfer of files.
@@ -60,16 +61,17 @@ pub enum Record<'a> {
     Close {
         /// Number of the entry.
         number: u32,
-        /// Length and hash of the whole file, earlier connections' bytes included; length 0 and the hash of no bytes
-        /// for folders and links. `None` if the sender gives the entry up, because it cannot be read or changes while it is
-        /// sent: what has arrived of it is not whole.
+        /// Length and hash of the whole file, including bytes of earlier connections; length 0 and
+        /// the hash of no bytes for folders and links. `None` if the sender gives the entry up,
+        /// because it cannot be read or changes while it is sent: the bytes that have arrived are
+        /// incomplete.
         whole: Option<Whole>,
     },
     /// All entries have been sent.
     End,
 }
 
-/// Returns the head of a record, which is followed by `length` bytes.
+/// Returns the head of a record with a content of `length` bytes.
 fn head(kind: u8, number: u32, length: usize) -> [u8; HEAD] {
     let mut head = [kind; HEAD];
     head[1..5].copy_from_slice(&number.to_be_bytes());
@@ -77,13 +79,13 @@ fn head(kind: u8, number: u32, length: usize) -> [u8; HEAD] {
     head
 }
 
-/// Returns the head of a piece of `length` bytes, which the caller writes behind it.
+/// Returns the head of a piece of `length` bytes, after which the caller writes them.
 pub fn piece_head(number: u32, length: usize) -> [u8; HEAD] {
     head(PIECE, number, length)
 }
 
 impl Record<'_> {
-    /// Writes the record behind what is in `into`.
+    /// Appends the record to `into`.
     pub fn write(&self, into: &mut Vec<u8>) {
         let start = into.len();
         into.extend([0; HEAD]);

@@ -28,7 +28,7 @@ fn piece(number: u32, bytes: &[u8]) -> Record<'_> {
     Record::Piece { number, bytes }
 }
 
-/// The close of a file of these bytes; of a folder or link if there are none.
+/// Returns the close of a file with these bytes, or with no bytes that of a folder or link.
 fn close(number: u32, bytes: &[u8]) -> Record<'static> {
     let mut hash = FileHash::default();
     hash.update(bytes);
@@ -37,7 +37,7 @@ fn close(number: u32, bytes: &[u8]) -> Record<'static> {
 
 const GIVEN_UP: Record<'static> = Record::Close { number: 8, whole: None };
 
-/// A transfer with all kinds of entries.
+/// Returns a transfer with all kinds of entries.
 fn records() -> Vec<Record<'static>> {
     vec![
         TRANSFER,
@@ -73,7 +73,8 @@ fn stream(records: &[Record<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// Reads a stream. Returns the records as they would be written, parts of pieces as records of their own.
+/// Reads a stream. Returns the records in written form, with each part of a piece as a record of
+/// its own.
 fn read(
     bytes: &[u8],
     cut: &mut dyn FnMut() -> usize,
@@ -98,7 +99,8 @@ fn read(
     Ok(seen)
 }
 
-/// The files that come out: number, content, and whether length and hash are the sender's.
+/// Returns the files that come out: number, content, and whether length and hash match the
+/// sender's.
 fn files(bytes: &[u8]) -> Vec<(u32, Vec<u8>, bool)> {
     let mut files: Vec<(u32, Vec<u8>, bool)> = Vec::new();
     let mut hash = FileHash::default();
@@ -127,14 +129,14 @@ fn records_come_out_as_they_went_in_however_the_stream_is_cut() {
     let bytes = stream(&records());
     let whole: Vec<Vec<u8>> =
         read(&bytes, &mut || bytes.len()).expect("good records").into_iter().map(|r| r.1).collect();
-    // All but the empty piece, of which nothing is handed on.
+    // All records except the empty piece, which is not passed on.
     let expected = records().into_iter().filter(|record| *record != piece(3, b""));
     let expected: Vec<Vec<u8>> = expected.map(|record| stream(&[record])).collect();
     assert_eq!(whole, expected);
     let mut random = Stream::new(1, "records");
     for _ in 0..500 {
         let seen = read(&bytes, &mut || 1 + random.below(40) as usize).expect("good records");
-        // Parts of pieces are put together again.
+        // Joins the parts of pieces again.
         let mut joined: Vec<(u32, Vec<u8>)> = Vec::new();
         for (number, record) in seen {
             let content = record.get(HEAD..).unwrap_or_default().to_vec();
@@ -167,7 +169,7 @@ fn changed_records_are_never_taken_for_whole_files() {
     }
 }
 
-/// Whether a stream of these records is refused, after `good` of them.
+/// Returns whether a stream of the first `good` records and `more` is refused.
 fn is_refused(good: usize, more: &[Record<'_>]) -> bool {
     let mut all = records();
     all.truncate(good);
@@ -181,32 +183,32 @@ fn is_refused(good: usize, more: &[Record<'_>]) -> bool {
 
 #[test]
 fn records_in_another_order_are_refused() {
-    // Without a transfer, with two, and after the end.
+    // Without a transfer record, with two, and after the end.
     assert!(is_refused(0, &[file(1, "a", None)]) && is_refused(0, &[Record::End]));
     assert!(is_refused(1, &[TRANSFER]));
     let count = records().len();
     assert!(is_refused(count, &[file(9, "a", None)]) && is_refused(count, &[Record::End]));
     assert!(is_refused(count, &[TRANSFER]));
-    // Numbers that do not increase, or that the transfer does not have.
+    // Numbers that do not increase, or that are beyond the transfer's entries.
     assert!(is_refused(5, &[file(1, "b", None)]) && is_refused(1, &[file(0, "b", None)]));
     assert!(is_refused(5, &[file(10, "b", None)]) && !is_refused(5, &[file(9, "b", None)]));
-    // Two open files; a piece or the end of another file, of a folder, or of none.
+    // Two open files; a piece or the close of another file, of a folder, or of no entry.
     assert!(is_refused(2, &[file(2, "b", None)]) && is_refused(2, &[folder(2, "b")]));
     assert!(is_refused(2, &[piece(2, b"x")]) && is_refused(6, &[piece(2, b"x")]));
     assert!(is_refused(5, &[piece(1, b"x")]) && is_refused(5, &[close(1, b"")]));
     assert!(is_refused(7, &[close(2, b"")]) && is_refused(11, &[close(2, b"")]));
     assert!(is_refused(12, &[piece(5, b"")]));
-    // More than the size; a folder with a length.
+    // More bytes than the size; a folder with a length.
     assert!(is_refused(4, &[piece(1, b"x")]) && !is_refused(4, &[piece(1, b"")]));
     assert!(is_refused(6, &[close(2, b"x")]));
-    // The end while something is open.
+    // The end while an entry is open.
     assert!(is_refused(2, &[Record::End]) && is_refused(6, &[Record::End]));
-    // Outside of the open folder.
+    // Entries outside the open folder.
     for path in ["b", "e/b", "d/e/b", "dd/b"] {
         assert!(is_refused(6, &[file(3, path, None)]), "{path}");
     }
     assert!(is_refused(5, &[file(3, "d/b", None)]));
-    // A folder goes on after the one within it.
+    // A folder continues after the one within it.
     assert!(!is_refused(14, &[file(6, "d/b", None)]) && is_refused(14, &[file(6, "d/e/b", None)]));
 }
 
@@ -229,7 +231,7 @@ fn a_stream_goes_on_within_folders() {
     assert!(read(&stream(&more), &mut || 1000).is_err());
 }
 
-/// Whether an entry is refused when it is read.
+/// Returns whether an entry is refused when it is read.
 fn is_bad(entry: Record<'_>) -> bool {
     let bytes = stream(&[TRANSFER, entry]);
     read(&bytes, &mut || bytes.len()).is_err()
@@ -264,7 +266,7 @@ fn entries_that_lead_elsewhere_or_mean_nothing_are_refused() {
     assert!(!bad(link(&[b'x'; 4096])));
     let hard = |target| Entry { content: Content::HardLink { target }, ..good };
     assert!(bad(hard(0)) && bad(hard(2)) && bad(hard(3)) && !bad(hard(1)));
-    // Bytes behind the fields, fields that are cut, flags and kinds that there are not.
+    // Bytes after the fields, truncated fields, unknown flags and kinds.
     let mut content = Vec::new();
     good.write(&mut content);
     assert_eq!(Entry::read(2, &content), Ok(good));

@@ -1,4 +1,4 @@
-//! Reads records out of a stream that comes in pieces of any length.
+//! Reads records from a stream that arrives in chunks of any length.
 
 use super::entry::{LONGEST_ENTRY, TRANSFER_LENGTH};
 use super::{
@@ -13,23 +13,24 @@ use crate::bytes::Reader;
 struct Open {
     number: u32,
     is_file: bool,
-    /// Bytes that may still come, by the size that the sender gave.
+    /// Number of bytes that may still follow, by the size that the sender stated.
     room: u64,
 }
 
-/// Reads records out of a stream that comes in pieces of any length, and refuses streams that are not made of records
-/// in a valid order. Keeps at most the beginning of one record and the paths of the open folders.
+/// Reads records from a stream that arrives in chunks of any length. Refuses streams that are not
+/// records in a valid order. Stores at most the beginning of one record and the paths of the open
+/// folders.
 #[derive(Debug, Default)]
 pub struct Unpacker {
-    /// The beginning of a record, as far as it has come, without the bytes of a piece.
+    /// The beginning of an incomplete record, without the bytes of a piece.
     begun: Vec<u8>,
-    /// Bytes that are still to come of the piece of the open file.
+    /// Number of bytes still to come of the open file's present piece.
     piece: usize,
     transfer: Option<Transfer>,
     /// Number of the last entry.
     last: u32,
     open: Option<Open>,
-    /// Numbers of the open folders, the innermost last, and the length of each one's path.
+    /// Numbers of the open folders, innermost last, each with the length of its path.
     folders: Vec<(u32, usize)>,
     /// Path of the innermost open folder.
     path: Vec<u8>,
@@ -41,30 +42,31 @@ fn value<T>(field: &'static str, value: u64) -> Result<T, FormatError> {
 }
 
 impl Unpacker {
-    /// Returns a reader of a stream from its beginning.
+    /// Returns a reader at the beginning of a stream.
     pub fn new() -> Unpacker {
         Unpacker::default()
     }
 
-    /// Number of entries that have begun and not ended.
+    /// Returns the number of entries that have begun and not ended.
     pub fn open(&self) -> usize {
         self.folders.len() + usize::from(self.open.is_some())
     }
 
-    /// The transfer, once its record has come.
+    /// Returns the transfer, once its record has arrived.
     pub fn transfer(&self) -> Option<&Transfer> {
         self.transfer.as_ref()
     }
 
-    /// True once the record has come that ends the transfer.
+    /// Returns true once the record that ends the transfer has arrived.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Reads on, and hands each record to `see`; pieces in parts, as they come.
+    /// Reads `bytes` and passes each record to `see`; pieces in parts, as they arrive.
     ///
     /// # Errors
-    /// The stream is not made of records in a valid order. Do not read on: what follows means nothing.
+    /// If the stream is not records in a valid order. Do not read on: the rest cannot be
+    /// interpreted.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -85,7 +87,7 @@ impl Unpacker {
             if self.begun.len() == self.wanted()? {
                 let begun = std::mem::take(&mut self.begun);
                 self.on_record(&begun, see)?;
-                // The place is kept for the next record.
+                // Keeps the buffer for the next record.
                 self.begun = begun;
                 self.begun.clear();
             }
@@ -93,7 +95,7 @@ impl Unpacker {
         Ok(())
     }
 
-    /// Returns how many bytes the record that has begun needs before it can be read.
+    /// Returns the number of bytes that the record at hand needs before it can be read.
     fn wanted(&self) -> Result<usize, FormatError> {
         if self.begun.len() < HEAD {
             return Ok(HEAD);

@@ -15,7 +15,7 @@ impl Server {
         is_answered
     }
 
-    /// Returns true if there is a connection with these identifiers of this end and of the other.
+    /// Returns true if a connection has these identifiers of this end and of the other.
     fn has(&self, local: u32, remote: u32) -> bool {
         let slot = self.slots.get((local & 0xffff) as usize).and_then(Option::as_ref);
         slot.is_some_and(|slot| slot.connection.ids() == (local, remote))

@@ -1,17 +1,17 @@
-//! What a server counts.
+//! The counters of a server.
 
 /// Counters of a server.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerStats {
-    /// Datagrams that nothing was done about: forged, replayed, cut, or somebody else's.
+    /// Datagrams ignored: forged, replayed, truncated or foreign.
     pub ignored: u64,
-    /// Requests for a cookie that were sent.
+    /// Retries sent, which ask for a cookie.
     pub retries: u64,
-    /// Handshakes that were answered.
+    /// Handshakes accepted.
     pub accepted: u64,
-    /// Handshakes that were refused in words.
+    /// Handshakes refused with a reason in words.
     pub refused: u64,
-    /// Good handshakes without an answer, for want of room.
+    /// Valid handshakes left without an answer for lack of room.
     pub crowded: u64,
 }
 

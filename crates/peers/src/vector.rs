@@ -1,16 +1,17 @@
-//! Vectors: what a peer's own test expects for some inputs, with the outcome that we declare for it.
+//! Vectors: expectations of a peer's own test, each with the outcome that Paceline declares for it.
 
-/// What was found: nothing wrong, or what differs.
+/// Result of a comparison: agreement, or the difference in words.
 pub type Outcome = Result<(), String>;
 
-/// The outcome that a vector has here.
+/// Declared outcome of a vector.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Declared {
-    /// What the peer expects holds here.
+    /// The peer's expectation holds.
     Holds,
-    /// It does not, as we follow another document or version than the peer: the reason.
+    /// It does not hold, because Paceline follows another document or version than the peer: the
+    /// reason.
     ByDesign(&'static str),
-    /// It does not, and ought to: the cause.
+    /// It does not hold, although it should: the cause.
     Differs(&'static str),
 }
 
@@ -19,7 +20,7 @@ impl Declared {
     ///
     /// # Errors
     ///
-    /// How the outcome is another one than declared.
+    /// The outcome differs from the declared one; the error says how.
     pub fn judge(self, outcome: &Outcome) -> Result<(), String> {
         match (self, outcome) {
             (Declared::Holds, Err(difference)) => Err(difference.clone()),
@@ -33,27 +34,27 @@ impl Declared {
 
 /// One expectation of a peer's test.
 pub struct Vector {
-    /// Whose test it is.
+    /// The peer.
     pub peer: &'static str,
-    /// What it is about.
+    /// Subject of the test.
     pub subject: &'static str,
-    /// The peer's file and test, and what it expects.
+    /// File and name of the peer's test, and its expectation.
     pub test: String,
-    /// The outcome here.
+    /// Declared outcome.
     pub declared: Declared,
-    /// Applies it.
+    /// Runs the comparison.
     pub check: Box<dyn Fn() -> Outcome>,
 }
 
 /// The vectors of one peer.
 pub struct Vectors {
     peer: &'static str,
-    /// In the order in which they are declared.
+    /// The vectors, in the order of their declarations.
     pub all: Vec<Vector>,
 }
 
 impl Vectors {
-    /// No vectors of `peer` yet.
+    /// Returns an empty list for `peer`.
     pub fn of(peer: &'static str) -> Vectors {
         Vectors { peer, all: Vec::new() }
     }
@@ -80,7 +81,7 @@ impl Vectors {
         self.add(Declared::Holds, subject, test, check);
     }
 
-    /// Adds a vector that does not hold by design.
+    /// Adds a vector that does not hold by design, for `reason`.
     pub fn by_design(
         &mut self,
         subject: &'static str,
@@ -91,7 +92,7 @@ impl Vectors {
         self.add(Declared::ByDesign(reason), subject, test, check);
     }
 
-    /// Adds a vector that does not hold and ought to.
+    /// Adds a vector that does not hold although it should.
     pub fn differs(
         &mut self,
         subject: &'static str,
@@ -103,7 +104,7 @@ impl Vectors {
     }
 }
 
-/// Applies vectors; returns those whose outcome is not the declared one, each as a line.
+/// Runs vectors; returns one line for each whose outcome is not the declared one.
 pub fn surprises(vectors: &[Vector]) -> Vec<String> {
     let surprise = |vector: &Vector| {
         let wrong = vector.declared.judge(&(vector.check)()).err()?;
@@ -112,31 +113,31 @@ pub fn surprises(vectors: &[Vector]) -> Vec<String> {
     vectors.iter().filter_map(surprise).collect()
 }
 
-/// `Ok` if `got` is within `tolerance` of `expected`.
+/// Returns `Ok` if `got` is within `tolerance` of `expected`.
 ///
 /// # Errors
 ///
-/// What was expected of `what`, and what it is.
+/// The expected and the actual value of `what`.
 pub fn near(what: &str, got: f64, expected: f64, tolerance: f64) -> Outcome {
     let is_near = (got - expected).abs() <= tolerance;
     if is_near { Ok(()) } else { Err(format!("{what}: expected {expected}, got {got}")) }
 }
 
-/// `Ok` if `got` equals `expected`.
+/// Returns `Ok` if `got` equals `expected`.
 ///
 /// # Errors
 ///
-/// What was expected of `what`, and what it is.
+/// The expected and the actual value of `what`.
 pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, got: T, expected: T) -> Outcome {
     let is_same = got == expected;
     if is_same { Ok(()) } else { Err(format!("{what}: expected {expected:?}, got {got:?}")) }
 }
 
-/// `Ok` if `condition` holds.
+/// Returns `Ok` if `condition` holds.
 ///
 /// # Errors
 ///
-/// What does not hold.
+/// The condition, in words.
 pub fn that(what: &str, condition: bool) -> Outcome {
     if condition { Ok(()) } else { Err(format!("not so: {what}")) }
 }

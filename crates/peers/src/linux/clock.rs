@@ -1,8 +1,8 @@
-//! When packetdrill really gave a script's inputs to Linux.
+//! Estimates the times at which packetdrill gave a script's inputs to Linux.
 //!
-//! A script says how long packetdrill waits after the event before. Each event takes packetdrill some
-//! tens of microseconds, so that the inputs of a long script come ever later. What Linux sends in answer to an
-//! input tells when the input came.
+//! A script gives the time that packetdrill waits after the previous event. Each event costs
+//! packetdrill some tens of microseconds more, so the inputs of a long script come later and later.
+//! Linux' segments in answer to an input show when it came.
 
 use paceline_cc::Span;
 
@@ -10,23 +10,23 @@ use super::Recording;
 use crate::play::Inputs;
 use crate::script::{Script, What, When};
 
-/// What an event takes packetdrill beside the time that it waits.
+/// Time that an event costs packetdrill in addition to the wait.
 const PER_EVENT: Span = Span::from_micros(60);
-/// A send so close to the expected time of an input is its answer. The expectation becomes less certain
-/// with each event that has no answer.
+/// Largest distance between the expected time of an input and a segment that counts as its answer.
+/// The allowed distance grows with each event without an answer.
 const CLOSE: Span = Span::from_micros(350);
 const CLOSE_PER_EVENT: Span = Span::from_micros(30);
-/// packetdrill's clock may be a fifth of each wait behind, but no more than this.
+/// Largest delay of packetdrill's clock; a wait causes at most a fifth of its own length.
 const LATE: Span = Span::from_millis(2);
-/// Sends that answer one input are closer to each other than this.
+/// Largest gap between segments that answer one input.
 const TOGETHER: Span = Span::from_micros(150);
 
-/// When each event of `script` happened, and what the kernel's clock showed.
+/// Returns the time of each event of `script`, and the kernel's tick count at the SYN.
 pub fn inputs(script: &Script, recording: &Recording) -> Inputs {
     Inputs { times: input_times(script, recording), uptime: recording.uptime }
 }
 
-/// The time of each event of `script`, since the SYN.
+/// Returns the time of each event of `script` since the SYN.
 fn input_times(script: &Script, recording: &Recording) -> Vec<Span> {
     let mut answers = answers(recording).into_iter().peekable();
     let (mut now, mut unanswered) = (Span::ZERO, 0);
@@ -54,12 +54,12 @@ fn input_times(script: &Script, recording: &Recording) -> Vec<Span> {
     times
 }
 
-/// How late packetdrill may be after a wait.
+/// Returns the largest delay of packetdrill after a wait.
 fn lateness(wait: Span) -> Span {
     (wait / 5).min(LATE)
 }
 
-/// The times at which segments were sent, once for those that were sent together.
+/// Returns the times at which segments were sent; segments that were sent together count once.
 fn answers(recording: &Recording) -> Vec<Span> {
     let mut times: Vec<Span> = recording.sends.iter().map(|send| send.0).collect();
     times.sort_unstable();
@@ -85,7 +85,7 @@ mod tests {
         )
         .expect("a script");
         let millis = Span::from_millis;
-        // The first write is answered 0.2 ms late, and something leaves at 340 ms on a timer.
+        // The first write is answered 0.2 ms late, and a timer sends a segment at 340 ms.
         let sends = [(200, 200, 1), (340, 0, 1), (400, 400, 1001), (400, 430, 2001)];
         let sends = sends.map(|(ms, micros, first)| {
             (millis(ms) + Span::from_micros(micros), first, first + 1000)
@@ -93,7 +93,7 @@ mod tests {
         let recording = Recording { sends: sends.to_vec(), ..Recording::default() };
         let times = input_times(&script, &recording);
         assert_eq!(times[3], millis(200) + Span::from_micros(200));
-        // Nothing answers the acknowledgement: it is expected in time, and what packetdrill takes.
+        // No segment answers the acknowledgement: its time is the wait plus [`PER_EVENT`].
         assert_eq!(times[4], millis(300) + Span::from_micros(200) + PER_EVENT);
         assert_eq!(times[5], millis(400) + Span::from_micros(400));
     }

@@ -9,43 +9,44 @@ use crate::play::{Remark, Schemes, play_inputs};
 use crate::script::{Script, What};
 use crate::tcp::Info;
 
-/// Largest difference between our departure time of a segment and Linux' at which the two count as equal.
+/// Largest difference between the departure times of a segment here and at Linux that counts as
+/// equal.
 const SAME_TIME: Span = Span::from_millis(5);
 
-/// How often a sender does what Linux did.
+/// Counts of agreements between a sender and Linux.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// States after inputs.
+    /// States after inputs that were compared.
     pub states: usize,
-    /// Of these, those whose window is within a packet of Linux'.
+    /// Of these, states whose window is within one packet of Linux'.
     pub windows: usize,
-    /// Of these, those with the same congestion state.
+    /// Of these, states with Linux' congestion state.
     pub ca_states: usize,
-    /// Transmissions of single segments, by either sender.
+    /// Transmissions of single segments by either sender.
     pub sends: usize,
-    /// Of these, those that both sent within 5 ms.
+    /// Of these, transmissions by both within 5 ms.
     pub same_sends: usize,
-    /// Of the others, those that both sent on a timer, Linux later by at most an eighth of the time since the
-    /// last input, as a kernel's timers may be.
+    /// Of the others, transmissions by a timer of both, where Linux is later by at most an eighth
+    /// of the time since the last input, as a kernel's timers may be.
     pub late_timers: usize,
-    /// The first few differences.
+    /// The first differences.
     pub differences: Vec<Remark>,
 }
 
 impl Comparison {
-    /// The shares of windows and of sends that are the same.
+    /// Returns the shares of windows and of transmissions that agree.
     pub fn shares(&self) -> (f64, f64) {
         let share = |part: usize, all: usize| if all == 0 { 1.0 } else { part as f64 / all as f64 };
         (share(self.windows, self.states), share(self.same_sends, self.sends))
     }
 }
 
-/// Gives a sender the inputs of `script` at the times at which Linux got them, and compares. `most` is
-/// the largest number of differences that are described.
+/// Gives a sender the inputs of `script` at the times at which Linux got them, and compares.
+/// Describes at most `most` differences.
 ///
 /// # Errors
 ///
-/// A script that cannot be played to its end.
+/// The script cannot be played to its end.
 pub fn compare(
     script: &Script,
     recording: &Recording,
@@ -88,8 +89,8 @@ fn compare_states(
     }
 }
 
-/// Transmissions of segments of one MSS: first sequence number, and how many transmissions of it came
-/// before; with their times.
+/// Times of transmissions of segments of one MSS, by the first sequence number and the number of
+/// earlier transmissions of the segment.
 type Singly = BTreeMap<(u64, usize), Span>;
 
 fn singly(sends: &[(Span, u64, u64)], mss: u64) -> Singly {
@@ -144,7 +145,7 @@ fn compare_sends(
     }
 }
 
-/// The MSS that the other end of a script names.
+/// Returns the MSS that the other end of a script announces.
 fn mss(script: &Script) -> u64 {
     let named = script.events.iter().find_map(|event| match &event.what {
         What::In(segment) => segment.options.mss,

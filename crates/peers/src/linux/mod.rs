@@ -1,9 +1,10 @@
-//! Recordings of what Linux sent, and of its state, when it was given the inputs of a script.
+//! Recordings of Linux' segments and state under the inputs of a script.
 //!
-//! `NAME.pkt` has the inputs. `NAME.linux` has lines `S time_ms first end`, a segment that was sent, time
-//! since the SYN, of several MSS if segmentation offload made it; and lines
-//! `@ line cwnd ssthresh ca_state unacked sacked lost retrans rto ms`, the state after the input in that
-//! line of the script. A line `T ms` says how long the kernel's clock of ticks had run at the SYN, modulo 16,384 ms.
+//! `NAME.pkt` has the inputs. `NAME.linux` has three kinds of lines. `S time_ms first end` is a
+//! segment that was sent; times count from the SYN, and segmentation offload makes segments of
+//! several MSS. `@ line cwnd ssthresh ca_state unacked sacked lost retrans rto ms` is the state
+//! after the input in that line of the script. `T ms` is the kernel's tick count at the SYN as a
+//! time, modulo 16,384 ms.
 
 mod clock;
 mod compare;
@@ -15,33 +16,34 @@ pub use compare::{Comparison, compare};
 
 use crate::tcp::Info;
 
-/// What Linux did.
+/// A recording of Linux.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// The segments that it sent: time since the SYN, first sequence number, and the one after the last.
+    /// Segments sent: time since the SYN, first sequence number, last sequence number plus one.
     pub sends: Vec<(Span, u64, u64)>,
-    /// Its states after the inputs.
+    /// States after the inputs.
     pub states: Vec<State>,
-    /// How long the kernel's clock of ticks had run at the SYN, modulo 4096 ticks, if that is known.
+    /// Time that the kernel's tick count had reached at the SYN, modulo 4096 ticks; `None` if
+    /// unknown.
     pub uptime: Option<Span>,
 }
 
 /// Linux' state after an input.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// The line of the input.
+    /// Line of the input in the script.
     pub line: usize,
-    /// What `tcp_info` showed.
+    /// Values from `tcp_info`.
     pub info: Info,
-    /// The retransmission timeout.
+    /// Retransmission timeout.
     pub rto: Span,
 }
 
-/// Reads a recording.
+/// Parses a recording.
 ///
 /// # Errors
 ///
-/// The line that is not understood.
+/// A line is invalid; the error names it.
 pub fn read(text: &str) -> Result<Recording, String> {
     let mut recording = Recording::default();
     for (index, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! What a script expects of the sender: segments, and when they leave.
+//! Segments that a script expects from the sender, and their times.
 
 use paceline_cc::{Ecn, Span};
 
@@ -6,14 +6,15 @@ use super::Player;
 use crate::script::Segment;
 use crate::tcp::Departure;
 
-/// A segment as it is written in remarks.
+/// Formats a segment for remarks.
 pub(super) fn written(departure: &Departure) -> String {
     let (first, end) = departure.range;
     format!("{first}:{end} at {:.1} ms", departure.time.as_millis_f64())
 }
 
 impl Player<'_> {
-    /// A segment is expected between two times; false if the script ends here.
+    /// Compares the next segment with one that the script expects between two times. Returns false
+    /// if the script ends here.
     pub(super) fn expect(&mut self, line: usize, segment: &Segment, from: Span, to: Span) -> bool {
         if segment.is_of_state() {
             return false;
@@ -22,7 +23,7 @@ impl Player<'_> {
             // An acknowledgement: this sender receives no data.
             return true;
         }
-        // packetdrill's own tolerance: 4 ms, or an eighth of the time since the event before.
+        // Tolerance as in packetdrill: 4 ms, or an eighth of the time since the previous event.
         let tolerance = self.script.tolerance.max((from - self.last) / 8);
         let latest = to + tolerance;
         let (first, end) = segment.range;

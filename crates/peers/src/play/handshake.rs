@@ -1,4 +1,4 @@
-//! The handshake at the beginning of a script, of either end, and what it agrees on.
+//! The handshake at the beginning of a script, from either end, and its results.
 
 use paceline_cc::Span;
 
@@ -6,9 +6,9 @@ use super::{Remark, Schemes};
 use crate::script::{Script, Segment, What, When};
 use crate::tcp::Terms;
 
-/// The MSS that a host assumes if the other end names none (RFC 9293 §3.7.1).
+/// MSS that a host assumes if the other end announces none (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
-/// The MSS of the hosts that packetdrill makes: 1500 bytes less the headers of IPv4 and TCP.
+/// MSS of packetdrill's hosts: 1500 bytes minus the headers of IPv4 and TCP.
 const HOST_MSS: u64 = 1460;
 /// Bytes of the timestamp option in each segment.
 const TIMESTAMP_SIZE: u64 = 12;
@@ -18,30 +18,32 @@ pub(super) struct Connection {
     pub(super) terms: Terms,
     /// Shift of the receiver's window fields.
     pub(super) window_scale: u32,
-    /// The sender's timestamp in its first segment, and when that left.
+    /// The sender's timestamp in its first segment, and the departure time of that segment.
     timestamp: Option<(u64, Span)>,
-    /// The event that follows the handshake, and the line of the handshake's last one.
+    /// Index of the event after the handshake, and line of the handshake's last event.
     pub(super) next_event: usize,
     pub(super) line: usize,
 }
 
 impl Connection {
-    /// When the segment left that carried this timestamp; timestamps count milliseconds.
+    /// Returns the departure time of the segment with this timestamp. Timestamps count
+    /// milliseconds.
     pub(super) fn left_at(&self, timestamp: u64) -> Option<Span> {
         let (first, left) = self.timestamp?;
         let since = timestamp.checked_sub(first)?;
-        // A clock that counts milliseconds is up to one behind.
+        // A clock of milliseconds may be up to one millisecond behind.
         Some(left + Span::from_micros(since * 1000 + 999))
     }
 }
 
-/// Reads the handshake of a script; `times` has the times of its events if they are not its own.
+/// Plays the handshake of a script. `times` has the times of its events if they are not the
+/// script's own.
 pub(super) fn connect(
     script: &Script,
     schemes: &Schemes,
     times: Option<&[Span]>,
 ) -> Result<Connection, Remark> {
-    // The sender's SYN or SYN-ACK and when it left, and the other end's.
+    // The sender's SYN or SYN-ACK with its departure time, and the other end's.
     let (mut ours, mut theirs): (Option<(&Segment, Span)>, Option<&Segment>) = (None, None);
     let mut now = Span::ZERO;
     for (index, event) in script.events.iter().enumerate() {
@@ -60,7 +62,7 @@ pub(super) fn connect(
         else {
             continue;
         };
-        // A SYN-ACK answers a SYN, and a plain acknowledgement a SYN-ACK.
+        // A SYN-ACK answers a SYN, and an acknowledgement answers a SYN-ACK.
         if answer.has('S') == ours.has('.') {
             continue;
         }

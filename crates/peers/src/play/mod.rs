@@ -1,7 +1,8 @@
-//! Plays a script: its inputs go to a sender, and what the sender does is compared with what the
-//! script expects. After a difference the script goes on.
+//! Plays a script: gives its inputs to a sender, and compares the sender's segments with those that
+//! the script expects. Continues after a difference.
 //!
-//! Adjacent segments that leave together count as one, as segmentation offload is the host's affair.
+//! Adjacent segments that leave together count as one, because segmentation offload is the host's
+//! decision.
 
 mod expect;
 mod handshake;
@@ -14,17 +15,17 @@ use crate::script::{Event, Script, Segment, What, When, python};
 use crate::tcp::{Acknowledgement, Tcp};
 use handshake::{Connection, connect};
 
-/// The schemes that stand for Linux' congestion controls.
+/// Schemes in place of Linux' congestion controls.
 #[derive(Clone, Debug)]
 pub struct Schemes {
-    /// For `cubic`.
+    /// Scheme for `cubic`.
     pub cubic: String,
-    /// For `reno`.
+    /// Scheme for `reno`.
     pub reno: String,
 }
 
 impl Default for Schemes {
-    /// Cubic with the window's growth and whole packets of Linux; NewReno.
+    /// Cubic with Linux' growth and whole packets; NewReno.
     fn default() -> Schemes {
         Schemes {
             cubic: "cubic[growth=linux,whole_packets=true]".to_string(),
@@ -36,27 +37,27 @@ impl Default for Schemes {
 /// A remark on a line of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// The line, from 1.
+    /// Line in the script, from 1.
     pub line: usize,
     /// Text of the remark.
     pub text: String,
 }
 
-/// What became of a script.
+/// Result of a script.
 #[derive(Clone, Debug, Default)]
 pub struct Played {
-    /// Segments and assertions that were as the script expects.
+    /// Number of segments and assertions that agree with the script.
     pub held: usize,
-    /// Those that were not.
+    /// Segments and assertions that differ.
     pub differences: Vec<Remark>,
-    /// What was not compared.
+    /// Parts of the script that were not compared.
     pub not_compared: Vec<Remark>,
-    /// Where and why the script ended early.
+    /// Line and reason of an early end of the script.
     pub stopped: Option<Remark>,
 }
 
 impl Played {
-    /// True if all that was compared held, and something was.
+    /// True if there is no difference and at least one comparison.
     pub fn holds(&self) -> bool {
         self.differences.is_empty() && self.held > 0
     }
@@ -66,7 +67,7 @@ impl Played {
     }
 }
 
-/// Plays a script from its beginning, comparing.
+/// Plays a script from its beginning, and compares.
 pub fn play(script: &Script, schemes: &Schemes) -> Played {
     let mut player = match Player::new(script, schemes, None) {
         Ok(player) => player,
@@ -76,16 +77,18 @@ pub fn play(script: &Script, schemes: &Schemes) -> Played {
     player.played
 }
 
-/// What a recording tells of how its inputs were given.
+/// Times of a recording's inputs.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// The time of each event of the script, since the SYN.
+    /// Time of each event of the script since the SYN.
     pub times: Vec<Span>,
-    /// How long the kernel's clock of ticks had run at the SYN; `None` if timers are to expire when they are due.
+    /// Time that the kernel's tick count had reached at the SYN; `None` if timers are to expire
+    /// exactly.
     pub uptime: Option<Span>,
 }
 
-/// Plays a script's inputs as `inputs` tells; shows the sender after each event but those that expect segments.
+/// Plays a script's inputs at the times of `inputs`; calls `see` with the sender after each event
+/// that expects no segment.
 pub fn play_inputs(
     script: &Script,
     schemes: &Schemes,
@@ -100,19 +103,20 @@ pub fn play_inputs(
     player.played
 }
 
-/// A script that is being played.
+/// A script in progress.
 struct Player<'a> {
     script: &'a Script,
     connection: Connection,
     tcp: Tcp,
-    /// The times of the events, if they are not the script's own.
+    /// Times of the events, if they are not the script's own.
     times: Option<&'a [Span]>,
     played: Played,
-    /// What the script's Python has assigned.
+    /// Variables of the script's Python code.
     names: BTreeMap<String, f64>,
-    /// The time of the event before.
+    /// Time of the previous event.
     last: Span,
-    /// The sequence number at which the receiver's window ends, once it is known. The sender knows none.
+    /// Sequence number at which the receiver's window ends, once it is known. The sender itself has
+    /// no such limit.
     limit: Option<u64>,
 }
 
@@ -152,10 +156,10 @@ impl<'a> Player<'a> {
                 see(event.line, &mut self.tcp);
             }
         }
-        // As packetdrill does, leaves alone what departs after the last segment that is expected.
+        // Ignores segments after the last one that is expected, as packetdrill does.
     }
 
-    /// One event; false if the script ends here.
+    /// Plays one event; returns false if the script ends here.
     fn happen(&mut self, index: usize, event: &Event) -> Result<bool, String> {
         let (from, to) = match (self.times, event.when) {
             (Some(times), _) => (times[index], times[index]),
@@ -182,7 +186,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// A segment comes.
+    /// Gives the sender a segment that arrives.
     fn take(&mut self, segment: &Segment) -> Result<bool, String> {
         if segment.is_of_state() {
             return Ok(false);
@@ -196,7 +200,7 @@ impl<'a> Player<'a> {
         Ok(true)
     }
 
-    /// The application calls the system; false if it ends the connection.
+    /// Plays a system call of the application; returns false if it ends the connection.
     fn call(&mut self, name: &str, arguments: &str, result: &str) -> Result<bool, String> {
         match name {
             "write" | "send" | "sendto" => {

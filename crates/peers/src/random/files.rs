@@ -1,4 +1,4 @@
-//! A trial that was played, as a script in packetdrill's language and a recording of what Linux did
+//! A trial that was played, as a script in packetdrill's language and a recording of Linux
 //! ([`crate::linux`]).
 
 use std::fmt::Write as _;
@@ -10,13 +10,13 @@ use super::receiver::Answer;
 use super::segment::{WINDOW, WINDOW_SCALE};
 use super::trial::Trial;
 
-/// The kernel's timestamp in its SYN-ACK, as it stands in scripts.
+/// The kernel's timestamp in its SYN-ACK, as written in scripts.
 const FIRST_TIMESTAMP: u32 = 1000;
 
-/// The texts of both files.
+/// Texts of a script and its recording.
 #[derive(Clone, Debug)]
 pub struct Files {
-    /// The script's name, without extension.
+    /// Name of the script, without extension.
     pub name: String,
     /// The script.
     pub script: String,
@@ -24,12 +24,12 @@ pub struct Files {
     pub recording: String,
     timestamps: bool,
     ecn: bool,
-    /// The line of the last input.
+    /// Line of the last input.
     line: usize,
 }
 
 impl Files {
-    /// The beginning: a comment with the trial, and the kernel's settings.
+    /// Begins with a comment about the trial, and the kernel's settings.
     pub(super) fn new(trial: &Trial) -> Files {
         let (timestamps, ecn) = (trial.timestamps, trial.ecn);
         let mut files = Files {
@@ -57,7 +57,7 @@ impl Files {
         self.line += 1;
     }
 
-    /// The SYN that begins the script at time 0.
+    /// Adds the SYN, which begins the script at time 0.
     pub(super) fn syn(&mut self, mss: u16) {
         let flags = if self.ecn { "SEW" } else { "S" };
         let timestamp = if self.timestamps { "TS val 1 ecr 0,nop," } else { "nop," };
@@ -66,12 +66,12 @@ impl Files {
         ));
     }
 
-    /// The kernel's clock of ticks had run for `uptime` at the SYN.
+    /// Adds the time that the kernel's tick count had reached at the SYN.
     pub(super) fn uptime(&mut self, uptime: Span) {
         let _ = writeln!(self.recording, "T {:.3}", uptime.as_millis_f64());
     }
 
-    /// The kernel's SYN-ACK.
+    /// Adds the kernel's SYN-ACK.
     pub(super) fn syn_ack(&mut self, time: Span, ece: bool) {
         let flags = if ece { "SE." } else { "S." };
         let timestamp = match self.timestamps {
@@ -84,7 +84,7 @@ impl Files {
         ));
     }
 
-    /// An acknowledgement; `echo` is the echoed timestamp less that of the SYN-ACK.
+    /// Adds an acknowledgement; `echo` is the echoed timestamp minus the SYN-ACK's timestamp.
     pub(super) fn acknowledgement(&mut self, time: Span, answer: &Answer, echo: u32) {
         let mut options = Vec::new();
         if self.timestamps {
@@ -105,17 +105,17 @@ impl Files {
         self.add(&format!("{time} < {flags} 1:1(0) ack {ack} win {WINDOW}{options}"));
     }
 
-    /// The application writes.
+    /// Adds a write of the application.
     pub(super) fn write(&mut self, time: Span, bytes: u64) {
         self.add(&format!("{} write(4, ..., {bytes}) = {bytes}", seconds(time)));
     }
 
-    /// The kernel has sent data.
+    /// Adds data that the kernel has sent.
     pub(super) fn sent(&mut self, time: Span, range: (u64, u64)) {
         let _ = writeln!(self.recording, "S {:.3} {} {}", time.as_millis_f64(), range.0, range.1);
     }
 
-    /// The kernel's state after the last input.
+    /// Adds the kernel's state after the last input.
     pub(super) fn state(&mut self, info: &TcpInfo) {
         let TcpInfo { cwnd, ssthresh, ca_state, unacked, sacked, lost, retrans, rto } = info;
         let (line, rto) = (self.line, rto.as_millis());

@@ -1,5 +1,6 @@
-//! Plays trials against this machine's kernel: a TUN device in a network namespace, behind which this process is the
-//! path and the receiver of many connections at once. The kernel's sockets send.
+//! Plays trials against this machine's kernel. The kernel's sockets send through a TUN device in a
+//! network namespace; behind it, this process is the path and the receiver of many connections at
+//! once.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -25,22 +26,23 @@ use super::segment::{ACK, CWR, ECE, RST, SYN, Segment};
 use super::ticks::TickClock;
 use super::trial::{Control, MSS, Trial};
 
-/// The kernel's address, and the ports on which each congestion control listens.
+/// Address of the kernel's host, and the port on which each congestion control listens.
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const CUBIC_PORT: u16 = 5000;
 const RENO_PORT: u16 = 5001;
 const REMOTE_PORT: u16 = 40_000;
-/// A trial ends at the latest this long after its SYN, and so long after all its data was acknowledged.
+/// Latest end of a trial: this long after its SYN, and `LINGER` after all of its data was
+/// acknowledged.
 const LONGEST: Span = Span::from_secs(20);
 const LINGER: Span = Span::from_millis(300);
-/// Trials begin so far apart.
+/// Time between the starts of two trials.
 const STAGGER: Duration = Duration::from_millis(9);
-/// How long the kernel may take to hand over an established connection.
+/// Longest time for the kernel to hand over an established connection.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Bytes of the timestamp option, which take from the data of a segment.
+/// Bytes of the timestamp option, which reduce the data of a segment.
 const TIMESTAMP_SIZE: u16 = 12;
 
-/// What happens to a connection at a certain time.
+/// An event of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Event {
     Syn,
@@ -56,7 +58,7 @@ struct Connection<'a> {
     trial: &'a Trial,
     remote: Ipv4Addr,
     begun: Instant,
-    /// The kernel's first sequence number and timestamp.
+    /// First sequence number and timestamp of the kernel.
     first: Option<(u32, u32)>,
     socket: Option<TcpStream>,
     path: Path,
@@ -66,10 +68,11 @@ struct Connection<'a> {
     ended: bool,
 }
 
-/// Puts this process into a network namespace of its own in which the kernel's TCP has Linux' defaults.
+/// Puts this process into a network namespace of its own, in which the kernel's TCP has Linux'
+/// defaults.
 ///
 /// # Errors
-/// What the kernel refused.
+/// The kernel refused an operation.
 pub fn prepare() -> Result<(), LiveError> {
     namespace::enter_own_network_and_mounts()?;
     let settings = [
@@ -87,10 +90,11 @@ pub fn prepare() -> Result<(), LiveError> {
     Ok(())
 }
 
-/// Plays `trials` at the same time and returns a script and a recording for each. [`prepare`] comes first.
+/// Plays `trials` in parallel, and returns a script and a recording for each. Call [`prepare`]
+/// before.
 ///
 /// # Errors
-/// What the kernel refused; a connection that the kernel ended.
+/// The kernel refused an operation, or ended a connection.
 pub fn record(trials: &[Trial]) -> Result<Vec<Files>, LiveError> {
     let mut tun = Tun::open(&TunOptions::new("trials"))?;
     let mut links = Links::open()?;
@@ -101,7 +105,7 @@ pub fn record(trials: &[Trial]) -> Result<Vec<Files>, LiveError> {
     let start = Instant::now() + Duration::from_millis(50);
     let connections = trials.iter().enumerate().map(|(index, trial)| Connection {
         trial,
-        // The kernel's caches are by address.
+        // The kernel caches metrics per address, so each trial has its own.
         remote: Ipv4Addr::from(u32::from(HOST) + 256 + index as u32),
         begun: start + STAGGER * index as u32,
         first: None,
@@ -143,7 +147,7 @@ fn listen(control: Control, port: u16) -> Result<TcpListener, LiveError> {
 struct Run<'a> {
     connections: Vec<Connection<'a>>,
     by_remote: HashMap<Ipv4Addr, usize>,
-    /// Times, and where the events are in `pending`.
+    /// Times of the events, with their indices in `pending`.
     events: BinaryHeap<Reverse<(Instant, usize)>>,
     pending: Vec<(usize, Event)>,
     listeners: [TcpListener; 2],
@@ -151,7 +155,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Schedules an event of connection `index` at a time since its SYN.
+    /// Schedules an event of connection `index`; `time` counts from its SYN.
     fn schedule(&mut self, index: usize, time: Span, event: Event) {
         let time = self.connections[index].begun + Duration::from_nanos(time.as_nanos());
         self.events.push(Reverse((time, self.pending.len())));
@@ -183,7 +187,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A packet of the kernel's.
+    /// Processes a packet from the kernel.
     fn on_packet(&mut self, now: Instant, packet: &[u8]) -> Result<(), LiveError> {
         let Some(segment) = Segment::read(packet) else { return Ok(()) };
         let Some(&index) = self.by_remote.get(&segment.to.0) else { return Ok(()) };
@@ -269,7 +273,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The receiver acknowledges.
+    /// Processes an acknowledgement of the receiver.
     fn on_answer(&mut self, index: usize, answer: &Answer, tun: &mut Tun) -> Result<(), LiveError> {
         let connection = &mut self.connections[index];
         let number = connection.acks;
@@ -286,7 +290,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The kernel's socket of connection `index`.
+    /// Accepts the kernel's socket of connection `index`.
     fn accept(&self, index: usize) -> Result<TcpStream, LiveError> {
         let connection = &self.connections[index];
         let listener = match connection.trial.control {
@@ -320,17 +324,17 @@ impl Run<'_> {
 }
 
 impl Connection<'_> {
-    /// The time since the SYN.
+    /// Returns the time since the SYN.
     fn now(&self) -> Span {
         span(self.begun.elapsed())
     }
 
-    /// The kernel's timestamp in its SYN-ACK.
+    /// Returns the kernel's timestamp in its SYN-ACK.
     fn echo(&self) -> u32 {
         self.first.unwrap_or_default().1
     }
 
-    /// Gives the kernel an acknowledgement, and notes both.
+    /// Gives the kernel an acknowledgement, and records it with the kernel's state.
     fn answer(&mut self, tun: &mut Tun, answer: &Answer) -> Result<(), LiveError> {
         let time = self.now();
         let flags = ACK | if answer.ece { ECE } else { 0 };
@@ -361,7 +365,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Hands the kernel a segment of the other end.
+    /// Gives the kernel a segment from the other end.
     fn inject(
         &self,
         tun: &mut Tun,

@@ -1,5 +1,5 @@
-//! Random inputs for senders: trials that are drawn from seeds, played against this machine's kernel, and compared
-//! with what our sender does with the same inputs.
+//! Random inputs for senders: trials that are drawn from seeds, played against this machine's
+//! kernel, and compared with Paceline's sender under equal inputs.
 
 mod files;
 pub mod kernel;

@@ -1,4 +1,4 @@
-//! The path of a trial: decides when a transmission arrives, if it does.
+//! The path of a trial: decides whether a transmission arrives, and when.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,27 +6,28 @@ use paceline_cc::Span;
 
 use super::trial::{Fate, MSS, Trial};
 
-/// When a transmission arrives, and whether with CE.
+/// Arrival of a transmission.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Arrival {
     /// Time since the SYN.
     pub(super) time: Span,
-    /// True if a router has marked it.
+    /// Whether a router has marked it with CE.
     pub(super) marked: bool,
 }
 
 /// The state of a trial's path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
-    /// How often each segment has been sent.
+    /// Number of transmissions of each segment.
     transmissions: BTreeMap<u64, u32>,
-    /// When the packets in the bottleneck leave it.
+    /// Times at which the packets in the bottleneck leave it.
     leaving: VecDeque<Span>,
 }
 
 impl Path {
-    /// The arrival of the data from sequence number `first` (from 1), sent at `now` since the SYN; `None` if it is
-    /// lost. The whole RTT lies before the receiver, whose acknowledgements need no time.
+    /// Returns the arrival of the data from sequence number `first` (from 1), sent at `now` since
+    /// the SYN; `None` if it is lost. The whole RTT lies before the receiver: acknowledgements
+    /// arrive without delay.
     pub(super) fn carry(&mut self, trial: &Trial, now: Span, first: u64) -> Option<Arrival> {
         let segment = first.saturating_sub(1) / MSS;
         let number = self.transmissions.entry(segment).or_default();
@@ -47,7 +48,8 @@ impl Path {
         Some(Arrival { time, marked: fate == Some(&Fate::Marked) })
     }
 
-    /// When a packet that comes at `now` leaves the bottleneck; `None` if the buffer is full.
+    /// Returns the time at which a packet that comes at `now` leaves the bottleneck; `None` if the
+    /// buffer is full.
     fn leave(&mut self, trial: &Trial, now: Span) -> Option<Span> {
         let Some((per_packet, buffer)) = trial.bottleneck else { return Some(now) };
         while self.leaving.pop_front_if(|leaves| *leaves <= now).is_some() {}

@@ -1,8 +1,8 @@
-//! The receiving end of a trial: acknowledges as RFCs 5681, 2018, 2883, 3168 and 7323 have it.
+//! The receiver of a trial: acknowledges by RFCs 5681, 2018, 2883, 3168 and 7323.
 
 use paceline_cc::Span;
 
-/// How long an acknowledgement is delayed if no further packet comes.
+/// Longest delay of an acknowledgement when no further packet comes.
 const DELAY: Span = Span::from_millis(40);
 /// SACK blocks that fit into a header, without and with timestamps.
 const BLOCKS: usize = 4;
@@ -11,38 +11,39 @@ const BLOCKS_WITH_TIMESTAMPS: usize = 3;
 /// An acknowledgement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// The acknowledgement number, from 1.
+    /// Acknowledgement number, from 1.
     pub(super) ack: u64,
-    /// SACK blocks; the first one may tell of data that came twice (RFC 2883).
+    /// SACK blocks; the first one may report data that came twice (RFC 2883).
     pub(super) sacks: Vec<(u64, u64)>,
     /// The ECE flag.
     pub(super) ece: bool,
-    /// The timestamp that it echoes.
+    /// Echoed timestamp.
     pub(super) echo: u32,
 }
 
 /// A data segment that arrives.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Data {
-    /// The first sequence number, and the one after the last.
+    /// First sequence number, and last sequence number plus one.
     pub(super) range: (u64, u64),
     /// The sender's timestamp; 0 without timestamps.
     pub(super) timestamp: u32,
-    /// True if it came with CE.
+    /// Whether it came with CE.
     pub(super) marked: bool,
     /// The CWR flag.
     pub(super) cwr: bool,
 }
 
-/// A receiver that has everything below `next`.
+/// A receiver that has all data below `next`.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     every: u32,
     timestamps: bool,
     next: u64,
-    /// Data beyond a gap, disjoint ranges, the one that has grown last first.
+    /// Data beyond a gap: disjoint ranges, the latest one to grow first.
     ranges: Vec<(u64, u64)>,
-    /// Packets that are not acknowledged yet, and when they are at the latest.
+    /// Number of packets that are not acknowledged yet, and the latest time for their
+    /// acknowledgement.
     pending: u32,
     due: Option<Span>,
     last_ack: u64,
@@ -51,7 +52,8 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Acknowledges each `every`th packet; `timestamps` tells how many blocks fit.
+    /// Returns a receiver that acknowledges every `every`th packet. With `timestamps` fewer SACK
+    /// blocks fit into a header.
     pub(super) fn new(every: u32, timestamps: bool) -> Receiver {
         let ranges = Vec::new();
         let (next, last_ack) = (1, 1);
@@ -68,20 +70,20 @@ impl Receiver {
         }
     }
 
-    /// Begins with the sender's timestamp in its SYN-ACK.
+    /// Takes the sender's timestamp from its SYN-ACK.
     pub(super) fn on_handshake(&mut self, timestamp: u32) {
         self.echo = timestamp;
     }
 
-    /// When [`Receiver::on_timer`] is to be called.
+    /// Returns the time for the next call of [`Receiver::on_timer`].
     pub(super) fn due(&self) -> Option<Span> {
         self.due
     }
 
-    /// Takes data in at `now`. Returns the acknowledgement, if it is not delayed.
+    /// Takes in data at `now`. Returns the acknowledgement, or `None` if it is delayed.
     pub(super) fn on_data(&mut self, now: Span, data: &Data) -> Option<Answer> {
         let (first, end) = data.range;
-        // RFC 7323 §4.3: the timestamp of the segment that the last acknowledgement asked for.
+        // RFC 7323 §4.3: echo the timestamp of the segment that the last acknowledgement requested.
         if first <= self.last_ack && data.timestamp.wrapping_sub(self.echo) < 1 << 31 {
             self.echo = data.timestamp;
         }
@@ -104,7 +106,7 @@ impl Receiver {
         None
     }
 
-    /// Sends the delayed acknowledgement.
+    /// Returns the delayed acknowledgement.
     pub(super) fn on_timer(&mut self) -> Answer {
         self.answer(None)
     }
@@ -127,7 +129,7 @@ impl Receiver {
         let most = if self.timestamps { BLOCKS_WITH_TIMESTAMPS } else { BLOCKS };
         let mut sacks: Vec<(u64, u64)> = duplicate.into_iter().collect();
         if let Some((first, end)) = duplicate {
-            // RFC 2883 §4: the block behind holds the data that came twice, if it lies beyond a gap.
+            // RFC 2883 §4: the second block contains the duplicate data, if it lies beyond a gap.
             self.ranges.sort_by_key(|range| !(range.0 <= first && end <= range.1));
         }
         sacks.extend(&self.ranges);

@@ -1,4 +1,5 @@
-//! IPv4 packets with TCP segments, as the other end of a trial writes and reads them (RFC 9293 §3.1).
+//! IPv4 packets with TCP segments, as the other end of a trial writes and reads them (RFC 9293
+//! §3.1).
 
 use std::net::Ipv4Addr;
 
@@ -14,15 +15,15 @@ pub(super) const CWR: u8 = 128;
 /// Bytes of an IPv4 header without options.
 const IP_HEADER: usize = 20;
 const TCP: u8 = 6;
-/// The window field of all segments; the shift in the SYN makes it far larger than a trial.
+/// Window field of all segments; with the shift from the SYN it is far larger than a trial.
 pub(super) const WINDOW: u16 = 0xffff;
-/// The shift of the window field.
+/// Shift of the window field.
 pub(super) const WINDOW_SCALE: u8 = 10;
 
 /// A TCP segment and its addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
-    /// Where it comes from, and where it goes.
+    /// Address and port of the sender and the receiver.
     pub(super) from: (Ipv4Addr, u16),
     pub(super) to: (Ipv4Addr, u16),
     /// Sequence and acknowledgement number.
@@ -34,14 +35,14 @@ pub(super) struct Segment {
     pub(super) length: usize,
     /// Value and echo reply of the timestamp option.
     pub(super) timestamp: Option<(u32, u32)>,
-    /// The MSS option of a SYN; then SACK and window scale are in it, too.
+    /// MSS option of a SYN, which then has the SACK and window scale options, too.
     pub(super) mss: Option<u16>,
     /// SACK blocks.
     pub(super) sacks: Vec<(u32, u32)>,
 }
 
 impl Segment {
-    /// The packet. It carries no data, whatever `length` says.
+    /// Returns the packet, which has no data, whatever `length` says.
     pub(super) fn write(&self) -> Vec<u8> {
         let options = self.options();
         let mut tcp = Vec::new();
@@ -88,7 +89,7 @@ impl Segment {
         options
     }
 
-    /// Reads a packet; `None` if it is no whole TCP segment over IPv4.
+    /// Parses a packet; `None` if it is not a whole TCP segment over IPv4.
     pub(super) fn read(packet: &[u8]) -> Option<Segment> {
         let ip = usize::from(packet.first()? & 15) * 4;
         if packet[0] >> 4 != 4 || *packet.get(9)? != TCP {

@@ -1,10 +1,10 @@
-//! Smaller trials, in search of the smallest that still shows a difference.
+//! Reduces trials, in search of the smallest one that still shows a difference.
 
 use super::trial::{Fate, Trial};
 
 impl Trial {
-    /// Trials with a part less each, the smallest first: a write, half of a write, some fates or lost
-    /// acknowledgements, an outage, the bottleneck, delayed acknowledgements, ECN.
+    /// Returns trials that each lack one part, the smallest first: a write, half of a write, some
+    /// fates or lost acknowledgements, an outage, the bottleneck, delayed acknowledgements, ECN.
     pub fn smaller(&self) -> Vec<Trial> {
         let mut found = Vec::new();
         let mut add = |change: &dyn Fn(&mut Trial)| {
@@ -41,7 +41,7 @@ impl Trial {
         found
     }
 
-    /// How much there is to read in it.
+    /// Returns the size of the trial for a reader: smaller trials are easier to understand.
     fn size(&self) -> usize {
         let more = usize::from(self.bottleneck.is_some()) + usize::from(self.ecn);
         let lists =
@@ -50,7 +50,8 @@ impl Trial {
     }
 }
 
-/// Halves, quarters and eighths of `length` entries: first, and the one after the last.
+/// Returns halves, quarters and eighths of `length` entries, each as first index and last index
+/// plus one.
 fn parts(length: usize) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for of in [1, 2, 4, 8] {

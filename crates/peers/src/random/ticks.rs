@@ -1,4 +1,4 @@
-//! The kernel's count of ticks: at which of them a timer expires depends on it.
+//! The kernel's tick count, on which the expiry of its timers depends.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -7,26 +7,28 @@ use nix::time::{ClockId, clock_gettime};
 use paceline_cc::Span;
 use paceline_os::LiveError;
 
-/// The length of a tick with HZ=250.
+/// Length of a tick with HZ=250, in nanoseconds.
 const TICK_NANOS: u64 = 4_000_000;
-/// Number of ticks after which timers expire alike: the wheel's coarsest level that trials reach.
+/// Ticks after which the pattern of expiries repeats: the coarsest level of the timer wheel that
+/// trials reach.
 const CYCLE: u64 = 4096;
-/// How often the count is looked at.
+/// Number of readings of the count.
 const LOOKS: usize = 50;
 
-/// When a count of ticks that is a multiple of [`CYCLE`] was reached.
+/// Relation between this machine's clock and the kernel's tick count.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct TickClock {
-    /// A time, and how far the count was then, in nanoseconds.
+    /// A time, and the tick count at this time in nanoseconds, modulo [`CYCLE`].
     at: Instant,
     count: u64,
 }
 
 impl TickClock {
-    /// Reads the count from `/proc/timer_list`, and when it grew from the coarse clock, which moves with it.
+    /// Reads the count from `/proc/timer_list`, and the time of its last increase from the coarse
+    /// clock, which moves with it.
     ///
     /// # Errors
-    /// The file cannot be read (it is root's), or has no count.
+    /// The file cannot be read (only root may), or has no count.
     pub(super) fn read() -> Result<TickClock, LiveError> {
         let path = "/proc/timer_list";
         let time = |clock| {
@@ -34,7 +36,7 @@ impl TickClock {
                 .map(Duration::from)
                 .map_err(|error| LiveError::Message(format!("the kernel's clocks: {error}")))
         };
-        // Whatever is late makes the tick seem later than it was: the earliest is the best.
+        // A delay makes a tick appear later than it was, so the earliest reading is the best.
         let mut best: Option<(u64, Instant, u64)> = None;
         let mut first: Option<(Instant, u64)> = None;
         for _ in 0..LOOKS {
@@ -52,7 +54,7 @@ impl TickClock {
             }
             let (begun, from) = *first.get_or_insert((now, count));
             check_length(now - begun, count.saturating_sub(from))?;
-            // The time since the last tick, and the phase of ticks within the clock.
+            // Time since the last tick, and the phase of ticks within the clock.
             let since = (exact - after).as_nanos() as u64;
             let phase = after.as_nanos() as u64 % TICK_NANOS;
             if best.is_none_or(|best| phase < best.0) {
@@ -65,17 +67,18 @@ impl TickClock {
         Ok(TickClock { at, count })
     }
 
-    /// How far the count was at `time`, modulo [`CYCLE`], as a time.
+    /// Returns the tick count at `time`, modulo [`CYCLE`], as a time.
     pub(super) fn uptime(&self, time: Instant) -> Span {
         let nanos = (time - self.at).as_nanos() as u64 + self.count;
         Span::from_nanos(nanos % (CYCLE * TICK_NANOS))
     }
 }
 
-/// Checks that the kernel counts ticks of 4 ms, once it has counted ten or more: our sender's have this length.
+/// Checks that the kernel's ticks have 4 ms, as those of Paceline's sender; at the tenth tick or
+/// later.
 ///
 /// # Errors
-/// A kernel with another HZ.
+/// The kernel has another HZ.
 fn check_length(elapsed: Duration, ticks: u64) -> Result<(), LiveError> {
     let nanos = elapsed.as_nanos() as u64;
     if ticks < 10 || nanos.abs_diff(ticks * TICK_NANOS) <= 2 * TICK_NANOS {

@@ -1,4 +1,4 @@
-//! A trial: what an application writes, and what a path does to single packets.
+//! A trial: the writes of an application, and the path's effect on single packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use paceline_cc::{Span, Stream};
 
 /// Bytes of data in a segment.
 pub(super) const MSS: u64 = 1000;
-/// The number of transmissions of a segment whose fates are drawn.
+/// Number of a segment's transmissions whose fates are drawn.
 const DRAWN_TRANSMISSIONS: u32 = 3;
 
 /// Linux' congestion control in a trial.
@@ -19,7 +19,7 @@ pub enum Control {
 }
 
 impl Control {
-    /// The name that the kernel gives it.
+    /// Returns the kernel's name for it.
     pub fn name(self) -> &'static str {
         match self {
             Control::Cubic => "cubic",
@@ -28,41 +28,41 @@ impl Control {
     }
 }
 
-/// What happens to one transmission of a segment.
+/// Fate of one transmission of a segment.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is lost.
+    /// The transmission is lost.
     Lost,
-    /// It arrives later by this much, and others overtake it.
+    /// It arrives this much later, so that others overtake it.
     Late(Span),
-    /// It arrives with CE.
+    /// It arrives marked with CE.
     Marked,
 }
 
-/// The inputs of a connection: whoever plays a trial twice gives equal packets equal fates.
+/// Inputs of a connection. Playing a trial twice gives equal packets equal fates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// Name of the files that a recording is kept in.
+    /// Name of the recording's files.
     pub name: String,
     /// The sender's congestion control.
     pub control: Control,
-    /// Both ends use timestamps (RFC 7323).
+    /// Whether both ends use timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Both ends use classic ECN (RFC 3168).
+    /// Whether both ends use classic ECN (RFC 3168).
     pub ecn: bool,
-    /// The RTT without queue.
+    /// RTT without queueing.
     pub rtt: Span,
-    /// The bottleneck: the time that a packet takes, and how many packets fit into its buffer.
+    /// The bottleneck: transmission time of a packet, and buffer in packets.
     pub bottleneck: Option<(Span, usize)>,
-    /// Outages: from this time since the SYN on, for so long, nothing arrives; what was sent arrives at the end.
+    /// Outages: start since the SYN, and length. Packets sent during an outage arrive at its end.
     pub outages: Vec<(Span, Span)>,
-    /// What the application writes: time since the connection was established, number of segments.
+    /// Writes of the application: time since the connection was established, number of segments.
     pub writes: Vec<(Span, u64)>,
-    /// Fates by segment, from 0, and by its transmission, from 0. All others arrive.
+    /// Fates by segment, from 0, and transmission, from 0. All other transmissions arrive.
     pub fates: BTreeMap<(u64, u32), Fate>,
-    /// Acknowledgements that are lost, by number, from 0.
+    /// Lost acknowledgements by number, from 0.
     pub lost_acks: BTreeSet<u32>,
-    /// The receiver acknowledges after this many packets in order: 1 or 2.
+    /// Packets in order per acknowledgement: 1 or 2.
     pub ack_every: u32,
 }
 
@@ -99,7 +99,7 @@ impl Trial {
         trial
     }
 
-    /// The number of segments that the application writes.
+    /// Returns the number of segments that the application writes.
     pub fn segments(&self) -> u64 {
         self.writes.iter().map(|(_, segments)| segments).sum()
     }
@@ -119,9 +119,9 @@ impl Trial {
     fn impair(&mut self, stream: &mut Stream) {
         let segments = self.segments();
         match stream.below(8) {
-            // None.
+            // No impairment.
             0 => {}
-            // Losses, each by itself.
+            // Independent losses.
             1 => {
                 let share = log_uniform(stream, 0.005, 0.15);
                 self.draw_fates(stream, share, &mut |_| Fate::Lost);
@@ -131,14 +131,14 @@ impl Trial {
                 let (first, length) = (stream.below(segments), 1 + stream.below(20));
                 self.fates.extend((first..first + length).map(|lost| ((lost, 0), Fate::Lost)));
             }
-            // The last packets, and maybe what is sent in their place.
+            // Loss of the last packets, and perhaps of their retransmissions.
             3 => {
                 let (length, repeats) = (1 + stream.below(4), 1 + stream.below(3) as u32);
                 for lost in segments.saturating_sub(length)..segments {
                     self.fates.extend((0..repeats).map(|number| ((lost, number), Fate::Lost)));
                 }
             }
-            // Packets that are overtaken.
+            // Packets that others overtake.
             4 => {
                 let (share, rtt) = (log_uniform(stream, 0.01, 0.1), self.rtt.as_secs_f64());
                 let most = log_uniform(stream, 0.02, 0.8) * rtt;
@@ -152,12 +152,12 @@ impl Trial {
                 self.lost_acks =
                     (0..2 * segments as u32).filter(|_| stream.chance(share)).collect();
             }
-            // An outage, which may let a timer expire too early.
+            // An outage, which may make a timer expire too early.
             6 => {
                 let start = Span::from_secs_f64(self.rtt.as_secs_f64() + 2.0 * stream.uniform());
                 self.outages.push((start, Span::from_secs_f64(log_uniform(stream, 0.05, 1.5))));
             }
-            // A burst whose repairs are lost, too.
+            // A burst of losses whose retransmissions are lost, too.
             _ => {
                 let (first, length) = (stream.below(segments), 1 + stream.below(5));
                 for lost in first..first + length {
@@ -191,7 +191,7 @@ impl Trial {
     }
 }
 
-/// A number whose logarithm is uniform between those of `least` and `most`.
+/// Draws a number between `least` and `most` whose logarithm is uniform.
 fn log_uniform(stream: &mut Stream, least: f64, most: f64) -> f64 {
     least * libm::pow(most / least, stream.uniform())
 }

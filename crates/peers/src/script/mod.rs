@@ -1,4 +1,4 @@
-//! packetdrill's script language: the part that scripts about a TCP sender use.
+//! packetdrill's script language: the part that scripts about TCP senders use.
 
 mod packet;
 pub mod python;
@@ -10,21 +10,22 @@ use paceline_cc::Span;
 
 pub use read::read;
 
-/// A script that was read.
+/// A parsed script.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    /// What the commands before the first event set, by the last part of the name: `tcp_ecn`.
+    /// Settings of the commands before the first event, by the last part of their names: `tcp_ecn`.
     pub sysctls: BTreeMap<String, String>,
-    /// True if a command installs the queue discipline fq, which paces: departure times are not compared.
+    /// Whether a command installs the queue discipline fq, which paces: then departure times are
+    /// not compared.
     pub paced: bool,
-    /// The least tolerance of departure times (`--tolerance_usecs`).
+    /// Smallest tolerance of departure times (`--tolerance_usecs`).
     pub tolerance: Span,
-    /// What happens, in order.
+    /// Events, in order.
     pub events: Vec<Event>,
 }
 
 impl Script {
-    /// The value of a sysctl; empty if the script does not set it.
+    /// Returns the value of a sysctl; empty if the script does not set it.
     pub fn sysctl(&self, name: &str) -> &str {
         self.sysctls.get(name).map_or("", String::as_str)
     }
@@ -33,37 +34,38 @@ impl Script {
 /// One event of a script.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The line on which it begins, from 1.
+    /// Line on which it begins, from 1.
     pub line: usize,
-    /// When it happens.
+    /// Time of the event.
     pub when: When,
-    /// What happens.
+    /// Content of the event.
     pub what: What,
 }
 
 /// The time of an event.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Since the script began.
+    /// Time since the script began.
     At(Span),
-    /// Since the event before; a packet of the sender's may leave between the two.
+    /// Time since the previous event. Two different times allow a range for a segment of the
+    /// sender.
     After(Span, Span),
     /// At any time.
     Any,
 }
 
-/// What happens in an event.
+/// Content of an event.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// A segment comes to the sender.
+    /// A segment arrives at the sender.
     In(Segment),
-    /// A segment is expected of the sender.
+    /// The sender must send a segment.
     Out(Segment),
-    /// The application calls the system: name, arguments, result.
+    /// A system call of the application: name, arguments, result.
     Call(String, String, String),
-    /// Python code looks at the sender's `tcp_info`.
+    /// Python code that examines the sender's `tcp_info`.
     Python(String),
-    /// A command of the shell.
+    /// A shell command.
     Shell(String),
 }
 
@@ -74,7 +76,7 @@ pub struct Segment {
     pub ecn: String,
     /// The flags as written: `S`, `SEW`, `P.`.
     pub flags: String,
-    /// The first sequence number, and the one after the last.
+    /// First sequence number, and last sequence number plus one.
     pub range: (u64, u64),
     /// The acknowledgement number.
     pub ack: Option<u64>,
@@ -85,7 +87,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// True if the segment has the flag of this letter.
+    /// True if the segment has the flag with this letter.
     pub fn has(&self, flag: char) -> bool {
         self.flags.contains(flag)
     }
@@ -99,13 +101,14 @@ impl Segment {
 /// The options of a segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The largest segment that the sender of this segment takes.
+    /// Largest segment that the sender of this segment accepts.
     pub mss: Option<u64>,
-    /// Shift of the window fields that follow.
+    /// Shift of the window fields in later segments.
     pub window_scale: Option<u32>,
-    /// Selective acknowledgements are permitted.
+    /// Whether selective acknowledgements are permitted.
     pub sack_permitted: bool,
-    /// Blocks of selective acknowledgements: first sequence number, and the one after the last.
+    /// Blocks of selective acknowledgements: first sequence number, and last sequence number plus
+    /// one.
     pub sacks: Vec<(u64, u64)>,
     /// Timestamp: value and echo reply.
     pub timestamp: Option<(u64, u64)>,

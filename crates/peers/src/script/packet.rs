@@ -2,11 +2,11 @@
 
 use super::{Options, Segment};
 
-/// Reads a segment, the text behind `<` or `>`.
+/// Parses a segment: the text after `<` or `>`.
 pub(super) fn segment(text: &str) -> Result<Segment, String> {
     let mut segment = Segment::default();
     let mut text = text.trim();
-    // The ECN field, with the rest of the IP header's fields that a script may ask for.
+    // The ECN field, and further fields of the IP header that a script may request.
     for (open, close) in [('[', ']'), ('(', ')')] {
         if let Some(rest) = text.strip_prefix(open) {
             let (field, rest) = rest.split_once(close).ok_or(format!("`{close}` is missing"))?;
@@ -33,7 +33,7 @@ pub(super) fn segment(text: &str) -> Result<Segment, String> {
     Ok(segment)
 }
 
-/// `1:1001(1000)` or `1:1001`.
+/// Parses `1:1001(1000)` or `1:1001`.
 fn range(word: &str) -> Result<(u64, u64), String> {
     let word = word.split('(').next().unwrap_or(word);
     let (first, end) = word.split_once(':').ok_or(format!("`{word}` is not understood"))?;

@@ -1,19 +1,21 @@
-//! The Python that scripts use to look at a sender: assignments, assertions, comparisons, arithmetic.
+//! The Python code with which scripts examine a sender: assignments, assertions, comparisons,
+//! arithmetic.
 
 use std::collections::BTreeMap;
 
-/// What became of the assertions of a piece of code.
+/// Results of the assertions in a piece of code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
-    /// How many held.
+    /// Number of assertions that hold.
     pub held: usize,
-    /// Those that did not hold: what was asserted, and the values of its names.
+    /// Assertions that do not hold, with the values of their names.
     pub failed: Vec<String>,
-    /// Statements that are not understood, or are about something that the sender does not have.
+    /// Statements that cannot be evaluated, or need a quantity that the sender does not have.
     pub unknown: Vec<String>,
 }
 
-/// Runs `code`. `names` has what earlier code assigned; `look_up` knows the sender's quantities.
+/// Runs `code`. `names` has the variables of earlier code; `look_up` returns the sender's
+/// quantities.
 pub fn run(
     code: &str,
     names: &mut BTreeMap<String, f64>,
@@ -47,7 +49,8 @@ pub fn run(
     judged
 }
 
-/// The value of an expression, if every token of it is understood, and the names that it looked up.
+/// Returns the value of an expression, if all of its tokens are known, and the names that it looked
+/// up.
 fn value_of(
     text: &str,
     names: &BTreeMap<String, f64>,
@@ -60,14 +63,14 @@ fn value_of(
     (value.filter(|_| is_whole), expression.seen.join(", "))
 }
 
-/// The statements of `code`, without comments.
+/// Splits `code` into statements, without comments.
 fn statements(code: &str) -> Vec<String> {
     let joined = code.replace("\\\n", " ");
     let lines = joined.lines().map(|line| line.split('#').next().unwrap_or(""));
     lines.flat_map(|line| line.split(';')).map(|text| text.trim().to_string()).collect()
 }
 
-/// The name and value of `name = value` or `name += value`, and whether it is the latter.
+/// Returns the name and the value of `name = value` or `name += value`, and true for `+=`.
 fn assignment(text: &str) -> Option<(&str, bool, &str)> {
     let (name, value) = text.split_once('=')?;
     let (name, adds) = match name.trim().strip_suffix('+') {
@@ -79,7 +82,7 @@ fn assignment(text: &str) -> Option<(&str, bool, &str)> {
     is_assigned.then_some((name, adds, value))
 }
 
-/// An assertion's condition without the message behind its comma.
+/// Returns an assertion's condition, without the message after its comma.
 fn without_message(text: &str) -> &str {
     let mut depth = 0;
     let comma = text.char_indices().find(|&(_, c)| {
@@ -107,7 +110,7 @@ fn tokens(text: &str) -> Vec<&str> {
     found
 }
 
-/// Works out an expression, by descent from `or` to names. Truth is 1, falsehood 0.
+/// Evaluates an expression by recursive descent, from `or` down to names. True is 1, false is 0.
 struct Expression<'a> {
     tokens: Vec<&'a str>,
     next: usize,
@@ -149,7 +152,7 @@ impl Expression<'_> {
         }
     }
 
-    /// Comparisons, chained as in `1 <= x <= 2`.
+    /// Evaluates comparisons, chained as in `1 <= x <= 2`.
     fn comparison(&mut self) -> Option<f64> {
         let mut left = self.sum()?;
         let (mut holds, mut compared) = (true, false);

@@ -1,14 +1,14 @@
-//! Reads scripts: options, commands, and events, which may go over several lines.
+//! Parses scripts: options, commands, and events, which may span several lines.
 
 use paceline_cc::Span;
 
 use super::packet::segment;
 use super::{Event, Script, What, When};
 
-/// packetdrill's tolerance of departure times unless a script sets another.
+/// packetdrill's tolerance of departure times, unless a script sets another.
 const TOLERANCE: Span = Span::from_millis(4);
 
-/// What packetdrill's `defaults.sh` sets, of what matters to a sender.
+/// Settings of packetdrill's `defaults.sh` that matter to a sender.
 const DEFAULTS: [(&str, &str); 4] = [
     ("tcp_congestion_control", "cubic"),
     ("tcp_slow_start_after_idle", "0"),
@@ -16,11 +16,11 @@ const DEFAULTS: [(&str, &str); 4] = [
     ("tcp_sack", "1"),
 ];
 
-/// Reads a script.
+/// Parses a script.
 ///
 /// # Errors
 ///
-/// The line that is not understood, and why.
+/// A line is invalid; the error names it and the reason.
 pub fn read(text: &str) -> Result<Script, String> {
     let mut script = Script { tolerance: TOLERANCE, ..Script::default() };
     let text = without_block_comments(text);
@@ -60,7 +60,7 @@ pub fn read(text: &str) -> Result<Script, String> {
     Ok(script)
 }
 
-/// Blanks `/* ... */`, keeping the lines.
+/// Replaces comments `/* ... */` by blanks, and keeps the line breaks.
 fn without_block_comments(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -77,7 +77,7 @@ fn without_comment(line: &str) -> &str {
     line.split("//").next().unwrap_or("")
 }
 
-/// What closes the code or command that `entry` opens and does not close.
+/// Returns the closing sign of code or a command that `entry` opens and does not close.
 fn missing_end(entry: &str) -> Option<&'static str> {
     let opened = [("%{", "}%"), ("`", "`")].into_iter().filter_map(|(open, close)| {
         entry.find(open).map(|start| (start, &entry[start + open.len()..], close))
@@ -86,7 +86,7 @@ fn missing_end(entry: &str) -> Option<&'static str> {
     (!behind.contains(close)).then_some(close)
 }
 
-/// Takes settings from a command: `sysctl -q net.ipv4.tcp_ecn=1`, or a path below /proc/sys.
+/// Reads settings from a command: `sysctl -q net.ipv4.tcp_ecn=1`, or a path below /proc/sys.
 fn configure(script: &mut Script, command: &str) {
     for word in command.split(|c: char| c.is_whitespace() || c == '"' || c == ';') {
         if let Some((name, value)) = word.split_once('=') {
@@ -118,7 +118,7 @@ fn event(text: &str) -> Result<(When, What), String> {
     Ok((when, what))
 }
 
-/// The time before an event: `0.1`, `+.1`, `+.6~+.64`, `+0...0.1` (a call that blocks), `*`.
+/// Parses the time before an event: `0.1`, `+.1`, `+.6~+.64`, `+0...0.1` (a blocking call), `*`.
 fn when(text: &str) -> Result<(When, &str), String> {
     if let Some(rest) = text.strip_prefix('*') {
         return Ok((When::Any, rest));
@@ -126,7 +126,7 @@ fn when(text: &str) -> Result<(When, &str), String> {
     let end = text.find(|c: char| !"+.~0123456789".contains(c)).unwrap_or(text.len());
     let (written, rest) = text.split_at(end);
     let no_time = || format!("`{text}` does not begin with a time");
-    // Only the beginning of a call that blocks matters.
+    // Of a blocking call only the beginning matters.
     let time = written.split("...").next().unwrap_or(written);
     let span = |text: &str| match text.trim_start_matches('+').parse::<f64>() {
         Ok(seconds) if seconds.is_finite() => Ok(Span::from_micros((seconds * 1e6).round() as u64)),

@@ -1,33 +1,34 @@
-//! TCP's acknowledgements as the sender's: sequence numbers become transmission numbers.
+//! Converts TCP's acknowledgements for the sender: sequence numbers become transmission numbers.
 //!
-//! Without timestamps TCP does not tell which transmission of a segment has arrived. As Linux guesses, it is
-//! the newest that left at least the smallest RTT ago. TCP's receiver does not acknowledge a second copy of
-//! a segment, our receiver does. So the next TCP acknowledgement that comes a round trip after such a copy left
-//! also acknowledges the copy's transmission number, in order of sending.
+//! Without timestamps TCP does not say which transmission of a segment has arrived. As Linux does,
+//! this code assumes the newest one that left at least the minimum RTT ago. TCP's receiver does not
+//! acknowledge a second copy of a segment, but Paceline's receiver does. So the next TCP
+//! acknowledgement that comes a round trip after the departure of such a copy also acknowledges the
+//! copy's transmission number, in order of sending.
 
 use paceline_cc::{ACK_BLOCKS, Ack, Body, Packet, Span, Stage};
 
 use super::{Fate, Tcp};
 
-/// What an acknowledgement says.
+/// Content of an acknowledgement.
 #[derive(Clone, Debug, Default)]
 pub struct Acknowledgement<'a> {
-    /// The acknowledgement number.
+    /// Acknowledgement number.
     pub ack: u64,
-    /// Selectively acknowledged: first sequence number, and the one after the last.
+    /// Selectively acknowledged ranges: first sequence number, and last sequence number plus one.
     pub sacks: &'a [(u64, u64)],
     /// The ECE flag.
     pub ece: bool,
-    /// When the segment that it answers had left, by its timestamp.
+    /// Departure time of the segment that it answers, from its timestamp.
     pub echoed: Option<Span>,
 }
 
 impl Tcp {
-    /// An acknowledgement comes.
+    /// Processes an acknowledgement.
     ///
     /// # Errors
     ///
-    /// An acknowledgement of parts of segments, or of what was not sent.
+    /// It acknowledges a part of a segment, or data that was not sent.
     pub fn acknowledge(&mut self, acknowledgement: &Acknowledgement<'_>) -> Result<(), String> {
         let Acknowledgement { ack, sacks, ece, echoed } = *acknowledgement;
         let cumulative = self.segment_at(ack)?;
@@ -38,7 +39,7 @@ impl Tcp {
             let (first, end) = (self.segment_at(block.0)?, self.segment_at(block.1)?);
             let behind = sacks.get(1).filter(|_| index == 0);
             if end <= cumulative || behind.is_some_and(|b| b.0 <= block.0 && block.1 <= b.1) {
-                // RFC 2883: these came twice.
+                // RFC 2883: these transmissions arrived twice.
                 numbers.extend((first..end).flat_map(|segment| self.in_flight_of(segment)));
             }
             segments.extend(first.max(next_cumulative)..end);
@@ -47,7 +48,8 @@ impl Tcp {
         segments.sort_unstable();
         segments.dedup();
         for segment in segments {
-            // RFC 7323 §4.3: an acknowledgement echoes no timestamp of a segment beyond a gap.
+            // RFC 7323 §4.3: an acknowledgement does not echo the timestamp of a segment beyond a
+            // gap.
             let echoed = echoed.filter(|_| segment < next_cumulative);
             let number = self.arrived_transmission(segment, echoed);
             numbers.push(number);
@@ -68,7 +70,7 @@ impl Tcp {
         Ok(())
     }
 
-    /// Hands the sender an acknowledgement of all that has arrived.
+    /// Gives the sender an acknowledgement of everything that has arrived.
     fn push(&mut self, cumulative: u64, ece: bool) {
         let mut ack = Ack { cumulative, ece, received: self.now, ..Ack::default() };
         let mut older = Vec::new();
@@ -97,7 +99,7 @@ impl Tcp {
         self.pop_all();
     }
 
-    /// A reaction was taken back: what counted as lost is in flight again.
+    /// Puts transmissions that counted as lost back in flight: the sender has undone a reaction.
     fn find_lost(&mut self) {
         for transmission in &mut self.transmissions {
             if transmission.fate == Fate::Lost {
@@ -106,7 +108,7 @@ impl Tcp {
         }
     }
 
-    /// The segment that begins at a sequence number.
+    /// Returns the index of the segment that begins at a sequence number.
     fn segment_at(&self, sequence: u64) -> Result<usize, String> {
         let index = self.segments.partition_point(|segment| segment.range.1 <= sequence);
         match self.segments.get(index).map(|segment| segment.range.0) {
@@ -118,7 +120,7 @@ impl Tcp {
         }
     }
 
-    /// The transmission of a segment that has arrived.
+    /// Returns the transmission of a segment that counts as arrived.
     fn arrived_transmission(&self, segment: usize, echoed: Option<Span>) -> usize {
         let numbers = &self.segments[segment].numbers;
         let can_have_arrived = |number: &&usize| {
@@ -131,8 +133,8 @@ impl Tcp {
         *numbers.iter().rev().find(can_have_arrived).unwrap_or(&numbers[0])
     }
 
-    /// What arrives sooner after a transmission is not its acknowledgement: a little less than the
-    /// smallest RTT, as the times in scripts are rounded.
+    /// Returns the shortest time after which an acknowledgement can belong to a transmission:
+    /// slightly less than the minimum RTT, because times in scripts are rounded.
     fn least_round_trip(&self) -> Span {
         let least = self.sender.rtt().min();
         least - least / 16
@@ -143,10 +145,10 @@ impl Tcp {
         self.segments[segment].numbers.iter().copied().filter(is_in_flight).collect()
     }
 
-    /// Copies of arrived segments that have arrived now; they are copies no more. Packets arrive in the order
-    /// in which they left, so that none arrives before what left earlier and is in flight.
+    /// Takes the copies of arrived segments that have arrived themselves by now. Packets arrive in
+    /// order of departure, so a copy has not arrived while an earlier packet is in flight.
     fn arriving_copies(&mut self) -> Vec<usize> {
-        // With timestamps, the other ends of our scripts tell of each copy (RFC 2883).
+        // With timestamps, the other ends of the scripts report each copy (RFC 2883).
         if self.copies.is_empty() || self.timestamps {
             return Vec::new();
         }
@@ -166,7 +168,7 @@ impl Tcp {
     }
 }
 
-/// Adds a number to ascending ranges.
+/// Adds a number to a list of ascending ranges.
 fn insert(ranges: &mut Vec<(u64, u64)>, number: u64) {
     let above = ranges.partition_point(|range| range.0 <= number);
     let extends_below = above > 0 && ranges[above - 1].1 + 1 >= number;

@@ -8,27 +8,27 @@ use super::{Fate, Tcp};
 /// `tcpi_snd_ssthresh` before the first loss: Linux' `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u64 = 0x7fff_ffff;
 
-/// Some of Linux' `tcp_info`: windows and counts in packets.
+/// Some fields of Linux' `tcp_info`: windows and counts in packets.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// The congestion window, whole packets.
+    /// Congestion window in whole packets.
     pub cwnd: u64,
-    /// The slow-start threshold, whole packets; 2147483647 before the first loss.
+    /// Slow-start threshold in whole packets; 2147483647 before the first loss.
     pub ssthresh: u64,
-    /// 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+    /// Congestion state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
     pub ca_state: u64,
-    /// Segments beyond the acknowledgement number that were sent.
+    /// Segments sent beyond the acknowledgement number.
     pub unacked: u64,
-    /// Of these, selectively acknowledged ones.
+    /// Of these, segments that are acknowledged selectively.
     pub sacked: u64,
-    /// Of these, segments that count as lost, whether they were sent again or not.
+    /// Of these, segments that count as lost, retransmitted or not.
     pub lost: u64,
-    /// Of these, segments that were sent again, with that in flight.
+    /// Of these, segments with a retransmission in flight.
     pub retrans: u64,
 }
 
 impl Tcp {
-    /// The sender's state.
+    /// Returns the sender's state.
     pub fn info(&self) -> Info {
         let mut ssthresh = None;
         self.sender.inspect(&mut |name, value| {
@@ -38,7 +38,7 @@ impl Tcp {
         });
         let ssthresh = ssthresh.filter(|packets| *packets < INFINITE as f64);
         let state = match self.watched().state {
-            // The sender has no state for segments that are out of order.
+            // The sender has no state of its own for reordering.
             State::Open if !self.sacked.is_empty() => State::Disorder,
             state => state,
         };
@@ -63,12 +63,13 @@ impl Tcp {
         info
     }
 
-    /// The retransmission timeout, backed off.
+    /// Returns the retransmission timeout, with its backoff.
     pub fn rto(&self) -> Span {
         self.sender.rtt().rto()
     }
 
-    /// A quantity or constant by its name in packetdrill's Python, times in microseconds.
+    /// Returns a quantity or constant by its name in packetdrill's Python code; times are
+    /// microseconds.
     pub fn look_up(&self, name: &str) -> Option<f64> {
         let micros = |span: Span| Some(span.as_nanos() as f64 / 1e3);
         let rtt = self.sender.rtt();

@@ -1,6 +1,7 @@
-//! A TCP socket around a [`Sender`]: takes acknowledgements with sequence numbers, returns segments and `tcp_info`.
+//! A TCP socket around a [`Sender`]: accepts acknowledgements with sequence numbers, returns
+//! segments and `tcp_info`.
 //!
-//! The sender counts segments from 0, and numbers every transmission. Sequence number 1 begins segment 0.
+//! The sender numbers segments from 0, and every transmission. Sequence number 1 begins segment 0.
 
 mod acks;
 mod info;
@@ -21,40 +22,42 @@ pub use acks::Acknowledgement;
 pub use info::Info;
 use watch::{Watch, Watched};
 
-/// The script's time zero on the sender's clock, which is not to begin at its own zero.
+/// Time zero of the script on the sender's clock, which differs from the clock's own zero.
 const START: Time = Time::from_secs(1);
-/// Linux' timers expire alike if its clock of ticks has run longer by this: 4096 ticks.
+/// Time after which the expiries of Linux' timers repeat: 4096 ticks.
 const TICK_CYCLE: Span = Span::from_millis(4096 * 4);
 
-/// What a handshake and the host's settings decide about a connection.
+/// Parameters of a connection, from its handshake and the host's settings.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// Bytes of data in a full segment.
     pub mss: u64,
-    /// True if the receiver acknowledges selectively.
+    /// Whether the receiver acknowledges selectively.
     pub sack: bool,
-    /// True if both ends use timestamps.
+    /// Whether both ends use timestamps.
     pub timestamps: bool,
-    /// True if both ends agreed on classic ECN.
+    /// Whether both ends agreed on classic ECN.
     pub ecn: bool,
-    /// The congestion control, as the registry of schemes names it.
+    /// Congestion control, by its name in the registry of schemes.
     pub scheme: String,
-    /// Linux' `tcp_slow_start_after_idle`: idle times lower the window.
+    /// Whether idle times reduce the window (Linux' `tcp_slow_start_after_idle`).
     pub slow_start_after_idle: bool,
-    /// When the connection was established, since the script began, and the RTT of its handshake.
+    /// Time at which the connection was established, since the script began, and RTT of its
+    /// handshake.
     pub established: (Span, Span),
-    /// How long the kernel's clock of ticks had run when the script began; `None` if timers expire when they are due.
+    /// Time that the kernel's tick count had reached when the script began; `None` if timers expire
+    /// exactly.
     pub uptime: Option<Span>,
 }
 
-/// A segment that the sender sent.
+/// A segment that has left the sender.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// When it left, since the script began.
+    /// Departure time since the script began.
     pub time: Span,
-    /// The first sequence number, and the one after the last.
+    /// First sequence number, and last sequence number plus one.
     pub range: (u64, u64),
-    /// The ECN field.
+    /// ECN field.
     pub ecn: Ecn,
 }
 
@@ -67,23 +70,23 @@ enum Fate {
 
 #[derive(Copy, Clone, Debug)]
 struct Transmission {
-    /// `None` for a packet without data.
+    /// Index of the segment; `None` for a packet without data.
     segment: Option<usize>,
     sent: Time,
-    /// True if the segment had been sent before.
+    /// Whether the segment was sent before.
     repeats: bool,
     fate: Fate,
 }
 
 #[derive(Clone, Debug)]
 struct Segment {
-    /// The first sequence number, and the one after the last.
+    /// First sequence number, and last sequence number plus one.
     range: (u64, u64),
-    /// The numbers of its transmissions.
+    /// Numbers of its transmissions.
     numbers: Vec<usize>,
 }
 
-/// A TCP connection's sending end, in virtual time.
+/// The sending end of a TCP connection, in virtual time.
 pub struct Tcp {
     mss: u64,
     sack: bool,
@@ -93,13 +96,14 @@ pub struct Tcp {
     now: Time,
     /// Bytes that the application has written and the sender has not taken.
     waiting: u64,
-    /// By transmission number.
+    /// Transmissions, by number.
     transmissions: Vec<Transmission>,
     segments: Vec<Segment>,
-    /// All segments below are acknowledged; and those beyond that are acknowledged selectively.
+    /// First segment that is not acknowledged, and the segments beyond it that are acknowledged
+    /// selectively.
     cumulative: usize,
     sacked: BTreeSet<usize>,
-    /// The numbers that have arrived, as ascending ranges, both ends included.
+    /// Transmission numbers that have arrived, as ascending ranges that include both ends.
     arrived: Vec<(u64, u64)>,
     /// Later transmissions of segments that have arrived.
     copies: Vec<usize>,
@@ -107,11 +111,11 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// An established connection on `terms`.
+    /// Returns an established connection with `terms`.
     ///
     /// # Errors
     ///
-    /// A scheme that does not exist, or needs signals that the sender does not have.
+    /// The scheme does not exist, or needs signals that the sender does not have.
     pub fn new(terms: &Terms) -> Result<Tcp, String> {
         let spec = Spec::parse(&terms.scheme).map_err(|error| error.to_string())?;
         let halves = registry::build(&spec).map_err(|error| error.to_string())?;
@@ -156,23 +160,24 @@ impl Tcp {
         Ok(tcp)
     }
 
-    /// The time since the script began.
+    /// Returns the time since the script began.
     pub fn now(&self) -> Span {
         self.now.since(START)
     }
 
-    /// The segments that have left, oldest first. Callers remove those that they have handled.
+    /// Returns the segments that have left, oldest first. Callers remove those that they have
+    /// handled.
     pub fn departed(&mut self) -> &mut VecDeque<Departure> {
         &mut self.departed
     }
 
-    /// Lets time pass until `end`; the sender's timers run.
+    /// Advances the time to `end`, and runs the sender's timers.
     pub fn advance(&mut self, end: Span) {
         while self.step(START + end) {}
         self.now = self.now.max(START + end);
     }
 
-    /// Lets time pass until a segment has departed, but not beyond `end`.
+    /// Advances the time until a segment has left, but at most to `end`.
     pub fn await_departure(&mut self, end: Span) {
         while self.departed.is_empty() && self.step(START + end) {}
         if self.departed.is_empty() {
@@ -180,18 +185,18 @@ impl Tcp {
         }
     }
 
-    /// The sequence number after the last one sent.
+    /// Returns the sequence number after the last one sent.
     pub fn sent_end(&self) -> u64 {
         self.segments.last().map_or(1, |segment| segment.range.1)
     }
 
-    /// The application writes `bytes`.
+    /// Writes `bytes` as the application.
     pub fn write(&mut self, bytes: u64) {
         self.waiting += bytes;
         self.pop_all();
     }
 
-    /// Runs the sender's next event, if it is not later than `end`.
+    /// Runs the sender's next event, if it is due by `end`.
     fn step(&mut self, end: Time) -> bool {
         let next = self.sender.wake().max(self.now);
         if next > end {
@@ -202,7 +207,7 @@ impl Tcp {
         true
     }
 
-    /// Lets leave what may leave now.
+    /// Sends all packets that may leave now.
     fn pop_all(&mut self) {
         let mut place = Packet::opaque(0);
         loop {
@@ -236,7 +241,7 @@ impl Tcp {
         self.departed.push_back(Departure { time, range, ecn: packet.ecn });
     }
 
-    /// Takes over what the sender has declared lost.
+    /// Marks the transmissions that the sender has declared lost.
     fn note_losses(&mut self) {
         for loss in self.sender.drain_losses() {
             if let Some(transmission) = self.transmissions.get_mut(loss.number as usize) {
@@ -250,7 +255,7 @@ impl Tcp {
     }
 }
 
-/// The ticks of a kernel whose clock had run for `uptime` when the script began.
+/// Returns the ticks of a kernel whose tick count had reached `uptime` when the script began.
 fn ticks(uptime: Span) -> Ticks {
     Ticks::new(uptime + TICK_CYCLE - START.since(Time::ZERO))
 }
@@ -263,7 +268,7 @@ mod tests {
         Span::from_millis(millis)
     }
 
-    /// NewReno with an RTT of 100 ms, established at 100 ms.
+    /// Returns a connection with NewReno and an RTT of 100 ms, established at 100 ms.
     fn connection() -> Tcp {
         let terms = Terms {
             mss: 1000,
@@ -318,10 +323,10 @@ mod tests {
         let mut tcp = connection();
         tcp.write(10_000);
         acknowledge(&mut tcp, 200, 1, &[(1001, 4001)]);
-        // The repair left at 200 ms and cannot have arrived: the loss was none.
+        // The retransmission left at 200 ms and cannot have arrived, so the original was not lost.
         acknowledge(&mut tcp, 210, 4001, &[]);
         assert_eq!((tcp.info().ca_state, tcp.info().ssthresh), (0, 0x7fff_ffff));
-        // The repair does not count as in flight any more, as its data has arrived.
+        // The retransmission does not count as in flight any more, because its data has arrived.
         acknowledge(&mut tcp, 305, 9001, &[]);
         assert_eq!(tcp.sender.in_flight(), 1000);
         acknowledge(&mut tcp, 306, 10_001, &[]);

@@ -1,4 +1,4 @@
-//! A controller that wraps another and derives Linux' congestion state from the calls.
+//! A controller that wraps another one and derives Linux' congestion state from the calls.
 
 use std::sync::{Arc, Mutex};
 
@@ -22,15 +22,15 @@ pub(super) enum State {
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Watched {
     pub(super) state: State,
-    /// True from an undo of the last reaction until the state is next read.
+    /// True from an undo of the last reaction until the next reading of the state.
     pub(super) undone: bool,
 }
 
-/// A controller under observation.
+/// A wrapped controller.
 pub(super) struct Watch {
     inner: Box<dyn Controller>,
     watched: Arc<Mutex<Watched>>,
-    /// False if idle times are kept from the controller, as with `tcp_slow_start_after_idle=0`.
+    /// False if idle times are not passed to the controller, as with `tcp_slow_start_after_idle=0`.
     restarts_after_idle: bool,
 }
 
@@ -44,7 +44,7 @@ impl Watch {
     }
 }
 
-/// The state after `feedback`.
+/// Returns the state after `feedback`.
 fn next_state(state: State, feedback: &Feedback<'_>) -> State {
     match feedback.congestion {
         Some(Congestion::Loss | Congestion::LossAfterMark) => State::Recovery,
@@ -81,7 +81,7 @@ impl Controller for Watch {
         self.inner.on_timer(now);
     }
     fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
-        // An idle time that no timeout is shorter than changes no window.
+        // With an infinite timeout, no idle time is long enough to change the window.
         let rto = if self.restarts_after_idle { rto } else { Span::MAX };
         self.inner.on_idle(now, idle, rto);
     }

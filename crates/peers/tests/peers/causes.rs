@@ -1,10 +1,10 @@
-//! Reasons and causes that several declarations share.
+//! Reasons and causes that several declarations use.
 
 /// RFC 9937 §6.2.
 pub(crate) const PRR_IN_BYTES: &str = "proportional rate reduction counts bytes (RFC 9937 §6.2); Linux counts packets, rounded up, \
      and in recovery loses at once what was sent earlier than an acknowledged packet";
 
-/// A kernel's timer wheel.
+/// Timer wheel of the kernel.
 pub(crate) const LATE_TIMERS: &str = "only timers differ: Linux' timeouts and probes fire up to an eighth late (timer wheel, HZ 250)";
 
 /// Transmission numbers.
@@ -27,6 +27,6 @@ pub(crate) const OFFLOAD: &str = "Linux keeps the last packets of a burst back u
 pub(crate) const FILLED_HOLE: &str = "with timestamps, Linux takes a hole that an original fills after its repair has left for reordering \
      (`tcp_try_undo_partial`), and then waits for the reordering window where three packets beyond a gap were a loss";
 
-/// Unknown.
+/// Unknown cause.
 pub(crate) const NOT_FOLLOWED: &str = "the segments leave as in Linux, but the window is off by more than a packet after more than 5 % \
      of the inputs; the cause has not been looked for";

@@ -1,5 +1,6 @@
-//! `docs/peers.md`: how many expectations of each peer hold here, and why others do not. It is written from the
-//! declared outcomes, which the other tests hold the real ones against.
+//! `docs/peers.md`: the number of each peer's expectations that hold here, and the reasons why
+//! others do not. It is written from the declared outcomes, which the other tests compare with the
+//! real ones.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -98,7 +99,7 @@ fn peers(rows: &[Row]) -> Vec<&'static str> {
     peers
 }
 
-/// Expectations tried, and of these those that hold, do not by design, and differ.
+/// Counts expectations: all, those that hold, those that do not by design, and those that differ.
 fn counts<'a>(rows: impl Iterator<Item = &'a Row>) -> [usize; 4] {
     rows.fold([0; 4], |mut counts, (.., declared)| {
         counts[0] += 1;
@@ -116,7 +117,7 @@ fn table(rows: &[Row]) -> String {
         "\n| peer | tried | hold | by design | differ |\n| --- | ---: | ---: | ---: | ---: |\n",
     );
     let mut line = |name: &str, [tried, hold, by_design, differ]: [usize; 4]| {
-        // Writing to a string cannot fail.
+        // Writing to a string never fails.
         let _ = writeln!(text, "| {name} | {tried} | {hold} | {by_design} | {differ} |");
     };
     for peer in peers(rows) {
@@ -126,7 +127,7 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-/// The tests that do not hold, by reason.
+/// Lists the tests that do not hold, by reason.
 fn reasons(rows: &[Row], title: &str, reason_of: fn(&Declared) -> Option<&'static str>) -> String {
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for (peer, test, declared) in rows {
@@ -142,7 +143,7 @@ fn reasons(rows: &[Row], title: &str, reason_of: fn(&Declared) -> Option<&'stati
         text.push_str("\nNone.\n");
     }
     for (reason, tests) in by_reason {
-        // Writing to a string cannot fail.
+        // Writing to a string never fails.
         let _ = writeln!(text, "\n{}:\n", reason[..1].to_uppercase() + &reason[1..]);
         for test in tests {
             let _ = writeln!(text, "- {test}");
@@ -164,7 +165,7 @@ fn the_page_has_all_declared_outcomes() {
         Declared::ByDesign(reason) => Some(reason),
         _ => None,
     }));
-    // A test that cannot write its counts is not wrong for that.
+    // The counts are only information, so a failed write does not fail the test.
     let _ = stderr().write_all(table(&rows).as_bytes());
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/peers.md");
     if std::env::var_os("PACELINE_UPDATE").is_some_and(|value| value == "1") {

@@ -1,5 +1,5 @@
-//! The scripts of packetdrill itself, from the folder that `PACELINE_PACKETDRILL` names: `gtests/net/tcp` of
-//! a checkout of google/packetdrill. They are under the GPL, so that they are no part of this repository.
+//! packetdrill's own scripts, from the folder in `PACELINE_PACKETDRILL`: `gtests/net/tcp` of a
+//! checkout of google/packetdrill. They are not in this repository, because they are under the GPL.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,12 +16,13 @@ use crate::{Declaration, causes, files, stem};
 
 pub(crate) const PEER: &str = "packetdrill, Google's scripts";
 
-/// Where Linux itself is late.
+/// A case in which Linux itself is late.
 const RACK_TIMER: &str = "the script waits 40 ms for RACK's timer, which is set to a quarter of the RTT and 2 ms: 27 ms, here exactly, with \
      Linux 6.18 after 31 ms (timer wheel, HZ 250), so that it fails there, too";
 
-/// Scripts about senders, with their outcome here. Others in the folder are only counted. One that ends early, at
-/// a closed window or a changed queue discipline, holds if it holds until there.
+/// Scripts about senders, with their outcome here. Other scripts in the folder are only counted. A
+/// script that ends early, at a closed window or a changed queue discipline, holds if it holds up
+/// to there.
 pub(crate) const DECLARED: &[Declaration] = &[
     ("cubic-bulk-166k", ByDesign(causes::HYSTART_ROUNDS)),
     ("cubic-hystart-delay-min-rtt-jumps-downward", Holds),
@@ -51,7 +52,7 @@ pub(crate) const DECLARED: &[Declaration] = &[
     ("slow-start-fq-ack-per-2pkt", Holds),
 ];
 
-/// What became of a script of the folder.
+/// Result of a script in the folder.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Holds,
@@ -99,7 +100,7 @@ fn packetdrills_scripts_hold_as_declared() {
         *counts.entry(outcome).or_default() += 1;
         let name = stem(&path);
         if outcome != Outcome::NothingCompared {
-            // Writing to a string cannot fail.
+            // Writing to a string never fails.
             let _ = writeln!(report, "{name}: {outcome:?}, {} held{}", played.held, first(&played));
         }
         if let Some((_, declared)) = DECLARED.iter().find(|(listed, _)| *listed == name) {
@@ -110,12 +111,12 @@ fn packetdrills_scripts_hold_as_declared() {
             wrong.extend(declared.judge(&judged).err().map(|text| format!("{name}: {text}")));
         }
     }
-    // A test that cannot write its counts is not wrong for that.
+    // The counts are only information, so a failed write does not fail the test.
     let _ = writeln!(stderr(), "{report}{PEER}: {counts:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The first difference of a script, or why it ended early.
+/// Returns the first difference of a script, or the reason of its early end.
 fn first(played: &Played) -> String {
     let remark = played.differences.first().or(played.stopped.as_ref());
     remark.map_or(String::new(), |remark| format!("; line {}: {}", remark.line, remark.text))

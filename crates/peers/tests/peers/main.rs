@@ -1,8 +1,9 @@
-//! Holds our senders, schemes and queues against what other projects publish: scripts, recordings, figures.
+//! Compares Paceline's senders, schemes and queues with material that other projects publish:
+//! scripts, recordings, figures.
 //!
-//! Each expectation has a declared outcome: it holds, it does not by design, or it differs and ought not to.
-//! A test fails if an outcome is not the declared one, also where something that differed holds now.
-//! `docs/peers.md` has the counts and the reasons.
+//! Each expectation has a declared outcome: it holds, it does not by design, or it differs although
+//! it should hold. A test fails if an outcome is not the declared one, also if an expectation that
+//! was declared to differ holds. `docs/peers.md` has the counts and the reasons.
 
 mod bench;
 mod causes;
@@ -20,10 +21,10 @@ use std::path::{Path, PathBuf};
 use paceline_peers::play::Played;
 use paceline_peers::vector::{Declared, Outcome};
 
-/// A script or recording, by its file's name without extension, and its declared outcome.
+/// A script or recording, by its file name without extension, and its declared outcome.
 type Declaration = (&'static str, Declared);
 
-/// The files of a folder with this extension, sorted.
+/// Returns the files of a folder with this extension, sorted.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder is readable").flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -32,12 +33,12 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// A file's name without its extension.
+/// Returns a file's name without its extension.
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The outcome of a script.
+/// Returns the outcome of a script.
 fn outcome(played: &Played) -> Outcome {
     if let Some(stopped) = &played.stopped {
         return Err(format!("stopped at line {}: {}", stopped.line, stopped.text));
@@ -52,7 +53,8 @@ fn outcome(played: &Played) -> Outcome {
     }
 }
 
-/// Compares outcomes with a list of declarations, which is to have all of them and no others.
+/// Compares outcomes with a list of declarations. The list must have each outcome's name, and no
+/// other.
 fn judge(declared: &[Declaration], outcomes: &[(String, Outcome)]) {
     let mut wrong = Vec::new();
     for (name, outcome) in outcomes {

@@ -1,4 +1,5 @@
-//! The scripts in `crates/peers/scripts`: ours, with what Linux 6.18 does. Each is about one thing.
+//! Paceline's own scripts in `crates/peers/scripts`, with the behaviour of Linux 6.18. Each has one
+//! subject.
 
 use std::fs;
 use std::path::Path;

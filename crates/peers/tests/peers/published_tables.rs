@@ -1,4 +1,5 @@
-//! Remy's published tables (`remycc` beside the repository): what its program does by them.
+//! Remy's published tables (`remycc` beside the repository), compared with figures of Remy's own
+//! program.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ fn table(folder: &Path, name: &str) -> RuleTable {
     load(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).table
 }
 
-/// The acknowledgements after which a table's window and time between packets, in ms, are known.
+/// Acknowledgements after which a table's window and time between packets (in ms) are known.
 const AFTER: [usize; 11] = [0, 5, 11, 17, 23, 29, 35, 41, 47, 53, 59];
 
 /// Actions after these acknowledgements.
@@ -92,7 +93,7 @@ const ACTIONS: [(&str, [(u32, f64); 11]); 3] = [
     ),
 ];
 
-/// The windows and times between packets of a table, acknowledgement by acknowledgement.
+/// Compares the windows and times between packets of a table, acknowledgement by acknowledgement.
 fn actions(table: &RuleTable, expected: &[(u32, f64); 11]) -> Outcome {
     let mut window = 1;
     for (index, memory) in remy_memories().iter().enumerate() {
@@ -108,23 +109,23 @@ fn actions(table: &RuleTable, expected: &[(u32, f64); 11]) -> Outcome {
     Ok(())
 }
 
-/// A run of senders that are on and off for exponential times of one mean.
+/// A run of senders whose on- and off-periods are exponential with one mean.
 struct Run {
     name: &'static str,
     table: &'static str,
     mbps: f64,
     senders: u32,
-    /// Mean time on and off, and the seconds of a run.
+    /// Mean of on- and off-periods, and length of the run, in seconds.
     on: f64,
     seconds: u64,
-    /// Mbit/s of a sender while it is on, and the delay over the RTT of 150 ms.
+    /// Throughput of a sender while it is on in Mbit/s, and delay in addition to the RTT of 150 ms.
     mbps_of_one: f64,
     delay: f64,
 }
 
 const fn two(name: &'static str, mbps: f64, figure: f64, delay_ms: f64) -> Run {
     let seconds = if mbps > 100.0 { 100 } else { 1000 };
-    // The figures in the tests are 3/4 of the throughput that the program prints.
+    // The tests' figures are 3/4 of the throughput that the program prints.
     let mbps_of_one = figure / 0.75;
     let table = "RemyCC-2014-100x";
     Run { name, table, mbps, senders: 2, on: 1.0, seconds, mbps_of_one, delay: delay_ms / 150.0 }
@@ -148,7 +149,7 @@ const RUNS: [Run; 10] = [
     eight("maintain-2013-results: RemyCC-2013-delta0.1", "RemyCC-2013-delta0.1", 0.9, 1.11),
 ];
 
-/// Within 5 %, as the program's own tests have it.
+/// Compares a run within 5 %, as the program's own tests do.
 fn runs(run: &Run, table: RuleTable) -> Outcome {
     let mut network = Network::new(Rate::from_mbps(run.mbps), Span::from_millis(150));
     network.senders = run.senders;
@@ -165,7 +166,8 @@ fn runs(run: &Run, table: RuleTable) -> Outcome {
     near("delay", outcome.delay_ms / 150.0, run.delay, 0.05 * run.delay)
 }
 
-/// Returns the declared outcomes of whole runs if `of_runs`, else those of single look-ups in a table.
+/// Returns the declared outcomes of whole runs if `of_runs`, otherwise those of single look-ups in
+/// a table.
 fn declared(of_runs: bool) -> Vec<Declaration> {
     let is_run = |name: &str| RUNS.iter().any(|run| run.name == name);
     DECLARED.iter().copied().filter(|(name, _)| is_run(name) == of_runs).collect()

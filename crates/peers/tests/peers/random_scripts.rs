@@ -1,5 +1,5 @@
-//! Some of the random scripts that were played against Linux 6.18 with timestamps: one of each kind that holds, and the
-//! smallest that show a kind of difference.
+//! Some random scripts that were played against Linux 6.18 with timestamps: one of each kind that
+//! holds, and the smallest ones for each kind of difference.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Recordings of what Linux 6.18 did with the inputs of scripts (`reference/linux-sender`).
+//! Recordings of Linux 6.18 under the inputs of scripts (`reference/linux-sender`).
 
 use std::fs;
 use std::io::{Write, stderr};
@@ -13,9 +13,10 @@ use crate::{Declaration, causes, files, judge, stem};
 
 pub(crate) const PEER: &str = "Linux 6.18, recordings";
 
-/// The least share of windows within a packet of Linux', and of segments sent within 5 ms of Linux'.
+/// Smallest share of windows within one packet of Linux', and of segments sent within 5 ms of
+/// Linux'.
 const LEAST_SHARE: f64 = 0.95;
-/// Differences that are described in a failure.
+/// Number of differences that a failure describes.
 pub(crate) const DESCRIBED: usize = 3;
 
 pub(crate) const DECLARED: &[Declaration] = &[
@@ -65,7 +66,7 @@ fn sends_and_windows_are_as_recorded() {
         }
         outcomes.push((name, outcome(&compared)));
     }
-    // A test that cannot write its table is not wrong for that.
+    // The table is only information, so a failed write does not fail the test.
     let _ = stderr().write_all(rows.as_bytes());
     judge(DECLARED, &outcomes);
 }

@@ -1,4 +1,4 @@
-//! An [`Account`] whose sends and acknowledgements the vectors write out one by one.
+//! An [`Account`] to which vectors give sends and acknowledgements one by one.
 
 use paceline_cc::{Ack, Congestion, RateSample, Signals, Time};
 use paceline_flow::{Account, AccountConfig, LossRecovery, Sent};
@@ -12,7 +12,7 @@ pub(crate) struct Books {
     mss: u32,
 }
 
-/// What an acknowledgement brought.
+/// Result of an acknowledgement.
 #[derive(Clone, Debug)]
 pub(crate) struct Reaction {
     pub(crate) congestion: Option<Congestion>,
@@ -21,7 +21,7 @@ pub(crate) struct Reaction {
 }
 
 impl Books {
-    /// An account by RFC 9002's rules, as the stacks of QUIC have them.
+    /// Returns an account with RFC 9002's rules, as QUIC stacks have them.
     pub(crate) fn new(mss: u32) -> Books {
         let mut config = AccountConfig::stream(mss);
         config.recovery = LossRecovery::Rfc9002;
@@ -37,7 +37,7 @@ impl Books {
         }
     }
 
-    /// Sends the oldest lost packet again; false if there is none.
+    /// Retransmits the oldest lost packet; returns false if there is none.
     pub(crate) fn repair(&mut self) -> bool {
         let repair = self.account.take_repair();
         if let Some(repair) = repair {
@@ -46,7 +46,7 @@ impl Books {
         repair.is_some()
     }
 
-    /// An acknowledgement, which leaves a window of `window` bytes.
+    /// Processes an acknowledgement after which the window is `window` bytes.
     pub(crate) fn take(&mut self, ack: &Ack, window: u64) -> Reaction {
         let feedback = self.account.on_ack(self.now, ack);
         let (congestion, lost) = (feedback.congestion, feedback.lost_packets);
@@ -55,18 +55,18 @@ impl Books {
         Reaction { congestion, lost, sample }
     }
 
-    /// Numbers from `first` to `last` are acknowledged, and nothing else is new.
+    /// Processes an acknowledgement whose only new numbers are `first` to `last`.
     pub(crate) fn sack(&mut self, first: u64, last: u64, window: u64) -> Reaction {
         self.take(&ranges(0, &[(first, last)]), window)
     }
 
-    /// Bytes that may be sent now while losses are repaired.
+    /// Returns the bytes that may be sent now while losses are repaired.
     pub(crate) fn room(&self, window: u64) -> u64 {
         self.account.window(window, true).saturating_sub(self.account.in_flight())
     }
 
-    /// An account with `in_flight` packets in flight, of which an acknowledgement of `delivered` packets reveals
-    /// a loss: packet 0 is lost, and the window is `window` bytes then.
+    /// Returns an account with `in_flight` packets in flight. An acknowledgement of `delivered`
+    /// packets then reveals that packet 0 is lost, and the window becomes `window` bytes.
     pub(crate) fn reducing(mss: u32, in_flight: u64, delivered: u64, window: u64) -> Books {
         let mut books = Books::new(mss);
         books.send(in_flight + 2);

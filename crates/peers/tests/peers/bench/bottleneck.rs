@@ -1,4 +1,4 @@
-//! A sender over one bottleneck with a droptail buffer, and no other traffic.
+//! A sender over one bottleneck with a droptail buffer, without other traffic.
 
 use std::collections::VecDeque;
 
@@ -8,26 +8,26 @@ use paceline_schemes::registry;
 
 use super::shown;
 
-/// Packets on their way, with the times at which they arrive.
+/// Packets on their way, with their times of arrival.
 type Wire = VecDeque<(Time, Packet)>;
 
-/// The bottleneck, its sender and its receiver.
+/// The bottleneck with its sender and receiver.
 pub(crate) struct Bottleneck {
     pub(crate) sender: Sender,
     receiver: Receiver,
     pub(crate) now: Time,
-    /// Mbit/s of the bottleneck.
+    /// Rate of the bottleneck in Mbit/s.
     pub(crate) mbps: f64,
-    /// Bytes that its buffer holds, and delay of both ways together.
+    /// Buffer in bytes, and delay of both ways together.
     buffer: u64,
     delay: Span,
-    /// When the packets in the buffer have left it, with their sizes.
+    /// Times at which the packets in the buffer leave it, with their sizes.
     queued: VecDeque<(Time, u64)>,
     forth: Wire,
     back: Wire,
     /// Bytes that the application has written and the sender has not taken.
     pub(crate) waiting: u64,
-    /// Packets sent, and of these dropped ones.
+    /// Packets sent, and packets dropped of these.
     pub(crate) sent: u64,
     pub(crate) dropped: u64,
 }
@@ -55,7 +55,7 @@ impl Bottleneck {
         }
     }
 
-    /// Bytes in the buffer.
+    /// Returns the bytes in the buffer.
     pub(crate) fn queue(&mut self) -> u64 {
         while self.queued.front().is_some_and(|(leaves, _)| *leaves <= self.now) {
             self.queued.pop_front();
@@ -63,18 +63,18 @@ impl Bottleneck {
         self.queued.iter().map(|(_, size)| size).sum()
     }
 
-    /// The application writes `bytes`.
+    /// Writes `bytes` as the application.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.waiting += bytes;
         self.sender.set_ready(self.waiting);
     }
 
-    /// True if all that was written has arrived.
+    /// True if all written bytes have arrived.
     pub(crate) fn is_done(&self) -> bool {
         self.waiting == 0 && self.sender.in_flight() == 0
     }
 
-    /// Runs for `span`, or until `condition` holds; true if it held.
+    /// Runs for `span`, or until `condition` holds; returns true if it held.
     pub(crate) fn run(
         &mut self,
         span: Span,
@@ -94,7 +94,7 @@ impl Bottleneck {
         self.run(span, |_| false);
     }
 
-    /// The next event, if it is not later than `end`.
+    /// Runs the next event, if it is due by `end`.
     fn step(&mut self, end: Time) -> bool {
         let arrival = |wire: &Wire| wire.front().map_or(Time::NEVER, |(at, _)| *at);
         let (forth, back) = (arrival(&self.forth), arrival(&self.back));
@@ -129,7 +129,7 @@ impl Bottleneck {
         }
     }
 
-    /// A packet reaches the bottleneck.
+    /// Puts a packet into the bottleneck.
     fn carry(&mut self, packet: Packet) {
         let size = u64::from(packet.size);
         self.sent += 1;
@@ -143,7 +143,7 @@ impl Bottleneck {
         self.forth.push_back((leaves + self.delay / 2, packet));
     }
 
-    /// The controller's inner state.
+    /// Returns a value of the controller's inner state.
     pub(crate) fn state(&self, name: &str) -> f64 {
         shown(|see| self.sender.inspect(see), name)
     }

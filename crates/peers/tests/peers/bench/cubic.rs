@@ -1,4 +1,4 @@
-//! Cubic's window, moved to where a vector begins.
+//! Cubic's window, set to the state in which a vector begins.
 
 use paceline_cc::params::Params;
 use paceline_cc::{Congestion, Span};
@@ -8,18 +8,18 @@ use super::{Acks, ms, shown};
 
 const MSS: u32 = 1200;
 
-/// RFC 9438's Cubic without HyStart, from a window of `packets`.
+/// Parameters of RFC 9438's Cubic without HyStart, with a window of `packets`.
 pub(crate) fn curve(packets: f64) -> CubicParams {
     let rfc = CubicParams::variant("rfc9438").expect("a variant");
     CubicParams { initial_window: packets, hystart: HyStartKind::Off, ..rfc }
 }
 
-/// The window's inner state.
+/// Returns a value of the window's inner state.
 pub(crate) fn of(window: &CubicWindow, name: &str) -> f64 {
     shown(|see| window.inspect(see), name)
 }
 
-/// A window after a loss, whose first epoch has just begun.
+/// Returns a window after a loss, at the beginning of its first epoch.
 pub(crate) fn epoch(params: &CubicParams, rtt: Span) -> (CubicWindow, Acks) {
     let mut window = CubicWindow::new(params);
     let mut acks = Acks::new(MSS, rtt);
@@ -28,8 +28,8 @@ pub(crate) fn epoch(params: &CubicParams, rtt: Span) -> (CubicWindow, Acks) {
     (window, acks)
 }
 
-/// Packets by which the acknowledgement of one opens a window of `cwnd`, `after` the epoch of a loss at
-/// `w_max` began.
+/// Returns the packets by which the acknowledgement of one packet opens a window of `cwnd`, at the
+/// time `after` in the epoch after a loss at `w_max`.
 pub(crate) fn gain(w_max: f64, cwnd: f64, after: Span, rtt: Span) -> f64 {
     let (mut window, mut acks) = epoch(&curve(w_max), rtt);
     acks.now += after;
@@ -39,7 +39,7 @@ pub(crate) fn gain(w_max: f64, cwnd: f64, after: Span, rtt: Span) -> f64 {
     window.cwnd() - cwnd
 }
 
-/// A slow start that HyStart watches.
+/// A slow start with HyStart.
 pub(crate) struct SlowStart {
     pub(crate) window: CubicWindow,
     pub(crate) acks: Acks,
@@ -52,12 +52,12 @@ impl SlowStart {
         SlowStart { window, acks: Acks::new(MSS, ms(100)) }
     }
 
-    /// RFC 9406, paced.
+    /// Returns a slow start with RFC 9406's HyStart and pacing.
     pub(crate) fn rfc9406() -> SlowStart {
         SlowStart::new(HyStartKind::Rfc9406, true)
     }
 
-    /// A packet is acknowledged 3 ms later; returns by how much the window opens.
+    /// Acknowledges a packet 3 ms later; returns the packets by which the window opens.
     pub(crate) fn ack(&mut self, rtt: Span) -> f64 {
         let before = self.window.cwnd();
         self.acks.rtt = rtt;
@@ -66,13 +66,15 @@ impl SlowStart {
         self.window.cwnd() - before
     }
 
-    /// A round trip of `count` acknowledgements; returns by how much the last one opens the window.
+    /// Plays a round trip of `count` acknowledgements; returns the packets by which the last one
+    /// opens the window.
     pub(crate) fn round(&mut self, rtt: Span, count: u32) -> f64 {
         self.acks.in_flight.1 = f64::from(count) - 1.0;
         (0..count).map(|_| self.ack(rtt)).last().unwrap_or(0.0)
     }
 
-    /// Two round trips of nine samples with these RTTs; true if slow start is a conservative one then.
+    /// Plays two round trips of nine samples with these RTTs in ms; returns true if conservative
+    /// slow start has begun.
     pub(crate) fn turns_conservative(&mut self, first: u64, second: u64) -> bool {
         self.round(ms(first), 9);
         self.round(ms(second), 9);

@@ -1,13 +1,14 @@
-//! Feedback for controllers, made by hand.
+//! Feedback for controllers, built by the vectors.
 
 use paceline_cc::{Congestion, Feedback, RateSample, Span, Time};
 
-/// The state of a connection, of which feedback tells. The window limits sending unless said otherwise.
+/// State of a connection, from which feedback is built. The window limits sending unless a vector
+/// says otherwise.
 #[derive(Clone, Debug)]
 pub(crate) struct Acks {
     pub(crate) now: Time,
     pub(crate) mss: u32,
-    /// The RTT of the next sample, and the smoothed one if it is another.
+    /// RTT of the next sample, and the smoothed RTT if it differs.
     pub(crate) rtt: Span,
     pub(crate) srtt: Option<Span>,
     pub(crate) min_rtt: Span,
@@ -17,7 +18,7 @@ pub(crate) struct Acks {
     pub(crate) in_flight: (f64, f64),
     pub(crate) delivered: u64,
     pub(crate) round: u64,
-    /// True if the next acknowledgement begins a round trip.
+    /// Whether the next acknowledgement begins a round trip.
     pub(crate) begins_round: bool,
 }
 
@@ -38,7 +39,7 @@ impl Acks {
         }
     }
 
-    /// An acknowledgement of `packets`, which may be a part of one.
+    /// Returns an acknowledgement of `packets`, which may be a fraction.
     pub(crate) fn of(&mut self, packets: f64) -> Feedback<'static> {
         let bytes = |packets: f64| (packets * f64::from(self.mss)).round() as u64;
         let mut feedback = Feedback::new(self.now, self.mss);
@@ -60,14 +61,14 @@ impl Acks {
         feedback
     }
 
-    /// An acknowledgement of `packets` of which `marked` were CE-marked.
+    /// Returns an acknowledgement of `packets`, of which `marked` had CE.
     pub(crate) fn marked(&mut self, packets: f64, marked: u32) -> Feedback<'static> {
         let mut feedback = self.of(packets);
         feedback.marked_packets = marked;
         feedback
     }
 
-    /// An acknowledgement of a packet, whose rate sample covers an RTT.
+    /// Returns an acknowledgement of one packet with a rate sample over an RTT.
     pub(crate) fn sampled(&mut self, bytes_per_sec: f64) -> Feedback<'static> {
         let prior = self.delivered;
         let mut feedback = self.of(1.0);
@@ -76,7 +77,7 @@ impl Acks {
         feedback
     }
 
-    /// Nothing is acknowledged, and this is concluded.
+    /// Returns feedback that acknowledges nothing and has this congestion.
     pub(crate) fn event(&mut self, congestion: Congestion) -> Feedback<'static> {
         let mut feedback = self.of(0.0);
         feedback.congestion = Some(congestion);

@@ -1,14 +1,14 @@
-//! GCC's sender, given the departure and the arrival time of each packet, in microseconds.
+//! GCC's sender, with the departure and the arrival time of each packet in microseconds.
 
 use paceline_cc::{Controller, Fate, Feedback, Span, Time};
 use paceline_peers::vector::Outcome;
 
 use super::{controller, ms, state};
 
-/// Both clocks begin at 1000 s.
+/// Time at which both clocks begin: 1000 s.
 const BEGIN: i64 = 1_000_000_000;
 
-/// What `state` shows.
+/// Value of the inner state `state`.
 pub(crate) const HOLD: f64 = 0.0;
 pub(crate) const INCREASE: f64 = 1.0;
 pub(crate) const DECREASE: f64 = 2.0;
@@ -24,7 +24,7 @@ impl Gcc {
         Gcc { controller: controller(scheme, 1200), next: 0, rtt: ms(100) }
     }
 
-    /// A packet that left at `sent` arrives at `received`; the sender hears of it at once.
+    /// Reports a packet that left at `sent` and arrived at `received`; the report has no delay.
     pub(crate) fn arrives(&mut self, sent: i64, received: i64, size: u32) {
         let at = |micros: i64| Time::ZERO + Span::from_micros((BEGIN + micros) as u64);
         let mut fate = Fate::new(self.next, size, at(sent), 0, false);
@@ -33,7 +33,7 @@ impl Gcc {
         self.hear(at(received), &[fate]);
     }
 
-    /// Fates of packets without times of arrival: `lost` of a hundred were lost.
+    /// Reports packets without arrival times, of which `lost` in a hundred were lost.
     pub(crate) fn hear_of_losses(&mut self, now: Time, lost: u64) {
         let fate = |number| Fate::new(number, 1200, Time::from_millis(1), 0, number < lost);
         let fates: Vec<Fate> = (0..100).map(fate).collect();
@@ -48,14 +48,14 @@ impl Gcc {
         self.controller.on_feedback(&feedback);
     }
 
-    /// Packets of `size` bytes arrive as evenly as they leave.
+    /// Sends packets of `size` bytes that arrive as evenly as they leave.
     pub(crate) fn steady(&mut self, packets: std::ops::Range<i64>, gap: i64, size: u32) {
         for index in packets {
             self.arrives(index * gap, 50_000 + index * gap, size);
         }
     }
 
-    /// Inner state; `delay_based` and `loss_based` are rates in Mbit/s.
+    /// Returns a value of the inner state; `delay_based` and `loss_based` are rates in Mbit/s.
     pub(crate) fn get(&self, name: &str) -> f64 {
         state(&*self.controller, name)
     }
@@ -65,7 +65,7 @@ impl Gcc {
     }
 }
 
-/// The random numbers that the recordings of other programs were made with.
+/// Returns the random numbers with which other programs' recordings were made.
 pub(crate) fn congruential(seed: u32) -> impl FnMut() -> i64 {
     let mut state = seed;
     move || {
@@ -74,8 +74,9 @@ pub(crate) fn congruential(seed: u32) -> impl FnMut() -> i64 {
     }
 }
 
-/// Sends packets of 10 ms until over-use is detected at a growing queue, which then goes away. Returns the rate just
-/// before it grows again, and by how much it grows in a second then, in bit/s; and the rate that was sent.
+/// Sends packets every 10 ms until GCC detects over-use at a growing queue; then the queue
+/// disappears. Returns the rate just before it grows again, its growth in the second after that in
+/// bit/s, and the rate sent before.
 pub(crate) fn after_overuse(size: u32, rtt: u64, initial: &str) -> Result<(f64, f64, f64), String> {
     let mut gcc = Gcc::new(&format!("gcc[filter=trendline,initial_rate={initial},min_rate=5kbps]"));
     gcc.rtt = ms(rtt);
@@ -101,7 +102,7 @@ pub(crate) fn after_overuse(size: u32, rtt: u64, initial: &str) -> Result<(f64, 
     Err("no over-use".to_string())
 }
 
-/// Runs packets `(sent, received)` and returns by how much the slope changes, where it changes.
+/// Runs packets `(sent, received)`; returns each change of the slope that is not 0.
 pub(crate) fn slope_changes(packets: &[(i64, i64)]) -> Vec<f64> {
     let mut gcc = Gcc::new("gcc[filter=kalman,deltas=1]");
     let (mut changes, mut before) = (Vec::new(), 0.0);
@@ -116,8 +117,8 @@ pub(crate) fn slope_changes(packets: &[(i64, i64)]) -> Vec<f64> {
     changes
 }
 
-/// Runs `see` after each of 400 packets whose delays are given by `course`: the time since the packet before, and the
-/// delay beside 50 ms.
+/// Calls `see` after each of 400 packets. `course` gives the time since the previous packet and the
+/// delay in addition to 50 ms.
 pub(crate) fn run_course(
     course: &mut dyn FnMut(i64) -> (i64, i64),
     see: &mut dyn FnMut(i64, &Gcc) -> Outcome,

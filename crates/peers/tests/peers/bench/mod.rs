@@ -1,5 +1,5 @@
-//! What the vectors drive: controllers, accounts and senders whose events the vectors write out, a sender over
-//! one bottleneck, queues.
+//! Test benches for the vectors: controllers, accounts and senders whose events the vectors give, a
+//! sender over one bottleneck, queues.
 
 mod account;
 mod bottleneck;
@@ -30,13 +30,13 @@ pub(crate) fn at(millis: u64) -> Time {
     Time::from_millis(millis)
 }
 
-/// The controller of a scheme, for packets of `mss` bytes.
+/// Returns the controller of a scheme, for packets of `mss` bytes.
 pub(crate) fn controller(scheme: &str, mss: u32) -> Box<dyn Controller> {
     let halves = registry::build(&Spec::parse(scheme).expect("a scheme")).expect("a scheme");
     (halves.controller)(&Setup::new(1, 0).with(|setup| setup.mss = mss))
 }
 
-/// The value of inner state that `inspect` shows under a name; NaN if it shows none.
+/// Returns the value that `inspect` shows under a name; NaN if there is none.
 fn shown(inspect: impl FnOnce(&mut dyn FnMut(&'static str, f64)), name: &str) -> f64 {
     let mut found = f64::NAN;
     inspect(&mut |key, value| {
@@ -47,12 +47,13 @@ fn shown(inspect: impl FnOnce(&mut dyn FnMut(&'static str, f64)), name: &str) ->
     found
 }
 
-/// A controller's inner state.
+/// Returns a value of a controller's inner state.
 pub(crate) fn state(controller: &dyn Controller, name: &str) -> f64 {
     shown(|see| controller.inspect(see), name)
 }
 
-/// An acknowledgement of these ranges of numbers, newest first, with everything below segment `cumulative`.
+/// Returns an acknowledgement of these ranges of numbers, newest first, and of everything below
+/// segment `cumulative`.
 pub(crate) fn ranges(cumulative: u64, ranges: &[(u64, u64)]) -> Ack {
     let mut ack = Ack { largest: ranges[0].1, cumulative, ..Ack::default() };
     for (block, (first, last)) in ranges.iter().enumerate() {

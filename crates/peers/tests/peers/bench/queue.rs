@@ -1,11 +1,11 @@
-//! A queue that is pushed into and popped from by hand.
+//! A queue whose pushes and pops the vectors give.
 
 use paceline_cc::{Body, Data, Ecn, Packet, Spec, Stream, Time};
 use paceline_path::{DropReason, DroppedPacket, Limit, Queue, queue};
 
 use super::shown;
 
-/// A queue with what it has dropped. Packets are numbered from 0.
+/// A queue, and the packets that it has dropped. Packets are numbered from 0.
 pub(crate) struct Bench {
     pub(crate) queue: Box<dyn Queue>,
     pub(crate) drops: Vec<DroppedPacket>,
@@ -19,7 +19,7 @@ impl Bench {
         Bench { queue, drops: Vec::new(), next: 0 }
     }
 
-    /// A packet of `flow` arrives.
+    /// Pushes a packet of `flow`.
     pub(crate) fn push(&mut self, now: Time, flow: u32, size: u32, ecn: Ecn) {
         let (number, segment) = (self.next, self.next);
         let body = Body::Data(Data { number, segment, ..Data::default() });
@@ -28,7 +28,7 @@ impl Bench {
         self.queue.push(now, &packet, &mut self.drops);
     }
 
-    /// `count` packets of flow 0 arrive at once.
+    /// Pushes `count` packets of flow 0 at once.
     pub(crate) fn push_many(&mut self, now: Time, count: u32, size: u32, ecn: Ecn) {
         for _ in 0..count {
             self.push(now, 0, size, ecn);
@@ -39,17 +39,17 @@ impl Bench {
         self.queue.pop(now, &mut self.drops)
     }
 
-    /// The flows of the packets that are left, in the order in which they leave now.
+    /// Pops all packets, and returns their flows in order.
     pub(crate) fn flows(&mut self, now: Time) -> Vec<u32> {
         std::iter::from_fn(|| self.pop(now).map(|packet| packet.flow)).collect()
     }
 
-    /// Packets dropped for `reason`.
+    /// Returns the number of packets dropped for `reason`.
     pub(crate) fn dropped(&self, reason: DropReason) -> u64 {
         self.drops.iter().filter(|dropped| dropped.reason == reason).count() as u64
     }
 
-    /// The queue's inner state.
+    /// Returns a value of the queue's inner state.
     pub(crate) fn state(&self, name: &str) -> f64 {
         shown(|see| self.queue.inspect(see), name)
     }

@@ -1,11 +1,11 @@
-//! Routers that are shown packets by hand.
+//! Routers whose packets the vectors give.
 
 use paceline_cc::{Body, Capacity, Data, Header, LinkView, Packet, Router, Span, Spec, Time};
 use paceline_schemes::registry;
 
 use super::shown;
 
-/// A capacity that does not change, in bytes per second.
+/// A constant capacity in bytes per second.
 pub(crate) struct Constant(pub(crate) f64);
 
 impl Capacity for Constant {
@@ -41,18 +41,18 @@ impl Hop {
         self.router.on_departure(now, packet, sojourn, &Hop::view(&self.capacity, self.queue));
     }
 
-    /// The router's inner state.
+    /// Returns a value of the router's inner state.
     pub(crate) fn state(&self, name: &str) -> f64 {
         shown(|see| self.router.inspect(see), name)
     }
 }
 
-/// A data packet with a congestion header.
+/// Returns a data packet with a congestion header.
 pub(crate) fn with_header(size: u32, header: Header) -> Packet {
     Packet { body: Body::Data(Data { header, ..Data::default() }), ..Packet::opaque(size) }
 }
 
-/// The congestion header of a data packet.
+/// Returns the congestion header of a data packet.
 pub(crate) fn header_of(packet: &Packet) -> Option<Header> {
     match &packet.body {
         Body::Data(data) => Some(data.header),

@@ -1,4 +1,4 @@
-//! A sender whose application and acknowledgements are written by hand.
+//! A sender whose writes and acknowledgements the vectors give.
 
 use paceline_cc::{Ack, Body, Packet, Setup, Span, Spec, Stage, Time};
 use paceline_flow::{SENDER_SIGNALS, Sender, SenderConfig, Workload};
@@ -12,7 +12,7 @@ pub(crate) struct Desk {
     pub(crate) now: Time,
     mss: u64,
     waiting: u64,
-    /// The segment of each transmission.
+    /// Segment of each transmission.
     pub(crate) segments: Vec<u64>,
 }
 
@@ -26,25 +26,26 @@ impl Desk {
         Desk { sender, now: at(0), mss: u64::from(mss), waiting: 0, segments: Vec::new() }
     }
 
-    /// The application writes packets; returns the segments that leave.
+    /// Writes packets as the application; returns the segments that leave.
     pub(crate) fn write(&mut self, packets: u64) -> Vec<u64> {
         self.waiting += packets * self.mss;
         self.pop_all()
     }
 
-    /// An acknowledgement comes now; returns the segments that leave.
+    /// Processes an acknowledgement now; returns the segments that leave.
     pub(crate) fn ack(&mut self, ack: Ack) -> Vec<u64> {
         self.sender.push(self.now, &Packet { body: Body::Ack(ack), ..Packet::opaque(64) });
         self.pop_all()
     }
 
-    /// The first `count` transmissions are acknowledged at `millis`, none of which was lost.
+    /// Acknowledges the first `count` transmissions, none of which was lost, at `millis`; returns
+    /// the segments that leave.
     pub(crate) fn ack_first(&mut self, millis: u64, count: u64) -> Vec<u64> {
         self.now = at(millis);
         self.ack(ranges(count, &[(0, count - 1)]))
     }
 
-    /// Time passes; returns what leaves meanwhile.
+    /// Advances the time; returns the segments that leave.
     pub(crate) fn advance(&mut self, millis: u64) -> Vec<u64> {
         let mut left = self.pop_all();
         loop {
@@ -73,12 +74,12 @@ impl Desk {
         }
     }
 
-    /// The window in whole packets.
+    /// Returns the window in whole packets.
     pub(crate) fn cwnd(&self) -> u64 {
         self.sender.plan().cwnd / self.mss
     }
 
-    /// The controller's inner state.
+    /// Returns a value of the controller's inner state.
     pub(crate) fn state(&self, name: &str) -> f64 {
         shown(|see| self.sender.inspect(see), name)
     }

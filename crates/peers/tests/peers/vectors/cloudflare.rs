@@ -98,7 +98,7 @@ fn reno(vectors: &mut Vectors) {
         let mut reno = controller("newreno", 1200);
         let mut acks = Acks::new(1200, ms(100));
         reno.on_feedback(&acks.event(Congestion::Loss));
-        // Acknowledged at once, and the window then.
+        // Packets acknowledged at once, and the window after that.
         for (acked, cwnd) in [(4.0, 5.0), (1.0, 6.0), (5.0, 6.0), (1.0, 7.0)] {
             reno.on_feedback(&acks.of(acked));
             near("cwnd", state(&*reno, "cwnd"), cwnd, 1e-9)?;

@@ -23,7 +23,7 @@ fn bench(params: &str) -> Bench {
     Bench::new(&format!("dualpi2[{params}]"), Limit::packets(10_000), 1)
 }
 
-/// `count` packets arrive; those of L belong to flow 1.
+/// Pushes `count` packets; L4S packets belong to flow 1.
 fn push(bench: &mut Bench, now: u64, count: u32, size: u32, ecn: Ecn) {
     let flow = u32::from(matches!(ecn, Ecn::Ect1 | Ecn::Ce));
     for _ in 0..count {
@@ -32,7 +32,7 @@ fn push(bench: &mut Bench, now: u64, count: u32, size: u32, ecn: Ecn) {
 }
 
 fn probability(vectors: &mut Vectors) {
-    // The base probability after `updates` intervals of 16 ms with packets waiting.
+    // Base probability after `updates` intervals of 16 ms with packets waiting.
     let waited = |updates: u64| {
         let mut bench = bench(GAINS);
         push(&mut bench, 0, 3, 1000, Ecn::NotEct);
@@ -77,7 +77,8 @@ fn scheduling(vectors: &mut Vectors) {
             let mut bench = bench("step_thresh=100s");
             push(&mut bench, 0, 400, l_size, Ecn::Ect1);
             push(&mut bench, 0, 200, c_size, Ecn::NotEct);
-            // C's credit begins at -80 full packets, grows by 10 times L's bytes and falls by 90 times C's.
+            // The credit of C (the classic queue) begins at -80 full packets, grows by 10 times L's
+            // bytes and falls by 90 times C's.
             let mut credit = -80 * 1514;
             for index in 0..take {
                 let from_l = credit <= 0;
@@ -101,7 +102,7 @@ fn scheduling(vectors: &mut Vectors) {
     );
 }
 
-/// Which of `count` packets of L that leave together after `waited` ms are marked.
+/// Returns which of `count` L4S packets are marked that leave together after `waited` ms.
 fn marks_after(waited: u64, count: u32) -> Vec<bool> {
     let mut bench = bench("");
     push(&mut bench, 0, count, 1000, Ecn::Ect1);
@@ -138,9 +139,9 @@ fn step(vectors: &mut Vectors) {
     );
 }
 
-/// Of a thousand packets with a fixed base probability, how many are marked and how many dropped.
+/// Compares the numbers of marked and dropped packets of a thousand, at a fixed base probability.
 fn shares(ecn: Ecn, base: f64, marked: usize, dropped: usize) -> Outcome {
-    // The first update, at 16 ms of delay, sets it: alpha is 0.
+    // The first update, at 16 ms of delay, sets the base probability, because alpha is 0.
     let params =
         format!("random=false,alpha=0,beta={},tupdate=16ms,step_thresh=100s", base / 0.016);
     let mut bench = bench(&params);

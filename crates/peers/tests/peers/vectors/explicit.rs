@@ -1,4 +1,4 @@
-//! RCP, VCP and ABC: their papers and ns-2 models, worked out by hand.
+//! RCP, VCP and ABC: figures computed by hand from their papers and ns-2 models.
 
 use paceline_cc::{
     Body, Data, Ecn, Header, Load, Packet, Rate, RcpHeader, Span, Time, TrafficClass,
@@ -14,8 +14,8 @@ pub(crate) fn vectors() -> [Vectors; 4] {
 /// 10 Mbit/s, slots of 10 ms, an RTT of 100 ms, and the model's gains.
 const RCP: &str = "rcp[alpha=0.4,beta=0.226,eta=1,t=10ms,rtt=100ms,initial_rate=2Mbps]";
 
-/// Returns RCP's router after a slot of 10 ms in which a packet of `bytes` with the RTT `rtt` in its header
-/// arrived, and `queue` bytes waited.
+/// Returns RCP's router after a slot of 10 ms in which a packet of `bytes` with the RTT `rtt` in
+/// its header arrived and `queue` bytes waited.
 fn after_a_slot(scheme: &str, bytes: u32, rtt: u64, queue: u64) -> Hop {
     let mut hop = Hop::new(scheme, 10.0);
     hop.queue = queue;
@@ -73,7 +73,7 @@ fn rcp() -> Vectors {
     vectors
 }
 
-/// VCP's window after all packets of a window of `cwnd` are acknowledged with `load`.
+/// Returns VCP's window after all packets of a window of `cwnd` are acknowledged with `load`.
 fn vcp_window(cwnd: f64, rtt: u64, load: Load) -> f64 {
     let mut sender = controller(&format!("vcp[t_rho=200ms,initial_window={cwnd}]"), 1000);
     let mut acks = Acks::new(1000, ms(rtt));
@@ -87,7 +87,7 @@ fn vcp_window(cwnd: f64, rtt: u64, load: Load) -> f64 {
 
 fn vcp_paper() -> Vectors {
     let mut vectors = Vectors::of("VCP's paper");
-    // xi is 0.25 (1/0.8 - 1) per t_rho; the window opens by an acknowledgement's share of it.
+    // xi is 0.25 (1/0.8 - 1) per t_rho; each acknowledgement opens the window by its share.
     for (test, cwnd, rtt, load, expected, tolerance) in [
         ("§3.2: MI by 1.0625 at an RTT of t_rho", 16.0, 200, Load::Low, 17.0, 1e-6),
         (
@@ -113,7 +113,7 @@ fn vcp_paper() -> Vectors {
         vectors.holds("vcp", test, move || {
             let mut hop = Hop::new("vcp[gamma_l=1,kappa_q=0.5,t_rho=200ms]", 10.0);
             hop.queue = queue;
-            // Sixty intervals, until the queue's average has settled.
+            // Sixty intervals, in which the queue's average settles.
             for tenth in 0..600 {
                 hop.arrive(at(20 * tenth + 5), &mut Packet::opaque(arrived / 10));
             }
@@ -180,7 +180,8 @@ fn vcp_model() -> Vectors {
     vectors
 }
 
-/// The fraction of accelerates on a link of 12 Mbit/s that is never idle, for a sojourn time in ms.
+/// Returns the fraction of accelerates on a link of 12 Mbit/s that is never idle, for a sojourn
+/// time in ms.
 fn accelerates(sojourn: u64) -> f64 {
     let mut hop = Hop::new("abc[delay=sojourn,eta=0.98,delta=133ms,dt=20ms]", 12.0);
     hop.queue = 15_000;
@@ -195,7 +196,7 @@ fn accelerates(sojourn: u64) -> f64 {
     hop.state("accel_fraction")
 }
 
-/// ABC's window after `count` acknowledgements that echo a mark.
+/// Returns ABC's window after `count` acknowledgements that echo a mark.
 fn abc_window(cwnd: f64, echo: Ecn, count: u32) -> f64 {
     let scheme = format!("abc[dual_window=false,initial_window={cwnd}]");
     let mut sender = controller(&scheme, 1000);

@@ -1,4 +1,4 @@
-//! Mahimahi (ae477d4): its CoDel and PIE were run.
+//! Mahimahi (ae477d4): figures from runs of its CoDel and PIE.
 
 use paceline_cc::Ecn;
 use paceline_path::Limit;
@@ -19,11 +19,12 @@ pub(crate) fn vectors() -> Vectors {
     vectors
 }
 
-/// Random arrivals at CoDel, and what came out.
+/// Random arrivals at CoDel, and the results.
 #[derive(Copy, Clone)]
 struct CodelRun {
     seed: u32,
-    /// In each millisecond a random number from 0 to twice the first arrives, over the second.
+    /// Packets that arrive in a millisecond: a random integer from 0 to twice `arrivals.0`, divided
+    /// by `arrivals.1`.
     arrivals: (i64, i64),
     /// Milliseconds between two departures.
     gap: u64,
@@ -31,7 +32,7 @@ struct CodelRun {
     queue: &'static str,
     limit: u64,
     delivered: u64,
-    /// Of which packets were delivered when.
+    /// Digest of the delivered packets and their times.
     digest: u64,
     count: f64,
     left: usize,
@@ -109,18 +110,18 @@ fn codel(run: &CodelRun) -> Outcome {
     same("digest", digest, run.digest)
 }
 
-/// Two bursts of packets at PIE, of which none may be dropped, so that chance has no part.
+/// Two bursts of packets at PIE, none of which may be dropped, so that randomness has no effect.
 #[derive(Copy, Clone)]
 struct PieRun {
     seed: u32,
     queue: &'static str,
-    /// Packets of a burst, and when the second one comes; the first comes at 1 ms.
+    /// Packets per burst, and time of the second burst; the first one comes at 1 ms.
     burst: u32,
     second: u64,
     /// Milliseconds between two departures.
     gap: u64,
-    /// Milliseconds between two readings. `seen` has the readings: drop probability, delay in ms, and how
-    /// many readings in a row have these values.
+    /// Milliseconds between two readings. `seen` has the readings: drop probability, delay in ms,
+    /// and number of consecutive readings with these values.
     every: u64,
     seen: &'static [(f64, f64, usize)],
 }

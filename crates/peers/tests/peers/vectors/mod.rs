@@ -27,7 +27,7 @@ use paceline_schemes::remy::Memory;
 
 use crate::bench::{Acks, Bottleneck, Desk, controller, ms, state};
 
-/// All vectors, in the order of the page.
+/// Returns all vectors, in the order of the page.
 pub(crate) fn all() -> Vec<Vector> {
     let by_peer = [
         packetdrill::vectors(),
@@ -49,7 +49,7 @@ pub(crate) fn all() -> Vec<Vector> {
     by_peer.into_iter().chain(by_scheme).flat_map(|vectors| vectors.all).collect()
 }
 
-/// Remy's memory after each of the acknowledgements that its figures are about.
+/// Returns Remy's memory after each of the acknowledgements to which its figures belong.
 pub(crate) fn remy_memories() -> &'static [Memory] {
     &authors::remy::MEMORIES
 }
@@ -60,7 +60,7 @@ fn figures_of_peers_are_as_declared() {
     assert!(found.is_empty(), "{} surprises:\n{}", found.len(), found.join("\n"));
 }
 
-/// The pacing gains of a transfer of 12 s over 4 Mbit/s and 70 ms, in thousandths.
+/// Returns the pacing gains, in thousandths, of a transfer of 12 s over 4 Mbit/s and 70 ms.
 fn pacing_gains(scheme: &str) -> Vec<i64> {
     let mut path = Bottleneck::new(scheme, 1350, 4.0, ms(70), 70_000);
     path.write(100_000_000);
@@ -72,7 +72,8 @@ fn pacing_gains(scheme: &str) -> Vec<i64> {
     gains.into_iter().collect()
 }
 
-/// Cubic's windows after acknowledgements of two packets each, where the application writes only `packets`.
+/// Compares Cubic's windows after acknowledgements of two packets each, if the application writes
+/// only `packets`.
 fn windows_of_few(packets: u64, expected: &[u64]) -> Outcome {
     let mut desk = Desk::new("cubic", 1000);
     same("sent at once", desk.write(packets).len() as u64, packets.min(10))?;
@@ -84,7 +85,8 @@ fn windows_of_few(packets: u64, expected: &[u64]) -> Outcome {
     same("windows", windows, expected.to_vec())
 }
 
-/// The average share of marked packets that a scheme has after round trips of acknowledged and marked packets.
+/// Returns a scheme's average share of marked packets after round trips of acknowledged and marked
+/// packets.
 fn mark_share(scheme: &str, rtt: Span, round_trips: &[(f64, u32)]) -> f64 {
     let mut controller = controller(scheme, 1460);
     let mut acks = Acks::new(1460, rtt);

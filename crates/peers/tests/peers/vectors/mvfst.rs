@@ -17,10 +17,10 @@ pub(crate) fn vectors() -> Vectors {
     vectors
 }
 
-/// Copa as in mvfst, with the delta of its test.
+/// Copa as in mvfst, with the delta of mvfst's test.
 const MVFST: &str = "copa[variant=mvfst,delta=0.5]";
 
-/// Copa after 19 acknowledgements at 50 ms and one at 150 ms, which ends slow start.
+/// Returns Copa after 19 acknowledgements at 50 ms and one at 150 ms, which ends slow start.
 fn copa_after_slow_start(scheme: &str) -> (Box<dyn Controller>, Acks) {
     let mut copa = controller(scheme, 1200);
     let mut acks = Acks::new(1200, ms(50));
@@ -34,7 +34,8 @@ fn copa_after_slow_start(scheme: &str) -> (Box<dyn Controller>, Acks) {
     (copa, acks)
 }
 
-/// A packet is acknowledged after `wait` ms, with an RTT of `rtt` ms; the window before, and what it gains.
+/// Acknowledges a packet after `wait` ms, with an RTT of `rtt` ms; returns the window before, and
+/// its growth.
 fn step(copa: &mut dyn Controller, acks: &mut Acks, wait: u64, rtt: u64) -> (f64, f64) {
     acks.now += ms(wait);
     acks.rtt = ms(rtt);
@@ -43,7 +44,7 @@ fn step(copa: &mut dyn Controller, acks: &mut Acks, wait: u64, rtt: u64) -> (f64
     (before, state(copa, "cwnd") - before)
 }
 
-/// The window moves by 1 / (delta cwnd), delta 0.5, times `velocity`.
+/// Asserts that the window grew by `velocity` / (delta cwnd), with a delta of 0.5.
 fn moves((before, gained): (f64, f64), velocity: f64) -> Outcome {
     near("gained", gained, velocity / (0.5 * before), 1e-9)
 }
@@ -81,7 +82,7 @@ fn copa(vectors: &mut Vectors) {
 }
 
 fn copa_velocity(vectors: &mut Vectors) {
-    // The velocity doubles from this round trip on: the window at most doubles in a round trip.
+    // The velocity doubles from round trip `first` on: the window at most doubles in a round trip.
     let doubles_from = |first: u32| {
         let (mut copa, mut acks) = copa_after_slow_start(MVFST);
         acks.begins_round = true;
@@ -143,10 +144,11 @@ fn leave_startup(scheme: &str) -> Outcome {
     let mut bbr = controller(scheme, 1000);
     let startup = state(&*bbr, "pacing_gain");
     let mut acks = Acks::new(1000, ms(50));
-    // So much in flight that Drain lasts.
+    // Enough in flight for Drain to last.
     acks.in_flight = (100_000.0, 100_000.0);
     let mut rate = 2e6;
-    // Round trips in which the bandwidth grows, by more than a quarter, and in which it does not.
+    // Round trips in which the bandwidth grows by more than a quarter (g), and in which it does not
+    // (-).
     let grows = "gggggggggg-g--g---".chars().map(|c| c == 'g');
     for (round, grows) in grows.enumerate() {
         rate *= if grows { 1.251 } else { 1.0 };
@@ -175,7 +177,7 @@ fn probe_rtt() -> Outcome {
     };
     let (before, gain) = ack(1000, 50, 9.0, true);
     near("Startup's gain", gain, 2.885, 1e-9)?;
-    // The smallest RTT is more than 10 s old.
+    // The minimum RTT is more than 10 s old.
     same("window and gain", ack(11_001, 60, 8.0, true), (4, 1.0))?;
     for (now, in_flight) in [(11_002, 7.0), (11_003, 6.0), (11_004, 5.0), (11_005, 4.0)] {
         same("window and gain", ack(now, 60, in_flight, false), (4, 1.0))?;

@@ -63,7 +63,8 @@ fn cubic(vectors: &mut Vectors) {
     );
 }
 
-/// From a tenth of W_max = 100 packets to W_max, by acknowledgements evenly over each round trip.
+/// Grows from a tenth of W_max = 100 packets to W_max, with acknowledgements spread evenly over
+/// each round trip.
 fn cubic_phase() -> Outcome {
     let params = CubicParams { beta: 0.1, tcp_friendliness: false, ..curve(100.0) };
     let (mut window, mut acks) = epoch(&params, ms(100));
@@ -81,8 +82,8 @@ fn cubic_phase() -> Outcome {
     near("the window at K", window.cwnd(), 100.0, 1.0)
 }
 
-/// From ten packets without a plateau: alpha is 3 (1 - 0.7) / (1 + 0.7). The curve, read an RTT ahead as RFC 9438
-/// §4.2 has it, overtakes one increase sooner than in neqo.
+/// Grows from ten packets without a plateau: alpha is 3 (1 - 0.7) / (1 + 0.7). The curve, evaluated
+/// an RTT ahead as in RFC 9438 §4.2, overtakes one increase earlier than in neqo.
 fn tcp_phase() -> Outcome {
     let params = CubicParams {
         growth: Growth::Linux,
@@ -104,7 +105,7 @@ fn tcp_phase() -> Outcome {
             acks.now += Span::from_secs_f64(0.1 / before);
             window.on_feedback(&acks.of(1.0));
         }
-        // Fractions open the window meanwhile, so that it is a little less than one.
+        // Fractions also open the window, so the step is slightly less than one.
         near(&format!("increase {increase}"), window.cwnd() - before, 1.0, 0.12)?;
     }
     Ok(())

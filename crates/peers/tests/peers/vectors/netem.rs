@@ -1,11 +1,12 @@
-//! The Gilbert-Elliott model, as tc-netem(8) and Elliott (1963) have it.
+//! The Gilbert-Elliott model of tc-netem(8) and Elliott (1963).
 
 use paceline_path::GilbertElliott;
 use paceline_peers::vector::{Vectors, near};
 
 pub(crate) fn vectors() -> Vectors {
     let mut vectors = Vectors::of("netem, Elliott 1963");
-    // Probabilities of turning bad and good, of losses in either state, and the mean.
+    // Probabilities of turning bad and of turning good, loss probabilities in the good and the bad
+    // state, and the mean.
     for (p, r, good, bad, mean) in [
         (0.01, 0.1, 0.0, 1.0, 0.01 / 0.11),
         (0.05, 0.5, 0.0, 0.7, 0.7 * 0.05 / 0.55),

@@ -1,4 +1,4 @@
-//! packetdrill (2c4001c): figures of Google's scripts, as far as they can be had without the scripts.
+//! packetdrill (2c4001c): figures of Google's scripts that can be checked without the scripts.
 
 use paceline_cc::{Congestion, Span};
 use paceline_flow::{RtoBounds, RttEstimator};
@@ -22,7 +22,7 @@ pub(crate) fn vectors() -> Vectors {
     vectors
 }
 
-/// Packets that leave for each acknowledgement of `per_ack` of the first ten.
+/// Returns the packets that leave for each acknowledgement of `per_ack` of the first ten packets.
 fn answers(per_ack: u64) -> Vec<usize> {
     let mut desk = Desk::new("cubic", 1000);
     desk.write(30);
@@ -120,7 +120,8 @@ fn recovery(vectors: &mut Vectors) {
     });
 }
 
-/// A loss that an acknowledgement of three packets shows: the flight is the reduced window at once.
+/// After a loss that an acknowledgement of three packets reveals, the flight equals the reduced
+/// window at once.
 fn one_for_one() -> Outcome {
     let mut desk = Desk::new(LINUX, 1000);
     desk.write(10);
@@ -157,7 +158,7 @@ fn timeout(vectors: &mut Vectors) {
         near("ssthresh", desk.state("ssthresh"), 7.0, 0.01)?;
         let first = desk.segments.len() as u64;
         desk.write(200);
-        // Flights of 2, 4, 7 and 7 packets, 100 ms apart, a packet each 2 ms.
+        // Flights of 2, 4, 7 and 7 packets, 100 ms apart, with a packet every 2 ms.
         let flights = [0u64, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4];
         let mut windows = Vec::new();
         let (mut last_flight, mut now) = (u64::MAX, 2000);
@@ -174,8 +175,8 @@ fn timeout(vectors: &mut Vectors) {
 }
 
 fn hystart(vectors: &mut Vectors) {
-    // After ten packets with 200 ms, acknowledgements of two each with these RTTs in ms; the windows, and whether
-    // slow start goes on.
+    // After ten packets with 200 ms, plays acknowledgements of two packets each with these RTTs in
+    // ms. Returns the windows, and whether slow start continues.
     let windows = |rtts: Vec<u64>| {
         let mut start = SlowStart::new(HyStartKind::Linux, false);
         (start.acks.rtt, start.acks.in_flight.1) = (ms(200), 0.0);
@@ -221,7 +222,7 @@ fn hystart(vectors: &mut Vectors) {
     );
 }
 
-/// Linux' Cubic in congestion avoidance at 48 packets without a plateau.
+/// Returns Linux' Cubic in congestion avoidance at 48 packets without a plateau.
 fn at_48() -> (CubicWindow, Acks) {
     let params = CubicParams {
         initial_window: 48.0 / 0.7,
@@ -256,7 +257,7 @@ fn cubic(vectors: &mut Vectors) {
         window.on_feedback(&acks.of(2.0));
         let idle = Span::from_secs(4);
         acks.now += idle;
-        // A timeout that has not expired, as with tcp_slow_start_after_idle=0.
+        // The timeout has not expired, as with tcp_slow_start_after_idle=0.
         window.on_idle(acks.now, idle, idle * 2);
         for _ in 0..10 {
             acks.now += ms(100);

@@ -1,4 +1,4 @@
-//! quinn (a1931ab): Cubic, the filter of the largest bandwidth.
+//! quinn (a1931ab): Cubic, the filter of the maximum bandwidth.
 
 use paceline_cc::{Congestion, Span};
 use paceline_peers::vector::{Vectors, near, same, that};
@@ -24,7 +24,7 @@ pub(crate) fn vectors() -> Vectors {
     });
     vectors.holds("bandwidth filter", "bbr/min_max.rs test", || {
         let mut filter = WindowedMax::new(10);
-        // Round trip, value, the largest of the last ten round trips.
+        // Round trip, value, maximum over the last ten round trips.
         for (round, value, largest) in [
             (26, 100, 100),
             (28, 120, 120),

@@ -1,4 +1,4 @@
-//! RFCs and papers: their figures, worked out by hand.
+//! RFCs and papers: figures computed by hand.
 
 use paceline_cc::{Congestion, Ecn, Span};
 use paceline_path::{DropReason, Limit};
@@ -19,7 +19,7 @@ pub(crate) fn vectors() -> Vectors {
     vectors.holds("red", "Floyd and Jacobson 1993, §6: the average after a burst", || {
         let mut bench = Bench::new("red[min=500,max=900,w=0.002]", Limit::packets(1000), 1);
         bench.push_many(at(0), 51, 500, Ecn::NotEct);
-        // 51 arrivals that find 0, 1, ... 50 packets.
+        // 51 arrivals that find 0, 1, ... 50 packets in the queue.
         let expected = 51.0 + (0.998_f64.powi(51) - 1.0) / 0.002;
         near("average", bench.state("average"), expected, 1e-9)
     });
@@ -52,7 +52,7 @@ fn prr_example() -> Outcome {
     that(&format!("{sent} sent"), (7..=9).contains(&sent))
 }
 
-/// Everything has waited for seconds when packets begin to leave, one each millisecond.
+/// All packets have waited for seconds when they begin to leave, one every millisecond.
 fn codel_times() -> Outcome {
     let mut bench = Bench::new("codel[mtu=100]", Limit::packets(100_000), 1);
     for now in 0..3000 {
@@ -64,7 +64,8 @@ fn codel_times() -> Outcome {
         bench.pop(at(3000 + now));
         times.extend(std::iter::repeat_n(now as f64, bench.drops.len() - before));
     }
-    // The first after an interval, the next ones after an interval over the root of the count.
+    // The first drop comes after an interval, the next ones after an interval divided by the root
+    // of the count.
     let (mut expected, mut next) = (Vec::new(), 100.0_f64);
     while next < 700.0 {
         expected.push(next.ceil());
@@ -77,7 +78,8 @@ fn codel_times() -> Outcome {
         .try_for_each(|(time, wanted)| near("a drop, ms", *time, *wanted, 1.0))
 }
 
-/// The controller of RFC 8033, run beside the queue: alpha 0.125, beta 1.25, scaled at small probabilities.
+/// Runs RFC 8033's controller beside the queue: alpha 0.125, beta 1.25, scaled at small
+/// probabilities.
 fn pie_probability() -> Outcome {
     let mut bench = Bench::new("pie", Limit::packets(2000), 3);
     let mut waiting = std::collections::VecDeque::new();
@@ -125,7 +127,7 @@ fn pie_probability() -> Outcome {
     that("it has grown", probability > 0.05)
 }
 
-/// Classic and L4S packets arrive at 1.1 times what leaves, for 20 s.
+/// Classic and L4S packets arrive at 1.1 times the departure rate, for 20 s.
 fn coupling() -> Outcome {
     let mut bench = Bench::new("dualpi2", Limit::packets(10_000), 5);
     let (mut classic, mut l4s, mut marked) = (0u64, 0u64, 0u64);

@@ -29,7 +29,7 @@ fn cubic_curve(vectors: &mut Vectors) {
         near("K, ms", bench::of(&window, "k"), 12_000.0, 1.0)?;
         near("W(0)", window.cwnd(), 0.7 * W_MAX, 0.01)
     });
-    // W at a time, read an RTT ahead of an acknowledgement that comes 200 ms earlier.
+    // W(t), evaluated an RTT ahead, so the acknowledgement comes 200 ms earlier.
     vectors.holds(file, "cubic/tests.rs w_cubic: W(15 s) is 2314.8", || {
         let gained = gain(W_MAX, 2000.0, ms(14_800), ms(200));
         near("W", 2000.0 + gained * 2000.0, 2314.8, 0.01)
@@ -89,7 +89,7 @@ fn cubic_events(vectors: &mut Vectors) {
         acks.now += Span::from_secs(9);
         window.add(130.0 - window.cwnd());
         window.on_feedback(&acks.of(1.0));
-        // The curve at 9 s, read an RTT ahead.
+        // The curve at 9 s, evaluated an RTT ahead.
         let from_plateau: f64 = 9.1 - (30.0f64 / 0.4).cbrt();
         let target = 100.0 + 0.4 * from_plateau.powi(3);
         near("gained", window.cwnd() - 130.0, (target - 130.0) / 130.0, 1e-4)
@@ -122,7 +122,7 @@ fn cubic_events(vectors: &mut Vectors) {
         "cubic/tests.rs utilized, then under-utilized: 120 packets, twice the largest flight",
         "as in Linux, the window is compared with twice the largest flight before an acknowledgement, which then opens it by all that it acknowledges",
         || {
-            // Sixty of a hundred packets: 10 are acknowledged, then 1, then 40.
+            // Sixty packets of a window of a hundred: 10 are acknowledged, then 1, then 40.
             let mut desk = Desk::new("cubic[initial_window=100,hystart=off]", 1000);
             desk.write(60);
             desk.ack_first(200, 10);
@@ -166,7 +166,8 @@ fn samples_and_timers(vectors: &mut Vectors) {
                 limited.push(reaction.sample.is_some_and(|sample| sample.app_limited));
                 books.send(1);
             }
-            // The packet that leaves as the flight has arrived is limited still, the next one is not.
+            // The packet that leaves when the flight has arrived still counts as limited; the next
+            // one does not.
             same("limited", limited[1..].to_vec(), vec![true, false])
         },
     );

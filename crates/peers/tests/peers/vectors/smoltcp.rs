@@ -12,7 +12,7 @@ pub(crate) fn vectors() -> Vectors {
         "newreno",
         "reno.rs slow_start_works: one packet after a timeout, threshold 16",
         || {
-            // RFC 5681 §3.1: a packet per acknowledgement at most.
+            // RFC 5681 §3.1: at most one packet per acknowledgement.
             let mut reno = controller("newreno[abc_limit=1,initial_window=32]", 1024);
             let mut acks = Acks::new(1024, ms(100));
             reno.on_feedback(&acks.event(Congestion::Timeout));

@@ -1,12 +1,13 @@
-//! C2TCP's kernel (4b5b241): its `c2tcp_pkts_acked` was run on RTTs, without the second for which Cubic ignores them.
+//! C2TCP's kernel (4b5b241): figures from running its `c2tcp_pkts_acked` on RTTs, without the
+//! second in which Cubic ignores them.
 
 use paceline_cc::Span;
 use paceline_peers::vector::{Outcome, Vectors, near, same, that};
 
 use crate::bench::{Acks, at, controller, ms, state};
 
-/// When the window backs off in the course of `backoffs`, in ms: 26 times in the second of 130 ms, and 11 times in
-/// that of 150 ms.
+/// Times in ms at which the window backs off in `backoffs`: 26 in the second with 130 ms, and 11 in
+/// the second with 150 ms.
 const BACKOFFS: [u64; 37] = [
     1305, 1405, 1455, 1515, 1565, 1610, 1650, 1690, 1725, 1760, 1795, 1825, 1855, 1885, 1915, 1945,
     1970, 1995, 2020, 2045, 2070, 2095, 2120, 2145, 2165, 2185, 2505, 2605, 2655, 2715, 2765, 2810,
@@ -56,8 +57,8 @@ pub(super) fn vectors() -> Vectors {
     vectors
 }
 
-/// The window after sixty acknowledgements at 50 ms: beside slow start, `packets` per acknowledgement go to a counter
-/// that opens it by one per window.
+/// Compares the window after sixty acknowledgements at 50 ms: in addition to slow start, each
+/// acknowledgement adds `packets` to a counter that opens the window by one packet per window.
 fn opens(target: u64, packets: u64) -> Outcome {
     let mut sender = controller(
         &format!("c2tcp[target={target}ms,interval=100ms,base=newreno,settle=0s]"),
@@ -73,20 +74,20 @@ fn opens(target: u64, packets: u64) -> Outcome {
         counter -= more * cwnd;
         cwnd += more + 1;
     }
-    // We keep the fractions that the kernel's counter cuts.
+    // Paceline keeps fractions, which the kernel's counter truncates.
     let cwnd = cwnd as f64;
     near("cwnd", state(&*sender, "cwnd"), cwnd, 0.03 * cwnd)
 }
 
-/// When the window backs off: an acknowledgement each 5 ms, with RTTs of 50 ms for 0.2 s, 130 ms for 1 s, 60 ms for
-/// 0.2 s, and 150 ms.
+/// Returns the times at which the window backs off. An acknowledgement comes every 5 ms, with RTTs
+/// of 50 ms for 0.2 s, 130 ms for 1 s, 60 ms for 0.2 s, and 150 ms.
 fn backoffs(scheme: &str) -> Vec<u64> {
     let mut sender = controller(scheme, 1000);
     let mut acks = Acks::new(1000, ms(50));
     let (mut times, mut before) = (Vec::new(), 0.0);
     for step in 0..400u64 {
         let now = 1005 + 5 * step;
-        // Within the millisecond: the kernel's clock counts 1024 ns as a microsecond.
+        // Within the millisecond, because the kernel's clock counts 1024 ns as a microsecond.
         acks.now = at(now) + Span::from_micros(400);
         acks.rtt = ms(match step {
             0..40 => 50,

@@ -1,4 +1,4 @@
-//! Compound TCP's draft (draft-sridharan-tcpm-ctcp), eq. 5: worked out by hand.
+//! Compound TCP's draft (draft-sridharan-tcpm-ctcp), eq. 5: figures computed by hand.
 
 use paceline_cc::{Congestion, Controller};
 use paceline_peers::vector::{Vectors, near};
@@ -12,7 +12,7 @@ struct Sender {
 }
 
 impl Sender {
-    /// With a window of `packets`, after a loss at twice as many.
+    /// Returns a sender with a window of `packets`, after a loss at twice this window.
     fn new(packets: f64) -> Sender {
         let scheme = format!("compound[initial_window={}]", 2.0 * packets - 4.0);
         let mut sender = controller(&scheme, 1000);
@@ -28,8 +28,8 @@ impl Sender {
         state(&*self.sender, name)
     }
 
-    /// A round trip at an RTT; returns the delay window. Hardly anything is acknowledged, so that the loss window
-    /// stays.
+    /// Plays a round trip with this RTT; returns the delay window. Few bytes are acknowledged, so
+    /// that the loss window does not change.
     fn round(&mut self, rtt: u64) -> f64 {
         self.acks.rtt = ms(rtt);
         for index in 0..10 {
@@ -40,7 +40,7 @@ impl Sender {
         self.get("delay_window")
     }
 
-    /// After round trips without a queue.
+    /// Returns a sender after `count` round trips without a queue.
     fn rounds(packets: f64, count: u32) -> Sender {
         let mut sender = Sender::new(packets);
         for _ in 0..count {
@@ -50,7 +50,7 @@ impl Sender {
     }
 }
 
-/// By how much the delay window grows without a queue.
+/// Returns the growth of the delay window without a queue.
 fn growth(window: f64) -> f64 {
     0.125 * window.powf(0.75) - 1.0
 }
@@ -69,13 +69,13 @@ pub(super) fn vectors() -> Vectors {
     vectors.holds("compound", "eq. 5: thirty packets wait or more, less by them", || {
         let mut sender = Sender::rounds(200.0, 12);
         let (before, sum) = (sender.get("delay_window"), sender.get("cwnd"));
-        // At 125 ms a fifth of the window waits.
+        // At 125 ms a fifth of the window waits in the queue.
         near("delay window", sender.round(125), (before - 0.2 * sum).max(0.0), 0.01)
     });
     vectors.holds("compound", "eq. 5: fewer than thirty wait, it grows", || {
         let mut sender = Sender::rounds(100.0, 1);
         let (before, sum) = (sender.get("delay_window"), sender.get("cwnd"));
-        // At 120 ms a sixth of 103 packets waits.
+        // At 120 ms a sixth of 103 packets waits in the queue.
         near("growth", sender.round(120) - before, growth(sum), 0.01)
     });
     vectors.holds("compound", "eq. 5: a loss leaves half of the sum", || {

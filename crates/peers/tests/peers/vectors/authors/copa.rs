@@ -1,19 +1,21 @@
-//! genericCC (18299d6), by Copa's authors: its `update_delta` was run on courses of RTTs and losses.
+//! genericCC (18299d6), by Copa's authors: figures from running its `update_delta` on series of
+//! RTTs and losses.
 
 use paceline_cc::Span;
 use paceline_peers::vector::{Outcome, Vectors, near};
 
 use crate::bench::{Acks, at, controller, state};
 
-/// An acknowledgement each 2 ms.
+/// A series with an acknowledgement every 2 ms.
 #[derive(Copy, Clone)]
 struct Course {
     name: &'static str,
-    /// The RTT in ms of acknowledgement number, and whether it tells of a loss.
+    /// RTT in ms of an acknowledgement by its number, and whether it reveals a loss.
     rtt: fn(u64) -> f64,
     loses: fn(u64) -> bool,
-    /// 1 / delta at every 250th acknowledgement, and within how much: a round trip's growth, or two where the RTT
-    /// changes, as windows of four RTTs age by the RTTs of their time here and by the latest one there.
+    /// 1 / delta at every 250th acknowledgement, and its tolerance: a round trip's growth, or two
+    /// where the RTT changes. There, windows of four RTTs age by each sample's own RTT here, and by
+    /// the latest RTT in genericCC.
     inverse_delta: [f64; 12],
     tolerance: f64,
 }
@@ -22,7 +24,7 @@ fn sawtooth(index: u64) -> f64 {
     (2 * index % 200) as f64
 }
 
-/// Five acknowledgements at 50 ms, then always 40 ms of queue or more.
+/// Five acknowledgements at 50 ms, then always 40 ms of queueing or more.
 fn full(index: u64) -> f64 {
     if index < 5 { 50.0 } else { 90.0 + sawtooth(index) / 20.0 }
 }

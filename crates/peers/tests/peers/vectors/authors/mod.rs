@@ -1,4 +1,4 @@
-//! Programs that schemes' authors published, which were run on short inputs, and drafts without programs.
+//! Programs of schemes' authors, run on short inputs, and drafts without programs.
 
 mod c2tcp;
 mod compound;

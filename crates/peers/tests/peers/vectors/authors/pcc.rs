@@ -4,7 +4,7 @@ use paceline_peers::vector::{Vectors, near, same, that};
 
 use crate::bench::{Bottleneck, ms};
 
-/// The first pacing rates of a transfer over 400 Mbit/s and 40 ms, in bit/s.
+/// Returns the first pacing rates, in bit/s, of a transfer over 400 Mbit/s and 40 ms.
 fn first_rates(scheme: &str, count: usize) -> Vec<u64> {
     let mut path = Bottleneck::new(scheme, 1500, 400.0, ms(40), 10_000_000);
     path.write(1 << 30);

@@ -1,4 +1,4 @@
-//! Remy's published program (41364b8): its memory was run on acknowledgements.
+//! Remy's published program (41364b8): figures from running its memory on acknowledgements.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use paceline_schemes::remy::{Memory, Signal, Tracker};
 
 use crate::bench::congruential;
 
-/// The signals, in the order of the rows.
+/// Signals, in the order of the columns.
 const SIGNALS: [Signal; 6] = [
     Signal::SendEwma,
     Signal::RecEwma,
@@ -18,7 +18,7 @@ const SIGNALS: [Signal; 6] = [
     Signal::QueueingDelay,
 ];
 
-/// The number of an acknowledgement, and the signals after it.
+/// Number of an acknowledgement, and the signals after it.
 const ROWS: [(usize, [f64; 6]); 11] = [
     (0, [0.0; 6]),
     (5, [2.111679077, 1.903533936, 1.0, 0.073683494, 0.0, 1.903533936]),
@@ -33,7 +33,7 @@ const ROWS: [(usize, [f64; 6]); 11] = [
     (59, [5.16203177, 5.568611927, 1.7975, 1.383259128, 79.75, 11.137223853]),
 ];
 
-/// The memory after each of sixty acknowledgements, of which some packets are missing.
+/// The memory after each of sixty acknowledgements; some packets are missing.
 pub(crate) static MEMORIES: LazyLock<Vec<Memory>> = LazyLock::new(|| {
     let millis = |millis: f64| Time::ZERO + Span::from_secs_f64(millis / 1e3);
     let mut random = congruential(12_345);

@@ -1,4 +1,4 @@
-//! Sprout's authors' program (Alfalfa c838669): its forecaster was run on arrivals.
+//! Sprout's authors' program (Alfalfa c838669): figures from running its forecaster on arrivals.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use paceline_schemes::sprout::{Belief, SproutParams, SproutSender, Tables, Ticks
 
 use crate::bench::at;
 
-/// What arrives, as packets per tick and ticks, repeated so often; the packets that the forecaster expects by the ends
-/// of eight ticks; the mean rate, in packets per second, and the probability of an outage.
+/// Arrivals, as packets per tick and number of ticks, and number of repetitions; expected packets
+/// by the end of each of eight ticks; mean rate in packets per second; probability of an outage.
 type Row = (&'static [(u32, usize)], usize, [u16; 8], f64, f64);
 
 const ROWS: [Row; 19] = [
@@ -63,14 +63,14 @@ fn forecast(tables: &Tables, (arrivals, times, counts, mean, outage): &Row) -> O
     if mean.is_nan() {
         return Ok(());
     }
-    // The authors print the middle of a bin of 1000/256 packets per second.
+    // The authors print the centre of a bin of 1000/256 packets per second.
     let rate = |bin: usize| (bin as f64 + 0.5) * 1000.0 / 256.0;
     let expected = probabilities.iter().enumerate().skip(1).map(|(bin, p)| p * rate(bin)).sum();
     near("mean rate", expected, *mean, 0.02)?;
     near("an outage", probabilities[0], *outage, 1e-5 * outage.max(1e-9))
 }
 
-/// A forecast from `millis` on, when `total` bytes had arrived.
+/// Returns a report with a forecast from `millis` on, after `total` bytes have arrived.
 fn report(total: u64, millis: u64) -> Report {
     let counts = [2, 4, 8, 11, 14, 18, 21, 24];
     Report::Forecast(Forecast { total, from: at(millis), counts })
@@ -81,7 +81,7 @@ fn window(vectors: &mut Vectors) {
     vectors.holds("sprout", "sproutconn.cc window_size: five ticks ahead", move || {
         let mut sender = sender();
         sender.on_report(at(1000), &report(0, 900));
-        // counts[min(tick + 5, 7)] - counts[tick], and nothing from the last tick on.
+        // counts[min(tick + 5, 7)] - counts[tick]; 0 from the last tick on.
         for (tick, packets) in [16, 17, 16, 13, 10, 6, 3, 0, 0].into_iter().enumerate() {
             sender.on_timer(at(1000 + 20 * tick as u64));
             same(&format!("packets at tick {tick}"), sender.window() / 1440, packets)?;
@@ -98,7 +98,7 @@ fn window(vectors: &mut Vectors) {
                 sender.on_send(at(1001), &mut Outgoing::new(number, 1500, 1500 * number));
             }
             same("window", sender.window(), (16 - 5) * 1440)?;
-            // The sender counts 1490 bytes each; two have arrived.
+            // The sender counts 1490 bytes for each packet; two packets have arrived.
             sender.on_report(at(1030), &report(2 * 1490, 930));
             same("queue", sender.queue(), 3 * 1490)?;
             same("window", sender.window(), 16 * 1440 - 3 * 1490)?;

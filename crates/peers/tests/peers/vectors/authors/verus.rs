@@ -1,11 +1,12 @@
-//! Verus' authors' program (4b1bbf0): its fits of delay profiles (ALGLIB) were run; and its receiver thread.
+//! Verus' authors' program (4b1bbf0): figures from running its fits of delay profiles (ALGLIB); and
+//! its receiver thread.
 
 use paceline_cc::{Controller, Fate, Feedback, Outgoing};
 use paceline_peers::vector::{Outcome, Vectors, near};
 
 use crate::bench::{at, controller, ms, state};
 
-/// A sender whose packets are acknowledged by hand, in order.
+/// A sender whose packets the vectors acknowledge, in order.
 struct Verus {
     sender: Box<dyn Controller>,
     tags: Vec<u64>,
@@ -43,7 +44,7 @@ impl Verus {
         state(&*self.sender, name)
     }
 
-    /// After forty packets in slow start, one at a time.
+    /// Returns a sender after forty packets in slow start, one at a time.
     fn after_forty() -> Verus {
         let mut verus = Verus::new();
         for step in 0..40 {
@@ -54,8 +55,8 @@ impl Verus {
     }
 }
 
-/// Delays under windows from 1 to the largest, and the windows that the fitted profile has for desired delays of 12,
-/// 24, ... 300 ms.
+/// Delays at windows from 1 to the largest, and the windows of the fitted profile for desired
+/// delays of 12, 24, ... 300 ms.
 #[derive(Copy, Clone)]
 struct Profile {
     name: &'static str,
@@ -112,7 +113,8 @@ const PROFILES: [Profile; 5] = [
     },
 ];
 
-/// Slow start draws the profile, a timeout ends it, and then the desired delay grows by 2 ms per epoch.
+/// Slow start fills the profile, a timeout ends it, and then the desired delay grows by 2 ms per
+/// epoch.
 fn looks_up(profile: &Profile) -> Outcome {
     let mut verus = Verus::new();
     let (mut now, mut longest) = (1000, 0);
@@ -133,7 +135,7 @@ fn looks_up(profile: &Profile) -> Outcome {
             let window = profile.windows[epoch as usize / 6 - 1];
             near(&format!("window for {desired} ms"), verus.get("cwnd"), f64::from(window), 0.0)?;
         }
-        // Delays do not rise.
+        // Delays do not rise here.
         verus.send(now);
         verus.acked = verus.tags.len() - 1;
         verus.ack(now + 4, longest);
@@ -163,7 +165,7 @@ fn receiver_thread(vectors: &mut Vectors) {
         }
         near("cwnd", verus.get("cwnd"), 31.0, 1e-9)
     });
-    // One packet more, acknowledged after a delay.
+    // Sends one more packet, acknowledged after `delay`.
     let late = |delay: u64| {
         let mut verus = Verus::after_forty();
         verus.send(2000);
@@ -181,7 +183,7 @@ fn receiver_thread(vectors: &mut Vectors) {
         "receiver_thread: 501 ms end it at 0.7 of the packet's window",
         move || {
             let verus = late(501);
-            // And 1/w for this acknowledgement.
+            // Plus 1/w for this acknowledgement.
             near("cwnd", verus.get("cwnd"), reduced + 1.0 / reduced, 1e-6)?;
             near("loss phase", verus.get("loss_phase"), 1.0, 0.0)
         },

@@ -5,7 +5,7 @@ use paceline_peers::vector::{Outcome, Vectors, near, same, that};
 
 use crate::bench::{DECREASE, Gcc, after_overuse};
 
-/// Over-use before any rate is measured.
+/// Reason: over-use before a rate was measured.
 const BLIND: &str = "before a rate is measured, each group that shows over-use takes 85 % of the rate that the group before it \
      has left, though nothing sent at that rate has arrived";
 
@@ -17,7 +17,7 @@ pub(super) fn vectors() -> Vectors {
         ("trendline_estimator_unittest.cc PerfectLineSlopeZero", 0.0),
     ] {
         vectors.holds("gcc", test, move || {
-            // Behind the smoothing of 0.9, so once that has settled.
+            // The slope is smoothed with 0.9, so wait until it has settled.
             let mut gcc = Gcc::new("gcc[filter=trendline]");
             for index in 0..300 {
                 let sent = 10_000 * index;
@@ -32,7 +32,8 @@ pub(super) fn vectors() -> Vectors {
     vectors
 }
 
-/// Near convergence the rate grows by half a packet per response time, 100 ms and the RTT.
+/// Near convergence the rate grows by half a packet per response time, which is 100 ms plus the
+/// RTT.
 fn convergence(vectors: &mut Vectors) {
     for (test, size, rtt, initial, rate, growth, tolerance) in [
         (
@@ -65,7 +66,7 @@ fn convergence(vectors: &mut Vectors) {
     ] {
         vectors.holds("gcc", test, move || {
             let (begin, grown, _) = after_overuse(size, rtt, initial)?;
-            // Scaled to the peer's rate from that which the decrease has led to here.
+            // Scaled from the rate after the decrease here to the peer's rate.
             near("growth in a second", grown * rate / begin, growth, tolerance)
         });
     }
@@ -114,8 +115,8 @@ fn bounds(vectors: &mut Vectors) {
     );
 }
 
-/// 417 bytes each 11 ms, which take the link half as long again, from 300 kbit/s on; the rate after each, in kbit/s,
-/// until `done`.
+/// Sends 417 bytes every 11 ms over a link that needs 16.5 ms for them, from 300 kbit/s on. Calls
+/// `done` after each packet, until it returns true.
 fn overused_from_the_start(scheme: &str, done: &mut dyn FnMut(i64, &Gcc) -> bool) -> Outcome {
     let mut gcc = Gcc::new(scheme);
     for index in 0..45 {

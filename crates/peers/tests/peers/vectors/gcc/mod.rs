@@ -1,4 +1,4 @@
-//! Google congestion control: what its implementations and its draft expect.
+//! Google congestion control: expectations of its implementations and its draft.
 
 mod libwebrtc;
 mod pion;
@@ -13,7 +13,7 @@ pub(crate) fn vectors() -> [Vectors; 4] {
     [str0m::vectors(), libwebrtc::vectors(), pion::vectors(), draft()]
 }
 
-/// draft-ietf-rmcat-gcc-02.
+/// Vectors of draft-ietf-rmcat-gcc-02.
 fn draft() -> Vectors {
     let mut vectors = Vectors::of("draft-ietf-rmcat-gcc-02");
     for (lost, factor) in [(0, 1.05), (1, 1.05), (5, 1.0), (10, 1.0), (20, 0.9), (50, 0.75)] {

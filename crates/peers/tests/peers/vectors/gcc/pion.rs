@@ -1,10 +1,10 @@
-//! pion/interceptor (a01a583): its Kalman filter was run; tests of rates and groups.
+//! pion/interceptor (a01a583): figures from running its Kalman filter; tests of rates and groups.
 
 use paceline_peers::vector::{Outcome, Vectors, near, that};
 
 use crate::bench::{DECREASE, Gcc, congruential, slope_changes};
 
-/// The slope after some measurements of delays, by groups of a packet each 20 ms.
+/// Compares the slope after some measurements of delays; each group has one packet and 20 ms.
 fn kalman(rows: &[(usize, f64)], mut delay: impl FnMut() -> i64) -> Outcome {
     let mut gcc = Gcc::new("gcc[filter=kalman,deltas=1]");
     let (mut sent, mut received) = (0, 50_000);
@@ -15,7 +15,7 @@ fn kalman(rows: &[(usize, f64)], mut delay: impl FnMut() -> i64) -> Outcome {
         gcc.arrives(sent, received, 1200);
         // A group is complete when the next one begins.
         if let Some((measurement, slope)) = rows.iter().find(|row| row.0 + 2 == packet) {
-            // The peer cuts its innovation to whole microseconds.
+            // The peer truncates its innovation to whole microseconds.
             near(&format!("slope after {measurement}"), gcc.get("estimate"), *slope, 8e-4)?;
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn vectors() -> Vectors {
         || {
             let mut gcc = Gcc::new("gcc[filter=trendline,initial_rate=1Mbps]");
             gcc.steady(0..10, 100_000, 1200);
-            // On over-use the sender sets its rate to 85 % of the rate received in the last 500 ms.
+            // At over-use the sender sets its rate to 85 % of the rate received in the last 500 ms.
             for index in 10..60 {
                 let delay = (index - 9) * 30_000;
                 gcc.arrives(index * 100_000, 50_000 + index * 100_000 + delay, 1200);
@@ -87,7 +87,7 @@ pub(super) fn vectors() -> Vectors {
         "the third is within the second's burst and counts, as in libwebrtc",
         || {
             let packets = [(0, 15_000), (6000, 34_000), (8000, 30_000), (1_000_000, 1_000_000)];
-            // 19 ms received, 6 ms sent.
+            // A group takes 19 ms at the receiver and 6 ms at the sender.
             near("slope", slope_changes(&packets).iter().sum(), 13.0 * 0.101 / 1.101, 0.05)
         },
     );

@@ -1,4 +1,5 @@
-//! str0m (120401c): its trendline, detector and groups of packets were run on courses of delays.
+//! str0m (120401c): figures from running its trendline, detector and groups of packets on series of
+//! delays.
 
 use std::cell::RefCell;
 
@@ -6,16 +7,17 @@ use paceline_peers::vector::{Outcome, Vectors, near, same, that};
 
 use crate::bench::{DECREASE, Gcc, HOLD, after_overuse, congruential, run_course, slope_changes};
 
-/// Delays of packets, and what str0m made of them.
+/// Delays of packets, and str0m's results.
 #[derive(Copy, Clone)]
 struct Course {
     name: &'static str,
-    /// The time since the packet before, and the delay beside 50 ms, in us, of packet number; with random numbers.
+    /// Time since the previous packet, and delay in addition to 50 ms, in us, of a packet by its
+    /// number; the second argument draws random numbers.
     packets: fn(i64, &mut dyn FnMut() -> i64) -> (i64, i64),
     seed: u32,
-    /// Packet, slope and threshold.
+    /// Packet number, slope and threshold.
     slopes: &'static [(i64, f64, f64)],
-    /// Packets at which over-use and under-use begin.
+    /// Numbers of the packets at which over-use and under-use begin.
     over: &'static [i64],
     under: &'static [i64],
 }
@@ -105,7 +107,8 @@ impl Course {
             let Some((_, slope, threshold)) = self.slopes.iter().find(|row| row.0 == index) else {
                 return Ok(());
             };
-            // `estimate` is the slope times 4 times the number of groups, which is capped at 60.
+            // `estimate` is the slope times 4 times the number of groups; the number is capped at
+            // 60.
             near(&format!("slope at {index}"), gcc.get("estimate") / 240.0, *slope, 2e-6)?;
             // The peer counts whole milliseconds between groups.
             near(
@@ -126,7 +129,7 @@ impl Course {
             if state == DECREASE && before != DECREASE {
                 over.push(index);
             }
-            // After a decrease normal use holds the rate for one group, under-use for longer.
+            // After a decrease, normal use holds the rate for one group, and under-use for longer.
             let is_under = state == HOLD && before == HOLD;
             if is_under && under.last().is_none_or(|last: &i64| index > last + 21) {
                 under.push(index - 1);
@@ -154,7 +157,8 @@ pub(super) fn vectors() -> Vectors {
         "gcc",
         "rate_control.rs test_immediate_overuse: 85 % of what is received",
         || {
-            // The queue grows, so that less arrives than is sent; after the reduction the rate grows for 1.5 s.
+            // The queue grows, so less arrives than is sent. After the reduction the rate grows for
+            // 1.5 s.
             let (rate, _, sent) = after_overuse(1200, 100, "1Mbps")?;
             that(&format!("{rate} of {sent}"), (0.70..0.90).contains(&(rate / sent)))
         },
@@ -163,7 +167,8 @@ pub(super) fn vectors() -> Vectors {
     vectors
 }
 
-/// The first change of the slope by a group that arrives `late` ms later than it was sent, from the group before.
+/// Compares the first change of the slope, caused by a group that arrives `late` ms later than it
+/// was sent, relative to the previous group.
 fn first_change(late: f64, packets: &[(i64, i64)]) -> Outcome {
     let changes = slope_changes(packets);
     // The Kalman filter's first gain.
@@ -194,7 +199,8 @@ fn groups(vectors: &mut Vectors) {
         "arrival_group.rs MAX_BURST_DURATION: what was held up makes a group each 100 ms",
         "the draft bounds no burst: what an outage has held up is one group",
         || {
-            // Sent each 10 ms; from the tenth on all arrive 4 ms apart from 2 s on.
+            // Packets leave every 10 ms; from the tenth on they arrive 4 ms apart, beginning at 2
+            // s.
             let received = |index: i64| match index {
                 ..10 => 50_000 + index * 10_000,
                 _ => 2_000_000 + 4000 * (index - 10),

@@ -8,12 +8,13 @@ use paceline_peers::vector::{Outcome, Vectors, near, same, that};
 use crate::bench::{Bottleneck, ms};
 
 const MSS: u32 = 1350;
-/// Transmission of a packet each way over the bottleneck and the access link, and 64 ms.
+/// RTT in seconds: 64 ms, and a packet's transmission over the bottleneck and the access link in
+/// each direction.
 const RTT: f64 = 0.064 + 2.0 * 1350.0 * 8.0 * (1.0 / 4e6 + 1.0 / 10e6);
-/// The bandwidth-delay product of 4 Mbit/s, bytes.
+/// Bandwidth-delay product of 4 Mbit/s, in bytes.
 const BDP: f64 = 4e6 / 8.0 * RTT;
 
-/// Linux' BBR against QUIC's.
+/// Reason: Linux' BBR beside QUIC's.
 const BURSTS: &str = "Linux' BBR adds three bursts of two packets to the window, 23 % of this path's product, which then lose \
      packets; QUIC's BBR adds none";
 
@@ -28,20 +29,22 @@ pub(super) fn add(vectors: &mut Vectors) {
     small_buffer(vectors);
 }
 
-/// A path of 4 Mbit/s whose buffer is `buffer` bandwidth-delay products.
+/// Returns a path of 4 Mbit/s with a buffer of `buffer` bandwidth-delay products.
 fn path(scheme: &str, buffer: f64) -> Bottleneck {
     let delay = Span::from_secs_f64(RTT - 1350.0 * 8.0 / 4e6);
     Bottleneck::new(scheme, MSS, 4.0, delay, (BDP * buffer) as u64)
 }
 
-/// A path whose rate will change, with a buffer of two products of the first rate.
+/// Returns a path whose rate will change, with a buffer of two bandwidth-delay products of the
+/// first rate.
 fn changing(scheme: &str, mbps: f64) -> Bottleneck {
     let rtt = 0.064 + 2.0 * 1350.0 * 8.0 * (1.0 / (mbps * 1e6) + 1.0 / 15e6);
     let delay = Span::from_secs_f64(rtt - 1350.0 * 8.0 / (mbps * 1e6));
     Bottleneck::new(scheme, MSS, mbps, delay, (mbps * 1e6 / 8.0 * rtt * 2.0) as u64)
 }
 
-/// Sends a megabyte; when the first pacing gain other than Startup's was seen, in seconds.
+/// Sends a megabyte; returns the time in seconds at which the pacing gain first differed from
+/// Startup's.
 fn leave_startup(path: &mut Bottleneck) -> Result<f64, String> {
     let (startup, start) = (path.state("pacing_gain"), path.now);
     path.write(1_000_000);
@@ -112,7 +115,7 @@ fn steady(vectors: &mut Vectors, scheme: &'static str, like_quic: Declared) {
     });
 }
 
-/// Writes 512 bytes each three seconds.
+/// Writes 512 bytes every three seconds.
 fn write_bursts(path: &mut Bottleneck, count: u32) {
     for _ in 0..count {
         path.write(512);

@@ -46,7 +46,7 @@ fn cubic(vectors: &mut Vectors) {
             }
             let idle = Span::from_secs(100);
             acks.now += idle;
-            // A timeout that has not expired: the vector is about the epoch.
+            // The timeout has not expired, because the vector is about the epoch.
             window.on_idle(acks.now, idle, idle * 2);
             acks.now += ms(60);
             let before = window.cwnd();
@@ -63,7 +63,7 @@ fn cubic(vectors: &mut Vectors) {
         while books.repair() {}
         books.send(4);
         books.now = at(200);
-        // All but the first of the new packets.
+        // All new packets but the first.
         let next = books.account.next_number();
         let ack = ranges(10, &[(next - 3, next - 1), (10, next - 5), (9, 9)]);
         same("in the next window", books.take(&ack, 7000).congestion, Some(Congestion::Loss))
@@ -105,7 +105,8 @@ fn slow_start(vectors: &mut Vectors) {
 
 fn prague(vectors: &mut Vectors) {
     vectors.holds("prague", "prague_sender_test.cc rtt_virt: 25 ms for an RTT of 10 ms", || {
-        // A window in which all is marked ends at once; then three round trips of 10 ms are one of 25 ms.
+        // A window in which all packets are marked ends at once. Then three round trips of 10 ms
+        // count as one of 25 ms.
         let after = |unmarked: usize| {
             let rounds = [vec![(10.0, 10)], vec![(10.0, 0); unmarked]].concat();
             mark_share("prague", ms(10), &rounds)
@@ -117,7 +118,7 @@ fn prague(vectors: &mut Vectors) {
         "prague",
         "prague_sender_test.cc ReducedRttDependence: growth by 1/2.5^2",
         || {
-            // Growth from five packets: half of the square of the window counts the acknowledged packets.
+            // Growth from five packets: half of the squared window counts the acknowledged packets.
             let grown = |rtt: Span| {
                 let mut prague = controller("prague", 1460);
                 let mut acks = Acks::new(1460, rtt);

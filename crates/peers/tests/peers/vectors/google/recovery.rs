@@ -13,7 +13,7 @@ pub(super) fn add(vectors: &mut Vectors) {
     rtts(vectors);
 }
 
-/// After a packet with an RTT of 100 ms, `count` packets that left at 1 s.
+/// Returns an account after a packet with an RTT of 100 ms, with `count` packets that left at 1 s.
 fn sent_at_1s(count: u64) -> Books {
     let mut books = Books::new(1200);
     books.send(1);
@@ -25,7 +25,8 @@ fn sent_at_1s(count: u64) -> Books {
     books
 }
 
-/// Packets lost by acknowledgements of packet 0 and of these ranges, one after the other.
+/// Returns the packets lost by acknowledgements of packet 0 and of these ranges, one after the
+/// other.
 fn lost(count: u64, acknowledged: &[(u64, u64)]) -> Vec<u32> {
     let mut books = sent_at_1s(count);
     let take = |range: &(u64, u64)| books.take(&ranges(1, &[*range, (0, 0)]), u64::MAX).lost;
@@ -135,7 +136,7 @@ fn prr(vectors: &mut Vectors) {
     );
 }
 
-/// The smoothed RTT after samples in ms.
+/// Returns the smoothed RTT after samples in ms.
 fn smoothed(samples: &[u64]) -> f64 {
     let mut rtt = RttEstimator::new(RtoBounds::RFC6298);
     for sample in samples {
@@ -164,7 +165,7 @@ fn rtts(vectors: &mut Vectors) {
     });
 }
 
-/// A hundred samples of one RTT leave the smoothed one there.
+/// Asserts that a hundred equal samples leave the smoothed RTT at their value.
 fn steady(sample: Span) -> Outcome {
     let mut rtt = RttEstimator::new(RtoBounds::LINUX);
     for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! Delivery-rate samples, and the filters of the best of a window.
+//! Delivery-rate samples, and filters for the maximum or minimum over a window.
 
 use paceline_cc::{RateSample, Span, Time};
 use paceline_peers::vector::{Outcome, Vectors, near, same, that};
@@ -7,7 +7,7 @@ use paceline_schemes::parts::{WindowedMax, WindowedMin};
 use crate::bench::{Books, at, ranges};
 
 const SUBJECT: &str = "rate samples";
-/// Bytes per second of a packet of 1280 bytes in each millisecond.
+/// Rate of one packet of 1280 bytes per millisecond, in bytes per second.
 const FULL: f64 = 1_280_000.0;
 
 pub(super) fn add(vectors: &mut Vectors) {
@@ -16,7 +16,7 @@ pub(super) fn add(vectors: &mut Vectors) {
     filters(vectors);
 }
 
-/// All packets up to number `last` are acknowledged.
+/// Acknowledges all packets up to number `last`.
 fn acked(books: &mut Books, now: Time, last: u64) -> Result<RateSample, String> {
     books.now = now;
     let reaction = books.take(&ranges(last + 1, &[(0, last)]), 1_000_000);
@@ -28,7 +28,8 @@ fn sent(books: &mut Books, millis: u64) {
     books.send(1);
 }
 
-/// Twenty packets a millisecond apart, acknowledged from 20 ms on, while twenty more leave.
+/// Sends twenty packets a millisecond apart, which are acknowledged from 20 ms on while twenty more
+/// leave.
 fn forty() -> Result<Books, String> {
     let mut books = Books::new(1280);
     for number in 0..20 {
@@ -69,7 +70,7 @@ fn rates(vectors: &mut Vectors) {
             let mut rate = 0.0;
             for number in 20..40 {
                 let now = at(55) + Span::from_micros(8 * (number - 20));
-                // Acknowledgements that are too close give no sample.
+                // Acknowledgements too close to each other give no sample.
                 if let Ok(sample) = acked(&mut books, now, number) {
                     rate = sample.rate.bytes_per_sec();
                     that(&format!("rate {rate}"), rate <= FULL * 1.000_001)?;
@@ -97,7 +98,7 @@ fn rates(vectors: &mut Vectors) {
     );
 }
 
-/// After a pause of a second, in which the application had nothing, twenty more packets.
+/// Sends twenty more packets after a pause of a second without data from the application.
 fn after_a_pause(asked_each_time: bool) -> Result<Books, String> {
     let mut books = forty()?;
     books.account.on_app_limited();
@@ -142,13 +143,13 @@ fn app_limited(vectors: &mut Vectors) {
                 acked(&mut books, at(1040 + number), number)?;
                 sent(&mut books, 1040 + number);
             }
-            // Number 60 left as the limited phase ended.
+            // Packet number 60 left at the end of the limited phase.
             (61..80).try_for_each(|number| is_full(&acked(&mut books, at(1040 + number), number)?))
         },
     );
 }
 
-/// What follows the best value of a window.
+/// Reason: values after the best one of a window.
 const NEARER: &str = "as in Linux' win_minmax, what follows the best value of the window is nearer to the exact one; \
      Google's filter keeps an older third";
 
@@ -174,7 +175,7 @@ fn filters(vectors: &mut Vectors) {
             same("best", (0..7).map(best).collect::<Vec<_>>(), expected)
         },
     );
-    // After 1000, 900, ... 600, each 25 ms: a value at a time, and the best then.
+    // After 1000, 900, ... 600, 25 ms apart: returns the best value after one more.
     let best_after = |now: u64, value: u64| {
         let mut filter = WindowedMax::new(99);
         for step in 0..5 {

@@ -1,4 +1,4 @@
-//! ns-2.35 (f8f8c6f): its XCP and sfqCoDel were run.
+//! ns-2.35 (f8f8c6f): figures from running its XCP and sfqCoDel.
 
 mod sfq_codel;
 mod xcp;

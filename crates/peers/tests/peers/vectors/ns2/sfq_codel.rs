@@ -1,4 +1,4 @@
-//! sfqCoDel (queue/sfqcodel.cc): what is delivered and dropped of random arrivals.
+//! sfqCoDel (queue/sfqcodel.cc): packets delivered and dropped of random arrivals.
 
 use paceline_cc::{Body, Data, Ecn, Packet, Span, Spec, Stream, Time};
 use paceline_path::{Limit, queue};
@@ -6,19 +6,20 @@ use paceline_peers::vector::{Outcome, Vectors, same};
 
 use crate::bench::{at, congruential};
 
-/// A run, and what came out.
+/// A run and its results.
 #[derive(Copy, Clone)]
 struct Run {
     seed: u32,
     flows: i64,
-    /// The most packets that arrive in a millisecond.
+    /// Most packets that arrive in a millisecond.
     most: i64,
     millis: u64,
     /// Microseconds between departures.
     gap: u64,
     queue: &'static str,
     limit: u64,
-    /// Packets delivered, dropped and left; digests of which were delivered and dropped, in order.
+    /// Packets delivered, dropped and left; digests of the delivered and of the dropped packets, in
+    /// order.
     counts: (u64, u64, usize),
     digests: (u64, u64),
 }
@@ -103,7 +104,7 @@ const RUNS: [Run; 7] = [
     },
 ];
 
-/// Adds a packet, numbered within its flow, to a digest of an order of packets.
+/// Adds a packet, by its flow and its number in the flow, to a digest of a sequence of packets.
 fn add_to(digest: &mut u64, packet: &Packet) {
     let (flow, number) = (u64::from(packet.flow), packet.number());
     *digest = (*digest * 1_000_003 + flow * 100_003 + number) % 1_000_000_007;

@@ -1,4 +1,5 @@
-//! XCP: a router of a link of 12 Mbit/s, with flows that send evenly whatever they are told; and senders.
+//! XCP: a router at a link of 12 Mbit/s, with flows that send evenly and ignore the feedback; and
+//! senders.
 
 use std::collections::VecDeque;
 
@@ -7,7 +8,7 @@ use paceline_peers::vector::{Outcome, Vectors, near, same};
 
 use crate::bench::{Acks, Hop, at, controller, header_of, ms, state, with_header};
 
-/// A flow: its RTT in ms, its window in packets, and when it starts, in us.
+/// A flow: RTT in ms, window in packets, start in us.
 #[derive(Copy, Clone)]
 struct Flow {
     rtt: f64,
@@ -15,17 +16,17 @@ struct Flow {
     start: f64,
 }
 
-/// A time in us; the mean RTT in ms; the feedback in bytes that each flow has been given and its packets by then; the
+/// Time in us; mean RTT in ms; for each flow the feedback in bytes and the packets so far;
 /// persistent queue in bytes.
 type Row = (f64, f64, &'static [(f64, u32)], f64);
 
 struct Link {
     hop: Hop,
     flows: Vec<Flow>,
-    /// When each flow sends next, in us.
+    /// Time of each flow's next packet, in us.
     next: Vec<f64>,
     waiting: VecDeque<(Time, Packet)>,
-    /// When the packet that is being sent has left.
+    /// Time at which the transmission in progress ends.
     free: Option<Time>,
     given: Vec<(f64, u32)>,
 }
@@ -38,7 +39,7 @@ impl Link {
     fn new(flows: &[Flow]) -> Link {
         Link {
             hop: Hop::new("xcp[capacity=12Mbps]", 12.0),
-            // A packet is a little more than a millisecond from its sender to the router.
+            // A packet takes slightly more than a millisecond from its sender to the router.
             next: flows.iter().map(|flow| 1370.0 + flow.start).collect(),
             given: vec![(0.0, 0); flows.len()],
             flows: flows.to_vec(),
@@ -68,7 +69,7 @@ impl Link {
         let Flow { rtt, window, .. } = self.flows[flow];
         let rtt_span = Span::from_secs_f64(rtt / 1e3);
         let interval = Span::from_secs_f64(rtt / 1e3 / window);
-        // It asks for as much as there is.
+        // The flow requests more than the link has.
         let header = XcpHeader { rtt: rtt_span, interval, feedback: 8e6 };
         let mut packet = with_header(1500, Header::Xcp(header));
         packet.flow = flow as u32;
@@ -99,7 +100,7 @@ fn runs_as(flows: &[Flow], rows: &[Row]) -> Outcome {
     for (time, rtt, given, persistent) in rows {
         let now = Time::from_nanos((time * 1e3) as u64);
         link.run(now);
-        // The control interval ends with the link's next event.
+        // The control interval ends at the link's next event.
         link.hop.arrive(now, &mut Packet::opaque(0));
         let place = format!("at {} ms", time / 1e3);
         near(&format!("mean RTT {place}"), link.hop.state("rtt_ms"), *rtt, 0.001)?;

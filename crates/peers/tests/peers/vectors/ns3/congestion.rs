@@ -14,7 +14,7 @@ pub(super) fn add(vectors: &mut Vectors) {
     others(vectors);
 }
 
-/// A round trip of `count` acknowledgements; the window grows only if it limits sending.
+/// Plays a round trip of `count` acknowledgements; the window grows only if it limits sending.
 fn round(vegas: &mut dyn Controller, acks: &mut Acks, rtt: u64, limited: bool, count: u32) {
     acks.rtt = ms(rtt);
     acks.cwnd_limited = limited;
@@ -25,7 +25,7 @@ fn round(vegas: &mut dyn Controller, acks: &mut Acks, rtt: u64, limited: bool, c
     }
 }
 
-/// Vegas in congestion avoidance: at `cwnd` packets after a loss that left `ssthresh`.
+/// Returns Vegas in congestion avoidance, at `cwnd` packets after a loss that left `ssthresh`.
 fn avoiding(ssthresh: u32, cwnd: u32) -> Box<dyn Controller> {
     let mut vegas =
         controller(&format!("vegas[variant=ns3,initial_window={}]", 2 * ssthresh), 1446);
@@ -39,7 +39,7 @@ fn avoiding(ssthresh: u32, cwnd: u32) -> Box<dyn Controller> {
     vegas
 }
 
-/// The window and threshold that Vegas judges right after a round trip of 100 ms and one of `rtt`.
+/// Returns Vegas' window and threshold after a round trip of 100 ms and one of `rtt`.
 fn judged(mut vegas: Box<dyn Controller>, rtt: u64) -> (f64, f64) {
     let mut acks = Acks::new(1446, ms(100));
     round(&mut *vegas, &mut acks, 100, false, 1);
@@ -85,7 +85,8 @@ fn vegas(vectors: &mut Vectors) {
     });
 }
 
-/// Bytes that LEDBAT gains of two packets: at `cwnd` packets, with a base delay of 20 ms and one of `delay` now.
+/// Returns the bytes that LEDBAT's window gains from two packets, at `cwnd` packets, with a base
+/// delay of 20 ms and a present delay of `delay`.
 fn ledbat_gains(cwnd: u32, delay: u64, in_flight: f64) -> f64 {
     let mut ledbat = controller(
         &format!("ledbat[variant=rfc6817,initial_window={cwnd},current_filter=1]"),

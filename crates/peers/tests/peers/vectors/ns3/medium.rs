@@ -133,7 +133,7 @@ fn high_throughput(vectors: &mut Vectors) {
     }
 }
 
-/// A run of saturated stations: Mbit/s that they get of packets of 1500 bytes.
+/// Returns the throughput of saturated stations in Mbit/s, with packets of 1500 bytes.
 fn saturated(config: MediumConfig, span: Span) -> Result<f64, String> {
     let random = Stream::new(1, "peers");
     let outcome = saturate(config, Load::Up, 1500, span, &random);
@@ -141,7 +141,7 @@ fn saturated(config: MediumConfig, span: Span) -> Result<f64, String> {
 }
 
 fn bianchi(vectors: &mut Vectors) {
-    // Mbit/s of the stations, how many, and Mbit/s that all get.
+    // Rate of the stations in Mbit/s, number of stations, total throughput in Mbit/s.
     for (dsss, mbps, stations, expected) in [
         (true, 1.0, 5, 0.8418),
         (true, 11.0, 5, 6.3821),
@@ -159,8 +159,8 @@ fn bianchi(vectors: &mut Vectors) {
         vectors.holds("802.11", test, move || {
             let phy = if dsss { Phy::dsss(Preamble::Long) } else { Phy::ofdm() };
             let mut config = MediumConfig::new(phy, stations, Rate::from_mbps(mbps));
-            // The model's assumptions: an EIFS after collisions, no limit to retries; ns-3's stations of 802.11b
-            // answer at any of its rates.
+            // Assumptions of the model: an EIFS after collisions, no limit of retries. ns-3's
+            // 802.11b stations answer at any of its rates.
             config.phy.eifs_after_collision = true;
             config.short_retry_limit = 1000;
             if dsss {
@@ -181,7 +181,7 @@ fn aggregation(vectors: &mut Vectors) {
     }
 }
 
-/// A station at MCS 7 with packets of 1472 bytes of UDP's data, which alone count.
+/// Compares a station at MCS 7 with packets of 1472 bytes of UDP data; only this data counts.
 fn aggregated(max_mpdus: u32, expected: f64, tolerance: f64) -> Outcome {
     let mut config = MediumConfig::new(Phy::ht(Ht::default()), 1, Rate::from_mbps(54.0));
     for station in &mut config.stations {

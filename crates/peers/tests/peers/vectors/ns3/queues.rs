@@ -1,5 +1,6 @@
-//! The suites of queue disciplines. ns-3 asserts inequalities between single runs of its own random numbers; here
-//! they are asserted of one stream (PIE), or of sums over forty (RED).
+//! ns-3's test suites of queue disciplines. ns-3 asserts inequalities between single runs with its
+//! own random numbers; this file asserts them for one stream of random numbers (PIE), or for sums
+//! over forty (RED).
 
 use paceline_cc::{Body, Ecn, Packet};
 use paceline_path::{DropReason, Limit};
@@ -21,13 +22,13 @@ fn number(packet: &Packet) -> Option<u64> {
     }
 }
 
-/// The numbers of the packets that leave now.
+/// Returns the numbers of the packets that leave now.
 fn order(bench: &mut Bench) -> Vec<u64> {
     std::iter::from_fn(|| bench.pop(at(0))).filter_map(|packet| number(&packet)).collect()
 }
 
-/// Twenty packets at once, of which one leaves at 10 ms, two at 210 and one at 420; drops, marks and what is left
-/// after each.
+/// Pushes twenty packets at once; one leaves at 10 ms, two at 210 and one at 420. Returns drops,
+/// marks and packets left after each.
 fn codel_drops(queue: &str, ecn: Ecn) -> Vec<(usize, u64, u64)> {
     let mut bench = Bench::new(queue, Limit::packets(500), 1);
     bench.push_many(at(0), 20, 1000, ecn);
@@ -73,8 +74,8 @@ fn codel(vectors: &mut Vectors) {
     });
 }
 
-/// Five flows of twenty packets, of which the first three are capable of marks; one packet leaves each 110 ms. Marks
-/// and drops by flow.
+/// Runs five flows of twenty packets, of which the first three are ECN-capable; one packet leaves
+/// every 110 ms. Returns marks and drops by flow.
 fn five_flows() -> ([u32; 6], [u32; 6]) {
     let mut bench = Bench::new("fq_codel[ecn=true,mtu=1500,backlog=queue]", Limit::NONE, 1);
     for flow in 1..=5 {
@@ -103,7 +104,7 @@ fn fq_codel(vectors: &mut Vectors) {
         for flow in [1, 1, 2, 2] {
             bench.push(at(0), flow, 120, Ecn::NotEct);
         }
-        // Flow 1 owes 30 bytes, so that the new flow 2 comes first.
+        // Flow 1 has a deficit of 30 bytes, so the new flow 2 is served first.
         same("order", bench.flows(at(0)), vec![2, 1, 2, 1])
     });
     vectors.by_design(
@@ -144,18 +145,18 @@ fn fq_codel(vectors: &mut Vectors) {
     });
 }
 
-/// What a queue did with an open loop.
+/// Results of a queue under an open loop.
 #[derive(Debug)]
 struct Seen {
     aqm: u64,
     full: u64,
     marks: u64,
-    /// The largest probability of a drop, and its largest step from above a tenth, as arrivals see them.
+    /// Largest drop probability, and its largest step from above 0.1, as arrivals see them.
     most: f64,
     step: f64,
 }
 
-/// 400 packets of 1000 bytes, one each 10 ms, of which one leaves each `leave` ms.
+/// Pushes 400 packets of 1000 bytes, one every 10 ms; one leaves every `leave` ms.
 fn pie_seen(params: &str, leave: u64, ecn: Ecn) -> Seen {
     let mut bench = Bench::new(&format!("pie[mtu=1000,{params}]"), Limit::packets(300), 7);
     let (mut most, mut step, mut last): (f64, f64, f64) = (0.0, 0.0, 0.0);
@@ -190,7 +191,7 @@ fn pie(vectors: &mut Vectors) {
             that(&format!("{more} > {less}"), more > less)
         });
     }
-    // What is to be so beside early drops, and no drop of a full buffer.
+    // Condition in addition to early drops without drops at a full buffer.
     type Also = fn(&Seen) -> bool;
     let runs: [(&'static str, &'static str, u64, Ecn, Also); 8] = [
         ("pie-queue-disc-test-suite.cc 2: early drops only", BASE, 12, Ecn::NotEct, |_| true),
@@ -252,7 +253,7 @@ fn pie(vectors: &mut Vectors) {
     }
 }
 
-/// Drops and marks of 300 packets at once: by the average, by a full buffer, and marks.
+/// Pushes 300 packets at once; returns drops by the average, drops at a full buffer, and marks.
 fn red_seen(params: &str, limit: Limit, ecn: Ecn, seed: u64) -> (u64, u64, u64) {
     let mut bench = Bench::new(&format!("red[{params}]"), limit, seed);
     bench.push_many(at(0), 300, 500, ecn);

@@ -28,7 +28,7 @@ mod _native {
     #[pymodule_export]
     use super::gym::PyEnvironments;
     #[pymodule_export]
-    use super::listing::{queues, schemes, traces};
+    use super::listing::{queues, scenario_keys, schemes, traces};
     #[pymodule_export]
     use super::remy::{PyRuleTable, evaluate_network, evaluate_on, rule_tables};
     #[pymodule_export]

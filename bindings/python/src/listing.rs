@@ -30,6 +30,15 @@ struct QueueRow<'a> {
 }
 
 #[derive(Serialize)]
+struct KeyRow<'a> {
+    section: &'static str,
+    key: &'static str,
+    kind: &'a str,
+    default: &'a str,
+    meaning: &'a str,
+}
+
+#[derive(Serialize)]
 struct TraceRow<'a> {
     trace: &'a str,
     length_s: f64,
@@ -92,4 +101,20 @@ pub(crate) fn traces() -> PyResult<PyTable> {
         })
     };
     PyTable::of(&paceline_trace::names().filter_map(row).collect::<Vec<_>>())
+}
+
+/// Returns the keys of scenario files: a row for each.
+#[pyfunction]
+pub(crate) fn scenario_keys() -> PyResult<PyTable> {
+    let tables = paceline_sim::scenario::keys();
+    let rows = tables.iter().flat_map(|table| {
+        table.keys.iter().map(|key| KeyRow {
+            section: table.section,
+            key: key.name,
+            kind: &key.kind,
+            default: &key.default,
+            meaning: &key.doc,
+        })
+    });
+    PyTable::of(&rows.collect::<Vec<_>>())
 }

@@ -14,7 +14,7 @@ from .comparison import Comparison, compare
 from .controller import Controller, Feedback, Plan, Setup
 from .errors import PacelineError, RunError, ScenarioError
 from .frame import Frame, Plot
-from .listing import queues, schemes, traces
+from .listing import queues, scenario_keys, schemes, traces
 from .reproduction import Reproduction, claims, reproduce
 from .scenario import Outcome, Scenario, run
 
@@ -39,6 +39,7 @@ __all__ = [
     "remy",
     "reproduce",
     "run",
+    "scenario_keys",
     "schemes",
     "traces",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _native
 from .frame import Frame
 
-__all__ = ["queues", "schemes", "traces"]
+__all__ = ["queues", "scenario_keys", "schemes", "traces"]
 
 
 def schemes() -> Frame:
@@ -33,3 +33,16 @@ def traces() -> Frame:
     True
     """
     return Frame(_native.traces())
+
+
+def scenario_keys() -> Frame:
+    """The keys of :class:`paceline.Scenario` and of scenario files: ``section`` (``run`` has those of
+    the scenario itself, ``flow.video`` those of a flow's ``video``), ``key``, ``kind`` (the form of
+    its values, with their range), ``default`` and ``meaning``, in Markdown.
+
+    >>> import paceline
+    >>> keys = paceline.scenario_keys().to_dicts()
+    >>> [key["kind"] for key in keys if (key["section"], key["key"]) == ("link", "rate")]
+    ['rate']
+    """
+    return Frame(_native.scenario_keys())

@@ -24,11 +24,11 @@ class Scenario:
     subclass of :class:`paceline.Controller`.
 
     Args:
-        links: The links: dictionaries with ``name``, ``rate`` or ``trace``, and so on.
-        flows: The flows: dictionaries with ``scheme``, ``path``, ``rtt``, and so on.
-        duration: How long it runs.
-        **fields: The other keys: ``name``, ``warmup``, ``seed``, ``runs``, ``spread``, ``bin``,
-            ``medium``.
+        links: The links: dictionaries with the keys ``link`` of :func:`paceline.scenario_keys`.
+        flows: The flows: dictionaries with the keys ``flow``.
+        duration: Simulated time.
+        **fields: The other keys ``run``, such as ``warmup``, ``seed``, ``runs``, ``bin``, and the
+            sections beside them, such as ``medium``.
 
     Raises:
         ScenarioError: A mistake; ``place`` names the object, ``line`` the line of a file.

@@ -1,12 +1,14 @@
-//! `pacing=linux`: a host that paces every TCP.
+//! `pacing=linux`: a host that paces each of its TCP flows.
 //!
-//! With the `fq` qdisc, or with `SO_MAX_PACING_RATE` on a socket, Linux spreads the window of any scheme over the
-//! RTT: at 200 % of cwnd/srtt while the window is below half of ssthresh, else at 120 % (`tcp_update_pacing_rate`). Packets
-//! leave in groups: what the rate sends in about a millisecond, more where the smallest RTT is short, at least two
-//! packets (`tcp_tso_autosize`). A connection's first ten packets are not paced (`tcp_update_skb_after_send`).
+//! With the `fq` qdisc, or with `SO_MAX_PACING_RATE` on a socket, Linux spreads the window of any
+//! scheme over the RTT: at 200 % of cwnd/srtt while the window is below half of ssthresh, else at
+//! 120 % (`tcp_update_pacing_rate`). Packets leave in groups: the bytes that the rate sends in
+//! about a millisecond, more where the smallest RTT is short, at least two packets
+//! (`tcp_tso_autosize`). A connection's first ten packets are not paced
+//! (`tcp_update_skb_after_send`).
 //!
-//! The rate follows each acknowledgement, as in Linux; unlike there, a group that leaves late does not let the next one
-//! leave earlier.
+//! As in Linux, the rate changes with each acknowledgement. Unlike in Linux, a group that leaves
+//! late does not let the next one leave earlier.
 
 use std::sync::Arc;
 
@@ -15,22 +17,23 @@ use paceline_cc::{
     Spec, SpecError, Time,
 };
 
-/// How it is written behind a scheme: `cubic[pacing=linux]`.
+/// Parameter that users write after a scheme: `cubic[pacing=linux]`.
 const PARAM: (&str, &str) = ("pacing", "linux");
-/// Shares of cwnd/srtt (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+/// Pacing rates as multiples of cwnd/srtt (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const SLOW_START: f64 = 2.0;
 const AVOIDANCE: f64 = 1.2;
-/// Packets of a connection that are not paced.
+/// Number of packets at the start of a connection that are not paced.
 const UNPACED: u32 = 10;
-/// A group has what the rate sends in 2^-10 s (`sk_pacing_shift`), and at most this many bytes.
+/// A group has the bytes that the rate sends in 2^-10 s (`sk_pacing_shift`), at most `GROUP_MAX`.
 const GROUPS_PER_SECOND: f64 = 1024.0;
 const GROUP_MAX: u32 = 65_536;
-/// The least packets of a group (`tcp_min_tso_segs`).
+/// Smallest number of packets in a group (`tcp_min_tso_segs`).
 const GROUP_MIN: u32 = 2;
-/// Below so many times 512 µs a short RTT makes groups longer (`tcp_tso_rtt_log`).
+/// Unit of 512 µs in which Linux compares the smallest RTT; short RTTs make groups longer
+/// (`tcp_tso_rtt_log`).
 const RTT_UNIT: Span = Span::from_micros(512);
 
-/// Returns whether `spec` asks for the host's pacing, and the spec without it.
+/// Returns the spec without the host's pacing, if `spec` asks for that pacing.
 pub(crate) fn split(spec: &Spec) -> Option<Spec> {
     let is_asked = |(param, value): &(String, String)| (param.as_str(), value.as_str()) == PARAM;
     if !spec.args.iter().any(is_asked) {
@@ -41,10 +44,10 @@ pub(crate) fn split(spec: &Spec) -> Option<Spec> {
     Some(plain)
 }
 
-/// The scheme of `halves` on a host that paces it; `spec` is what the user wrote.
+/// Returns the scheme of `halves` on a host that paces it; `spec` is the user's text.
 ///
 /// # Errors
-/// A scheme that paces itself, or whose window the host does not know.
+/// If the scheme paces itself, or its window is unknown to the host.
 pub(crate) fn pace(halves: Halves, spec: &Spec) -> Result<Halves, SpecError> {
     let plan = plan_after_a_packet(&halves);
     let paces = plan.pacing.is_some() || !plan.gap.is_zero();
@@ -59,7 +62,7 @@ pub(crate) fn pace(halves: Halves, spec: &Spec) -> Result<Halves, SpecError> {
     Ok(Halves { controller: Arc::new(controller), ..halves })
 }
 
-/// What a sender of the scheme does once it knows an RTT.
+/// Returns the plan of the scheme's sender after its first RTT sample.
 fn plan_after_a_packet(halves: &Halves) -> Plan {
     let setup = Setup::default();
     let mut controller = (halves.controller)(&setup);
@@ -73,11 +76,11 @@ fn plan_after_a_packet(halves: &Halves) -> Plan {
     controller.plan()
 }
 
-/// A controller on a host that paces it.
+/// A controller on a host that paces its packets.
 struct HostPaced {
     inner: Box<dyn Controller>,
     mss: u32,
-    /// Packets sent, as long as they are fewer than [`UNPACED`].
+    /// Number of packets sent, up to [`UNPACED`].
     sent: u32,
     pacing: Option<Rate>,
     burst: u32,
@@ -88,7 +91,8 @@ impl HostPaced {
         HostPaced { inner, mss, sent: 0, pacing: None, burst: 0 }
     }
 
-    /// The rate of the present window (`tcp_update_pacing_rate`), and the groups (`tcp_tso_autosize`).
+    /// Sets the rate by the present window (`tcp_update_pacing_rate`), and the size of groups
+    /// (`tcp_tso_autosize`).
     fn set_rate(&mut self, srtt: Span, min_rtt: Span, in_flight: u64) {
         let cwnd = self.inner.plan().cwnd;
         let mut ssthresh = f64::INFINITY;
@@ -188,9 +192,9 @@ mod tests {
         assert_eq!(reno.plan().pacing, None);
         let rtt = Span::from_millis(100);
         acknowledge(&mut *reno, 100, rtt, 10);
-        // 20 packets of 1500 bytes in 100 ms, twice.
+        // 20 packets of 1500 bytes per 100 ms, times two.
         assert_eq!(reno.plan().pacing, Some(Rate::from_mbps(4.8)));
-        // 600 bytes a millisecond: two packets at least.
+        // 600 bytes per millisecond: the minimum of two packets applies.
         assert_eq!(reno.plan().burst, 3000);
         let mut feedback = Feedback::new(Time::from_millis(200), 1500);
         (feedback.srtt, feedback.min_rtt) = (rtt, rtt);
@@ -204,11 +208,11 @@ mod tests {
     fn short_round_trips_make_long_groups() {
         let mut reno = paced("newreno[pacing=linux]");
         acknowledge(&mut *reno, 1, Span::from_micros(600), 10);
-        // 800 Mbit/s send 97 kB in 2^-10 s: 64 kB at most, in whole packets.
+        // At 800 Mbit/s, 97 kB leave in 2^-10 s: the limit of 64 kB applies, in whole packets.
         assert_eq!(reno.plan().burst, 43 * 1500);
         let mut reno = paced("newreno[pacing=linux]");
         acknowledge(&mut *reno, 3, Span::from_micros(2100), 10);
-        // 228.6 Mbit/s: 27.9 kB, and 65536 >> 4 bytes more.
+        // At 228.6 Mbit/s: 27.9 kB, and 65536 >> 4 bytes more for the short RTT.
         assert_eq!(reno.plan().burst, 21 * 1500);
     }
 

@@ -1,8 +1,8 @@
 //! The congestion-control schemes, and the table of them by name.
 //!
-//! What a scheme is, its three halves and what they are told, is in [`paceline_cc`]. Here is one
-//! folder for each scheme, and [`SCHEMES`], from which command line, documentation and checks come.
-//! [`registry::build`] makes a scheme from what a user wrote:
+//! The crate [`paceline_cc`] defines what a scheme is, its three halves and their inputs. This
+//! crate has one folder for each scheme, and [`SCHEMES`], the table from which command line,
+//! documentation and checks are made. [`registry::build`] makes a scheme from a user's text:
 //!
 //! ```
 //! use paceline_cc::{Setup, Spec};
@@ -15,8 +15,9 @@
 //! ```
 //!
 //! # Where things are
-//! Each scheme has a module of its name. [`parts`] has what several schemes are built from, such as
-//! Reno's window, and [`registry`] the table; users add schemes of their own to [`Schemes`]. [`PlotStyle`] is how figures draw a scheme.
+//! Each scheme has a module of its name. [`parts`] has building blocks of several schemes, such as
+//! Reno's window; [`registry`] has the table. Users add schemes of their own to [`Schemes`].
+//! [`PlotStyle`] defines how figures draw a scheme.
 
 pub mod abc;
 pub mod bbr;

@@ -1,6 +1,7 @@
 //! How figures draw a scheme. A line has a hue and a dash, a point a hue and a shape.
 
-/// The colour of a scheme. The eight stay apart for colour-blind readers as far as eight can.
+/// Colour of a scheme. Colour-blind readers can tell the eight apart as well as eight colours
+/// permit.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Hue {
@@ -15,7 +16,7 @@ pub enum Hue {
 }
 
 impl Hue {
-    /// All hues, in the order in which they are handed out.
+    /// All hues, in the order in which they are assigned.
     pub const ALL: [Hue; 8] = [
         Hue::Vermilion,
         Hue::Blue,
@@ -28,7 +29,7 @@ impl Hue {
     ];
 }
 
-/// How a line is broken, and how a bar is filled.
+/// Dash pattern of a line, and fill of a bar.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Dash {
     /// An unbroken line; a filled bar.
@@ -37,12 +38,12 @@ pub enum Dash {
     Dashed,
     /// Dots; an outline.
     Dotted,
-    /// Dashes and dots by turns; upright stripes. Left to variants of schemes.
+    /// Alternating dashes and dots; upright stripes. Reserved for variants of schemes.
     DashDot,
 }
 
 impl Dash {
-    /// All dashes, in the order in which they are handed out.
+    /// All dashes, in the order in which they are assigned.
     pub const ALL: [Dash; 4] = [Dash::Solid, Dash::Dashed, Dash::Dotted, Dash::DashDot];
 }
 
@@ -61,7 +62,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// All shapes, in the order in which they are handed out.
+    /// All shapes, in the order in which they are assigned.
     pub const ALL: [Shape; 8] = [
         Shape::Circle,
         Shape::Square,
@@ -74,20 +75,20 @@ impl Shape {
     ];
 }
 
-/// How figures draw a scheme, the same in each of them. No two built-in schemes have the same hue
-/// and dash, the same hue and shape, or, for readers without colours, the same dash and shape.
+/// How all figures draw a scheme. No two built-in schemes have an equal pair of hue and dash, of
+/// hue and shape, or, for readers who see no colours, of dash and shape.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct PlotStyle {
     /// The colour.
     pub hue: Hue,
-    /// How lines are broken.
+    /// Dash pattern of lines.
     pub dash: Dash,
     /// The outline of points.
     pub shape: Shape,
 }
 
 impl PlotStyle {
-    /// A style of these three.
+    /// Returns a style of these three.
     pub const fn new(hue: Hue, dash: Dash, shape: Shape) -> PlotStyle {
         PlotStyle { hue, dash, shape }
     }

@@ -1,4 +1,4 @@
-//! The table of schemes that are built in, and tables to which users add schemes of their own.
+//! The table of built-in schemes, and tables to which users add schemes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use paceline_cc::{Halves, ParamInfo, Spec, SpecError};
 use crate::host_pacing;
 use crate::scheme::Scheme;
 
-/// Every scheme that is built in, by name. A scheme is a folder and a line here.
+/// Every built-in scheme, by name. Each scheme is a folder, and a line here.
 pub static SCHEMES: &[Scheme] = &[
     crate::abc::SCHEME,
     crate::bbr3::SCHEME,
@@ -38,7 +38,7 @@ pub static SCHEMES: &[Scheme] = &[
 
 type BuildScheme = dyn Fn(&Spec) -> Result<Halves, SpecError> + Send + Sync;
 
-/// A line of [`Schemes`]: a built-in scheme, or a scheme of the caller's.
+/// An entry of [`Schemes`]: a built-in scheme, or one of the user's.
 #[derive(Clone)]
 pub struct SchemeEntry {
     /// The name by which users call it.
@@ -51,7 +51,7 @@ pub struct SchemeEntry {
     build: Build,
 }
 
-/// A plain function, which can stand in a constant, or a closure that holds data.
+/// A plain function, which can be part of a constant, or a closure with data.
 #[derive(Clone)]
 enum Build {
     Plain(fn(&Spec) -> Result<Halves, SpecError>),
@@ -59,8 +59,8 @@ enum Build {
 }
 
 impl SchemeEntry {
-    /// A scheme of the caller's. `build` gets what the user wrote, and reads its parameters with
-    /// [`Spec::params`] if it has any.
+    /// Returns an entry for a user's scheme. `build` gets the spec that was written, and reads its
+    /// parameters with [`Spec::params`] if it has any.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         build: impl Fn(&Spec) -> Result<Halves, SpecError> + Send + Sync + 'static,
@@ -74,19 +74,19 @@ impl SchemeEntry {
         }
     }
 
-    /// The same with a sentence that says what it does.
+    /// Returns this entry with a sentence that says what the scheme does.
     pub fn summary(mut self, summary: impl Into<Cow<'static, str>>) -> SchemeEntry {
         self.summary = summary.into();
         self
     }
 
-    /// The same with where it comes from.
+    /// Returns this entry with the scheme's source.
     pub fn source(mut self, source: impl Into<Cow<'static, str>>) -> SchemeEntry {
         self.source = source.into();
         self
     }
 
-    /// The same with the documentation of its parameters: `infos` of a struct made with
+    /// Returns this entry with the documentation of its parameters: `infos` of a struct made with
     /// [`paceline_cc::params!`].
     pub fn documented(mut self, params: fn() -> Vec<ParamInfo>) -> SchemeEntry {
         self.params = params;
@@ -101,7 +101,7 @@ impl SchemeEntry {
     /// Makes the scheme with the parameters that `spec` sets.
     ///
     /// # Errors
-    /// An unknown parameter, or a value that does not fit.
+    /// If a parameter is unknown, or a value is wrong.
     pub fn build(&self, spec: &Spec) -> Result<Halves, SpecError> {
         match &self.build {
             Build::Plain(build) => on_host(spec, build),
@@ -142,7 +142,7 @@ impl std::fmt::Debug for SchemeEntry {
     }
 }
 
-/// Schemes by name: those that are built in, and those that a user adds.
+/// Schemes by name: the built-in ones, and those that a user adds.
 ///
 /// ```
 /// use paceline_cc::Spec;
@@ -167,12 +167,12 @@ pub fn builtin() -> Schemes {
 /// Makes the built-in scheme that `spec` names, with its parameters set.
 ///
 /// # Errors
-/// An unknown name or parameter, or a value that does not fit.
+/// If the name or a parameter is unknown, or a value is wrong.
 pub fn build(spec: &Spec) -> Result<Halves, SpecError> {
     on_host(spec, find(SCHEMES, &spec.name)?.build)
 }
 
-/// Makes the scheme by `build`, on a host that paces it if the spec says `pacing=linux`.
+/// Makes the scheme by `build`, on a host that paces it if the spec has `pacing=linux`.
 fn on_host(
     spec: &Spec,
     build: impl Fn(&Spec) -> Result<Halves, SpecError>,
@@ -286,7 +286,7 @@ mod tests {
         let mine = || SchemeEntry::new(String::from("mine"), |_| try_build("newreno"));
         assert_eq!(schemes.add(mine().summary("NewReno").source("here")), Ok(()));
         assert!(schemes.add(mine()).is_err());
-        // No user could write it.
+        // Users cannot write this name.
         let name = "my scheme";
         let illegal = AddError::IllegalName { kind: "scheme", name: name.to_string() };
         assert_eq!(schemes.add(SchemeEntry::new(name, |_| try_build("newreno"))), Err(illegal));

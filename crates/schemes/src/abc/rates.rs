@@ -1,4 +1,4 @@
-//! What ABC's router measures: the capacity of its link and the present rate of ABC's packets.
+//! ABC's router measures the capacity of its link and the present rate of ABC's packets.
 
 use paceline_cc::{Batch, LinkView, Span, Time};
 
@@ -6,31 +6,31 @@ use super::params::{AbcParams, Basis, Source};
 use super::wifi::LinkRateEstimator;
 use crate::parts::{IdleCapacity, RateMeter};
 
-/// The two rates that the target rate is made of. Both are bytes over the same window, so that its
-/// length cancels.
+/// The two rates from which the target rate is computed. Both are in bytes over one window, so that
+/// the window's length cancels.
 ///
-/// The capacity is what the link carries of ABC's packets plus what it could have carried more.
-/// Counting both alike makes the two rates equal, packet by packet, on a link that is never
-/// idle. Links that serve opportunities tell the unused ones; for a link that is silent about
-/// them the router asks the link's capacity, whenever a packet comes to an empty queue, for what
-/// was offered since the last transmission ended. What other packets consume is no capacity to
-/// ABC (paper §4.3: only ABC's share counts; so does the authors' code). Where ABC's packets have
-/// a queue of their own with a share of the link, what ABC forfeits of that share is unused
-/// capacity too, so that both together are the share.
+/// The capacity is the bytes of ABC's packets that the link carried plus the bytes that it could
+/// have carried in addition. Counted so, the two rates are equal, packet by packet, on a link that
+/// is never idle. Links that serve opportunities report the unused ones. For other links, whenever
+/// a packet arrives at an empty queue, the router asks the link how much it has offered since the
+/// last transmission ended. Bytes of other packets are not capacity for ABC (paper §4.3: only ABC's
+/// share counts; so does the authors' code). Where ABC's packets have a queue of their own with a
+/// share of the link, the part of that share that ABC does not use counts as unused capacity, so
+/// that both together are the share.
 ///
 /// A link that transmits in batches (802.11n) is estimated from their block acknowledgements: see
 /// [`LinkRateEstimator`].
 pub(super) struct LinkRates {
-    /// ABC's packets that left the queue.
+    /// Bytes of ABC's packets that left the queue.
     departed: RateMeter,
-    /// The same plus what was left unused.
+    /// `departed` plus the unused bytes.
     capacity: RateMeter,
-    /// ABC's packets that came to the queue; only if the rate is taken from them.
+    /// Bytes of ABC's packets that arrived at the queue; only with `rate=enqueue`.
     arrived: Option<RateMeter>,
     pub(super) idle: IdleCapacity,
-    /// Both rates of a link that transmits in batches, once it has.
+    /// Both rates of a link that transmits in batches, after its first batch.
     estimator: Option<LinkRateEstimator>,
-    /// The window of both rates, also in seconds.
+    /// The window of both rates; also in seconds.
     window: Span,
     seconds: f64,
     source: Source,
@@ -52,8 +52,8 @@ impl LinkRates {
         }
     }
 
-    /// A packet comes to the queue at `now`: the bytes that the link left unused before it, if
-    /// the link does not tell them by itself.
+    /// Returns the bytes that the link left unused before a packet arrives at `now`, if the link
+    /// does not report them itself.
     #[inline]
     pub(super) fn unused_before_arrival(&mut self, now: Time, link: &LinkView<'_>) -> u32 {
         if link.queue_packets == 0 && !self.idle.link_tells() && self.estimator.is_none() {
@@ -63,7 +63,7 @@ impl LinkRates {
         }
     }
 
-    /// One of ABC's packets comes to the queue.
+    /// Counts an ABC packet that arrives at the queue.
     #[inline]
     pub(super) fn count_arrival(&mut self, now: Time, size: u32) {
         if let Some(arrived) = &mut self.arrived {
@@ -71,20 +71,20 @@ impl LinkRates {
         }
     }
 
-    /// One of ABC's packets leaves the queue.
+    /// Counts an ABC packet that leaves the queue.
     #[inline]
     pub(super) fn count_departure(&mut self, now: Time, size: u32) {
         self.departed.record(now, size);
         self.capacity.record(now, size);
     }
 
-    /// The link could have carried so many bytes more.
+    /// Counts bytes that the link could have carried in addition.
     #[inline]
     pub(super) fn count_unused(&mut self, now: Time, bytes: u32) {
         self.capacity.record(now, bytes);
     }
 
-    /// A batch was acknowledged. Returns false if the capacity is not to be taken from batches.
+    /// Counts an acknowledged batch. Returns false if batches are not the source of the capacity.
     pub(super) fn count_batch(&mut self, now: Time, batch: &Batch) -> bool {
         if self.source == Source::Link {
             return false;
@@ -95,14 +95,15 @@ impl LinkRates {
         true
     }
 
-    /// Both rates according to batches, if there were any.
+    /// Returns both rates estimated from batches, if there were any.
     #[inline]
     fn estimated(&self) -> Option<(f64, f64)> {
         let rates = self.estimator.as_ref().and_then(LinkRateEstimator::rates);
         rates.map(|(link, dequeue)| (link * self.seconds, dequeue * self.seconds))
     }
 
-    /// Capacity and present rate in bytes per window, when a packet of `size` bytes leaves.
+    /// Returns the capacity and the present rate in bytes per window, when a packet of `size` bytes
+    /// leaves.
     #[inline]
     pub(super) fn at_departure(&mut self, now: Time, size: u32) -> (f64, f64) {
         if let Some(estimated) = self.estimated() {
@@ -118,12 +119,12 @@ impl LinkRates {
         (self.capacity.bytes() as f64, present.max(size as u64) as f64)
     }
 
-    /// Bytes per window in Mbit/s.
+    /// Converts bytes per window to Mbit/s.
     pub(super) fn mbps(&self, bytes: f64) -> f64 {
         bytes * 8e-6 / self.seconds
     }
 
-    /// Capacity and rate of departures, for plots.
+    /// Returns the capacity and the rate of departures, for plots.
     pub(super) fn shown(&self) -> (f64, f64) {
         let measured = (self.capacity.bytes() as f64, self.departed.bytes() as f64);
         self.estimated().unwrap_or(measured)

@@ -1,5 +1,4 @@
-//! The network's half: turns as many accelerates into brakes as bring the senders to the target
-//! rate.
+//! The network's half: turns accelerates into brakes, so that the senders reach the target rate.
 
 use paceline_cc::{Batch, Ecn, LinkView, Packet, Router, Span, Time, TrafficClass};
 
@@ -8,31 +7,31 @@ use super::rates::LinkRates;
 use super::target::{DepartingPacket, TargetRate};
 use super::tokens::TokenBucket;
 
-/// The router's half of ABC: one part measures the capacity and the present rate, one says which
-/// fraction of packets is to accelerate their senders, and a token bucket picks them.
+/// The router's half of ABC. One part measures the capacity and the present rate, one computes the
+/// fraction of packets that are to accelerate their senders, and a token bucket picks the packets.
 ///
-/// On a link that transmits in batches (802.11n) the target is equation 1 to the letter, since
-/// such links tell no unused opportunities.
+/// On a link that transmits in batches (802.11n) the target is exactly equation 1, since such links
+/// do not report unused opportunities.
 pub struct AbcRouter {
     pub(super) rates: LinkRates,
     target: TargetRate,
     tokens: TokenBucket,
     credit: Credit,
     proxied: bool,
-    /// The size of the last packet: tokens are packets, unused capacity is bytes.
+    /// Size of the last packet: tokens count packets, unused capacity counts bytes.
     size: f64,
     /// The last fraction, for plots.
     fraction: f64,
 }
 
 impl AbcRouter {
-    /// A router before the first packet.
+    /// Returns a router before its first packet.
     pub fn new(params: &AbcParams) -> AbcRouter {
         AbcRouter {
             rates: LinkRates::new(params),
             target: TargetRate::new(params),
             tokens: TokenBucket::new(params),
-            // The future's unused opportunities cannot be counted before they come.
+            // Unused opportunities of the future cannot be counted in advance.
             credit: if params.lookahead.is_zero() { params.credit } else { Credit::Target },
             proxied: params.proxied,
             size: 1500.0,
@@ -40,13 +39,13 @@ impl AbcRouter {
         }
     }
 
-    /// True if the packet is one of ABC's, and may be marked.
+    /// Returns true if the packet is one of ABC's and may be marked.
     #[inline]
     fn concerns(packet: &Packet) -> bool {
         packet.class == TrafficClass::EXPLICIT && packet.ecn.is_capable()
     }
 
-    /// The link could have carried so many bytes more.
+    /// Counts bytes that the link could have carried in addition.
     fn unused(&mut self, now: Time, bytes: u32) {
         self.rates.count_unused(now, bytes);
         if self.credit == Credit::Unused {

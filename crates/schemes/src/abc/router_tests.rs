@@ -8,7 +8,7 @@ const UP: Ecn = Ecn::ACCELERATE;
 const DOWN: Ecn = Ecn::BRAKE;
 const MS: Span = Span::from_millis(1);
 
-/// 12 Mbit/s, a packet per millisecond, until a moment; from then on another rate.
+/// A capacity of 12 Mbit/s, a packet per millisecond, until a moment; another rate from then on.
 struct Steps(Time, f64);
 
 impl Capacity for Steps {
@@ -29,7 +29,7 @@ fn packet(ecn: Ecn, abc: bool) -> Packet {
     Packet { ecn, class, body, ..Packet::opaque(1500) }
 }
 
-/// A router and its clock, which a packet moves on by a millisecond.
+/// A router and its clock, which each packet advances by a millisecond.
 struct Road {
     router: AbcRouter,
     capacity: Steps,
@@ -41,7 +41,7 @@ impl Road {
         Road { router: AbcRouter::new(&params), capacity: CONSTANT, now: Time::from_secs(1) }
     }
 
-    /// A link that serves opportunities, and says when it does not use one.
+    /// Returns a link that serves opportunities and reports the unused ones.
     fn telling(params: AbcParams) -> Road {
         let mut road = Road::new(params);
         road.router.rates.idle.set_link_tells();
@@ -62,7 +62,8 @@ impl Road {
         self.router.on_arrival(self.now, &mut packet, &link);
     }
 
-    /// Marks of `n` packets, one per millisecond, in a string: `A` and `b`.
+    /// Returns the marks of `n` packets, one per millisecond, as a string: `A` accelerates, `b`
+    /// brakes.
     fn marks(&mut self, n: usize) -> String {
         let mark = |ecn| match ecn {
             UP => 'A',
@@ -87,7 +88,7 @@ impl Road {
     }
 }
 
-/// The paper's rule to the letter.
+/// Returns the parameters of the paper's rule.
 fn paper() -> AbcParams {
     AbcParams { credit: Credit::Target, ..AbcParams::default() }
 }
@@ -106,10 +107,10 @@ fn tokens_of_the_code() {
 
 #[test]
 fn tokens_of_the_paper() {
-    // eta = 1 makes the fraction a half.
+    // With eta = 1 the fraction is a half.
     let mut road = Road::telling(AbcParams { eta: 1.0, ..paper() });
     assert_eq!(road.marks(7), "bbAbAbA");
-    // With twice the capacity unused the fraction is 1.
+    // With as much capacity unused as used, the fraction is 1.
     let mut road = Road::telling(paper());
     let marks: String = (0..6)
         .map(|_| {
@@ -164,7 +165,7 @@ fn an_outage_ends_with_one_packet_per_window() {
 
 #[test]
 fn unused_opportunities_count_once() {
-    // Every second opportunity is unused: twice the rate is to be had.
+    // Every second opportunity is unused: twice the rate is available.
     for (params, fraction) in [(paper(), 0.98), (code(), 0.49)] {
         let mut road = Road::telling(params);
         let mut ups = 0;
@@ -182,7 +183,8 @@ fn unused_opportunities_count_once() {
 
 #[test]
 fn what_departs_and_what_is_unused_make_abcs_share() {
-    // Half of a 12 Mbit/s link is ABC's: of four packets one is ABC's, and one could have been.
+    // ABC has half of a 12 Mbit/s link: of four opportunities, one carries an ABC packet and one
+    // could have.
     for (params, fraction) in [(paper(), 0.98), (code(), 0.49)] {
         let mut road = Road::new(params);
         let mut ups = 0;
@@ -192,7 +194,7 @@ fn what_departs_and_what_is_unused_make_abcs_share() {
                 road.router.on_unused_share(road.now, unused);
                 road.depart(packet(Ecn::NotEct, false), Span::ZERO, 0);
             }
-            // The other queue never ends, so an arrival finds no idle link.
+            // The other queue never empties, so an arrival never finds an idle link.
             road.arrive(packet(UP, true), 0);
         }
         assert!((road.see("capacity_mbps") - 6.0).abs() < 0.7, "{}", road.see("capacity_mbps"));
@@ -203,7 +205,7 @@ fn what_departs_and_what_is_unused_make_abcs_share() {
 
 #[test]
 fn a_silent_link_is_asked_what_it_offered() {
-    // A packet every 2 ms to an empty queue.
+    // A packet arrives every 2 ms at an empty queue.
     let mut road = Road::new(paper());
     for _ in 0..100 {
         road.now += MS;
@@ -212,13 +214,13 @@ fn a_silent_link_is_asked_what_it_offered() {
         road.depart(packet(UP, true), Span::ZERO, 0);
         road.now += MS;
     }
-    // Twenty to thirty ms of idleness weigh like those of the last window only.
+    // 20 to 30 ms of idleness count only as far as they lie in the last window.
     assert!((road.see("dequeue_rate_mbps") - 6.0).abs() < 0.7);
     assert!((road.fraction() - 0.98).abs() < 0.06, "{}", road.fraction());
     road.now += Span::from_secs(5);
     road.arrive(packet(UP, true), 0);
     assert!((road.see("capacity_mbps") - 12.0).abs() < 0.7);
-    // One that is never idle has capacity and rate alike.
+    // On a link that is never idle, capacity and rate are equal.
     let mut road = Road::new(paper());
     for _ in 0..100 {
         road.arrive(packet(UP, true), 3);
@@ -257,7 +259,7 @@ fn foreign_marks_and_packets_are_left_alone() {
     }
     assert_eq!(road.depart(packet(Ecn::NotEct, true), Span::ZERO, 0), Ecn::NotEct);
     assert_eq!(road.see("dequeue_rate_mbps"), rate);
-    // What they consume of the link is no capacity to ABC.
+    // Bytes of other packets are not capacity for ABC.
     for silent in [false, true] {
         let mut road = Road::new(paper());
         if !silent {
@@ -292,7 +294,8 @@ fn the_rate_may_be_that_of_arrivals() {
         road.depart(packet(UP, true), MS, 1);
     }
     assert!((road.fraction() - 0.245).abs() < 0.01, "{}", road.fraction());
-    // Nothing arrives any more: everything is to accelerate, and nothing is divided by zero.
+    // No packet has arrived lately: every packet is to accelerate, and there is no division by
+    // zero.
     road.now += Span::from_secs(1);
     road.marks(30);
     assert_eq!(road.fraction(), 1.0);
@@ -303,7 +306,7 @@ fn who_knows_the_future_marks_a_round_trip_early() {
     let ahead = || AbcParams { lookahead: Span::from_millis(100), ..paper() };
     let mut plain = Road::telling(paper());
     assert_eq!(Road::telling(ahead()).marks(500), plain.marks(500));
-    // The rate doubles at 1.3 s, or halves.
+    // At 1.3 s the rate doubles or halves.
     for (rate, fraction) in [(24.0, 0.98), (6.0, 0.245)] {
         let mut road = Road::telling(ahead());
         road.capacity = Steps(Time::from_millis(1300), rate);
@@ -381,16 +384,16 @@ fn batches_tell_the_capacity_of_a_wifi_link() {
         road.fraction()
     };
     let params = AbcParams { dt: MS * 20, ..AbcParams::default() };
-    // Full batches: the capacity is the rate, half of 98 % may stay.
+    // Full batches: the capacity is the present rate, so half of 98 % stay accelerates.
     assert!((fractions(params.clone(), 20, 0) - 0.49).abs() < 1e-6);
-    // Ten frames in 4 ms are 30 Mbit/s of 40.
+    // Ten frames in 4 ms are 30 of 40 Mbit/s.
     assert!((fractions(params.clone(), 10, 0) - 0.49 * 40.0 / 30.0).abs() < 1e-6);
-    // One frame in 2.2 ms: no more than twice as much.
+    // One frame in 2.2 ms: the estimate is capped at twice the rate.
     assert!((fractions(params.clone(), 1, 0) - 0.98).abs() < 1e-6);
-    // 200 packets at 40 Mbit/s are 60 ms, and the one that leaves 0.3 ms.
+    // 200 packets at 40 Mbit/s take 60 ms, and the departing one 0.3 ms.
     let late = 0.49 - 0.5 * (0.0603 - 0.02) / 0.133;
     assert!((fractions(params.clone(), 20, 200) - late).abs() < 1e-6);
-    // The link's own account does not listen: 12 Mbit/s.
+    // The link itself reports 12 Mbit/s, whatever the batches show.
     let own = AbcParams { capacity: Source::Link, ..params };
     assert!((fractions(own.clone(), 20, 0) - fractions(own, 1, 0)).abs() < 1e-9);
 }

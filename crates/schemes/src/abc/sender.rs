@@ -1,4 +1,4 @@
-//! The sender's half: a window that obeys accelerates and brakes, and beside it one that obeys
+//! The sender's half: a window that follows accelerates and brakes, and a second one that reacts to
 //! drops and CE.
 
 use paceline_cc::{Congestion, Controller, Ecn, Feedback, Plan, Rate, Signals, Span, Time};
@@ -6,40 +6,40 @@ use paceline_cc::{Congestion, Controller, Ecn, Feedback, Plan, Rate, Signals, Sp
 use super::params::{AbcParams, AdditiveIncrease};
 use crate::cubic::{CubicParams, CubicWindow, Growth, HyStartKind};
 
-/// Packets by which a window may exceed twice what is in flight, so that a flow with nothing in
-/// flight can go on (authors' code).
+/// Packets by which a window may exceed twice the flight, so that a flow with nothing in flight can
+/// continue (authors' code).
 const SLACK: f64 = 5.0;
-/// The least that leaves back to back under pacing, in packets, and the time's worth of the
-/// pacing rate if that is more (Linux' segmentation offload).
+/// Minimum number of packets that leave back to back under pacing, and the time that a burst at the
+/// pacing rate takes, if that is more (Linux' segmentation offload).
 const BURST_PACKETS: f64 = 2.0;
 const BURST_SECONDS: f64 = 1e-3;
-/// Linux sends at most this much back to back.
+/// Maximum number of bytes that Linux sends back to back.
 const BURST_LIMIT: f64 = 65_536.0;
 
-/// What an acknowledgement's echo means to the window.
+/// The effect of an acknowledgement's echo on the window.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum EchoMeaning {
     Accelerate,
     Brake,
-    /// Congestion elsewhere, or no mark at all.
+    /// No change: congestion elsewhere, or no mark.
     Hold,
 }
 
 /// The sender's half of ABC.
 ///
-/// The window that is not the bottleneck stays ready to take over. Each of the two is held within
-/// twice what is in flight, plus 5 packets, whatever limits sending. Cubic's window takes every
-/// acknowledgement of a flow that either window limits as a reason to grow: in slow start by as
-/// much as is acknowledged, which is the most that the ABC window does; later along its curve,
-/// which the cap does not move, so by up to half per round trip until it is back where the curve
-/// is. HyStart is off: the delay that it watches is the ABC link's, which says nothing about other
-/// bottlenecks and would end slow start for good.
+/// The window that does not limit sending stays ready to take over. Each of the two is limited to
+/// twice the flight plus 5 packets, whatever limits sending. Cubic's window grows with every
+/// acknowledgement of a flow that either window limits: in slow start by the packets acknowledged,
+/// which is the most that the ABC window grows; later along its curve. The cap does not move the
+/// curve, so the window grows by up to half per round trip until it reaches the curve again.
+/// HyStart is off: it would watch the ABC link's delay, which shows nothing about other
+/// bottlenecks, and would end slow start for good.
 pub struct AbcSender {
     /// ABC's window in packets.
     w: f64,
     cubic: Option<CubicWindow>,
     mss: u32,
-    /// The round trip over which a window is paced: the smaller of the smoothed and the last RTT.
+    /// RTT for pacing: the smaller of the smoothed and the last RTT.
     rtt: Span,
     /// The most bytes in flight in this round trip and in the last one.
     flight: [u64; 2],
@@ -51,12 +51,12 @@ pub struct AbcSender {
 }
 
 impl AbcSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &AbcParams, mss: u32) -> AbcSender {
         let cubic = CubicParams {
             initial_window: params.initial_window,
             hystart: HyStartKind::Off,
-            // As the program for the kernel has it (crates/kernel/bpf/cubic.h).
+            // As in the kernel's program (crates/kernel/bpf/cubic.h).
             growth: Growth::Rfc9438,
             whole_packets: false,
             ..CubicParams::default()
@@ -84,7 +84,7 @@ impl AbcSender {
         }
     }
 
-    /// Equation 3, by bytes: `n` packets newly acknowledged.
+    /// Applies equation 3, in bytes, for `n` packets newly acknowledged.
     #[inline]
     fn obey(&mut self, sign: EchoMeaning, n: f64) {
         let per_ack = match self.increase {
@@ -92,7 +92,7 @@ impl AbcSender {
             AdditiveIncrease::PerAck => 1.0,
             AdditiveIncrease::Off => 0.0,
         };
-        // One acknowledgement is never more than a round trip's worth.
+        // One acknowledgement counts for at most one round trip.
         let more = (per_ack / self.w).min(1.0);
         let change = match sign {
             EchoMeaning::Accelerate => n,
@@ -103,10 +103,12 @@ impl AbcSender {
         self.w = (self.w + change + more).max(self.min_window);
     }
 
-    /// Neither window may run away while the other is the bottleneck (paper §4.1).
+    /// Limits both windows, so that neither grows without end while the other one limits sending
+    /// (paper §4.1).
     ///
-    /// In flight is the most of this round trip and the last one: when a link delivers a burst,
-    /// little is in flight for a moment, until the pacer has sent what the burst gave leave for.
+    /// The flight is the maximum of this round trip and the last one: when a link delivers a burst,
+    /// little is in flight for a moment, until the pacer has sent the packets that the burst
+    /// allows.
     #[inline]
     fn cap(&mut self, feedback: &Feedback<'_>) {
         if feedback.round_start {
@@ -120,7 +122,7 @@ impl AbcSender {
         }
     }
 
-    /// The window that counts, in packets: the smaller one.
+    /// Returns the window that applies, in packets: the smaller one.
     #[inline]
     fn window(&self) -> f64 {
         self.cubic.as_ref().map_or(self.w, |cubic| self.w.min(cubic.cwnd()))
@@ -143,7 +145,7 @@ impl Controller for AbcSender {
             self.obey(self.sign(feedback.echo), feedback.acked as f64 / self.mss as f64);
         }
         if let Some(cubic) = &mut self.cubic {
-            // Behind a proxy, marks are ABC's brakes, which the second window does not answer.
+            // Behind a proxy, CE marks are ABC's brakes, to which the second window does not react.
             let congestion = match feedback.congestion {
                 Some(Congestion::Ecn) if self.proxied => None,
                 Some(Congestion::LossAfterMark) if self.proxied => Some(Congestion::Loss),
@@ -160,8 +162,8 @@ impl Controller for AbcSender {
         }
     }
 
-    /// ABC's window waits: the next acknowledgement tells what the link is like now. Cubic's
-    /// restarts as Linux' does.
+    /// ABC's window stays: the next acknowledgement shows the link's present state. Cubic's
+    /// restarts as in Linux.
     fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
         if let Some(cubic) = &mut self.cubic {
             cubic.on_idle(now, idle, rto);
@@ -173,7 +175,7 @@ impl Controller for AbcSender {
         let bytes = window * self.mss as f64;
         let cwnd = (bytes as u64).max(self.mss as u64);
         let ecn = if self.proxied { Ecn::Ect0 } else { Ecn::ACCELERATE };
-        // A loss spreads over a round trip only if it is Cubic's window that shrank.
+        // A reduction spreads over a round trip only if it is Cubic's window that shrank.
         let reduces_by_prr = self.cubic.as_ref().is_some_and(|cubic| cubic.cwnd() <= self.w);
         let mut plan = Plan::window(cwnd).ecn(ecn);
         plan.reduces_by_prr = reduces_by_prr;

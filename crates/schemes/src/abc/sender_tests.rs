@@ -39,7 +39,7 @@ fn hear(sender: &mut AbcSender, echo: Ecn, packets: u64) -> f64 {
     w(sender)
 }
 
-/// A sender whose window is `packets`.
+/// Returns a sender whose window is `packets`.
 fn at(packets: f64, params: AbcParams) -> AbcSender {
     AbcSender::new(&AbcParams { initial_window: packets, ..params }, MSS)
 }
@@ -106,7 +106,7 @@ fn additive_increase_is_one_packet_per_round_trip() {
     assert!((grown(AdditiveIncrease::PerPacket, 2) - 1.0).abs() < 0.01);
     assert!((grown(AdditiveIncrease::PerAck, 2) - 0.5).abs() < 0.01);
     assert_eq!(grown(AdditiveIncrease::Off, 2), 0.0);
-    // An acknowledgement of more than the window is no more than one round trip.
+    // An acknowledgement of more than the window counts for at most one round trip.
     let mut sender = at(2.0, AbcParams::default());
     hear(&mut sender, Ecn::Ce, 50);
     assert_eq!(w(&sender), 3.0);
@@ -118,7 +118,7 @@ fn a_round_trip_multiplies_the_window_by_twice_the_fraction() {
         let mut sender = at(100.0, basic());
         let ups = (100.0 * fraction) as usize;
         for i in 0..100 {
-            // Ups and downs are spread evenly.
+            // Accelerates and brakes are spread evenly.
             let up = (i + 1) * ups / 100 > i * ups / 100;
             hear(&mut sender, if up { UP } else { DOWN }, 1);
         }
@@ -181,7 +181,7 @@ fn both_windows_stay_within_twice_what_is_in_flight() {
     acks.in_flight = 20;
     sender.on_feedback(&acks.ack(0));
     assert_eq!((w(&sender), see(&sender, "w_cubic")), (45.0, 45.0));
-    // With nothing in flight any more, some packets may still leave, two round trips later.
+    // With nothing in flight, some packets may still leave, two round trips later.
     acks.in_flight = 0;
     for _ in 0..3 {
         sender.on_feedback(&acks.ack(0).with(|feedback| feedback.round_start = true));
@@ -237,7 +237,7 @@ fn behind_proxies_ce_is_a_brake_and_no_congestion() {
     assert_eq!(at(10.0, basic()).plan().ecn, UP);
 }
 
-/// Rounds of a flow whose window is always in flight, until `until` says stop; returns how many.
+/// Runs round trips with a full window in flight until `until` returns true; returns their number.
 fn rounds(
     sender: &mut AbcSender,
     acks: &mut Acks,
@@ -261,13 +261,13 @@ fn rounds(
 
 #[test]
 fn the_second_window_rises_at_once_with_the_first() {
-    // Before any loss: the window doubles per round trip however long ABC has held it down.
+    // Before any loss, the window doubles per round trip, however long ABC has limited it.
     let mut sender = at(10.0, AbcParams::default());
     let mut acks = acks();
     rounds(&mut sender, &mut acks, DOWN, acks_are_few);
     assert!(rounds(&mut sender, &mut acks, UP, |s| see(s, "cwnd") >= 512.0) <= 11);
 
-    // Seconds after a loss elsewhere, at a window of 500: still by half per round trip.
+    // Seconds after a loss elsewhere, at a window of 500, it still grows by half per round trip.
     acks.in_flight = 500;
     sender.on_feedback(&acks.event(1, Some(Congestion::Loss)));
     acks.now += Span::from_secs(10);
@@ -283,7 +283,7 @@ fn acks_are_few(sender: &AbcSender) -> bool {
 
 #[test]
 fn the_first_window_does_not_run_away_from_the_second() {
-    // Elsewhere is the bottleneck, where a loss comes whenever 100 packets are in flight.
+    // The bottleneck is elsewhere and loses a packet whenever 100 are in flight.
     let mut sender = at(10.0, AbcParams::default());
     let mut acks = acks();
     for _ in 0..200 {

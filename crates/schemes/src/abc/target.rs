@@ -1,11 +1,11 @@
-//! The target rate of ABC's router, and the fraction of accelerates that leads there: equations 1
+//! The target rate of ABC's router, and the fraction of accelerates that leads to it: equations 1
 //! and 2 of the paper.
 
 use paceline_cc::{LinkView, Span, Time};
 
 use super::params::{AbcParams, Credit, Delay};
 
-/// A packet that leaves, and what the router has measured by then.
+/// A departing packet, and the router's measurements at that time.
 pub(super) struct DepartingPacket {
     pub(super) now: Time,
     pub(super) size: u32,
@@ -20,7 +20,7 @@ pub(super) struct TargetRate {
     eta: f64,
     per_delta: f64,
     dt: f64,
-    /// The window of the rates, also in seconds.
+    /// The window of the rates; also in seconds.
     window: Span,
     seconds: f64,
     delay: Delay,
@@ -43,18 +43,18 @@ impl TargetRate {
         }
     }
 
-    /// The share of the capacity that is aimed at.
+    /// Returns the share of the capacity that the target uses.
     #[inline]
     pub(super) fn eta(&self) -> f64 {
         self.eta
     }
 
-    /// The last target rate.
+    /// Returns the last target rate.
     pub(super) fn last(&self) -> f64 {
         self.target
     }
 
-    /// The factor by which the capacity will have changed after `lookahead`.
+    /// Returns the factor by which the capacity will have changed after `lookahead`.
     fn outlook(&self, now: Time, link: &LinkView<'_>) -> f64 {
         if self.lookahead.is_zero() {
             return 1.0;
@@ -65,7 +65,7 @@ impl TargetRate {
         future as f64 / present.max(1) as f64
     }
 
-    /// The queueing delay that counts, in seconds.
+    /// Returns the queueing delay x of equation 1, in seconds.
     #[inline]
     fn queueing_delay(&self, packet: &DepartingPacket, link: &LinkView<'_>) -> f64 {
         match self.delay {
@@ -76,7 +76,7 @@ impl TargetRate {
         }
     }
 
-    /// The fraction of packets that are to leave as accelerates.
+    /// Returns the fraction of packets that are to leave as accelerates.
     #[inline]
     pub(super) fn fraction(
         &mut self,

@@ -2,8 +2,8 @@
 
 use super::params::{AbcParams, Credit};
 
-/// Each packet adds the fraction of packets that are to be accelerates, and each accelerate takes
-/// one away.
+/// A token bucket: each packet adds the fraction of packets that are to be accelerates, and each
+/// accelerate costs one token.
 pub(super) struct TokenBucket {
     tokens: f64,
     limit: f64,
@@ -14,19 +14,19 @@ impl TokenBucket {
         TokenBucket { tokens: params.token0, limit: params.token_limit }
     }
 
-    /// The tokens, for plots.
+    /// Returns the tokens, for plots.
     pub(super) fn tokens(&self) -> f64 {
         self.tokens
     }
 
-    /// Adds tokens for capacity that was not used. The limit holds only after the next packet has
-    /// been marked (authors' code).
+    /// Adds tokens for unused capacity. The limit applies only after the next packet has been
+    /// marked (authors' code).
     #[inline]
     pub(super) fn add(&mut self, tokens: f64) {
         self.tokens += tokens;
     }
 
-    /// A packet leaves. Returns whether it may be an accelerate; `spend` tells if it is one, which
+    /// Returns whether a departing packet may be an accelerate. `spend` says that it is one, which
     /// costs a token.
     #[inline]
     pub(super) fn admit(&mut self, fraction: f64, spend: bool, credit: Credit) -> bool {

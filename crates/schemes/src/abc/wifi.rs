@@ -1,26 +1,25 @@
-//! The rate of an 802.11n link as its access point can estimate it (paper §5.1).
+//! Estimates the rate of an 802.11n link, with what its access point knows (paper §5.1).
 
 use std::collections::VecDeque;
 
 use paceline_cc::{Batch, Rate, Span, Time};
 
-/// Estimates from block acknowledgements what a link would carry if its user never ran out of
-/// packets.
+/// Estimates from block acknowledgements the rate that a link would have if its user always had
+/// packets waiting.
 ///
-/// The time between two block acknowledgements is that of a batch on air and an overhead
-/// (contention, preamble, acknowledgement) that does not depend on the batch's size. So with
-/// `M` frames instead of `b` it would have been longer by `(M - b) S / R` (equation 8), and the
-/// link's rate is that of `M` frames in this time (equation 6). What really left the queue is
+/// The time between two block acknowledgements is the batch's time on air plus an overhead
+/// (contention, preamble, acknowledgement) that does not depend on the batch's size. So with `M`
+/// frames instead of `b` it would have been longer by `(M - b) S / R` (equation 8), and the link's
+/// rate is that of `M` frames in this time (equation 6). The rate that left the queue is that of
 /// `b` frames in the time between the acknowledgements (equation 5).
 ///
-/// Both rates are means over a sliding window, weighted by time: bytes over seconds. A pause
-/// longer than the window counts as long as the window. Frames count with the bytes of their
-/// packets, and with those on air where time is concerned; of a batch that was lost in part only
-/// the part that arrived counts.
+/// Both rates are means over a sliding window, weighted by time: bytes over seconds. A pause longer
+/// than the window counts as one window. Frames count with the bytes of their packets; for times,
+/// with the bytes on air. Of a batch that was lost in part only the part that arrived counts.
 ///
-/// Plain values in, plain values out: what a driver of a real access point knows is enough. Feed
-/// it with the batches of one user and it tells this user's rate, with those of all users that
-/// share a queue and it tells theirs together.
+/// Input and output are plain values that a driver of a real access point knows. With the batches
+/// of one user the result is this user's rate; with those of all users that share a queue it is
+/// their joint rate.
 #[derive(Clone, Debug)]
 pub struct LinkRateEstimator {
     window: Span,
@@ -33,14 +32,14 @@ pub struct LinkRateEstimator {
 #[derive(Copy, Clone, Debug)]
 struct Sample {
     at: Time,
-    /// Bytes and seconds of a full batch.
+    /// Bytes and seconds that a full batch would have had.
     full: (f64, f64),
-    /// Bytes and seconds of this one.
+    /// Bytes and seconds of this batch.
     real: (f64, f64),
 }
 
 impl LinkRateEstimator {
-    /// An estimator that averages over `window`, which should be longer than batches take (the
+    /// Returns an estimator that averages over `window`, which should be longer than a batch (the
     /// paper: 40 ms).
     pub fn new(window: Span) -> LinkRateEstimator {
         LinkRateEstimator {
@@ -52,7 +51,7 @@ impl LinkRateEstimator {
         }
     }
 
-    /// A block acknowledgement came in. The first one only starts the clock.
+    /// Takes in a block acknowledgement. The first one only starts the clock.
     pub fn on_block_ack(&mut self, now: Time, batch: &Batch) {
         let Some(last) = self.last.replace(now) else { return };
         let (bits, frames) = (batch.rate.as_bps() as f64, f64::from(batch.frames));
@@ -72,7 +71,7 @@ impl LinkRateEstimator {
             self.samples.pop_front();
         }
         self.samples.push_back(sample);
-        // Added up anew each time: some dozens of values, and no error that grows.
+        // Summed anew each time: only dozens of values, and no rounding error accumulates.
         let sum = |part: fn(&Sample) -> (f64, f64)| {
             let add = |sum: (f64, f64), (bytes, secs)| (sum.0 + bytes, sum.1 + secs);
             let (bytes, secs) = self.samples.iter().map(part).fold((0.0, 0.0), add);
@@ -81,13 +80,13 @@ impl LinkRateEstimator {
         (self.link, self.dequeue) = (sum(|sample| sample.full), sum(|sample| sample.real));
     }
 
-    /// What the link would carry, at most twice what it carries: senders cannot more than
-    /// double in a round trip. `None` before the second block acknowledgement.
+    /// Returns the link's rate, at most twice the present rate, since senders can at most double in
+    /// a round trip. `None` before the second block acknowledgement.
     pub fn link_rate(&self) -> Option<Rate> {
         self.capped().map(Rate::from_bytes_per_sec)
     }
 
-    /// What left the queue. `None` before the second block acknowledgement.
+    /// Returns the rate that left the queue. `None` before the second block acknowledgement.
     pub fn dequeue_rate(&self) -> Option<Rate> {
         (!self.samples.is_empty()).then(|| Rate::from_bytes_per_sec(self.dequeue))
     }
@@ -101,7 +100,8 @@ impl LinkRateEstimator {
         (!self.samples.is_empty()).then(|| self.link.min(2.0 * self.dequeue))
     }
 
-    /// Link rate, with the cap, and dequeue rate in bytes per second, both above zero.
+    /// Returns the link rate, with the cap, and the dequeue rate, in bytes per second, both above
+    /// zero.
     #[inline]
     pub(super) fn rates(&self) -> Option<(f64, f64)> {
         self.capped().filter(|link| *link > 0.0).map(|link| (link, self.dequeue))
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_smaller_batch_is_extrapolated() {
-        // Ten of twenty frames of 12 kbit at 60 Mbit/s in 4 ms: twenty would take 6 ms.
+        // Ten of twenty frames of 12 kbit at 60 Mbit/s take 4 ms, so twenty would take 6 ms.
         let half = batch(10, 20, 60.0);
         let estimator = fed(&[(0, half), (4000, half)]);
         assert!((mbps(estimator.link_rate()) - 40.0).abs() < 1e-6);
@@ -169,10 +169,10 @@ mod tests {
     fn what_is_older_than_the_window_is_forgotten() {
         let (full, slow) = (batch(20, 20, 60.0), batch(20, 20, 12.0));
         let estimator = fed(&[(0, full), (6000, full), (46_000, slow), (66_000, slow)]);
-        // Of the three samples the first is 60 ms old.
+        // Of the three samples the first is 60 ms old, and no longer counts.
         let mean = 2.0 * 20.0 * 12_000.0 / 60_000.0;
         assert!((mbps(estimator.link_rate()) - mean).abs() < 1e-6);
-        // An hour's pause is one of 40 ms.
+        // A pause of an hour counts as 40 ms.
         let estimator = fed(&[(0, full), (3_600_000_000, full)]);
         assert!((mbps(estimator.link_rate()) - 6.0).abs() < 1e-6);
     }
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!((estimator.link_rate(), estimator.dequeue_rate()), (None, None));
         let backwards = fed(&[(9, full), (2, full)]);
         assert_eq!(backwards.uncapped(), None);
-        // Packets of no bytes tell no rate to divide by.
+        // Packets of zero bytes give no rate: there is no division by zero.
         let empty = Batch { acked_bytes: 0, ..full };
         assert_eq!(fed(&[(0, empty), (6000, empty)]).rates(), None);
     }

@@ -4,32 +4,32 @@
 //! BBR estimates the bottleneck's bandwidth (the largest delivery rate of ten round trips) and the
 //! round-trip propagation time (the smallest RTT of ten seconds). It paces at the bandwidth and
 //! keeps at most twice the product of the two in flight. *Startup* doubles the rate until the
-//! bandwidth stops growing, *Drain* empties the queue that this made, *ProbeBW* cycles through
-//! eight phases of which one sends faster and the next slower, and *ProbeRTT* empties the path for
-//! 200 ms when the propagation time has not been seen for ten seconds. Losses change the window
-//! only while they are repaired.
+//! bandwidth stops growing. *Drain* empties the queue that this made. *ProbeBW* cycles through
+//! eight phases, of which one sends faster and the next slower. *ProbeRTT* empties the path for 200
+//! ms when no RTT as small as the propagation time was seen for ten seconds. Losses change the
+//! window only while they are repaired.
 //!
 //! # Signals it needs
 //! Delivery-rate samples ([`Signals::DELIVERY_RATE`]) and RTTs.
 //!
 //! # Parameters
-//! Kernels before 5.1, those of the ABC and the C2TCP paper among them, are `variant=linux4`.
+//! `variant=linux4` is the BBR of kernels before 5.1, which the ABC and C2TCP papers used.
 //!
 //! # Where it fails
-//! A rate that varies is taken for its maximum of ten round trips, so that on a cellular link the
-//! window is twice a product of the best rate, and fades end in queues of hundreds of
-//! milliseconds. Several flows overestimate the bandwidth together and are held by the window: a
-//! queue of a whole product stands. It ignores losses, so that shallow buffers lose a great deal.
-//! What delays acknowledgements raises the propagation time. Marks are not heeded.
+//! BBR takes a varying rate for its maximum over ten round trips. So on a cellular link the window
+//! is twice the bandwidth-delay product of the best rate, and fades end in queues of hundreds of
+//! milliseconds. Several flows together overestimate the bandwidth, and only the window limits
+//! them: a queue of a whole bandwidth-delay product stands. BBR ignores losses, so shallow buffers
+//! lose many packets. Delayed acknowledgements raise the propagation time. BBR ignores ECN marks.
 //!
 //! # Source
 //! draft-cardwell-iccrg-bbr-congestion-control-00, and Linux `net/ipv4/tcp_bbr.c` (6.x) where it
-//! differs: gain cycling looks at the flight when the next packet may leave, and windows are
-//! whole, even numbers of packets. Cardwell et al., "BBR: Congestion-Based Congestion Control",
-//! ACM Queue 14(5), 2016.
+//! differs: gain cycling uses the flight at the next packet's departure, and windows are whole,
+//! even numbers of packets. Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue
+//! 14(5), 2016.
 //!
-//! Nothing is known of the path before the first acknowledgement: there was no handshake. The
-//! first window is paced as for an RTT of 1 ms.
+//! Without a handshake, nothing is known of the path before the first acknowledgement. The initial
+//! window is then paced as for an RTT of 1 ms.
 
 mod model;
 mod policer;
@@ -67,23 +67,23 @@ paceline_cc::params! {
         drain_gain: f64 = 0.75, in above(0.0).up_to(1.0), source "draft §4.2.3";
         /// Window in ProbeBW.
         cwnd_gain: f64 = 2.0, in 1.0..=100.0, unit "bandwidth-delay products", source "draft §4.2.3";
-        /// Share of the bandwidth by which pacing stays below it.
+        /// Share of the bandwidth by which the pacing rate is lower.
         pacing_margin: f64 = 0.01, in 0.0..=0.5, source "Linux";
-        /// Round trips whose largest delivery rate is the bandwidth.
+        /// Number of round trips over which the largest delivery rate is the bandwidth.
         btlbw_window: u32 = 10, in 1.., unit "round trips", source "draft §4.1.1: BtlBwFilterLen";
         /// Time after which the smallest RTT is measured anew.
         rtprop_window: Span = Span::from_secs(10), source "draft §4.1.2: RTpropFilterLen";
-        /// Time with the smallest window in ProbeRTT.
+        /// Time that ProbeRTT keeps the smallest window.
         probe_rtt_time: Span = Span::from_millis(200), source "draft §4.2.4: ProbeRTTDuration";
         /// Initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
         /// Smallest window, and ProbeRTT's.
         min_window: u32 = 4, in 1..=10_000, unit "packets", source "draft §4.2.3.3: BBRMinPipeCwnd";
-        /// The fewest packets that leave back to back at 1.2 Mbit/s or more.
+        /// Smallest number of packets that leave back to back at 1.2 Mbit/s or more.
         min_quantum: u32 = 2, in 1..=10_000, unit "packets", source "Linux; ns-3: 1";
-        /// Whether the window makes up for acknowledgements that come in batches.
+        /// Whether the window allows for acknowledgements that arrive in batches.
         aggregation: bool = true, source "Linux since 5.1";
-        /// Whether policers are looked for and their rate is kept to.
+        /// Whether to detect policers, and to keep to their rate.
         policer: bool = true, source "Linux; ns-3: false";
     }
     variants {
@@ -96,7 +96,7 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "bbr",
     summary: "Paces at the bandwidth it measures, with twice the bandwidth-delay product in flight",

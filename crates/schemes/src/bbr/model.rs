@@ -1,5 +1,5 @@
-//! What BBR knows of the path: its bandwidth, its round-trip propagation time, and the round trips
-//! in which it counts.
+//! BBR's model of the path: its bandwidth, its round-trip propagation time, and the count of round
+//! trips.
 
 use paceline_cc::{Established, Feedback, Rate, RateSample, Span, Time};
 
@@ -29,7 +29,7 @@ impl Model {
         }
     }
 
-    /// The largest bandwidth of the recent rounds; zero before the first sample.
+    /// Returns the largest bandwidth of the recent round trips; zero before the first sample.
     pub(super) fn max_bw(&self) -> Rate {
         self.max_bw.get().unwrap_or(Rate::ZERO)
     }
@@ -37,11 +37,11 @@ impl Model {
     pub(super) fn begin_connection(&mut self, established: &Established) {
         (self.rtprop, self.rtprop_at) = (Some(established.rtt), established.now);
     }
-    /// The smallest round-trip time of the recent seconds, if there is one.
+    /// Returns the smallest RTT of the recent seconds; `None` before the first sample.
     pub(super) fn rtprop(&self) -> Option<Span> {
         self.rtprop
     }
-    /// True if the acknowledgement at hand is the first of a round trip.
+    /// Returns true if the present acknowledgement is the first of a round trip.
     pub(super) fn round_start(&self) -> bool {
         self.rounds.started()
     }
@@ -49,23 +49,24 @@ impl Model {
     pub(super) fn begin_round(&mut self, delivered: u64) {
         self.rounds.begin(delivered);
     }
-    /// The estimate of RTprop counts as taken now.
+    /// Counts the estimate of RTprop as taken now.
     pub(super) fn refresh_rtprop(&mut self, now: Time) {
         self.rtprop_at = now;
     }
 
-    /// Bytes in flight at bandwidth `bw` and RTprop, times `gain`; `None` before the first RTT.
+    /// Returns the bytes in flight at bandwidth `bw` and RTprop, times `gain`; `None` before the
+    /// first RTT.
     pub(super) fn bdp(&self, bw: Rate, gain: f64) -> Option<u64> {
         let bdp = bw.bytes_per_sec() * self.rtprop?.as_secs_f64();
         Some(libm::ceil(bdp * gain) as u64)
     }
 
-    /// Packets sent from now on tell of BBR's own restraint.
+    /// Marks packets sent from now on as limited by BBR itself.
     pub(super) fn limit(&mut self, feedback: &Feedback<'_>) {
         self.self_limited.begin(feedback);
     }
 
-    /// True if something other than the path limited the sample.
+    /// Returns true if the application or BBR itself limited the sample, not the path.
     pub(super) fn is_limited(&self, sample: &RateSample) -> bool {
         self.self_limited.limits(sample)
     }
@@ -75,16 +76,17 @@ impl Model {
         self.rounds.on_ack(sample, delivered);
     }
 
-    /// Takes a bandwidth sample into the filter. What the application limited tells no more than
-    /// that the path carries at least as much.
+    /// Takes a bandwidth sample into the filter. A sample limited by the application is only a
+    /// lower bound of the bandwidth.
     pub(super) fn on_sample(&mut self, sample: &RateSample) {
         if !self.is_limited(sample) || sample.rate >= self.max_bw() {
             self.max_bw.update(self.rounds.count(), sample.rate);
         }
     }
 
-    /// Takes the RTT in; true if the estimate had expired. A sample is taken if it is the smallest
-    /// or the estimate has expired, unless then it may owe its length to a delayed acknowledgement.
+    /// Takes the RTT in. Returns true if the estimate had expired. The sample replaces the estimate
+    /// if it is the smallest, or if the estimate has expired and the acknowledgement was not
+    /// delayed.
     pub(super) fn on_rtt(&mut self, feedback: &Feedback<'_>) -> bool {
         let expired =
             self.rtprop.is_some() && feedback.now.since(self.rtprop_at) > self.rtprop_window;
@@ -99,8 +101,8 @@ impl Model {
     }
 }
 
-/// True if the receiver may have waited for a second packet: nothing but the one packet that is
-/// acknowledged was delivered since it was sent.
+/// Returns true if the receiver may have waited for a second packet: only the one acknowledged
+/// packet was delivered since it was sent.
 fn is_delayed(feedback: &Feedback<'_>) -> bool {
     let alone = |sample: &RateSample| sample.delivered <= feedback.acked;
     feedback.acked_packets == 1 && feedback.sample.as_ref().is_some_and(alone)

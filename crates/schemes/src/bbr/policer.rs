@@ -2,22 +2,22 @@
 
 use paceline_cc::{Feedback, Rate, Span, Time};
 
-/// Round trips of a sampling interval, at least; it is given up after four times as many.
+/// Minimum length of a sampling interval in round trips; it is given up after four times as many.
 const MIN_ROUNDS: u32 = 4;
-/// Lost bytes per delivered byte from which an interval counts as lossy.
+/// Bytes lost per byte delivered from which an interval counts as lossy.
 const LOSS_SHARE: f64 = 50.0 / 256.0;
-/// How much two intervals' rates may differ: relatively, or absolutely.
+/// Maximum difference between two intervals' rates, relative and absolute.
 const RATE_SHARE: f64 = 1.0 / 8.0;
 const RATE_DIFFERENCE: Rate = Rate::from_bps(4_000);
-/// Round trips for which the policed rate holds.
+/// Number of round trips for which the policed rate applies.
 const HOLD_ROUNDS: u32 = 48;
 
-/// Two successive intervals of at least four round trips, each with a fifth of the bytes lost, at
-/// the same rate: a policer. Its rate then stands for the bandwidth during 48 round trips.
+/// Detects a policer: two successive intervals of at least four round trips, each with a fifth of
+/// the bytes lost, at equal rates. Their rate then replaces the bandwidth for 48 round trips.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Policer {
     sampling: bool,
-    /// The rate of the last interval; the policed rate while `active`.
+    /// Rate of the last interval; the policed rate while `active`.
     rate: Option<Rate>,
     active: bool,
     rounds: u32,
@@ -28,7 +28,7 @@ pub(super) struct Policer {
     lost: u64,
 }
 
-/// What an acknowledgement or a timeout means for the detection.
+/// The properties of an acknowledgement or a timeout for the detection.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Event {
     pub(super) losses: bool,
@@ -38,17 +38,17 @@ pub(super) struct Event {
 }
 
 impl Policer {
-    /// The rate of the policer, while one is believed to be there.
+    /// Returns the policer's rate, while one is assumed.
     pub(super) fn rate(&self) -> Option<Rate> {
         self.rate.filter(|_| self.active)
     }
 
-    /// Counts losses.
+    /// Counts lost bytes.
     pub(super) fn note_lost(&mut self, bytes: u64) {
         self.lost += bytes;
     }
 
-    /// Forgets everything.
+    /// Starts the detection anew.
     pub(super) fn reset(&mut self, feedback: &Feedback<'_>) {
         *self = Policer { lost: self.lost, ..Policer::default() };
         self.begin(feedback);
@@ -61,7 +61,8 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// Takes an acknowledgement or a timeout in. True if the policed rate has just been given up.
+    /// Takes in an acknowledgement or a timeout. Returns true if the policed rate has just been
+    /// given up.
     pub(super) fn on_event(&mut self, feedback: &Feedback<'_>, event: Event) -> bool {
         if self.active {
             if event.probing_bandwidth && event.round_start {
@@ -73,7 +74,7 @@ impl Policer {
             }
             return false;
         }
-        // The first loss tells that the policer's tokens are spent.
+        // The first loss shows that the policer's tokens are spent.
         if !self.sampling {
             if !event.losses {
                 return false;
@@ -89,7 +90,7 @@ impl Policer {
         if self.rounds > 4 * MIN_ROUNDS {
             self.reset(feedback);
         } else if self.rounds >= MIN_ROUNDS && event.losses {
-            // An interval ends with a loss, as it began.
+            // An interval begins with a loss and ends with one.
             self.end(feedback);
         }
         false

@@ -29,13 +29,13 @@ impl Course {
 #[test]
 fn two_lossy_intervals_at_one_rate_are_a_policer() {
     let mut course = Course::new();
-    // The first loss starts the first interval; its round is the first of four.
+    // The first loss starts the first interval; its round trip is the first of four.
     (0..4).for_each(|_| _ = course.round(50, 20, false));
     assert_eq!(course.policer.rate(), None);
     (0..4).for_each(|_| _ = course.round(52, 20, false));
     let rate = course.policer.rate().expect("policed");
     assert!((rate.as_mbps() - 51.0 * 0.12).abs() < 0.2, "{rate}");
-    // It holds for 48 round trips.
+    // The rate applies for 48 round trips.
     for _ in 0..47 {
         assert!(!course.round(50, 0, false));
     }
@@ -45,17 +45,17 @@ fn two_lossy_intervals_at_one_rate_are_a_policer() {
 
 #[test]
 fn other_losses_are_no_policer() {
-    // A tenth lost.
+    // A tenth of the packets is lost: too few.
     let mut course = Course::new();
     (0..100).for_each(|_| _ = course.round(50, 5, false));
     assert_eq!(course.policer.rate(), None);
-    // Rates that differ by more than an eighth.
+    // The two rates differ by more than an eighth.
     let mut course = Course::new();
     for interval in 0..20 {
         (0..4).for_each(|_| _ = course.round(if interval % 2 == 0 { 50 } else { 70 }, 30, false));
     }
     assert_eq!(course.policer.rate(), None);
-    // Too little to send.
+    // The application has too little to send.
     let mut course = Course::new();
     (0..100).for_each(|round| _ = course.round(50, 20, round % 3 == 0));
     assert_eq!(course.policer.rate(), None);

@@ -1,9 +1,9 @@
-//! The window while losses are repaired: packet conservation for a round trip, then slow start,
-//! and at the end the window from before.
+//! The window while losses are repaired: packet conservation for a round trip, then slow start, and
+//! at the end the previous window.
 
 use paceline_cc::{Congestion, Feedback};
 
-/// What the sender repairs.
+/// The kind of repair.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {
     Nothing,
@@ -11,7 +11,7 @@ enum State {
     Timeout,
 }
 
-/// The state of repair, and the window to return to.
+/// State of the repair, and the window to return to.
 #[derive(Clone, Debug)]
 pub(super) struct Recovery {
     state: State,
@@ -26,18 +26,18 @@ impl Recovery {
         Recovery { state: State::Nothing, entered: false, conserving: false, prior_cwnd: 0 }
     }
 
-    /// Remembers the window, the largest one if it was cut already.
+    /// Saves the window; the larger of it and the saved one if it was reduced already.
     pub(super) fn save(&mut self, cwnd: u64, probing_rtt: bool) {
         let cut = probing_rtt || self.state != State::Nothing;
         self.prior_cwnd = if cut { self.prior_cwnd.max(cwnd) } else { cwnd };
     }
 
-    /// The window remembered.
+    /// Returns the saved window.
     pub(super) fn prior_cwnd(&self) -> u64 {
         self.prior_cwnd
     }
 
-    /// Notes what the sender has concluded. An ECN mark is not a loss.
+    /// Takes in the sender's congestion signal. An ECN mark is not a loss.
     pub(super) fn note(&mut self, congestion: Congestion, cwnd: u64, probing_rtt: bool) {
         match congestion {
             Congestion::Loss | Congestion::LossAfterMark => {
@@ -55,24 +55,24 @@ impl Recovery {
         }
     }
 
-    /// True while losses are being repaired.
+    /// Returns true while losses are being repaired.
     pub(super) fn is_repairing(&self) -> bool {
         self.state != State::Nothing
     }
 
-    /// A round trip has ended: packets need no longer be conserved.
+    /// Ends packet conservation, at the end of a round trip.
     pub(super) fn on_round(&mut self) {
         self.conserving = false;
     }
 
-    /// True once per repair, on the acknowledgement that begins it: a round trip begins with it.
+    /// Returns true once per repair, on the acknowledgement that begins it and a round trip.
     pub(super) fn take_entry(&mut self) -> bool {
         let entered = std::mem::take(&mut self.entered);
         self.conserving |= entered;
         entered
     }
 
-    /// The window before it grows, and whether it must not grow because packets are conserved.
+    /// Returns the window before it grows, and whether packet conservation forbids growth.
     pub(super) fn modulate(
         &mut self,
         cwnd: u64,

@@ -1,4 +1,4 @@
-//! The sender's half: what happens on an acknowledgement, in its order.
+//! The sender's half: the steps for each acknowledgement, in order.
 
 use paceline_cc::{
     Congestion, Controller, Established, Feedback, Outgoing, Plan, Rate, Setup, Signals, Span, Time,
@@ -23,16 +23,16 @@ pub struct BbrSender {
     pub(super) recovery: Recovery,
     pub(super) cwnd: u64,
     pub(super) pacing: Rate,
-    /// True once an RTT is known from which the initial rate followed.
+    /// True once the initial rate was computed from an RTT.
     pub(super) seen_rtt: bool,
     /// True from a restart after idleness to the next acknowledgement.
     pub(super) idle_restart: bool,
-    /// When the pacing rate lets the next packet go.
+    /// When the pacing rate lets the next packet leave.
     departure: Time,
 }
 
 impl BbrSender {
-    /// A sender for the given flow.
+    /// Returns a sender for the given flow.
     pub fn new(params: &BbrParams, setup: &Setup) -> BbrSender {
         let mss = setup.mss.max(1);
         let mut bbr = BbrSender {
@@ -53,20 +53,20 @@ impl BbrSender {
         bbr
     }
 
-    /// The bandwidth to send at: the largest seen, or a policer's rate.
+    /// Returns the bandwidth to send at: the largest seen, or a policer's rate.
     pub(super) fn bw(&self) -> Rate {
         self.policer.rate().unwrap_or_else(|| self.model.max_bw())
     }
 
-    /// What will be in the network of `in_flight` bytes when the next packet leaves. That packet
-    /// counts if the flight is to grow.
+    /// Returns how many of `in_flight` bytes will be in the network when the next packet leaves.
+    /// That packet counts if the flight is to grow.
     pub(super) fn at_departure(&self, now: Time, in_flight: u64) -> u64 {
         let growing = self.pacing_gain() > 1.0;
         let flight = in_flight + if growing { self.quantum() } else { 0 };
         flight.saturating_sub(self.bw().bytes_in(self.departure.since(now)))
     }
 
-    /// The retransmission timer has expired: counts as the end of a round trip.
+    /// Handles an expired retransmission timer, which counts as the end of a round trip.
     fn on_timeout(&mut self, feedback: &Feedback<'_>) {
         self.states.doubt_full_pipe();
         if self.params.policer {
@@ -121,8 +121,8 @@ impl Controller for BbrSender {
         0
     }
 
-    /// The handshake's RTT gives the first pacing rate and the first estimate of the path's delay
-    /// (Linux `bbr_init`).
+    /// Sets the first pacing rate and the first estimate of the path's delay from the handshake's
+    /// RTT (Linux `bbr_init`).
     fn on_established(&mut self, established: &Established) {
         if established.after_losses {
             self.cwnd = u64::from(self.mss);
@@ -157,7 +157,8 @@ impl Controller for BbrSender {
 
     fn on_idle(&mut self, now: Time, _idle: Span, _rto: Span) {
         if self.recovery.is_repairing() {
-            // Nothing is in flight because it was all lost, not because there was nothing to send.
+            // Nothing is in flight because all of it was lost, not because the application had no
+            // data.
             return;
         }
         self.idle_restart = true;

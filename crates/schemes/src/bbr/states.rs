@@ -4,11 +4,11 @@ use paceline_cc::{Feedback, Rate, Setup, Stream, Time};
 
 use super::BbrSender;
 
-/// The phases of ProbeBW's cycle; the first probes, the second drains, the others cruise.
+/// Number of phases in ProbeBW's cycle: the first probes, the second drains, the others cruise.
 const PHASES: u32 = 8;
-/// Growth of the bandwidth per round trip below which the pipe seems full (draft §4.3.2.2).
+/// Growth of the bandwidth per round trip below which the pipe may be full (draft §4.3.2.2).
 const FULL_GROWTH: f64 = 1.25;
-/// Round trips without such growth after which it is.
+/// Number of round trips without such growth after which it counts as full.
 const FULL_ROUNDS: u32 = 3;
 
 /// The state.
@@ -18,13 +18,13 @@ pub(super) enum Mode {
     Startup,
     /// Empties the queue that Startup made.
     Drain,
-    /// Holds the bandwidth and probes for more.
+    /// Keeps to the bandwidth and probes for more.
     ProbeBw,
-    /// Empties the path to see its propagation time.
+    /// Empties the path to measure its propagation time.
     ProbeRtt,
 }
 
-/// The state and all that decides when it ends.
+/// The state, and the variables that decide when it ends.
 #[derive(Clone, Debug)]
 pub(super) struct States {
     mode: Mode,
@@ -34,7 +34,7 @@ pub(super) struct States {
     full_bw: Rate,
     full_rounds: u32,
     full: bool,
-    /// When ProbeRTT may end, once the flight is small.
+    /// When ProbeRTT may end; set once the flight is small.
     probe_rtt_end: Option<Time>,
     probe_rtt_round_done: bool,
 }
@@ -57,19 +57,19 @@ impl States {
     pub(super) fn mode(&self) -> Mode {
         self.mode
     }
-    /// True once the bandwidth of the path has been reached.
+    /// Returns true once the bandwidth of the path has been reached.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
-    /// True in the phase that probes for bandwidth.
+    /// Returns true in the phase that probes for bandwidth.
     pub(super) fn is_probing(&self) -> bool {
         self.mode == Mode::ProbeBw && self.phase == 0
     }
-    /// The largest bandwidth seen means nothing after a timeout.
+    /// Discards the largest bandwidth seen in the search for the full pipe, after a timeout.
     pub(super) fn doubt_full_pipe(&mut self) {
         self.full_bw = Rate::ZERO;
     }
-    /// The search for the full pipe begins anew.
+    /// Starts the search for the full pipe anew.
     pub(super) fn forget_full_pipe(&mut self) {
         self.full_bw = Rate::ZERO;
         self.full_rounds = 0;
@@ -92,7 +92,7 @@ impl States {
 }
 
 impl BbrSender {
-    /// The factor between bandwidth and pacing rate.
+    /// Returns the ratio of pacing rate to bandwidth.
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.states.mode {
             Mode::Startup => self.params.high_gain,
@@ -107,7 +107,7 @@ impl BbrSender {
         }
     }
 
-    /// The factor between bandwidth-delay product and window.
+    /// Returns the ratio of window to bandwidth-delay product.
     pub(super) fn cwnd_gain(&self) -> f64 {
         match self.states.mode {
             Mode::Startup | Mode::Drain => self.params.high_gain,
@@ -116,7 +116,7 @@ impl BbrSender {
         }
     }
 
-    /// Moves the state machine after the model has changed.
+    /// Updates the state after the model has changed.
     pub(super) fn update_states(&mut self, feedback: &Feedback<'_>) {
         if self.states.mode == Mode::ProbeBw && self.is_phase_over(feedback) {
             self.states.next_phase(feedback.now);
@@ -139,7 +139,7 @@ impl BbrSender {
         }
         let flight = self.at_departure(now, feedback.prior_in_flight);
         if gain > 1.0 {
-            // Until the flight has grown as meant, or could not.
+            // Waits until the flight has grown to the target, or could not.
             let target = self.inflight(self.model.max_bw(), gain);
             long && (feedback.lost > 0 || flight >= target)
         } else {
@@ -159,7 +159,7 @@ impl BbrSender {
         }
     }
 
-    /// ProbeBW begins in any phase but the one that drains.
+    /// Enters ProbeBW in a random phase other than the one that drains.
     pub(super) fn enter_probe_bw(&mut self, now: Time) {
         let states = &mut self.states;
         states.mode = Mode::ProbeBw;
@@ -170,7 +170,7 @@ impl BbrSender {
     fn check_probe_rtt(&mut self, feedback: &Feedback<'_>) {
         let expired = self.model.on_rtt(feedback);
         if expired && !self.idle_restart && self.states.mode != Mode::ProbeRtt {
-            // The larger of this window and the one saved last, as draft and Linux have it.
+            // Saves the larger of this window and the one saved last, as draft and Linux do.
             self.recovery.save(self.cwnd, true);
             self.states.mode = Mode::ProbeRtt;
             self.states.probe_rtt_end = None;
@@ -178,7 +178,7 @@ impl BbrSender {
         if self.states.mode != Mode::ProbeRtt {
             return;
         }
-        // Low rates measured now are due to the small window, not to the path.
+        // Low rates measured from now on are due to the small window, not to the path.
         self.model.limit(feedback);
         if self.states.probe_rtt_end.is_some() {
             self.states.probe_rtt_round_done |= self.model.round_start();

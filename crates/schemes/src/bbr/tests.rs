@@ -15,7 +15,7 @@ fn plain() -> BbrParams {
     BbrParams { min_quantum: 1, aggregation: false, ..Default::default() }
 }
 
-/// Feedback of `packets` with a sample of `mbps` that began when the last round trip did.
+/// Returns feedback of `packets` with a sample of `mbps` that began with the last round trip.
 fn sampled(acks: &mut Acks, packets: u64, mbps: f64) -> Feedback<'static> {
     let before = acks.ack(0).delivered;
     let mut feedback = acks.ack(packets);
@@ -42,7 +42,7 @@ fn flat_bandwidth_of_three_rounds_is_a_full_pipe() {
     }
     assert_eq!(round(&mut bbr, 5.5, false), Mode::Startup);
     assert_eq!(round(&mut bbr, 5.5, false), Mode::Startup);
-    // What the application limits tells nothing.
+    // A sample limited by the application does not count.
     assert_eq!(round(&mut bbr, 1.0, true), Mode::Startup);
     assert_eq!(round(&mut bbr, 6.0, false), Mode::Drain);
     assert!((bbr.pacing_gain() - 0.3466).abs() < 1e-4);
@@ -52,12 +52,12 @@ fn flat_bandwidth_of_three_rounds_is_a_full_pipe() {
 #[test]
 fn startup_paces_the_first_window_over_the_first_rtt() {
     let mut bbr = bbr(&plain());
-    // 10 packets in the nominal millisecond.
+    // 10 packets in the assumed millisecond.
     assert!((bbr.plan().pacing.expect("paced").as_mbps() - 120.0 * 2.885 * 0.99).abs() < 0.01);
     let mut acks = Acks::new(RTT);
     bbr.on_feedback(&sampled(&mut acks, 1, 0.12));
     assert!((bbr.plan().pacing.expect("paced").as_mbps() - 1.2 * 2.885 * 0.99).abs() < 0.001);
-    // Not lowered until the pipe is full.
+    // The rate does not decrease before the pipe is full.
     bbr.on_feedback(&sampled(&mut acks, 1, 0.01));
     assert!(bbr.plan().pacing.expect("paced").as_mbps() > 3.4);
 }
@@ -101,7 +101,7 @@ fn probes_the_rtt_when_the_smallest_is_stale() {
     let mut bbr = bbr(&plain());
     let mut link = OneFlowLink::new(12.0, RTT);
     link.run(&mut bbr, Span::from_secs(3), |_| ());
-    // A longer path: the smallest RTT will not be seen again.
+    // The path becomes longer: the smallest RTT will not be seen again.
     link.rtt = Span::from_millis(150);
     let mut smallest = u64::MAX;
     link.run(&mut bbr, Span::from_secs(11), |bbr| {
@@ -112,7 +112,7 @@ fn probes_the_rtt_when_the_smallest_is_stale() {
     assert_eq!(smallest, 4 * MSS);
     assert_eq!(bbr.states.mode(), Mode::ProbeBw);
     assert_eq!(bbr.model.rtprop(), Some(Span::from_millis(151)));
-    // Its low rates did not count.
+    // The low rates of ProbeRTT did not count.
     assert_eq!(bbr.model.max_bw(), link.rate);
     assert!(bbr.plan().cwnd > 290 * MSS);
 }
@@ -141,7 +141,7 @@ fn a_loss_conserves_packets_for_a_round_and_repair_restores() {
     let mut feedback = acks.event(2, Some(Congestion::Loss));
     feedback.lost = 10 * MSS;
     bbr.on_feedback(&feedback);
-    // What is in flight, and what was acknowledged.
+    // The packets in flight, and those acknowledged.
     assert_eq!(bbr.plan().cwnd, 92 * MSS);
     acks.in_flight = 91;
     bbr.on_feedback(&acks.ack(1));
@@ -149,7 +149,7 @@ fn a_loss_conserves_packets_for_a_round_and_repair_restores() {
     acks.in_flight = 95;
     bbr.on_feedback(&acks.ack(1));
     assert_eq!(bbr.plan().cwnd, 96 * MSS);
-    // A round later it grows as in slow start.
+    // A round trip later the window grows as in slow start.
     bbr.on_feedback(&sampled(&mut acks, 3, 1.0));
     assert_eq!(bbr.plan().cwnd, 99 * MSS);
     acks.in_recovery = false;
@@ -171,7 +171,7 @@ fn a_timeout_leaves_one_packet_and_remembers_the_window() {
     bbr.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
     assert_eq!(bbr.plan().cwnd, MSS);
     bbr.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
-    // Sending again is no restart after idleness.
+    // Sending again is not a restart after idleness.
     bbr.on_idle(acks.now, Span::from_secs(1), Span::from_secs(1));
     assert!(!bbr.idle_restart);
     bbr.on_feedback(&acks.ack(1));
@@ -189,7 +189,7 @@ fn idleness_restarts_at_the_bandwidth() {
     bbr.pacing = Rate::from_mbps(1.0);
     bbr.on_idle(link.now + Span::from_secs(60), Span::from_secs(60), Span::from_secs(1));
     assert!((bbr.plan().pacing.expect("paced").as_mbps() - 12.0 * 0.99).abs() < 0.001);
-    // The stale RTT calls for no ProbeRTT: the path was empty.
+    // The stale RTT does not start ProbeRTT, since the path was empty.
     let mut acks = Acks::new(RTT);
     acks.now = link.now + Span::from_secs(60);
     bbr.on_feedback(&acks.ack(1));
@@ -237,7 +237,8 @@ fn the_gains_of_a_cycle_of_eight_have_mean_one() {
     let probes: Vec<_> = starts.iter().filter(|(gain, _)| *gain == 1.25).collect();
     assert!(probes.len() >= 4);
     for pair in probes.windows(2) {
-        // Eight phases of 101 ms; the first lasts until the flight has grown, the second until it fits.
+        // Eight phases of 101 ms; the first lasts until the flight has grown, the second until it
+        // fits the path.
         let packets = (pair[1].1 - pair[0].1) / MSS;
         assert!((750..=860).contains(&packets), "{packets}");
     }

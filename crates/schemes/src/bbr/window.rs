@@ -1,4 +1,4 @@
-//! What follows from model and state: pacing rate, bursts and window.
+//! Pacing rate, bursts and window, computed from model and state.
 
 use paceline_cc::{Feedback, Rate, Span};
 
@@ -7,28 +7,28 @@ use super::states::Mode;
 
 /// Below this rate packets leave one by one (Linux `bbr_min_tso_rate`).
 const SINGLE_RATE: Rate = Rate::from_bps(1_200_000);
-/// A burst is what the pacing rate sends in this time, and at most this large.
+/// Time in which the pacing rate sends a burst, and the maximum size of a burst.
 const BURST_SPAN: Span = Span::from_millis(1);
 const BURST_MAX: u64 = 65_536;
 
 impl BbrSender {
-    /// The pacing rate for `gain`.
+    /// Returns the pacing rate for `gain`.
     fn rate(&self, bw: Rate, gain: f64) -> Rate {
         bw.mul_f64(gain * (1.0 - self.params.pacing_margin))
     }
 
-    /// A packet per second: a wrong estimate must not stop the flow for ever.
+    /// Returns one packet per second, so that a wrong estimate cannot stop the flow for ever.
     fn slowest(&self) -> Rate {
         Rate::from_bps(8 * u64::from(self.mss))
     }
 
-    /// Sets the initial pacing rate: the window in an RTT, with Startup's gain.
+    /// Sets the initial pacing rate: the window per RTT, times Startup's gain.
     pub(super) fn init_pacing(&mut self, rtt: Span) {
         let bw = Rate::from_bytes_in(self.cwnd, rtt.max(Span::from_micros(1)));
         self.pacing = self.rate(bw, self.params.high_gain).max(self.slowest());
     }
 
-    /// Paces at the bandwidth times `gain`; as long as the pipe is not full, only ever faster.
+    /// Paces at the bandwidth times `gain`. Until the pipe is full, the rate only increases.
     pub(super) fn pace(&mut self, gain: f64) {
         let rate = self.rate(self.bw(), gain);
         if self.states.is_full() || rate > self.pacing {
@@ -45,21 +45,21 @@ impl BbrSender {
         self.pace(self.pacing_gain());
     }
 
-    /// Bytes that leave back to back.
+    /// Returns the bytes that leave back to back.
     pub(super) fn quantum(&self) -> u64 {
         let mss = u64::from(self.mss);
         let least = if self.pacing < SINGLE_RATE { 1 } else { u64::from(self.params.min_quantum) };
         (self.pacing.bytes_in(BURST_SPAN).min(BURST_MAX) / mss).max(least) * mss
     }
 
-    /// The smallest window.
+    /// Returns the smallest window.
     pub(super) fn min_window(&self) -> u64 {
         u64::from(self.params.min_window) * u64::from(self.mss)
     }
 
-    /// Adds to a window what the hosts themselves hold back: three bursts. Rounds up to an even
-    /// number of packets, so that delayed acknowledgements do not wait; adds two packets where the
-    /// flight is to exceed the path.
+    /// Returns a window increased by the three bursts that the hosts themselves hold back. Rounds
+    /// up to an even number of packets, so that delayed acknowledgements do not wait, and adds two
+    /// packets in the phase whose flight is to exceed the path.
     fn with_quanta(&self, bytes: u64) -> u64 {
         let mss = u64::from(self.mss);
         let packets = bytes.div_ceil(mss) + 3 * (self.quantum() / mss);
@@ -72,12 +72,12 @@ impl BbrSender {
         self.model.bdp(bw, gain).unwrap_or(initial)
     }
 
-    /// The flight that fills the path `gain` times.
+    /// Returns the flight that fills the path `gain` times.
     pub(super) fn inflight(&self, bw: Rate, gain: f64) -> u64 {
         self.with_quanta(self.bdp(bw, gain))
     }
 
-    /// Sets the window on an acknowledgement of data.
+    /// Sets the window after an acknowledgement of data.
     pub(super) fn set_window(&mut self, feedback: &Feedback<'_>) {
         let entered = self.recovery.take_entry();
         if entered {

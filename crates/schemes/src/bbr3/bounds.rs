@@ -1,4 +1,4 @@
-//! The bounds that losses and marks put on bandwidth and flight (draft §5.5.10).
+//! Bounds of bandwidth and flight from losses and marks (draft §5.5.10).
 
 use paceline_cc::{Feedback, Rate, RateSample};
 
@@ -11,19 +11,19 @@ pub(super) const NONE: u64 = u64::MAX;
 /// No bound on a rate.
 pub(super) const NO_RATE: Rate = Rate::from_bps(u64::MAX);
 
-/// The bounds, and the congestion signals of the current round trip. This is a round trip of its
-/// own, that begins with its first loss.
+/// The bounds, and the congestion signals of the current round trip. This round trip is counted
+/// separately: it begins with its first loss.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
-    /// The flight that probing found safe.
+    /// The largest flight that probing has found safe, in bytes.
     pub(super) inflight_hi: u64,
-    /// What was delivered lately, since losses set in.
+    /// Bytes delivered lately, since losses began.
     pub(super) inflight_lo: u64,
     pub(super) bw_lo: Rate,
     pub(super) rounds: RoundTrips,
     loss_in_round: bool,
     marks_in_round: bool,
-    /// The largest rate and volume delivered in the round trip.
+    /// Largest rate and volume delivered in the round trip.
     bw_latest: Rate,
     pub(super) inflight_latest: u64,
     /// The smoothed share of marked packets (Linux v3).
@@ -45,26 +45,26 @@ impl Bounds {
         }
     }
 
-    /// The short-term bounds no longer hold.
+    /// Lifts the short-term bounds.
     pub(super) fn reset_short_term(&mut self) {
         self.inflight_lo = NONE;
         self.bw_lo = NO_RATE;
     }
 
-    /// Earlier signals are forgotten.
+    /// Forgets the congestion signals so far.
     pub(super) fn reset_signals(&mut self) {
         self.forget_loss();
         self.bw_latest = Rate::ZERO;
         self.inflight_latest = 0;
     }
 
-    /// The packets of this round trip were not lost, only late.
+    /// Forgets the losses of this round trip: the packets were only late.
     pub(super) fn forget_loss(&mut self) {
         self.loss_in_round = false;
         self.marks_in_round = false;
     }
 
-    /// Notes a loss; true for the first of the round trip, which begins with it.
+    /// Notes a loss. Returns true for the first of a round trip, which begins with it.
     pub(super) fn note_loss(&mut self, delivered: u64) -> bool {
         let first = !self.loss_in_round;
         if first {
@@ -74,17 +74,17 @@ impl Bounds {
         first
     }
 
-    /// Notes marks that count.
+    /// Notes marks that count as congestion.
     pub(super) fn note_marks(&mut self) {
         self.marks_in_round = true;
     }
 
-    /// Takes the share of marked packets of a round trip in.
+    /// Averages the share of marked packets, with that of the last round trip.
     pub(super) fn smooth_marks(&mut self, share: f64) {
         self.alpha += (share - self.alpha) / 16.0;
     }
 
-    /// Takes the volume and rate delivered in.
+    /// Takes in the rate and the volume delivered.
     pub(super) fn on_ack(&mut self, sample: Option<&RateSample>, delivered: u64) {
         self.rounds.on_ack(sample, delivered);
         let Some(sample) = sample else { return };
@@ -92,8 +92,9 @@ impl Bounds {
         self.inflight_latest = self.inflight_latest.max(sample.delivered);
     }
 
-    /// At the end of a round trip with losses or marks, unless it was one of probing: the bounds
-    /// fall to what was delivered, though not by more than losses and marks justify.
+    /// Lowers the bounds at the end of a round trip with losses or marks, unless it was a probing
+    /// one: to the rate and volume delivered, but not below the share that losses and marks
+    /// justify.
     pub(super) fn adapt(&mut self, state: State, max_bw: Rate, cwnd: u64, params: &Bbr3Params) {
         if !self.rounds.started() {
             return;
@@ -122,7 +123,7 @@ impl Bounds {
         self.marks_in_round = false;
     }
 
-    /// Ends an acknowledgement: the next round trip's maxima begin with this sample.
+    /// Ends an acknowledgement: the next round trip's maxima begin with its sample.
     pub(super) fn advance(&mut self, feedback: &Feedback<'_>) {
         if let Some(sample) = &feedback.sample
             && self.rounds.started()
@@ -132,7 +133,7 @@ impl Bounds {
         }
     }
 
-    /// What the flight may be with headroom for others.
+    /// Returns the largest flight that leaves headroom for others.
     pub(super) fn with_headroom(&self, headroom: f64, mss: u64, least: u64) -> u64 {
         if self.inflight_hi == NONE {
             return NONE;

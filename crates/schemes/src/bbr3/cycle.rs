@@ -1,4 +1,4 @@
-//! ProbeBW: Down, Cruise, Refill and Up, and what their losses tell (draft §5.3.3).
+//! ProbeBW: Down, Cruise, Refill and Up, and the reactions to losses of probes (draft §5.3.3).
 
 use paceline_cc::{Feedback, Rate, Setup, Span, Stream, Time};
 
@@ -7,7 +7,7 @@ use super::bounds::NONE;
 use super::sender::Flight;
 use super::state::{AckPhase, State};
 
-/// The course of the probes.
+/// State of the probes.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     random: Stream,
@@ -15,11 +15,11 @@ pub(super) struct Cycle {
     wait: Span,
     rounds_since_probe: u64,
     ack_phase: AckPhase,
-    /// True while acknowledgements tell of packets that probed.
+    /// True while packets that probed are being acknowledged.
     probe_sample: bool,
-    /// The last probe met too many losses.
+    /// True if the last probe caused too many losses.
     too_high: bool,
-    /// The last probe ended at its bound, before it could meet losses.
+    /// True if the last probe ended at its bound, before it could cause losses.
     precautionary: bool,
     up_rounds: u32,
     up_acked: u64,
@@ -58,7 +58,7 @@ fn rate(feedback: &Feedback<'_>) -> Rate {
 }
 
 impl Bbr3Sender {
-    /// Enters Down; the clock of probes starts.
+    /// Enters Down; the time until the next probe begins.
     pub(super) fn start_down(&mut self, now: Time, delivered: u64) {
         self.bounds.reset_signals();
         let cycle = &mut self.cycle;
@@ -99,15 +99,15 @@ impl Bbr3Sender {
         self.cycle.acked_per_step = (self.cwnd / growth).max(u64::from(self.mss));
     }
 
-    /// True if the losses or marks of a flight show that it was too large.
+    /// Returns true if the losses or marks of a flight show that it was too large.
     pub(super) fn is_too_high(&self, flight: &Flight) -> bool {
         flight.marked || flight.lost as f64 > flight.sent as f64 * self.params.loss_thresh
     }
 
-    /// A packet that probed was lost.
+    /// Handles the loss of a packet that probed.
     pub(super) fn on_probe_loss(&mut self, feedback: &Feedback<'_>, flight: &Flight, size: u64) {
         if self.is_too_high(flight) {
-            // With how many bytes of this packet did losses pass the threshold?
+            // Computes after how many bytes of this packet the losses exceeded the threshold.
             let thresh = self.params.loss_thresh;
             let before = flight.sent.saturating_sub(size) as f64;
             let lost_before = flight.lost.saturating_sub(size) as f64;
@@ -130,12 +130,12 @@ impl Bbr3Sender {
         }
     }
 
-    /// The product of bandwidth and RTT, unless congestion has cut the window below it.
+    /// Returns the product of bandwidth and RTT, or the window if congestion has made it smaller.
     fn target_inflight(&self) -> u64 {
         self.bdp(self.bw(), 1.0).min(self.cwnd)
     }
 
-    /// Moves through the cycle.
+    /// Moves to the next state of the cycle if it is time to.
     pub(super) fn update_cycle(&mut self, feedback: &Feedback<'_>, flight: Option<&Flight>) {
         if !self.full.reached || self.adapt_long_term(feedback, flight) {
             return;
@@ -160,7 +160,8 @@ impl Bbr3Sender {
         }
     }
 
-    /// After the waiting time, or when a Reno flow of this window would have met a loss.
+    /// Returns true after the waiting time, or after as many round trips as a Reno flow of this
+    /// window would take between losses.
     fn is_time_to_probe(&self, now: Time) -> bool {
         let packets = self.target_inflight() / u64::from(self.mss);
         let rounds = packets.min(u64::from(self.params.reno_rounds));
@@ -168,13 +169,14 @@ impl Bbr3Sender {
         now.since(cycle.start) > cycle.wait || cycle.rounds_since_probe >= rounds
     }
 
-    /// Leaves Up at a plateau; after a probe that met losses already at its bound.
+    /// Leaves Up at a plateau of the rate, or, if the last probe caused losses, already at its
+    /// bound.
     fn check_up(&mut self, feedback: &Feedback<'_>) {
         let hi = self.bounds.inflight_hi;
         if self.cycle.too_high && feedback.in_flight >= hi {
             self.cycle.precautionary = true;
         } else if feedback.cwnd_limited && self.cwnd >= hi {
-            // The bound, not the path, limits the rate.
+            // The bound limits the rate, not the path.
             self.full.restart(rate(feedback));
             return;
         } else if !self.full.now {
@@ -184,8 +186,8 @@ impl Bbr3Sender {
         self.start_down(feedback.now, feedback.delivered);
     }
 
-    /// Follows the acknowledgements of a probe, and moves the upper bound. True if this has decided
-    /// the next state.
+    /// Follows the acknowledgements of a probe, and moves the upper bound. Returns true if this has
+    /// set the next state.
     fn adapt_long_term(&mut self, feedback: &Feedback<'_>, flight: Option<&Flight>) -> bool {
         let probe_bw = self.state.is_probe_bw();
         if self.model.rounds.started() {
@@ -199,7 +201,8 @@ impl Bbr3Sender {
                         self.model.advance_cycle();
                     }
                     if probe_bw && self.cycle.precautionary && !self.cycle.too_high {
-                        // The probe that ended early met no losses: probe again, beyond it.
+                        // The last probe ended early and caused no losses: the next one goes beyond
+                        // it.
                         self.start_refill(feedback.delivered);
                         return true;
                     }
@@ -209,7 +212,7 @@ impl Bbr3Sender {
         }
         let Some(flight) = flight else { return false };
         if self.is_too_high(flight) {
-            // Losses were dealt with one by one; this is for marks.
+            // For marks only: losses are handled packet by packet.
             if self.cycle.probe_sample {
                 self.on_too_high(feedback, flight);
             }

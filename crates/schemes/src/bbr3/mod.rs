@@ -1,32 +1,32 @@
 //! BBR, version 3: the model of version 1 with bounds from losses and marks.
 //!
 //! # What it does
-//! As version 1 it paces at the bandwidth measured and keeps about two bandwidth-delay products in
-//! flight. Beside the model it keeps bounds: `inflight_hi`, the flight at which probing last met
-//! losses above 2 %, and `bw_lo` and `inflight_lo`, what was delivered since losses set in
-//! between probes. Every two to three seconds, or as often as a Reno flow would meet a loss,
-//! *ProbeBW* goes through *Refill*, *Up*, *Down* and *Cruise*. *ProbeRTT* halves the flight for
-//! 200 ms every five seconds.
+//! Like version 1, it paces at the measured bandwidth and keeps about two bandwidth-delay products
+//! in flight. In addition to the model it has bounds: `inflight_hi`, the flight at which probing
+//! last caused losses above 2 %, and `bw_lo` and `inflight_lo`, the rate and volume delivered since
+//! losses began between probes. Every two to three seconds, or as often as a Reno flow would have a
+//! loss, *ProbeBW* goes through *Refill*, *Up*, *Down* and *Cruise*. *ProbeRTT* halves the flight
+//! for 200 ms every five seconds.
 //!
 //! # Signals it needs
-//! Delivery-rate samples, and the fate of each packet with what was in flight when it was sent
+//! Delivery-rate samples, and the fate of each packet with the bytes in flight when it was sent
 //! ([`Signals::DELIVERY_RATE`], [`Signals::FATES`]); CE counts with `ecn=true`.
 //!
 //! # Parameters
-//! With `ecn=true` packets are ECT(1) and marks are taken as those of a shallow threshold (DCTCP,
-//! L4S); they count on paths with an RTT of at most `ecn_max_rtt`.
+//! With `ecn=true` packets are ECT(1), and marks are taken as those of a shallow threshold (DCTCP,
+//! L4S). Marks count only on paths with an RTT of at most `ecn_max_rtt`.
 //!
 //! # Where it fails
-//! Between probes it takes two to three seconds to see that a link has become faster. The
-//! bandwidth is the maximum of two such cycles, so that fades end in queues as with version 1.
-//! Random loss above 2 % cuts its flight.
+//! Between probes it takes two to three seconds to notice that a link has become faster. The
+//! bandwidth is the maximum of two such cycles, so fades end in queues as with version 1. Random
+//! loss above 2 % reduces its flight.
 //!
 //! # Source
 //! draft-ietf-ccwg-bbr-06, whose `inflight_longterm`, `bw_shortterm` and `inflight_shortterm` are
-//! `inflight_hi`, `bw_lo` and `inflight_lo` here; for ECN and for the window of aggregation Linux'
-//! BBR version 3.
+//! `inflight_hi`, `bw_lo` and `inflight_lo` here; Linux' BBR version 3 for ECN and for the window
+//! of aggregation.
 //!
-//! Of the draft, the offload budget is that of TCP: three bursts.
+//! The draft's offload budget is here that of TCP: three bursts.
 
 mod bounds;
 mod cycle;
@@ -63,7 +63,7 @@ paceline_cc::params! {
         down_gain: f64 = 0.9, in above(0.0).up_to(1.0), source "draft §5.3.3.1";
         /// Pacing gain of ProbeBW's Up.
         up_gain: f64 = 1.25, in 1.0..=100.0, source "draft §5.3.3.5";
-        /// Window outside of Up.
+        /// Window in all states except Up.
         cwnd_gain: f64 = 2.0, in 1.0..=100.0, unit "bandwidth-delay products",
             source "draft §5.6.1: DefaultCwndGain";
         /// Window in Up.
@@ -71,43 +71,43 @@ paceline_cc::params! {
             source "draft §5.3.3.5";
         /// Share of a flight that may be lost while probing.
         loss_thresh: f64 = 0.02, in 0.0..=0.9, source "draft §2.7: LossThresh";
-        /// The smallest share of a bound that is left after a loss.
+        /// Smallest share of a bound that remains after a loss.
         beta: f64 = 0.7, in above(0.0).up_to(1.0), source "draft §5.5.10: Beta";
-        /// Share of `inflight_hi` that is left to others while cruising.
+        /// Share of `inflight_hi` that is left to other flows in Cruise.
         headroom: f64 = 0.15, in 0.0..=0.9, source "draft §2.7: Headroom";
-        /// Shortest time between probes for bandwidth; chance adds up to a second.
+        /// Shortest time between probes for bandwidth; a random part of up to one second is added.
         probe_wait: Span = Span::from_secs(2), source "draft §5.3.3.8";
-        /// The most round trips between probes.
+        /// Largest number of round trips between probes.
         reno_rounds: u32 = 63, unit "round trips", source "draft §5.3.3.8";
-        /// Time after which the smallest RTT is forgotten.
+        /// Time after which the smallest RTT is measured anew.
         min_rtt_window: Span = Span::from_secs(10), source "draft §5.5.7.2: MinRTTFilterLen";
         /// Time without a smaller RTT after which ProbeRTT begins.
         probe_rtt_interval: Span = Span::from_secs(5), source "draft §5.3.4: ProbeRTTInterval";
-        /// Time with a small flight in ProbeRTT.
+        /// Time that ProbeRTT keeps a small flight.
         probe_rtt_time: Span = Span::from_millis(200), source "draft §5.3.4: ProbeRTTDuration";
         /// Flight in ProbeRTT.
         probe_rtt_gain: f64 = 0.5, in above(0.0).up_to(1.0), unit "bandwidth-delay products",
             source "draft §5.3.4: ProbeRTTCwndGain";
-        /// Share of the bandwidth by which pacing stays below it.
+        /// Share of the bandwidth by which the pacing rate is lower.
         pacing_margin: f64 = 0.01, in 0.0..=0.9, source "draft §5.6.2: PacingMarginPercent";
         /// Initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
         /// Smallest window.
         min_window: u32 = 4, in 1..=10_000, unit "packets", source "draft §5.6.4.3: MinPipeCwnd";
-        /// Bursts of losses in a round trip that end Startup.
+        /// Number of loss bursts in a round trip that ends Startup.
         full_loss_count: u32 = 6, unit "bursts", source "draft §5.3.1.3: BBRStartupFullLossCnt";
-        /// Whether packets are ECN-capable and marks heeded.
+        /// Whether packets are ECN-capable and marks count as congestion.
         ecn: bool = false, source "ours: Linux v3 has ECN, the draft leaves it open";
-        /// Share of marks that tells that probing went too far.
+        /// Share of marked packets from which on a probe has gone too far.
         ecn_thresh: f64 = 0.5, in above(0.0).up_to(1.0), source "Linux v3";
-        /// Share of `inflight_lo` that is cut if every packet is marked.
+        /// Share by which `inflight_lo` is reduced if every packet is marked.
         ecn_factor: f64 = 1.0 / 3.0, in 0.0..=0.9, source "Linux v3";
-        /// RTT up to which marks count; 0s for any.
+        /// Largest RTT at which marks count; 0s for no limit.
         ecn_max_rtt: Span = Span::from_millis(5), source "Linux v3";
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "bbr3",
     summary: "BBR that bounds its flight by what losses and marks have told",

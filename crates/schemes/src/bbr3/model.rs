@@ -1,4 +1,4 @@
-//! What the sender knows of the path: bandwidth, smallest RTT, and the round trips it counts in.
+//! The sender's model of the path: bandwidth, smallest RTT, and the count of round trips.
 
 use paceline_cc::{Established, Feedback, Rate, RateSample, Span, Time};
 
@@ -8,13 +8,13 @@ use crate::parts::{RoundTrips, SelfLimited};
 /// Bandwidth and RTT (draft §5.5).
 #[derive(Clone, Debug)]
 pub(super) struct Model {
-    /// The largest delivery rates of the previous cycle of probes and of this one.
+    /// Largest delivery rates of the previous cycle of probes and of the present one.
     cycles: [Rate; 2],
     pub(super) rounds: RoundTrips,
-    /// The smallest RTT of ten seconds.
+    /// Smallest RTT of ten seconds.
     pub(super) min_rtt: Option<Span>,
     min_rtt_at: Time,
-    /// The smallest RTT of five seconds, whose age calls for ProbeRTT.
+    /// Smallest RTT of five seconds; ProbeRTT begins when it is too old.
     recent_rtt: Option<Span>,
     recent_rtt_at: Time,
     pub(super) self_limited: SelfLimited,
@@ -39,12 +39,12 @@ impl Model {
         (self.recent_rtt, self.recent_rtt_at) = (self.min_rtt, self.min_rtt_at);
     }
 
-    /// The largest bandwidth of two cycles.
+    /// Returns the largest bandwidth of two cycles.
     pub(super) fn max_bw(&self) -> Rate {
         self.cycles[0].max(self.cycles[1])
     }
 
-    /// A cycle of probes has ended; without a sample of its own the former one stands.
+    /// Ends a cycle of probes. A cycle without samples keeps the previous cycle's bandwidth.
     pub(super) fn advance_cycle(&mut self) {
         if self.cycles[1] > Rate::ZERO {
             self.cycles = [self.cycles[1], Rate::ZERO];
@@ -56,7 +56,7 @@ impl Model {
         self.rounds.begin(delivered);
     }
 
-    /// Counts round trips and takes the bandwidth in.
+    /// Counts round trips and takes a bandwidth sample in.
     pub(super) fn on_ack(&mut self, sample: Option<&RateSample>, delivered: u64) {
         self.rounds.on_ack(sample, delivered);
         let Some(sample) = sample else { return };
@@ -65,7 +65,7 @@ impl Model {
         }
     }
 
-    /// Takes the RTT in; true if it is time for ProbeRTT.
+    /// Takes the RTT in. Returns true if it is time for ProbeRTT.
     pub(super) fn on_rtt(&mut self, feedback: &Feedback<'_>, params: &Bbr3Params) -> bool {
         let now = feedback.now;
         let known = self.recent_rtt.is_some();
@@ -86,7 +86,7 @@ impl Model {
         expired
     }
 
-    /// ProbeRTT has just been done.
+    /// Notes that ProbeRTT has just ended.
     pub(super) fn refresh_rtt(&mut self, now: Time) {
         self.recent_rtt_at = now;
     }

@@ -1,22 +1,22 @@
-//! ProbeRTT: half the flight for a while, to see the path's propagation time (draft §5.3.4).
+//! ProbeRTT: half the flight for a while, to measure the path's propagation time (draft §5.3.4).
 
 use paceline_cc::{Feedback, Time};
 
 use super::Bbr3Sender;
 use super::state::State;
 
-/// The course of a ProbeRTT.
+/// State of ProbeRTT.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// When it may end, once the flight is small.
+    /// When it may end; set once the flight is small.
     end: Option<Time>,
     round_done: bool,
-    /// Bytes delivered until the last acknowledgement.
+    /// Bytes delivered at the last acknowledgement.
     delivered: u64,
 }
 
 impl Bbr3Sender {
-    /// Takes the RTT in, and enters, keeps up or leaves ProbeRTT.
+    /// Takes the RTT in, and enters, continues or leaves ProbeRTT.
     pub(super) fn check_probe_rtt(&mut self, feedback: &Feedback<'_>) {
         self.probe_rtt.delivered = feedback.delivered;
         let expired = self.model.on_rtt(feedback, &self.params);
@@ -31,7 +31,7 @@ impl Bbr3Sender {
         if self.state != State::ProbeRtt {
             return;
         }
-        // Low rates measured now are due to the small window, not to the path.
+        // Low rates measured from now on are due to the small window, not to the path.
         self.model.self_limited.begin(feedback);
         if self.probe_rtt.end.is_some() {
             self.probe_rtt.round_done |= self.model.rounds.started();
@@ -56,7 +56,7 @@ impl Bbr3Sender {
         self.bounds.reset_short_term();
         if self.full.reached {
             self.start_down(now, delivered);
-            // The flight is small already.
+            // The flight is small already, so no Down is needed.
             self.state = State::Cruise;
         } else {
             self.state = State::Startup;

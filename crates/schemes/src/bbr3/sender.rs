@@ -1,4 +1,4 @@
-//! The sender's half: what happens on losses and acknowledgements, in its order.
+//! The sender's half: the steps for each loss and acknowledgement, in order.
 
 use paceline_cc::{
     Congestion, Controller, Ecn, Established, Fate, Feedback, Outgoing, Plan, Rate, Setup, Signals,
@@ -35,27 +35,27 @@ pub struct Bbr3Sender {
     pub(super) pacing: Rate,
     pub(super) seen_rtt: bool,
     pub(super) idle_restart: bool,
-    /// Packets lost and marked since the start.
+    /// Numbers of packets lost and marked since the start.
     lost: u64,
     marked: u64,
-    /// Marks and delivered bytes at the start of the round trip.
+    /// Numbers of marks and delivered bytes at the start of the round trip.
     round_base: (u64, u64),
 }
 
-/// What the newest acknowledged packet, or a lost one, tells of its flight.
+/// The flight of the newest acknowledged packet, or of a lost one.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Flight {
-    /// Bytes in flight when it was sent, with it.
+    /// Bytes in flight when the packet was sent, including itself.
     pub(super) sent: u64,
     /// Bytes lost since then.
     pub(super) lost: u64,
-    /// True if marks since then show that it was too large.
+    /// True if marks since then show that the flight was too large.
     pub(super) marked: bool,
     pub(super) app_limited: bool,
 }
 
 impl Bbr3Sender {
-    /// A sender for the given flow.
+    /// Returns a sender for the given flow.
     pub fn new(params: &Bbr3Params, setup: &Setup) -> Bbr3Sender {
         let mss = setup.mss.max(1);
         let mut bbr = Bbr3Sender {
@@ -83,7 +83,7 @@ impl Bbr3Sender {
         bbr
     }
 
-    /// The bandwidth to send at.
+    /// Returns the bandwidth to send at.
     pub(super) fn bw(&self) -> Rate {
         self.model.max_bw().min(self.bounds.bw_lo)
     }
@@ -138,7 +138,7 @@ impl Bbr3Sender {
         self.aggregation.on_ack(feedback.now, feedback.acked, bw, self.cwnd);
     }
 
-    /// At the end of a round trip: which share of its packets was marked?
+    /// Computes, at the end of a round trip, the share of its packets that were marked.
     fn on_marks(&mut self, delivered: u64) {
         let (marked, bytes) = self.round_base;
         self.round_base = (self.marked, delivered);
@@ -162,8 +162,8 @@ impl Controller for Bbr3Sender {
         Tag::new(flight.div_ceil(u64::from(self.mss)), self.lost, self.marked).pack()
     }
 
-    /// The handshake's RTT gives the first pacing rate and the first estimate of the path's delay
-    /// (Linux `bbr_init`).
+    /// Sets the first pacing rate and the first estimate of the path's delay from the handshake's
+    /// RTT (Linux `bbr_init`).
     fn on_established(&mut self, established: &Established) {
         if established.after_losses {
             self.cwnd = u64::from(self.mss);
@@ -212,7 +212,8 @@ impl Controller for Bbr3Sender {
 
     fn on_idle(&mut self, now: Time, _idle: Span, _rto: Span) {
         if self.repair.is_repairing() {
-            // Nothing is in flight because it was all lost, not because there was nothing to send.
+            // Nothing is in flight because all of it was lost, not because the application had no
+            // data.
             return;
         }
         self.idle_restart = true;

@@ -1,4 +1,4 @@
-//! Startup and Drain: when the pipe is full, and when its queue is empty.
+//! Startup and Drain: detects a full pipe, and its empty queue.
 
 use paceline_cc::{Feedback, Rate};
 
@@ -6,13 +6,13 @@ use super::Bbr3Sender;
 use super::sender::Flight;
 use super::state::State;
 
-/// Growth of the delivery rate per round trip below which the pipe seems full.
+/// Growth of the delivery rate per round trip below which the pipe may be full.
 const FULL_GROWTH: f64 = 1.25;
-/// Round trips without such growth after which it is.
+/// Number of round trips without such growth after which it counts as full.
 const FULL_ROUNDS: u32 = 3;
-/// Round trips with many marks after which Startup ends (Linux v3).
+/// Number of round trips with many marks after which Startup ends (Linux v3).
 const FULL_MARKED_ROUNDS: u32 = 2;
-/// Round trips in Drain, at most.
+/// Largest number of round trips in Drain.
 const DRAIN_ROUNDS: u64 = 3;
 
 /// The search for a plateau of the delivery rate (draft §5.3.1.2).
@@ -20,15 +20,15 @@ const DRAIN_ROUNDS: u64 = 3;
 pub(super) struct FullPipe {
     bw: Rate,
     rounds: u32,
-    /// Found in this search.
+    /// True if this search has found it.
     pub(super) now: bool,
-    /// Ever found.
+    /// True if any search has found it.
     pub(super) reached: bool,
     marked_rounds: u32,
 }
 
 impl FullPipe {
-    /// Searches anew, from `bw` on.
+    /// Starts the search anew, from rate `bw` on.
     pub(super) fn restart(&mut self, bw: Rate) {
         self.bw = bw;
         self.rounds = 0;
@@ -51,7 +51,7 @@ impl FullPipe {
     }
 }
 
-/// Counts the ranges of successive numbers that were lost in a round trip.
+/// Counts the runs of consecutive numbers that were lost in a round trip.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LossRanges {
     count: u32,
@@ -102,7 +102,7 @@ impl Bbr3Sender {
         }
     }
 
-    /// Leaves Drain when the queue is gone, or after some round trips.
+    /// Leaves Drain when the queue is empty, or after [`DRAIN_ROUNDS`].
     pub(super) fn check_drain(&mut self, feedback: &Feedback<'_>) {
         if self.state != State::Drain {
             return;

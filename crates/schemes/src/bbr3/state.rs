@@ -1,4 +1,4 @@
-//! The states, and what each of them asks of pacing and window.
+//! The states, with their gains for pacing and window.
 
 use super::Bbr3Params;
 
@@ -11,26 +11,27 @@ pub(super) enum State {
     Drain,
     /// ProbeBW: sends slower, until the flight fits the path and leaves headroom.
     Down,
-    /// ProbeBW: holds the bandwidth.
+    /// ProbeBW: keeps to the bandwidth.
     Cruise,
     /// ProbeBW: fills the path for a round trip before Up.
     Refill,
-    /// ProbeBW: sends faster.
+    /// ProbeBW: sends faster, to find more bandwidth.
     Up,
-    /// Halves the flight, to see the path's propagation time.
+    /// Halves the flight, to measure the path's propagation time.
     ProbeRtt,
 }
 
 impl State {
-    /// True in the four states of ProbeBW.
+    /// Returns true in the four states of ProbeBW.
     pub(super) fn is_probe_bw(self) -> bool {
         matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
     }
-    /// True while more bandwidth is looked for: losses then tell nothing of the short-term model.
+    /// Returns true in states that look for more bandwidth: their losses do not change the
+    /// short-term model.
     pub(super) fn is_accelerating(self) -> bool {
         matches!(self, State::Startup | State::Refill | State::Up)
     }
-    /// The factor between bandwidth and pacing rate.
+    /// Returns the ratio of pacing rate to bandwidth.
     pub(super) fn pacing_gain(self, params: &Bbr3Params) -> f64 {
         match self {
             State::Startup => params.startup_gain,
@@ -40,7 +41,7 @@ impl State {
             State::Cruise | State::Refill | State::ProbeRtt => 1.0,
         }
     }
-    /// The factor between bandwidth-delay product and window.
+    /// Returns the ratio of window to bandwidth-delay product.
     pub(super) fn cwnd_gain(self, params: &Bbr3Params) -> f64 {
         match self {
             State::Up => params.up_cwnd_gain,
@@ -50,12 +51,12 @@ impl State {
     }
 }
 
-/// Where acknowledgements are in the course of a probe for bandwidth.
+/// Which packets of a probe for bandwidth are being acknowledged.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// Not probing.
+    /// None: no probe.
     Init,
-    /// Refill's packets are on the way.
+    /// Refill's packets are in flight.
     Refilling,
     /// Up has begun; its packets are not acknowledged yet.
     Starting,

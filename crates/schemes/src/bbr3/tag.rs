@@ -1,11 +1,11 @@
-//! What a packet remembers of the moment when it was sent, in the eight bytes of its tag.
+//! State at the time when a packet was sent, in the eight bytes of its tag.
 
 const COUNT_BITS: u32 = 20;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 const FLIGHT_MAX: u64 = (1 << (64 - 2 * COUNT_BITS)) - 1;
 
-/// Counts of packets: in flight with this one, and lost and marked until then. The latter two wrap
-/// around after a million, which no round trip sees.
+/// Numbers of packets: in flight with this one, and lost and marked until then. The last two wrap
+/// around after a million, more than a round trip has.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tag {
     pub(super) in_flight: u64,
@@ -24,11 +24,11 @@ impl Tag {
     pub(super) fn unpack(tag: u64) -> Tag {
         Tag::new(tag >> (2 * COUNT_BITS), tag >> COUNT_BITS, tag)
     }
-    /// Packets lost since the packet was sent, given their count now.
+    /// Returns the packets lost since the packet was sent; `lost` is their number now.
     pub(super) fn lost_since(self, lost: u64) -> u64 {
         lost.wrapping_sub(self.lost) & COUNT_MASK
     }
-    /// Packets marked since the packet was sent, given their count now.
+    /// Returns the packets marked since the packet was sent; `marked` is their number now.
     pub(super) fn marked_since(self, marked: u64) -> u64 {
         marked.wrapping_sub(self.marked) & COUNT_MASK
     }

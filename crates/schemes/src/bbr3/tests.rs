@@ -49,7 +49,7 @@ fn probes_the_rtt_with_half_the_flight() {
     });
     // Half of 101 packets.
     assert_eq!((smallest, largest), (50, 50));
-    // The longer path is believed after ten seconds.
+    // The longer RTT is accepted after ten seconds.
     assert_eq!(bbr.model.min_rtt, Some(Span::from_millis(101)));
     link.run(&mut bbr, Span::from_secs(8), |_| ());
     assert_eq!(bbr.model.min_rtt, Some(Span::from_millis(151)));
@@ -61,7 +61,7 @@ fn a_shallow_buffer_sets_the_upper_bound() {
     let mut link = OneFlowLink::new(12.0, RTT);
     link.buffer = 20;
     link.run(&mut bbr, Span::from_secs(30), |_| ());
-    // The path holds 101 and 20 packets.
+    // The path holds 101 packets, its buffer 20.
     let hi = bbr.bounds.inflight_hi / MSS;
     assert!((85..=150).contains(&hi), "{hi}");
     let rate = Rate::from_bytes_in(link.delivered, link.now.since(Time::ZERO));
@@ -87,14 +87,14 @@ fn losses_between_probes_lower_the_short_term_bounds() {
         link.run(&mut bbr, Span::from_millis(1), |_| ());
     }
     let before = bbr.bw();
-    // Half of the bandwidth goes to others.
+    // Other flows take half of the bandwidth.
     link.rate = Rate::from_mbps(6.0);
     link.loss = 0.05;
     link.run(&mut bbr, Span::from_millis(700), |_| ());
     assert_eq!(bbr.state, State::Cruise);
     let ratio = bbr.bw().as_mbps() / before.as_mbps();
     assert!(ratio < 0.75 && bbr.bounds.inflight_lo < 300 * MSS, "{ratio}");
-    // Refill forgets them.
+    // Refill lifts the short-term bounds.
     while bbr.state == State::Cruise {
         link.run(&mut bbr, Span::from_millis(1), |_| ());
     }
@@ -125,7 +125,8 @@ fn marks_cut_the_short_term_flight() {
     let newest = RateSample::new(0, RTT, u64::MAX);
     bbr.bounds.rounds.on_ack(Some(&newest), 0);
     bbr.bounds.adapt(bbr.state, bbr.model.max_bw(), cwnd, &params);
-    // Ten seconds without marks would have halved alpha ten times over; two rounds did not.
+    // In ten seconds without marks alpha would have halved ten times; it decayed over two round
+    // trips only.
     let cut = bbr.bounds.inflight_lo as f64 / cwnd as f64;
     assert!((0.66..1.0).contains(&cut), "{cut}");
     assert_eq!(bbr.plan().ecn, paceline_cc::Ecn::Ect1);

@@ -1,5 +1,5 @@
-//! What follows from model, bounds and state: pacing rate, bursts and window; and the window to
-//! return to after repair (draft §5.5.11, §5.6).
+//! Pacing rate, bursts and window, computed from model, bounds and state; and the window to return
+//! to after repair (draft §5.5.11, §5.6).
 
 use paceline_cc::{Feedback, Rate, Span};
 
@@ -7,11 +7,11 @@ use super::Bbr3Sender;
 use super::bounds::NONE;
 use super::state::State;
 
-/// A burst is what the pacing rate sends in this time, and at most this large.
+/// Time in which the pacing rate sends a burst, and the maximum size of a burst.
 const BURST_SPAN: Span = Span::from_millis(1);
 const BURST_MAX: u64 = 65_536;
 
-/// The repair of losses: whether it goes on, and what to restore when it has ended.
+/// The repair of losses: whether it is under way, and what to restore afterwards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Repair {
     repairing: bool,
@@ -26,23 +26,23 @@ impl Repair {
     pub(super) fn is_repairing(&self) -> bool {
         self.repairing
     }
-    /// Losses have made the sender leave this state.
+    /// Notes the state that losses have ended.
     pub(super) fn set_undo_state(&mut self, state: State) {
         self.state = Some(state);
     }
-    /// Remembers the window, the largest one if it was cut already.
+    /// Saves the window; the larger of it and the saved one if it was reduced already.
     pub(super) fn save(&mut self, cwnd: u64, cut: bool) {
         let cut = cut || self.repairing;
         self.prior_cwnd = if cut { self.prior_cwnd.max(cwnd) } else { cwnd };
     }
-    /// The window as it was, if it was larger.
+    /// Returns the larger of `cwnd` and the saved window.
     pub(super) fn restored(&self, cwnd: u64) -> u64 {
         cwnd.max(self.prior_cwnd)
     }
 }
 
 impl Bbr3Sender {
-    /// Losses are being repaired from now on.
+    /// Notes that losses are being repaired from now on.
     pub(super) fn enter_repair(&mut self) {
         self.repair.save(self.cwnd, self.state == State::ProbeRtt);
         if !self.repair.repairing {
@@ -53,7 +53,7 @@ impl Bbr3Sender {
         self.repair.repairing = true;
     }
 
-    /// The packets were not lost, only late: takes the reaction back.
+    /// Undoes the reaction: the packets were not lost, only late.
     pub(super) fn on_undo(&mut self, feedback: &Feedback<'_>) {
         self.bounds.forget_loss();
         self.full.restart(Rate::ZERO);
@@ -81,18 +81,18 @@ impl Bbr3Sender {
         bw.mul_f64(gain * (1.0 - self.params.pacing_margin))
     }
 
-    /// A packet per second: a wrong estimate must not stop the flow for ever.
+    /// Returns one packet per second, so that a wrong estimate cannot stop the flow for ever.
     fn slowest(&self) -> Rate {
         Rate::from_bps(8 * u64::from(self.mss))
     }
 
-    /// Sets the initial pacing rate: the window in an RTT, with Startup's gain.
+    /// Sets the initial pacing rate: the window per RTT, times Startup's gain.
     pub(super) fn init_pacing(&mut self, rtt: Span) {
         let bw = Rate::from_bytes_in(self.cwnd, rtt.max(Span::from_micros(1)));
         self.pacing = self.rate(bw, self.params.startup_gain).max(self.slowest());
     }
 
-    /// Paces at the bandwidth times `gain`; as long as the pipe is not full, only ever faster.
+    /// Paces at the bandwidth times `gain`. Until the pipe is full, the rate only increases.
     pub(super) fn pace(&mut self, gain: f64) {
         let rate = self.rate(self.bw(), gain);
         if self.full.reached || rate > self.pacing {
@@ -109,7 +109,7 @@ impl Bbr3Sender {
         self.pace(self.state.pacing_gain(&self.params));
     }
 
-    /// Bytes that leave back to back.
+    /// Returns the bytes that leave back to back.
     pub(super) fn quantum(&self) -> u64 {
         let mss = u64::from(self.mss);
         (self.pacing.bytes_in(BURST_SPAN).min(BURST_MAX) / mss).max(2) * mss
@@ -119,7 +119,7 @@ impl Bbr3Sender {
         u64::from(self.params.min_window) * u64::from(self.mss)
     }
 
-    /// The product of `bw`, the smallest RTT and `gain`.
+    /// Returns the product of `bw`, the smallest RTT and `gain`.
     pub(super) fn bdp(&self, bw: Rate, gain: f64) -> u64 {
         let Some(rtt) = self.model.min_rtt else {
             return (self.params.initial_window * f64::from(self.mss)) as u64;
@@ -132,23 +132,23 @@ impl Bbr3Sender {
         bytes + if self.state == State::Up { 2 * u64::from(self.mss) } else { 0 }
     }
 
-    /// The flight that fills the path `gain` times.
+    /// Returns the flight that fills the path `gain` times.
     pub(super) fn inflight(&self, gain: f64) -> u64 {
         self.with_quanta(self.bdp(self.model.max_bw(), gain))
     }
 
-    /// ProbeRTT's window.
+    /// Returns ProbeRTT's window.
     pub(super) fn probe_rtt_window(&self) -> u64 {
         self.bdp(self.bw(), self.params.probe_rtt_gain).max(self.min_window())
     }
 
-    /// The upper bound less what is left to others.
+    /// Returns the upper bound minus the headroom for other flows.
     pub(super) fn with_headroom(&self) -> u64 {
         let (mss, least) = (u64::from(self.mss), self.min_window());
         self.bounds.with_headroom(self.params.headroom, mss, least)
     }
 
-    /// Sets the window on an acknowledgement of data.
+    /// Sets the window after an acknowledgement of data.
     pub(super) fn set_window(&mut self, feedback: &Feedback<'_>) {
         let mut cwnd = self.cwnd;
         if self.repair.repairing && !feedback.in_recovery {

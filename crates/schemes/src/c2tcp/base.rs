@@ -1,4 +1,4 @@
-//! The loss-based window below C2TCP.
+//! The loss-based window that C2TCP builds on.
 
 use paceline_cc::{Congestion, Feedback, Span, Time};
 
@@ -6,7 +6,7 @@ use super::{Base, C2tcpParams};
 use crate::cubic::{CubicParams, CubicWindow, Growth};
 use crate::parts::RenoWindow;
 
-/// A loss-based window that C2TCP opens and closes beside its own growth.
+/// A loss-based window, which C2TCP opens and closes in addition to the window's own growth.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)] // One per flow, and never moved.
 pub(super) enum Window {
@@ -19,7 +19,7 @@ impl Window {
         let initial_window = params.initial_window;
         match params.base {
             Base::Cubic => {
-                // As the program for the kernel has it (crates/kernel/bpf/cubic.h).
+                // As in the kernel's program (crates/kernel/bpf/cubic.h).
                 let (growth, whole_packets) = (Growth::Rfc9438, false);
                 let cubic =
                     CubicParams { initial_window, growth, whole_packets, ..Default::default() };
@@ -51,7 +51,7 @@ impl Window {
         }
     }
 
-    /// The loss-based scheme's own step.
+    /// Takes the loss-based scheme's own step.
     pub(super) fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         match self {
             Window::Cubic(window) => window.on_feedback(feedback),
@@ -67,7 +67,7 @@ impl Window {
         }
     }
 
-    /// The threshold becomes what a loss would make it, the window one packet.
+    /// Sets the threshold to its value after a loss, and the window to one packet.
     pub(super) fn back_off(&mut self) {
         match self {
             Window::Cubic(window) => window.back_off(1.0),
@@ -93,7 +93,7 @@ fn halved(window: &RenoWindow) -> f64 {
     libm::floor(window.cwnd() / 2.0)
 }
 
-/// NewReno's step.
+/// Takes NewReno's step.
 fn reno(window: &mut RenoWindow, feedback: &Feedback<'_>) {
     match feedback.congestion {
         None | Some(Congestion::LossAfterMark) => {}

@@ -5,7 +5,7 @@ use paceline_cc::{Span, Time};
 
 use super::Rule;
 
-/// What an RTT tells.
+/// The condition after an RTT sample.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) enum Verdict {
     /// Below the target: the window may open.
@@ -24,7 +24,7 @@ pub(super) struct Condition {
     first: bool,
     /// When the condition is next found bad.
     next: Time,
-    /// Back-offs since the condition became bad, plus one.
+    /// Number of back-offs since the condition became bad, plus one.
     backoffs: u32,
     /// Newton's approximation of `1 / sqrt(backoffs)`, in units of 2⁻¹⁶.
     inverse_sqrt: u32,
@@ -39,7 +39,7 @@ impl Condition {
         self.backoffs - 1
     }
 
-    /// An RTT was measured.
+    /// Takes an RTT sample in.
     pub(super) fn on_rtt(&mut self, now: Time, rtt: Span, target: Span, interval: Span) -> Verdict {
         let good = match self.rule {
             Rule::Paper => rtt < target,
@@ -67,7 +67,7 @@ impl Condition {
         Verdict::Bad
     }
 
-    /// The kernel drops the microseconds of the deadline.
+    /// Returns a deadline in whole milliseconds, as the kernel drops the microseconds.
     fn after(&self, now: Time, interval: Span) -> Time {
         match self.rule {
             Rule::Paper => now + interval,
@@ -82,8 +82,8 @@ impl Condition {
         }
     }
 
-    /// One step of Newton's method towards `1 / sqrt(backoffs)`: x (3 - n x²) / 2, in whole
-    /// numbers, as CoDel's code does in Linux.
+    /// Takes one step of Newton's method towards `1 / sqrt(backoffs)`: x (3 - n x²) / 2, in
+    /// integers, as CoDel's code does in Linux.
     fn newton_step(&mut self) {
         let x = (self.inverse_sqrt as u64) << 16;
         let square = (x * x) >> 32;
@@ -92,7 +92,7 @@ impl Condition {
     }
 }
 
-/// Whole milliseconds.
+/// Returns whole milliseconds, rounded down.
 pub(super) fn millis(span: Span) -> u64 {
     span.as_nanos() / 1_000_000
 }

@@ -1,4 +1,4 @@
-//! Times that are written as such or as multiples of the path's RTT.
+//! Times that users write as such or as multiples of the path's RTT.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The time that it is over a path whose smallest RTT is `min_rtt`.
+    /// Returns the time that this is on a path whose smallest RTT is `min_rtt`.
     pub fn over(self, min_rtt: Span) -> Span {
         match self {
             Limit::Time(time) => time,

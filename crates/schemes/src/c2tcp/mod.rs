@@ -1,49 +1,50 @@
-//! C2TCP: a loss-based scheme that takes an interval of long RTTs for a loss.
+//! C2TCP: a loss-based scheme that treats an interval of long RTTs as a loss.
 //!
 //! # What it does
-//! While RTTs are below `target` the window opens faster than the loss-based scheme below would
-//! have it. RTTs above the target do nothing at first; when there has been none below it for
-//! `interval`, the condition is bad: the threshold becomes what a loss would make it and the
-//! window one packet. As long as the condition stays bad this repeats after `interval / sqrt(n)`,
-//! as CoDel drops packets; one RTT below the target ends it.
+//! While RTTs are below `target`, the window opens faster than the base scheme, a loss-based one,
+//! would open it. RTTs above the target have no effect at first. When no RTT was below it for
+//! `interval`, the condition is bad: the threshold becomes what a loss would make it, and the
+//! window one packet. As long as the condition stays bad, this repeats after `interval / sqrt(n)`,
+//! as CoDel drops packets. One RTT below the target ends it.
 //!
 //! # Signals it needs
-//! RTTs, with the delay of acknowledgements in them; none beyond those of the scheme below.
+//! RTTs that include the delay of acknowledgements; no others than those of the base scheme.
 //!
 //! # Parameters
-//! `target` and `interval` are times (`100ms`) or multiples of the smallest RTT so far (`2rtt`). The
-//! paper ran 100 ms over an RTT of 40 ms and recommends 2 to 3 RTTs (§IV-E); the journal version
-//! has 2 RTTs. A fixed target must be longer than the path's RTT: over an RTT of 100 ms a target of
-//! 100 ms is never met, and the window stays at a packet.
+//! `target` and `interval` are times (`100ms`) or multiples of the smallest RTT so far (`2rtt`).
+//! The paper used 100 ms with an RTT of 40 ms and recommends 2 to 3 RTTs (§IV-E); the journal
+//! version has 2 RTTs. A fixed target must be longer than the path's RTT: on a path with an RTT of
+//! 100 ms, a target of 100 ms is never met, and the window stays at one packet.
 //!
 //! The paper contradicts itself about growth. Algorithm 1 adds `target / rtt` packets *per
-//! acknowledgement*, which at an RTT of half the target makes the window three times as large
-//! per round trip, on top of the scheme below; the text (§III-B) calls the increase additive and
-//! derives fairness from that. The kernel that was measured adds `floor(target / rtt)` to the
-//! counter that, when it reaches the window, opens it by one packet: so many packets *per round
-//! trip*, as the text has it. Beside a Cubic flow (Fig. 5) the kernel's rule gets about its share
-//! and the algorithm to the letter nearly everything, so the kernel's rule is the default.
+//! acknowledgement*: at an RTT of half the target this makes the window three times as large per
+//! round trip, in addition to the base scheme's growth. The text (§III-B) calls the increase
+//! additive and derives fairness from that. The kernel that the authors measured adds `floor(target
+//! / rtt)` to the counter that opens the window by one packet when it reaches the window: so it
+//! adds that many packets *per round trip*, as the text says. Beside a Cubic flow (Fig. 5) the
+//! kernel's rule gets about its fair share, and algorithm 1 nearly the whole link, so the kernel's
+//! rule is the default.
 //!
-//! With `rule=kernel`, times count in whole milliseconds, an RTT equal to the target is good,
-//! `1 / sqrt(n)` is CoDel's approximation by one step of Newton's method per back-off (0.50
-//! instead of 0.71 for n = 2, then within 3 %), and the counter is shared with the scheme below:
-//! what either adds to it opens the window at the faster pace of the two. This counter keeps
-//! fractions where the kernel's starts again from 0. With `rule=paper`, times are exact.
+//! With `rule=kernel`, times are whole milliseconds, an RTT equal to the target is good, and `1 /
+//! sqrt(n)` is CoDel's approximation by one step of Newton's method per back-off (0.50 instead of
+//! 0.71 for n = 2, then within 3 %). The base scheme adds to the counter, too, which opens the
+//! window at the faster pace of the two. This counter keeps fractions where the kernel's starts
+//! again from 0. With `rule=paper`, times are exact.
 //!
-//! `settle` is an accident of the kernel: Cubic ignores RTTs for the first second of an epoch, for
-//! HyStart's sake, and C2TCP with it; so a bad condition that sets in within a second of the last
-//! back-off is seen late, and nothing opens the window meanwhile. The paper's text knows nothing of
-//! it, and its resilience to random loss (Fig. 8) is not had with it; but it is what the authors ran,
-//! and the figures that they published for single recordings are nearer to those with it (EV-DO
-//! downlink: 0.38 Mbit/s at a mean of 104 ms; here 0.40 at 114 with it and 0.32 at 83 without). It
-//! applies to Cubic only.
+//! `settle` is a side effect of the kernel: for HyStart's sake, Cubic ignores RTTs for the first
+//! second of an epoch, and C2TCP ignores them with it. So a bad condition that begins within a
+//! second of the last back-off is noticed late, and C2TCP does not open the window meanwhile. The
+//! paper's text does not mention this, and with it the resilience to random loss (Fig. 8) is lost.
+//! But it is what the authors ran, and the figures that they published for single recordings are
+//! nearer to those with it (EV-DO downlink: 0.38 Mbit/s at a mean of 104 ms; here 0.40 at 114 with
+//! it and 0.32 at 83 without). It applies to Cubic only.
 //!
-//! The kernel opens the window although it is not used or losses are being repaired; this does
-//! not (RFC 7661), since the kernel's repair takes back what was opened meanwhile.
+//! The kernel opens the window even if it is not used, and while losses are being repaired. This
+//! program does not (RFC 7661), since the kernel's repair undoes what was opened meanwhile.
 //!
 //! # Where it fails
-//! A target below the RTT without a queue is never met, nor is one less than the delay of
-//! acknowledgements (40 ms) above it, once the window is one packet. A loss-based flow that
+//! A target below the RTT of an empty path is never met. Once the window is one packet, neither is
+//! a target less than the delay of acknowledgements (40 ms) above that RTT. A loss-based flow that
 //! shares the queue keeps the condition bad; so does an outage, long after it is over.
 //!
 //! # Source
@@ -69,7 +70,7 @@ use condition::{Condition, Verdict, millis};
 pub use limit::Limit;
 
 paceline_cc::choices! {
-    /// The loss-based scheme below C2TCP.
+    /// The loss-based scheme that C2TCP builds on.
     pub enum Base {
         /// Cubic.
         Cubic = "cubic",
@@ -95,15 +96,15 @@ paceline_cc::params! {
         target: Limit = Limit::Rtts(2.0),
             in above(Limit::Time(Span::ZERO)).or(Limit::Rtts(1.0)..=Limit::Rtts(1000.0)),
             source "journal version; paper §IV: 100ms";
-        /// How long RTTs are to be above the target: a time, or a multiple of the smallest RTT.
+        /// Time for which RTTs must be above the target: a time, or a multiple of the smallest RTT.
         interval: Limit = Limit::Rtts(2.0),
             in above(Limit::Time(Span::ZERO)).or(Limit::Rtts(0.01)..=Limit::Rtts(1000.0)),
             source "journal version; paper §IV: 100ms";
         /// How the window opens and time counts.
         rule: Rule = Rule::Kernel, source "authors' kernel; algorithm 1: paper";
-        /// How long RTTs do not count after a Cubic epoch began.
+        /// Time after the beginning of a Cubic epoch during which RTTs are ignored.
         settle: Span = Span::from_secs(1), source "authors' kernel; paper: 0s";
-        /// The loss-based scheme below.
+        /// The loss-based scheme that C2TCP builds on.
         base: Base = Base::Cubic, source "paper §IV";
         /// Initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
@@ -111,7 +112,7 @@ paceline_cc::params! {
     variants {
         /// The authors' kernel with the target of their journal paper.
         "authors" => {},
-        /// The authors' kernel as their paper of 2018 ran it, over an RTT of 40 ms.
+        /// The authors' kernel as in their paper of 2018, with an RTT of 40 ms.
         "ifip2018" => {
             target: Limit::Time(Span::from_millis(100)),
             interval: Limit::Time(Span::from_millis(100)),
@@ -126,7 +127,7 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "c2tcp",
     summary: "Cubic that backs off when RTTs stay above a target for an interval",
@@ -154,12 +155,12 @@ pub struct C2tcpSender {
     /// When Cubic's epoch began; [`Time::NEVER`] between a reduction and the next growth in
     /// congestion avoidance.
     epoch: Time,
-    /// The repair under way began with a timeout.
+    /// True if the repair under way began with a timeout.
     timed_out: bool,
 }
 
 impl C2tcpSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &C2tcpParams, mss: u32) -> C2tcpSender {
         C2tcpSender {
             window: Window::new(params),
@@ -171,19 +172,19 @@ impl C2tcpSender {
         }
     }
 
-    /// The target and the interval of now.
+    /// Returns the present target and interval.
     fn limits(&self, min_rtt: Span) -> (Span, Span) {
         (self.params.target.over(min_rtt), self.params.interval.over(min_rtt))
     }
 
-    /// True while the kernel would not look at RTTs.
+    /// Returns true while the kernel would ignore RTTs.
     fn settles(&self, now: Time) -> bool {
         let known = self.params.base == Base::Cubic && self.epoch != Time::NEVER;
         known && now.since(self.epoch) < self.params.settle
     }
 
-    /// The packets by which an RTT below the target opens the window, beside the growth of the
-    /// scheme below.
+    /// Returns the packets by which an RTT below the target opens the window, in addition to the
+    /// base scheme's growth.
     fn growth(&self, target: Span, rtt: Span, below: &OwnGrowth) -> f64 {
         match self.params.rule {
             Rule::Paper => target.as_nanos() as f64 / rtt.as_nanos().max(1) as f64,
@@ -191,10 +192,11 @@ impl C2tcpSender {
         }
     }
 
-    /// The kernel adds `floor(target / rtt)` to the counter of acknowledged packets that opens the
-    /// window by one packet whenever it reaches a limit. The limit is the window, or what Cubic's
-    /// curve makes of it in congestion avoidance: then the acknowledged packets and what C2TCP
-    /// adds count at Cubic's pace, of which Cubic's own growth has had its part.
+    /// Returns the growth by the kernel's rule: it adds `floor(target / rtt)` to the counter of
+    /// acknowledged packets that opens the window by one packet whenever it reaches a limit. The
+    /// limit is the window, or in congestion avoidance the value from Cubic's curve. In that case
+    /// acknowledged packets and C2TCP's additions both count at Cubic's pace, and Cubic's own
+    /// growth is subtracted.
     fn kernel_growth(&self, target: Span, rtt: Span, below: &OwnGrowth) -> f64 {
         let counts = (millis(target) / millis(rtt).max(1)).max(1) as f64;
         let reno_pace = 1.0 / self.window.cwnd();
@@ -209,11 +211,11 @@ impl C2tcpSender {
     }
 }
 
-/// What the scheme below C2TCP has just made of an acknowledgement.
+/// The base scheme's own reaction to an acknowledgement.
 struct OwnGrowth {
-    /// The packets acknowledged.
+    /// Number of packets acknowledged.
     acked: f64,
-    /// The packets by which it opened the window.
+    /// Number of packets by which it opened the window.
     packets: f64,
     /// True if it is in congestion avoidance.
     avoiding: bool,

@@ -5,7 +5,7 @@ use crate::testing::{Acks, MSS};
 
 const LONG: Span = Span::from_millis(300);
 
-/// A sender with a window of `packets` in congestion avoidance, whose repairs are over.
+/// Returns a sender with a window of `packets` in congestion avoidance, whose repairs are over.
 fn avoiding(params: &C2tcpParams, packets: f64) -> (C2tcpSender, Acks) {
     let mut c2tcp = C2tcpSender::new(params, MSS);
     let mut acks = Acks::new(LONG);
@@ -15,7 +15,7 @@ fn avoiding(params: &C2tcpParams, packets: f64) -> (C2tcpSender, Acks) {
             window.leave_slow_start();
         }
         Window::Cubic(window) => {
-            // A loss leaves seven tenths; the plateau is far above.
+            // A loss leaves seven tenths of the window; the plateau is far above.
             window.add(packets / 0.7 - window.cwnd());
             window.on_feedback(&acks.event(0, Some(Congestion::Loss)));
         }
@@ -27,8 +27,8 @@ fn exact() -> C2tcpParams {
     C2tcpParams::variant("paper").expect("a variant")
 }
 
-/// The times, in milliseconds since the first long RTT, at which it backs off, when an
-/// acknowledgement comes every tenth of a millisecond.
+/// Returns the times, in milliseconds since the first long RTT, of the back-offs, if an
+/// acknowledgement arrives every tenth of a millisecond.
 fn back_offs(rule: Rule) -> Vec<u64> {
     let mut condition = Condition::new(rule);
     let (start, interval) = (Time::from_secs(1), Span::from_millis(100));
@@ -39,7 +39,7 @@ fn back_offs(rule: Rule) -> Vec<u64> {
 
 #[test]
 fn facts_of_back_off_times() {
-    // In tenths of milliseconds, each at the first acknowledgement after the deadline.
+    // In tenths of a millisecond, each at the first acknowledgement after the deadline.
     let times = back_offs(Rule::Paper);
     let exact = [1001, 2002, 2710, 3288, 3789];
     assert_eq!(times.len(), exact.len());
@@ -85,7 +85,7 @@ fn one_short_rtt_resets_all() {
     };
     assert_eq!(at(1000, 150_000), Verdict::Waiting);
     assert_eq!(at(1101, 150_000), Verdict::Bad);
-    // Microseconds do not count.
+    // Microseconds are ignored.
     assert_eq!(at(1150, 100_999), Verdict::Good);
     assert_eq!(at(1201, 101_000), Verdict::Waiting);
     assert_eq!(at(1301, 150_000), Verdict::Waiting);
@@ -97,7 +97,7 @@ fn one_short_rtt_resets_all() {
 
 #[test]
 fn the_kernel_adds_per_round_trip_and_the_paper_per_acknowledgement() {
-    // RTT 40 ms at a window of 20: the kernel's counter gets 2 of the 20 that it needs.
+    // RTT 40 ms, window 20: the kernel's counter gets 2 of the 20 that it needs.
     let add = |rule, packets: f64, rtt, acks: u32, avoiding| {
         let params = C2tcpParams { rule, ..exact() };
         let mut c2tcp = C2tcpSender::new(&params, MSS);
@@ -111,7 +111,7 @@ fn the_kernel_adds_per_round_trip_and_the_paper_per_acknowledgement() {
     };
     let kernel = add(Rule::Kernel, 20.0, 40, 10, false);
     assert!((0.95..=1.0).contains(&kernel), "{kernel}");
-    // Cubic's own acknowledgements count in the same counter.
+    // Cubic's own acknowledgements are in the same counter.
     let shared = add(Rule::Kernel, 20.0, 40, 7, true);
     assert!((0.95..=1.05).contains(&shared), "{shared}");
     let paper = add(Rule::Paper, 20.0, 50, 20, true);

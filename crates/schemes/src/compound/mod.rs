@@ -1,27 +1,27 @@
-//! Compound: Reno, and beside it a window that uses free capacity fast and retreats when a queue
-//! builds up.
+//! Compound: Reno plus a second window that uses free capacity fast and shrinks when a queue builds
+//! up.
 //!
 //! # What it does
-//! What may be in flight is the sum of two windows. The loss window is Reno's. The delay window,
-//! after slow start, looks at the round-trip time once per round trip: while fewer than `gamma`
-//! packets wait in queues it grows by `alpha * win^k - 1`, which for a large window is far more
-//! than Reno's one; when more wait, it falls by as many as wait, times `zeta`. A loss halves the
-//! sum (by `beta`). So it is fast where there is room, and Reno where there is none.
+//! The limit of the flight is the sum of two windows. The loss window is Reno's. After slow start,
+//! the delay window is adjusted once per round trip by the RTT: while fewer than `gamma` packets
+//! wait in queues it grows by `alpha * win^k - 1`, which for a large window is far more than Reno's
+//! one packet; when more wait, it shrinks by their number times `zeta`. A loss halves the sum (by
+//! `beta`). So Compound is fast where there is free capacity, and Reno where there is none.
 //!
 //! # Signals it needs
 //! RTTs; CE counts with `ecn=true`.
 //!
 //! # Parameters
-//! Packets in queues are `win * (1 - base / rtt)` of the smallest RTT of all and the smallest of
-//! the round trip, as for Vegas; a round trip with fewer than three samples leaves the delay
-//! window as it is. The delay window is zero in slow start, after a timeout and after idleness.
-//! Later versions tune `gamma` between 5 and 30 by themselves; this does not.
+//! The number of packets in queues is `win * (1 - base / rtt)`, with the smallest RTT of all and
+//! the smallest of the round trip, as for Vegas. A round trip with fewer than three samples does
+//! not change the delay window. The delay window is zero in slow start, after a timeout and after
+//! idleness. Later versions adapt `gamma` between 5 and 30; this one does not.
 //!
 //! # Where it fails
 //! Once the delay window is zero, Compound is Reno: it fills the buffer, and random loss starves
 //! it. Where capacity varies, every dip looks like a queue of more than `gamma` packets and costs
-//! the delay window. Paths that hold fewer than `gamma` packets see Reno with a head start. A path
-//! that becomes longer looks like a queue for good.
+//! the delay window. On paths that hold fewer than `gamma` packets it is Reno with a larger window
+//! from the start. A path that becomes longer looks like a permanent queue.
 //!
 //! # Source
 //! K. Tan, J. Song, Q. Zhang, M. Sridharan: A Compound TCP Approach for High-Speed and Long
@@ -44,11 +44,11 @@ paceline_cc::params! {
     pub struct CompoundParams {
         /// How fast the delay window grows.
         alpha: f64 = 0.125, in 0.0..=10.0, source "paper §III, §IV";
-        /// Share of the sum by which a loss reduces it.
+        /// Share of the sum that a loss removes.
         beta: f64 = 0.5, in above(0.0).below(1.0), source "paper §III, §IV";
         /// Exponent of the delay window's growth.
         k: f64 = 0.75, in 0.0..1.0, source "paper §III, §IV";
-        /// Packets in queues from which on the delay window shrinks.
+        /// Number of packets in queues above which the delay window shrinks.
         gamma: f64 = 30.0, in 0.0.., unit "packets", source "paper §III";
         /// Number of packets by which it shrinks per packet in queues.
         zeta: f64 = 1.0, in 0.0.., source "paper §III";
@@ -59,7 +59,7 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "compound",
     summary: "Reno plus a window that grows while the queue is short and shrinks with it",
@@ -74,7 +74,7 @@ pub const SCHEME: Scheme = Scheme {
     },
 };
 
-/// Samples of a round trip, at least, for the delay window to judge by.
+/// Minimum number of RTT samples in a round trip for an adjustment of the delay window.
 const MIN_SAMPLES: u32 = 3;
 
 /// The sender's half of Compound.
@@ -84,7 +84,7 @@ pub struct CompoundSender {
     loss: RenoWindow,
     /// The delay window in packets.
     delay: f64,
-    /// The delay window before the last reduction, for its undoing.
+    /// The delay window before the last reduction, to undo it.
     before: f64,
     params: CompoundParams,
     mss: u32,
@@ -92,12 +92,12 @@ pub struct CompoundSender {
     base: Span,
     /// The smallest RTT of this round trip.
     round_min: Span,
-    /// RTT samples of this round trip.
+    /// Number of RTT samples of this round trip.
     samples: u32,
 }
 
 impl CompoundSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &CompoundParams, mss: u32) -> CompoundSender {
         CompoundSender {
             loss: RenoWindow::new(params.initial_window),
@@ -111,18 +111,18 @@ impl CompoundSender {
         }
     }
 
-    /// The sum of the windows.
+    /// Returns the sum of the windows.
     fn win(&self) -> f64 {
         self.loss.cwnd() + self.delay
     }
 
-    /// Packets in queues, by this round trip's RTT.
+    /// Returns the number of packets in queues, by this round trip's RTT.
     fn backlog(&self) -> f64 {
         let (base, rtt) = (self.base.as_nanos() as f64, self.round_min.as_nanos() as f64);
         self.win() * (1.0 - base / rtt.max(1.0)).max(0.0)
     }
 
-    /// Once per round trip in congestion avoidance.
+    /// Adjusts the delay window, once per round trip in congestion avoidance.
     fn adjust(&mut self, may_grow: bool) {
         let backlog = self.backlog();
         if backlog >= self.params.gamma {
@@ -138,7 +138,7 @@ impl CompoundSender {
         self.samples = 0;
     }
 
-    /// A loss or mark: both windows fall so that the sum falls by `beta`.
+    /// Reduces both windows after a loss or mark, so that the sum shrinks by `beta`.
     fn reduce(&mut self) {
         let left = self.win() * (1.0 - self.params.beta);
         self.before = self.delay;

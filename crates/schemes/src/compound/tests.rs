@@ -5,7 +5,7 @@ use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
-/// In congestion avoidance, with a loss and a delay window, and a smallest RTT of 100 ms.
+/// Returns a sender in congestion avoidance with these windows and a smallest RTT of 100 ms.
 fn avoiding(loss: f64, delay: f64) -> CompoundSender {
     let mut compound = CompoundSender::new(&CompoundParams::default(), MSS);
     compound.loss.set_cwnd(loss);
@@ -29,9 +29,9 @@ fn facts_of_the_delay_window() {
     assert_eq!(change(&mut avoiding(9.0, 0.0), 100), 0.0);
     // 200 * (1 - 100 / 125) packets wait.
     assert!((change(&mut avoiding(100.0, 100.0), 125) + 40.0).abs() < 1e-9);
-    // Never below zero.
+    // The delay window never falls below zero.
     assert!((change(&mut avoiding(180.0, 20.0), 125) + 20.0).abs() < 1e-9);
-    // Fewer than gamma wait: it grows.
+    // Fewer than gamma packets wait: the window grows.
     assert!(change(&mut avoiding(100.0, 100.0), 117) > 0.0);
 }
 

@@ -1,11 +1,12 @@
 //! The authors' reaction to heavy loss. Without it, the delay of a buffer that is never empty
-//! becomes the smallest RTT, so that the queue seems empty, and the window grows without end.
+//! becomes the smallest RTT. The queue then seems empty, and the window grows without limit.
 
 use paceline_cc::{Feedback, Span, Time};
 
-/// The share of the window that is left.
+/// Share of the window that remains after heavy loss.
 pub(super) const CUT: f64 = 0.7;
-/// Losses count as heavy above this share of at least so many packets.
+/// Share of lost packets above which losses are heavy, and the minimum number of packets for a
+/// judgement.
 const HEAVY: f64 = 0.3;
 const LEAST: u64 = 20;
 
@@ -18,7 +19,7 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// True if the losses of the last two RTTs are too many.
+    /// Returns true if the losses of the last two RTTs are heavy.
     pub(super) fn are_many(&mut self, feedback: &Feedback<'_>, rtt: Span) -> bool {
         self.acked += feedback.acked_packets as u64;
         self.lost += feedback.lost_packets as u64;

@@ -1,5 +1,5 @@
-# Sprout over UDP, with a probability LOSS that a packet is lost, each way (thesis section 2.4.6). Leaves
-# run.json: `paceline send --json`.
+# Sprout over UDP; each packet is lost with probability LOSS, in each direction (thesis section
+# 2.4.6). Leaves run.json: `paceline send --json`.
 $ahead "$P" recv --listen 0.0.0.0:5311 -o /dev/null --timeout 30s > "$OUT/key" 2> "$OUT/said" &
 await "$OUT/key" || exit 1
 send() {

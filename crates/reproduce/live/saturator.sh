@@ -1,5 +1,5 @@
-# The Saturator on both sides of the link, with a cable beside it for feedback (thesis section 2.3.1). RULE is
-# empty, or --thesis. Leaves result.json: `paceline saturate client --json`.
+# The Saturator on both sides of the link, with a separate cable for feedback (thesis section
+# 2.3.1). RULE is empty, or --thesis. Leaves result.json: `paceline saturate client --json`.
 $ahead "$P" saturate server --listen 0.0.0.0:5313 --once > "$OUT/key" 2> "$OUT/server" &
 await "$OUT/key" || exit 1
 inside() {

@@ -2,8 +2,8 @@
 # `paceline tunnel` (thesis section 2.4.7). Senders are inside of the emulation. Leaves
 #
 #   call.json                the call: `paceline send --scheme gcc` with video
-#   ping                     160 bytes each 50 ms and back
-#   bytes.before bytes.after what had reached the download's receiver when the measurement began and ended
+#   ping                     round trips of 160 bytes, one every 50 ms
+#   bytes.before bytes.after bytes at the download's receiver at the measurement's begin and end
 inside() {
     base=$PACELINE_BASE
     if [ "$CASE" = tunnel ]; then
@@ -12,10 +12,10 @@ inside() {
         sleep 2
         base=10.77.0.1
     fi
-    # With larger buffers than the system's own the queue would grow beyond what a user meets.
+    # System buffers: with larger ones the queue would grow beyond a user's.
     PACELINE_BASE=$base "$P" traffic send cubic --system-buffers --duration $((LENGTH + 8))s \
         --counts "$OUT/counts" & bulk=$!
-    # The download has left slow start, and the call's handshake is over, when the measurement begins.
+    # Waits until the download has left slow start and the call's handshake is over.
     sleep 4
     ping -q -c 1 -W 20 "$base" > /dev/null
     cat "$OUT/bytes" > "$OUT/bytes.before"
@@ -24,7 +24,8 @@ inside() {
     $ahead ping -n -i 0.05 -s 160 -c $((LENGTH * 20)) -W 20 "$base" > "$OUT/ping" & ping=$!
     sleep "$LENGTH"
     cat "$OUT/bytes" > "$OUT/bytes.after"
-    # The download ends at once if its receiver is gone; what the sender's system holds is not sent on.
+    # Killing the receiver ends the download at once; data in the sender's buffers is not sent any
+    # more.
     kill "$(cat "$OUT/receiver")" $bulk
     wait $call || { echo "the call has failed" >&2; exit 1; }
     wait $ping

@@ -1,11 +1,10 @@
-//! Claims as data: what a paper says, how far from it we may measure, and what was changed since
-//! a first run.
+//! Claims as data: a paper's statement, the tolerance, and changes after a first run.
 
 use serde::Deserialize;
 
 use crate::expectation::{Bounds, Expectation};
 
-/// The claims that are built in, by paper and subject.
+/// The built-in claims, by paper and subject.
 const FILES: &[(&str, &str)] = &[
     ("claims/abc-cellular.toml", include_str!("../claims/abc-cellular.toml")),
     ("claims/abc-one-link.toml", include_str!("../claims/abc-one-link.toml")),
@@ -22,15 +21,15 @@ const FILES: &[(&str, &str)] = &[
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The name by which users call it: `A01`.
+    /// Identifier of the claim: `A01`.
     pub id: String,
     /// The paper.
     pub paper: String,
-    /// Where in the paper.
+    /// Section, figure or table in the paper.
     pub place: String,
-    /// What it says, in a few words.
+    /// The statement in a few words.
     pub title: String,
-    /// The paper's own words.
+    /// Quote from the paper.
     pub quote: String,
     /// The setup: links, flows, times.
     pub setup: String,
@@ -38,33 +37,33 @@ pub struct Claim {
     /// reproduce it.
     #[serde(default)]
     pub recording: bool,
-    /// How the setup was corrected after a first run to what the paper or its authors' programs
-    /// and scripts have; the bounds stated in advance are held against the corrected setup.
+    /// Correction of the setup after a first run, to the values of the paper or of its authors'
+    /// programs and scripts. The bounds stated in advance are applied to the corrected setup.
     #[serde(default)]
     pub corrected: String,
-    /// Which part of the setup the paper leaves open and was chosen after trial runs of what is
-    /// compared. Such a claim does not count as reproduced by what was stated in advance.
+    /// Part of the setup that the paper leaves open and that was chosen after trial runs of the
+    /// compared schemes. Such a claim does not count as reproduced as stated in advance.
     #[serde(default)]
     pub after_trials: String,
-    /// Whether it is a claim of running systems, which only programs in real time can be held against.
+    /// Whether it is a claim about running systems, which only programs in real time can test.
     #[serde(default)]
     pub live: bool,
-    /// Tables of rules of the scheme `remy` that it is about: files in the folder of `--tables`. If
-    /// one is not at hand, the claim is not measured.
+    /// Tables of rules of the scheme `remy` that the claim is about: files in the folder of
+    /// `--tables`. If a file is missing, the claim is not measured.
     #[serde(default)]
     pub tables: Vec<String>,
-    /// The experiment that measures it.
+    /// Name of the experiment that measures it.
     pub experiment: String,
-    /// What must hold; nothing of a claim that is not measured.
+    /// Conditions that must hold; empty for a claim that is not measured.
     #[serde(default)]
     pub checks: Vec<Check>,
-    /// Why it is not measured at all; empty if it is.
+    /// Reason why it is not measured; empty if it is.
     #[serde(default)]
     pub unmeasured: String,
-    /// What an investigation has found where a check does not hold.
+    /// Result of an investigation of why a check does not hold.
     #[serde(default)]
     pub cause: String,
-    /// Measures that show the cause, printed beside it. They are judged by nothing.
+    /// Measures that show the cause, printed beside it. No verdict depends on them.
     #[serde(default)]
     pub shown: Vec<CauseMeasure>,
     /// Sweeps that show the cause, by the names of their tables.
@@ -76,33 +75,33 @@ pub struct Claim {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CauseMeasure {
-    /// What is measured, in words.
+    /// Description of the measure.
     pub what: String,
-    /// The measure.
+    /// Name of the measure.
     pub measure: String,
 }
 
-/// One thing that must hold.
+/// One condition of a claim.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "FileCheck")]
 pub struct Check {
-    /// What is measured, in words.
+    /// Description of the measure.
     pub what: String,
-    /// What is expected of which measure, by what was stated before the first run. A check that
-    /// was added later is held against its only bound.
+    /// Expectation stated before the first run. A check that was added later has the expectation
+    /// with which it was added.
     pub stated: Expectation,
-    /// What is expected now; nothing if the check was withdrawn.
+    /// Expectation in force; `None` if the check was withdrawn.
     pub now: Option<Expectation>,
-    /// Why the tolerance is what it is.
+    /// Reason for the tolerance.
     pub why: String,
-    /// What was changed after a first run, from what, and why; empty if nothing was.
+    /// Change after a first run, with the old value and the reason; empty if there was none.
     pub changed: String,
-    /// Why the check was added after first runs of its claim; empty if it was there from the
+    /// Reason why the check was added after first runs of its claim; empty if it was there from the
     /// beginning.
     pub added: String,
 }
 
-/// A check as written.
+/// A check as written in a file.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct FileCheck {
@@ -163,13 +162,13 @@ impl TryFrom<FileCheck> for Check {
     }
 }
 
-/// A file of claims that does not say what it should.
+/// An invalid file of claims.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {problem}")]
 pub struct ClaimError {
     /// The file.
     pub file: String,
-    /// What is wrong, with its line.
+    /// The problem, with its line.
     pub problem: String,
 }
 
@@ -179,10 +178,10 @@ struct File {
     claim: Vec<Claim>,
 }
 
-/// Reads a file of claims.
+/// Parses a file of claims.
 ///
 /// # Errors
-/// What is wrong with it, with the line.
+/// The file is invalid; the error has the line.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Claim>, ClaimError> {
     let fail = |problem: String| ClaimError { file: file.to_string(), problem };
     let read: File = toml::from_str(text).map_err(|error| fail(error.to_string()))?;
@@ -209,10 +208,10 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Claim>, ClaimError> {
     Ok(read.claim)
 }
 
-/// All built-in claims, in the order of their ids.
+/// Returns all built-in claims, in the order of their ids.
 ///
 /// # Errors
-/// None but for a mistake in the files, which a test looks for.
+/// None, unless a built-in file is invalid, which a test excludes.
 pub fn claims() -> Result<Vec<Claim>, ClaimError> {
     let mut all = Vec::new();
     for (file, text) in FILES.iter().copied() {
@@ -223,7 +222,7 @@ pub fn claims() -> Result<Vec<Claim>, ClaimError> {
 }
 
 impl Claim {
-    /// What was changed after a first run, in a few words for a table; empty if nothing was.
+    /// Returns the changes after a first run in a few words, for a table; empty if there were none.
     pub fn changes(&self) -> String {
         let any = |what: &dyn Fn(&Check) -> bool| self.checks.iter().any(what);
         let measures = |check: &Check| {

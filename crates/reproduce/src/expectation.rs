@@ -1,62 +1,63 @@
-//! What is expected of a measure, and whether a measured value meets it.
+//! Expectations of measures, and their comparison with measured values.
 
 use serde::Deserialize;
 
-/// What is expected of measures. Measures are called by the names that the experiment gives them.
+/// An expectation. Measures have the names that the experiment gives them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expectation {
-    /// A number, give or take a share of it (`share`) or a distance (`within`).
+    /// A number, with a tolerance as a share of it (`share`) or as a distance (`within`).
     Near {
-        /// The measure.
+        /// Name of the measure.
         measure: String,
-        /// The paper's number.
+        /// Number in the paper.
         expected: f64,
-        /// The largest deviation as a share of the expected number.
+        /// Largest deviation, as a share of `expected`.
         share: f64,
-        /// The largest deviation.
+        /// Largest deviation, as a distance.
         within: f64,
     },
     /// A number between bounds.
     Between {
-        /// The measure.
+        /// Name of the measure.
         measure: String,
-        /// The least that holds.
+        /// Smallest value that holds.
         least: f64,
-        /// The most that holds.
+        /// Largest value that holds.
         most: f64,
     },
-    /// A number of at least this much.
+    /// A number of at least `least`.
     Least {
-        /// The measure.
+        /// Name of the measure.
         measure: String,
-        /// The least that holds.
+        /// Smallest value that holds.
         least: f64,
     },
-    /// A number of at most this much.
+    /// A number of at most `most`.
     Most {
-        /// The measure.
+        /// Name of the measure.
         measure: String,
-        /// The most that holds.
+        /// Largest value that holds.
         most: f64,
     },
-    /// Measures of which each is smaller than the one before.
+    /// Measures that each are smaller than the previous one.
     Falling {
-        /// The measures, the largest first.
+        /// Names of the measures, the largest first.
         falling: Vec<String>,
-        /// By how much they fall at least, as a share of the larger of two. A negative step lets
-        /// a later one be larger; only bounds of the first version have that.
+        /// Smallest fall between two neighbours, as a share of the larger one. A negative step lets
+        /// a later measure be larger; only bounds of the first version have that.
         step: f64,
     },
-    /// Measures of which each is larger than the one before.
+    /// Measures that each are larger than the previous one.
     Rising {
-        /// The measures, the smallest first.
+        /// Names of the measures, the smallest first.
         rising: Vec<String>,
-        /// By how much they rise at least, as a share of the larger of two; as for `Falling`.
+        /// Smallest rise between two neighbours, as a share of the larger one; may be negative as
+        /// for `Falling`.
         step: f64,
     },
 }
 
-/// An expectation as written: which fields there are decides what is expected.
+/// An expectation as written in a file: the fields that are present select its kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Bounds {
@@ -115,7 +116,7 @@ impl TryFrom<Bounds> for Expectation {
 }
 
 impl Expectation {
-    /// The names of the measures that it speaks of.
+    /// Returns the names of its measures.
     pub fn measures(&self) -> Vec<&str> {
         match self {
             Expectation::Near { measure, .. }
@@ -127,7 +128,7 @@ impl Expectation {
         }
     }
 
-    /// What is expected, in words.
+    /// Returns the expectation in words.
     pub fn words(&self) -> String {
         match self {
             Expectation::Near { expected, .. } => number(*expected),
@@ -141,7 +142,7 @@ impl Expectation {
         }
     }
 
-    /// The tolerance in words; empty if the expectation is a bound.
+    /// Returns the tolerance in words; empty if the expectation is a bound.
     pub fn tolerance(&self) -> String {
         match self {
             Expectation::Near { share, within, .. } if *share > 0.0 && *within > 0.0 => {
@@ -160,8 +161,8 @@ impl Expectation {
         }
     }
 
-    /// Whether measured values meet it, in the order of [`measures`](Self::measures). What was
-    /// not measured does not hold.
+    /// True if measured values, in the order of [`measures`](Self::measures), meet it. A value that
+    /// was not measured (NaN) never does.
     pub fn holds(&self, values: &[f64]) -> bool {
         if values.iter().any(|value| !value.is_finite()) {
             return false;
@@ -171,7 +172,7 @@ impl Expectation {
             values.iter().zip(rest).all(|(before, after)| {
                 let rise = if falls { before - after } else { after - before };
                 let least = step * before.abs().max(after.abs());
-                // Equal values are in no order, unless the bound lets later ones go back.
+                // Equal values are not in order, unless the step lets a later value go back.
                 rise >= least && (rise > 0.0 || step < 0.0)
             })
         };
@@ -188,7 +189,7 @@ impl Expectation {
     }
 }
 
-/// A number with as many digits as matter.
+/// Formats a number with its significant digits.
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "none".into();

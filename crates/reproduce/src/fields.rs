@@ -1,5 +1,5 @@
 //! The fields of the JSON document of `paceline reproduce`, which the command line and Python write
-//! (docs/json.md). `schema_version` goes before them: `paceline_report::Document`.
+//! (docs/json.md). [`paceline_report::Document`] puts `schema_version` before them.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ pub struct ReproduceFields<'a> {
     synthetic: bool,
     quick: bool,
     claims: &'a [ClaimResult],
-    /// The measures of each experiment by name.
+    /// Measures of each experiment, by name.
     measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
-    /// What comes out by the values of settings that the papers leave open.
+    /// Results for several values of settings that the papers leave open.
     sweeps: Vec<&'a Sweep>,
 }
 
 impl ReproduceFields<'_> {
-    /// Those of a reproduction.
+    /// Returns the fields of a reproduction.
     pub fn of(done: &Reproduction) -> ReproduceFields<'_> {
         let measures = done.experiments.iter().map(|(one, found)| (one.name, &found.measures));
         ReproduceFields {

@@ -1,4 +1,4 @@
-//! What an experiment has found: measures by name, and exhibits for the page.
+//! Results of an experiment: measures by name, and exhibits for the page.
 
 use std::collections::BTreeMap;
 
@@ -14,28 +14,28 @@ pub enum Exhibit {
     Table(Table, String),
 }
 
-/// A table of what comes out by the value of a setting, for the page and for documents.
+/// A table of results by the value of a setting, for the page and for documents.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Sweep {
-    /// The name by which claims call it.
+    /// Name by which claims refer to it.
     pub name: String,
-    /// What is swept, and what the paper's figure is.
+    /// Description of the setting, and the paper's figure.
     pub caption: String,
-    /// The headings.
+    /// Headings of the columns.
     pub columns: Vec<String>,
-    /// The rows: settings and figures.
+    /// Rows: settings and figures.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Sweep {
-    /// The table for the page.
+    /// Returns the table for the page.
     pub fn table(&self) -> Table {
         let columns = self.columns.iter().map(|name| (name.clone(), String::new())).collect();
         let rows = self.rows.iter().map(|row| row.iter().map(Cell::text).collect()).collect();
         Table { columns, rows }
     }
 
-    /// The table as Markdown, with its caption before it.
+    /// Returns the table as Markdown, below its caption.
     pub fn markdown(&self) -> String {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let rule: Vec<String> = self.columns.iter().map(|_| "---".to_string()).collect();
@@ -44,18 +44,18 @@ impl Sweep {
     }
 }
 
-/// What an experiment has found.
+/// Results of an experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Measures by name.
     pub measures: BTreeMap<String, f64>,
     /// Exhibits by name, in the order of the page.
     pub exhibits: Vec<(String, Exhibit)>,
-    /// Tables of rules that are not at hand.
+    /// Tables of rules that are missing.
     pub missing: Vec<String>,
-    /// Tables of rules that are not at hand, with the built-in ones that stood in for them.
+    /// Tables of rules that are missing, each with the built-in one used in its place.
     pub stand_ins: Vec<(String, String)>,
-    /// The traces that were used.
+    /// Names of the traces used.
     pub traces: Vec<String>,
     /// Sweeps of settings that a paper leaves open.
     pub sweeps: Vec<Sweep>,
@@ -84,7 +84,7 @@ impl Findings {
         self.sweeps.push(Sweep { name, caption, columns, rows });
     }
 
-    /// A measure; NaN if there is none of this name.
+    /// Returns a measure; NaN if there is none of this name.
     pub fn get(&self, name: &str) -> f64 {
         self.measures.get(name).copied().unwrap_or(f64::NAN)
     }

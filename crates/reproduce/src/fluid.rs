@@ -1,25 +1,25 @@
 //! The fluid model of ABC's queue: the delay-differential equation of the paper's appendix C,
 //!
-//! x'(t) = A - (x(t - tau) - dt)⁺ / delta, and never below an empty queue,
+//! x'(t) = A - (x(t - tau) - dt)⁺ / delta, where x stays at 0 or above,
 //!
-//! where x is the queueing delay, tau the RTT and A = (eta - 1) + N / (mu l). All times in seconds.
+//! with the queueing delay x, the RTT tau and A = (eta - 1) + N / (mu l). All times are in seconds.
 
 /// The parameters of the model.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Fluid {
     /// The constant A.
     pub(crate) a: f64,
-    /// Time in which an excess of delay is to be drained.
+    /// Time in which an excess of delay drains, in seconds.
     pub(crate) delta: f64,
-    /// The delay that is tolerated.
+    /// Tolerated delay in seconds.
     pub(crate) dt: f64,
-    /// The feedback's delay.
+    /// Delay of the feedback in seconds.
     pub(crate) tau: f64,
 }
 
 impl Fluid {
-    /// The delay over time from a constant history of `start` on, in steps of `step`, by Heun's
-    /// method; the delayed term is interpolated.
+    /// Returns the delay over time in steps of `step`, from a constant history of `start` on, by
+    /// Heun's method; the delayed term is interpolated.
     pub(crate) fn solve(&self, start: f64, step: f64, length: f64) -> Vec<f64> {
         let lag = self.tau / step;
         let count = (length / step) as usize;
@@ -42,13 +42,13 @@ impl Fluid {
         x
     }
 
-    /// The delay at which the model rests.
+    /// Returns the delay at which the model is in equilibrium.
     pub(crate) fn fixed_point(&self) -> f64 {
         if self.a < 0.0 { 0.0 } else { self.a * self.delta + self.dt }
     }
 
-    /// Whether swings around the fixed point die out: the last swings are smaller than earlier
-    /// ones. The queue does not run empty on the way, so that the model is linear.
+    /// True if oscillations around the fixed point decay: the last ones are smaller than earlier
+    /// ones. The queue never becomes empty here, so the model is linear.
     pub(crate) fn settles(&self) -> bool {
         let (step, length) = (self.tau / 200.0, 120.0 * self.tau);
         let rest = self.fixed_point();
@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn it_is_stable_above_two_over_pi() {
-        // x' = -x(t - tau) / delta is stable for tau / delta < pi / 2; the paper's bound of 2/3
-        // is on the safe side.
+        // x' = -x(t - tau) / delta is stable for tau / delta < pi / 2; the paper's bound of 2/3 is
+        // stricter.
         let at = |ratio: f64| Fluid { a: 0.3, delta: 0.1 * ratio, dt: 1.0, tau: 0.1 };
         assert!(at(0.667).settles() && at(0.65).settles() && at(2.0).settles());
         assert!(!at(0.62).settles() && !at(0.5).settles());

@@ -1,15 +1,15 @@
-//! The papers' claims, measured anew.
+//! The papers' claims, measured with Paceline.
 //!
-//! A *claim* is a number or an ordering that a paper states. Claims are data (`claims/*.toml`):
-//! what the paper says, in its own words, and *checks*, each with a tolerance and why. Where a
-//! metric, a bound or a setting was changed after a first run, the claim says from what and why,
-//! and keeps what was stated before; each claim is judged by both. An *experiment* is code: it
-//! plans *tasks* (simulations, mostly), and turns what they recorded into *findings*: named
-//! measures, which the checks refer to, figures, and *sweeps* of settings that a paper leaves
-//! open. Tasks run side by side and are kept on disk by digest, so that a run that was stopped
-//! goes on where it was; equal tasks are done once. A claim is reproduced if all of its checks
-//! hold, partly if some do. A claim about recorded traces is never called reproduced on synthetic
-//! ones, and no claim in shortened runs.
+//! A *claim* is a number or an ordering that a paper states. Claims are data (`claims/*.toml`): a
+//! quote from the paper, and *checks*, each with a tolerance and its reason. If a metric, a bound
+//! or a setting was changed after a first run, the claim gives the old value and the reason, and is
+//! judged both as stated before and with the change. An *experiment* is code: it plans *tasks*,
+//! mostly simulations, and derives *findings* from their records: named measures, to which checks
+//! refer, figures, and *sweeps* of settings that a paper leaves open. Tasks run in parallel. Their
+//! results are kept on disk by digest, so that a run that was stopped continues where it was; equal
+//! tasks run once. A claim is reproduced if all of its checks hold, partly if some do. A claim
+//! about recorded traces is never called reproduced on synthetic ones, and no claim is in shortened
+//! runs.
 
 mod claim;
 mod expectation;

@@ -1,5 +1,5 @@
-//! Programs that run in real time, in networks of their own: for claims of running systems, which no
-//! simulation can be held against.
+//! Programs that run in real time, in networks of their own: for claims about running systems,
+//! which a simulation cannot test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,28 +10,28 @@ use serde_json::Value;
 
 use crate::record::Record;
 
-/// What the scripts share, before each.
+/// Text that precedes each script.
 const COMMON: &str = include_str!("../live/common.sh");
-/// What the scripts run beside this program.
+/// Programs that the scripts run in addition to `paceline`.
 const PROGRAMS: [&str; 6] = ["unshare", "bash", "ip", "ping", "seq", "sed"];
-/// How long a script may take beyond what it measures.
+/// Longest time in seconds that a script may take in addition to its measurement.
 const MARGIN: u64 = 60;
-/// How often a script that runs is looked at.
+/// Interval at which a running script is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The right and the means to run programs in networks of their own.
+/// Permission and programs to run scripts in networks of their own.
 #[derive(Clone, Debug)]
 pub struct Live {
     program: PathBuf,
-    /// What `unshare` is told.
+    /// Options of `unshare`.
     options: Vec<&'static str>,
 }
 
 impl Live {
-    /// Looks whether networks of one's own can be made here; `program` is `paceline`.
+    /// Checks whether this user can make networks of their own; `program` is `paceline`.
     ///
     /// # Errors
-    /// What is missing.
+    /// A permission or a program is missing.
     pub fn open(program: &Path) -> Result<Live, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let has =
@@ -39,7 +39,7 @@ impl Live {
         if let Some(missing) = PROGRAMS.into_iter().find(|name| !has(name)) {
             return Err(format!("--live runs the program {missing}, which is not installed"));
         }
-        // Processes end with their first one, so that nothing is left if this program is killed.
+        // All processes end with the first one, so that none is left if this program is killed.
         const ALONE: [&str; 6] =
             ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
         let works = |options: &[&str]| {
@@ -58,10 +58,10 @@ impl Live {
             .into())
     }
 
-    /// Runs a script that measures for so many seconds, and shows its folder to `read`.
+    /// Runs a script that measures for `seconds`, and calls `read` with its folder.
     ///
     /// # Errors
-    /// The script fails or does not end, or `read` says why.
+    /// The script fails or does not end in time, or `read` returns an error.
     pub(crate) fn run(
         &self,
         script: &str,
@@ -93,14 +93,14 @@ impl Live {
     }
 }
 
-/// A problem with the last lines of what programs have said.
+/// Returns a problem with the last lines of the programs' output.
 fn with(problem: &str, said: &str) -> String {
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(3)..).unwrap_or(&[]).join("; ");
     if last.is_empty() { problem.to_string() } else { format!("{problem}: {last}") }
 }
 
-/// Waits for a child, but no longer than this. True if all is well.
+/// Waits for a child, at most for `longest`. Returns true if it succeeded.
 fn wait(mut child: Child, longest: Duration) -> Result<bool, String> {
     let start = Instant::now();
     loop {
@@ -117,7 +117,7 @@ fn wait(mut child: Child, longest: Duration) -> Result<bool, String> {
     }
 }
 
-/// The folder of a script, which goes with this value.
+/// The folder of a script; dropping it removes the folder.
 pub(crate) struct Files(PathBuf);
 
 impl Files {
@@ -133,18 +133,18 @@ impl Files {
         Err("there is no name left for a temporary folder".into())
     }
 
-    /// A file's text.
+    /// Returns the text of a file.
     pub(crate) fn text(&self, name: &str) -> Result<String, String> {
         fs::read_to_string(self.0.join(name)).map_err(|error| format!("{name}: {error}"))
     }
 
-    /// A file's number.
+    /// Returns the number in a file.
     pub(crate) fn number(&self, name: &str) -> Result<f64, String> {
         let text = self.text(name)?;
         text.trim().parse().map_err(|_| format!("{name}: `{}` is no number", text.trim()))
     }
 
-    /// A file's JSON.
+    /// Returns the JSON value in a file.
     pub(crate) fn json(&self, name: &str) -> Result<Value, String> {
         serde_json::from_str(&self.text(name)?).map_err(|error| format!("{name}: {error}"))
     }

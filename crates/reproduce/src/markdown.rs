@@ -6,7 +6,7 @@ use crate::findings::Sweep;
 use crate::run::Reproduction;
 use crate::verdict::{BoundResult, CheckResult, ClaimResult};
 
-/// What the document says before its tables.
+/// Introduction of the document, before its tables.
 const ABOUT: &str = "\
 Each claim quotes the paper and lists every check: the paper's value or bound, the tolerance, what \
 was measured here, and whether it holds. Each claim is judged twice. *Stated in advance* is what \
@@ -27,13 +27,13 @@ delay; below 0 another is better in both.
 A claim's cause is an explanation of what does not hold; below it stand the runs that show it.
 ";
 
-/// The document: counts, a table of verdicts, then each claim with every check, then sweeps.
+/// Returns the document: counts, a table of verdicts, each claim with every check, and the sweeps.
 pub fn markdown(reproduction: &Reproduction, claims: &[Claim], command: &str) -> String {
     let sweeps: Vec<Sweep> = reproduction.sweeps().cloned().collect();
     document(reproduction, claims, &sweeps, command)
 }
 
-/// The document with these sweeps.
+/// Returns the document with these sweeps.
 pub(crate) fn document(
     reproduction: &Reproduction,
     claims: &[Claim],
@@ -70,7 +70,7 @@ pub(crate) fn document(
     text + &sweeps(shown)
 }
 
-/// How a claim's section begins: all that needs no run.
+/// Returns the beginning of a claim's section, which needs no run.
 fn section_head(claim: &Claim) -> String {
     let mut text = format!(
         "\n## {}\n\n**{}** {}, {}: \"{}\"\n\n{}\n",
@@ -88,8 +88,8 @@ fn section_head(claim: &Claim) -> String {
     text + "\n| check | paper | tolerance | here | |\n| --- | --- | --- | --- | --- |\n"
 }
 
-/// How the rows of a check begin: one for the check as it is now, and one for what was stated in
-/// advance if that was another.
+/// Returns the beginnings of a check's rows: one for the check in force, and one for the check
+/// stated in advance if it differs.
 fn row_head(check: &Check) -> Vec<String> {
     let row = |mark: &str, expectation: &Expectation| {
         let (words, tolerance) = (expectation.words(), expectation.tolerance());
@@ -119,7 +119,7 @@ fn rows(check: &Check, judged: &CheckResult) -> String {
 
 fn section(claim: &Claim, judged: &ClaimResult) -> String {
     if !judged.unmeasured.is_empty() {
-        // Also a claim that could be measured elsewhere.
+        // This also covers a claim that could be measured on another machine.
         return section_head(&Claim { unmeasured: judged.unmeasured.clone(), ..claim.clone() });
     }
     let mut text = section_head(claim);
@@ -152,13 +152,13 @@ fn section(claim: &Claim, judged: &ClaimResult) -> String {
     text
 }
 
-/// What stands below a claim's table.
+/// Returns the notes below a claim's table.
 fn section_notes(claim: &Claim) -> String {
     notes(claim).iter().map(|note| format!("- {note}\n")).collect()
 }
 
-/// What was changed and added, and why tolerances are what they are. Checks of which the same is
-/// said stand together.
+/// Returns notes about changed and added checks, and about the reasons for tolerances. Checks with
+/// equal notes share one.
 pub(crate) fn notes(claim: &Claim) -> Vec<String> {
     let mut notes: Vec<(&str, &str, Vec<&str>)> = Vec::new();
     let mut add =
@@ -169,7 +169,7 @@ pub(crate) fn notes(claim: &Claim) -> Vec<String> {
     let mut why = "";
     for check in &claim.checks {
         let what = check.what.as_str();
-        // "As above" refers to the check before.
+        // "As above" refers to the previous check.
         why = if check.why == "as above" { why } else { check.why.as_str() };
         for (mark, text) in
             [("Changed", check.changed.as_str()), ("Added", &check.added), ("Tolerance", why)]
@@ -199,7 +199,7 @@ fn sweeps(all: &[Sweep]) -> String {
     }
 }
 
-/// A heading as links to it are written.
+/// Converts a heading to the form that links to it have.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.collect::<String>().to_lowercase().replace(' ', "-")

@@ -1,5 +1,5 @@
-//! Measured figures of a whole reproduction as lines of text (`claims/measured.tsv`), from which the
-//! document is made without a run.
+//! Measured figures of a whole reproduction as lines of text (`claims/measured.tsv`), from which
+//! the document is built without a run.
 //!
 //! Fields are separated by tabs, and the first one names the kind of the line:
 //!
@@ -22,17 +22,17 @@ use crate::run::Reproduction;
 use crate::summary::summary;
 use crate::verdict::{BoundResult, CheckResult, ClaimResult, Limits, Measured, judge_measured};
 
-/// File of the measured figures below the root of the source tree.
+/// File of the measured figures, relative to the root of the source tree.
 const FILE: &str = "crates/reproduce/claims/measured.tsv";
 
-/// How to make the file anew.
+/// Command that writes the file again.
 const REMEDY: &str = "measure anew: sudo paceline reproduce --traces TRACES --tables TABLES --live -o \
                       out/reproduce, and copy out/reproduce/measured.tsv to crates/reproduce/claims";
 
 /// A reproduction that was measured earlier.
 #[derive(Debug)]
 pub struct RecordedReproduction {
-    /// The command that measured it.
+    /// Command that measured it.
     pub command: String,
     /// The claims with their verdicts.
     pub reproduction: Reproduction,
@@ -41,23 +41,24 @@ pub struct RecordedReproduction {
 }
 
 impl RecordedReproduction {
-    /// The whole document as Markdown.
+    /// Returns the whole document as Markdown.
     pub fn markdown(&self) -> String {
         document(&self.reproduction, &self.claims, &self.sweeps, &self.command)
     }
 
-    /// The lines from which it was read.
+    /// Returns the lines from which it was read.
     pub fn lines(&self) -> String {
         lines_of(&self.reproduction, &self.sweeps, &self.command)
     }
 
-    /// Counts, and which claims hold, as Markdown: docs/reproduction.md.
+    /// Returns counts, and the claims that hold, as Markdown: docs/reproduction.md.
     pub fn summary(&self) -> String {
         summary(self)
     }
 }
 
-/// The lines of the figures of a reproduction at full length, on recorded traces and with running systems.
+/// Returns the figures of a reproduction at full length, on recorded traces and with running
+/// systems, as lines of text.
 pub fn record(done: &Reproduction, command: &str) -> String {
     let sweeps: Vec<Sweep> = done.sweeps().cloned().collect();
     lines_of(done, &sweeps, command)
@@ -103,7 +104,7 @@ fn lines_of(done: &Reproduction, sweeps: &[Sweep], command: &str) -> String {
     text
 }
 
-/// Reads the file in the source tree at `root`, and judges the built-in claims by it.
+/// Reads the file in the source tree at `root`, and judges the built-in claims by its figures.
 ///
 /// # Errors
 /// The file cannot be read, or [`recorded`] refuses it.
@@ -117,8 +118,8 @@ pub fn read_record(root: &Path) -> Result<RecordedReproduction, String> {
 /// Judges claims by lines that [`record`] wrote.
 ///
 /// # Errors
-/// The first line that is not what the claims ask for: a check, its expected figure or its tolerance
-/// was changed after it was measured.
+/// The first line that does not match the claims: a check, its expected figure or its tolerance was
+/// changed after the measurement.
 pub fn recorded(claims: Vec<Claim>, text: &str) -> Result<RecordedReproduction, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
     let lines = lines.map(|(at, line)| Line { number: at + 1, fields: line.split('\t').collect() });
@@ -171,7 +172,7 @@ impl<'a> Lines<'a> {
         self.all.get(self.next)
     }
 
-    /// The next line, if it is of this kind.
+    /// Takes the next line, if it is of this kind.
     fn take(&mut self, kind: &str) -> Option<&Line<'a>> {
         let line = self.all.get(self.next).filter(|line| line.fields.first() == Some(&kind));
         self.next += usize::from(line.is_some());

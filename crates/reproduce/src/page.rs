@@ -8,7 +8,8 @@ use crate::markdown::notes;
 use crate::run::Reproduction;
 use crate::verdict::{BoundResult, ClaimResult, Verdict};
 
-/// The page of a reproduction as one HTML file. `facts` are names and values for the footer.
+/// Returns the page of a reproduction as one HTML file. `facts` are names and values for the
+/// footer.
 pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, String)]) -> String {
     let mut page = Page::new("The papers' claims, measured anew");
     page.paragraph(&format!(
@@ -60,7 +61,7 @@ pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, Strin
     page.to_html()
 }
 
-/// Both verdicts in words, or the one that both are.
+/// Returns both verdicts in words; one if they are equal.
 fn both(judged: &ClaimResult) -> String {
     match (judged.stated_verdict, judged.verdict) {
         (stated, now) if stated == now => now.words().to_string(),
@@ -70,7 +71,7 @@ fn both(judged: &ClaimResult) -> String {
     }
 }
 
-/// A claim: the paper's words, the setup, what was changed, the checks and the cause.
+/// Writes a claim: quote, setup, changes, checks and cause.
 fn explain(page: &mut Page, claim: &Claim, judged: &ClaimResult) {
     page.paragraph(&format!(
         "{}, {}: \u{201c}{}\u{201d}",

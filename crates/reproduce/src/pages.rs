@@ -1,4 +1,5 @@
-//! The documents that are made from sources, measured figures and short runs, and not kept in the tree.
+//! The documents that are built from sources, measured figures and short runs, and are not kept in
+//! the tree.
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +15,12 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Writes the whole documents into `folder`, which is made: `reproduction.md`, `validation.md`, `schemes.md`,
+/// Writes the whole documents into `folder`, which it creates: `reproduction.md`, `validation.md`,
+/// `schemes.md`,
 /// and a page and a plot for each scheme in `schemes`. `root` is the source tree.
 ///
 /// # Errors
-/// Measured figures that are not of today's checks, a scheme that cannot be run, a file that cannot be
+/// Measured figures do not match the present checks, a scheme cannot be run, or a file cannot be
 /// read or written.
 pub fn write_pages(root: &Path, folder: &Path) -> Result<(), String> {
     let schemes = folder.join("schemes");
@@ -38,7 +40,7 @@ pub fn write_pages(root: &Path, folder: &Path) -> Result<(), String> {
 /// Writes the summaries that the tree keeps: `docs/{reproduction,validation,schemes}.md` below `root`.
 ///
 /// # Errors
-/// As [`write_pages`].
+/// As for [`write_pages`].
 pub fn write_summaries(root: &Path) -> Result<(), String> {
     let docs = root.join("docs");
     write(&docs.join("reproduction.md"), &measured::read_record(root)?.summary())?;

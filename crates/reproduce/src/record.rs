@@ -1,4 +1,4 @@
-//! What a task leaves behind: numbers and series by name, as kept on disk.
+//! The result of a task: numbers and series by name, as kept on disk.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use paceline_sim::metrics::Quantiles;
 use paceline_sim::{FlowSums, Outcome};
 use serde::{Deserialize, Serialize};
 
-/// The result of a task. Names of a scenario's record:
+/// The result of a task. The record of a scenario has these names:
 ///
 /// - `link.NAME.{capacity,throughput,utilization,drops,marks}` (Mbit/s, shares, packets),
 ///   `link.NAME.delay.{mean,p50,p95,p99,max}` (ms), and the series `link.NAME.{capacity,
@@ -25,24 +25,24 @@ use serde::{Deserialize, Serialize};
 pub struct Record {
     /// Numbers by name.
     pub numbers: BTreeMap<String, f64>,
-    /// Series by name; what was not measured in a bin is missing.
+    /// Series by name; `None` in a bin without a measurement.
     #[serde(default)]
     pub series: BTreeMap<String, Vec<Option<f64>>>,
 }
 
 impl Record {
-    /// A number; NaN if there is none of this name, which no check accepts.
+    /// Returns a number; NaN, which no check accepts, if there is none of this name.
     pub fn number(&self, name: &str) -> f64 {
         self.numbers.get(name).copied().unwrap_or(f64::NAN)
     }
 
-    /// A series, with NaN for what is missing; empty if there is none of this name.
+    /// Returns a series, with NaN for missing bins; empty if there is none of this name.
     pub fn series(&self, name: &str) -> Vec<f64> {
         let known = self.series.get(name).map(Vec::as_slice).unwrap_or_default();
         known.iter().map(|value| value.unwrap_or(f64::NAN)).collect()
     }
 
-    /// Adds a number; one that is not finite is left out.
+    /// Adds a number; ignores it if it is not finite.
     pub fn set(&mut self, name: impl Into<String>, value: f64) {
         if value.is_finite() {
             self.numbers.insert(name.into(), value);
@@ -85,7 +85,7 @@ impl From<&Outcome> for Record {
             let name = format!("medium.{}", medium.name);
             record.set(format!("{name}.throughput"), medium.throughput_mbps);
             record.set(format!("{name}.collisions"), medium.collision_probability);
-            // The access point is first.
+            // The first station is the access point.
             let Some(first) = medium.stations.first() else { continue };
             record.set(format!("{name}.ap.waiting"), first.waiting_packets);
             let first = &first.link;

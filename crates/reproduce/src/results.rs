@@ -1,4 +1,4 @@
-//! What tasks have given, by name.
+//! Results of tasks, by name.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::record::Record;
 pub struct Results(pub(crate) BTreeMap<String, Record>);
 
 impl Results {
-    /// A result. Nothing at all if the task was not planned or has failed.
+    /// Returns a task's result; an empty record if the task was not planned or has failed.
     pub fn get(&self, task: &str) -> &Record {
         static NOTHING: Record = Record { numbers: BTreeMap::new(), series: BTreeMap::new() };
         self.0.get(task).unwrap_or(&NOTHING)

@@ -1,4 +1,4 @@
-//! A reproduction: plans the experiments, does their tasks side by side, judges the claims.
+//! A reproduction: plans the experiments, runs their tasks in parallel, judges the claims.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,40 +16,42 @@ use crate::store::Store;
 use crate::task::Task;
 use crate::verdict::{ClaimResult, Limits, Verdict, judge};
 
-/// Who wants to know how far the work is.
+/// Receiver of a reproduction's progress.
 pub trait Progress: Sync {
-    /// So much work is planned, in units of cost, of which so much was done before.
+    /// Reports the planned work `total`, in units of cost, of which `done` was done in an earlier
+    /// run.
     fn begin(&self, total: f64, done: f64);
-    /// A task is done.
+    /// Reports a finished task.
     fn done(&self, task: &str, cost: f64);
-    /// Whether to begin further tasks. If not, there is an error in place of a result, and finished
+    /// Returns whether to begin further tasks. If false, `reproduce` returns an error, and finished
     /// tasks are kept.
     fn go_on(&self) -> bool {
         true
     }
 }
 
-/// What a reproduction has found.
+/// Results of a reproduction.
 #[derive(Debug)]
 pub struct Reproduction {
-    /// The claims with their verdicts, in the order asked for.
+    /// Claims with their verdicts, in the order of the request.
     pub claims: Vec<ClaimResult>,
-    /// What each experiment has found, in the order of [`crate::EXPERIMENTS`].
+    /// Findings of each experiment, in the order of [`crate::EXPERIMENTS`].
     pub experiments: Vec<(&'static Experiment, Findings)>,
     /// Tasks that failed: name and reason.
     pub failures: Vec<(String, String)>,
-    /// Tasks that were done, but whose results the store could not keep: name and reason, with the file.
+    /// Finished tasks whose results the store could not keep: name and reason, with the file.
     pub unkept: Vec<(String, String)>,
-    /// Tasks in all.
+    /// Number of tasks.
     pub tasks: usize,
-    /// Whether synthetic traces stood in for recorded ones.
+    /// Whether synthetic traces replaced recorded ones.
     pub synthetic: bool,
     /// Whether runs were shorter and fewer than the papers'.
     pub quick: bool,
 }
 
 impl Reproduction {
-    /// How many claims hold by what was stated in advance and with later changes, in one line.
+    /// Returns the numbers of claims that hold as stated in advance and with later changes, in one
+    /// line.
     pub fn summary(&self) -> String {
         let all = self.claims.len();
         if self.synthetic || self.quick {
@@ -113,18 +115,18 @@ impl Reproduction {
         )
     }
 
-    /// All sweeps, in the order of [`crate::EXPERIMENTS`].
+    /// Returns all sweeps, in the order of [`crate::EXPERIMENTS`].
     pub fn sweeps(&self) -> impl Iterator<Item = &Sweep> {
         self.experiments.iter().flat_map(|(_, findings)| &findings.sweeps)
     }
 
-    /// A sweep by its name.
+    /// Returns a sweep by its name.
     pub fn sweep(&self, name: &str) -> Option<&Sweep> {
         self.sweeps().find(|sweep| sweep.name == name)
     }
 }
 
-/// The experiments of claims with their tasks, in the order of [`crate::EXPERIMENTS`].
+/// Returns the experiments of claims with their tasks, in the order of [`crate::EXPERIMENTS`].
 pub(crate) fn plan(
     claims: &[Claim],
     setting: &Setting,
@@ -143,10 +145,10 @@ pub(crate) fn plan(
     chosen.map(plan).collect()
 }
 
-/// Measures claims anew.
+/// Measures claims.
 ///
 /// # Errors
-/// If an experiment cannot be planned (a trace cannot be read), or nothing can be made of its results.
+/// An experiment cannot be planned (a trace cannot be read), or its results cannot be evaluated.
 pub fn reproduce(
     claims: &[Claim],
     setting: &Setting,
@@ -160,7 +162,7 @@ pub fn reproduce(
     let known: Vec<Option<Record>> = work.iter().map(|(_, task)| store.find(task)).collect();
     let failures: Mutex<Vec<(String, String)>> = Mutex::default();
     let unkept: Mutex<Vec<(String, String)>> = Mutex::default();
-    // Equal tasks, of one experiment or of several, are done once.
+    // Equal tasks, of one or several experiments, run once.
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let same: Vec<usize> = work
         .iter()
@@ -174,7 +176,7 @@ pub fn reproduce(
     };
     progress.begin(cost(false), cost(true));
 
-    // Long ones first, so that no core waits for the last.
+    // Long tasks run first, so that no core is idle during the last one.
     let mut order: Vec<usize> = first.values().copied().collect();
     order.sort_by(|a, b| work[*b].1.cost.total_cmp(&work[*a].1.cost));
     let do_one = |&at: &usize| {
@@ -260,7 +262,7 @@ fn note(problems: &Mutex<Vec<(String, String)>>, task: &Task, problem: String) {
 
 /// The folder of results inside an output folder.
 impl Setting {
-    /// Where finished tasks are kept below `output`.
+    /// Returns the folder of finished tasks below `output`.
     pub fn runs(output: &std::path::Path) -> PathBuf {
         output.join("runs")
     }
@@ -283,7 +285,7 @@ pub(crate) mod tests {
         claims.retain(|claim| claim.id == "X01");
         let folder = std::env::temp_dir().join(format!("paceline-unkept-{}", std::process::id()));
         let store = Store::open(&folder).expect("a folder");
-        // The folder goes while tasks are done, as on a disk that is taken away.
+        // The folder disappears while tasks run, as if its disk were removed.
         std::fs::remove_dir_all(&folder).expect("removed");
         let done = reproduce(&claims, &setting, &store, &SilentProgress).expect("measured");
         let kept =

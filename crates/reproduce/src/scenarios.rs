@@ -13,23 +13,23 @@ use crate::run::plan;
 use crate::setting::Setting;
 use crate::task::Task;
 
-/// What [`write_scenarios`] has written.
+/// Result of [`write_scenarios`].
 #[derive(Clone, Debug, Default)]
 pub struct WrittenScenarios {
-    /// Scenario files.
+    /// Number of scenario files.
     pub scenarios: usize,
-    /// Trace files.
+    /// Number of trace files.
     pub traces: usize,
-    /// Tasks that are not scenarios: those of each experiment that has any.
+    /// Tasks that are not scenarios, by experiment.
     pub others: Vec<(&'static str, Vec<String>)>,
 }
 
 /// Writes the scenarios of the claims' experiments as `folder/EXPERIMENT/RUN.toml`, and the traces
-/// that they use into `folder/traces`. Runs nothing.
+/// that they use into `folder/traces`. Runs no simulation.
 ///
 /// # Errors
-/// If an experiment cannot be planned, a file cannot be written, or a scenario is one that files
-/// cannot express.
+/// An experiment cannot be planned, a file cannot be written, or scenario files cannot express a
+/// scenario.
 pub fn write_scenarios(
     claims: &[Claim],
     setting: &Setting,
@@ -67,7 +67,7 @@ pub fn write_scenarios(
     Ok(written)
 }
 
-/// The comment at the top of a file.
+/// Returns the comment at the top of a file.
 fn about(
     claims: &[Claim],
     experiment: &Experiment,
@@ -91,14 +91,14 @@ fn about(
     text
 }
 
-/// Writes a file in a folder, which is made if need be.
+/// Writes a file, and creates its folder if it is missing.
 fn save(path: &Path, text: &str) -> Result<(), String> {
     let made = path.parent().map_or(Ok(()), fs::create_dir_all);
     made.and_then(|()| fs::write(path, text))
         .map_err(|error| format!("{}: cannot be written: {error}", path.display()))
 }
 
-/// Traces that are written, each once.
+/// The traces, each of which is written once.
 struct Traces<'a> {
     folder: &'a Path,
     names: Names,
@@ -107,13 +107,14 @@ struct Traces<'a> {
 }
 
 impl Traces<'_> {
-    /// The trace's file as seen from an experiment's folder; writes it if it is new.
+    /// Returns the path of a trace's file relative to an experiment's folder; writes the file if it
+    /// is new.
     fn file(&mut self, trace: &Trace) -> String {
         let same = |known: &&(Trace, String)| known.0.opportunities() == trace.opportunities();
         if let Some((_, name)) = self.known.iter().find(same) {
             return format!("../traces/{name}");
         }
-        // What came from a file is called by its path.
+        // The name of a trace from a file is its path.
         let path = Path::new(trace.name());
         let stem = path.file_name().filter(|_| path.is_file()).and_then(|name| name.to_str());
         let name = format!("{}.trace", self.names.new_one(stem.unwrap_or(trace.name())));
@@ -126,15 +127,16 @@ impl Traces<'_> {
     }
 }
 
-/// Names of files in a folder.
+/// Names of files in a folder, without duplicates.
 #[derive(Default)]
 struct Names(BTreeSet<String>);
 
 impl Names {
-    /// The longest name, so that there is room for an ending.
+    /// Longest name in bytes, which leaves room for an ending.
     const LONGEST: usize = 120;
 
-    /// A name that no file in the folder has, made of letters, digits, `.`, `_` and `-`.
+    /// Returns a name that no other file in the folder has, made of letters, digits, `.`, `_` and
+    /// `-`.
     fn new_one(&mut self, text: &str) -> String {
         let mut name = String::new();
         for c in text.chars().take(Self::LONGEST) {
@@ -146,7 +148,7 @@ impl Names {
         let name = name.trim_matches(['-', '.']);
         let name = if name.is_empty() { "unnamed" } else { name };
         let mut free = name.to_string();
-        // Some file systems take upper for lower case.
+        // Some file systems do not distinguish upper from lower case.
         for number in 2_u64.. {
             if self.0.insert(free.to_lowercase()) {
                 break;

@@ -1,5 +1,5 @@
-//! The pages of schemes: what the registry and the modules say of each scheme, and a run of it alone
-//! on a common trace; and the table of all schemes in `docs/schemes.md`.
+//! The pages of schemes: the text of the registry and of each scheme's module, and a run of it
+//! alone on a common trace; and the table of all schemes in `docs/schemes.md`.
 
 use std::fs;
 use std::path::Path;
@@ -13,25 +13,25 @@ use paceline_sim::scenario::{self, Capacity, check_scheme};
 use crate::experiments::view;
 use crate::record::Record;
 
-/// The trace on which every scheme is shown.
+/// Trace of the run on each page.
 const TRACE: &str = "lte-driving";
 
-/// The heading of parameters, in the documentation of each module; the table is put below it.
+/// Heading of the parameters in each module's documentation; the table is inserted below it.
 const PARAMETERS: &str = "## Parameters\n";
 
-/// The folder of the schemes' modules below the root of the source tree.
+/// Folder of the schemes' modules, relative to the root of the source tree.
 const MODULES: &str = "crates/schemes/src";
 
-/// The folder of a scheme's module below [`MODULES`].
+/// Returns the folder of a scheme's module below [`MODULES`].
 fn module_folder(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// The page of a scheme without the results of its run: summary, source, halves, and the
+/// Returns the page of a scheme without the results of its run: summary, source, halves, and the
 /// documentation of its module with the table of its parameters.
 ///
 /// # Errors
-/// A module that cannot be read, has no documentation, or has no heading of parameters.
+/// The module cannot be read, has no documentation, or has no heading of parameters.
 pub fn text(root: &Path, scheme: &Scheme) -> Result<String, String> {
     let Scheme { name, summary, source, .. } = scheme;
     let path = root.join(MODULES).join(module_folder(name)).join("mod.rs");
@@ -52,7 +52,7 @@ pub fn text(root: &Path, scheme: &Scheme) -> Result<String, String> {
     ))
 }
 
-/// The table of all schemes, with links to their pages in `schemes`.
+/// Returns the table of all schemes, with links to their pages in `schemes`.
 pub fn overview(schemes: &[Scheme]) -> String {
     format!(
         "# Schemes\n\nEvery scheme that the program knows, from its registry. Each page has a plot of the \
@@ -61,7 +61,7 @@ pub fn overview(schemes: &[Scheme]) -> String {
     )
 }
 
-/// The table of all schemes, with links to their modules: docs/schemes.md.
+/// Returns the table of all schemes, with links to their modules: docs/schemes.md.
 pub fn summary(schemes: &[Scheme]) -> String {
     format!(
         "# Schemes\n\nEvery scheme that the program knows, from its registry. `paceline schemes NAME` lists a \
@@ -83,19 +83,19 @@ fn table(schemes: &[Scheme], link: impl Fn(&str) -> String) -> String {
     text
 }
 
-/// A scheme alone on the common trace.
+/// Run of a scheme alone on the common trace.
 #[derive(Clone, Debug)]
 pub struct SingleSchemeRun {
-    /// The end of its page: the plot, its figures, and how to make it again.
+    /// End of its page: the plot, its figures, and the command that repeats the run.
     pub text: String,
-    /// The plot.
+    /// The plot as SVG.
     pub svg: String,
 }
 
-/// Runs a scheme alone on the common trace, as `paceline compare` does by default.
+/// Runs a scheme alone on the common trace, with `paceline compare`'s defaults.
 ///
 /// # Errors
-/// A scheme that cannot be run.
+/// The scheme cannot be run.
 pub fn alone(scheme: &Scheme) -> Result<SingleSchemeRun, String> {
     let name = scheme.name;
     let failed = |error: String| format!("{name} on {TRACE}: {error}");
@@ -133,8 +133,8 @@ fn figures(name: &str, comparison: &Comparison, run: &RunView) -> String {
     )
 }
 
-/// The documentation at the beginning of a module, its headings one level down and its links to
-/// items plain code.
+/// Returns the documentation at the beginning of a module, with its headings one level lower and
+/// its links to items as plain code.
 fn documentation(module: &str) -> String {
     let mut fenced = false;
     let lines = module.lines().map_while(|line| line.strip_prefix("//!")).map(|line| {
@@ -149,7 +149,7 @@ fn documentation(module: &str) -> String {
     lines.collect::<Vec<_>>().join("\n").trim().to_string()
 }
 
-/// Makes links to items plain code: rustdoc alone knows where they lead.
+/// Turns links to items into plain code, because only rustdoc can resolve them.
 fn without_links(text: &str) -> String {
     let mut rest = text;
     let mut plain = String::new();
@@ -161,7 +161,7 @@ fn without_links(text: &str) -> String {
                 plain += &format!("`{}`", item.trim_start_matches("super::"));
                 rest = after;
             }
-            // An item under another name.
+            // A link whose text differs from the item's path.
             Some((name, after))
                 if after.starts_with("(crate::") || after.starts_with("(super::") =>
             {
@@ -193,7 +193,7 @@ fn parameters(infos: &[ParamInfo]) -> String {
     text
 }
 
-/// Text as it may stand in a cell of a table.
+/// Returns text in a form that a table's cell may contain.
 fn cell(text: &str) -> String {
     without_links(text).split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }

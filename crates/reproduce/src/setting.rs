@@ -1,4 +1,4 @@
-//! The circumstances of a reproduction: which traces, how long, how thorough.
+//! Settings of a reproduction: traces, lengths, number of runs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,33 +8,33 @@ use paceline_trace::Trace;
 
 use crate::live::Live;
 
-/// How a reproduction is to be done.
+/// Settings of a reproduction.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Shorter runs and fewer of them.
+    /// Whether to make shorter and fewer runs.
     pub quick: bool,
-    /// The folder of recorded traces; without it, synthetic ones take their place.
+    /// Folder of recorded traces; with `None`, synthetic ones replace them.
     pub traces: Option<PathBuf>,
-    /// The folder of tables of rules of the scheme `remy`, if there is one.
+    /// Folder of tables of rules of the scheme `remy`.
     pub tables: Option<PathBuf>,
-    /// The seed.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// The right and the means to run programs in real time; without them, claims of running systems
-    /// are not measured.
+    /// Permission to run programs in real time; with `None`, claims about running systems are not
+    /// measured.
     pub live: Option<Live>,
 }
 
-/// A trace with what it stands for.
+/// A cellular trace.
 #[derive(Clone, Debug)]
 pub struct Cellular {
-    /// Its name on the page.
+    /// Name on the page.
     pub name: String,
-    /// The opportunities.
+    /// Delivery opportunities.
     pub trace: Trace,
 }
 
-/// The recorded traces of the ABC paper that are published, and the synthetic ones of the same
-/// kind that stand in for them.
+/// Published recordings of the ABC paper, each with the synthetic trace of its kind that replaces
+/// it.
 const ABC: [(&str, &str); 8] = [
     ("Verizon-LTE-short.down", "lte-driving"),
     ("Verizon-LTE-short.up", "lte-driving.up"),
@@ -75,48 +75,48 @@ const SPROUT: [(&str, &str); 8] = [
 ];
 
 impl Setting {
-    /// The eight LTE traces of the ABC experiments.
+    /// Returns the eight LTE traces of the ABC experiments.
     ///
     /// # Errors
-    /// A trace that is there but cannot be read.
+    /// A trace exists but cannot be read.
     pub fn abc_traces(&self) -> Result<Vec<Cellular>, String> {
         self.load(&ABC)
     }
 
-    /// The ten traces of the C2TCP experiments.
+    /// Returns the ten traces of the C2TCP experiments.
     ///
     /// # Errors
-    /// A trace that is there but cannot be read.
+    /// A trace exists but cannot be read.
     pub fn c2tcp_traces(&self) -> Result<Vec<Cellular>, String> {
         self.load(&C2TCP)
     }
 
-    /// The eight traces of Sprout's thesis.
+    /// Returns the eight traces of Sprout's thesis.
     ///
     /// # Errors
-    /// A trace that is there but cannot be read.
+    /// A trace exists but cannot be read.
     pub fn sprout_traces(&self) -> Result<Vec<Cellular>, String> {
         self.load(&SPROUT)
     }
 
-    /// The trace that time series are shown on: Verizon LTE, downlink.
+    /// Returns the trace for time series: Verizon LTE, downlink.
     ///
     /// # Errors
-    /// A trace that is there but cannot be read.
+    /// A trace exists but cannot be read.
     pub fn verizon_down(&self) -> Result<Cellular, String> {
         self.one(0, ABC[0])
     }
 
-    /// Verizon LTE, uplink.
+    /// Returns Verizon LTE, uplink.
     ///
     /// # Errors
-    /// A trace that is there but cannot be read.
+    /// A trace exists but cannot be read.
     pub fn verizon_up(&self) -> Result<Cellular, String> {
         self.one(1, ABC[1])
     }
 
-    /// What Verizon's LTE is called on command lines, down and up: a recording's file, or a built-in
-    /// trace.
+    /// Returns the names of Verizon's LTE downlink and uplink for command lines: a recording's
+    /// file, or a built-in trace.
     pub(crate) fn verizon_names(&self) -> (String, String) {
         let name = |(recorded, synthetic): (&str, &str)| match &self.traces {
             Some(folder) => {
@@ -132,7 +132,7 @@ impl Setting {
         names.iter().enumerate().map(|(at, pair)| self.one(at as u64, *pair)).collect()
     }
 
-    /// A recorded trace, or its stand-in: a synthetic one with a seed of its own.
+    /// Returns a recorded trace, or in its place a synthetic one with a seed of its own.
     fn one(&self, at: u64, (recorded, synthetic): (&str, &str)) -> Result<Cellular, String> {
         if let Some(folder) = &self.traces {
             let path = folder.join(recorded);
@@ -155,7 +155,8 @@ impl Setting {
         Ok(Cellular { name: format!("{synthetic} #{}", at + 1), trace })
     }
 
-    /// The file of a table: in the folder of tables, or in a folder in it; `None` if it is not at hand.
+    /// Returns the file of a table from the folder of tables or one of its subfolders; `None` if it
+    /// is missing.
     pub fn table(&self, file: &str) -> Option<PathBuf> {
         let folder = self.tables.as_ref()?;
         let below = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
@@ -165,12 +166,12 @@ impl Setting {
         places.find(|path| path.is_file())
     }
 
-    /// A length of time: the paper's, or a shorter one if the reproduction is quick.
+    /// Returns a length of time: the paper's, or `quick` seconds in a quick reproduction.
     pub fn length(&self, seconds: u64, quick: u64) -> Span {
         Span::from_secs(if self.quick { quick } else { seconds })
     }
 
-    /// A list as long as the paper's, or its beginning if the reproduction is quick.
+    /// Returns the whole list, or its first `quick` elements in a quick reproduction.
     pub fn some<T>(&self, mut all: Vec<T>, quick: usize) -> Vec<T> {
         if self.quick {
             all.truncate(quick);

@@ -1,4 +1,5 @@
-//! Finished tasks on disk, by digest: a run that was stopped goes on where it was.
+//! Results of finished tasks on disk, by digest, so that a run that was stopped continues where it
+//! was.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::record::Record;
 use crate::task::{HASH_START, Task, hash};
 
-/// Where results are kept. The program is part of each digest, so that results of another version
-/// are never taken for this one's.
+/// Store of results. The digest covers the program, so that results of another version are never
+/// used.
 #[derive(Debug)]
 pub struct Store {
     folder: Option<PathBuf>,
@@ -16,17 +17,17 @@ pub struct Store {
 }
 
 impl Store {
-    /// Results in `folder`, which is made.
+    /// Opens a store in `folder`, which it creates.
     ///
     /// # Errors
-    /// If it cannot be made, or the program cannot be read.
+    /// The folder cannot be created, or the program's file cannot be read.
     pub fn open(folder: &Path) -> io::Result<Store> {
         fs::create_dir_all(folder)?;
         let program = fs::read(std::env::current_exe()?)?;
         Ok(Store { folder: Some(folder.to_path_buf()), program: hash(&program, HASH_START) })
     }
 
-    /// A store that keeps nothing.
+    /// Returns a store that keeps nothing.
     pub fn disabled() -> Store {
         Store { folder: None, program: 0 }
     }
@@ -37,20 +38,20 @@ impl Store {
         self.folder.as_ref().map(|folder| folder.join(format!("{digest:016x}{other:016x}.json")))
     }
 
-    /// The result of a task that was done before.
+    /// Returns the result of a task that was done before.
     pub fn find(&self, task: &Task) -> Option<Record> {
         let text = fs::read_to_string(self.path(task)?).ok()?;
-        // What cannot be read is done again.
+        // A task whose result cannot be read runs again.
         serde_json::from_str(&text).ok()
     }
 
     /// Keeps a result.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// The result cannot be written.
     pub fn keep(&self, task: &Task, record: &Record) -> io::Result<()> {
         let Some(path) = self.path(task) else { return Ok(()) };
-        // Written aside and renamed, so that a kill leaves no half of a result.
+        // Write to another name and rename, so that a kill leaves no partial result.
         let aside = path.with_extension("part");
         let write = || -> io::Result<()> {
             let mut file = fs::File::create(&aside)?;

@@ -22,7 +22,7 @@ are measured by running programs (`--live`). The claims with their bounds are in
 measured figures in `measured.tsv` beside them. Tests hold the figures against the bounds, and this summary against both.
 ";
 
-/// The summary as Markdown: counts, and which claims hold.
+/// Returns the summary as Markdown: counts, and the claims that hold.
 pub(crate) fn summary(recorded: &RecordedReproduction) -> String {
     let claims = &recorded.reproduction.claims;
     let mut papers: Vec<&str> = claims.iter().map(|claim| claim.paper.as_str()).collect();
@@ -43,7 +43,7 @@ pub(crate) fn summary(recorded: &RecordedReproduction) -> String {
     )
 }
 
-/// Column of the table for a claim, by both of its verdicts.
+/// Returns the column of the table for a claim, from both of its verdicts.
 fn column(claim: &ClaimResult) -> usize {
     match (claim.stated_verdict.holds(), claim.verdict.holds()) {
         (true, true) => 0,

@@ -1,4 +1,4 @@
-//! Units of work: independent of each other, kept by what they are.
+//! Units of work: independent of each other, and kept by a digest of their inputs.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,31 +7,32 @@ use paceline_sim::scenario::Scenario;
 
 use crate::record::Record;
 
-/// What a task does.
+/// Function that does a task's work.
 type TaskFunction = Box<dyn Fn() -> Result<Record, String> + Send + Sync>;
 
 /// One unit of work of an experiment.
 pub struct Task {
-    /// Its name within the experiment: `abc on Verizon-LTE-short.down`.
+    /// Name within the experiment: `abc on Verizon-LTE-short.down`.
     pub name: String,
-    /// Everything that its result depends on beside the program.
+    /// Text with all inputs of the result, except for the program.
     pub(crate) key: String,
-    /// Seconds of simulated traffic, or as much work: for estimates of the time left.
+    /// Cost in seconds of simulated traffic or an equal amount of work, for estimates of the time
+    /// left.
     pub cost: f64,
-    /// True if it measures in real time, so that nothing else may run beside it.
+    /// Whether it measures in real time, so that no other task may run at the same time.
     pub(crate) alone: bool,
     scenario: Option<Arc<Scenario>>,
     work: TaskFunction,
 }
 
 impl Task {
-    /// The simulation of a scenario.
+    /// Returns a task that simulates a scenario.
     pub fn scenario(name: impl Into<String>, scenario: Scenario) -> Task {
         Task::simulation(name.into(), scenario, false)
     }
 
-    /// The same, with the flows' self-inflicted delays (thesis §2.4.1), which take another run of
-    /// the link by the omniscient protocol.
+    /// Returns a task that simulates a scenario and computes the flows' self-inflicted delays
+    /// (thesis §2.4.1), which needs a second run of the link with the omniscient protocol.
     pub fn with_self_inflicted(name: impl Into<String>, scenario: Scenario) -> Task {
         Task::simulation(name.into(), scenario, true)
     }
@@ -41,13 +42,13 @@ impl Task {
         let mut plain = scenario.clone();
         for link in &mut plain.links {
             if let paceline_sim::scenario::Capacity::Trace { trace, .. } = &link.capacity {
-                // A trace by its content, not written out.
+                // The trace's content goes into the key as a hash.
                 let _ = write!(key, "{}:{:016x};", link.name, hash_entries(trace.opportunities()));
                 link.capacity = paceline_sim::scenario::Capacity::Constant(paceline_cc::Rate::ZERO);
             }
         }
         let _ = write!(key, "{plain:?}");
-        // A table by its content, too.
+        // So does a table's content.
         for flow in &scenario.flows {
             let args = flow.scheme.named().map(|spec| &spec.sender.args);
             for (_, file) in args.into_iter().flatten().filter(|(name, _)| name == "file") {
@@ -72,7 +73,8 @@ impl Task {
         Task { name, key, cost, alone: false, scenario: kept, work: Box::new(work) }
     }
 
-    /// Other work; `key` names all that its result depends on beside the program.
+    /// Returns a task with other work. `key` must have all inputs of the result, except for the
+    /// program.
     pub fn other(
         name: impl Into<String>,
         key: impl Into<String>,
@@ -83,7 +85,7 @@ impl Task {
         Task { name, key, cost, alone: false, scenario: None, work: Box::new(work) }
     }
 
-    /// Work in real time, which is done after all other, and alone.
+    /// Returns a task in real time, which runs alone and after all others.
     pub(crate) fn live(
         name: String,
         key: String,
@@ -93,26 +95,26 @@ impl Task {
         Task { alone: true, ..Task::other(name, key, cost, work) }
     }
 
-    /// The scenario that is simulated, if the work is that.
+    /// Returns the scenario, if the task simulates one.
     pub fn simulates(&self) -> Option<&Scenario> {
         self.scenario.as_deref()
     }
 
-    /// Does the work.
+    /// Runs the task.
     ///
     /// # Errors
-    /// Why it could not be done.
+    /// The work has failed; the error says why.
     pub fn run(&self) -> Result<Record, String> {
         (self.work)()
     }
 }
 
-/// FNV-1a over bytes.
+/// Returns the FNV-1a hash of bytes.
 pub(crate) fn hash(bytes: &[u8], start: u64) -> u64 {
     bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The start of [`hash`].
+/// Start value of [`hash`].
 pub(crate) const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 
 fn hash_entries(entries: &[u32]) -> u64 {

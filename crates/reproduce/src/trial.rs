@@ -1,4 +1,4 @@
-//! One claim, measured task by task by somebody who watches.
+//! One claim, measured task by task, for callers that show progress.
 
 use crate::claim::Claim;
 use crate::experiments::{Experiment, experiment};
@@ -8,7 +8,7 @@ use crate::setting::Setting;
 use crate::task::Task;
 use crate::verdict::{ClaimResult, LIVE, Limits, judge};
 
-/// The tasks behind a claim, which are done one after the other and kept nowhere.
+/// The tasks behind a claim, which run one after the other. Their results are not kept.
 pub struct Trial {
     claim: Claim,
     experiment: &'static Experiment,
@@ -19,10 +19,10 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Plans what is behind a claim.
+    /// Plans the tasks of a claim.
     ///
     /// # Errors
-    /// If the claim is not measured, or its experiment cannot be planned.
+    /// The claim is not measured, or its experiment cannot be planned.
     pub fn new(claim: &Claim, setting: &Setting) -> Result<Trial, String> {
         if !claim.unmeasured.is_empty() {
             return Err(format!("{} is not measured: {}", claim.id, claim.unmeasured.trim()));
@@ -45,20 +45,20 @@ impl Trial {
         })
     }
 
-    /// Tasks in all, and those that are done.
+    /// Returns the number of all tasks, and of finished ones.
     pub fn progress(&self) -> (usize, usize) {
         (self.tasks.len(), self.done)
     }
 
-    /// The work of all tasks, in seconds of simulated traffic or as much work.
+    /// Returns the cost of all tasks, in seconds of simulated traffic or an equal amount of work.
     pub fn cost(&self) -> f64 {
         self.tasks.iter().map(|task| task.cost).sum()
     }
 
-    /// Does the next task; its name, or `None` if all are done.
+    /// Runs the next task; returns its name, or `None` if all are finished.
     ///
     /// # Errors
-    /// Why it could not be done.
+    /// The task has failed; the error says why.
     pub fn step(&mut self) -> Result<Option<&str>, String> {
         let Some(task) = self.tasks.get(self.done) else { return Ok(None) };
         let record = task.run().map_err(|problem| format!("{}: {problem}", task.name))?;
@@ -67,10 +67,10 @@ impl Trial {
         Ok(Some(&task.name))
     }
 
-    /// What the tasks that are done have shown, and what this says of the claim.
+    /// Evaluates the finished tasks, and judges the claim by them.
     ///
     /// # Errors
-    /// If nothing can be made of it.
+    /// The results cannot be evaluated.
     pub fn judge(&self) -> Result<(ClaimResult, Findings), String> {
         let findings = (self.experiment.find)(&self.setting, &self.results)
             .map_err(|problem| format!("experiment {}: {problem}", self.experiment.name))?;
@@ -88,7 +88,7 @@ mod tests {
     use crate::run::tests::SilentProgress;
     use crate::store::Store;
 
-    /// What is measured step by step is what `reproduce` measures.
+    /// A trial measures the figures that `reproduce` measures.
     #[test]
     fn a_trial_is_a_reproduction_of_one_claim() {
         let setting = Setting { quick: true, traces: None, tables: None, seed: 1, live: None };

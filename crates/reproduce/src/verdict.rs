@@ -1,4 +1,4 @@
-//! Claims held against findings: by what was stated in advance, and with what was changed since.
+//! Verdicts: claims compared with findings, as stated in advance and with later changes.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::claim::{CauseMeasure, Check, Claim};
 use crate::expectation::{Expectation, number};
 use crate::findings::Findings;
 
-/// Whether a claim holds here.
+/// Verdict on a claim.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -14,50 +14,50 @@ pub enum Verdict {
     Reproduced,
     /// Some checks hold.
     Partly,
-    /// None holds.
+    /// No check holds.
     Not,
-    /// The claim is of recorded traces and was measured on synthetic ones: all checks hold.
+    /// The claim is about recorded traces and was measured on synthetic ones: all checks hold.
     #[serde(rename = "synthetic-all")]
     SyntheticAll,
-    /// The same: some checks hold.
+    /// Synthetic traces: some checks hold.
     #[serde(rename = "synthetic-some")]
     SyntheticSome,
-    /// The same: no check holds.
+    /// Synthetic traces: no check holds.
     #[serde(rename = "synthetic-none")]
     SyntheticNone,
     /// Runs were shorter and fewer than the paper's: all checks hold.
     #[serde(rename = "quick-all")]
     QuickAll,
-    /// The same: some checks hold.
+    /// Shorter runs: some checks hold.
     #[serde(rename = "quick-some")]
     QuickSome,
-    /// The same: no check holds.
+    /// Shorter runs: no check holds.
     #[serde(rename = "quick-none")]
     QuickNone,
-    /// The claim is about published tables of rules, for which built-in ones stood in: all checks hold.
+    /// The claim is about published tables of rules, and built-in ones were used: all checks hold.
     #[serde(rename = "stand-in-all")]
     StandInAll,
-    /// The same: some checks hold.
+    /// Built-in tables: some checks hold.
     #[serde(rename = "stand-in-some")]
     StandInSome,
-    /// The same: no check holds.
+    /// Built-in tables: no check holds.
     #[serde(rename = "stand-in-none")]
     StandInNone,
-    /// The claim is not measured: it says why, or tables that it is about are not at hand.
+    /// The claim was not measured: it says why, or its tables are missing.
     #[serde(rename = "not-measured")]
     NotMeasured,
 }
 
-/// What keeps runs from reproducing a claim, whatever they measure.
+/// Circumstances under which no claim counts as reproduced.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Built-in tables of rules stood in for published ones.
+    /// Whether built-in tables of rules replaced published ones.
     pub stand_ins: bool,
-    /// Synthetic traces stood in for recorded ones.
+    /// Whether synthetic traces replaced recorded ones.
     pub synthetic: bool,
-    /// Runs were shorter and fewer than the papers'.
+    /// Whether runs were shorter and fewer than the papers'.
     pub quick: bool,
-    /// Programs may run in real time.
+    /// Whether programs may run in real time.
     pub live: bool,
 }
 
@@ -82,13 +82,13 @@ impl Verdict {
         }
     }
 
-    /// Whether all checks hold, on whatever traces, with whatever tables and however long the runs.
+    /// True if all checks hold, whatever the traces, the tables and the lengths of runs.
     pub fn holds(self) -> bool {
         use Verdict::{QuickAll, Reproduced, StandInAll, SyntheticAll};
         matches!(self, Reproduced | StandInAll | SyntheticAll | QuickAll)
     }
 
-    /// The verdict in words.
+    /// Returns the verdict in words.
     pub fn words(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
@@ -118,83 +118,82 @@ impl Verdict {
     }
 }
 
-/// A claim and what became of it: an entry of the JSON.
+/// A claim with its verdicts: an entry of the JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClaimResult {
-    /// The name of the claim.
+    /// Identifier of the claim.
     pub id: String,
     /// The paper.
     pub paper: String,
-    /// Where in the paper.
+    /// Section, figure or table in the paper.
     pub place: String,
-    /// What it says.
+    /// The statement in a few words.
     pub title: String,
-    /// What it says, in the paper's words.
+    /// Quote from the paper.
     pub quote: String,
     /// The setup.
     pub setup: String,
-    /// What was changed after a first run, in a few words; empty if nothing was.
+    /// Changes after a first run, in a few words; empty if there were none.
     pub changes: String,
-    /// How the setup was corrected after a first run.
+    /// Correction of the setup after a first run.
     pub corrected: String,
-    /// What was chosen after trial runs.
+    /// Part of the setup that was chosen after trial runs.
     pub after_trials: String,
-    /// What is expected, check by check.
+    /// Expectations, check by check.
     pub expected: String,
-    /// What was measured, check by check.
+    /// Measured values, check by check.
     pub measured: String,
-    /// How far they may lie apart.
+    /// Tolerances, check by check.
     pub tolerance: String,
-    /// Whether it holds, with what was changed after a first run.
+    /// Verdict with the changes after a first run.
     pub verdict: Verdict,
-    /// Whether it holds by what was stated before the first run.
+    /// Verdict as stated before the first run.
     pub stated_verdict: Verdict,
-    /// Why not; empty if it holds both ways.
+    /// Reason why it does not hold; empty if it holds both ways.
     pub reason: String,
-    /// Tables that the claim is about and that are not at hand.
+    /// Tables of the claim that are missing.
     pub missing: Vec<String>,
-    /// Tables that the claim is about and that are not at hand, each with the built-in one that stood
-    /// in for it.
+    /// Tables of the claim that are missing, each with the built-in one used in its place.
     pub stand_ins: Vec<(String, String)>,
-    /// What an investigation has found.
+    /// Result of an investigation.
     pub cause: String,
-    /// What shows the cause: what is measured, and its value.
+    /// Measures that show the cause: description and value.
     pub shown: Vec<(String, String)>,
-    /// Tables that show the cause.
+    /// Names of the sweeps that show the cause.
     pub sweeps: Vec<String>,
-    /// The traces that were used; empty if none was.
+    /// Traces used; empty if there were none.
     pub traces: Vec<String>,
-    /// Why it is not measured; empty if it is.
+    /// Reason why it is not measured; empty if it is.
     pub unmeasured: String,
-    /// Each check by itself.
+    /// The checks one by one.
     pub checks: Vec<CheckResult>,
 }
 
-/// A check and what became of it.
+/// A check with its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckResult {
-    /// What is measured.
+    /// Description of the measure.
     pub what: String,
-    /// Why the tolerance is what it is.
+    /// Reason for the tolerance.
     pub why: String,
-    /// What was changed after a first run, from what, and why.
+    /// Change after a first run, with the old value and the reason.
     pub changed: String,
-    /// Why the check was added after first runs.
+    /// Reason why the check was added after first runs.
     pub added: String,
-    /// By what was stated before the first run.
+    /// Result by the bound stated before the first run.
     pub stated: BoundResult,
-    /// As the check is now; nothing if it was withdrawn.
+    /// Result by the bound in force; `None` if the check was withdrawn.
     pub now: Option<BoundResult>,
 }
 
-/// A bound and whether it is kept.
+/// A bound and its comparison with the measured value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BoundResult {
-    /// What is expected.
+    /// Expected value.
     pub expected: String,
-    /// How far from it.
+    /// Tolerance.
     pub tolerance: String,
-    /// What was measured.
+    /// Measured value.
     pub measured: String,
     /// Whether it holds.
     pub holds: bool,
@@ -206,7 +205,7 @@ impl BoundResult {
         let values: Vec<f64> = names.iter().map(|name| findings.get(name)).collect();
         let holds = expectation.holds(&values);
         let mut shown: Vec<String> = values.iter().map(|value| number(*value)).collect();
-        // A value that misses its bound does not look as if it met it.
+        // Formats with more digits if a value that misses its bound would look as if it met it.
         let same = |text: &String| expectation.words().split(' ').any(|word| word == text);
         if let (false, [value], true) = (holds, values.as_slice(), shown.iter().any(same)) {
             shown = vec![format!("{value:.5}")];
@@ -232,32 +231,32 @@ impl CheckResult {
         }
     }
 
-    /// The check as it is now, or as it was when it was withdrawn.
+    /// Returns the result by the bound in force, or by the stated one if the check was withdrawn.
     pub fn shown(&self) -> &BoundResult {
         self.now.as_ref().unwrap_or(&self.stated)
     }
 
-    /// Whether it was changed after a first run.
+    /// True if it was changed after a first run.
     pub fn was_changed(&self) -> bool {
         !self.changed.is_empty()
     }
 
-    /// Whether every bound that it has or had is kept.
+    /// True if the stated bound holds, and the one in force if there is one.
     pub fn holds(&self) -> bool {
         self.stated.holds && self.now.as_ref().is_none_or(|now| now.holds)
     }
 }
 
-/// What to do about claims of running systems.
+/// Remedy for claims about running systems.
 pub(crate) const LIVE: &str = "It is a claim of running programs. Name --live, as root, to have it measured in \
                     real time.";
 
-/// What to do about tables that are not at hand.
+/// Remedy for missing tables.
 const NO_TABLES: &str = "Name a folder with these files by --tables: published tables, or such as \
                          `paceline remy train` has made.";
 
 impl ClaimResult {
-    /// What an investigation has found, if there was need of one.
+    /// Returns the result of an investigation, if the claim needs one.
     pub fn cause_if_needed(&self) -> String {
         if !self.missing.is_empty() {
             return self.remedy();
@@ -278,7 +277,7 @@ impl ClaimResult {
         }
     }
 
-    /// How it could be measured; empty if it was.
+    /// Returns the remedy for a claim that was not measured; empty if it was.
     pub fn remedy(&self) -> String {
         match self.missing.is_empty() {
             true => String::new(),
@@ -286,7 +285,8 @@ impl ClaimResult {
         }
     }
 
-    /// Which tables stood in for which; empty if none did.
+    /// Returns a sentence about the built-in tables used in place of missing ones; empty if there
+    /// were none.
     pub fn stood_in(&self) -> String {
         if self.stand_ins.is_empty() {
             return String::new();
@@ -299,36 +299,36 @@ impl ClaimResult {
         )
     }
 
-    /// Whether it holds by what was stated in advance and by what was changed since.
+    /// True if it holds both as stated in advance and with later changes.
     pub fn holds(&self) -> bool {
         self.verdict.holds() && self.stated_verdict.holds()
     }
 
-    /// How many checks hold, and how many there are: with later changes.
+    /// Returns the number of checks that hold, and of all checks, with later changes.
     pub fn checks_held(&self) -> (usize, usize) {
         let now = || self.checks.iter().filter_map(|check| check.now.as_ref());
         (now().filter(|held| held.holds).count(), now().count())
     }
 
-    /// How many checks hold, and how many there are: by what was stated in advance.
+    /// Returns the number of checks that hold, and of all checks, as stated in advance.
     pub fn stated_checks_held(&self) -> (usize, usize) {
         let held = self.checks.iter().filter(|check| check.stated.holds).count();
         (held, self.checks.len())
     }
 }
 
-/// What a claim's verdict follows from.
+/// Inputs of a claim's verdict.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     /// The claim's checks, in its order.
     pub(crate) checks: Vec<CheckResult>,
-    /// What shows the cause: what is measured, and its value.
+    /// Measures that show the cause: description and value.
     pub(crate) shown: Vec<(String, String)>,
-    /// Tables of rules that the claim is about and that are not at hand.
+    /// Tables of rules of the claim that are missing.
     pub(crate) missing: Vec<String>,
-    /// Such tables, each with the built-in one that stood in for it.
+    /// Such tables, each with the built-in one used in its place.
     pub(crate) stand_ins: Vec<(String, String)>,
-    /// The traces that were used.
+    /// Traces used.
     pub(crate) traces: Vec<String>,
 }
 
@@ -347,7 +347,7 @@ impl Measured {
     }
 }
 
-/// Judges a claim by what its experiment has found. What was not measured does not hold.
+/// Judges a claim by the findings of its experiment. A value that was not measured does not hold.
 pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> ClaimResult {
     judge_measured(claim, Measured::of(claim, findings), limits)
 }
@@ -405,7 +405,7 @@ pub(crate) fn judge_measured(claim: &Claim, measured: Measured, limits: Limits) 
     let (held, all) = judged.checks_held();
     judged.verdict = Verdict::of(held, all, limits);
     let (held, all) = judged.stated_checks_held();
-    // A setting that was chosen after trial runs was not stated in advance.
+    // A setting chosen after trial runs was not stated in advance.
     let advance = usize::from(!claim.after_trials.is_empty());
     judged.stated_verdict = Verdict::of(held, all + advance, limits);
     if !judged.missing.is_empty() {
@@ -496,7 +496,7 @@ checks = [
                 assert!(!json.contains("reproduced"), "{json}");
             }
         }
-        // A claim of constant links does not care.
+        // The kind of trace does not matter to a claim about constant links.
         let constant = CLAIM.replace("recording = true", "");
         assert_eq!(judged(&constant, 10.0, 1.0, true).verdict, Verdict::Reproduced);
     }
@@ -528,7 +528,7 @@ checks = [
                 let json = serde_json::to_string(&verdict).expect("text");
                 assert!(json.starts_with("\"quick-"), "{json}");
             }
-            // Synthetic traces are the greater limit.
+            // Of both limits the verdict names synthetic traces.
             let both = judge(
                 claim,
                 &findings,

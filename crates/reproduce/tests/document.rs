@@ -1,5 +1,5 @@
-//! The measured figures are of the claims as they are now, their verdicts follow from them, and the
-//! counts of `docs/reproduction.md` and of README.md are theirs. What runs measure is not checked here.
+//! Asserts that the measured figures belong to the present claims, that their verdicts follow from
+//! them, and that `docs/reproduction.md` and README.md have the right counts. Measures nothing.
 
 use std::fs;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn every_claim_that_does_not_hold_has_a_cause_that_runs_show() {
         {
             continue;
         }
-        // A setting chosen after trial runs is a reason of its own.
+        // A setting that was chosen after trial runs counts as a reason by itself.
         let rows_hold = claim.verdict.holds()
             && (claim.stated_verdict.holds() || !claim.after_trials.is_empty());
         let is_shown = !claim.shown.is_empty() || !claim.sweeps.is_empty();

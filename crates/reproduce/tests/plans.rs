@@ -1,4 +1,5 @@
-//! Every run behind the claims can be built: no scenario leaves open what its flows disagree on.
+//! Every run behind the claims can be built: no scenario leaves open a setting on which its flows
+//! disagree.
 
 use paceline_reproduce::{EXPERIMENTS, Setting};
 use paceline_sim::Simulation;

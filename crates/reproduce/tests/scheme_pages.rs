@@ -1,5 +1,5 @@
-//! The pages of schemes say what the registry and the modules say, and `docs/schemes.md` lists all of
-//! them. What the runs of the pages measured is not checked here.
+//! The pages of schemes agree with the registry and the modules, and `docs/schemes.md` lists all
+//! schemes. The measured results on the pages are not checked here.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,8 @@ fn page(scheme: &Scheme) -> String {
     scheme_page::text(root(), scheme).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Name, default and range of each row of the table of parameters, read with no help from what
-/// wrote it.
+/// Parses name, default and range from each row of the table of parameters, independently of the
+/// code that wrote it.
 fn listed(page: &str) -> Vec<[String; 3]> {
     let heading = "| name | unit | default | range | source | meaning |\n";
     let Some((_, table)) = page.split_once(heading) else {
@@ -24,7 +24,7 @@ fn listed(page: &str) -> Vec<[String; 3]> {
     };
     let rows = table.lines().skip(1).take_while(|line| line.starts_with("| "));
     rows.map(|row| {
-        // A bar of a cell's own is escaped.
+        // A bar inside a cell is escaped.
         let row = row.replace("\\|", "\u{0}");
         let cells: Vec<String> = row
             .trim_matches('|')

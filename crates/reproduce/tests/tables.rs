@@ -1,4 +1,4 @@
-//! Claims about tables of rules: with the published ones, which are no part of the repository, and
+//! Claims about tables of rules: with the published ones, which are not part of the repository, and
 //! without.
 
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ fn every_measure_of_a_claim_whose_tables_are_at_hand_is_measured() {
             assert!(findings.get(measure).is_finite(), "{}: {measure}", claim.id);
         }
     }
-    // Facts of the files.
+    // Facts about the files themselves.
     let r10 = done.claims.iter().find(|judged| judged.id == "R10").expect("measured");
     assert!(r10.verdict.holds(), "{:?}", r10.checks);
 }
@@ -62,7 +62,7 @@ fn built_in_tables_stand_in_for_published_ones_and_the_verdict_says_so() {
     let words = stood_in.verdict.words();
     assert!(words.starts_with("not measured with the published tables"), "{words}");
     assert!(stood_in.reason.contains("`general-delta1` for RemyCC-2013-delta1.dna"));
-    // Tables without a signal were never published: the built-in ones are those that are meant.
+    // Tables that lack a signal were never published: the claims mean the built-in ones.
     assert!(trained.stand_ins.is_empty() && trained.missing.is_empty());
     assert!(trained.verdict.words().contains("shortened runs"), "{:?}", trained.verdict);
 }

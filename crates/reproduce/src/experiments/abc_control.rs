@@ -1,6 +1,6 @@
-//! ABC's control law: what marks do to windows, fixed points and stability, fairness by RTT and
-//! number of flows, lost acknowledgements, and VCP's increase (§3, §6, §7.5, §8, appendix C of the
-//! ABC paper).
+//! ABC's control law: windows under marks, fixed points and stability, fairness by RTT and number
+//! of flows, lost acknowledgements, and VCP's increase (§3, §6, §7.5, §8, appendix C of the ABC
+//! paper).
 
 use paceline_cc::{Ecn, Feedback, Rate, Setup, Span, Time};
 use paceline_path::Loss;
@@ -25,7 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// Table 1: the RTTs, in ms, and the paper's throughputs.
+/// Table 1: the RTTs in ms.
 const RTTS: [u64; 6] = [20, 40, 60, 80, 100, 120];
 const COUNTS: [u32; 5] = [2, 4, 8, 16, 32];
 /// Deltas over RTT in the stability scan.
@@ -46,7 +46,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let mut tasks = Vec::new();
     let seeds = if setting.quick { 2 } else { SEEDS };
     for seed in 0..seeds {
-        // Six flows by RTT, and pairs of 20 ms and another RTT.
+        // Six flows with different RTTs, and pairs of 20 ms and another RTT.
         let mut sets: Vec<(String, Vec<u64>)> = vec![("table".into(), RTTS.to_vec())];
         sets.extend(RTTS.iter().map(|rtt| (format!("pair {rtt}"), vec![*rtt, 20])));
         for (name, rtts) in sets {
@@ -59,7 +59,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
                 let mut flow = FlowSpec::bulk(scheme("abc")?, &["link"]);
                 flow.name = format!("flow-{}", at + 1);
                 flow.rtt = Span::from_millis(*rtt);
-                // Starts apart, so that runs differ.
+                // Different start times make the runs differ.
                 flow.start = Span::from_millis(137 * seed * (at + 1));
                 scenario.flows.push(flow);
             }
@@ -76,7 +76,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         tasks.push(Task::scenario(format!("steady {count}"), with_series(steady, 1000)));
     }
     for ratio in RATIOS {
-        // 16 flows, so that the queue stands; dt is large, so that it does not run empty.
+        // With 16 flows there is a standing queue; with a large dt it never becomes empty.
         let delta = Span::from_micros((100_000.0 * ratio) as u64);
         let text = format!("abc[delta={}us,dt=100ms]", delta.as_nanos() / 1000);
         let mut scenario = constant("stability", 24.0, &text, 16)?;
@@ -104,20 +104,21 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
 }
 
 const VCP_PAPER: &str = "vcp[variant=paper]";
-/// VCP by what it scales its increases with, and the RTT in milliseconds.
+/// VCP: the RTT by which it scales its increases, the scheme, and the RTT in milliseconds.
 const VCP: [(&str, &str, u64); 3] = [
     ("100", VCP_PAPER, 100),
     ("200", VCP_PAPER, 200),
     ("unscaled", "vcp[variant=paper,scale=none]", 100),
 ];
 
-/// Acknowledgements that arrive, in percent, and the accelerates among them, in quarters.
+/// Acknowledgements that arrive, in percent, and the share of accelerates among them, in quarters.
 const KEPT: [(u32, u32); 6] = [(100, 3), (75, 3), (50, 3), (50, 4), (50, 1), (50, 2)];
 /// Shares of accelerates, in quarters.
 const QUARTERS: [u32; 5] = [0, 1, 2, 3, 4];
 
-/// The sender alone: a window of 100 packets, each acknowledged with an accelerate or a brake. The
-/// window one round trip later, over the one before, less the packet of additive increase.
+/// Runs a sender alone: a window of 100 packets, each acknowledged with an accelerate or a brake.
+/// Records the window a round trip later, divided by the window before, without the packet of
+/// additive increase.
 fn marks() -> Result<Record, String> {
     let spec = scheme("abc[dual_window=false,initial_window=100,additive_increase=false]")?;
     let halves =
@@ -137,7 +138,7 @@ fn marks() -> Result<Record, String> {
     for (delivered, quarters) in KEPT {
         let mut sender = (halves.controller)(&Setup::default());
         let before = sender.plan().cwnd as f64;
-        // The marks of the acknowledgements that arrive take turns as all of them do.
+        // The marks of the arriving acknowledgements alternate as those of all acknowledgements do.
         for at in 0..delivered {
             let echo = if at % 4 < quarters { Ecn::ACCELERATE } else { Ecn::BRAKE };
             let cwnd = sender.plan().cwnd;
@@ -149,7 +150,7 @@ fn marks() -> Result<Record, String> {
     Ok(record)
 }
 
-/// One packet is acknowledged, with the window full.
+/// Returns the acknowledgement of one packet while the window is full.
 fn acknowledged(at: u64, echo: Ecn, cwnd: u64) -> Feedback<'static> {
     let rtt = Span::from_millis(100);
     let mut feedback = Feedback::new(Time::from_millis(100 + at), 1500);
@@ -202,7 +203,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// Table 1 and Fig. 12.
+/// Evaluates Table 1 and Fig. 12.
 fn by_rtt(seeds: u64, results: &Results, findings: &mut Findings) {
     let over = |name: &str, flow: usize| {
         mean((0..seeds).map(|seed| {
@@ -212,12 +213,12 @@ fn by_rtt(seeds: u64, results: &Results, findings: &mut Findings) {
     for (at, rtt) in RTTS.iter().enumerate() {
         findings.measure(format!("table.{rtt}"), over("table", at + 1));
         let name = format!("pair {rtt}");
-        // How much more the flow of 20 ms gets.
+        // Ratio of the throughput of the flow with 20 ms to the other's.
         findings.measure(format!("pair.{rtt}"), over(&name, 2) / over(&name, 1));
     }
     let share = findings.get("table.120") / findings.get("table.20");
     findings.measure("table.120/20", share);
-    // What equal windows give with the queue that all flows meet.
+    // Ratio that equal windows would give, with the queue that all flows share.
     let queue = |name: &str| {
         let of = |seed| results.get(&format!("{name} {seed}")).number("link.link.delay.mean");
         mean((0..seeds).map(of))
@@ -231,7 +232,7 @@ fn by_rtt(seeds: u64, results: &Results, findings: &mut Findings) {
     }
     let inverse = 1.0 / findings.get("table.equal_windows");
     findings.measure("table.equal_windows.share", inverse);
-    // Each seed by itself, for how far chance moves the ratio.
+    // Each seed by itself, to show the random variation of the ratio.
     let ratios: Vec<f64> = (0..seeds)
         .map(|seed| {
             let record = results.get(&format!("table {seed}"));
@@ -243,13 +244,13 @@ fn by_rtt(seeds: u64, results: &Results, findings: &mut Findings) {
     });
     findings.measure("table.120/20.lowest", low);
     findings.measure("table.120/20.highest", high);
-    // The fit of a line through the ratios of throughput by ratio of RTT.
+    // Fits a line through the ratios of throughput over the ratios of RTT.
     let points: Vec<(f64, f64)> =
         RTTS.iter().map(|rtt| (*rtt as f64 / 20.0, findings.get(&format!("pair.{rtt}")))).collect();
     findings.measure("pair.r2", determination(&points));
 }
 
-/// The share of the variance that a straight line explains.
+/// Returns the share of the variance that a straight line explains.
 fn determination(points: &[(f64, f64)]) -> f64 {
     let (mx, my) = (mean(points.iter().map(|p| p.0)), mean(points.iter().map(|p| p.1)));
     let sum = |f: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(f).sum::<f64>();
@@ -258,9 +259,9 @@ fn determination(points: &[(f64, f64)]) -> f64 {
     xy * xy / (xx * yy)
 }
 
-/// Theorem 1's fixed points and §3.1.3's windows.
+/// Evaluates theorem 1's fixed points and §3.1.3's windows.
 fn steady(count: u32, record: &Record, findings: &mut Findings) {
-    // RTT 100 ms; 24 Mbit/s are 2000 packets a second.
+    // RTT 100 ms; 24 Mbit/s are 2000 packets per second.
     let a = -0.02 + f64::from(count) / (2000.0 * 0.1);
     let delay = record.number("link.link.delay.mean");
     let expected = if a < 0.0 { 0.0 } else { 1000.0 * (a * 0.133 + 0.05) };
@@ -271,7 +272,7 @@ fn steady(count: u32, record: &Record, findings: &mut Findings) {
         findings.measure(format!("steady.{count}.error"), (delay - expected).abs() / expected);
     }
     findings.measure(format!("steady.{count}.utilization"), record.number("link.link.utilization"));
-    // Equal flows hold 1 / (1 - 2f) packets, whatever f is: their windows are equal.
+    // Equal flows hold 1 / (1 - 2f) packets for any f, so their windows are equal.
     let windows: Vec<f64> = (1..=count)
         .map(|i| {
             let name = if count == 1 { "flow".to_string() } else { format!("flow-{i}") };
@@ -284,12 +285,12 @@ fn steady(count: u32, record: &Record, findings: &mut Findings) {
     findings.measure(format!("steady.{count}.spread"), high / low);
 }
 
-/// The queue's swings by delta over tau, in the fluid model and in packets.
+/// Evaluates the queue's oscillations by delta over tau, in the fluid model and in packets.
 fn stability(results: &Results, findings: &mut Findings) {
     let mut series = Vec::new();
     let palette = Palette::new(["0.5", "1"]);
     for ratio in RATIOS {
-        // The RTT that feedback takes includes the standing queue of about 100 ms.
+        // The RTT of the feedback includes the standing queue of about 100 ms.
         let record = results.get(&format!("delta {ratio}"));
         let delays = record.series("link.link.delay");
         let measured: Vec<f64> = delays.into_iter().skip(1000).filter(|d| d.is_finite()).collect();
@@ -299,7 +300,7 @@ fn stability(results: &Results, findings: &mut Findings) {
         let model = Fluid { a: 0.06, delta: 0.1 * ratio, dt: 1.0, tau: 0.1 };
         findings.measure(format!("fluid.{ratio}"), f64::from(u8::from(model.settles())));
     }
-    // The boundary, by bisection.
+    // Finds the boundary of stability by bisection.
     let (mut low, mut high) = (0.4, 1.0);
     for _ in 0..12 {
         let middle = 0.5 * (low + high);
@@ -307,7 +308,7 @@ fn stability(results: &Results, findings: &mut Findings) {
         if model.settles() { high = middle } else { low = middle }
     }
     findings.measure("fluid.boundary", high);
-    // The model beside the packets, from an empty queue: 16 flows, delta 133 ms, dt 50 ms.
+    // The model beside packets, from an empty queue: 16 flows, delta 133 ms, dt 50 ms.
     let model = Fluid { a: 0.06, delta: 0.133, dt: 0.05, tau: 0.1 };
     let solved: Vec<f64> = model.solve(0.0, 0.02, 8.0).iter().map(|x| 1000.0 * x).collect();
     findings.measure("fluid.rest", solved.last().copied().unwrap_or(f64::NAN));
@@ -346,7 +347,8 @@ fn stability(results: &Results, findings: &mut Findings) {
     );
 }
 
-/// Round trips in which a window doubles: from 20 packets on, by a fit of its logarithm.
+/// Returns the round trips in which a window doubles, from 20 packets on, by a fit of its
+/// logarithm.
 fn doubling_rtts(windows: &[f64], bin_s: f64, rtt_ms: u64) -> f64 {
     let first = windows.iter().position(|window| *window >= 20.0);
     let Some(first) = first else { return f64::NAN };

@@ -28,10 +28,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const WITHOUT: &str = "abc[additive_increase=false]";
 const WAVES: [&str; 3] = ["abc", "xcpw", "rcp"];
 const GAMES: [(&str, &str); 3] = [("abc", "abc"), ("cubic", "cubic"), ("codel", CODEL)];
-/// The share of the square wave that is used by what follows it a round trip late and queues
-/// nothing: each second, for 100 ms after the rise, half of 24 Mbit/s is left.
+/// Share of the square wave that a sender can use which follows it a round trip late and builds no
+/// queue: in each second, half of 24 Mbit/s is unused for 100 ms after the rise.
 const ATTAINABLE: f64 = 1.0 - (24.0 - 12.0) * 0.1 / (18.0 * 1.0);
-/// Seconds for which the cross traffic is on, and then off.
+/// Seconds for which the cross traffic is on, and then off for as many.
 const PHASES: [u64; 2] = [40, 20];
 
 fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
@@ -61,7 +61,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         let down = setting.verizon_down()?;
         let mut scenario = abc_emulation(text, &down, setting.length(60, 20))?.scenario();
         scenario.flows[0].name = "bulk".into();
-        // Some 30 updates of 200 bytes a second, as a game with many players sends.
+        // Some 30 updates of 200 bytes per second, as in a game with many players.
         let mut game = scenario.flows[0].clone();
         game.name = "game".into();
         game.workload = Workload::Limited { rate: Rate::from_mbps(0.048), message: 200 };
@@ -71,7 +71,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// Fig. 4: the wireless link has ABC's router and steps every 5 s, the wired one is droptail.
+/// Fig. 4: the wireless link has ABC's router and steps every 5 s; the wired link is droptail.
 fn two_bottlenecks() -> Result<Scenario, String> {
     let mut scenario = Scenario::new("two bottlenecks");
     scenario.duration = Span::from_secs(100);
@@ -90,8 +90,8 @@ fn two_bottlenecks() -> Result<Scenario, String> {
     Ok(scenario)
 }
 
-/// The same path while the wireless link stays the slower one: it alternates between 4 and 10
-/// Mbit/s.
+/// The path of Fig. 4, but the wireless link is always the slower one: it alternates between 4 and
+/// 10 Mbit/s.
 fn slower_link_rises() -> Result<Scenario, String> {
     let mut scenario = two_bottlenecks()?;
     scenario.name = "slower link rises".into();
@@ -168,7 +168,8 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// Where the wired link is slower, is its window the smaller one, and the other way round?
+/// Checks that the wired link's window is the smaller one where that link is slower, and the larger
+/// one elsewhere.
 fn bottlenecks(record: &Record, rising: &Record, findings: &mut Findings) {
     let capacity = record.series("link.wireless.capacity");
     let state = |name: &str| {
@@ -181,7 +182,7 @@ fn bottlenecks(record: &Record, rising: &Record, findings: &mut Findings) {
     let (mut right, mut all) = (0.0, 0.0);
     let (mut slow, mut fast) = (Vec::new(), Vec::new());
     for at in 0..capacity.len() {
-        // The second half of each step of 5 s, once windows have followed.
+        // The second half of each step of 5 s, when the windows have followed it.
         if at % 50 < 30 || at >= abc.len() || at >= cubic.len() || at >= wired_delay.len() {
             continue;
         }
@@ -213,9 +214,9 @@ fn bottlenecks(record: &Record, rising: &Record, findings: &mut Findings) {
     );
 }
 
-/// After each rise of the wireless rate while that link is the slower one: seconds from when the
-/// window of the accelerates has grown by a fifth until Cubic's has, which is held to twice the
-/// packets in flight.
+/// Returns, for each rise of the wireless rate while that link is the slower one, the seconds from
+/// a growth of the accelerates' window by a fifth to such a growth of Cubic's, which is capped at
+/// twice the packets in flight.
 fn rises(capacity: &[f64], abc: &[f64], cubic: &[f64]) -> Vec<f64> {
     let step = |at: &usize| {
         let (before, now) = (capacity[at - 1], capacity[*at]);
@@ -228,13 +229,13 @@ fn rises(capacity: &[f64], abc: &[f64], cubic: &[f64]) -> Vec<f64> {
     };
     let lag = |at: usize| match (grown(abc, at), grown(cubic, at)) {
         (Some(first), Some(second)) => (second as f64 - first as f64).max(0.0) * 0.1,
-        // It did not grow until the end.
+        // The window has not grown until the end.
         _ => f64::NAN,
     };
     (1..length).filter(step).map(lag).collect()
 }
 
-/// How close ABC is to what it could ideally have: the wireless rate, or its share of the wired.
+/// Evaluates how close ABC is to its ideal: the wireless rate, or its share of the wired rate.
 fn crossing(record: &Record, phase: u64, findings: &mut Findings) {
     let key = if phase == 40 { "cross".to_string() } else { format!("cross.{phase}") };
     let phase = phase as usize;
@@ -242,7 +243,7 @@ fn crossing(record: &Record, phase: u64, findings: &mut Findings) {
     let (wireless, wired) =
         (record.series("link.wireless.delay"), record.series("link.wired.delay"));
     // Delays of both queues: without cross traffic while the wireless link is the slower one, and
-    // with it.
+    // with cross traffic.
     let (mut delays_alone, mut delays_shared) = (Vec::new(), Vec::new());
     let (mut wired_alone, mut wired_shared) = (Vec::new(), Vec::new());
     let mut slow = Vec::new();
@@ -254,7 +255,7 @@ fn crossing(record: &Record, phase: u64, findings: &mut Findings) {
         let crossed = second / phase % 2 == 1;
         let ideal = capacity[at].min(if crossed { 6.0 } else { 12.0 });
         ideals.push(ideal);
-        // Cubic takes half of its time to get its share.
+        // Cubic needs half of its on-period to reach its share.
         if second % phase < phase / 2 || second % 5 < 2 {
             continue;
         }

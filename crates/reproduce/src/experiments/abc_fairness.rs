@@ -1,5 +1,5 @@
-//! How far chance moves the shares of ABC flows that come and go (Fig. 3 of the ABC paper): other seeds,
-//! other starts, and goodput over longer times.
+//! Random variation of the shares of ABC flows that come and go (Fig. 3 of the ABC paper): other
+//! seeds, other start times, and goodput over longer times.
 
 use paceline_cc::{Rate, Span};
 use paceline_sim::metrics::jain;
@@ -14,7 +14,7 @@ use crate::task::Task;
 
 /// Seconds between arrivals and departures.
 pub(super) const PHASE: u64 = 25;
-/// Seconds at the beginning of each phase that are left out.
+/// Seconds left out at the beginning of each phase.
 const LEFT_OUT: u64 = 10;
 
 /// Five flows that start one by one, `phase` seconds apart, and stop one by one.
@@ -32,14 +32,14 @@ pub(super) fn come_and_go(text: &str, phase: u64) -> Result<Scenario, String> {
     Ok(with_series(scenario, 1000))
 }
 
-/// The worst of Jain's indices over the phases, the first 10 s of each left out.
+/// Returns the lowest Jain's index of the phases, without the first 10 s of each.
 pub(super) fn worst_phase(record: &Record, phase: u64) -> f64 {
     let flows: Vec<Vec<f64>> =
         (1..=5).map(|i| record.series(&format!("flow.flow-{i}.goodput"))).collect();
     let index = |number: usize| {
         let begin = number * phase as usize;
         let (from, to) = (begin + LEFT_OUT as usize, begin + phase as usize);
-        // Flows come in order and go in the opposite one.
+        // Flows start in order and stop in reverse order.
         let active = (number + 1).min(10 - number).min(5);
         let shares: Vec<f64> = flows
             .iter()
@@ -53,13 +53,13 @@ pub(super) fn worst_phase(record: &Record, phase: u64) -> f64 {
 
 /// A row of the sweep.
 struct Row {
-    /// The name of measures.
+    /// Prefix of the measures' names.
     key: &'static str,
     title: &'static str,
     phase: u64,
     runs: u64,
-    /// True for flows without handshakes, processing times at hosts and seeds: runs differ by when the
-    /// first flow starts, 50 ms later each.
+    /// Whether flows have no handshakes, no processing times at hosts and no seeds. Then runs
+    /// differ by the start of the first flow, 50 ms later each.
     lockstep: bool,
 }
 

@@ -1,4 +1,4 @@
-//! C2TCP and others over cellular links with endless queues (its paper's §IV-A and -B).
+//! C2TCP and others over cellular links with unlimited queues (its paper's §IV-A and -B).
 
 use paceline_cc::Span;
 use paceline_report::{
@@ -37,27 +37,27 @@ const SCHEMES: [(&str, &str); 8] = [
     ("codel", CODEL_30),
 ];
 
-/// What the time series of a minute show.
+/// Schemes in the time series of one minute.
 const MINUTE: [(&str, &str); 2] = [("c2tcp", C2TCP), ("cubic", "cubic")];
 
-/// In a quick reproduction, so many traces, and so long.
+/// Number of traces in a quick reproduction.
 const QUICK: usize = 4;
 const QUICK_LENGTH: Span = Span::from_secs(30);
 
-/// The name of the task for the time series of one minute.
+/// Returns the name of the task for the time series of one minute.
 fn minute(scheme: &str) -> String {
     format!("a minute of {scheme}")
 }
 
-/// What the hosts' socket buffers held of a TCP flow's data: on the five recordings whose figures
+/// Bytes of a TCP flow's data in the hosts' socket buffers: on the five recordings whose figures
 /// the authors published, Cubic's mean delay times its rate is 2.0 to 2.2 MB. (Linux' default send
 /// buffer of 4 MiB also counts the memory around the data.)
 const SOCKET: u64 = 2_200_000;
 
-/// The schemes that fill any queue, which are run without the hosts' limit as well.
+/// Schemes that fill any queue; they also run without the hosts' limit.
 const ENDLESS: [&str; 2] = ["cubic", "newreno"];
-/// Verus' largest delay over its smallest: its authors' program has had 2 and 6, its paper tries
-/// these. The last row: bursts end at what a socket holds.
+/// Verus' largest delay over its smallest: its authors' program has used 2 and 6, and its paper
+/// tries these values. Last row: a socket's buffer ends bursts.
 const VERUS_R: [(&str, &str); 4] = [
     ("2", "verus[r=2]"),
     ("4", "verus[r=4]"),
@@ -65,12 +65,13 @@ const VERUS_R: [(&str, &str); 4] = [
     ("6, socket of 92 packets", "verus[socket=92]"),
 ];
 
-/// The name of the task without the hosts' limit.
+/// Returns the name of the task without the hosts' limit.
 fn endless(short: &str, trace: &str) -> String {
     format!("{}, no limit of the hosts'", on(short, trace))
 }
 
-/// A scenario with what the hosts of the paper hold; Sprout and Verus are no TCP.
+/// Returns a scenario with the socket buffers of the paper's hosts; Sprout and Verus are not TCP
+/// and have none.
 fn hosted(comparison: &Comparison, short: &str) -> Scenario {
     let mut scenario = comparison.scenario();
     if !["sprout", "verus"].contains(&short) {
@@ -86,8 +87,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         // The recordings come in pairs, one of each direction.
         let acks = &all[at ^ 1];
         for (short, scheme) in SCHEMES {
-            // The scripts let Sprout run until the recording ends, and others for as long as the
-            // downlink's lasts.
+            // The authors' scripts run Sprout until the recording ends, and other schemes for the
+            // length of the downlink's recording.
             let timed = if short == "sprout" { &cellular } else { &all[at & !1] };
             let length = if setting.quick { QUICK_LENGTH } else { timed.trace.period() };
             let comparison = c2tcp_emulation(scheme, &cellular, acks, length)?;
@@ -192,7 +193,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// Verus by its r, and the recording that its mean delay depends on most.
+/// Evaluates Verus by its r, and finds the recording on which its mean delay depends most.
 fn verus_by_r(traces: &[Cellular], results: &Results, findings: &mut Findings) {
     let mut rows = Vec::new();
     for (r, text) in VERUS_R {
@@ -230,7 +231,7 @@ fn verus_by_r(traces: &[Cellular], results: &Results, findings: &mut Findings) {
     );
 }
 
-/// On each network: is C2TCP's delay low, and are Cubic and NewReno fastest?
+/// Checks on each network whether C2TCP's delay is low, and whether Cubic and NewReno are fastest.
 fn per_network(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
     let (mut low, mut fast) = (0, 0);
     for (at, cellular) in traces.iter().enumerate() {
@@ -243,7 +244,7 @@ fn per_network(traces: &[Cellular], views: &[RunView], findings: &mut Findings) 
             findings.measure(format!("link{}.{scheme}.mean", at + 1), delay(scheme));
         }
         let speed = |scheme: &str| figure(scheme, |view| view.throughput_mbps);
-        // Below every scheme that fills the queue.
+        // Low: below every scheme that fills the queue.
         let bloated = ["newreno", "cubic", "verus", "bbr"];
         low += usize::from(bloated.iter().all(|other| delay("c2tcp") < delay(other)));
         let others = ["c2tcp", "vegas", "sprout", "verus", "bbr"];

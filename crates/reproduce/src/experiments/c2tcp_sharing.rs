@@ -1,4 +1,4 @@
-//! C2TCP beside other flows (its paper's §IV-C), and what its condition is (§III-A).
+//! C2TCP beside other flows (its paper's §IV-C), and its condition (§III-A).
 
 use paceline_cc::Setup;
 use paceline_cc::{Feedback, Rate, SchemeSpec, Span, Time};
@@ -37,7 +37,7 @@ const PAIRS: [(&str, &str); 8] = [
     ("c2tcp", "cubic"),
 ];
 
-/// What runs under a short name.
+/// Returns the scheme for a short name.
 fn text(short: &str) -> &str {
     match short {
         "c2tcp" => C2TCP,
@@ -75,13 +75,13 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// The task, and what runs: the paper's condition alone, and as C2TCP's kernel has it, which the
-/// other claims run.
+/// Names of the tasks, and their schemes: the paper's condition alone, and with the settling time
+/// of C2TCP's kernel, which the other claims use.
 const CONDITIONS: [(&str, &str); 2] =
     [("condition", "c2tcp[variant=ifip2018,settle=0s]"), ("condition, kernel", C2TCP)];
 
-/// Two histories of a second, below Target and above it, and after each the same 90 ms above it.
-/// Counts the back-offs within these.
+/// Plays two histories of a second, one below Target and one above it, each followed by 90 ms above
+/// it. Counts the back-offs in these 90 ms.
 fn condition(text: &str) -> Result<Record, String> {
     let mut record = Record::default();
     for (history, before) in [("good", 40), ("bad", 140)] {

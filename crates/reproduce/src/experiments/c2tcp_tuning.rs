@@ -24,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const TARGETS: [u32; 6] = [50, 60, 70, 80, 90, 100];
 const INTERVALS: [u32; 6] = [75, 100, 125, 150, 175, 200];
-/// In a quick reproduction, so long.
+/// Length of runs in a quick reproduction.
 const QUICK_LENGTH: Span = Span::from_secs(40);
 const LOSSES: [f64; 7] = [0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1];
 const SCHEMES: [(&str, &str); 6] = [
@@ -36,11 +36,12 @@ const SCHEMES: [(&str, &str); 6] = [
     ("verus", "verus"),
 ];
 
-/// C2TCP without the kernel's second of disregard, with acknowledgements over the uplink and with
-/// ones that meet no queue: the name of measures, and whether they meet one.
+/// C2TCP without the kernel's second in which RTTs are ignored, with acknowledgements over the
+/// uplink, and with acknowledgements that meet no queue. Names of measures, and whether
+/// acknowledgements meet a queue.
 const UNSETTLED: [(&str, bool); 2] = [("c2tcp.unsettled", true), ("c2tcp.unsettled.free", false)];
 
-/// AT&T's downlink and uplink.
+/// Returns AT&T's downlink and uplink.
 fn links(setting: &Setting) -> Result<[Cellular; 2], String> {
     let mut all = setting.c2tcp_traces()?.into_iter().skip(4);
     match (all.next(), all.next()) {
@@ -145,7 +146,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             &format!("C2TCP's throughput and delay by its {parameter}; Cubic over CoDel beside."),
         );
     }
-    // Settings that beat CoDel in one, and in the other.
+    // Counts the targets that beat CoDel in one figure, and in the other.
     let count = |better: &dyn Fn(u32) -> bool| {
         TARGETS.iter().filter(|&&target| better(target)).count() as f64
     };

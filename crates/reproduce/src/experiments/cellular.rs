@@ -24,9 +24,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// The other schemes under explicit control: short names for measures, and the schemes. RCP and VCP by
-/// the rules of the paper's authors' routers, which are what it measured. Its VCP has fixed constants
-/// per round trip (§8: 12 round trips to double; appendix F: "fixed"), so VCP's scaling by the RTT is
+/// The other schemes with explicit feedback: short names for measures, and the schemes. RCP and VCP
+/// follow the paper's authors' routers, which the paper measured. Its VCP has fixed constants per
+/// round trip (§8: 12 round trips to double; appendix F: "fixed"), so VCP's scaling by the RTT is
 /// off.
 const EXPLICIT: [(&str, &str); 4] = [
     ("xcp", "xcp[variant=abc]"),
@@ -35,21 +35,21 @@ const EXPLICIT: [(&str, &str); 4] = [
     ("vcp", "vcp[variant=abc]"),
 ];
 
-/// ABC, the other schemes under explicit control, and those without routers.
+/// Returns ABC, the other schemes with explicit feedback, and those without routers.
 fn schemes() -> impl Iterator<Item = (&'static str, &'static str)> {
     let (abc, plain) = SCHEMES.split_at(1);
     abc.iter().chain(&EXPLICIT).chain(plain).copied()
 }
 
-/// The propagation that the paper's averages over traces (Figs 8, 17, 18 and the introduction's
-/// table) seem to include, unlike its delays on one trace; it does not say so. Both readings are
-/// measured: `p95` and `mean` are of queueing alone, `p95_rtt` and `mean_rtt` have it added.
+/// Propagation in ms that the paper's averages over traces (Figs 8, 17, 18 and the introduction's
+/// table) seem to include, unlike its delays on one trace; the paper does not say so. Both readings
+/// are measured: `p95` and `mean` are queueing alone, `p95_rtt` and `mean_rtt` include it.
 const RTT_MS: f64 = 100.0;
-/// AT&T's two uplinks, of which the later one has outages of up to 4 s: averages are shown
-/// without them as well, since they dominate means of delays.
+/// Indices of AT&T's two uplinks, the later of which has outages of up to 4 s. Averages are also
+/// shown without them, because they dominate mean delays.
 const OUTAGES: [usize; 2] = [3, 7];
 
-/// In a quick reproduction, so many traces, and so many seconds.
+/// Number of traces, and seconds of a run, in a quick reproduction.
 const QUICK: (usize, u64) = (2, 30);
 
 fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
@@ -57,7 +57,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let mut tasks = Vec::new();
     let all = setting.abc_traces()?;
     for (at, cellular) in setting.some(all.clone(), QUICK.0).into_iter().enumerate() {
-        // The recordings come in pairs, one of each direction.
+        // The recordings come in pairs, one for each direction.
         let acks = Capacity::trace(all[at ^ 1].trace.clone());
         for (short, scheme) in schemes() {
             let mut comparison = abc_emulation(scheme, &cellular, length)?;
@@ -143,8 +143,8 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// On each trace: how far ABC lies outside the front of the schemes that are not under explicit
-/// control, and how many of them reach its utilisation with no more than its delay.
+/// Evaluates on each trace how far ABC lies outside the front of the schemes without explicit
+/// feedback, and how many of them reach its utilisation with at most its delay.
 fn fronts(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
     let is_explicit = |view: &RunView| {
         view.scheme == "abc" || EXPLICIT.iter().any(|(short, _)| view.scheme == *short)
@@ -162,7 +162,7 @@ fn fronts(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
         let plain = || own.iter().filter(|view| !is_explicit(view));
         let front = distance(point(abc), plain().map(|view| point(view)));
         findings.measure(format!("trace{}.distance", at + 1), front);
-        // The largest distance that any other scheme has to the front of the rest, ABC included.
+        // The largest distance of any other scheme to the front of the rest, which includes ABC.
         let others = plain().map(|view| {
             let rest = plain().filter(|other| other.scheme != view.scheme).chain([abc]);
             distance(point(view), rest.map(|other| point(other)))

@@ -1,4 +1,4 @@
-//! XCPw's delay beside ABC's on cellular links by when the flow starts.
+//! XCPw's delay beside ABC's on cellular links, by the start time of the flow.
 
 use paceline_cc::Span;
 use paceline_sim::scenario::Capacity;
@@ -10,7 +10,7 @@ use crate::setting::{Cellular, Setting};
 use crate::task::Task;
 
 const SCHEMES: [&str; 2] = ["abc", "xcpw"];
-/// When flows start, in milliseconds; `None` for a flow at 0 without a handshake.
+/// Start times of flows in milliseconds; `None` for a flow at 0 without a handshake.
 const STARTS_MS: [Option<u64>; 11] = [
     None,
     Some(0),
@@ -24,15 +24,15 @@ const STARTS_MS: [Option<u64>; 11] = [
     Some(800),
     Some(900),
 ];
-/// AT&T's uplink of 2016, among the eight traces.
+/// Index of AT&T's uplink of 2016 among the eight traces.
 const OUTAGES: usize = 3;
-/// The propagation that is added to delays, as in the claims.
+/// Propagation in ms that is added to delays, as in the claims.
 const RTT_MS: f64 = 100.0;
 
 fn name(scheme: &str, start_ms: Option<u64>, cellular: &Cellular) -> String {
     let on = on(scheme, &cellular.name);
     match start_ms {
-        // Runs from 0 on are those of the experiment itself.
+        // Tasks of runs from 0 on are the experiment's own.
         Some(0) => on,
         Some(start_ms) => format!("{on} from {start_ms} ms on"),
         None => format!("{on} without a handshake"),

@@ -1,5 +1,5 @@
-//! Settings of other schemes on cellular links that the ABC paper does not state: Sprout's round
-//! trip and look-ahead, Verus' r.
+//! Settings of other schemes on cellular links that the ABC paper does not state: Sprout's RTT and
+//! look-ahead, and Verus' r.
 
 use paceline_cc::Span;
 use paceline_sim::scenario::Capacity;
@@ -10,7 +10,7 @@ use crate::results::Results;
 use crate::setting::{Cellular, Setting};
 use crate::task::Task;
 
-/// A value of the setting: the name of its row, the scheme, the RTT in milliseconds.
+/// A value of the setting: name of its row, scheme, RTT in milliseconds.
 type Row = (&'static str, &'static str, u64);
 
 const SPROUT_RTT: [Row; 5] = [
@@ -32,7 +32,7 @@ const VERUS_R: [Row; 4] = [
     ("6", "verus", 100),
 ];
 
-/// The sweeps: the name of measures, the title, the first heading, the caption and the rows.
+/// The sweeps: prefix of measures, title, first heading, caption and rows.
 const SWEEPS: [(&str, &str, &str, &str, &[Row]); 3] = [
     (
         "sprout.rtt",
@@ -62,7 +62,7 @@ const SWEEPS: [(&str, &str, &str, &str, &[Row]); 3] = [
 ];
 
 fn name(row: &Row, cellular: &Cellular) -> String {
-    // Runs by the default setting are those of the experiment itself.
+    // Tasks of runs with the default setting are the experiment's own.
     match row {
         (_, "sprout" | "verus", 100) => on(row.1, &cellular.name),
         _ => format!("{} at {} ms", on(row.1, &cellular.name), row.2),

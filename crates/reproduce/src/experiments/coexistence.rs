@@ -24,21 +24,21 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// The router's two ways to find its weights: the name of measures, and the queue.
+/// The router's two ways to compute its weights: prefix of measures, and queue.
 const WAYS: [(&str, &str); 2] = [("maxmin", "abc_dual"), ("zombie", "abc_dual[weights=zombie]")];
 /// Loads of short flows, in percent of the link.
 const LOADS: [&str; 5] = ["0", "6.25", "12.5", "25", "50"];
 const QUICK: [&str; 3] = ["0", "6.25", "50"];
 const LINK_MBPS: f64 = 96.0;
-/// Packets of each queue's buffer: one bandwidth-delay product; the paper states none here.
+/// Buffer of each queue in packets: one bandwidth-delay product; the paper states no size here.
 const QUEUE: u64 = 800;
-/// Runs of each setting in the paper.
+/// Number of runs of each setting in the paper.
 const PAPER_RUNS: usize = 10;
 const SHORT_BYTES: f64 = 10_000.0;
-/// Long flows start at random within this time.
+/// Time within which long flows start at random.
 const STARTS: Span = Span::from_millis(100);
-/// Random delay of the long flows' packets, in order. Without any, a simulation without noise
-/// locks the flows' bursts into patterns that give the marks to the same flows (Floyd and
+/// Random delay of the long flows' packets, without reordering. A simulation without any noise
+/// locks the flows' bursts into patterns in which the marks always hit the same flows (Floyd and
 /// Jacobson, "Traffic Phase Effects in Packet-Switched Gateways", 1991).
 const JITTER: Jitter = Jitter {
     shape: JitterShape::Exponential,
@@ -51,9 +51,9 @@ fn loads(setting: &Setting) -> &'static [&'static str] {
     if setting.quick { &QUICK } else { &LOADS }
 }
 
-/// The paper's 10; of max-min weights, whose flows differ by about as much as the bound allows, 40:
-/// the largest deviation at five loads is known to a percentage point from 10, and to half of one
-/// from 40.
+/// Number of runs: the paper's 10. For max-min weights, whose flows differ by about the allowed
+/// bound, 40: the largest deviation at five loads is accurate to one percentage point with 10 runs,
+/// and to half a point with 40.
 fn runs(setting: &Setting, way: &str) -> u64 {
     match way {
         _ if setting.quick => 4,
@@ -94,7 +94,7 @@ fn scenario(
     link.queue = Spec::parse(queue).map_err(|error| error.to_string())?.into();
     link.buffer = BufferSize::Packets(2 * QUEUE);
     scenario.links.push(link);
-    // The moments at which they start are what differs between runs without short flows.
+    // Runs without short flows differ by the start times.
     let mut random = Stream::new(scenario.seed, "starts");
     for text in LONG {
         for number in 1..=3 {
@@ -118,8 +118,8 @@ fn scenario(
     Ok(scenario)
 }
 
-/// The mean, and the mean over runs of the standard deviation between the flows of a run as a
-/// share of their mean.
+/// Mean throughput of a flow, and standard deviation between the flows of a run as a share of their
+/// mean, averaged over the runs.
 struct Spread {
     mean: f64,
     deviation: f64,
@@ -133,7 +133,7 @@ fn spread(rates: &[[f64; 3]]) -> Spread {
     Spread { mean: mean(rates.iter().flatten().copied()), deviation: mean(each) }
 }
 
-/// The largest; NaN if any is missing, which no check accepts.
+/// Returns the largest value; NaN, which no check accepts, if one is missing.
 fn largest(values: &[f64]) -> f64 {
     values.iter().fold(
         f64::NEG_INFINITY,
@@ -166,7 +166,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             let excess = cubic.mean / abc.mean - 1.0;
             let difference = (cubic.mean - abc.mean).abs() / cubic.mean.max(abc.mean);
             let key = format!("{way}.{load}");
-            // As many runs as the paper has.
+            // Only the number of runs that the paper has.
             let [abc_ten, cubic_ten] = LONG.map(|kind| {
                 let mut runs = rates(kind);
                 runs.truncate(PAPER_RUNS);

@@ -1,4 +1,4 @@
-//! What several experiments need: scenarios of the papers' emulations, and views of records.
+//! Shared by several experiments: scenarios of the papers' emulations, and views of records.
 
 use paceline_cc::{Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
@@ -12,15 +12,16 @@ use crate::setting::Cellular;
 
 /// Cubic over CoDel as the ABC paper ran it: in Mahimahi, with its authors' parameters.
 pub(super) const CODEL: &str = "cubic+codel-mahimahi[target=50ms,interval=100ms]";
-/// Cubic over Mahimahi's PIE; the ABC paper does not tell its parameters.
+/// Cubic over Mahimahi's PIE; the ABC paper does not state its parameters.
 pub(super) const PIE: &str = "cubic+pie-mahimahi";
-/// BBR as both papers ran it: its allowance for acknowledgements in batches is younger (Linux
-/// 5.1, May 2019) than the C2TCP paper's kernel (4.13) and than ABC's figures.
+/// BBR as in both papers: without the allowance for aggregated acknowledgements, which came with
+/// Linux 5.1 in May 2019, later than the C2TCP paper's kernel (4.13) and ABC's figures.
 pub(super) const BBR: &str = "bbr[variant=linux4]";
-/// Copa's program, which the ABC paper ran, but for the gap after a full window: that was found later.
+/// Copa's program, which the ABC paper ran, without the gap after a full window, which was
+/// discovered later.
 pub(super) const COPA: &str = "copa[send=paper]";
-/// ABC and the schemes without routers that its paper compares it with: short names for measures, and
-/// the schemes.
+/// ABC, and the schemes without routers with which its paper compares it: short names for measures,
+/// and the schemes.
 pub(super) const SCHEMES: [(&str, &str); 10] = [
     ("abc", "abc"),
     ("cubic", "cubic"),
@@ -33,17 +34,18 @@ pub(super) const SCHEMES: [(&str, &str); 10] = [
     ("sprout", "sprout"),
     ("verus", "verus"),
 ];
-/// Cubic over CoDel as the C2TCP paper ran it: its authors' scripts.
+/// Cubic over CoDel with the parameters of the C2TCP paper's authors' scripts.
 pub(super) const CODEL_30: &str = "cubic+codel-mahimahi[target=30ms,interval=100ms]";
-/// C2TCP's kernel, which its paper ran: Cubic's disregard of RTTs for a second included.
+/// C2TCP's kernel, which its paper ran, with the second in which Cubic ignores RTTs.
 pub(super) const C2TCP: &str = "c2tcp[variant=ifip2018]";
 
-/// A scheme as users write it.
+/// Parses a scheme as users write it.
 pub(super) fn scheme(text: &str) -> Result<SchemeSpec, String> {
     check_scheme(text).map_err(|error| format!("{text}: {error}"))
 }
 
-/// The emulation of the ABC paper: RTT 100 ms, 250 packets, acknowledgements over 12 Mbit/s.
+/// Returns the emulation of the ABC paper: RTT 100 ms, 250 packets, acknowledgements over 12
+/// Mbit/s.
 pub(super) fn abc_emulation(
     text: &str,
     cellular: &Cellular,
@@ -57,8 +59,8 @@ pub(super) fn abc_emulation(
     })
 }
 
-/// The emulation of the C2TCP paper: RTT 40 ms, an unlimited queue, and acknowledgements over the
-/// other direction's link, with a queue of its own (its authors' scripts).
+/// Returns the emulation of the C2TCP paper: RTT 40 ms, an unlimited queue, and acknowledgements
+/// over the other direction's link, with its own queue (its authors' scripts).
 pub(super) fn c2tcp_emulation(
     text: &str,
     cellular: &Cellular,
@@ -75,24 +77,24 @@ pub(super) fn c2tcp_emulation(
     })
 }
 
-/// The name of the task that runs `scheme` on a trace.
+/// Returns the name of the task that runs `scheme` on a trace.
 pub(super) fn on(scheme: &str, trace: &str) -> String {
     format!("{scheme} on {trace}")
 }
 
-/// Records time series in bins of so many milliseconds.
+/// Makes a scenario record time series in bins of `bin_ms` milliseconds.
 pub(super) fn with_series(mut scenario: Scenario, bin_ms: u64) -> Scenario {
     scenario.record = Recording::Series(Span::from_millis(bin_ms));
     scenario
 }
 
-/// The mean; NaN of nothing.
+/// Returns the mean; NaN if there are no values.
 pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     let values: Vec<f64> = values.into_iter().collect();
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Adds the lowest, the median and the highest of some values as measures; returns them.
+/// Adds the lowest, the median and the highest value as measures; returns them.
 pub(super) fn range(findings: &mut Findings, name: &str, values: &[f64]) -> [f64; 3] {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -105,7 +107,7 @@ pub(super) fn range(findings: &mut Findings, name: &str, values: &[f64]) -> [f64
     [low, middle, high]
 }
 
-/// A scheme as a point of throughput over delay.
+/// Returns the point of a scheme in a chart of throughput over delay.
 pub(super) fn dot(short: &str, palette: &Palette, (delay, throughput): (f64, f64)) -> Dot {
     Dot {
         x: delay,
@@ -119,7 +121,7 @@ pub(super) fn dot(short: &str, palette: &Palette, (delay, throughput): (f64, f64
     }
 }
 
-/// A record of a link as the charts want it.
+/// Converts a record of a link for the charts.
 pub(crate) fn view(scheme: &str, trace: &str, link: &str, record: &Record) -> RunView {
     let number = |name: &str| record.number(&format!("link.{link}.{name}"));
     let series = |name: &str| record.series(&format!("link.{link}.{name}"));

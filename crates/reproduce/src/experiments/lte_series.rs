@@ -20,14 +20,16 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// Schemes shown over time on the downlink.
+/// Schemes in the time series on the downlink.
 const SHOWN: [&str; 5] = ["abc", "cubic", CODEL, "verus", BBR];
-/// ABC's router compares the arrival rate with the target rate instead: both by eq. 1 taken
-/// literally (`credit=target`), and by the rule of credit of the paper's authors' routers.
+/// ABC whose router compares the arrival rate with the target rate instead. Here both rates follow
+/// eq. 1 literally (`credit=target`), and also the rule of credit in the routers of the paper's
+/// authors.
 const ENQUEUE: &str = "abc[credit=target,rate=enqueue]";
 const ENQUEUE_DEFAULT: &str = "abc[rate=enqueue]";
 const ETAS: [&str; 6] = ["0.9", "0.92", "0.94", "0.96", "0.98", "1"];
-/// ABC with the capacity of the next round trip known, and without, by the same rule of credit.
+/// ABC that knows the capacity of the next round trip, and ABC that does not, with the same rule of
+/// credit.
 const KNOWN: &str = "abc[credit=target,lookahead=100ms]";
 const UNKNOWN: &str = "abc[credit=target]";
 
@@ -132,14 +134,14 @@ fn ratio(one: &RunView, other: &RunView) -> f64 {
     one.queue_delay_ms.p95 / other.queue_delay_ms.p95
 }
 
-/// How much a series changes from bin to bin, relative to its mean.
+/// Returns the mean change of a series between neighbouring bins, relative to its mean.
 fn swing(values: &[f64]) -> f64 {
     let steps = values.iter().zip(values.iter().skip(1)).map(|(a, b)| (b - a).abs());
     mean(steps) / mean(values.iter().copied())
 }
 
-/// Utilisation in the second after the capacity has risen by half, and the largest queueing delay
-/// (mean over such seconds) in the one after it has fallen to less than two thirds.
+/// Returns the utilisation in seconds after the capacity has risen by half, and the largest
+/// queueing delay (mean over such seconds) in seconds after it has fallen to less than two thirds.
 fn after_changes(view: &RunView) -> (f64, f64) {
     let bins = (1.0 / view.series.bin_s).round().max(1.0) as usize;
     let sum = |values: &[f64]| values.iter().filter(|v| v.is_finite()).sum::<f64>();
@@ -159,7 +161,8 @@ fn after_changes(view: &RunView) -> (f64, f64) {
     (mean(rise), mean(fall))
 }
 
-/// How many seconds have at least twice, and at most half, the capacity of the second before.
+/// Counts the seconds with at least twice, and with at most half, the capacity of the previous
+/// second.
 fn changes(trace: &Trace) -> (f64, f64) {
     let count = |second: u64| {
         let from = Time::ZERO + Span::from_secs(second);

@@ -25,7 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// The schemes that ABC was first compared with here.
+/// Schemes of the first comparison with ABC.
 const FIRST: [&str; 7] = ["abc", "cubic", "codel", "pie", "bbr", "copa", "vivace"];
 const FLOWS: [u32; 5] = [1, 2, 4, 8, 16];
 const RTTS: [u64; 4] = [20, 50, 100, 200];
@@ -78,8 +78,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// The recording with an opportunity more every 12 ms, 1 Mbit/s, as the paper's authors published
-/// it beside their code (`Verizon-LTE-short-modified`).
+/// Returns the recording with one more opportunity every 12 ms (1 Mbit/s), as the paper's authors
+/// published it beside their code (`Verizon-LTE-short-modified`).
 fn raised(cellular: &Cellular) -> Result<Cellular, String> {
     let mut entries = cellular.trace.opportunities().to_vec();
     if let Some(&last) = entries.last() {
@@ -91,8 +91,8 @@ fn raised(cellular: &Cellular) -> Result<Cellular, String> {
     Ok(Cellular { name, trace })
 }
 
-/// 200 flows whose applications make 1 Mbit/s together, one after the other, and one that is
-/// `backlogged` beside them.
+/// Returns a scenario with 200 flows whose applications write 1 Mbit/s together, at staggered
+/// times, and one flow of the scheme `backlogged`.
 fn limited_scenario(
     cellular: &Cellular,
     length: Span,
@@ -105,7 +105,7 @@ fn limited_scenario(
     small.name = "small".into();
     small.scheme = scheme("abc")?.into();
     small.workload = Workload::Limited { rate: Rate::from_mbps(0.005), message: 500 };
-    // All at once would be a burst of 200 packets every 0.8 s.
+    // Without a stagger there would be a burst of 200 packets every 0.8 s.
     small.stagger = Span::from_millis(4);
     scenario.flows.push(small);
     if !backlogged {
@@ -217,7 +217,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// How many of the first schemes reach ABC's utilisation with no more than its delay.
+/// Returns the number of first schemes that reach ABC's utilisation with at most its delay.
 fn better(findings: &Findings, group: &str) -> f64 {
     let abc = (
         findings.get(&format!("{group}.abc.utilization")),

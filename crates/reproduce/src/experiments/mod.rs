@@ -1,4 +1,4 @@
-//! The experiments: what is run, and what is made of it.
+//! The experiments: their runs and their evaluation.
 
 mod abc_control;
 mod abc_dynamics;
@@ -40,17 +40,17 @@ use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 
-/// A set of runs from which measures and figures are taken.
+/// A set of runs, from which measures and figures are derived.
 pub struct Experiment {
-    /// The name by which claims call it.
+    /// Name by which claims refer to it.
     pub name: &'static str,
-    /// The heading on the page.
+    /// Heading on the page.
     pub title: &'static str,
-    /// The setup, for the page.
+    /// Description of the setup, for the page.
     pub about: &'static str,
-    /// What is to be done.
+    /// Plans the tasks.
     pub plan: fn(&Setting) -> Result<Vec<Task>, String>,
-    /// What has been found.
+    /// Evaluates the results.
     pub find: fn(&Setting, &Results) -> Result<Findings, String>,
 }
 
@@ -93,7 +93,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
     sprout_live::SATURATOR,
 ];
 
-/// The experiment of a name.
+/// Returns the experiment of a name.
 pub fn experiment(name: &str) -> Option<&'static Experiment> {
     EXPERIMENTS.iter().find(|experiment| experiment.name == name)
 }

@@ -1,4 +1,4 @@
-//! What the experiments about Remy need: its networks as tasks, tables as schemes, medians.
+//! Shared by the experiments about Remy: networks as tasks, tables as schemes, medians.
 
 use paceline_cc::Span;
 use paceline_remy::score::{self, SenderFigures};
@@ -12,14 +12,15 @@ use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 
-/// The RemyCCs for general-purpose networks: short names and files.
+/// RemyCCs for general-purpose networks: short names and files.
 pub(super) const GENERAL: [(&str, &str); 3] = [
     ("d0.1", "RemyCC-2013-delta0.1.dna"),
     ("d1", "RemyCC-2013-delta1.dna"),
     ("d10", "RemyCC-2013-delta10.dna"),
 ];
 
-/// What people have designed. TCPs begin with two packets, as in ns-2.35, where the thesis ran them.
+/// Schemes that people have designed. TCPs begin with two packets, as in ns-2.35, in which the
+/// thesis ran them.
 pub(super) const DESIGNED: [(&str, &str); 6] = [
     ("newreno", "newreno[initial_window=2]"),
     ("compound", "compound[initial_window=2]"),
@@ -32,11 +33,11 @@ pub(super) const DESIGNED: [(&str, &str); 6] = [
 /// Cubic over stochastic fair queueing with CoDel.
 pub(super) const SFQCODEL: &str = "cubic[initial_window=2]+sfq_codel";
 
-/// A scheme by its short name, and how it is written.
+/// Short name of a scheme, and its specification.
 pub(super) type Scheme = (String, String);
 
-/// Built-in tables that stand in for files that are not at hand: trained here for the same networks
-/// and the same aim.
+/// Files of published tables, and the built-in tables that replace missing ones: trained with
+/// Paceline for those networks and that objective.
 const STAND_INS: [(&str, &str); 8] = [
     ("RemyCC-2013-delta0.1.dna", "general-delta0.1"),
     ("RemyCC-2013-delta1.dna", "general-delta1"),
@@ -48,8 +49,8 @@ const STAND_INS: [(&str, &str); 8] = [
     ("fig9-diversity__coexistencev2.dna.3.whiskertree2", "aims-together-delay"),
 ];
 
-/// Tables that were never published and that claims want from `paceline remy train`: the files by which
-/// they are named, and the built-in ones that are just these.
+/// Tables that were never published, for which claims expect the output of `paceline remy train`:
+/// the files' names, and the built-in tables that are this output.
 const TRAINED: [(&str, &str); 4] = [
     ("signals-all.toml", "signals-all"),
     ("signals-no-send_ewma.toml", "signals-no-send_ewma"),
@@ -57,13 +58,13 @@ const TRAINED: [(&str, &str); 4] = [
     ("signals-no-rtt_ratio.toml", "signals-no-rtt_ratio"),
 ];
 
-/// The built-in table of a file in a list.
+/// Returns the built-in table for a file in a list.
 fn built_in(list: &[(&str, &'static str)], file: &str) -> Option<&'static str> {
     list.iter().find(|(known, _)| *known == file).map(|(_, name)| *name)
 }
 
-/// The schemes of tables that are at hand, or for which built-in ones stand in; `files` are short names
-/// and files.
+/// Returns the schemes of all tables that are available or have a built-in replacement; `files` are
+/// short names and files.
 pub(super) fn tables(setting: &Setting, files: &[(&str, &str)]) -> Vec<Scheme> {
     let scheme = |(short, file): &(&str, &str)| {
         let text = match setting.table(file) {
@@ -78,13 +79,13 @@ pub(super) fn tables(setting: &Setting, files: &[(&str, &str)]) -> Vec<Scheme> {
     files.iter().filter_map(scheme).collect()
 }
 
-/// The same with others that are always at hand.
+/// Adds other schemes, which are always available, to those of tables.
 pub(super) fn and_designed(mut tables: Vec<Scheme>, others: &[(&str, &str)]) -> Vec<Scheme> {
     tables.extend(others.iter().map(|(short, text)| ((*short).into(), (*text).into())));
     tables
 }
 
-/// Notes which tables are not at hand, and which built-in ones stand in for them.
+/// Records the tables that are missing, and the built-in ones used in their place.
 pub(super) fn note_missing(setting: &Setting, files: &[(&str, &str)], findings: &mut Findings) {
     let there = |file: &str| setting.table(file).is_some() || built_in(&TRAINED, file).is_some();
     for (_, file) in files.iter().filter(|(_, file)| !there(file)) {
@@ -95,7 +96,7 @@ pub(super) fn note_missing(setting: &Setting, files: &[(&str, &str)], findings: 
     }
 }
 
-/// A scheme as written, perhaps with a table from a file.
+/// Parses a scheme, which may have a table from a file.
 pub(super) fn choice(text: &str) -> Result<SchemeChoice, String> {
     let spec = paceline_remy::names().check_scheme(text);
     Ok(spec.map_err(|error| format!("{text}: {error}"))?.into())
@@ -104,15 +105,15 @@ pub(super) fn choice(text: &str) -> Result<SchemeChoice, String> {
 /// Runs of senders on a network.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
-    /// What the runs are called.
+    /// Name of the runs.
     pub(super) name: String,
-    /// Where.
+    /// Network of the runs.
     pub(super) network: Network,
-    /// How long.
+    /// Length of a run.
     pub(super) duration: Span,
-    /// How many, each with a seed of its own.
+    /// Number of runs, each with its own seed.
     pub(super) count: u64,
-    /// The first seed.
+    /// Seed of the first run.
     pub(super) seed: u64,
 }
 
@@ -121,7 +122,7 @@ impl Runs {
         format!("{short}, {}, run {}", self.name, run + 1)
     }
 
-    /// The tasks of a scheme.
+    /// Returns the tasks of a scheme.
     pub(super) fn tasks(&self, short: &str, text: &str) -> Result<Vec<Task>, String> {
         let scheme = choice(text)?;
         let task = |run| {
@@ -131,19 +132,19 @@ impl Runs {
         Ok((0..self.count).map(task).collect())
     }
 
-    /// The tasks of several schemes.
+    /// Returns the tasks of several schemes.
     pub(super) fn tasks_of(&self, schemes: &[Scheme]) -> Result<Vec<Task>, String> {
         let each = schemes.iter().map(|(short, text)| self.tasks(short, text));
         Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
-    /// What each sender got, of all runs; nothing if a run failed.
+    /// Returns the figures of each sender in all runs; empty if a run failed.
     pub(super) fn senders(&self, short: &str, results: &Results) -> Vec<SenderFigures> {
         let of = |run| self.senders_of(short, run, results);
         (0..self.count).flat_map(of).filter(|sender| sender.on_s > 0.0).collect()
     }
 
-    /// What each sender got in one run, also those that were never on.
+    /// Returns the figures of each sender in one run, including senders that were never on.
     pub(super) fn senders_of(
         &self,
         short: &str,
@@ -154,7 +155,7 @@ impl Runs {
         score::figures(&self.network, self.duration, self.seed + run, sums)
     }
 
-    /// The mean over the runs of a figure of their records.
+    /// Returns the mean over the runs of a figure in their records.
     pub(super) fn over_runs(
         &self,
         short: &str,
@@ -164,7 +165,8 @@ impl Runs {
         mean((0..self.count).map(|run| figure(results.get(&self.task_name(short, run)))))
     }
 
-    /// The delay of a path without queues: propagation, and on links of constant rate the packet.
+    /// Returns the delay of an idle path in ms: propagation, and on links of constant rate a
+    /// packet's transmission.
     pub(super) fn idle_ms(&self) -> f64 {
         let packet = match self.network.link {
             Capacity::Constant(rate) => rate.time_for(u64::from(PACKET)).as_millis_f64(),
@@ -173,8 +175,8 @@ impl Runs {
         self.network.rtt.as_millis_f64() + packet
     }
 
-    /// The mean score of senders: log2 of throughput over the link's rate, less that of the delay
-    /// over the RTT.
+    /// Returns the mean score of senders: log2 of throughput over the link's rate, minus log2 of
+    /// the delay over the RTT.
     pub(super) fn score(&self, senders: &[SenderFigures]) -> f64 {
         let Ok(rate) = self.network.packets_per_ms(self.duration) else { return f64::NAN };
         let rtt = self.network.rtt.as_millis_f64();
@@ -182,7 +184,7 @@ impl Runs {
     }
 }
 
-/// The sums of each flow of a record.
+/// Returns the sums of each flow in a record.
 pub(super) fn sums(record: &Record) -> Vec<FlowSums> {
     let series = |name: &str| record.series(&format!("sums.{name}"));
     let (bytes, packets) = (series("bytes"), series("packets"));
@@ -197,20 +199,20 @@ pub(super) fn sums(record: &Record) -> Vec<FlowSums> {
     flows.map(sums).collect()
 }
 
-/// Packets per millisecond in Mbit/s.
+/// Factor from packets per millisecond to Mbit/s.
 pub(super) const MBPS: f64 = PACKET as f64 * 8.0 / 1e3;
 
-/// Mbit/s while on.
+/// Returns the throughput while on, in Mbit/s.
 pub(super) fn mbps(sender: &SenderFigures) -> f64 {
     sender.raw_throughput() * MBPS
 }
 
-/// The mean; NaN of nothing.
+/// Returns the mean; NaN if there are no values.
 pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     super::common::mean(values)
 }
 
-/// The median; NaN of nothing.
+/// Returns the median; NaN if there are no values.
 pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -218,7 +220,7 @@ pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     (middle(values.len() / 2) + middle(values.len().saturating_sub(1) / 2)) / 2.0
 }
 
-/// The standard deviation.
+/// Returns the standard deviation.
 pub(super) fn deviation(values: &[f64]) -> f64 {
     let middle = mean(values.iter().copied());
     mean(values.iter().map(|value| (value - middle).powi(2))).sqrt()

@@ -1,5 +1,5 @@
-//! RemyCCs beside what people have designed: medians of throughput and delay over senders (Figs 3-4,
-//! 3-5, 3-7 and 3-8 of Winstein's thesis), on one link and on a cellular one.
+//! RemyCCs beside schemes that people have designed: medians of throughput and delay over senders
+//! (Figs 3-4, 3-5, 3-7 and 3-8 of Winstein's thesis), on a constant link and on a cellular one.
 
 use paceline_cc::{Rate, Span};
 use paceline_remy::score::SenderFigures;
@@ -44,15 +44,15 @@ pub(super) const CELLULAR: Experiment = Experiment {
     },
 };
 
-/// First windows of TCPs for a sweep, in packets, beside the two of ns-2.35.
+/// Initial windows of TCPs in the sweep, in packets, in addition to ns-2.35's two.
 const FIRST: [u32; 2] = [4, 10];
 
-/// A TCP with another first window.
+/// Returns a TCP with another initial window.
 fn with_first(text: &str, packets: u32) -> String {
     text.replace("initial_window=2", &format!("initial_window={packets}"))
 }
 
-/// The runs for the sweep of first windows: fewer, of the network of Fig. 3-4.
+/// Returns the runs for the sweep of initial windows: fewer runs, on the network of Fig. 3-4.
 fn first_windows(setting: &Setting) -> Runs {
     let (_, runs) = dumbbell(setting).swap_remove(0);
     Runs { count: runs.count.min(4), ..runs }
@@ -92,7 +92,7 @@ fn find_dumbbell(setting: &Setting, results: &Results) -> Result<Findings, Strin
     Ok(findings)
 }
 
-/// Runs whose measures begin with a prefix.
+/// Prefix of measures, and the runs.
 type PrefixedRuns = (&'static str, Runs);
 
 fn network(link: Capacity, rtt_ms: u64, senders: u32) -> Network {
@@ -131,7 +131,7 @@ fn cellular(setting: &Setting) -> Result<Vec<PrefixedRuns>, String> {
     ])
 }
 
-/// The schemes; over a trace XCP is told the mean rate.
+/// Returns the schemes; over a trace XCP assumes the mean rate as capacity.
 fn schemes(setting: &Setting, runs: &Runs) -> Result<Vec<Scheme>, String> {
     let mut schemes = and_designed(tables(setting, &GENERAL), &DESIGNED);
     if let Capacity::Trace { .. } = runs.network.link {
@@ -185,7 +185,7 @@ fn find(setting: &Setting, results: &Results, all: &[PrefixedRuns]) -> Result<Fi
     Ok(findings)
 }
 
-/// Ratios to the RemyCC of delta 0.1, and the frontier.
+/// Computes ratios to the RemyCC of delta 0.1, and the frontier.
 fn compare(prefix: &str, findings: &mut Findings) {
     let at = |findings: &Findings, name: &str, part: &str| {
         findings.get(&format!("{prefix}{name}.{part}"))
@@ -208,14 +208,14 @@ fn compare(prefix: &str, findings: &mut Findings) {
     let delays = designed.map(|(_, _, delay)| delay);
     findings.measure(format!("{prefix}d0.1/best.throughput"), throughput / most(&rates));
     findings.measure(format!("{prefix}d0.1/lowest.delay"), delay / least(&delays));
-    // A scheme lies outside if no RemyCC has as much throughput at no more delay.
+    // A scheme lies outside if no RemyCC has at least its throughput at no more than its delay.
     let outside = designed.iter().filter(|(_, throughput, delay)| {
         !general.iter().any(|remy| remy.0 >= *throughput && remy.1 <= *delay)
     });
     if general.iter().all(|(throughput, _)| throughput.is_finite()) {
         findings.measure(format!("{prefix}outside"), outside.count() as f64);
     }
-    // The TCPs come first, then those with help of routers.
+    // The TCPs come first, then the schemes that routers assist.
     let (tcps, assisted) = (most(&rates[..4]), &rates[4..]);
     findings.measure(format!("{prefix}assisted/tcps.throughput"), least(assisted) / tcps);
     let rate = most(assisted) / general[1].0;

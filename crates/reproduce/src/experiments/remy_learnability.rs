@@ -1,5 +1,4 @@
-//! What a designer has to know: how many senders, which RTTs, which signals (§1.2 of Winstein's
-//! thesis).
+//! Knowledge that a designer needs: number of senders, RTTs, signals (§1.2 of Winstein's thesis).
 
 use paceline_cc::{Rate, Span};
 use paceline_remy::Network;
@@ -92,7 +91,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     }
     let mux = scores(&multiplexing(setting), &MULTIPLEXING, results);
     let gain = |at: usize, one: usize, other: usize| mux[one][at] - mux[other][at];
-    // By the place of 2, 10 and 100 senders, and of the tables made for them.
+    // Indices for 2, 10 and 100 senders, and for the tables made for them.
     findings.measure("mux.2.gain", gain(1, 0, 2));
     findings.measure("mux.10.gain", gain(2, 1, 0));
     findings.measure("mux.100.gain", gain(4, 2, 0));
@@ -125,14 +124,14 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// The score of each table on each network.
+/// Returns the score of each table on each network.
 fn scores(all: &[Runs], files: &[(&str, &str)], results: &Results) -> Vec<Vec<f64>> {
     let of =
         |short: &str| all.iter().map(|runs| runs.score(&runs.senders(short, results))).collect();
     files.iter().map(|(short, _)| of(short)).collect()
 }
 
-/// By how much each table is behind the best, the mean over the networks.
+/// Adds the score by which each table is below the best one, as mean over the networks.
 fn losses(what: &str, files: &[(&str, &str)], scores: &[Vec<f64>], findings: &mut Findings) {
     let best = |at: usize| scores.iter().map(|own| own[at]).fold(f64::NAN, f64::max);
     for ((short, _), own) in files.iter().zip(scores) {

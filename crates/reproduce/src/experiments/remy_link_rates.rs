@@ -1,5 +1,5 @@
-//! RemyCCs made for 2, 10, 100 and 1000-fold ranges of link rates, over links of all of them (Fig. 4-1
-//! of Winstein's thesis).
+//! RemyCCs made for 2, 10, 100 and 1000-fold ranges of link rates, over links of all these rates
+//! (Fig. 4-1 of Winstein's thesis).
 
 use paceline_cc::{Rate, Span};
 use paceline_remy::Network;
@@ -30,12 +30,12 @@ const TABLES: [(&str, &str); 4] = [
     ("1000x", "fig2-linkspeed__bigbertha2.dna.5"),
 ];
 const OTHERS: [(&str, &str); 2] = [("cubic", "cubic[initial_window=2]"), ("sfqcodel", SFQCODEL)];
-/// What the tables were made for, in Mbit/s (the first and last rates that count as inside).
+/// Ranges for which the tables were made, in Mbit/s (first and last rate inside).
 const RANGES: [(&str, f64, f64); 4] =
     [("2x", 22.0, 44.0), ("10x", 10.0, 100.0), ("100x", 3.16, 320.0), ("1000x", 1.0, 1000.0)];
 
-/// The thesis' runs of the 100x RemyCC in ns-2 at quarters of decades, the nearest point of its curve:
-/// Mbit/s of the link, Mbit/s of throughput, ms of delay.
+/// Figures of the thesis' runs of the 100x RemyCC in ns-2, at the point of its curve nearest to
+/// each quarter of a decade: link in Mbit/s, throughput in Mbit/s, delay in ms.
 const NS2: [(f64, f64, f64); 13] = [
     (1.0, 0.512, 628.36),
     (1.7783, 1.479, 412.79),
@@ -51,9 +51,9 @@ const NS2: [(f64, f64, f64); 13] = [
     (562.3413, 155.578, 150.02),
     (1000.0, 155.582, 150.01),
 ];
-/// The ends of the range for which the thesis compares two RemyCCs.
+/// Ends of the range in which the thesis compares two RemyCCs.
 const NARROW: [f64; 2] = [22.0, 44.0];
-/// The share of the link that the thesis' scripts take a sender to have while it is on.
+/// Share of the link that a sender has while it is on, as the thesis' scripts assume.
 const SHARE: f64 = 0.75;
 
 fn rates() -> Vec<f64> {
@@ -62,7 +62,8 @@ fn rates() -> Vec<f64> {
     rates
 }
 
-/// The runs of a scheme at a rate. What is compared with the thesis' curve runs longer.
+/// Returns the runs of a scheme at a rate. Runs that are compared with the thesis' curve are
+/// longer.
 fn runs(setting: &Setting, short: &str, mbps: f64) -> Runs {
     let network = Network::new(Rate::from_mbps(mbps), Span::from_millis(150)).with(|network| {
         network.on = On::Time(Amount::Exponential(1.0));
@@ -95,7 +96,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// What a scheme reached at a rate.
+/// Figures of a scheme at a rate.
 #[derive(Clone, Copy)]
 struct Point {
     rate: f64,
@@ -166,10 +167,10 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// How far the 100x RemyCC is from the thesis' curve, and both side by side.
+/// Compares the 100x RemyCC with the thesis' curve, and lists both.
 fn against_ns2(points: &[Point], findings: &mut Findings) {
     let mut rows = Vec::new();
-    // Throughput and delay, in the RemyCC's range and from the second rate on.
+    // Throughput and delay: in the RemyCC's range, and from the second rate on.
     let mut worst = [[f64::NAN; 2]; 2];
     for (rate, throughput, delay) in NS2 {
         let near = |point: &&Point| (point.rate / rate - 1.0).abs() < 1e-6;

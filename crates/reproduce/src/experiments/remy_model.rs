@@ -1,5 +1,5 @@
-//! Remy's model: the flow lengths of the Internet, the ranges of the general-purpose networks, and how
-//! many rules were found for them (§3.6.1 of Winstein's thesis).
+//! Remy's model: the flow lengths of the Internet, the ranges of the general-purpose networks, and
+//! the number of rules found for them (§3.6.1 of Winstein's thesis).
 
 use paceline_cc::Stream;
 use paceline_remy::spec::Specification;
@@ -36,7 +36,7 @@ fn lengths(seed: u64) -> Record {
     let lengths: Vec<f64> = (0..FLOWS).map(|_| amount.draw(&mut random)).collect();
     let above = |least: f64| lengths.iter().filter(|length| **length > least).count() as f64;
     let mut record = Record::default();
-    // A share that falls as the power -alpha of the length.
+    // The share of longer flows falls with the length to the power of -alpha.
     let decades = ((1e6 + 40.0) / (1e3 + 40.0f64)).log10();
     record.set("alpha", (above(1e3) / above(1e6)).log10() / decades);
     record.set("median", median(lengths.iter().copied()));
@@ -52,7 +52,7 @@ fn lengths(seed: u64) -> Record {
 
 fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let mut findings = Findings::default();
-    // What is said of the published files no other table can stand in for.
+    // Statements about the published files need these files: no other table can replace them.
     let missing = GENERAL.iter().filter(|(_, file)| setting.table(file).is_none());
     findings.missing.extend(missing.map(|(_, file)| (*file).to_string()));
     let record = results.get("flow lengths");

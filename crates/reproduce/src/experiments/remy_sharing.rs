@@ -1,5 +1,5 @@
-//! RemyCCs that share a link: when another one leaves, and with different RTTs (Figs 3-6 and 3-10 of
-//! Winstein's thesis); and DCTCP in a data centre (§3.6.5).
+//! RemyCCs that share a link: when another flow leaves, and with different RTTs (Figs 3-6 and 3-10
+//! of Winstein's thesis); and DCTCP in a data centre (§3.6.5).
 
 use paceline_cc::{Rate, Span};
 use paceline_remy::{Network, PACKET};
@@ -27,18 +27,19 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// The RTT of the flows of which one leaves, and the length of bins.
+/// RTT of the flows, one of which leaves, and length of bins.
 const RTT_MS: u64 = 150;
 const BIN_MS: u64 = 50;
-/// How often a flow leaves, and when: the first time, and how much later each time.
+/// Number of runs in which a flow leaves; time of the departure in the first one, and its increase
+/// from run to run.
 const DEPARTURES: u64 = 8;
 const LEAVES_MS: (u64, u64) = (20_000, 370);
-/// The longest processing time at hosts where they have one.
+/// Longest processing time at hosts, in the runs that have it.
 const HOST_JITTER: Span = Span::from_micros(100);
-/// The RTTs of four senders.
+/// RTTs of the four senders.
 const RTTS_MS: [u64; 4] = [50, 100, 150, 200];
 
-/// Who is beside the RemyCCs where RTTs differ.
+/// Returns the schemes in the runs with different RTTs.
 fn schemes(setting: &Setting) -> Vec<Scheme> {
     and_designed(tables(setting, &GENERAL), &[("sfqcodel", SFQCODEL)])
 }
@@ -63,7 +64,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let mut tasks = Vec::new();
     for (short, text) in tables(setting, &GENERAL[..2]) {
         for time in 0..DEPARTURES {
-            // Remy's simulator has no processing times at hosts, and flows start when they say.
+            // In Remy's simulator hosts have no processing times, and flows start exactly on time.
             let scenario = departure(&text, time, Span::ZERO, setting)?;
             tasks.push(Task::scenario(leaving(&short, time), scenario));
             let scenario = departure(&text, time, HOST_JITTER, setting)?;
@@ -78,7 +79,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// When the second flow leaves.
+/// Returns the time at which the second flow leaves.
 fn leaves(time: u64) -> Span {
     Span::from_millis(LEAVES_MS.0 + LEAVES_MS.1 * time)
 }
@@ -174,31 +175,32 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// The goodput of the flow that stays, and the bin in which the other leaves.
+/// Returns the goodput of the flow that stays, and the bin in which the other flow leaves.
 fn staying(record: &Record, time: u64) -> (Vec<f64>, usize) {
     let bin = (leaves(time).as_millis_f64() / BIN_MS as f64) as usize;
     (record.series("flow.stays.goodput"), bin)
 }
 
-/// Its mean rate in the five seconds before.
+/// Returns the mean rate of the flow that stays, in the five seconds before the departure.
 fn before(goodput: &[f64], bin: usize) -> f64 {
     let bins = 5000 / BIN_MS as usize;
     mean(goodput.iter().take(bin).skip(bin.saturating_sub(bins)).copied())
 }
 
-/// Its mean rate from one to three seconds after.
+/// Returns its mean rate from one to three seconds after the departure.
 fn after(goodput: &[f64], bin: usize) -> f64 {
     let second = 1000 / BIN_MS as usize;
     mean(goodput.iter().skip(bin + second).take(2 * second).copied())
 }
 
-/// That over the rate before.
+/// Returns the rate after the departure divided by the rate before.
 fn growth(record: &Record, time: u64) -> f64 {
     let (goodput, bin) = staying(record, time);
     after(&goodput, bin) / before(&goodput, bin)
 }
 
-/// After how many round trips its rate over one is `wanted`; all that were looked at if it never is.
+/// Returns the round trips after which its rate over one round trip reaches `wanted`; the number of
+/// round trips examined if it never does.
 fn round_trips(goodput: &[f64], bin: usize, wanted: f64) -> f64 {
     let window = (RTT_MS / BIN_MS) as usize;
     let reached = goodput
@@ -248,7 +250,7 @@ pub(super) const DATA_CENTRE: Experiment = Experiment {
     find: find_centre,
 };
 
-/// The RemyCC that the thesis made for data centres.
+/// The RemyCC of the thesis for data centres.
 const CENTRE: [(&str, &str); 1] = [("remy", "RemyCC-2013-datacenter.dna")];
 
 fn contenders(setting: &Setting) -> Vec<Scheme> {

@@ -32,7 +32,7 @@ fn schemes(setting: &Setting) -> Vec<Scheme> {
     and_designed(tables(setting, &TABLES), &[("sfqcodel", SFQCODEL)])
 }
 
-/// The runs of each pair of rates.
+/// Returns the runs of each pair of rates.
 fn pairs(setting: &Setting) -> Vec<Runs> {
     let of = |first: f64, second: f64| {
         let rate = Rate::from_mbps;
@@ -60,7 +60,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
 fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let mut findings = Findings::default();
     note_missing(setting, &TABLES, &mut findings);
-    // The mean rate of the flow over both links, which comes first.
+    // Mean rate of the flow over both links, which is the first.
     let flow_1 = |runs: &Runs, short: &str| {
         let rate = |run: u64| {
             let senders = runs.senders_of(short, run, results);

@@ -1,5 +1,5 @@
-//! Who else is there: TCP-naive and TCP-aware RemyCCs, alone and beside NewReno (Figs 4-4 and 4-5 of
-//! Winstein's thesis), and senders with different aims beside each other.
+//! Knowledge of other schemes: TCP-naive and TCP-aware RemyCCs, alone and beside NewReno (Figs 4-4
+//! and 4-5 of Winstein's thesis), and senders with different objectives beside each other.
 
 use paceline_cc::{Rate, SchemeSpec, Span};
 use paceline_remy::score::SenderFigures;
@@ -29,7 +29,8 @@ const TABLES: [(&str, &str); 2] = [
     ("aware", "fig7-newreno-compatibility__tcpcompatibleV5-delta0.1.dna.3"),
 ];
 const NEWRENO: &str = "newreno[initial_window=2]";
-/// Those that want throughput and short delays, each made for its own kind, and a pair made together.
+/// RemyCCs for throughput and for short delays: each made for its own kind, and a pair made
+/// together.
 const PAIRS: [(&str, &str); 4] = [
     ("fast", "fig9-diversity__delta-0.1.dna.5"),
     ("short", "fig9-diversity__delta-10.0.dna.5"),
@@ -51,7 +52,7 @@ fn alone(setting: &Setting) -> Runs {
     runs(setting, "alone", 5.0, BufferSize::Bdp(2.0))
 }
 
-/// One of two senders has another scheme.
+/// Gives one of two senders another scheme.
 fn beside(mut runs: Runs, name: &str, text: &str) -> Result<Runs, String> {
     let scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
     runs.name = format!("beside {name}");
@@ -63,11 +64,11 @@ fn mixed(setting: &Setting) -> Result<Runs, String> {
     beside(alone(setting), "newreno", NEWRENO)
 }
 
-/// Other lengths of on- and off-periods in seconds, and other buffers in bandwidth-delay products, for
-/// a sweep: 5 s and 2 are those of the claims.
+/// Further lengths of on- and off-periods in seconds, and buffers in bandwidth-delay products, for
+/// a sweep. The claims have 5 s and 2.
 const OTHER: [(f64, f64); 5] = [(5.0, 1.0), (5.0, 5.0), (50.0, 1.0), (50.0, 2.0), (50.0, 5.0)];
 
-/// The same beside NewReno with these.
+/// Returns the runs beside NewReno with these values.
 fn swept(setting: &Setting, (on_s, buffer): (f64, f64)) -> Result<Runs, String> {
     let mut runs = beside(runs(setting, "", on_s, BufferSize::Bdp(buffer)), "newreno", NEWRENO)?;
     runs.name = format!("beside newreno, on {on_s} s, buffer {buffer} BDP");
@@ -78,7 +79,7 @@ fn own_kind(setting: &Setting) -> Runs {
     runs(setting, "own kind", 1.0, BufferSize::Unlimited)
 }
 
-/// The first of the pairs beside the second, each way made.
+/// Returns the tasks of the first of a pair beside the second, for both ways of training.
 fn together(setting: &Setting, first: &Scheme, second: &Scheme) -> Result<Vec<Task>, String> {
     beside(own_kind(setting), &second.0, &second.1)?.tasks(&first.0, &first.1)
 }
@@ -100,7 +101,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// Mean throughput while on, and mean delay above that of an idle path, of those that count.
+/// Returns mean throughput while on, and mean delay above an idle path's, of the senders with
+/// `other` that received packets.
 fn means(runs: &Runs, senders: &[SenderFigures], other: bool) -> (f64, f64) {
     let of = || senders.iter().filter(|sender| sender.other == other && sender.packets > 0.0);
     let queue = of().map(|sender| sender.delay_ms - runs.idle_ms());
@@ -138,7 +140,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// What each RemyCC gets beside NewReno, by on-periods and buffers.
+/// Adds the share of each RemyCC beside NewReno, by on-periods and buffers.
 fn sweep(setting: &Setting, results: &Results, findings: &mut Findings) -> Result<(), String> {
     let mut all = vec![((5.0, 2.0), mixed(setting)?)];
     for other in OTHER {
@@ -164,7 +166,8 @@ fn sweep(setting: &Setting, results: &Results, findings: &mut Findings) -> Resul
     Ok(())
 }
 
-/// The delay-minded sender beside the other one: made for its own kind, and made together.
+/// Evaluates the sender for short delays beside the other one: made for its own kind, and made
+/// together.
 fn diversity(setting: &Setting, results: &Results, findings: &mut Findings) -> Result<(), String> {
     let own = own_kind(setting);
     let queue = |short: &str| means(&own, &own.senders(short, results), false).1;

@@ -26,7 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// Short names for measures, and the schemes. The video stands for Skype, Hangouts and Facetime.
+/// Short names for measures, and the schemes. The video represents Skype, Hangouts and Facetime.
 pub(super) const SCHEMES: [(&str, &str); 8] = [
     ("sprout", "sprout"),
     ("ewma", "sprout-ewma"),
@@ -37,28 +37,29 @@ pub(super) const SCHEMES: [(&str, &str); 8] = [
     ("codel", "cubic+codel"),
     ("video", "gcc[variant=mmsys2016]"),
 ];
-/// Those that Sprout is compared with where no queue management helps.
+/// End-to-end schemes with which Sprout is compared.
 const END_TO_END: [&str; 6] = ["ewma", "compound", "vegas", "ledbat", "cubic", "video"];
-/// The TCPs that heed delay.
+/// The TCPs that react to delay.
 const TCPS: [&str; 3] = ["compound", "vegas", "ledbat"];
-/// What the hosts hold of a TCP flow's data, as in the C2TCP paper's figures. The thesis tells
-/// nothing of it.
+/// Bytes of a TCP flow's data that the hosts buffer, as in the C2TCP paper's figures. The thesis
+/// does not state it.
 const SOCKET: u64 = 2_200_000;
-/// Other sizes for Cubic and Compound, of which the thesis ran the latter on Windows 7.
+/// Other buffer sizes for Cubic and Compound; the thesis ran Compound on Windows 7.
 const HOSTS: [(&str, u64); 4] =
     [("64 kB", 65_535), ("256 kB", 262_144), ("1 MB", 1_000_000), ("2.2 MB", SOCKET)];
 const HOSTED: [&str; 2] = ["cubic", "compound"];
-/// Bins of the time series.
+/// Length of a bin of the time series.
 const BIN: Span = Span::from_millis(200);
-/// In a quick reproduction, so many traces, so long, and without the first seconds.
+/// In a quick reproduction: number of traces, length of a run in seconds, and seconds left out at
+/// the beginning.
 const QUICK: (usize, u64, u64) = (4, 60, 10);
 
-/// A video as Skype's might be: up to 5 Mbit/s (thesis, footnote 7).
+/// Returns a video like Skype's: up to 5 Mbit/s (thesis, footnote 7).
 fn video() -> Workload {
     Workload::Video(Video { max: Rate::from_mbps(5.0), ..Video::default() })
 }
 
-/// The emulation of the thesis; `short` is the name of the scheme here.
+/// Returns the emulation of the thesis; `short` is the scheme's short name.
 pub(super) fn emulation(
     (short, text): (&str, &str),
     cellular: &Cellular,
@@ -87,7 +88,7 @@ pub(super) fn emulation(
     Ok(scenario)
 }
 
-/// The name of the task in which hosts hold so much.
+/// Returns the name of the task with this buffer size at the hosts.
 fn hosted(short: &str, size: &str, trace: &str) -> String {
     match size {
         "2.2 MB" => on(short, trace),
@@ -95,7 +96,7 @@ fn hosted(short: &str, size: &str, trace: &str) -> String {
     }
 }
 
-/// The name of the task for the time series.
+/// Returns the name of the task for the time series.
 fn minute(short: &str) -> String {
     format!("over time: {short}")
 }
@@ -104,7 +105,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let all = setting.sprout_traces()?;
     let mut tasks = Vec::new();
     for (at, cellular) in setting.some(all.clone(), QUICK.0).into_iter().enumerate() {
-        // The recordings come in pairs, one of each direction.
+        // The recordings come in pairs, one for each direction.
         for (short, text) in SCHEMES {
             let scenario = emulation((short, text), &cellular, &all[at ^ 1], setting)?;
             if HOSTED.contains(&short) {
@@ -127,10 +128,10 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// What the time series show.
+/// Schemes in the time series.
 const SHOWN: [&str; 2] = ["sprout", "video"];
 
-/// The figures of one run: throughput in Mbit/s, utilisation, self-inflicted delay in ms.
+/// Figures of one run: throughput in Mbit/s, utilisation, self-inflicted delay in ms.
 #[derive(Copy, Clone)]
 struct Point {
     throughput: f64,
@@ -182,7 +183,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// Sprout against the best and the worst of others (§2.4.2).
+/// Compares Sprout with the best and the worst of the other schemes (§2.4.2).
 fn compare(of: &dyn Fn(&str) -> Vec<Point>, findings: &mut Findings) {
     let each: Vec<Vec<Point>> = END_TO_END.iter().map(|short| of(short)).collect();
     let own = of("sprout");
@@ -214,7 +215,7 @@ fn compare(of: &dyn Fn(&str) -> Vec<Point>, findings: &mut Findings) {
     }
 }
 
-/// Each scheme on each link, as Fig. 2-9 has them.
+/// Lists each scheme on each link, as Fig. 2-9 does.
 fn table(traces: &[Cellular], of: &dyn Fn(&str) -> Vec<Point>, findings: &mut Findings) {
     let each: Vec<Vec<Point>> = SCHEMES.iter().map(|(short, _)| of(short)).collect();
     let rows = traces.iter().enumerate().map(|(at, cellular)| {
@@ -236,7 +237,7 @@ fn table(traces: &[Cellular], of: &dyn Fn(&str) -> Vec<Point>, findings: &mut Fi
     );
 }
 
-/// Cubic and Compound by what their hosts hold.
+/// Evaluates Cubic and Compound by the buffer size of their hosts.
 fn hosts(traces: &[Cellular], results: &Results, findings: &mut Findings) {
     let mut rows = Vec::new();
     for (size, _) in HOSTS {
@@ -266,7 +267,7 @@ fn hosts(traces: &[Cellular], results: &Results, findings: &mut Findings) {
     );
 }
 
-/// How Sprout and the video fare over time (Fig. 2-1).
+/// Evaluates Sprout and the video over time (Fig. 2-1).
 fn over_time(results: &Results, findings: &mut Findings) {
     for short in SHOWN {
         let record = results.get(&minute(short));
@@ -291,8 +292,8 @@ fn over_time(results: &Results, findings: &mut Findings) {
     );
 }
 
-/// The longest time without a bin at or below `limit`, in seconds. Bins in which nothing left the
-/// queue belong to the stretch around them.
+/// Returns the longest time in seconds without a bin at or below `limit`. Bins in which no packet
+/// left the queue count as part of the time around them.
 fn stretch(delays: &[f64], limit: f64) -> f64 {
     if delays.is_empty() {
         return f64::NAN;
@@ -310,7 +311,7 @@ fn stretch(delays: &[f64], limit: f64) -> f64 {
     longest.max(above) as f64 * BIN.as_secs_f64()
 }
 
-/// The gaps between a recording's opportunities (Fig. 2-4).
+/// Evaluates the gaps between a recording's opportunities (Fig. 2-4).
 fn gaps(cellular: &Cellular, findings: &mut Findings) {
     let times = cellular.trace.opportunities();
     let gaps: Vec<u32> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();

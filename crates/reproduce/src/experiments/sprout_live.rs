@@ -1,5 +1,5 @@
-//! Sprout's running systems: the tunnel beside a download, losses, and the Saturator (thesis §2.3.1, §2.4.6,
-//! §2.4.7). Programs run in real time over an emulated link.
+//! Sprout's running systems: the tunnel beside a download, losses, and the Saturator (thesis
+//! §2.3.1, §2.4.6, §2.4.7). Programs run in real time over an emulated link.
 
 use serde_json::Value;
 
@@ -40,13 +40,13 @@ const TUNNEL_SCRIPT: &str = include_str!("../../live/tunnel.sh");
 const LOSS_SCRIPT: &str = include_str!("../../live/loss.sh");
 const SATURATOR_SCRIPT: &str = include_str!("../../live/saturator.sh");
 
-/// How the download and the call reach the other end.
+/// Ways of the download and the call to the other end.
 const CASES: [&str; 2] = ["direct", "tunnel"];
-/// Losses in per cent, each way.
+/// Loss probabilities in per cent, in each direction.
 const LOSSES: [u32; 3] = [0, 5, 10];
-/// The Saturator's rules: its own, and the thesis'.
+/// The Saturator's rules: its own default, and the thesis'.
 const RULES: [(&str, &str); 2] = [("default", ""), ("thesis", "--thesis")];
-/// So many pings are sent in a second.
+/// Pings per second.
 const PINGS: u64 = 20;
 
 fn beside(case: &str) -> String {
@@ -64,7 +64,7 @@ fn saturated(rule: &str) -> String {
     format!("Saturator, rule: {rule}")
 }
 
-/// How long to measure, in seconds: so long, or shorter if the reproduction is quick.
+/// Returns the length of a measurement in seconds: `long`, or 6 in a quick reproduction.
 fn seconds(setting: &Setting, long: u64) -> u64 {
     if setting.quick { 6 } else { long }
 }
@@ -107,7 +107,7 @@ fn plan_saturator(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(RULES.map(task).into())
 }
 
-/// A script, and what it is told.
+/// A script and its arguments.
 struct Script<'a> {
     setting: &'a Setting,
     live: &'a Live,
@@ -125,7 +125,7 @@ impl Script<'_> {
         read: impl Fn(&Files) -> Result<Record, String> + Copy + Send + Sync + 'static,
     ) -> Task {
         let Script { setting, live, text, seconds, data, back } = self;
-        // Short runs show that all works, also on a machine that is busy.
+        // Short runs only show that the programs work, also on a busy machine.
         let strict = if setting.quick { "" } else { "--strict" };
         let key = format!("{text};{variable}={value};{data};{back};{seconds}");
         let (live, data, back) = (live.clone(), data.to_string(), back.to_string());
@@ -137,20 +137,20 @@ impl Script<'_> {
     }
 }
 
-/// A number of a JSON document, by its path.
+/// Returns a number in a JSON document by its path.
 fn number(document: &Value, path: &str) -> Result<f64, String> {
     let value = document.pointer(path).and_then(Value::as_f64);
     value.ok_or_else(|| format!("{path} is missing in {document:.200}"))
 }
 
-/// The q-th quantile of all values that were sought, in ascending order; infinite if it is among those that
-/// are missing.
+/// Returns the q-th quantile of `sought` values, of which `values` are present in ascending order;
+/// infinite if the quantile is one of the missing values.
 fn quantile(values: &[f64], sought: u64, q: f64) -> f64 {
     let rank = (q * sought as f64).ceil() as usize;
     values.get(rank.max(1) - 1).copied().unwrap_or(f64::INFINITY)
 }
 
-/// The round-trip times in what `ping` has said, in milliseconds, the shortest first.
+/// Returns the round-trip times in `ping`'s output, in milliseconds, the shortest first.
 fn round_trips(text: &str) -> Vec<f64> {
     let after = text.lines().filter_map(|line| line.split_once("time="));
     let words = after.filter_map(|(_, rest)| rest.split_whitespace().next());
@@ -169,7 +169,7 @@ fn call(files: &Files, seconds: u64) -> Result<Record, String> {
     let times = round_trips(&files.text("ping")?);
     let sent = seconds * PINGS;
     record.set("ping.lost", 1.0 - times.len() as f64 / sent as f64);
-    // Lost packets count as infinitely late; then the number is missing, which no check accepts.
+    // Lost packets count as infinitely late. Then the number is missing, which no check accepts.
     record.set("ping.p50", quantile(&times, sent, 0.5));
     record.set("ping.p95", quantile(&times, sent, 0.95));
     Ok(record)
@@ -192,7 +192,7 @@ fn band(files: &Files) -> Result<Record, String> {
     Ok(record)
 }
 
-/// Findings with the names of the traces; nothing where programs cannot run.
+/// Returns findings with the names of the traces; empty ones if programs cannot run.
 fn findings(setting: &Setting, find: impl FnOnce(&mut Findings)) -> Result<Findings, String> {
     let mut findings = Findings::default();
     if setting.live.is_some() {

@@ -1,4 +1,4 @@
-//! Sprout by its confidence, under loss, among other schemes, and its model's constants (thesis
+//! Sprout by its confidence, under loss and among other schemes, and its model's constants (thesis
 //! §2.2, §2.4.5, §2.4.6 and §2.5).
 
 use std::sync::Arc;
@@ -25,14 +25,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// Confidence in per cent.
+/// Confidences in per cent.
 const CONFIDENCES: [u32; 5] = [95, 75, 50, 25, 5];
-/// Losses in per cent, each way.
+/// Loss probabilities in per cent, in each direction.
 const LOSSES: [u32; 3] = [0, 5, 10];
-/// The directions of Verizon's LTE among the thesis' links, and T-Mobile's uplink.
+/// Indices of Verizon's LTE directions among the thesis' links; and T-Mobile's uplink.
 const VERIZON: [(&str, usize); 2] = [("down", 0), ("up", 1)];
 const UMTS_UP: usize = 7;
-/// The end-to-end schemes beside Sprout, in place of the students'.
+/// The end-to-end schemes beside Sprout, in place of the students' schemes.
 const OTHERS: [&str; 17] = [
     "sprout-ewma",
     "cubic",
@@ -69,7 +69,7 @@ fn lose(scenario: &mut Scenario, percent: u32) {
     }
 }
 
-/// The name of the task of a scheme beside Sprout.
+/// Returns the name of the task of a scheme beside Sprout.
 fn beside(text: &str) -> String {
     format!("{text} for the frontier")
 }
@@ -140,7 +140,7 @@ fn confidences(results: &Results, findings: &mut Findings) {
         rows.push(vec![format!("{percent} %"), format!("{:.3}", own.0), format!("{:.0}", own.1)]);
     }
     for (name, count) in counts {
-        // Nothing is counted of what was not measured.
+        // Count only if everything was measured.
         let known = ewma.0.is_finite() && ewma.1.is_finite();
         findings
             .measure(format!("confidence.{name}"), if known { f64::from(count) } else { f64::NAN });
@@ -188,11 +188,11 @@ fn frontier(results: &Results, findings: &mut Findings) {
     );
 }
 
-/// The model's constants, asked of its parts.
+/// Measures the model's constants with its parts.
 fn model(findings: &mut Findings) {
     let params = SproutParams::default();
     let mut inference = Inference::new(&params, Arc::new(params.tables()));
-    // Many ticks of ten packets without time between them: the rate is sure to be 500 per second.
+    // After many ticks of ten packets each, the inference is certain of 500 packets per second.
     for _ in 0..5000 {
         inference.observe(10.0);
     }
@@ -205,7 +205,7 @@ fn model(findings: &mut Findings) {
     };
     let before = spread(inference.belief());
     inference.evolve();
-    // Variances add up, tick by tick.
+    // Variances add up from tick to tick.
     let second = (spread(inference.belief()) - before) / TICK.as_secs_f64();
     findings.measure("model.sigma", second.sqrt());
     findings.measure("model.rates", (BINS - 1) as f64);

@@ -1,5 +1,5 @@
-//! How often Verus' curve makes a burst on Verizon's EV-DO downlink, by where in the recording its flow
-//! starts.
+//! Frequency of bursts by Verus' curve on Verizon's EV-DO downlink, by the offset in the recording
+//! at which its flow starts.
 
 use paceline_cc::Span;
 
@@ -9,12 +9,13 @@ use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 
-/// Verizon's EV-DO downlink and the uplink that carries its acknowledgements, among the ten recordings.
+/// Indices of Verizon's EV-DO downlink, and of the uplink that carries its acknowledgements, among
+/// the ten recordings.
 const EVDO: (usize, usize) = (8, 9);
 const STARTS: u64 = 30;
-/// Seconds from one start to the next.
+/// Seconds between two start offsets.
 const APART: u64 = 10;
-/// A mean delay in milliseconds that no run without a burst has.
+/// Mean delay in milliseconds that only a run with a burst exceeds.
 const BURST_MS: f64 = 1000.0;
 
 fn name(start: u64) -> String {

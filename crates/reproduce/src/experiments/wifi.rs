@@ -27,7 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// The short names of measures, and the schemes.
+/// Short names for measures, and the schemes.
 const SCHEMES: [(&str, &str); 9] = [
     ("abc_20", "abc[dt=20ms]"),
     ("abc_60", "abc[dt=60ms]"),
@@ -40,14 +40,14 @@ const SCHEMES: [(&str, &str); 9] = [
     ("pcc", "vivace"),
 ];
 const OURS: [&str; 3] = ["abc_20", "abc_60", "abc_100"];
-/// Where: the short name, the number of users, the title.
+/// Places: short name, number of users, title.
 const PLACES: [(&str, u32, &str); 3] = [
     ("single", 1, "One user, MCS 1 and 7 (Fig. 9a)"),
     ("shared", 2, "Two users, one FIFO, MCS 1 and 7 (Fig. 9b)"),
     ("walk", 1, "One user, MCS 3 to 7 at random (Fig. 16)"),
 ];
 
-/// A link in a crowded place, as all Wi-Fi experiments have it.
+/// Returns a link in a crowded place, as in all Wi-Fi experiments.
 pub(super) fn crowded(mcs: McsSpec) -> WifiSpec {
     WifiSpec {
         max_frames: 20,
@@ -58,7 +58,7 @@ pub(super) fn crowded(mcs: McsSpec) -> WifiSpec {
     }
 }
 
-/// A modulation by its index.
+/// Returns a modulation by its index.
 pub(super) fn mcs(index: u8) -> Result<Mcs, String> {
     Mcs::new(index).ok_or_else(|| format!("there is no MCS {index}"))
 }
@@ -115,7 +115,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             let over = |what: &dyn Fn(&crate::Record) -> f64| {
                 mean((0..runs(setting)).map(|run| what(results.get(&name(place, short, run)))))
             };
-            // The sum of the users' throughputs, and the mean of their delays on the way beyond
+            // The sum of the users' throughputs, and the mean of their one-way delays without
             // propagation, which is half of the RTT.
             let throughput = over(&|record| {
                 (1..=users).map(|user| record.number(&format!("flow.user {user}.goodput"))).sum()
@@ -160,7 +160,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// What the paper states in relation to ABC with a delay threshold of 100 ms.
+/// Computes the paper's figures relative to ABC with a delay threshold of 100 ms.
 fn relative(place: &str, findings: &mut Findings) {
     let get = |findings: &Findings, short: &str, what: &str| {
         findings.get(&format!("{place}.{short}.{what}"))
@@ -173,7 +173,7 @@ fn relative(place: &str, findings: &mut Findings) {
             findings.measure(format!("{place}.{short}.{what}.gain"), own / other);
         }
     }
-    // How many are no worse than one of ABC's versions in both.
+    // Counts the schemes that one of ABC's versions equals or beats in both figures.
     let beaten = |short: &str| {
         OURS.iter().any(|own| {
             get(findings, short, "throughput") >= get(findings, own, "throughput")
@@ -186,7 +186,7 @@ fn relative(place: &str, findings: &mut Findings) {
     let largest = gains.into_iter().fold(f64::NEG_INFINITY, f64::max);
     let point = |short: &str| (get(findings, short, "throughput"), get(findings, short, "p95"));
     let fronts = OURS.map(|own| distance(point(own), others.clone().map(point)));
-    // A distance that is not known makes the smallest one unknown.
+    // An unknown distance makes the smallest one unknown.
     let least = fronts.iter().fold(f64::INFINITY, |least, front| {
         if front.is_nan() || least.is_nan() { f64::NAN } else { least.min(*front) }
     });

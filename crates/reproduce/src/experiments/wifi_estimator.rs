@@ -37,16 +37,16 @@ const LOADS: [u32; 9] = [10, 20, 30, 40, 50, 60, 70, 80, 90];
 const M: u32 = 20;
 const WINDOW: Span = Span::from_millis(40);
 
-/// Who shares the channel: the names of measures.
+/// Stations that share the channel: names of measures.
 const CHANNELS: [&str; 2] = ["steady", "crowd"];
 
 fn name(channel: &str, index: u8, load: u32) -> String {
     format!("{channel}: MCS {index} at {load} %")
 }
 
-/// The paper's overhead does not depend on the batch: so it is if a competitor always has
-/// something to send, and has one turn for each of the access point's. If competitors only send
-/// what they are given to send, more of that comes up during a longer batch.
+/// Returns the link. The paper's overhead does not depend on the batch. That is the case if a
+/// competitor always has frames to send and has one turn for each of the access point's.
+/// Competitors with a fixed load have more frames to send after a longer batch.
 fn shared(channel: &str, index: u8) -> Result<WifiSpec, String> {
     let crowd = crowded(McsSpec::constant(mcs(index)?));
     Ok(match channel {
@@ -64,7 +64,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let length = setting.length(30, 10);
     let mut tasks = Vec::new();
     for (channel, index) in CHANNELS.into_iter().flat_map(|one| LINKS.map(|index| (one, index))) {
-        // A backlogged user's throughput is what the estimates are judged by.
+        // Load 200: a backlogged user, whose throughput is the reference for the estimates.
         for load in LOADS.into_iter().chain([200]) {
             let mut scenario = Scenario::new("estimator");
             scenario.seed = setting.seed;
@@ -80,15 +80,15 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// What a router on the link writes down.
+/// Records of a router on the link.
 struct Notes {
     estimator: LinkRateEstimator,
     last: Option<Time>,
-    /// The access point had something to send since the last acknowledgement.
+    /// Whether the access point always had frames to send since the last acknowledgement.
     busy: bool,
-    /// Sums over acknowledgements: number, estimates, estimates without cap, dequeue rates.
+    /// Sums over acknowledgements: count, estimates, estimates without cap, dequeue rates.
     sums: [f64; 4],
-    /// Times between acknowledgements by the size of the batch, in ms; only where the next batch
+    /// Times between acknowledgements in ms, by the size of the batch; only if the next batch
     /// followed at once.
     gaps: Vec<Vec<f64>>,
 }
@@ -184,7 +184,7 @@ fn find(_: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// Fig. 6: estimates against the truth.
+/// Evaluates Fig. 6: estimates beside the true rate.
 fn estimates(channel: &str, results: &Results, findings: &mut Findings) {
     let palette = Palette::new(["estimate", "truth", "cap"]);
     let mut panels = Vec::new();
@@ -200,7 +200,7 @@ fn estimates(channel: &str, results: &Results, findings: &mut Findings) {
             findings.measure(format!("{key}.uncapped"), record.number("uncapped"));
             let error = (estimate / truth.min(cap) - 1.0).abs();
             findings.measure(format!("{key}.error"), error);
-            // A missing figure must not pass for a small one.
+            // A missing figure must not count as a small one.
             let error = if error.is_nan() { f64::INFINITY } else { error };
             if cap >= 1.1 * truth {
                 worst = worst.max(error);
@@ -243,7 +243,7 @@ fn estimates(channel: &str, results: &Results, findings: &mut Findings) {
     findings.figure(&format!("{channel}.estimates"), bars.figure(), &caption);
 }
 
-/// Fig. 5: times between block acknowledgements by the size of the batch.
+/// Evaluates Fig. 5: times between block acknowledgements by the size of the batch.
 fn gaps(
     channel: &str,
     index: u8,
@@ -263,7 +263,7 @@ fn gaps(
         .map(|(frames, gaps)| (f64::from(frames), mean(gaps.iter().copied()), gaps.len() as f64))
         .collect();
     let line = fit(&points);
-    // A frame of 1500 bytes is one of 1544 on air.
+    // A frame of 1500 bytes has 1544 bytes on air.
     let expected = 1544.0 * 8.0 / mcs(index)?.rate().as_bps() as f64 * 1000.0;
     let key = format!("{channel}.mcs{index}.gap");
     findings.measure(format!("{key}.slope"), line.slope / expected);
@@ -275,7 +275,7 @@ fn gaps(
     all.sort_by(f64::total_cmp);
     let at = (0.999 * all.len() as f64) as usize;
     findings.measure(format!("{key}.p999"), all.get(at).copied().unwrap_or(f64::NAN));
-    // Figures of one modulation are enough.
+    // The page has the figures of one modulation only.
     if index != 7 {
         return Ok(());
     }
@@ -305,7 +305,7 @@ fn gaps(
     Ok(())
 }
 
-/// A straight line through weighted points.
+/// A straight line fitted to weighted points.
 struct Line {
     slope: f64,
     r2: f64,
@@ -313,7 +313,7 @@ struct Line {
 }
 
 impl Line {
-    /// The value at `x` of a line of another slope through the points' mean.
+    /// Returns the value at `x` of a line with another slope through the points' mean.
     fn at_mean(&self, slope: f64, x: f64) -> f64 {
         self.middle.1 + slope * (x - self.middle.0)
     }

@@ -1,5 +1,5 @@
-//! What the ABC paper leaves open of its Wi-Fi link: the round-trip time, and how busy the channel
-//! is; and which of PCC's algorithms runs.
+//! Settings of the Wi-Fi link that the ABC paper leaves open: the RTT and the load of the channel;
+//! and PCC's algorithm.
 
 use paceline_cc::Span;
 use paceline_path::BufferSize;
@@ -12,9 +12,9 @@ use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 
-/// Round-trip times, in milliseconds.
+/// RTTs in milliseconds.
 const RTTS: [u64; 5] = [5, 10, 20, 30, 40];
-/// Mean times between two transmissions of 1 ms of each of the five competitors, in milliseconds.
+/// Mean time between two transmissions of 1 ms by each of the five competitors, in milliseconds.
 const GAPS: [u64; 3] = [10, 20, 40];
 const SCHEMES: [(&str, &str); 5] = [
     ("abc", "abc[dt=100ms]"),
@@ -23,7 +23,8 @@ const SCHEMES: [(&str, &str); 5] = [
     ("vegas", "vegas"),
     ("bbr", BBR),
 ];
-/// Cubic over CoDel with Linux' growth, as everywhere here, and with RFC 9438's.
+/// Schemes with one user: Cubic over CoDel with Linux' growth, as in all experiments, and with RFC
+/// 9438's.
 const ALONE: [(&str, &str); 5] = [
     ("abc", "abc[dt=100ms]"),
     ("codel", "cubic+codel"),
@@ -31,10 +32,10 @@ const ALONE: [(&str, &str); 5] = [
     ("copa", COPA),
     ("vegas", "vegas"),
 ];
-/// Round-trip times of one user, in milliseconds.
+/// RTTs with one user, in milliseconds.
 const ALONE_RTTS: [u64; 4] = [10, 15, 20, 30];
-/// PCC's rows: the name, the scheme, and the seconds between two changes of the modulation; none
-/// for MCS 7 all the time.
+/// PCC's rows: name, scheme, and seconds between two changes of the modulation; `None` for a
+/// constant MCS 7.
 const PCC: [(&str, &str, Option<u64>); 8] = [
     ("kernel, latency", "vivace", Some(2)),
     ("kernel, loss", "vivace[utility=loss]", Some(2)),
@@ -45,7 +46,7 @@ const PCC: [(&str, &str, Option<u64>); 8] = [
     ("kernel, latency", "vivace", Some(12)),
     ("kernel, latency", "vivace", None),
 ];
-/// Runs of each row with one user.
+/// Number of runs of each row with one user.
 const RUNS: u64 = 3;
 
 fn name(rtt: u64, gap: u64, short: &str) -> String {
@@ -70,7 +71,7 @@ fn alternating(every: Option<Span>) -> Result<McsSpec, String> {
     Ok(McsSpec::Steps { steps, period: Some(every * 2) })
 }
 
-/// Users of one FIFO whose modulation alternates.
+/// Returns a scenario with users of one FIFO whose modulation alternates.
 fn scenario(
     text: &str,
     users: u32,
@@ -126,7 +127,7 @@ pub(super) fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// RTTs and gaps of the sweep with one user.
+/// Returns the RTTs and gaps of the sweep with one user.
 fn alone(setting: &Setting) -> Vec<(u64, u64)> {
     let rows = ALONE_RTTS.iter().flat_map(|rtt| GAPS.map(|gap| (*rtt, gap)));
     setting.some(rows.collect(), 1)
@@ -177,7 +178,7 @@ pub(super) fn find(setting: &Setting, results: &Results, findings: &mut Findings
                 [1, 2].map(|user| record.number(&format!("flow.user {user}.{part}"))).iter().sum()
             };
             let throughput = |short: &str| -> f64 { both(short, "goodput") };
-            // The mean of both users, less propagation.
+            // Mean of both users, minus propagation.
             let delay = |short: &str| -> f64 { both(short, "owd.p95") / 2.0 - rtt as f64 / 2.0 };
             let gain = |short: &str| throughput("abc") / throughput(short);
             let [codel, copa, vegas] = ["codel", "copa", "vegas"].map(gain);

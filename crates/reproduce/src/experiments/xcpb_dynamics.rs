@@ -24,12 +24,12 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const RTT: u64 = 82;
-/// Capacities that XCP is told, in Mbit/s. The real one is 4.10.
+/// Capacities that XCP assumes, in Mbit/s. The real one is 4.10.
 const TOLD: [f64; 7] = [4.3, 4.8, 5.3, 5.5, 6.3, 7.0, 8.0];
 const REAL: f64 = 4.10;
-/// The rates of Fig. 9's phases.
+/// Rates in the phases of Fig. 9, in Mbit/s.
 const PHASES: [u64; 3] = [54, 2, 11];
-/// Stations and kappa.
+/// Number of stations, and kappa.
 const KAPPAS: [(u32, u32); 3] = [(3, 3), (12, 3), (12, 6)];
 const SEEDS: u64 = 3;
 
@@ -38,7 +38,8 @@ fn measure(scenario: &mut Scenario, from: u64, to: u64) {
     scenario.duration = Span::from_secs(to);
 }
 
-/// A download and an upload at each station, the pairs so many seconds apart.
+/// Returns a scenario with a download and an upload at each station; the pairs start `apart`
+/// seconds after each other.
 fn pairs(name: &str, which: &NetworkScheme, stations: u32, apart: u64) -> Result<Scenario, String> {
     let mut scenario = network(name, which, stations, 1)?;
     for station in 0..stations {
@@ -105,7 +106,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// All stations change their rates at 20 and 40 s; the last ten seconds of a phase are measured.
+/// Lets all stations change their rates at 20 and 40 s, and measures the last ten seconds of a
+/// phase.
 fn phases(scenario: &mut Scenario, phase: u64) {
     let steps = (0u64..).zip(PHASES);
     let step = |(at, rate): (u64, u64)| (Span::from_secs(20 * at), Rate::from_mbps(rate as f64));

@@ -1,4 +1,4 @@
-//! The XCP-b paper's analysis: XCP's queue under a wrong capacity, blind growth and its time.
+//! The XCP-b paper's analysis: XCP's queue with a wrong capacity, blind growth and its duration.
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
@@ -24,11 +24,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const ALPHA: f64 = 0.4;
 const BETA: f64 = 0.2263;
 const QMAX: u64 = 64_000;
-/// The RTT, and the control interval.
+/// RTT and control interval in seconds.
 const D: f64 = 0.1;
 /// Errors of the capacity in Mbit/s.
 const ERRORS: [f64; 2] = [0.7, 1.4];
-/// Rates of links, in Mbit/s, over which growth must not overflow the buffer.
+/// Link rates in Mbit/s at which growth must not overflow the buffer.
 const RATES: [u64; 3] = [2, 4, 8];
 /// Bandwidth-delay products in multiples of Qmax.
 const PRODUCTS: [u64; 3] = [2, 4, 8];
@@ -69,20 +69,21 @@ fn plan(_setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// Names, bandwidth-delay products and chi (0 for the paper's) of the runs that grow.
+/// Returns names, bandwidth-delay products and chi (0 for the paper's) of the runs about growth.
 fn growth() -> Vec<(String, u64, f64)> {
     let mut all: Vec<_> = PRODUCTS.iter().map(|m| (m.to_string(), *m, 0.0)).collect();
     all.push(("half".into(), 4, 0.5 / (5.0 - ALPHA - BETA)));
     all
 }
 
-/// Equation 4 with feedback that acts a delay later: `y' = F(t - d)/d`, `q' = y - C`. The queue at
-/// rest over (alpha/beta) d epsilon, and the period of its swings in delays.
+/// Solves equation 4 with feedback that acts a delay later: `y' = F(t - d)/d`, `q' = y - C`.
+/// Records the queue at rest divided by (alpha/beta) d epsilon, and the period of its oscillations
+/// in delays.
 fn fluid(error_mbps: f64) -> Record {
     let error = error_mbps * 1e6 / 8.0;
     let steps = 1000;
     let (step, count) = (D / steps as f64, 60 * steps);
-    // The rate beyond the capacity, and the queue; both begin at rest without an error.
+    // Excess rate and queue; both begin at rest, without an error.
     let (mut excess, mut queue) = (0.0_f64, 0.0_f64);
     let mut feedback: Vec<f64> = Vec::with_capacity(count);
     let mut queues: Vec<f64> = Vec::with_capacity(count);
@@ -97,7 +98,7 @@ fn fluid(error_mbps: f64) -> Record {
     let last = &queues[count - 10 * steps..];
     let mut record = Record::default();
     record.set("rest", last.iter().sum::<f64>() / last.len() as f64 / rest);
-    // From one passage upwards through the queue at rest to the next.
+    // From one upward crossing of the queue at rest to the next.
     let up = |pair: &[f64]| pair[0] < rest && pair[1] >= rest;
     let passages: Vec<usize> = (1..count).filter(|&at| up(&queues[at - 1..=at])).collect();
     if let [first, second, ..] = passages[..] {
@@ -106,8 +107,8 @@ fn fluid(error_mbps: f64) -> Record {
     record
 }
 
-/// Fig. 4's worst case in units of chi Qmax: two blind intervals act after the link is full, then
-/// equation 6.
+/// Computes Fig. 4's worst case in units of chi Qmax: two blind intervals act after the link is
+/// full, then equation 6.
 fn recurrence() -> Record {
     let (mut queue, mut excess, mut pending) = (0.0_f64, 1.0, 1.0);
     let mut peak = 0.0_f64;
@@ -134,7 +135,7 @@ fn find(_setting: &Setting, results: &Results) -> Result<Findings, String> {
     let mut drops = 0.0;
     for mbps in RATES {
         let record = results.get(&format!("blind {mbps}"));
-        // The longest delay includes the packet's own transmission.
+        // The largest delay includes the packet's own transmission.
         let bytes = record.number("link.link.delay.max") * mbps as f64 * 1e3 / 8.0 - 1500.0;
         findings.measure(format!("blind.{mbps}.peak"), bytes / QMAX as f64);
         drops += record.number("link.link.drops");
@@ -145,7 +146,7 @@ fn find(_setting: &Setting, results: &Results) -> Result<Findings, String> {
         let goal = 0.9 * (product * QMAX * 8) as f64 / D / 1e6;
         let series = record.series("link.link.throughput");
         let at = series.iter().position(|mbps| *mbps >= goal);
-        // Feedback of the first packets acts in the third interval.
+        // Feedback on the first packets acts in the third interval.
         let intervals = at.map_or(f64::NAN, |at| at as f64 - 2.0);
         findings.measure(format!("grow.{name}.intervals"), intervals);
     }

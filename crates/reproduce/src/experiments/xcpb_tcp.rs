@@ -23,14 +23,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// How kappa is set with about ten active stations (§3.1).
+/// Kappa for about ten active stations (§3.1).
 const KAPPA: u32 = 6;
 const SEEDS: u64 = 3;
-/// How often twelve NewReno downloads run to show how far three seeds are from many.
+/// Number of runs with twelve NewReno downloads, which show how far three seeds deviate from many.
 const MANY: u64 = 30;
 const SCALES: [u32; 3] = [1, 5, 20];
 const SCHEMES: [&str; 2] = ["newreno", "xcpb"];
-/// NewReno with selective acknowledgements, which the paper's has not.
+/// NewReno with selective acknowledgements, which the paper's does not have.
 const WITH_SACK: &str = "with-sack";
 const WAYS: [&str; 2] = ["both", "down"];
 fn which(name: &str, scale: u32) -> NetworkScheme {
@@ -44,7 +44,7 @@ fn which(name: &str, scale: u32) -> NetworkScheme {
     }
 }
 
-/// Flows that begin at random within 300 s.
+/// Returns a scenario with flows that begin at random times within 300 s.
 fn dynamic(name: &str, scale: u32, load: Load, seed: u64) -> Result<Scenario, String> {
     let mut scenario = come_and_go(&which(name, scale), scale, load, seed)?;
     scenario.name = name.into();
@@ -134,7 +134,7 @@ fn throughput(record: &Record) -> f64 {
     COUNTED * record.number("all.goodput")
 }
 
-/// Megabytes of the flows whose names begin so, in a run of 300 s.
+/// Returns the megabytes of the flows whose names begin with `way`, in a run of 300 s.
 fn megabytes(record: &Record, way: &str) -> f64 {
     let prefix = format!("flow.{way}-");
     let of_way = |name: &str| name.starts_with(&prefix) && name.ends_with(".goodput");
@@ -142,7 +142,8 @@ fn megabytes(record: &Record, way: &str) -> f64 {
     COUNTED * 300.0 / 8.0 * flows.map(|(_, mbps)| mbps).sum::<f64>()
 }
 
-/// Seconds of uploads over those of downloads within the run: what the flows ask for.
+/// Returns the seconds of uploads divided by those of downloads within the run: the ratio of
+/// offered load.
 fn offered_ratio(seed: u64) -> Result<f64, String> {
     let load = Load { uploads: true, rtt_ms: 0, short: None };
     let scenario = dynamic("newreno", 1, load, seed)?;
@@ -222,9 +223,9 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// Twelve NewReno downloads over many seeds: Jain's indices over windows of a second and over the whole
-/// time, and by how much the former falls from equal RTTs to different ones, by all seeds and by three
-/// at a time.
+/// Evaluates twelve NewReno downloads over many seeds: Jain's indices over windows of a second and
+/// over the whole time, and the fall of the former from equal to different RTTs, over all seeds and
+/// over three at a time.
 fn twelve_often(seeds: u64, results: &Results, findings: &mut Findings) {
     let each = |apart: bool, part: &str| -> Vec<f64> {
         let of = |number| results.get(&format!("twelve newreno {apart} {number}")).number(part);

@@ -77,7 +77,7 @@ pub enum EvaluatorError {
     /// A network cannot be built.
     #[error("{0}")]
     Build(#[from] BuildError),
-    /// Another machine reported an error.
+    /// Any other error, for example of another machine, in words.
     #[error("{0}")]
     Other(String),
 }

@@ -1,6 +1,6 @@
-//! One Cubic flow without the simulator: `cargo run --example by_hand`. A sender, a link with a
-//! queue, a receiver and two pipes are driven by the loop below, which is all that a driver is:
-//! it supplies the time, and carries packets from one stage to the next.
+//! One Cubic flow without the simulator: `cargo run --example by_hand`. The loop below drives a
+//! sender, a link with a queue, a receiver and two pipes. That is all that a driver does: it
+//! supplies the time, and carries packets from one stage to the next.
 
 use paceline_sim::flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig};
 use paceline_sim::path::{Limit, Link, Pipe, Service, queue};
@@ -9,7 +9,7 @@ use paceline_sim::{
     schemes::registry,
 };
 
-/// Pushes what comes out of one stage at `now` into the next one.
+/// Pushes the packets that leave one stage at `now` into the next one.
 fn hand_over(now: Time, from: &mut impl Stage, to: &mut impl Stage) {
     let mut packet = Packet::opaque(0);
     while from.pop_into(now, &mut packet) {
@@ -18,7 +18,7 @@ fn hand_over(now: Time, from: &mut impl Stage, to: &mut impl Stage) {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The halves of a scheme, by name: any name of `paceline schemes` will do.
+    // The halves of a scheme, by name: any name of `paceline schemes` works.
     let halves = registry::build(&Spec::parse("cubic")?)?;
 
     // The two ends: a bulk flow with number 0, in a run with seed 1.
@@ -26,8 +26,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut sender = Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)?;
     let mut receiver = Receiver::new(ReceiverConfig::of(&halves, 0));
 
-    // Between them a link of 12 Mbit/s with a buffer of 100 packets, and 25 ms each way. Whoever
-    // builds a queue gives it its random numbers, even if droptail draws none.
+    // Between them a link of 12 Mbit/s with a buffer of 100 packets, and 25 ms each way. The caller
+    // gives a queue its random stream, even though droptail draws no numbers.
     let random = Stream::new(1, "queue");
     let queue = queue::build(&Spec::parse("droptail")?, Limit::packets(100), random)?;
     let mut link = Link::new(queue, Service::constant(Rate::from_mbps(12.0)));
@@ -42,8 +42,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut received = 0;
     for second in 1..=10 {
         loop {
-            // Each stage says when something may next come out of it. The earliest is the next
-            // event; a stage that says zero has something to do at once.
+            // Each stage returns when a packet may next leave it. The earliest time is the next
+            // event; zero means at once.
             let next = sender.wake().min(link.wake()).min(there.wake());
             let next = next.min(receiver.wake()).min(back.wake()).max(now);
             if next >= Time::from_secs(second) {

@@ -1,11 +1,12 @@
-//! A controller of one's own against Cubic and ABC on an LTE link: `cargo run --example
+//! A user's own controller against Cubic and ABC on an LTE link: `cargo run --example
 //! own_controller`. The controller aims at a fixed queueing delay.
 
 use paceline_sim::cc::{Controller, Feedback, Halves, Plan, Span};
 use paceline_sim::scenario::{Capacity, CustomScheme, FlowSpec, LinkSpec, Scenario, SchemeChoice};
 use paceline_sim::{run, trace};
 
-/// Grows by a share of its window while the queue is short, and shrinks while it is long.
+/// Increases its window by a share of it while the queue is short, and decreases it while the queue
+/// is long.
 struct Delay {
     window: f64,
     target: Span,

@@ -1,4 +1,4 @@
-//! From the 802.11 links of a scenario to access points.
+//! Builds access points from the 802.11 links of a scenario.
 
 use paceline_cc::{Rate, Span, Stream};
 use paceline_path::ServiceError;
@@ -6,10 +6,10 @@ use paceline_wifi::{AccessPoint, BackgroundConfig, Ht, MediumConfig, Phy, Statio
 
 use crate::scenario::{FlowSpec, LinkSpec, Scenario, WifiSpec};
 
-/// The access point of an 802.11 link in a scenario, before it has ports.
+/// Builds the access point of an 802.11 link, without ports.
 ///
 /// # Errors
-/// Steps that make no legal schedule.
+/// The steps of a station are not a valid schedule.
 pub(crate) fn access_point(
     scenario: &Scenario,
     link: &LinkSpec,
@@ -20,8 +20,8 @@ pub(crate) fn access_point(
     AccessPoint::new(config, station_of, &random)
 }
 
-/// The settings of the medium of an 802.11 link, 20 MHz wide with the long guard interval, and for each
-/// flow its station, the first of which is 0.
+/// Returns the settings of an 802.11 link's medium, 20 MHz wide with the long guard interval, and
+/// the station of each flow, counted from 0.
 fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> (MediumConfig, Vec<u32>) {
     let mut random = Stream::new(scenario.seed, &format!("mcs of {}", link.name));
     let (steps, period) = spec.mcs.steps(scenario.duration, &mut random);
@@ -33,7 +33,7 @@ fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> (MediumConfi
     let passes = |flow: &FlowSpec| flow.path.contains(&link.name) || flow.back.contains(&link.name);
     let of = |flow: &FlowSpec| spec.stations.iter().position(|own| own.flows.contains(&flow.name));
     let named: Vec<Option<usize>> = scenario.flows.iter().map(of).collect();
-    // One that no flow makes use of takes no turns, and is no part of the capacity.
+    // A named station that no flow uses takes no turns, and is not counted in the capacity.
     let mut used = vec![None; spec.stations.len()];
     for (flow, named) in scenario.flows.iter().zip(&named) {
         if let Some(named) = named.filter(|_| passes(flow)) {
@@ -61,7 +61,7 @@ fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> (MediumConfi
         });
         station_of.extend((0..flow.count).map(|_| station as u32));
     }
-    // The flows beyond, which have no numbers yet, belong to the last one.
+    // Flows of random arrivals, whose numbers do not exist yet, belong to the last station.
     let random_flows = scenario.arrivals.iter().any(|few| passes(&few.flow));
     if stations.is_empty() || random_flows {
         stations.push(alike);

@@ -1,13 +1,13 @@
-//! Links that take over the delays behind them.
+//! Merges links with the delays after them.
 
 use paceline_path::LookAheadLink;
 
 use crate::build::Places;
 use crate::nodes::Carrier;
 
-/// Lets each link that can compute departures ahead take over the delay behind it. Then removes the pipes
-/// that no route passes any more, since the event loop compares the wake-ups of all carriers twice a
-/// packet. `lists` holds the carriers that each route passes.
+/// Makes each link that can compute departures ahead take over the delay after it. Then removes the
+/// pipes that no route uses any more, because the event loop compares the wake-ups of all carriers
+/// twice per packet. `lists` has the carriers of each route.
 pub(crate) fn look_ahead(
     carriers: &mut Vec<Carrier>,
     lists: &mut [Vec<usize>],
@@ -17,8 +17,8 @@ pub(crate) fn look_ahead(
     drop_idle_pipes(carriers, lists, places);
 }
 
-/// Lets a link take over the delay behind it, if it can compute departures ahead and all packets have
-/// the same delay behind it: then each packet needs one call instead of three.
+/// Merges a link with the delay after it, if it can compute departures ahead and all packets have
+/// the same delay after it. Each packet then needs one call instead of three.
 fn take_delay_over(carriers: &mut [Carrier], lists: &mut [Vec<usize>], link: usize) {
     let mut delays = lists.iter().filter_map(|list| {
         let at = list.iter().position(|&stage| stage == link)?;
@@ -43,11 +43,12 @@ fn take_delay_over(carriers: &mut [Carrier], lists: &mut [Vec<usize>], link: usi
     }
 }
 
-/// Removes the pipes that are in none of `lists`, and renumbers the carriers in `lists` and `places`.
+/// Removes the pipes that are in none of `lists`, and renumbers the carriers in `lists` and
+/// `places`.
 fn drop_idle_pipes(carriers: &mut Vec<Carrier>, lists: &mut [Vec<usize>], places: &mut Places) {
     let mut passed = vec![false; carriers.len()];
     lists.iter().flatten().for_each(|&stage| passed[stage] = true);
-    // The new number of each carrier, by its old one.
+    // New number of each carrier, by its old number.
     let mut new_numbers = Vec::with_capacity(carriers.len());
     let mut kept_carriers = 0;
     carriers.retain(|carrier| {
@@ -67,8 +68,8 @@ mod tests {
     use crate::Simulation;
     use crate::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 
-    /// Two flows over a link that takes over the delay of their data: the world has the link and the pipe
-    /// of their acknowledgements, which the hosts hold, and no pipe without a route.
+    /// Two flows over a link that takes over the delay of their data. The world has the link and
+    /// the pipe of the acknowledgements, which hosts delay, and no unused pipe.
     #[test]
     fn a_pipe_without_a_route_is_removed() -> Result<(), Box<dyn std::error::Error>> {
         let mut scenario = Scenario::new("two");

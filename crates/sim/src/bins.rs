@@ -8,8 +8,8 @@ use paceline_path::Service;
 use crate::metrics::mbps;
 use crate::outcome::LinkSeries;
 
-/// The bins until `end`: the first begins at time zero, each includes its start and excludes its end,
-/// and the last one ends at `end` even if it is shorter than `bin` then.
+/// Returns the bins until `end`. The first begins at time zero, each includes its start and
+/// excludes its end, and the last one ends at `end` even if it is then shorter than `bin`.
 pub(crate) fn intervals(bin: Span, end: Time) -> impl Iterator<Item = Range<Time>> {
     (0..end.as_nanos().div_ceil(bin.as_nanos())).map(move |at| {
         let start = Time::ZERO + bin * at;
@@ -17,7 +17,7 @@ pub(crate) fn intervals(bin: Span, end: Time) -> impl Iterator<Item = Range<Time
     })
 }
 
-/// Bytes delivered and the longest queueing delay, for each bin of a given length since time zero.
+/// Delivered bytes and maximum queueing delay of a link, per bin since time zero.
 #[derive(Clone, Debug)]
 pub struct LinkBins {
     bin: Span,
@@ -25,12 +25,12 @@ pub struct LinkBins {
 }
 
 impl LinkBins {
-    /// No departures yet; `bin` is the length of a bin.
+    /// Creates empty bins of length `bin`.
     pub fn new(bin: Span) -> LinkBins {
         LinkBins { bin: bin.max(Span::from_nanos(1)), bins: Vec::new() }
     }
 
-    /// Notes that so many bytes left the link at `at`, after they had spent `sojourn` there.
+    /// Notes that `bytes` bytes left the link at `at`, after a sojourn time of `sojourn`.
     pub fn on_departure(&mut self, at: Time, bytes: u64, sojourn: Span) {
         let index = (at.as_nanos() / self.bin.as_nanos()) as usize;
         if self.bins.len() <= index {
@@ -41,7 +41,8 @@ impl LinkBins {
         *longest = Some(longest.map_or(sojourn, |longest| longest.max(sojourn)));
     }
 
-    /// The series until `end`, beside what the link's `service` offered in each bin.
+    /// Returns the series until `end`, with the bytes that the link's `service` offered in each
+    /// bin.
     pub fn series(&self, end: Time, service: &Service) -> LinkSeries {
         let mut series = LinkSeries { bin_s: self.bin.as_secs_f64(), ..LinkSeries::default() };
         for (at, bin) in intervals(self.bin, end).enumerate() {

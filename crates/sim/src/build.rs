@@ -1,4 +1,4 @@
-//! From a scenario to a world.
+//! Builds a world from a scenario.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,45 +25,45 @@ use crate::scenario::{
 use crate::transport::{CustomTransport, TransportEndpoint, TransportEnds, TransportSetup};
 use crate::world::World;
 
-/// Where a scenario's parts have ended up among the stages.
+/// The stage numbers of a scenario's parts.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// The stage of each link.
+    /// Stage of each link.
     pub(crate) links: Vec<usize>,
-    /// The stage of each medium.
+    /// Stage of each medium.
     pub(crate) media: Vec<usize>,
-    /// The flows of the scenario, in order.
+    /// The scenario's flows, in order.
     pub(crate) flows: Vec<FlowPlace>,
     /// The flows of random arrivals.
     pub(crate) arrivals: Vec<FlowPlace>,
 }
 
-/// Where one flow has ended up.
+/// The stages of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowPlace {
     pub(crate) name: Box<str>,
-    /// Shared by the flows of a specification.
+    /// Its scheme; flows of one specification share it.
     pub(crate) scheme: Arc<str>,
-    /// When it starts, and when it stops, which may be [`Time::NEVER`].
+    /// Start and stop; the stop may be [`Time::NEVER`].
     pub(crate) start: Time,
     pub(crate) stop: Time,
     pub(crate) sender: usize,
     pub(crate) receiver: usize,
 }
 
-/// What a world was laid out from, for those who change it while it runs.
+/// The data from which a world was laid out, for changing it while it runs.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     pub(crate) routes: Vec<Route>,
-    /// The carriers that routes pass.
+    /// The lists of carriers that routes use.
     pub(crate) carrier_lists: Vec<Vec<usize>>,
-    /// The pipes of flows: stage, and the delay that each adds to half of the RTT.
+    /// Pipes of flows: stage, and the delay that each adds to half of the RTT.
     pub(crate) pipes: Vec<(usize, Span)>,
 }
 
-/// Builds the world of a scenario. Schemes and queues are looked up in `names`, or among those
-/// that are built in without any. The ends of the flow called `outside.0`, if there is one, are made
-/// by `outside.1`.
+/// Builds the world of a scenario. Looks schemes and queues up in `names`, or among the built-in
+/// ones without `names`. The ends of the flow called `outside.0`, if there is one, come from
+/// `outside.1`.
 pub(crate) fn build(
     scenario: &Scenario,
     names: Option<&Names>,
@@ -72,8 +72,8 @@ pub(crate) fn build(
     lay_out(scenario, names, outside, false).map(|(world, places, _)| (world, places))
 }
 
-/// The same, with what the world was laid out from. In a world that is `changeable`, links do not
-/// look ahead, and pipes are shared only by those whose delay is half of the RTT and nothing else.
+/// Builds a world and returns the data from which it was laid out. In a `changeable` world links do
+/// not compute departures ahead, and flows share only pipes whose delay is exactly half of the RTT.
 pub(crate) fn lay_out(
     scenario: &Scenario,
     names: Option<&Names>,
@@ -113,34 +113,34 @@ pub(crate) fn lay_out(
     Ok(builder.finish())
 }
 
-/// Marks the number of an endpoint while the number of carriers is not known yet.
+/// Added to the number of an endpoint while the number of carriers is unknown.
 const ENDPOINT: usize = 1 << 31;
 
 struct Builder<'a> {
     hosts: Hosts,
-    /// The mean rate of each link.
+    /// Mean rate of each link.
     rates: Vec<Rate>,
-    /// Pipes of acknowledgements that delay and hold them in hosts, by delay and longest processing
-    /// time: flows share them.
+    /// Pipes that delay acknowledgements and hold them in hosts, by delay and maximum processing
+    /// time. Flows share them.
     host_pipes: BTreeMap<(Span, Span), usize>,
     changeable: bool,
-    /// The pipes of flows, if they are changeable: see [`Layout::pipes`].
+    /// The pipes of flows, if the world is changeable: see [`Layout::pipes`].
     flow_pipes: Vec<(usize, Span)>,
     scenario: &'a Scenario,
     names: Lookup<'a>,
-    /// A flow whose ends are these instead of what its scheme makes.
+    /// Name and transport of a flow whose ends replace those of its scheme.
     outside: Option<(&'a str, CustomTransport)>,
-    /// Links and pipes; they come first in the world.
+    /// Links and pipes, the first stages of the world.
     carriers: Vec<Carrier>,
-    /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
+    /// Senders and receivers. Their numbers count from `ENDPOINT` until all carriers are known.
     endpoints: Vec<Endpoint>,
     routes: Vec<Route>,
     carrier_lists: CarrierLists,
-    /// Pipes that only delay, by their delay: flows share them.
+    /// Pipes that only delay, by their delay. Flows share them.
     pipes: BTreeMap<Span, usize>,
-    /// The pipe behind each link, if it has one.
+    /// The pipe after each link, if it has one.
     after: Vec<Option<usize>>,
-    /// By medium and route, the stations that send and receive.
+    /// Sending and receiving station, by medium and route.
     hops: Vec<Vec<Hop>>,
     places: Places,
 }
@@ -189,7 +189,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A queue with the stream of this name, and a router.
+    /// Builds a queue, with the random stream of this name, and a router.
     fn port(
         &self,
         name: &str,
@@ -213,7 +213,7 @@ impl Builder<'_> {
         for number in 0..=spec.stations.len() {
             let Some(port) = spec.port(number) else { continue };
             let choice = choose::port_queue(self.scenario, spec, number, port)?;
-            // Sizes of stations do not depend on a rate (`BufferSize::needs_rate`).
+            // The buffers of stations do not depend on a rate (`BufferSize::needs_rate`).
             let limit = port.buffer.resolve(Rate::ZERO, Span::ZERO);
             let router = choose::port_router(self.scenario, spec, number, port, self.names.0)?;
             let port = self.port(&spec.port_name(number), (&choice, limit), &router)?;
@@ -227,8 +227,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds the medium that a flow passes to its carriers: the last of those on the way down, the first
-    /// of those on the way up; and tells the medium of both routes.
+    /// Adds a flow's medium to its carriers, as the last one on the way down and the first one on
+    /// the way up. Sets the stations of both routes at the medium.
     fn over_medium(
         &mut self,
         flow: &FlowSpec,
@@ -259,7 +259,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A pipe of the given delay and damage that flows may share; `None` if it would do nothing.
+    /// Returns a pipe with this delay and impairments, which flows may share; `None` if it would
+    /// change nothing.
     fn pipe(
         &mut self,
         place: &str,
@@ -279,8 +280,8 @@ impl Builder<'_> {
         Ok(made)
     }
 
-    /// The pipe of a flow's acknowledgements: as [`Builder::pipe`], with a host that holds each for up
-    /// to `longest`.
+    /// Returns the pipe of a flow's acknowledgements: like [`Builder::pipe`], with a host that
+    /// holds each one for up to `longest`.
     fn host_pipe(
         &mut self,
         place: &str,
@@ -313,15 +314,15 @@ impl Builder<'_> {
         Ok(Some(stage))
     }
 
-    /// A pipe with the damage of a stretch.
+    /// Builds a pipe with the impairments of a stretch.
     fn impaired(&self, place: &str, delay: Span, stretch: &Stretch) -> Result<Pipe, BuildError> {
         let random = Stream::new(self.scenario.seed, place);
         Pipe::with_impairments(delay, stretch.impairments.clone(), random)
             .map_err(|source| BuildError::Pipe { place: place.to_string(), source })
     }
 
-    /// A pipe that nobody shares: a route must not pass a stage twice, so that links cannot share
-    /// theirs with each other or with flows.
+    /// Adds a pipe that is not shared. A route must not use a stage twice, so that links cannot
+    /// share their pipes with each other or with flows.
     fn own_pipe(
         &mut self,
         place: &str,
@@ -339,7 +340,7 @@ impl Builder<'_> {
         Ok(Some(self.add(Carrier::Pipe(Box::new(pipe)))))
     }
 
-    /// The stages of the links of a path, with the pipes behind them.
+    /// Returns the stages of a path's links, with the pipes after them.
     fn route(&self, flow: &FlowSpec, names: &[String]) -> Result<Vec<usize>, BuildError> {
         let mut stages = Vec::new();
         for (at, name) in names.iter().enumerate() {
@@ -355,7 +356,7 @@ impl Builder<'_> {
         Ok(stages)
     }
 
-    /// All flows of a specification.
+    /// Builds all flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
         let ends = match &self.outside {
             Some((name, made)) if *name == spec.name => Ends::Transport(made.clone()),
@@ -380,7 +381,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Flows of random arrivals: all are made beforehand, and sleep until their time comes.
+    /// Builds flows of random arrivals. All are created at the start and stay idle until they
+    /// arrive.
     fn arrivals(&mut self, index: usize) -> Result<(), BuildError> {
         let arrivals = &self.scenario.arrivals[index];
         let spec = &arrivals.flow;
@@ -409,7 +411,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A sender, a receiver, and the routes from one to the other and back.
+    /// Builds a sender, a receiver, and the routes between them.
     fn flow(&mut self, one: OneFlow<'_>) -> Result<FlowPlace, BuildError> {
         let flow = (self.places.flows.len() + self.places.arrivals.len()) as u32;
         let route = self.routes.len() as u32;
@@ -438,8 +440,8 @@ impl Builder<'_> {
         Ok(FlowPlace { name, scheme, start, stop, sender, receiver })
     }
 
-    /// The stages that a flow's data passes, and those that its acknowledgements pass: links, and
-    /// a pipe for half of its RTT.
+    /// Returns the carriers of a flow's data and those of its acknowledgements: links, and a pipe
+    /// for half of its RTT.
     fn carriers_passed(
         &mut self,
         one: &OneFlow<'_>,
@@ -451,7 +453,7 @@ impl Builder<'_> {
         self.over_medium(spec, (&mut forward, &mut back), route as usize)?;
         let half = spec.rtt / 2;
         let data = self.pipe(&format!("data of {name}"), half, &spec.data)?;
-        // Hosts outside of the simulation take their own time.
+        // Real hosts outside of the simulation have their own processing times.
         let is_outside = self.outside.as_ref().is_some_and(|(outside, _)| *outside == spec.name);
         let longest = match is_outside {
             true => Span::ZERO,
@@ -476,7 +478,7 @@ impl Builder<'_> {
         Ok((forward, back))
     }
 
-    /// The ends of a transport that comes whole.
+    /// Builds the two ends of a transport.
     fn transport(
         &self,
         one: &OneFlow<'_>,
@@ -533,7 +535,7 @@ impl Builder<'_> {
                     Endpoint::Sender(sender) => {
                         record.segments = sender.video().map(|_| Vec::new());
                     }
-                    // Its application is not known: it counts as on from start to stop.
+                    // Its application is unknown: count it as on from start to stop.
                     _ => record.on_since = Some(place.start),
                 }
             }

@@ -1,9 +1,11 @@
-//! Where all packets are: what was made is somewhere, or has an end on record.
+//! Accounts for all packets: each packet that was sent has arrived, was dropped or lost, or is
+//! under way.
 
 use crate::nodes::{Carrier, Endpoint};
 use crate::world::World;
 
-/// Packets since the start of a run, data and acknowledgements apart where stages know them apart.
+/// Packets since the start of a run. Data and acknowledgements are separate where stages
+/// distinguish them.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     /// Data packets sent.
@@ -14,7 +16,7 @@ pub struct Census {
     pub handshakes_sent: u64,
     /// SYNs, SYN-ACKs and their acknowledgements that reached the other end.
     pub handshakes_received: u64,
-    /// Copies made on the way.
+    /// Copies made by duplication.
     pub duplicated: u64,
     /// Data packets that reached their receivers.
     pub received: u64,
@@ -22,14 +24,14 @@ pub struct Census {
     pub acks_received: u64,
     /// Packets that queues dropped.
     pub dropped: u64,
-    /// Packets lost on the way.
+    /// Packets lost on stretches.
     pub lost: u64,
-    /// Packets in queues, in transmission, or on the way.
+    /// Packets in queues, in transmission, or in delays.
     pub under_way: u64,
 }
 
 impl Census {
-    /// True if every packet that was made has one end or is under way.
+    /// Returns true if every packet is accounted for.
     pub fn is_balanced(&self) -> bool {
         let made = self.sent + self.acks_sent + self.handshakes_sent + self.duplicated;
         let arrived = self.received + self.acks_received + self.handshakes_received;
@@ -54,7 +56,7 @@ impl World {
                     let stats = receiver.stats();
                     census.received += stats.packets;
                     census.acks_sent += stats.acks + stats.reports;
-                    // Each SYN that arrives is answered.
+                    // A receiver answers each SYN that arrives.
                     census.handshakes_received += stats.syns + stats.handshake_acks;
                     census.handshakes_sent += stats.syns;
                 }

@@ -1,5 +1,5 @@
-//! What a link takes over from its flows where the scenario does not say: the queue, the router,
-//! the RTT that its buffer is measured by. Flows that disagree are an error.
+//! Settings that a link takes from its flows where the scenario leaves them open: the queue, the
+//! router, and the RTT of its buffer. It is an error if the flows disagree.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::scenario::{
 };
 use crate::transport::CustomTransport;
 
-/// What the two ends of a flow are made from.
+/// What the two ends of a flow are built from.
 pub(crate) enum Ends {
     /// The halves of a scheme.
     Scheme(Halves),
-    /// A transport that comes whole.
+    /// A complete transport.
     Transport(CustomTransport),
 }
 
-/// What the ends of a flow with this scheme are made from.
+/// Returns what the ends of a flow with this scheme are built from.
 pub(crate) fn ends(scheme: &SchemeChoice, names: Lookup<'_>) -> Result<Ends, SpecError> {
     match scheme {
         SchemeChoice::Custom(made) => Ok(Ends::Scheme(made.halves().clone())),
@@ -31,17 +31,17 @@ pub(crate) fn ends(scheme: &SchemeChoice, names: Lookup<'_>) -> Result<Ends, Spe
     }
 }
 
-/// All flows of a scenario, those of random arrivals included.
+/// Returns all flows of a scenario, with those of random arrivals.
 fn all(scenario: &Scenario) -> impl Iterator<Item = &FlowSpec> {
     scenario.flows.iter().chain(scenario.arrivals.iter().map(|arrivals| &arrivals.flow))
 }
 
-/// Those whose data passes a link.
+/// Returns the flows whose data passes a link.
 fn over<'a>(scenario: &'a Scenario, link: &'a LinkSpec) -> impl Iterator<Item = &'a FlowSpec> {
     all(scenario).filter(|flow| flow.path.contains(&link.name))
 }
 
-/// Those whose data passes the queue of a station, or of the access point (port 0).
+/// Returns the flows whose data passes the queue of a station, or of the access point (port 0).
 fn over_port<'a>(
     scenario: &'a Scenario,
     medium: &'a MediumSpec,
@@ -50,7 +50,7 @@ fn over_port<'a>(
     all(scenario).filter(move |flow| medium.port_of(flow) == Some(number))
 }
 
-/// The queue of a link; never [`QueueChoice::Auto`].
+/// Returns the queue of a link; never [`QueueChoice::Auto`].
 ///
 /// # Errors
 /// [`BuildError::Queues`] if the link leaves the choice to flows whose schemes name different
@@ -59,7 +59,7 @@ pub fn queue(scenario: &Scenario, link: &LinkSpec) -> Result<QueueChoice, BuildE
     queue_of(&link.name, &link.queue, over(scenario, link))
 }
 
-/// The queue of a station at a medium, or of its access point (port 0); never
+/// Returns the queue of a station at a medium, or of its access point (port 0); never
 /// [`QueueChoice::Auto`].
 pub(crate) fn port_queue(
     scenario: &Scenario,
@@ -95,12 +95,12 @@ fn queue_of<'a>(
     Ok(found.map_or_else(QueueChoice::droptail, |(_, queue)| queue.clone().into()))
 }
 
-/// The router of a link; never [`RouterChoice::Auto`]. Schemes are looked up in `names`, or among
-/// those that are built in without any.
+/// Returns the router of a link; never [`RouterChoice::Auto`]. Looks schemes up in `names`, or
+/// among the built-in ones without `names`.
 ///
 /// # Errors
-/// [`BuildError::Routers`] if the link leaves the choice to flows whose schemes bring different
-/// routers; a scheme that cannot be had.
+/// [`BuildError::Routers`] if the link leaves the choice to flows whose schemes have different
+/// routers; or a scheme cannot be built.
 pub fn router(
     scenario: &Scenario,
     link: &LinkSpec,
@@ -109,7 +109,7 @@ pub fn router(
     router_of(&link.name, &link.router, over(scenario, link), names)
 }
 
-/// The router of a station at a medium, or of its access point (port 0); never
+/// Returns the router of a station at a medium, or of its access point (port 0); never
 /// [`RouterChoice::Auto`].
 pub(crate) fn port_router(
     scenario: &Scenario,
@@ -164,7 +164,7 @@ pub(crate) fn router_of<'a>(
     })
 }
 
-/// True if two flows have the same scheme by name and parameters.
+/// Returns true if two flows have the same scheme with the same parameters.
 fn is_same(one: &SchemeChoice, other: &SchemeChoice) -> bool {
     match (one.named(), other.named()) {
         (Some(one), Some(other)) => one.sender == other.sender,
@@ -172,7 +172,7 @@ fn is_same(one: &SchemeChoice, other: &SchemeChoice) -> bool {
     }
 }
 
-/// What makes the routers of a link.
+/// Returns the factory of a link's routers.
 pub(crate) fn make_router(
     choice: &RouterChoice,
     names: Lookup<'_>,
@@ -184,8 +184,8 @@ pub(crate) fn make_router(
     }
 }
 
-/// The RTT that bandwidth-delay products of a link are computed with: its own if it has one, or
-/// else that of the flows whose data passes it, or of those whose acknowledgements do.
+/// Returns the RTT for a link's bandwidth-delay products: the link's own if it has one, otherwise
+/// that of the flows whose data passes it, otherwise that of the flows whose acknowledgements do.
 ///
 /// # Errors
 /// [`BuildError::Rtt`] if there are no such flows, or their RTTs differ.

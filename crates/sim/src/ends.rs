@@ -12,16 +12,17 @@ use crate::choose::Ends;
 use crate::error::BuildError;
 use crate::scenario::{FlowSpec, Scenario};
 
-/// A host has been up for less than this: after 4096 ticks, timers expire alike.
+/// A host's uptime is below this. After 4096 ticks, timers expire at the same times as at the
+/// start.
 const MAX_UPTIME: Span = Span::from_millis(4096 * 4);
 
-/// Multiples of this, less their whole part, are far from each other.
+/// The fractional parts of its multiples are evenly spread over 0 to 1.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
 
 /// Packets at the start of a connection that Linux does not pace (`tcp_update_skb_after_send`).
 const UNPACED: u32 = 10;
 
-/// One flow to be made: one of several alike, or one of random arrivals.
+/// One flow to build: one of a specification's `count`, or one of random arrivals.
 pub(crate) struct OneFlow<'a> {
     pub(crate) spec: &'a FlowSpec,
     pub(crate) ends: &'a Ends,
@@ -32,7 +33,7 @@ pub(crate) struct OneFlow<'a> {
     pub(crate) stop: Time,
 }
 
-/// The sender of a flow; numbers of the flow and of its packets' route.
+/// Builds the sender of a flow; the numbers are those of the flow and of its packets' route.
 pub(crate) fn make_sender(
     scenario: &Scenario,
     one: &OneFlow<'_>,
@@ -59,14 +60,15 @@ pub(crate) fn make_sender(
         .map_err(|source| BuildError::Signals { flow: one.name.clone(), source })
 }
 
-/// The ticks of the host of flow number `flow`. Hosts have been up for different times, which seeds and names do not
-/// change, as they decide nothing but when timers expire.
+/// Returns the clock ticks of the host of flow number `flow`. Hosts have different uptimes, which
+/// do not depend on seeds and names because they only affect when timers expire.
 fn ticks(flow: u32) -> Ticks {
     Ticks::new(MAX_UPTIME.mul_f64((f64::from(flow) + 1.0) * GOLDEN_RATIO % 1.0))
 }
 
-/// Returns true if the flow's ends are stock TCP on hosts with Linux: the scenario names no acknowledgement policy, and the
-/// scheme brings neither a policy nor a receiver's half of its own (ABC, DCTCP, XCP and others do).
+/// Returns true if the flow's ends are stock TCP on Linux hosts: the scenario names no
+/// acknowledgement policy, and the scheme has neither a policy nor a receiver's half (ABC, DCTCP,
+/// XCP and others have one).
 fn is_linux(spec: &FlowSpec, halves: &Halves) -> bool {
     let is_delayed = spec.ack.is_none() && halves.ack == AckPolicy::DELAYED;
     is_delayed
@@ -75,7 +77,8 @@ fn is_linux(spec: &FlowSpec, halves: &Halves) -> bool {
         && spec.recovery == LossRecovery::Sack
 }
 
-/// The receiver of a flow; numbers of the flow and of its acknowledgements' route.
+/// Builds the receiver of a flow; the numbers are those of the flow and of its acknowledgements'
+/// route.
 pub(crate) fn make_receiver(
     scenario: &Scenario,
     one: &OneFlow<'_>,
@@ -83,7 +86,8 @@ pub(crate) fn make_receiver(
     (flow, route): (u32, u32),
 ) -> Receiver {
     let OneFlow { spec, name, .. } = one;
-    // Clocks disagree: a scheme that subtracts across them fails in tests. They decide nothing.
+    // Clocks have different offsets, so that a scheme which subtracts times of both clocks fails in
+    // tests. The offsets affect nothing else.
     let clock =
         without_counting(|| Stream::new(scenario.seed, &format!("clock of {name}")).uniform());
     Receiver::new(ReceiverConfig::of(halves, flow).with(|config| {

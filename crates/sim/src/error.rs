@@ -9,114 +9,115 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A scheme or queue cannot be had.
+    /// A scheme or queue does not exist or has invalid parameters.
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// A scheme needs signals that the simulator does not have.
     #[error("flow `{flow}`: {source}")]
     Signals {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
-        /// What is missing.
+        /// The missing signals.
         source: MissingSignals,
     },
-    /// The ends of a transport cannot be made.
+    /// The ends of a transport cannot be built.
     #[error("flow `{flow}`: {problem}")]
     Transport {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
-        /// Why.
+        /// The error.
         problem: String,
     },
-    /// A link cannot transmit as it should.
+    /// The capacity of a link is invalid.
     #[error("link `{link}`: {source}")]
     Service {
-        /// The link.
+        /// Name of the link.
         link: String,
-        /// Why.
+        /// The error.
         source: ServiceError,
     },
-    /// A stretch of a path cannot delay or damage packets as it should.
+    /// The delay or the impairments of a stretch are invalid.
     #[error("{place}: {source}")]
     Pipe {
-        /// The flow or link.
+        /// Name of the flow or link.
         place: String,
-        /// Why.
+        /// The error.
         source: PipeError,
     },
     /// A path names a link that does not exist.
     #[error("flow `{flow}`: there is no link `{link}`")]
     NoSuchLink {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
-        /// The name.
+        /// Name of the missing link.
         link: String,
     },
     /// A path names a link more than once.
     #[error("flow `{flow}` passes link `{link}` twice")]
     Twice {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
-        /// The name.
+        /// Name of the link.
         link: String,
     },
     /// A flow names a station that no medium has.
     #[error("flow `{flow}`: there is no station `{station}`")]
     NoSuchStation {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
-        /// The name.
+        /// Name of the missing station.
         station: String,
     },
-    /// Packets could go round without any time passing.
+    /// Packets could circulate without any time passing.
     #[error("flow `{flow}` has neither a round-trip delay nor a link; give it rtt = \"100ms\"")]
     NoDelay {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
     },
-    /// A link leaves its queue to flows whose schemes name different ones.
+    /// A link leaves its queue to flows whose schemes name different queues.
     #[error(
         "link `{link}`: flow `{}` names the queue `{}`, flow `{}` names `{}`; name one on the link: \
          queue = \"{}\"",
         .flows[0], .queues[0], .flows[1], .queues[1], .queues[0]
     )]
     Queues {
-        /// The link.
+        /// Name of the link.
         link: String,
-        /// Two of the flows.
+        /// Names of two of the flows.
         flows: [String; 2],
-        /// What their schemes name.
+        /// The queues that their schemes name.
         queues: [String; 2],
     },
-    /// A link leaves its router to flows whose schemes bring different ones.
+    /// A link leaves its router to flows whose schemes have different routers.
     #[error(
         "link `{link}`: flow `{}` brings the router of `{}`, flow `{}` that of `{}`; name one on \
          the link, as router = \"{}\", or none: router = \"none\"",
         .flows[0], .schemes[0], .flows[1], .schemes[1], .schemes[0]
     )]
     Routers {
-        /// The link.
+        /// Name of the link.
         link: String,
-        /// Two of the flows.
+        /// Names of two of the flows.
         flows: [String; 2],
         /// Their schemes.
         schemes: [String; 2],
     },
-    /// A buffer is given in bandwidth-delay products, and nobody knows of which delay.
+    /// A buffer is a number of bandwidth-delay products, and the RTT to use is not defined.
     #[error(
         "link `{link}`: its buffer is a bandwidth-delay product, and {problem}; write rtt = \
          \"100ms\" on the link, or its buffer in bytes, packets or time"
     )]
     Rtt {
-        /// The link.
+        /// Name of the link.
         link: String,
-        /// Why the flows do not tell.
+        /// Why the flows do not define the RTT.
         problem: String,
     },
 }
 
 impl BuildError {
-    /// Makes the error of a link or medium of this name from that of its service.
+    /// Returns a function that makes an error of a service an error of the link or medium with this
+    /// name.
     pub(crate) fn service(link: &str) -> impl FnOnce(ServiceError) -> BuildError {
         |source| BuildError::Service { link: link.to_string(), source }
     }

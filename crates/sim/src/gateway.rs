@@ -1,4 +1,4 @@
-//! A flow whose ends are outside of the simulation: packets of real programs beside simulated flows.
+//! A flow with ends outside of the simulation: packets of real programs next to simulated flows.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,31 +21,31 @@ pub enum FlowEnd {
     Receiver,
 }
 
-/// Packets that have arrived at an end, with the times at which they did.
+/// Packets that have arrived at an end, each with its arrival time.
 type Arrived = Arc<Mutex<VecDeque<(Time, Packet)>>>;
 
 fn lock(arrived: &Arrived) -> MutexGuard<'_, VecDeque<(Time, Packet)>> {
     arrived.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A scenario of which somebody outside has one flow: packets are handed in at the flow's ends and
-/// taken out at the other ends, while all other flows of the scenario are simulated beside it. The
-/// flow's own scheme, workload, start and stop do not count, except that its scheme chooses queues
-/// and routers where the scenario leaves them to flows.
+/// A scenario with one flow whose ends are outside of the simulation. The caller hands packets in
+/// at one end of that flow and takes them out at the other; all other flows of the scenario are
+/// simulated. The flow's scheme, workload, start and stop are ignored, except that its scheme
+/// chooses queues and routers where the scenario leaves them to flows.
 ///
-/// Time is the caller's: it never goes back, and everything that is due happens when
-/// [`Gateway::advance`] or [`Gateway::push`] is called. A packet's body is a handle of the caller's,
-/// and its number comes back as it was.
+/// The caller supplies the time, which must not go back. Events happen during the calls of
+/// [`Gateway::advance`] and [`Gateway::push`]. A packet's body is a handle of the caller, and its
+/// number is returned unchanged.
 pub struct Gateway {
     simulation: Simulation,
-    /// The sender's, then the receiver's.
+    /// Packets arrived at the sender, then those arrived at the receiver.
     arrived: [Arrived; 2],
     stages: [usize; 2],
     routes: [u32; 2],
     lost: Vec<(FlowEnd, Packet)>,
 }
 
-/// Flows that come from outside have numbers that no simulated flow has.
+/// Flows from outside have numbers from this on, which no simulated flow has.
 const OUTSIDE: u32 = 1 << 31;
 
 fn place(end: FlowEnd) -> usize {
@@ -53,12 +53,12 @@ fn place(end: FlowEnd) -> usize {
 }
 
 impl Gateway {
-    /// A scenario at time zero, whose flow of this name is outside. Schemes and queues are those of
-    /// `names`. Digests and series are not recorded.
+    /// Creates the scenario at time zero, with the flow of this name outside. Schemes and queues
+    /// are those of `names`. Digests and series are not recorded.
     ///
     /// # Errors
-    /// There is no such flow; it stands for several; its path duplicates packets, which somebody
-    /// else owns; what else [`Simulation::new`] does not take.
+    /// There is no such flow, it stands for several, its path duplicates packets (whose bodies the
+    /// caller owns), or any error of [`Simulation::new`].
     pub fn new(scenario: &Scenario, names: &Names, flow: &str) -> Result<Gateway, BuildError> {
         let mut scenario = scenario.clone();
         scenario.digest = false;
@@ -80,7 +80,7 @@ impl Gateway {
         Ok(Gateway { simulation, arrived, stages, routes, lost: Vec::new() })
     }
 
-    /// Lets everything happen that is due by `now`.
+    /// Handles all events until `now`.
     pub fn advance(&mut self, now: Time) {
         self.simulation.advance(Time::from_nanos(now.as_nanos().saturating_add(1)));
         let Gateway { simulation, lost, routes, .. } = self;
@@ -93,46 +93,46 @@ impl Gateway {
         });
     }
 
-    /// A packet comes in at an end of the flow, on its way to the other one.
+    /// Sends a packet from one end of the flow to the other.
     pub fn push(&mut self, now: Time, from: FlowEnd, packet: &Packet) {
         self.advance(now);
         let packet = Packet { flow: packet.flow | OUTSIDE, ..*packet };
         self.simulation.world_mut().hand_in(self.stages[place(from)], &packet);
     }
 
-    /// The next packet that has arrived at an end, and when.
+    /// Takes the next packet that has arrived at an end, with its arrival time.
     pub fn pop(&mut self, at: FlowEnd) -> Option<(Time, Packet)> {
         lock(&self.arrived[place(at)]).pop_front()
     }
 
-    /// When the packet arrived that is the next for [`Gateway::pop`]; [`Time::NEVER`] if none is
-    /// there.
+    /// Returns the arrival time of the packet that [`Gateway::pop`] would return; [`Time::NEVER`]
+    /// if there is none.
     pub fn first(&self, at: FlowEnd) -> Time {
         lock(&self.arrived[place(at)]).front().map_or(Time::NEVER, |(time, _)| *time)
     }
 
-    /// A packet from this end that was dropped or lost on its way since the last call.
+    /// Takes a packet from this end that was dropped or lost since the last call.
     pub fn take_lost(&mut self, from: FlowEnd) -> Option<Packet> {
         let at = self.lost.iter().position(|(end, _)| *end == from)?;
         Some(self.lost.remove(at).1)
     }
 
-    /// When something happens next, at whichever flow.
+    /// Returns the time of the next event of any flow.
     pub fn wake(&self) -> Time {
         self.simulation.world().next_event()
     }
 
-    /// What the simulation has shown so far. The flow from outside counts bytes that arrived,
-    /// repetitions included, and has no delays.
+    /// Returns the results so far. For the flow from outside they count all bytes that arrived,
+    /// with repetitions, and have no delays.
     ///
     /// # Errors
-    /// None that [`Gateway::new`] has not had before.
+    /// Only those that [`Gateway::new`] returns.
     pub fn outcome(&self) -> Result<Outcome, BuildError> {
         self.simulation.outcome()
     }
 }
 
-/// The number of the flow among all flows, or why it cannot be outside.
+/// Returns the number of the flow among all flows, or why it cannot be outside.
 fn check(scenario: &Scenario, name: &str) -> Result<usize, String> {
     let at = scenario.flows.iter().position(|flow| flow.name == name);
     let at = at.ok_or("the scenario has no flow of this name")?;
@@ -156,7 +156,7 @@ fn check(scenario: &Scenario, name: &str) -> Result<usize, String> {
     Ok(scenario.flows[..at].iter().map(|flow| flow.count as usize).sum())
 }
 
-/// An end that keeps what arrives.
+/// An end that queues arriving packets for the caller.
 struct Outside {
     arrived: Arrived,
     bytes: u64,

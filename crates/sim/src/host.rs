@@ -1,24 +1,24 @@
-//! Hosts keep flows out of step.
+//! Random processing times of hosts, which keep flows out of step.
 //!
-//! Flows with equal RTTs that begin together and answer each acknowledgement at once meet the queue in
-//! the same order for ever, and a full queue drops the packets of always the same ones: phase effects
-//! (S. Floyd, V. Jacobson: On Traffic Phase Effects in Packet-Switched Gateways, 1992). They found that a
-//! random processing time at the hosts, from zero to the time of a packet at the bottleneck, ends them;
-//! ns-2 has it as `overhead_`.
+//! Flows with equal RTTs that begin together and answer each acknowledgement at once always reach
+//! the queue in the same order, and a full queue then always drops the packets of the same flows:
+//! phase effects (S. Floyd, V. Jacobson: On Traffic Phase Effects in Packet-Switched Gateways,
+//! 1992). A random processing time at the hosts, between zero and a packet's transmission time at
+//! the bottleneck, prevents them according to that paper; ns-2 calls it `overhead_`.
 //!
-//! Here the time is added to acknowledgements on their way back, once per acknowledgement. Packets of a
-//! flow keep their order, and so do those of flows that share a delay. Flows that would begin together
+//! Here the processing time is added to each acknowledgement on its way back. Packets of a flow
+//! keep their order, and so do those of flows that share a delay. Flows that would begin together
 //! begin within an RTT of each other.
 
 use paceline_cc::{Rate, Span, Stream};
 
 use crate::scenario::{FlowSpec, LinkSpec, Scenario};
 
-/// What hosts add to the times of a scenario's flows.
+/// Processing times and start offsets of a scenario's flows.
 pub(crate) struct Hosts {
-    /// The longest processing time; `None` for the time of a packet at a flow's slowest link.
+    /// Maximum processing time; `None` for a packet's transmission time at the flow's slowest link.
     longest: Option<Span>,
-    /// True if the flows begin at different times.
+    /// True if flows that would begin together begin at different times.
     spreads_starts: bool,
     seed: u64,
     mss: u32,
@@ -36,9 +36,10 @@ impl Hosts {
         Hosts { longest, spreads_starts, seed: scenario.seed, mss: scenario.mss }
     }
 
-    /// The longest processing time of a flow's host. `rates` are the mean rates of the scenario's
-    /// links: the time of a packet at the slowest link that the flow's data passes, and at most a tenth
-    /// of the RTT. A flow over a medium without links has none: contention keeps it out of step.
+    /// Returns the maximum processing time of a flow's host: a packet's transmission time at the
+    /// slowest link that the flow's data passes, and at most a tenth of the RTT. `rates` are the
+    /// mean rates of the scenario's links. Zero for a flow over a medium without links, which
+    /// contention keeps out of step.
     pub(crate) fn longest(&self, scenario: &Scenario, spec: &FlowSpec, rates: &[Rate]) -> Span {
         if let Some(longest) = self.longest {
             return longest;
@@ -53,13 +54,13 @@ impl Hosts {
         }
     }
 
-    /// The random stream of processing times called `name`.
+    /// Returns the random stream of the processing times called `name`.
     pub(crate) fn stream(&self, name: &str) -> Stream {
         Stream::new(self.seed, &format!("hosts of {name}"))
     }
 
-    /// How much later each flow of a specification begins than it says, in order: nothing unless
-    /// another flow begins at the same time.
+    /// Returns, for each flow of a specification in order, how much later than specified it begins;
+    /// zero unless another flow begins at the same time.
     pub(crate) fn starts(
         &self,
         scenario: &Scenario,
@@ -75,14 +76,14 @@ impl Hosts {
     }
 }
 
-/// True if flows of this specification begin when another flow does.
+/// Returns true if flows of this specification begin when another flow does.
 fn begin_together(scenario: &Scenario, spec: &FlowSpec) -> bool {
     let mut others = scenario.flows.iter().filter(|other| !std::ptr::eq(*other, spec));
     let alike = spec.count > 1 && spec.stagger.is_zero();
     alike || others.any(|other| other.start == spec.start)
 }
 
-/// The RTT of a flow on an empty path, transmission excluded.
+/// Returns the RTT of a flow on an empty path, without transmission times.
 fn base_rtt(scenario: &Scenario, spec: &FlowSpec) -> Span {
     let passed =
         |link: &&LinkSpec| spec.path.contains(&link.name) || spec.back.contains(&link.name);

@@ -1,15 +1,16 @@
-//! Simulates congestion control: senders and receivers, links with queues and routers, delay and
-//! loss, in virtual time and to the nanosecond.
+//! Simulates congestion control: senders, receivers, links with queues and routers, delay and loss,
+//! in virtual time with a resolution of one nanosecond.
 //!
-//! A [`Scenario`](scenario::Scenario) says which links there are, which flows pass them, and how long; it is written in
-//! Rust or in a file ([`scenario::load`]). [`run()`] runs it to its end and gives an [`Outcome`]:
-//! rates, delays, drops, fairness, time series if asked for. [`Simulation`] is a run that can be
-//! looked at on the way, [`Interactive`] one that can be changed on the way. Equal scenarios with equal seeds give equal results, whatever the machine.
+//! A [`Scenario`](scenario::Scenario) has links, the flows that use them, and a duration; it is
+//! written in Rust or in a file ([`scenario::load`]). [`run()`] runs it to its end and returns an
+//! [`Outcome`]: rates, delays, drops, fairness, and time series if requested. [`Simulation`] is a
+//! run that can be inspected in between, [`Interactive`] one that can be changed in between. Equal
+//! scenarios with equal seeds give equal results on any machine.
 //!
-//! A scheme is called by name (`paceline schemes` lists what is built in), comes from
-//! [`Names`] to which the caller has added it, or is a value: any
-//! [`Controller`](cc::Controller), with a receiver's and a router's half if it has them. Here is one
-//! that keeps 60 packets in flight whatever happens, beside Cubic:
+//! A scheme is given by name (`paceline schemes` lists the built-in ones; [`Names`] can contain
+//! further ones) or as a value: any [`Controller`](cc::Controller), with a receiver's and a
+//! router's half if it has them. Here is a scheme that always keeps 60 packets in flight, next to
+//! Cubic:
 //!
 //! ```
 //! use paceline_sim::cc::{Controller, Feedback, Halves, Plan, Rate, Span};
@@ -39,9 +40,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/own_controller.rs` has a controller that reacts; `examples/by_hand.rs` drives a sender,
-//! a link and a receiver without the simulator. What the figures mean exactly stands
-//! in `docs/metrics.md`, the keys of scenario files in `docs/scenarios.md`.
+//! `examples/own_controller.rs` has a controller that reacts; `examples/by_hand.rs` drives a
+//! sender, a link and a receiver without the simulator. `docs/metrics.md` defines the results,
+//! `docs/scenarios.md` the keys of scenario files.
 
 mod access_point;
 mod ahead;
@@ -84,13 +85,13 @@ pub use run::{Simulation, run, run_with};
 pub use transport::{CustomTransport, MakeTransport, TransportEnd, TransportEnds, TransportSetup};
 pub use world::World;
 
-/// Units, packets, controllers: what a scheme of one's own is made with.
+/// Units, packets and controllers, for writing schemes.
 pub use paceline_cc as cc;
 /// Workloads: what flows send.
 pub use paceline_flow as flow;
-/// Queues, buffers, loss, jitter: what links are made of.
+/// Queues, buffers, loss and jitter, the parts of links.
 pub use paceline_path as path;
-/// The built-in schemes and their registry, to which users add schemes of their own.
+/// The built-in schemes and their registry, to which users can add schemes.
 pub use paceline_schemes as schemes;
 /// Traces of links whose capacity varies.
 pub use paceline_trace as trace;

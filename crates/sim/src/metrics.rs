@@ -5,26 +5,27 @@ pub use paceline_measure::{
     Age, Distribution, P95, Quantiles, Samples, range_of_runs, student_t_975,
 };
 
-/// Jain's fairness index of the given shares: 1 when all are equal, 1/n when one has everything.
+/// Returns Jain's fairness index of the shares: 1 if all are equal, 1/n if one of n has everything.
 pub fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
     if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
 }
 
-/// A number of bytes as a rate in Mbit/s; zero if it took no time.
+/// Returns `bytes` over the time `over` as a rate in Mbit/s; zero if the time is zero.
 pub fn mbps(bytes: u64, over: Span) -> f64 {
     if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / 1e6 / over.as_secs_f64() }
 }
 
-/// The mean of `values`; `None` without any.
+/// Returns the mean of `values`; `None` if there are none.
 pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) =
         values.into_iter().fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Throughput over delay, in Mbit/s per second (Winstein's thesis §2.5); `None` without a delay.
+/// Returns throughput divided by delay, in Mbit/s per second (Winstein's thesis §2.5); `None`
+/// without a delay.
 pub fn power(mbps: f64, delay_ms: f64) -> Option<f64> {
     (delay_ms > 0.0).then(|| mbps / (delay_ms / 1e3))
 }

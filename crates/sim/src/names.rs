@@ -1,4 +1,4 @@
-//! What scenarios may call by name: schemes and queues, those that are built in and those of users.
+//! Schemes and queues that scenarios can name: built-in ones and those of users.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,8 +14,8 @@ use paceline_schemes::{Schemes, registry};
 use crate::scenario::SchemeChoice;
 use crate::transport::CustomTransport;
 
-/// The schemes and queues that scenarios may name. `Names::default()` has those that are built in;
-/// [`Schemes`] or [`Queues`] to which a user has added convert into one with `into()`.
+/// The schemes and queues that scenarios can name. `Names::default()` has the built-in ones; a
+/// [`Schemes`] or [`Queues`] with additions of a user converts into `Names` with `into()`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Names {
@@ -23,19 +23,19 @@ pub struct Names {
     pub schemes: Schemes,
     /// Queues.
     pub queues: Queues,
-    /// Families of transports that come whole, such as `linux:`.
+    /// Families of complete transports, such as `linux:`.
     pub transports: Transports,
 }
 
-/// Makes a transport from the text behind the family's prefix; says what is wrong with it if it cannot.
+/// Makes a transport from the text after the family's prefix, or returns the error in that text.
 pub type ReadTransport = Arc<dyn Fn(&str) -> Result<CustomTransport, String> + Send + Sync>;
 
-/// Families of transports that come whole: `linux:cubic` is `cubic` of the family `linux`.
+/// Families of complete transports: `linux:cubic` is `cubic` of the family `linux`.
 #[derive(Clone, Default)]
 pub struct Transports(Vec<(String, ReadTransport)>);
 
 impl Transports {
-    /// Adds a family. It replaces one of the same prefix.
+    /// Adds a family, replacing one with the same prefix.
     pub fn set(
         &mut self,
         prefix: &str,
@@ -45,12 +45,12 @@ impl Transports {
         self.0.push((prefix.to_string(), Arc::new(read)));
     }
 
-    /// Returns true if there is a family with this prefix.
+    /// Returns true if a family has this prefix.
     pub fn has(&self, prefix: &str) -> bool {
         self.0.iter().any(|(family, _)| family == prefix)
     }
 
-    /// The transport that is written as `prefix:rest`; `None` if no family has the prefix.
+    /// Reads a transport written as `prefix:rest`; `None` if no family has the prefix.
     fn read(&self, text: &str) -> Option<Result<CustomTransport, SpecError>> {
         let (prefix, rest) = text.split_once(':')?;
         let (_, read) = self.0.iter().find(|(family, _)| family == prefix.trim())?;
@@ -66,16 +66,16 @@ impl fmt::Debug for Transports {
 }
 
 impl Names {
-    /// These schemes and queues.
+    /// Creates names from these schemes and queues.
     pub fn new(schemes: Schemes, queues: Queues) -> Names {
         Names { schemes, queues, transports: Transports::default() }
     }
 
-    /// Reads a scheme, perhaps with its queue, or a transport of one of the families, and makes sure that
-    /// scheme and queue can be built.
+    /// Reads a scheme, optionally with a queue, or a transport of a family, and checks that scheme
+    /// and queue can be built.
     ///
     /// # Errors
-    /// As of [`Names::check_scheme`]; what the family says of its transport.
+    /// Those of [`Names::check_scheme`], or the family's error about its transport.
     pub fn read_scheme(&self, text: &str) -> Result<SchemeChoice, SpecError> {
         let Some(made) = self.transports.read(text.trim()) else {
             return self.check_scheme(text).map(SchemeChoice::Named);
@@ -87,10 +87,10 @@ impl Names {
         Ok(made.into())
     }
 
-    /// Reads a scheme, perhaps with its queue, and makes sure that both can be built.
+    /// Reads a scheme, optionally with a queue, and checks that both can be built.
     ///
     /// # Errors
-    /// Text that is no scheme, an unknown name or parameter, a value that does not fit.
+    /// The text is not a scheme, a name or parameter is unknown, or a value is invalid.
     pub fn check_scheme(&self, text: &str) -> Result<SchemeSpec, SpecError> {
         let spec = SchemeSpec::parse(text)?;
         self.build_scheme(&spec.sender)?;
@@ -100,24 +100,24 @@ impl Names {
         Ok(spec)
     }
 
-    /// Makes the scheme that `spec` names, with its parameters set.
+    /// Builds the scheme that `spec` names, with its parameters set.
     ///
     /// # Errors
-    /// An unknown name or parameter, or a value that does not fit.
+    /// A name or parameter is unknown, or a value is invalid.
     pub fn build_scheme(&self, spec: &Spec) -> Result<Halves, SpecError> {
         self.schemes.find(&spec.name)?.build(spec)
     }
 
-    /// Returns whether the queue that `spec` names can be made.
+    /// Checks that the queue that `spec` names can be built.
     ///
     /// # Errors
-    /// An unknown name or parameter, or a value that does not fit.
+    /// A name or parameter is unknown, or a value is invalid.
     pub fn check_queue(&self, spec: &Spec) -> Result<(), SpecError> {
         self.queues.find(&spec.name)?.check(spec)
     }
 
-    /// A scheme without the parameters that have their defaults anyway, for labels:
-    /// `cubic+codel[interval=100ms]` is `cubic+codel`.
+    /// Returns a scheme without parameters that have their default values, for labels:
+    /// `cubic+codel[interval=100ms]` becomes `cubic+codel`.
     pub fn without_defaults(&self, spec: &SchemeSpec) -> SchemeSpec {
         let mut short = spec.clone();
         if let Some(scheme) = self.schemes.get(&spec.sender.name) {
@@ -132,7 +132,8 @@ impl Names {
     }
 }
 
-/// Leaves out what the variant that `spec` names, or the default one, sets anyway.
+/// Removes the parameters whose values the variant named by `spec`, or the default variant, also
+/// sets.
 fn drop_defaults(spec: &mut Spec, infos: &[ParamInfo]) {
     let variant = spec.variant().map(str::to_string);
     spec.args.retain(|(name, value)| {
@@ -141,7 +142,7 @@ fn drop_defaults(spec: &mut Spec, infos: &[ParamInfo]) {
     });
 }
 
-/// True if two ways to write a parameter mean the same: `100ms` and `0.1s`.
+/// Returns true if two notations of a parameter have the same value: `100ms` and `0.1s`.
 fn same_value(one: &str, other: &str) -> bool {
     let spans = (Span::read(one), Span::read(other));
     let rates = (Rate::read(one), Rate::read(other));
@@ -152,7 +153,7 @@ fn same_value(one: &str, other: &str) -> bool {
         || matches!(numbers, (Ok(a), Ok(b)) if a == b)
 }
 
-/// Reads `sender[param=value,...]+queue[...]` and makes sure that it is built in and fits.
+/// Reads `sender[param=value,...]+queue[...]`, and checks that it is built in and valid.
 impl FromStr for SchemeChoice {
     type Err = SpecError;
 
@@ -179,7 +180,7 @@ impl From<Queues> for Names {
     }
 }
 
-/// What builds by name: the names of a user, or those that are built in, which need no table.
+/// Builds by name: with a user's names, or with the built-in ones, which need no table.
 #[derive(Clone, Copy)]
 pub(crate) struct Lookup<'a>(pub(crate) Option<&'a Names>);
 

@@ -1,4 +1,4 @@
-//! The stages of a world: what carries packets, and the endpoints.
+//! The stages of a world: carriers of packets, and endpoints.
 
 use paceline_cc::{Body, Packet, Stage, Time};
 use paceline_flow::{Receiver, Sender};
@@ -7,18 +7,18 @@ use paceline_wifi::Medium;
 
 use crate::transport::TransportEndpoint;
 
-/// What carries packets. A closed set: the calls are direct.
+/// A stage that carries packets. A closed set, so that calls are direct.
 pub(crate) enum Carrier {
     Link(Box<Link>),
-    /// A link of constant rate and the delay behind it.
+    /// A link of constant rate, merged with the delay after it.
     LookAhead(Box<LookAheadLink>),
     Pipe(Box<Pipe>),
     Medium(Box<SharedMedium>),
 }
 
-/// A medium, and where the recorder keeps what it knows of its first station. One pointer in
-/// [`Carrier`], so that all carriers take two words; calls are kept out of the loop through which
-/// packets of links and pipes go.
+/// A medium, and the index of its first station's record. One pointer in [`Carrier`], so that all
+/// carriers take two words. Its calls are kept out of the loop that handles packets of links and
+/// pipes.
 pub(crate) struct SharedMedium {
     pub(crate) medium: Medium,
     pub(crate) first_record: usize,
@@ -46,7 +46,7 @@ impl SharedMedium {
 }
 
 impl Carrier {
-    /// Takes a packet in; returns when the carrier is next to be called.
+    /// Hands a packet to the carrier. Returns when the carrier must be called next.
     #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, packet: &Packet) -> Time {
         match self {
@@ -66,8 +66,8 @@ impl Carrier {
         }
     }
 
-    /// Takes the next packet that is due, where it stands, or in `place` if the carrier keeps none;
-    /// returns beside it when the carrier is next to be called.
+    /// Takes the next packet that is due, by reference to where the carrier keeps it, or through
+    /// `place` if the carrier keeps none. Also returns when the carrier must be called next.
     #[inline(always)]
     pub(crate) fn take_due<'a>(
         &'a mut self,
@@ -92,7 +92,7 @@ impl Carrier {
         }
     }
 
-    /// Takes the memory of a carrier that is not needed any more.
+    /// Reuses the memory of a carrier that is no longer needed.
     pub(crate) fn take_memory(&mut self, other: &mut Carrier) {
         match (self, other) {
             (Carrier::Link(new), Carrier::Link(old)) => new.take_memory(old),
@@ -103,7 +103,7 @@ impl Carrier {
         }
     }
 
-    /// Shows the logs of all ports of a link or medium, to be emptied.
+    /// Passes the logs of all ports of a link or medium to `see`, which empties them.
     pub(crate) fn each_log(&mut self, mut see: impl FnMut(&mut PortLog)) {
         match self {
             Carrier::Link(link) => see(link.log_mut()),
@@ -121,13 +121,13 @@ impl Carrier {
 pub(crate) enum Endpoint {
     Sender(Box<Sender>),
     Receiver(Box<Receiver>),
-    /// An end of a transport that comes whole.
+    /// An end of a complete transport.
     Transport(Box<TransportEndpoint>),
 }
 
 impl Endpoint {
-    /// Takes a packet in and may answer it at once; returns whether it did, and when it is next to
-    /// be called.
+    /// Hands a packet to the endpoint, which may answer at once. Returns whether it did, and when
+    /// it must be called next.
     #[inline(always)]
     pub(crate) fn answer(
         &mut self,
@@ -151,7 +151,7 @@ impl Endpoint {
         }
     }
 
-    // Kept out of the loop through which packets of our own endpoints go.
+    // Kept out of the loop that handles packets of Paceline's own endpoints.
     #[cold]
     #[inline(never)]
     fn answer_transport(
@@ -179,30 +179,30 @@ impl Endpoint {
     }
 }
 
-/// An endpoint, and beside it what each packet needs to know of its place in the world: with very
-/// many flows, each look elsewhere is one into memory that no cache holds.
+/// An endpoint, together with the data about its place that each packet needs. With very many
+/// flows, every further place in memory would be a cache miss.
 pub(crate) struct EndpointSlot {
     pub(crate) endpoint: Endpoint,
-    /// Its wake-up, as it stands in the timetable.
+    /// Its wake-up in the timetable.
     pub(crate) wake: Time,
-    /// The stage that its packets go to.
+    /// Stage to which its packets go.
     pub(crate) next: u32,
-    /// Of a sender: [`Ack::older`](paceline_cc::Ack::older) of the last acknowledgement whose older
-    /// ranges it was told.
+    /// For a sender, [`Ack::older`](paceline_cc::Ack::older) of the last acknowledgement whose
+    /// older ranges it has received.
     pub(crate) heard: u16,
 }
 
 impl EndpointSlot {
-    /// True if `packet` is an acknowledgement that comes with older ranges which the sender was not
-    /// told. Other endpoints need no check here: only senders receive acknowledgements.
+    /// Returns true if `packet` is an acknowledgement with older ranges that the sender has not
+    /// received. Other endpoints need no check here: only senders receive acknowledgements.
     #[inline(always)]
     pub(crate) fn is_untold(&self, packet: &Packet) -> bool {
         matches!(&packet.body, Body::Ack(ack) if ack.older != self.heard)
     }
 
-    /// As [`Endpoint::answer`], of the endpoint at place `at`, for an acknowledgement that tells of
-    /// ranges beside its blocks. They are read in its receiver, the next endpoint, as a packet has no
-    /// room for them.
+    /// Hands an acknowledgement with older ranges to the endpoint at index `at`, otherwise like
+    /// [`Endpoint::answer`]. Reads the ranges from the flow's receiver, the next endpoint, because
+    /// a packet has no room for them.
     #[cold]
     #[inline(never)]
     pub(crate) fn answer_with_older(
@@ -224,7 +224,7 @@ impl EndpointSlot {
         slot.endpoint.answer(now, packet, answer)
     }
 
-    /// Takes the memory of an endpoint that is not needed any more.
+    /// Reuses the memory of an endpoint that is no longer needed.
     pub(crate) fn take_memory(&mut self, other: &mut EndpointSlot) {
         match (&mut self.endpoint, &mut other.endpoint) {
             (Endpoint::Sender(new), Endpoint::Sender(old)) => new.take_memory(old),

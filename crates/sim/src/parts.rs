@@ -1,4 +1,4 @@
-//! What links are made of: services, queues, and their random streams.
+//! Parts of links: services, queues, and their random streams.
 
 use paceline_cc::{Capacity as _, Rate, Span, Stream, Time};
 use paceline_path::{Limit, OpportunityOptions, Queue, Service};
@@ -9,7 +9,7 @@ use crate::error::BuildError;
 use crate::names::Lookup;
 use crate::scenario::{Capacity, LinkSpec, QueueChoice, Scenario};
 
-/// A queue as a link wants it.
+/// Builds a queue for a link.
 pub(crate) fn queue(
     choice: &QueueChoice,
     limit: Limit,
@@ -23,7 +23,7 @@ pub(crate) fn queue(
     }
 }
 
-/// The random stream of a link's queue.
+/// Returns the random stream of a link's queue.
 pub fn queue_stream(scenario: &Scenario, link: &str) -> Stream {
     Stream::new(scenario.seed, &format!("queue of link {link}"))
 }
@@ -31,15 +31,15 @@ pub fn queue_stream(scenario: &Scenario, link: &str) -> Stream {
 /// The transmitter of a link.
 #[derive(Clone, Debug)]
 pub enum Transmitter {
-    /// A service of the link's own.
+    /// The link's own service.
     Service(Service),
     /// An access point at a medium.
     AccessPoint(Box<AccessPoint>),
 }
 
 impl Transmitter {
-    /// The capacity over time. That of an access point holds for stations that always have packets
-    /// waiting.
+    /// Returns the capacity over time. For an access point it is the capacity while all stations
+    /// are backlogged.
     pub fn capacity(&self) -> &Service {
         match self {
             Transmitter::Service(service) => service,
@@ -48,8 +48,8 @@ impl Transmitter {
     }
 }
 
-/// Returns the transmitter of a link. The stations of an 802.11 link are those of the scenario's flows
-/// that pass it.
+/// Builds the transmitter of a link. The stations of an 802.11 link are those of the scenario's
+/// flows that use it.
 ///
 /// # Errors
 /// [`BuildError::Service`].
@@ -74,8 +74,8 @@ pub fn transmitter(scenario: &Scenario, link: &LinkSpec) -> Result<Transmitter, 
     made.map(Transmitter::Service).map_err(BuildError::service(&link.name))
 }
 
-/// Returns the mean rate of a link, for buffers given in time or in bandwidth-delay products: over a
-/// period if its capacity has one, or else over the time from zero to `duration`.
+/// Returns the mean rate of a link, for buffers given in time or in bandwidth-delay products: over
+/// a period if its capacity has one, otherwise over the time from zero to `duration`.
 pub fn mean_rate(capacity: &Capacity, service: &Service, duration: Span) -> Rate {
     let over = match capacity {
         Capacity::Constant(rate) => return *rate,

@@ -1,4 +1,4 @@
-//! Collects what happens in a world.
+//! Records the events of a world.
 
 use paceline_cc::{Body, Packet, Span, Time};
 use paceline_flow::Sender;
@@ -10,54 +10,55 @@ use crate::metrics::{Age, Samples};
 use crate::nodes::Endpoint;
 use crate::scenario::Record;
 
-/// What is recorded of one link.
+/// The recording of one link.
 #[derive(Debug, Default)]
 pub(crate) struct LinkRecord {
     pub(crate) sojourn: Samples,
     pub(crate) drops: u64,
     pub(crate) marks: u64,
     pub(crate) delivered: u64,
-    /// Its time series, if asked for.
+    /// Its time series, if requested.
     pub(crate) bins: Option<LinkBins>,
 }
 
 /// Sums of one flow's delays.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct DelaySums {
-    /// Data packets that arrived, and the times that they took.
+    /// Data packets that arrived, and the sum of their delays.
     pub(crate) packets: u64,
     pub(crate) one_way: Span,
-    /// Samples of the RTT.
+    /// Number of RTT samples.
     pub(crate) samples: u64,
     pub(crate) rtt: Span,
 }
 
-/// What is recorded of one flow.
+/// The recording of one flow.
 #[derive(Debug)]
 pub(crate) struct FlowRecord {
     pub(crate) one_way: Samples,
     pub(crate) rtt: Samples,
-    /// Of the newest packet of the present on-period.
+    /// Age of the newest packet of the current on-period.
     pub(crate) age: Age,
-    /// Since when the flow's application is on; `None` while it is off. Ages count while it is on.
+    /// Start of the application's current on-period; `None` while it is off. Ages count while it is
+    /// on.
     pub(crate) on_since: Option<Time>,
-    /// When the flow stops; ages count until then.
+    /// When the flow stops. Ages count until then.
     pub(crate) stop: Time,
     /// Bytes that arrived for the first time, per bin and since the start.
     pub(crate) bins: Vec<u64>,
     goodput: u64,
     pub(crate) state: StateSeries,
-    /// Segments as they arrived, of videos only.
+    /// The segments in order of arrival, for videos only.
     pub(crate) segments: Option<Vec<(u64, Time)>>,
 }
 
-/// Takes the name and value of an inner state.
+/// Receives the name and value of an internal state.
 pub(crate) type StateVisitor<'a> = dyn FnMut(&'static str, f64) + 'a;
 
-/// Inner values of a controller over time, by name: a value for each bin.
+/// Internal values of a controller over time, by name: one value per bin.
 pub(crate) type StateSeries = Vec<(&'static str, Vec<f64>)>;
 
-/// Adds the present inner values as those of bin `at`. Bins without a value have NaN.
+/// Adds the current internal values as those of bin `at`. Bins without a value have NaN.
 pub(crate) fn note_state(
     series: &mut StateSeries,
     at: usize,
@@ -74,19 +75,19 @@ pub(crate) fn note_state(
     });
 }
 
-/// Collects delays, counts and time series. Measures from `from` on.
+/// Records delays, counters and time series. Measures from `from` on.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) from: Time,
     pub(crate) bin: Option<Span>,
-    /// By stage number, and behind the stages the stations of media; only links and stations have one, and
-    /// none has if there are only sums.
+    /// By stage number, followed by the stations of media. Only links and stations have a record,
+    /// and none has one if the run records only sums.
     pub(crate) links: Vec<Option<LinkRecord>>,
     /// By flow number.
     pub(crate) sums: Vec<DelaySums>,
-    /// By flow number; empty if there are only sums.
+    /// By flow number; empty if the run records only sums.
     pub(crate) flows: Vec<FlowRecord>,
-    /// The flow of the packet that is reaching a receiver.
+    /// Number of the flow whose packet is reaching a receiver.
     arriving: usize,
 }
 
@@ -121,7 +122,7 @@ impl Recorder {
         self.bin.map(|bin| (now.as_nanos() / bin.as_nanos()) as usize)
     }
 
-    /// A packet is about to reach an endpoint.
+    /// Prepares for a packet's arrival at an endpoint.
     #[cold]
     pub(crate) fn before(&mut self, now: Time, endpoint: &Endpoint, packet: &Packet) {
         match endpoint {
@@ -136,7 +137,7 @@ impl Recorder {
         }
     }
 
-    /// A packet has reached an endpoint.
+    /// Records a packet's arrival at an endpoint.
     #[cold]
     pub(crate) fn after(&mut self, now: Time, endpoint: &mut Endpoint) {
         match endpoint {
@@ -159,7 +160,7 @@ impl Recorder {
         }
     }
 
-    /// An endpoint has done what was due at `now`.
+    /// Records an endpoint's actions at `now`.
     #[cold]
     pub(crate) fn on_wake(&mut self, now: Time, endpoint: &Endpoint) {
         if let Endpoint::Sender(sender) = endpoint {
@@ -167,7 +168,7 @@ impl Recorder {
         }
     }
 
-    /// The application of a flow may have been switched on or off at `now`.
+    /// Notes that the application of a flow may have switched on or off at `now`.
     fn on_application(&mut self, now: Time, sender: &Sender) {
         let Some(flow) = self.flows.get_mut(sender.flow() as usize) else { return };
         let on_since = sender.on_since();
@@ -177,13 +178,14 @@ impl Recorder {
         }
     }
 
-    /// False if only sums are recorded: then links log nothing, and ages are not followed.
+    /// Returns false if the run records only sums: then links log no events, and ages are not
+    /// measured.
     #[inline(always)]
     pub(crate) fn is_detailed(&self) -> bool {
         !self.links.is_empty()
     }
 
-    /// Takes over the events of a port of the link or station whose record is at place `id`.
+    /// Records the logged events of a port of the link or station whose record has the index `id`.
     pub(crate) fn on_port(&mut self, id: usize, log: &mut PortLog) {
         let from = self.from;
         let Some(Some(record)) = self.links.get_mut(id) else { return };
@@ -204,17 +206,18 @@ impl Recorder {
                 }
                 EventKind::Drop { .. } => {
                     record.drops += measured as u64;
-                    // An access point gives up what has been marked.
+                    // An access point can drop packets that it has marked.
                     record.marks += (measured && event.marked) as u64;
                 }
-                // Queues and routers may mark what comes in, too.
+                // Queues and routers may also mark packets on arrival.
                 EventKind::Arrival => record.marks += (measured && event.marked) as u64,
             }
         }
         log.clear_events();
     }
 
-    /// Takes over the events of all ports of a medium; `first` is the place of its first station.
+    /// Records the logged events of all ports of a medium; `first` is the index of its first
+    /// station.
     #[inline(never)]
     pub(crate) fn on_medium(&mut self, first: usize, medium: &mut Medium) {
         for number in 0..medium.len() {
@@ -224,7 +227,7 @@ impl Recorder {
         }
     }
 
-    /// A data packet reaches its receiver.
+    /// Records a data packet's arrival at its receiver.
     fn on_arrival(&mut self, now: Time, packet: &Packet, segment: u64) {
         let measured = now >= self.from;
         self.arriving = packet.flow as usize;
@@ -236,7 +239,7 @@ impl Recorder {
         if measured {
             flow.one_way.push(now.since(packet.sent));
         }
-        // What was sent in an earlier on-period does not make an age in this one.
+        // Packets sent in an earlier on-period do not count for the age in this one.
         let is_on = flow.on_since.is_some_and(|since| packet.sent >= since) && now < flow.stop;
         if is_on {
             flow.age.on_arrival(now, packet.sent);
@@ -246,7 +249,7 @@ impl Recorder {
         }
     }
 
-    /// A receiver has taken a data packet in, and has `goodput` bytes now.
+    /// Records that a receiver has handled a data packet and now has `goodput` bytes.
     fn on_received(&mut self, now: Time, goodput: u64) {
         let Some(at) = self.bin_of(now) else { return };
         let Some(flow) = self.flows.get_mut(self.arriving) else { return };
@@ -257,7 +260,7 @@ impl Recorder {
         flow.goodput = goodput;
     }
 
-    /// A sender has taken an acknowledgement in.
+    /// Records that a sender has handled an acknowledgement.
     fn on_ack(&mut self, now: Time, flow: u32, sample: Option<Span>) {
         if now < self.from {
             return;
@@ -273,7 +276,7 @@ impl Recorder {
         }
     }
 
-    /// Notes the inner values of a flow's sender at the end of bin `at`.
+    /// Records the internal values of a flow's sender at the end of bin `at`.
     pub(crate) fn on_state(
         &mut self,
         at: usize,

@@ -1,28 +1,28 @@
-//! Where packets go from each stage.
+//! The routing tables of stages.
 
 use std::collections::BTreeMap;
 
 use paceline_cc::Packet;
 
-/// For each stage and route, the next stage.
+/// The next stage, by stage and route.
 #[derive(Debug)]
 pub(crate) struct Routes {
-    /// A row for each stage: where it starts in `next`, and a mask that is zero for stages with a
-    /// single route: endpoints, and pipes of one flow.
+    /// A row per stage: its offset in `next`, and a mask, which is zero for stages with a single
+    /// route (endpoints, and pipes of one flow).
     rows: Vec<(u32, u32)>,
     next: Vec<u32>,
 }
 
-/// One route: from an endpoint over carriers to the other endpoint.
+/// A route: from an endpoint over carriers to the other endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
     pub(crate) from: usize,
-    /// Which of the lists of carriers it passes. Many flows share one.
+    /// Number of its list of carriers. Many flows share one.
     pub(crate) carrier_list: usize,
     pub(crate) to: usize,
 }
 
-/// The carriers that routes pass, each list once.
+/// The different lists of carriers that routes use.
 #[derive(Debug, Default)]
 pub(crate) struct CarrierLists {
     pub(crate) lists: Vec<Vec<usize>>,
@@ -30,7 +30,7 @@ pub(crate) struct CarrierLists {
 }
 
 impl CarrierLists {
-    /// The number of a list of carriers.
+    /// Returns the number of a list of carriers.
     pub(crate) fn number(&mut self, list: Vec<usize>) -> usize {
         if let Some(&number) = self.numbers.get(&list) {
             return number;
@@ -42,8 +42,8 @@ impl CarrierLists {
 }
 
 impl Routes {
-    /// The table of `routes`, whose numbers are their places, over `carrier_lists`, among `stages`
-    /// stages, of which the first `carriers` carry packets.
+    /// Creates the table of `routes`, whose numbers are their indices, over `carrier_lists`. There
+    /// are `stages` stages, of which the first `carriers` are carriers.
     pub(crate) fn new(
         routes: &[Route],
         carrier_lists: &[Vec<usize>],
@@ -74,12 +74,12 @@ impl Routes {
         Routes { rows, next }
     }
 
-    /// Where all packets go from stage `id`, which has a single route: an endpoint.
+    /// Returns the next stage after stage `id`, which must have a single route: an endpoint.
     pub(crate) fn first(&self, id: usize) -> u32 {
         self.next[self.rows[id].0 as usize]
     }
 
-    /// Where a packet goes from stage `id`.
+    /// Returns the next stage of a packet after stage `id`.
     #[inline]
     pub(crate) fn next(&self, id: usize, packet: &Packet) -> usize {
         let (row, mask) = self.rows[id];

@@ -1,9 +1,9 @@
 //! Several runs of one scenario, each with its own seed and its own start within the recordings.
 //!
-//! One run is a point: on a cellular trace the place at which a flow begins alone can double a
-//! figure. The runs of a scenario differ in nothing that a result should hang on: in the seed, and in
-//! where the recordings of the path begin. Numbers and starts depend on the scenario's seed only,
-//! so that schemes that are compared meet the same link in the same run.
+//! A single run is not enough: on a cellular trace, the position at which a flow begins can double
+//! a result. The runs of a scenario differ only in ways that should not matter: in the seed, and in
+//! the position at which the path's recordings begin. Both depend only on the scenario's seed, so
+//! that compared schemes use the same link in the same run.
 
 use paceline_cc::{ParamValue, Span, Stream};
 use paceline_trace::delays::steps_starting_at;
@@ -13,24 +13,24 @@ use crate::scenario::{Capacity, McsSpec, Scenario, Stretch};
 /// Largest number of runs of a scenario.
 pub const MAX_RUNS: u32 = 1000;
 
-/// Starts on traces are whole milliseconds, the resolution of Mahimahi's format.
+/// Starts on traces are multiples of a millisecond, the resolution of Mahimahi's format.
 const START_STEP: Span = Span::from_millis(1);
 
-/// How many runs a scenario has, and how far apart they start.
+/// Number of runs of a scenario, and the range of their starts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Runs {
     /// Number of runs, 1 to [`MAX_RUNS`].
     pub count: u32,
-    /// Where the starts of the runs lie.
+    /// Range of the runs' starts.
     pub spread: Spread,
 }
 
-/// Where the starts of runs lie.
+/// Range of the runs' starts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// In the first part of the recordings, of this length.
+    /// Within this time from the beginning of the recordings.
     Within(Span),
-    /// Anywhere in the recordings: within the longest one's period.
+    /// Anywhere in the recordings: within the longest period.
     Trace,
 }
 
@@ -41,18 +41,19 @@ pub struct Run {
     pub number: u32,
     /// Seed of all its random streams.
     pub seed: u64,
-    /// How much later its recordings begin. Without recordings: how much later its first flow starts.
+    /// How much later its recordings begin; without recordings, how much later its first flow
+    /// starts.
     pub start: Span,
 }
 
 impl Default for Spread {
-    /// One second.
+    /// Returns one second.
     fn default() -> Spread {
         Spread::Within(Span::from_secs(1))
     }
 }
 
-/// A time, or `trace`.
+/// Reads and writes a time, or `trace`.
 impl ParamValue for Spread {
     const KIND: &'static str = "time|trace";
 
@@ -74,7 +75,7 @@ impl ParamValue for Spread {
 }
 
 impl Default for Runs {
-    /// One run; further ones would start within a second.
+    /// Returns one run. Further ones would start within a second.
     fn default() -> Runs {
         Runs::new(1)
     }
@@ -88,13 +89,14 @@ impl Runs {
 }
 
 impl Run {
-    /// Returns run `number` of a scenario, which need not be within its [`Runs::count`]. Run 1 has the
-    /// scenario's seed and starts at 0: it is the scenario as it stands.
+    /// Returns run `number` of a scenario, which may exceed its [`Runs::count`]. Run 1 has the
+    /// scenario's seed and starts at 0: it is the unchanged scenario.
     ///
     /// The start of every other run is uniform within the spread, and at most the longest period of
-    /// what repeats along the path (traces, schedules, recorded delays, steps of 802.11 stations).
-    /// Where nothing repeats, it is the start of the first flow against the others (or against a
-    /// schedule), uniform within its round-trip delay; with nothing else to meet it is 0.
+    /// the recordings on the path (traces, schedules, recorded delays, steps of 802.11 stations).
+    /// If nothing repeats, it shifts the start of the first flow relative to the other flows (or to
+    /// a schedule), uniformly within its round-trip delay; without other flows and schedules it is
+    /// 0.
     pub fn of(scenario: &Scenario, number: u32) -> Run {
         if number <= 1 {
             return Run { number: 1, seed: scenario.seed, start: Span::ZERO };
@@ -117,10 +119,9 @@ impl Run {
         (1..=scenario.runs.count).map(|number| Run::of(scenario, number))
     }
 
-    /// Returns the scenario of this run, which is a single one. Run 1 changes nothing else. In the
-    /// others everything recorded along the path begins `start` later and wraps at its end, at the
-    /// same offset on all links and in both directions; flows begin when they did, and the measured
-    /// time is the same.
+    /// Returns the scenario of this run, which is a single one. Run 1 is unchanged. In the others,
+    /// all recordings on the path begin `start` later and wrap at their end, at the same offset on
+    /// all links and in both directions; the flows' starts and the measured time do not change.
     pub fn scenario(&self, scenario: &Scenario) -> Scenario {
         let mut scenario = scenario.clone();
         scenario.runs = Runs::default();
@@ -137,13 +138,13 @@ impl Run {
     }
 }
 
-/// Returns the seed of run `number` where `seed` is that of run 1. It has 32 bits: readable, and exact
-/// in every JSON reader.
+/// Returns the seed of run `number` if `seed` is that of run 1. It has 32 bits: easy to read, and
+/// exact in every JSON reader.
 pub fn seed_of_run(seed: u64, number: u32) -> u64 {
     if number <= 1 { seed } else { stream(seed, number).next_u64() >> 32 }
 }
 
-/// What the seed of a run is drawn from, and then its start.
+/// Returns the stream from which the seed of a run and then its start are drawn.
 fn stream(seed: u64, number: u32) -> Stream {
     Stream::new(seed, &format!("run {number}"))
 }
@@ -152,7 +153,7 @@ fn whole(start: Span) -> Span {
     START_STEP * (start.as_nanos() / START_STEP.as_nanos())
 }
 
-/// The longest period of what repeats along the paths; `None` if nothing does.
+/// Returns the longest period of the recordings on the paths; `None` if nothing repeats.
 fn longest_period(scenario: &Scenario) -> Option<Span> {
     let links = scenario.links.iter().filter_map(|link| match &link.capacity {
         Capacity::Trace { trace, .. } => Some(trace.period()),
@@ -172,8 +173,8 @@ fn longest_period(scenario: &Scenario) -> Option<Span> {
     links.chain(stations).chain(behind).chain(around).max()
 }
 
-/// The time within which the first flow's start moves where nothing repeats: its round-trip delay,
-/// if there are other flows or a schedule that it can meet earlier or later, or else zero.
+/// Returns the range of the first flow's start if nothing repeats: its round-trip delay if there
+/// are other flows or a schedule, otherwise zero.
 fn flow_offset(scenario: &Scenario) -> Span {
     let others = scenario.flows.len() + scenario.arrivals.len() > 1;
     let is_scheduled = |capacity: &Capacity| matches!(capacity, Capacity::Schedule { steps, .. } if steps.len() > 1);
@@ -182,11 +183,11 @@ fn flow_offset(scenario: &Scenario) -> Span {
         return Span::ZERO;
     };
     let rtt = flow.rtt + flow.data.delay + flow.acks.delay;
-    // A flow that stops within the first round trip keeps its start.
+    // A flow that stops within its first round trip keeps its start.
     if flow.stop.is_some_and(|stop| stop <= flow.start + rtt) { Span::ZERO } else { rtt }
 }
 
-/// Lets everything that repeats begin `start` later.
+/// Makes all recordings begin `start` later.
 fn start_recordings_at(scenario: &mut Scenario, start: Span) {
     let move_delays = |stretch: &mut Stretch| {
         if let Some(delays) = &mut stretch.impairments.delays {

@@ -1,33 +1,35 @@
-//! When each stage wants to be called next.
+//! The wake-up times of all stages.
 
 use paceline_cc::Time;
 
-/// So many stages are looked through one by one: for a few, that is faster than a tree.
+/// Maximum number of carriers in the row, which is searched linearly. For a few, that is faster
+/// than a tree.
 const FEW: usize = 8;
 
-/// Places of the row: the few carriers, the tree of the others, and the tree of endpoints.
+/// Length of the row: a few carriers, the minimum of the other carriers' tree, and that of the
+/// endpoints' tree.
 const ROW: usize = FEW + 2;
 
-/// The wake-up times of all stages. Ties go to the stage with the lower number.
+/// The wake-up times of all stages. Of equal times, the stage with the lower number comes first.
 ///
-/// The first stages carry packets, and their wake-ups change with every packet: the first few of
-/// them stand in a plain row, the others in a tree of minima. A second tree has the endpoints, whose
-/// timers seldom move. The earliest time of each tree stands in the row, too, behind the carriers.
+/// The first stages are carriers, whose wake-ups change with every packet. The first few of them
+/// have places in a row, the others are in a tree of minima. A second tree has the endpoints, whose
+/// timers rarely change. The minimum of each tree is also in the row, after the carriers.
 #[derive(Debug)]
 pub(crate) struct Timetable {
     row: [Time; ROW],
-    /// How many of the row are used; the others are never due.
+    /// Number of used places of the row; the others are [`Time::NEVER`].
     used: usize,
     carriers: Tree,
     endpoints: Tree,
-    /// The number of the first endpoint.
+    /// Number of the first endpoint.
     border: usize,
     /// Number of carriers in the row: all, or [`FEW`].
     row_carriers: usize,
 }
 
 impl Timetable {
-    /// A table of so many stages, all idle: first the carriers, then the endpoints.
+    /// Creates a timetable of idle stages: first the carriers, then the endpoints.
     pub(crate) fn new(carriers: usize, endpoints: usize) -> Timetable {
         Timetable {
             row: [Time::NEVER; ROW],
@@ -39,7 +41,7 @@ impl Timetable {
         }
     }
 
-    /// Makes room for further endpoints, which are idle.
+    /// Adds `more` idle endpoints.
     pub(crate) fn add_endpoints(&mut self, endpoints: usize, more: usize) {
         let mut tree = Tree::new(endpoints + more);
         for stage in 0..endpoints {
@@ -48,14 +50,14 @@ impl Timetable {
         self.endpoints = tree;
     }
 
-    /// The earliest wake-up, and its stage.
+    /// Returns the earliest wake-up and its stage.
     #[inline(always)]
     pub(crate) fn first(&self) -> (Time, usize) {
-        // What is not used is never due, so that a fixed number of places is looked through: the
-        // compiler writes these comparisons out, without a loop.
+        // Unused places are never due, so that a fixed number of places is compared: the compiler
+        // unrolls these comparisons.
         let (earliest, first) = match self.used {
-            // A link, a delay and the tree of endpoints, as in most scenarios with one bottleneck: one
-            // comparison costs 5 instructions, twice a packet.
+            // A link, a delay and the tree of endpoints, as in most scenarios with one bottleneck.
+            // One comparison costs 5 instructions, twice per packet.
             ..=3 => least::<3>(&self.row),
             4 => least::<4>(&self.row),
             _ => least::<ROW>(&self.row),
@@ -66,7 +68,7 @@ impl Timetable {
         (earliest, self.first_of_trees(first))
     }
 
-    /// The first stage of the tree that has this place in the row.
+    /// Returns the first stage of the tree whose minimum has this place in the row.
     #[inline(never)]
     fn first_of_trees(&self, place: usize) -> usize {
         if place + 1 == self.used {
@@ -76,7 +78,7 @@ impl Timetable {
         }
     }
 
-    /// Sets the wake-up of a stage that carries packets.
+    /// Sets the wake-up of a carrier.
     #[inline]
     pub(crate) fn set_carrier(&mut self, stage: usize, time: Time) {
         if stage < FEW {
@@ -95,7 +97,7 @@ impl Timetable {
     }
 }
 
-/// The earliest of the first `N` times, and its place.
+/// Returns the earliest of the first `N` times, and its index.
 #[inline(always)]
 fn least<const N: usize>(row: &[Time; ROW]) -> (Time, usize) {
     let (mut earliest, mut first) = (row[0], 0);
@@ -107,8 +109,8 @@ fn least<const N: usize>(row: &[Time; ROW]) -> (Time, usize) {
     (earliest, first)
 }
 
-/// A binary tree: entry 1 is the root, the children of `n` are `2 n` and `2 n + 1`, the second
-/// half are the stages. Every inner entry is the earlier one of its children.
+/// A binary tree: entry 1 is the root, the children of `n` are `2 n` and `2 n + 1`, and the second
+/// half are the stages. Every inner entry is the minimum of its children.
 #[derive(Debug)]
 struct Tree {
     times: Vec<Time>,

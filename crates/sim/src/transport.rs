@@ -1,4 +1,4 @@
-//! Transports that come whole: with their own sending, acknowledgements and loss recovery.
+//! Complete transports: with their own sending, acknowledgements and loss recovery.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,42 +8,42 @@ use paceline_flow::Workload;
 
 use crate::outcome::SenderCounters;
 
-/// One end of a transport: takes packets in and gives packets out, as every
-/// [`Stage`] does. Packets that it gives out have a size, an ECN field, and a
-/// [`Body::Opaque`] with a handle of their bytes, which the two ends keep between them; the
-/// simulator fills in flow, route and time.
+/// One end of a transport. It takes and gives packets as every [`Stage`] does. Packets that it
+/// gives have a size, an ECN field, and a [`Body::Opaque`] with a handle of their bytes, which the
+/// two ends share; the simulator sets flow, route and time.
 pub trait TransportEnd: Stage + Send {
-    /// Bytes of the application's data that have arrived at this end, each counted once.
+    /// Returns the bytes of application data that have arrived at this end, each counted once.
     fn received(&self) -> u64;
-    /// An RTT that this end has measured since the last call.
+    /// Takes an RTT that this end has measured since the last call.
     fn take_rtt(&mut self) -> Option<Span> {
         None
     }
-    /// What this end has sent and lost since the start.
+    /// Returns the counters of this end since the start.
     fn counters(&self) -> SenderCounters {
         SenderCounters::default()
     }
-    /// Why this end has stopped to work, such as a program that ended. The run has no outcome then:
-    /// [`Simulation::outcome`](crate::Simulation::outcome) gives an error with this text.
+    /// Returns why this end has stopped working, for example because a program ended. The run then
+    /// has no outcome: [`Simulation::outcome`](crate::Simulation::outcome) returns an error with
+    /// this text.
     fn failure(&self) -> Option<String> {
         None
     }
-    /// Names and values of inner state, for plots: windows in packets, rates in Mbit/s, times in
-    /// milliseconds.
+    /// Passes names and values of internal state to `see`, for plots: windows in packets, rates in
+    /// Mbit/s, times in milliseconds.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// What the ends of a transport are made from.
+/// What the ends of a transport are built from.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TransportSetup {
-    /// The largest packet, in bytes on the wire.
+    /// Maximum packet size in bytes on the wire.
     pub mss: u32,
-    /// What is sent from the first end to the second.
+    /// The data sent from the first end to the second.
     pub workload: Workload,
-    /// When sending starts and stops.
+    /// When sending starts.
     pub start: Time,
-    /// See `start`.
+    /// When sending stops.
     pub stop: Time,
     /// When the run ends.
     pub end: Time,
@@ -64,31 +64,31 @@ impl TransportSetup {
         }
     }
 
-    /// The stream of random numbers called `name` of this flow.
+    /// Returns this flow's random stream called `name`.
     pub fn random(&self, name: &str) -> Stream {
         Stream::new(self.seed, &format!("flow {} {name}", self.flow))
     }
 }
 
-/// The two ends of a transport: the one that sends data, and the one that receives them.
+/// The two ends of a transport: the one that sends data, and the one that receives it.
 pub type TransportEnds = (Box<dyn TransportEnd>, Box<dyn TransportEnd>);
 
-/// Makes the ends of a transport; says what is wrong if it cannot.
+/// Builds the ends of a transport, or returns an error in words.
 pub type MakeTransport =
     Arc<dyn Fn(&TransportSetup) -> Result<TransportEnds, String> + Send + Sync>;
 
-/// A transport that comes whole, as the scheme of a flow.
+/// A complete transport, as the scheme of a flow.
 #[derive(Clone)]
 pub struct CustomTransport {
     label: String,
     make: MakeTransport,
     queue: Option<Spec>,
-    /// Its label is a name that its family reads.
+    /// True if its label is a name that its family can read.
     has_name: bool,
 }
 
 impl CustomTransport {
-    /// A transport that `make` makes, once for each flow and run.
+    /// Creates a transport whose ends `make` builds, once for each flow and run.
     pub fn new(
         label: impl Into<String>,
         make: impl Fn(&TransportSetup) -> Result<TransportEnds, String> + Send + Sync + 'static,
@@ -96,30 +96,30 @@ impl CustomTransport {
         CustomTransport { label: label.into(), make: Arc::new(make), queue: None, has_name: false }
     }
 
-    /// The same transport, for which a link that leaves its queue to its flows takes `queue`.
+    /// Sets the queue for links that leave their queue to their flows.
     #[must_use]
     pub fn with_queue(mut self, queue: Option<Spec>) -> CustomTransport {
         self.queue = queue;
         self
     }
 
-    /// The same transport, whose label is a name that its family reads.
+    /// Marks its label as a name that its family can read.
     pub(crate) fn with_name(mut self) -> CustomTransport {
         self.has_name = true;
         self
     }
 
-    /// Returns true if its label is a name that scenario files have.
+    /// Returns true if its label is a name that scenario files can have.
     pub(crate) fn has_name(&self) -> bool {
         self.has_name
     }
 
-    /// The queue that it wants at the bottleneck.
+    /// Returns the queue that it prefers at the bottleneck.
     pub fn queue(&self) -> Option<&Spec> {
         self.queue.as_ref()
     }
 
-    /// What it is called in outcomes and errors.
+    /// Returns its name in outcomes and errors.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -144,9 +144,9 @@ pub(crate) struct TransportEndpoint {
     end: Box<dyn TransportEnd>,
     flow: u32,
     route: u32,
-    /// True if the flow's data arrive here.
+    /// True if this end receives the flow's data.
     receives: bool,
-    /// Packets that this end has given out and taken in.
+    /// Packets that this end has given, and those that it has taken.
     pub(crate) sent: u64,
     pub(crate) taken: u64,
 }
@@ -167,7 +167,7 @@ impl TransportEndpoint {
     pub(crate) fn route(&self) -> u32 {
         self.route
     }
-    /// A packet that comes from outside the world, with the route that packets from here have.
+    /// Returns a packet from outside of the world with the route of packets from here.
     pub(crate) fn stamp(&mut self, packet: &Packet) -> Packet {
         self.sent += 1;
         Packet { route: self.route, ..*packet }

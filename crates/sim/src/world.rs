@@ -11,13 +11,13 @@ use crate::routes::Routes;
 use crate::timetable::Timetable;
 use crate::transport::TransportEndpoint;
 
-/// Stages that hand packets to each other in virtual time.
+/// Stages that pass packets to each other in virtual time.
 ///
-/// Every packet carries the number of its route; `Routes` tells where it goes from each stage.
-/// After a stage is called, its next wake-up stands in the timetable. Only endpoints answer what
-/// they are handed at once; links and pipes wait for their turn, so that calls never nest deeper.
+/// Every packet has the number of its route, and `Routes` has the next stage for each stage and
+/// route. After a call of a stage, its next wake-up is in the timetable. Only endpoints answer a
+/// packet at once; links and pipes wait for their wake-ups, so that calls do not nest more deeply.
 ///
-/// The carriers are the stages from 0 on, the endpoints those behind.
+/// The carriers are the stages from 0 on; the endpoints follow them.
 pub struct World {
     pub(crate) now: Time,
     pub(crate) carriers: Vec<Carrier>,
@@ -30,7 +30,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world of carriers and endpoints.
+    /// Creates a world of carriers and endpoints.
     pub(crate) fn new(
         carriers: Vec<Carrier>,
         endpoints: Vec<Endpoint>,
@@ -61,7 +61,8 @@ impl World {
         }
     }
 
-    /// Takes the memory of a world that is not needed any more; nothing must have happened here.
+    /// Reuses the memory of a world that is no longer needed. No event may have happened in this
+    /// world.
     pub(crate) fn take_memory(&mut self, other: &mut World) {
         self.carriers
             .iter_mut()
@@ -73,32 +74,32 @@ impl World {
     fn endpoint(&self, id: usize) -> Option<&Endpoint> {
         self.slots.get(id.checked_sub(self.carriers.len())?).map(|slot| &slot.endpoint)
     }
-    /// The sender that is stage `id`.
+    /// Returns the sender that is stage `id`.
     pub(crate) fn sender(&self, id: usize) -> Option<&Sender> {
         match self.endpoint(id)? {
             Endpoint::Sender(sender) => Some(sender),
             Endpoint::Receiver(_) | Endpoint::Transport(_) => None,
         }
     }
-    /// The end of a transport that is stage `id`.
+    /// Returns the end of a transport that is stage `id`.
     pub(crate) fn transport_endpoint(&self, id: usize) -> Option<&TransportEndpoint> {
         match self.endpoint(id)? {
             Endpoint::Transport(end) => Some(end),
             Endpoint::Sender(_) | Endpoint::Receiver(_) => None,
         }
     }
-    /// The receiver that is stage `id`.
+    /// Returns the receiver that is stage `id`.
     pub(crate) fn receiver(&self, id: usize) -> Option<&Receiver> {
         match self.endpoint(id)? {
             Endpoint::Receiver(receiver) => Some(receiver),
             Endpoint::Sender(_) | Endpoint::Transport(_) => None,
         }
     }
-    /// The carrier that is stage `id`.
+    /// Returns the carrier that is stage `id`.
     pub(crate) fn carrier(&self, id: usize) -> Option<&Carrier> {
         self.carriers.get(id)
     }
-    /// The link that is stage `id`, unless it looks ahead or is an access point.
+    /// Returns the link that is stage `id`; `None` if it looks ahead or is an access point.
     pub(crate) fn link(&self, id: usize) -> Option<&Link> {
         match self.carrier(id)? {
             Carrier::Link(link) => Some(link),
@@ -106,7 +107,8 @@ impl World {
         }
     }
 
-    /// Changes the link that is stage `id`, and notes its next wake-up; `None` if it is none.
+    /// Changes the link that is stage `id`, and updates its wake-up; `None` if the stage is not a
+    /// link.
     pub(crate) fn change_link<T>(
         &mut self,
         id: usize,
@@ -118,7 +120,7 @@ impl World {
         Some(made)
     }
 
-    /// The same with a pipe.
+    /// Changes the pipe that is stage `id`, and updates its wake-up.
     pub(crate) fn change_pipe(&mut self, id: usize, change: impl FnOnce(&mut Pipe)) {
         if let Some(Carrier::Pipe(pipe)) = self.carriers.get_mut(id) {
             change(pipe);
@@ -126,7 +128,7 @@ impl World {
         }
     }
 
-    /// The same with a sender.
+    /// Changes the sender that is stage `id`, and updates its wake-up.
     pub(crate) fn change_sender(&mut self, id: usize, change: impl FnOnce(&mut Sender)) {
         let Some(at) = id.checked_sub(self.carriers.len()) else { return };
         let Some(EndpointSlot { endpoint: Endpoint::Sender(sender), .. }) = self.slots.get_mut(at)
@@ -138,7 +140,7 @@ impl World {
         self.set_endpoint(id, wake);
     }
 
-    /// Adds endpoints behind those that there are; `routes` are those of all stages from now on.
+    /// Adds endpoints after the existing ones. `routes` replaces the routes of all stages.
     pub(crate) fn add_endpoints(&mut self, endpoints: Vec<Endpoint>, routes: Routes) {
         self.timetable.add_endpoints(self.slots.len(), endpoints.len());
         self.routes = routes;
@@ -150,37 +152,37 @@ impl World {
         }
     }
 
-    /// Stages of all kinds.
+    /// Returns the number of carriers and the number of endpoints.
     pub(crate) fn stages(&self) -> (usize, usize) {
         (self.carriers.len(), self.carriers.len() + self.slots.len())
     }
 
-    /// The time that has been reached.
+    /// Returns the current time.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Hand-overs of packets between stages since the start.
+    /// Returns the number of hand-overs of packets between stages since the start.
     pub fn hand_overs(&self) -> u64 {
         self.hand_overs
     }
 
-    /// The digest of every hand-over so far; empty if the scenario has it switched off.
+    /// Returns the digest of every hand-over so far; empty if the scenario has no digest.
     pub fn digest(&self) -> String {
         self.digest.map_or_else(String::new, Digest::hex)
     }
 
-    /// When the next event is due; [`Time::NEVER`] if none is.
+    /// Returns the time of the next event; [`Time::NEVER`] if there is none.
     pub(crate) fn next_event(&self) -> Time {
         self.timetable.first().0
     }
 
-    /// The route of packets from the end of a transport that is stage `id`.
+    /// Returns the route of packets from the end of a transport that is stage `id`.
     pub(crate) fn route_of(&self, id: usize) -> u32 {
         self.transport_endpoint(id).map_or(u32::MAX, TransportEndpoint::route)
     }
 
-    /// A packet from outside leaves the end of a transport that is stage `id`, now.
+    /// Sends a packet from outside, now, from the end of a transport that is stage `id`.
     pub(crate) fn hand_in(&mut self, id: usize, packet: &Packet) {
         let border = self.carriers.len();
         let Some(slot) = id.checked_sub(border).and_then(|at| self.slots.get_mut(at)) else {
@@ -205,7 +207,7 @@ impl World {
         }
     }
 
-    /// Takes the packets dropped and lost since the last call, of all flows.
+    /// Passes the packets dropped and lost since the last call, of all flows, to `each`.
     pub(crate) fn drain_drops(&mut self, mut each: impl FnMut(&Packet)) {
         for carrier in &mut self.carriers {
             match carrier {
@@ -217,15 +219,15 @@ impl World {
         }
     }
 
-    /// Lets everything happen that is due before `end`, and moves the time there.
+    /// Handles all events before `end`, and advances the time to `end`.
     pub fn run_until(&mut self, end: Time) {
-        // Two functions, so that nothing is asked for a recorder or a digest where there is neither.
+        // Two functions, so that a run without recorder and digest does not check for them.
         match (&self.recorder, &self.digest) {
             (None, None) => self.run::<false>(end),
             _ => self.run::<true>(end),
         }
         self.now = self.now.max(end);
-        // What is due at the end itself happens in the next stretch.
+        // Events at `end` itself happen in the next call.
         let before = Time::from_nanos(self.now.as_nanos().saturating_sub(1));
         for id in 0..self.carriers.len() {
             if let Carrier::LookAhead(link) = &mut self.carriers[id] {
@@ -236,15 +238,15 @@ impl World {
     }
 
     fn run<const WATCHED: bool>(&mut self, end: Time) {
-        // Two places that packets pass through: one for what a stage hands on, one for an
-        // endpoint's answer to it.
+        // Two buffers for packets: one for the packet that a stage passes on, one for an endpoint's
+        // answer to it.
         let (mut packet, mut answer) = (Packet::opaque(0), Packet::opaque(0));
         loop {
             let (at, id) = self.timetable.first();
             if at >= end {
                 return;
             }
-            // A stage may ask for a time that has passed: it means at once.
+            // A stage may request a time in the past, which means now.
             self.now = self.now.max(at);
             if id < self.carriers.len() {
                 self.drain::<WATCHED>(id, &mut packet, &mut answer);
@@ -254,7 +256,7 @@ impl World {
         }
     }
 
-    /// Hands on everything that carrier `id` has due, and notes its next wake-up.
+    /// Passes on all packets of carrier `id` that are due, and updates its wake-up.
     #[inline(always)]
     fn drain<const WATCHED: bool>(&mut self, id: usize, place: &mut Packet, answer: &mut Packet) {
         let now = self.now;
@@ -265,8 +267,8 @@ impl World {
                 timetable.set_carrier(id, carriers[id].wake());
                 break;
             };
-            // The carrier's wake-up is noted before the answer goes on: if that comes here, it
-            // notes one of its own.
+            // Update the carrier's wake-up before the answer is passed on: if the answer goes to
+            // the same carrier, it updates the wake-up again.
             timetable.set_carrier(id, wake);
             let next = routes.next(id, packet);
             let at = next.wrapping_sub(border);
@@ -285,8 +287,8 @@ impl World {
         self.record_link::<WATCHED>(id);
     }
 
-    /// What follows after endpoint `id` was handed a packet, `answered` it or not, and asked for a
-    /// wake-up.
+    /// Continues after endpoint `id` was handed a packet: passes on its answer if it `answered`,
+    /// and updates its wake-up.
     #[inline(always)]
     fn go_on<const WATCHED: bool>(
         &mut self,
@@ -305,7 +307,7 @@ impl World {
         }
     }
 
-    /// Notes the wake-up of an endpoint.
+    /// Updates the wake-up of an endpoint.
     #[inline]
     fn set_endpoint(&mut self, id: usize, wake: Time) {
         let Some(slot) = self.slots.get_mut(id - self.carriers.len()) else { return };
@@ -315,7 +317,7 @@ impl World {
         }
     }
 
-    /// Hands on everything that an endpoint has due, and notes its next wake-up.
+    /// Passes on all packets of an endpoint that are due, and updates its wake-up.
     #[inline(never)]
     fn answer_on<const WATCHED: bool>(&mut self, id: usize, answer: &mut Packet) {
         let now = self.now;
@@ -349,7 +351,7 @@ impl World {
         self.hand_overs += 1;
     }
 
-    /// Takes over what a link has logged, if somebody records.
+    /// Records the logged events of a link, if there is a recorder.
     #[inline(always)]
     fn record_link<const WATCHED: bool>(&mut self, id: usize) {
         let Some(recorder) = self.recorder.as_mut().filter(|_| WATCHED) else { return };
@@ -364,9 +366,9 @@ impl World {
         }
     }
 
-    /// Hands a packet from one endpoint to the other with nothing between them. Only one direction
-    /// of a flow can be like that, so that calls end, and the endpoint that handed it on stays as it
-    /// was.
+    /// Hands a packet from one endpoint directly to the other. Only one direction of a flow may
+    /// have no carriers, so that calls do not recurse for ever, and the state of the endpoint that
+    /// passed the packet on does not change.
     #[cold]
     #[inline(never)]
     fn hand_directly<const WATCHED: bool>(&mut self, id: usize, packet: &Packet) {
@@ -382,8 +384,9 @@ impl World {
     }
 }
 
-/// Hands a packet to the endpoint at place `at`. Tells the recorder and the digest, if there are any.
-/// Returns whether a packet stands in `answer`, where it goes, and when the endpoint is next to be called.
+/// Hands a packet to the endpoint at index `at`. Informs the recorder and the digest, if there are
+/// any. Returns whether `answer` contains a packet, where it goes, and when the endpoint must be
+/// called next.
 #[inline(always)]
 fn tell(
     now: Time,

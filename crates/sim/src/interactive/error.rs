@@ -1,4 +1,4 @@
-//! Why a run cannot be played with, or not changed in this way.
+//! Why a run cannot be changed, or not in this way.
 
 use paceline_cc::Span;
 use thiserror::Error;
@@ -6,39 +6,39 @@ use thiserror::Error;
 use crate::error::BuildError;
 use crate::scenario::{Capacity, Scenario, SchemeChoice};
 
-/// Why a run cannot be changed. It goes on as it was.
+/// Why a run cannot be changed. The run continues unchanged.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ChangeError {
-    /// What the change asks for cannot be built.
+    /// The requested change cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// There are fewer links.
+    /// There is no link with this number.
     #[error("there is no link with the number {0}; the first has 0")]
     NoSuchLink(usize),
-    /// There are fewer flows.
+    /// There is no flow with this number.
     #[error("there is no flow with the number {0}; the first has 0")]
     NoSuchFlow(usize),
-    /// The capacity of a link is not a constant rate.
+    /// The capacity of this link is not a constant rate.
     #[error("link `{0}` has no constant rate that could be changed; begin a new run with one")]
     FixedRate(String),
-    /// A rate of zero.
+    /// The rate is zero.
     #[error("a rate must be above zero")]
     ZeroRate,
-    /// The queue of a link keeps its limit.
+    /// The queue of this link cannot change its limit.
     #[error(
         "the queue of link `{0}` cannot change its limit; take another queue, such as droptail"
     )]
     FixedBuffer(String),
-    /// An RTT out of range.
+    /// The RTT is out of range.
     #[error("a round-trip time of {0} cannot be set; take one from 2ns to 60s")]
     Rtt(Span),
-    /// The scenario has something that cannot be changed while it runs.
+    /// The scenario contains this part, which cannot be changed while it runs.
     #[error("{0} cannot be part of a run that is changed on the way; use `run` for this scenario")]
     Unplayable(&'static str),
 }
 
-/// The scenario, if all of it can be changed on the way.
+/// Returns the scenario, if all of it can be changed while it runs.
 pub(super) fn playable(scenario: Scenario) -> Result<Scenario, ChangeError> {
     let wifi = |capacity: &Capacity| matches!(capacity, Capacity::Wifi(_));
     let found = [

@@ -1,7 +1,7 @@
-//! A run that somebody plays with: links, delays and flows change while it runs.
+//! A run that can be changed while it runs: links, delays and flows.
 //!
-//! The same changes at the same simulated times give the same run, digest included. It runs as any
-//! other: only links do not compute departures ahead, since these may change.
+//! Equal changes at equal simulated times give equal runs, with equal digests. The run works like
+//! any other, except that links do not compute departures ahead, because these may change.
 
 mod error;
 mod restart;
@@ -23,13 +23,13 @@ use crate::parts::mean_rate;
 use crate::scenario::{Capacity, FlowSpec, Record, RouterChoice, Scenario};
 use crate::world::World;
 
-/// The longest round-trip time that can be set.
+/// Maximum round-trip time that can be set.
 const LONGEST_RTT: Span = Span::from_secs(60);
 
-/// The log of links is read at least this often, so that it stays short.
+/// Interval at which the logs of links are read and emptied.
 const LOG_READ: Span = Span::from_millis(50);
 
-/// A scenario that runs step by step and can be changed on the way.
+/// A scenario that runs step by step and can be changed in between.
 ///
 /// ```
 /// use paceline_sim::cc::{Rate, Span, Time};
@@ -51,44 +51,44 @@ const LOG_READ: Span = Span::from_millis(50);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Interactive {
-    /// With one specification for each flow.
+    /// The scenario, with one specification per flow.
     scenario: Scenario,
     names: Option<Names>,
     world: World,
     places: Places,
     layout: Layout,
-    /// The present router of each link.
+    /// Current router of each link.
     routers: Vec<RouterChoice>,
     flows: Vec<InteractiveFlow>,
-    /// By the number that packets have: the flow, while it has this number.
+    /// The flow that currently has a number, by the packets' flow number.
     owners: Vec<Option<usize>>,
 }
 
-/// What is known of a flow beside its ends.
+/// The state of a flow beside its ends.
 #[derive(Debug)]
 struct InteractiveFlow {
     on: bool,
     starts: u32,
-    /// The number of its packets.
+    /// Current flow number of its packets.
     number: usize,
     is_abc: bool,
     at_links: LinkCounts,
 }
 
 impl Interactive {
-    /// A scenario at time zero. A flow whose start is [`Span::MAX`] is off until it is started. The
-    /// scenario's duration and warm-up have no meaning, and nothing of it is recorded.
+    /// Creates a run at time zero. A flow whose start is [`Span::MAX`] is off until it is started.
+    /// The scenario's duration and warm-up are ignored, and nothing is recorded.
     ///
     /// # Errors
-    /// If the scenario cannot be built, or has something that cannot be changed on the way.
+    /// The scenario cannot be built, or contains a part that cannot be changed while it runs.
     pub fn new(scenario: Scenario) -> Result<Interactive, ChangeError> {
         Interactive::build(scenario, None)
     }
 
-    /// The same with the schemes and queues of `names`.
+    /// Creates a run with the schemes and queues of `names`.
     ///
     /// # Errors
-    /// As of [`Interactive::new`].
+    /// Those of [`Interactive::new`].
     pub fn with_names(scenario: Scenario, names: &Names) -> Result<Interactive, ChangeError> {
         Interactive::build(scenario, Some(names.clone()))
     }
@@ -127,28 +127,28 @@ impl Interactive {
         Ok(Interactive { scenario, names, world, places, layout, routers, flows, owners })
     }
 
-    /// The scenario as it has become: its flows with their present schemes, one specification each,
-    /// its links with their present rates and buffers.
+    /// Returns the current scenario: flows with their current schemes, one specification each, and
+    /// links with their current rates and buffers.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// The time that has been reached.
+    /// Returns the current time.
     pub fn now(&self) -> Time {
         self.world.now()
     }
 
-    /// Hand-overs of packets between stages since the start.
+    /// Returns the number of hand-overs of packets between stages since the start.
     pub fn hand_overs(&self) -> u64 {
         self.world.hand_overs()
     }
 
-    /// The digest of every hand-over so far; empty if the scenario has it switched off.
+    /// Returns the digest of every hand-over so far; empty if the scenario has no digest.
     pub fn digest(&self) -> String {
         self.world.digest()
     }
 
-    /// Lets everything happen that is due before `end`, and moves the time there.
+    /// Handles all events before `end`, and advances the time to `end`.
     pub fn advance(&mut self, end: Time) {
         while self.world.now() < end {
             let next = (self.world.now() + LOG_READ).min(end);
@@ -176,11 +176,11 @@ impl Interactive {
         self.places.links.get(link).copied().ok_or(ChangeError::NoSuchLink(link))
     }
 
-    /// Another rate of a link, from now on. The packet in transmission continues at it. A buffer
-    /// that was given in time or in bandwidth-delay products stays as large as it was.
+    /// Sets the rate of a link from now on, also for the rest of the packet in transmission. A
+    /// buffer that was given in time or in bandwidth-delay products keeps its size in bytes.
     ///
     /// # Errors
-    /// If there is no such link, its capacity is not a constant rate, or the rate is zero.
+    /// There is no such link, its capacity is not a constant rate, or the rate is zero.
     pub fn set_link_rate(&mut self, link: usize, rate: Rate) -> Result<(), ChangeError> {
         let stage = self.link_stage(link)?;
         let now = self.world.now();
@@ -194,13 +194,13 @@ impl Interactive {
         }
     }
 
-    /// Another limit of a link's buffer, from now on. Packets that are in it stay. A time and a
-    /// bandwidth-delay product are those of the present rate, or of the mean rate if that varies, and
-    /// of the present RTT.
+    /// Sets the limit of a link's buffer from now on. Packets in the buffer stay. Times and
+    /// bandwidth-delay products are converted with the current rate, or with the mean rate if it
+    /// varies, and with the current RTT.
     ///
     /// # Errors
-    /// If there is no such link, its queue's limit cannot be changed, or a bandwidth-delay product
-    /// is asked for where the RTTs of flows differ.
+    /// There is no such link, its queue's limit cannot be changed, or a bandwidth-delay product is
+    /// requested while the RTTs of the flows differ.
     pub fn set_link_buffer(&mut self, link: usize, size: BufferSize) -> Result<(), ChangeError> {
         let stage = self.link_stage(link)?;
         let spec = &self.scenario.links[link];
@@ -222,12 +222,11 @@ impl Interactive {
         }
     }
 
-    /// Another round-trip propagation delay of all flows, half of it each way, from now on. Packets
-    /// on the way are moved by as much as the delay changes, none into the past, and none overtakes
-    /// another.
+    /// Sets the round-trip propagation delay of all flows from now on, half of it each way. Packets
+    /// under way are shifted by the change, but not into the past, and are not reordered.
     ///
     /// # Errors
-    /// If it is shorter than 2 ns or longer than a minute.
+    /// The RTT is shorter than 2 ns or longer than a minute.
     pub fn set_rtt(&mut self, rtt: Span) -> Result<(), ChangeError> {
         let half = rtt / 2;
         if half.is_zero() || rtt > LONGEST_RTT {
@@ -241,12 +240,12 @@ impl Interactive {
         Ok(())
     }
 
-    /// How many flows there are.
+    /// Returns the number of flows.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// A flow as it is now, or `None` if there is no such flow.
+    /// Returns the current state of a flow; `None` if there is no such flow.
     pub fn flow(&self, index: usize) -> Option<FlowState> {
         let (played, place) = (self.flows.get(index)?, self.places.flows.get(index)?);
         let sender = self.world.sender(place.sender)?;
@@ -268,7 +267,7 @@ impl Interactive {
         })
     }
 
-    /// Names and values of the inner state of a flow's controller.
+    /// Passes names and values of a flow controller's internal state to `see`.
     pub fn inspect_flow(&self, index: usize, see: &mut dyn FnMut(&'static str, f64)) {
         let sender = self.places.flows.get(index).and_then(|place| self.world.sender(place.sender));
         if let Some(sender) = sender {
@@ -280,7 +279,7 @@ impl Interactive {
         self.world.link(*self.places.links.get(index)?)
     }
 
-    /// A link as it is now, or `None` if there is no such link.
+    /// Returns the current state of a link; `None` if there is no such link.
     pub fn link(&self, index: usize) -> Option<LinkState> {
         let link = self.stage_of_link(index)?;
         let counters = link.counters();
@@ -294,12 +293,13 @@ impl Interactive {
         })
     }
 
-    /// Bytes that a link offered from `from` on and before `to`; zero if there is no such link.
+    /// Returns the bytes that a link offered from `from` on and before `to`; zero if there is no
+    /// such link.
     pub fn offered(&self, link: usize, from: Time, to: Time) -> u64 {
         self.stage_of_link(link).map_or(0, |link| link.service().offered_in(from..to))
     }
 
-    /// Names and values of the inner state of a link's router, if it has one.
+    /// Passes names and values of a link router's internal state to `see`, if it has a router.
     pub fn inspect_router(&self, link: usize, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(router) = self.stage_of_link(link).and_then(Link::router) {
             router.inspect(see);
@@ -307,7 +307,7 @@ impl Interactive {
     }
 }
 
-/// The flows of a specification, each with a specification of its own.
+/// Returns the flows of a specification, each with its own specification.
 fn one_by_one(spec: &FlowSpec) -> Vec<FlowSpec> {
     let one = |i: u32| {
         spec.clone().with(|flow| {
@@ -323,7 +323,7 @@ fn one_by_one(spec: &FlowSpec) -> Vec<FlowSpec> {
     (0..spec.count).map(one).collect()
 }
 
-/// The flows that are on, and `also` as it would be, if it is another.
+/// Returns the flows that are on, with `also` in place of its current specification.
 fn active<'a>(
     scenario: &'a Scenario,
     on: &'a [bool],
@@ -336,14 +336,14 @@ fn active<'a>(
     })
 }
 
-/// For errors: a scheme that cannot be had.
+/// A scheme that cannot be built.
 impl From<paceline_cc::SpecError> for ChangeError {
     fn from(error: paceline_cc::SpecError) -> ChangeError {
         ChangeError::Build(BuildError::from(error))
     }
 }
 
-/// The label of a scheme, as places have it.
+/// Returns the label of a scheme, shared by places.
 fn label(spec: &FlowSpec) -> Arc<str> {
     Arc::from(spec.scheme.to_string())
 }

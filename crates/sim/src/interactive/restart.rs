@@ -1,4 +1,4 @@
-//! Flows that are started anew and stopped.
+//! Starting and stopping flows.
 
 use paceline_cc::{Halves, Time, TrafficClass};
 
@@ -11,7 +11,7 @@ use crate::nodes::Endpoint;
 use crate::routes::{Route, Routes};
 use crate::scenario::{FlowSpec, RouterChoice, SchemeChoice};
 
-/// The halves of a scheme.
+/// Returns the halves of a scheme.
 pub(super) fn halves(scheme: &SchemeChoice, names: Option<&Names>) -> Result<Halves, ChangeError> {
     match choose::ends(scheme, Lookup(names))? {
         Ends::Scheme(halves) => Ok(halves),
@@ -20,14 +20,14 @@ pub(super) fn halves(scheme: &SchemeChoice, names: Option<&Names>) -> Result<Hal
 }
 
 impl Interactive {
-    /// Starts a flow anew, now and with this scheme, whether it is on or off. Its ends are new ones
-    /// that know nothing of what was before; packets that the old ones have sent still pass the
-    /// links, and go to these. Links that take their routers from the flows get those of the flows
-    /// that are on now; a link's queue stays.
+    /// Starts a flow now with this scheme, whether it is on or off. Its ends are new and have no
+    /// state of the old ones. Packets that the old ends have sent still pass the links and arrive
+    /// at the old ends. Links that take their routers from the flows get those of the flows that
+    /// are now on; a link's queue stays.
     ///
     /// # Errors
-    /// If there is no such flow, the scheme cannot be had, or it brings a router to a link that has
-    /// another one by a flow that is on. The flow then goes on as it was.
+    /// There is no such flow, the scheme cannot be built, or it has a router for a link where
+    /// another flow that is on has a different one. The flow then continues unchanged.
     pub fn start_flow(&mut self, index: usize, scheme: SchemeChoice) -> Result<(), ChangeError> {
         let known = self.scenario.flows.get(index).ok_or(ChangeError::NoSuchFlow(index))?;
         let mut spec = known.clone();
@@ -68,11 +68,11 @@ impl Interactive {
         Ok(())
     }
 
-    /// Stops a flow: it sends nothing new from now on. What is in flight is still acknowledged, and
-    /// repaired if it is lost. Nothing happens if it is off.
+    /// Stops a flow: it sends no new data from now on. Data in flight is still acknowledged, and
+    /// retransmitted if lost. Does nothing if the flow is off.
     ///
     /// # Errors
-    /// If there is no such flow.
+    /// There is no such flow.
     pub fn stop_flow(&mut self, index: usize) -> Result<(), ChangeError> {
         let place = self.places.flows.get(index).ok_or(ChangeError::NoSuchFlow(index))?;
         let now = self.world.now();
@@ -82,7 +82,7 @@ impl Interactive {
         Ok(())
     }
 
-    /// The routers of all links if flow `index` is on and is like `spec`.
+    /// Returns the routers of all links if flow `index` were on with `spec`.
     fn routers_with(
         &self,
         index: usize,
@@ -97,7 +97,7 @@ impl Interactive {
         Ok(self.scenario.links.iter().map(router).collect::<Result<_, _>>()?)
     }
 
-    /// Gives links their routers, if they are others than before.
+    /// Gives links their routers, where these have changed.
     fn set_routers(&mut self, routers: Vec<RouterChoice>) -> Result<(), ChangeError> {
         for (link, choice) in routers.into_iter().enumerate() {
             if self.routers[link] == choice {
@@ -111,7 +111,7 @@ impl Interactive {
         Ok(())
     }
 
-    /// New ends of a flow that starts now; its packets have the number `flow`.
+    /// Builds new ends of a flow that starts now; its packets have the flow number `flow`.
     fn ends(
         &self,
         spec: &FlowSpec,

@@ -1,39 +1,39 @@
-//! What can be read of a run while somebody plays with it.
+//! The current state of flows and links in an interactive run.
 
 use paceline_cc::{Ecn, Rate, Span};
 use paceline_path::{EventKind, LinkEvent};
 
-/// A flow as it is now. Counts are since the flow was last started.
+/// Current state of a flow. Counters start at the flow's last start.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct FlowState {
-    /// True if it has something to send: it was started, and not stopped since.
+    /// True if it has data to send: it was started, and not stopped since.
     pub on: bool,
-    /// How often it was started.
+    /// Number of times it was started.
     pub starts: u32,
-    /// Bytes in flight, as its sender counts them.
+    /// Bytes in flight, by its sender's count.
     pub in_flight_bytes: u64,
-    /// The congestion window in bytes; `u64::MAX` for schemes without one.
+    /// cwnd in bytes; `u64::MAX` for schemes without one.
     pub cwnd_bytes: u64,
     /// The pacing rate, if the scheme paces.
     pub pacing: Option<Rate>,
-    /// The smoothed round-trip time; zero before the first sample.
+    /// Smoothed RTT; zero before the first sample.
     pub srtt: Span,
     /// Packets sent.
     pub sent: u64,
-    /// Of these, packets that repeated lost data.
+    /// Of these, packets that retransmitted lost data.
     pub retransmits: u64,
-    /// Packets taken for lost.
+    /// Packets declared lost.
     pub lost: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Bytes that have reached the receiver for the first time, headers included.
+    /// Bytes that have arrived at the receiver for the first time, with headers.
     pub goodput_bytes: u64,
-    /// What links have done to its data packets.
+    /// Counters of links for its data packets.
     pub at_links: LinkCounts,
 }
 
-/// What links have done to the packets of one flow.
+/// Counters of links for the packets of one flow.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkCounts {
@@ -43,11 +43,11 @@ pub struct LinkCounts {
     pub dropped: u64,
     /// Packets marked CE.
     pub marked: u64,
-    /// ABC: packets that left with an accelerate.
+    /// ABC: packets that left with an accelerate mark.
     pub accelerated: u64,
-    /// ABC: packets whose accelerate was turned into a brake.
+    /// ABC: packets whose accelerate mark was turned into a brake.
     pub braked: u64,
-    /// The times in queues and in transmission, added up.
+    /// Sum of the sojourn times, in queues and in transmission.
     pub sojourn: Span,
 }
 
@@ -68,7 +68,7 @@ impl LinkCounts {
     }
 }
 
-/// A link as it is now. Counts are since the start.
+/// Current state of a link. Counters start with the run.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkState {
@@ -78,7 +78,7 @@ pub struct LinkState {
     pub backlog_bytes: u64,
     /// Packets transmitted.
     pub delivered_packets: u64,
-    /// Bytes transmitted, with the link's overhead.
+    /// Bytes transmitted, with the link's overhead per packet.
     pub delivered_bytes: u64,
     /// Packets dropped.
     pub dropped: u64,

@@ -1,4 +1,4 @@
-//! Runs a scenario and takes stock.
+//! Runs a scenario and computes its results.
 
 #[cfg(test)]
 mod tests;
@@ -31,15 +31,15 @@ use windows::{ActiveTime, Windows};
 /// Runs a scenario to its end.
 ///
 /// # Errors
-/// If the scenario cannot be built: see [`BuildError`].
+/// The scenario cannot be built: see [`BuildError`].
 pub fn run(scenario: &Scenario) -> Result<Outcome, BuildError> {
     to_end(Simulation::new(scenario.clone())?)
 }
 
-/// The same with the schemes and queues of `names`.
+/// Runs a scenario with the schemes and queues of `names`.
 ///
 /// # Errors
-/// As of [`run`].
+/// Those of [`run`].
 pub fn run_with(scenario: &Scenario, names: &Names) -> Result<Outcome, BuildError> {
     to_end(Simulation::with_names(scenario.clone(), names)?)
 }
@@ -49,21 +49,21 @@ fn to_end(mut simulation: Simulation) -> Result<Outcome, BuildError> {
     simulation.outcome()
 }
 
-/// A scenario being run, for those who want to look at it on the way.
+/// A running scenario that can be inspected in between.
 pub struct Simulation {
     scenario: Arc<Scenario>,
     world: World,
     places: Places,
-    /// What the flows had done at the end of the warm-up.
+    /// Totals of the flows at the end of the warm-up.
     warmup_totals: Option<Vec<WarmupTotals>>,
     /// Goodput of random arrivals at the end of the warm-up.
     warm_arrivals: u64,
     windows: Windows,
-    /// True if something was drawn at random.
+    /// True if a random number was drawn.
     seed_used: bool,
 }
 
-/// What a flow had done at the end of the warm-up.
+/// Totals of a flow at the end of the warm-up.
 #[derive(Copy, Clone, Debug, Default)]
 struct WarmupTotals {
     goodput: u64,
@@ -73,19 +73,19 @@ struct WarmupTotals {
 }
 
 impl Simulation {
-    /// A scenario at time zero; its schemes and queues are made, or built in. An `Arc` of a scenario is taken
-    /// as it is, so that many runs can share one.
+    /// Creates a run at time zero, with built-in schemes and queues or those given as values. An
+    /// `Arc` of a scenario is used without a copy, so that many runs can share it.
     ///
     /// # Errors
-    /// If the scenario cannot be built: see [`BuildError`].
+    /// The scenario cannot be built: see [`BuildError`].
     pub fn new(scenario: impl Into<Arc<Scenario>>) -> Result<Simulation, BuildError> {
         Simulation::build(scenario.into(), None, None)
     }
 
-    /// The same with the schemes and queues of `names`.
+    /// Creates a run with the schemes and queues of `names`.
     ///
     /// # Errors
-    /// As of [`Simulation::new`].
+    /// Those of [`Simulation::new`].
     pub fn with_names(
         scenario: impl Into<Arc<Scenario>>,
         names: &Names,
@@ -113,7 +113,7 @@ impl Simulation {
         })
     }
 
-    /// The same with other ends for the flow of this name.
+    /// Creates a run with other ends for the flow of this name.
     pub(crate) fn with_outside(
         scenario: Scenario,
         names: &Names,
@@ -122,7 +122,7 @@ impl Simulation {
         Simulation::build(Arc::new(scenario), Some(names), Some(outside))
     }
 
-    /// The stages of the sender and the receiver of a flow, by its number.
+    /// Returns the stages of a flow's sender and receiver, by the flow's number.
     pub(crate) fn ends_of(&self, flow: usize) -> [usize; 2] {
         let place = &self.places.flows[flow];
         [place.sender, place.receiver]
@@ -132,26 +132,27 @@ impl Simulation {
         &mut self.world
     }
 
-    /// Begins again at time zero with another seed, as a new simulation of the scenario with that
-    /// seed: its results are the same to the bit. Names are looked up among those that are built
-    /// in; [`Simulation::restart_with`] takes a table of names.
+    /// Restarts at time zero with another seed. The results are bit by bit those of a new
+    /// simulation with that seed. Looks names up among the built-in ones;
+    /// [`Simulation::restart_with`] takes a table of names.
     ///
-    /// What grew in the run before is used again: the senders' rings of what is in flight, the
-    /// receivers' tables, the lines of links and delays, logs. Allocated anew are, once for each
-    /// flow and link, the senders, receivers, queues and what the schemes' factories make, the table
-    /// of routes, and what is recorded; and a copy of the scenario if others hold it too, the first
-    /// time.
+    /// Reuses the memory that grew in the previous run: the senders' rings of packets in flight,
+    /// the receivers' tables, the packet lines of links and delays, and the logs. Allocates again,
+    /// once for each flow and link, the senders, receivers, queues, the products of the schemes'
+    /// factories, the table of routes and the recordings; on the first restart also a copy of the
+    /// scenario if it is shared.
     ///
     /// # Errors
-    /// None that [`Simulation::new`] has not had before, but of schemes and queues of a user's.
+    /// Only errors of a user's schemes and queues, because [`Simulation::new`] has checked
+    /// everything else.
     pub fn restart(&mut self, seed: u64) -> Result<(), BuildError> {
         self.build_again(seed, None)
     }
 
-    /// The same with the schemes and queues of `names`.
+    /// Restarts with the schemes and queues of `names`.
     ///
     /// # Errors
-    /// As of [`Simulation::with_names`].
+    /// Those of [`Simulation::with_names`].
     pub fn restart_with(&mut self, seed: u64, names: &Names) -> Result<(), BuildError> {
         self.build_again(seed, Some(names))
     }
@@ -170,12 +171,12 @@ impl Simulation {
         Ok(())
     }
 
-    /// The scenario.
+    /// Returns the scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// The world.
+    /// Returns the world.
     pub fn world(&self) -> &World {
         &self.world
     }
@@ -209,7 +210,7 @@ impl Simulation {
         self.stepwise(end);
     }
 
-    /// Runs until `end`, noting the state of controllers at the end of each bin.
+    /// Runs until `end`, and records the state of controllers at the end of each bin.
     fn stepwise(&mut self, end: Time) {
         let Record::Series(bin) = self.scenario.record else { return self.world.run_until(end) };
         while self.world.now() < end {
@@ -227,7 +228,7 @@ impl Simulation {
         }
     }
 
-    /// Shows the inner values of a flow's controller.
+    /// Passes the internal values of a flow's controller to `see`.
     fn inspect(&self, place: &FlowPlace, see: &mut StateVisitor<'_>) {
         if let Some(sender) = self.world.sender(place.sender) {
             sender.inspect(see);
@@ -236,7 +237,7 @@ impl Simulation {
         }
     }
 
-    /// What the sending end of a transport that comes whole has counted; zeros for other flows.
+    /// Returns the counters of a transport's sending end; zeros for other flows.
     fn transport_counters(&self, place: &FlowPlace) -> SenderCounters {
         let end = self.world.transport_endpoint(place.sender);
         end.map_or_else(SenderCounters::default, |end| end.end().counters())
@@ -264,14 +265,14 @@ impl Simulation {
         }
     }
 
-    /// What each flow adds up to so far, in the scenario's order, without a name or an allocation.
-    /// Sums of delays are zero if the scenario records counters only.
+    /// Returns the sums of each flow so far, in the scenario's order, without a name or an
+    /// allocation. Sums of delays are zero if the scenario records counters only.
     pub fn sums(&self) -> impl ExactSizeIterator<Item = FlowSums> {
         self.places.flows.iter().enumerate().map(|(index, place)| self.sums_of(index, place))
     }
 
-    /// The transfers of a given size of each flow, in the scenario's order: those that have finished,
-    /// oldest first, and the one that has not, which ends now. Nothing of transports that come whole.
+    /// Returns the transfers of a given size of each flow, in the scenario's order: the finished
+    /// ones, oldest first, and the unfinished one, which ends now. Empty for complete transports.
     pub fn transfers(&self) -> impl ExactSizeIterator<Item = (&[Transfer], Option<Transfer>)> {
         self.places.flows.iter().map(|place| match self.world.sender(place.sender) {
             Some(sender) => (sender.transfers(), sender.unfinished_transfer(self.world.now())),
@@ -297,17 +298,17 @@ impl Simulation {
         }
     }
 
-    /// When the warm-up ends.
+    /// Returns the end of the warm-up.
     fn warmup_end(&self) -> Time {
         Time::ZERO + self.scenario.warmup
     }
 
-    /// The measured time so far; none during the warm-up.
+    /// Returns the measured time so far; zero during the warm-up.
     fn measured(&self) -> Span {
         self.world.now().since(self.warmup_end())
     }
 
-    /// Data packets that have reached their receivers since the start.
+    /// Returns the number of data packets that have reached their receivers since the start.
     pub fn packets(&self) -> u64 {
         let flows = self.places.flows.iter().chain(&self.places.arrivals);
         let packets = |place: &FlowPlace| match self.world.receiver(place.receiver) {
@@ -317,12 +318,12 @@ impl Simulation {
         flows.map(packets).sum()
     }
 
-    /// What the run has shown so far. During the warm-up nothing is measured: rates, delays and
-    /// counts are zero, the senders' counters and the digest excepted.
+    /// Returns the results so far. During the warm-up nothing is measured: rates, delays and
+    /// counters are zero, except the senders' counters and the digest.
     ///
     /// # Errors
-    /// An end of a transport that comes whole has stopped to work. No other that [`Simulation::new`] has not
-    /// had before.
+    /// An end of a complete transport has stopped working. Other errors were already returned by
+    /// [`Simulation::new`].
     pub fn outcome(&self) -> Result<Outcome, BuildError> {
         self.check_transports()?;
         let mut outcome = Outcome {
@@ -348,7 +349,7 @@ impl Simulation {
         Ok(outcome)
     }
 
-    /// Looks for ends of transports that have stopped to work.
+    /// Returns an error if an end of a transport has stopped working.
     fn check_transports(&self) -> Result<(), BuildError> {
         for place in self.places.flows.iter().chain(&self.places.arrivals) {
             for stage in [place.sender, place.receiver] {
@@ -376,7 +377,7 @@ impl Simulation {
         }
     }
 
-    /// The outcome of a station at a medium as a sender.
+    /// Returns the results of a station at a medium as a sender.
     fn station(&self, name: String, shared: &SharedMedium, number: usize) -> LinkOutcome {
         let SharedMedium { medium, first_record } = shared;
         match medium.capacity(number) {
@@ -418,7 +419,7 @@ impl Simulation {
         outcome
     }
 
-    /// What a link has done, or a station at a medium; its record stands at `place`.
+    /// Returns the results of a link, or of a station at a medium, whose record is at `place`.
     fn link_outcome(
         &self,
         name: String,
@@ -432,7 +433,7 @@ impl Simulation {
         let records = self.world.recorder.as_ref().map(|all| &all.links);
         let record = records.and_then(|all| all.get(place)?.as_ref());
         let Some(record) = record else {
-            // Counters alone know nothing of the warm-up.
+            // Counters alone do not distinguish the warm-up.
             outcome.throughput_mbps =
                 mbps(counters.delivered_bytes, self.world.now().since(Time::ZERO));
             if all > 0 {
@@ -495,7 +496,7 @@ impl Simulation {
         outcome
     }
 
-    /// A flow over time, in the same bins as links.
+    /// Returns the time series of a flow, in the same bins as those of links.
     fn flow_series(&self, place: &FlowPlace, record: &FlowRecord, bin: Span) -> FlowSeries {
         let mut series = FlowSeries { bin_s: bin.as_secs_f64(), ..FlowSeries::default() };
         series.state.clone_from(&record.state);
@@ -503,7 +504,7 @@ impl Simulation {
             let length = interval.end.since(interval.start);
             let bytes = record.bins.get(at).copied().unwrap_or(0);
             series.goodput_mbps.push(mbps(bytes, length));
-            // Values are noted at the end of whole bins; the last bin may be shorter.
+            // Values are recorded at the end of whole bins; the last bin may be shorter.
             if length < bin {
                 note_state(&mut series.state, at, |see| self.inspect(place, see));
             }
@@ -548,7 +549,7 @@ impl Simulation {
         let (mut arrived, mut goodput, mut times) = (0, 0, Samples::default());
         for place in &self.places.arrivals {
             goodput += self.goodput(place);
-            // Flows whose time is still to come have their places, too.
+            // Flows that have not arrived yet have places too, so do not count those.
             arrived += u64::from((from..now).contains(&place.start));
             if let Some(sender) = self.world.sender(place.sender) {
                 times.extend(&completion_times(sender.transfers(), from));
@@ -564,7 +565,7 @@ impl Simulation {
     }
 }
 
-/// Fairness of the flows at the times at which they really start and stop.
+/// Returns the windows for fairness, by the times at which the flows actually start and stop.
 fn windows_of(scenario: &Scenario, places: &Places) -> Windows {
     let finite = scenario.flows.iter().flat_map(|spec| {
         repeat_n(matches!(spec.workload, Workload::Bytes(_)), spec.count as usize)
@@ -575,7 +576,7 @@ fn windows_of(scenario: &Scenario, places: &Places) -> Windows {
     Windows::new(active.collect())
 }
 
-/// Bytes of packets that a flow's receiver has seen for the first time.
+/// Returns the bytes of packets that a flow's receiver has received for the first time.
 fn goodput(world: &World, place: &FlowPlace) -> u64 {
     match world.receiver(place.receiver) {
         Some(receiver) => receiver.stats().goodput,
@@ -583,7 +584,7 @@ fn goodput(world: &World, place: &FlowPlace) -> u64 {
     }
 }
 
-/// True if a flow has finished a transfer of a given size.
+/// Returns true if a flow has finished a transfer of a given size.
 fn has_finished(world: &World, place: &FlowPlace) -> bool {
     world.sender(place.sender).is_some_and(|sender| !sender.transfers().is_empty())
 }

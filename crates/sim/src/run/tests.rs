@@ -1,4 +1,4 @@
-//! Outcomes of runs that have measured little or nothing.
+//! Results of runs that have measured little or nothing.
 
 use paceline_cc::{Rate, Span, Time};
 use toml::Value;
@@ -9,7 +9,7 @@ use crate::scenario::{
     Arrivals, Capacity, FlowSpec, LinkSpec, Record, Scenario, Workload, check_scheme,
 };
 
-/// Two flows and random arrivals over a trace and a rate, warmed up for 2 s of 5.
+/// Two flows and random arrivals over a trace and a constant rate: 5 s, of which 2 s are warm-up.
 fn scenario(record: Record) -> Scenario {
     let mut scenario = Scenario::new("young");
     let trace = paceline_trace::load("lte-driving").expect("built in");
@@ -29,8 +29,8 @@ fn scenario(record: Record) -> Scenario {
     scenario
 }
 
-/// Every number is finite: JSON has no others. A link's bins in which nothing left have no delay,
-/// and controllers may not know all values yet.
+/// Checks that every number is finite, because JSON has no others. Exceptions are delays in a
+/// link's bins without departures, and controllers' values that are not known yet.
 fn check(outcome: &Outcome, what: &str) {
     fn walk(value: &Value, at: &str) {
         match value {
@@ -88,7 +88,7 @@ fn a_run_that_ends_in_its_warm_up_is_safe() {
     }
 }
 
-/// Windows and bins do not depend on each other, nor on how often a run is interrupted.
+/// Windows and bins are independent of each other, and of how often a run is interrupted.
 #[test]
 fn windows_do_not_depend_on_the_record() {
     let mut seen = Vec::new();
@@ -105,7 +105,7 @@ fn windows_do_not_depend_on_the_record() {
     assert!(seen.iter().all(|each| *each == seen[0]), "{seen:?}");
 }
 
-/// What arrives twice counts once, in the series too.
+/// A packet that arrives twice counts once, in the series too.
 #[test]
 fn the_series_of_goodput_counts_no_repetitions() {
     let mut scenario = Scenario::new("repetitions");
@@ -122,7 +122,7 @@ fn the_series_of_goodput_counts_no_repetitions() {
     assert!((mean - flow.goodput_mbps).abs() < 1e-9, "{mean} {}", flow.goodput_mbps);
 }
 
-/// One Cubic flow over `capacity` with an RTT of 50 ms, recorded in bins of so many milliseconds.
+/// One Cubic flow over `capacity` with an RTT of 50 ms, recorded in bins of `bin_ms` milliseconds.
 fn one_flow(capacity: Capacity, bin_ms: u64) -> Scenario {
     let mut scenario = Scenario::new("one flow");
     scenario.links.push(LinkSpec::new("link", capacity));
@@ -133,8 +133,8 @@ fn one_flow(capacity: Capacity, bin_ms: u64) -> Scenario {
     scenario
 }
 
-/// Opportunities lie on the edges of bins: what leaves at one counts in the same bin as what is
-/// offered.
+/// Opportunities lie on the edges of bins: a packet that leaves at one counts in the same bin as
+/// the offered bytes.
 #[test]
 fn no_bin_has_more_throughput_than_capacity() {
     let trace = paceline_trace::load("lte-driving").expect("built in");
@@ -177,8 +177,8 @@ fn a_shorter_last_bin_has_its_own_length() {
     assert!((11.9..=12.1).contains(&own), "{own}");
 }
 
-/// Over 12 Mbit/s with an RTT of 50 ms 30 kB take 0.12 s. One transfer ends in the warm-up, one begins in
-/// it and ends later, one begins after it; and short flows arrive all the time.
+/// 30 kB over 12 Mbit/s with an RTT of 50 ms take 0.12 s. One transfer ends in the warm-up, one
+/// begins in it and ends later, one begins after it; and short flows arrive all the time.
 #[test]
 fn transfers_count_if_they_begin_after_the_warm_up() {
     let mut scenario = one_flow(Capacity::Constant(Rate::from_mbps(12.0)), 1000);
@@ -202,7 +202,7 @@ fn transfers_count_if_they_begin_after_the_warm_up() {
     let arrivals = young.arrivals.expect("arrivals");
     assert_eq!((young.flows[0].transfers, arrivals.arrived, arrivals.finished), (0, 0, 0));
     assert_eq!((young.flows[0].completion_ms, arrivals.completion_ms), (None, None));
-    // The count on the way is that of the flows so far, without those of the future.
+    // The count during the run includes only flows that have arrived, not future ones.
     let mut counts = Vec::new();
     for at in [21, 25, 30] {
         simulation.advance(Time::from_secs(at));
@@ -232,12 +232,13 @@ fn frames_count_from_the_end_of_the_warm_up() {
             scenario.clone().with(|scenario| scenario.warmup = Span::from_secs(warmup_s));
         run(&scenario).expect("runs").flows[0].frames.expect("a video").made
     };
-    // 30 frames a second; one at time zero.
+    // 30 frames per second; the first at time zero.
     assert!((299..=301).contains(&made(0)), "{}", made(0));
     assert!((59..=61).contains(&made(8)), "{}", made(8));
 }
 
-/// The 95 % end-to-end delay in milliseconds of one flow over 12 Mbit/s with an RTT of 50 ms.
+/// Returns the 95 % end-to-end delay in milliseconds of one flow over 12 Mbit/s with an RTT of 50
+/// ms.
 fn age_of(change: impl FnOnce(&mut Scenario)) -> Option<f64> {
     let mut scenario = one_flow(Capacity::Constant(Rate::from_mbps(12.0)), 1000);
     scenario.record = Record::Metrics;
@@ -269,7 +270,7 @@ fn a_flow_ages_from_its_start_to_the_end_of_its_transfer() {
             (scenario.duration, scenario.warmup) = (Span::from_secs(60), Span::from_secs(warmup_s));
         })
     };
-    // It takes less than a second; gaps are shorter than a round trip.
+    // The flow takes less than a second; gaps are shorter than a round trip.
     assert!(of(0, 0).is_some_and(|age| (25.0..200.0).contains(&age)), "{:?}", of(0, 0));
     assert_eq!(of(0, 0), of(30, 0));
     assert_eq!(of(0, 0), of(30, 20));

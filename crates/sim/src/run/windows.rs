@@ -1,4 +1,4 @@
-//! Fairness second by second.
+//! Fairness in windows of one second.
 
 use paceline_cc::{Span, Time};
 
@@ -7,34 +7,34 @@ use crate::metrics::jain;
 /// The length of a window.
 const WINDOW: Span = Span::from_secs(1);
 
-/// When a flow is meant to be active.
+/// The time in which a flow is meant to be active.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct ActiveTime {
     pub(super) start: Time,
     pub(super) stop: Time,
-    /// It has a transfer of a given size to send, after which it is done.
+    /// True if it sends a transfer of a given size and then ends.
     pub(super) finite: bool,
 }
 
-/// Jain's index over windows of a second, which begin at the end of the warm-up. Of a window count
-/// the flows that are meant to be active during all of it: it has begun before and stops later,
-/// and a transfer of a given size is not finished. Windows with fewer than two of them do not
-/// count, nor those in which none of them receives anything.
+/// Jain's index over windows of a second, which begin at the end of the warm-up. In a window, those
+/// flows count that are meant to be active during all of it: they have begun before, stop later,
+/// and have not finished a transfer of a given size. Windows with fewer than two such flows do not
+/// count, nor windows in which none of them receives data.
 #[derive(Debug)]
 pub(super) struct Windows {
     flows: Vec<ActiveTime>,
-    /// When the current window began; `None` during the warm-up.
+    /// Start of the current window; `None` during the warm-up.
     begin: Option<Time>,
     /// Each flow's goodput until then.
     before: Vec<u64>,
-    /// Of the current window, reused.
+    /// Shares in the current window; the memory is reused.
     shares: Vec<f64>,
     sum: f64,
     count: u32,
 }
 
 impl Windows {
-    /// The windows of these flows, in the scenario's order.
+    /// Creates the windows of these flows, in the scenario's order.
     pub(super) fn new(flows: Vec<ActiveTime>) -> Windows {
         let count = flows.len();
         Windows {
@@ -47,7 +47,8 @@ impl Windows {
         }
     }
 
-    /// The warm-up ends at `now`. Each flow's goodput so far is what `of` says of its number.
+    /// Begins the first window at `now`, the end of the warm-up. `of` returns a flow's goodput so
+    /// far, by its number.
     pub(super) fn open(&mut self, now: Time, of: impl Fn(usize) -> u64) {
         if self.flows.len() >= 2 {
             self.begin = Some(now);
@@ -55,12 +56,12 @@ impl Windows {
         }
     }
 
-    /// When the current window ends, if there is one.
+    /// Returns the end of the current window, if there is one.
     pub(super) fn edge(&self) -> Option<Time> {
         self.begin.map(|begin| begin + WINDOW)
     }
 
-    /// The current window ends. `of` gives each flow's goodput so far, and if it has finished a
+    /// Ends the current window. `of` returns a flow's goodput so far, and whether it has finished a
     /// transfer.
     pub(super) fn close(&mut self, of: impl Fn(usize) -> (u64, bool)) {
         let Some(begin) = self.begin else { return };
@@ -82,7 +83,7 @@ impl Windows {
         self.begin = Some(end);
     }
 
-    /// The mean over the windows that count; `None` if there are none.
+    /// Returns the mean over the windows that count; `None` if there are none.
     pub(super) fn jain(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
@@ -92,7 +93,7 @@ impl Windows {
 mod tests {
     use super::*;
 
-    /// Three flows, the second from 1.5 s on, the third until 3 s.
+    /// Three flows: the second starts at 1.5 s, the third stops at 3 s.
     fn three() -> Vec<ActiveTime> {
         let flow = |start, stop| ActiveTime { start, stop, finite: false };
         vec![
@@ -113,7 +114,7 @@ mod tests {
             windows.close(|flow| (goodput[flow], false));
             means.push(windows.jain());
         }
-        // Of the shares (100, -, 100), (100, -, 300), (100, 100, 0) and (100, 0, -).
+        // Jain's index of the shares (100, -, 100), (100, -, 300), (100, 100, 0) and (100, 0, -).
         let each = [1.0, 0.8, 2.0 / 3.0, 0.5];
         for (at, mean) in means.into_iter().enumerate() {
             let expected = each[..=at].iter().sum::<f64>() / (at + 1) as f64;

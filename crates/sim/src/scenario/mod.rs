@@ -1,6 +1,6 @@
-//! Scenarios: links, flows and how long; as Rust values or as TOML files.
+//! Scenarios: links, flows and a duration, as Rust values or as TOML files.
 //!
-//! `spec` has the values, which know nothing of files; `file` reads and writes them.
+//! `spec` has the values, independent of files; `file` reads and writes files.
 
 mod file;
 mod spec;

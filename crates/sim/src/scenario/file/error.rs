@@ -1,28 +1,28 @@
-//! Mistakes in scenarios, with their place.
+//! Mistakes in scenarios, with their positions.
 
 use std::ops::Range;
 
 use paceline_cc::spec::nearest;
 
-/// A mistake in a scenario. Displays as `file:line:column: message (help)`.
+/// A mistake in a scenario. Displayed as `file:line:column: message (help)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The file, or a name for a scenario made otherwise.
+    /// The file, or a name for a scenario that is not from a file.
     pub file: String,
-    /// The place in the text, in bytes, if the mistake has one.
+    /// Position in the text in bytes, if the mistake has one.
     pub span: Option<Range<usize>>,
-    /// The line of the place, from 1.
+    /// Line of the position, from 1.
     pub line: Option<usize>,
-    /// The column of the place, in characters from 1.
+    /// Column of the position in characters, from 1.
     pub column: Option<usize>,
-    /// What is wrong.
+    /// The mistake, in words.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
 }
 
 impl ScenarioError {
-    /// A mistake without a place.
+    /// Creates a mistake without a position.
     pub fn new(message: impl Into<String>) -> ScenarioError {
         ScenarioError {
             file: String::new(),
@@ -34,13 +34,13 @@ impl ScenarioError {
         }
     }
 
-    /// The same with a remedy.
+    /// Sets the remedy.
     pub fn help(mut self, help: impl Into<String>) -> ScenarioError {
         self.help = Some(help.into());
         self
     }
 
-    /// The same at a place of a text.
+    /// Sets the position in a text.
     pub fn at(mut self, file: &str, text: &str, span: Option<Range<usize>>) -> ScenarioError {
         self.file = file.to_string();
         if let Some(span) = span {
@@ -53,7 +53,7 @@ impl ScenarioError {
         self
     }
 
-    /// From the TOML reader's error; finds what an unknown word was meant to be.
+    /// Converts an error of the TOML reader; suggests a known word for an unknown one.
     pub(crate) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> ScenarioError {
         let message = error.message().trim_end().replace('\n', "; ");
         let mut words = message.split('`').skip(1).step_by(2);
@@ -77,7 +77,7 @@ impl ScenarioError {
     }
 }
 
-/// What to write in place of a table that stands where a list of tables is expected.
+/// Returns the text that should replace a table where a list of tables is expected.
 fn twice_bracketed(written: Option<&str>) -> String {
     let head = written.and_then(|text| text.lines().next()).unwrap_or_default().trim();
     match head.strip_prefix('[').and_then(|rest| rest.split_once(']')) {

@@ -22,9 +22,9 @@ keys! {
     name: String, default "the scheme's name" => name;
     /// `"abc[dt=60ms]"`, `"cubic+codel"`, `"linux:bbr[qdisc=fq]+codel"`. It must be given, or `host`
     scheme: String;
-    /// `"linux"`: the ends of the flow are two Linux hosts ([Linux guests](linux-guest.md)). Settings of
-    /// Paceline's own ends (`handshake`, `ack_every`, `receive_window`, `ecn`, `recovery`, `timestamps`)
-    /// are not theirs
+    /// `"linux"`: the ends of the flow are two Linux hosts ([Linux guests](linux-guest.md)).
+    /// Settings of Paceline's own ends (`handshake`, `ack_every`, `receive_window`, `ecn`,
+    /// `recovery`, `timestamps`) do not apply to them
     host: String;
     /// with `host`: the kernel's congestion control, or a C file (`"./mine.c"`)
     cc: String, default "`\"cubic\"`";
@@ -35,7 +35,7 @@ keys! {
     /// with `host`: settings of both hosts,
     /// `{ "net.ipv4.tcp_ecn" = 1, "net.ipv4.tcp_rmem" = "4096 131072 6291456" }`
     sysctls: Sysctls;
-    /// how many such flows there are
+    /// number of such flows
     count: u32, in within(1..=100_000, "write count = 5") => count;
     /// the links that its data passes, in order
     path: Vec<String>, default "the only link, or none with a `station` and no links";
@@ -49,47 +49,47 @@ keys! {
     direction: Direction, default "`\"down\"`";
     /// round-trip propagation delay, half of it each way
     rtt: Span => rtt;
-    /// delay, loss and so on on the way of the data
+    /// delay, loss and other impairments of the data's path
     data: Stretch => data;
-    /// delay, loss and so on on the way of the acknowledgements
+    /// delay, loss and other impairments of the acknowledgements' path
     acks: Stretch => acks;
-    /// time at which it starts
+    /// start time
     start: Span => start;
-    /// time at which it stops
+    /// stop time
     stop: Span, default "never" => stop;
     /// with `count`: each flow starts this much later than the one before
     stagger: Span => stagger;
     /// with `count`: each flow stops this much earlier than the one before
     stagger_stop: Span => stagger_stop;
-    /// connections begin with a handshake, as TCP's do: see Handshakes below. `false` sends data at once,
-    /// as ns-2's agents and Remy's simulator do. Schemes that send nothing again (GCC, Sprout) have none,
-    /// nor has RCP, whose first packet asks for the rate as its SYN does
+    /// connections begin with a handshake, as TCP's do: see Handshakes below. `false` sends data at
+    /// once, as ns-2's agents and Remy's simulator do. Schemes that retransmit nothing (GCC,
+    /// Sprout) have no handshake, nor has RCP, whose first packet requests the rate as its SYN does
     handshake: bool => handshake;
     /// the receiver acknowledges after this many packets
     ack_every: u32, default "as the scheme does it; for stock TCP as Linux' receiver does it: every \
         second packet, 40 ms at the latest, and at once for its first 16 acknowledgements, for pushed \
         packets and while the receive window grows; beyond a gap three times at once, then once in a \
         millisecond";
-    /// how many bytes the sender may send beyond the last one that has arrived in order: the receiver's
-    /// window, or the smaller of the socket buffers
+    /// maximum number of bytes that the sender may send beyond the last one that has arrived in
+    /// order: the receiver's window, or the smaller of the socket buffers
     receive_window: u64, default "no limit" => receive_window;
-    /// how the receiver reports marks to the sender: not at all, as RFC 3168 has it, or each mark
-    /// counted
+    /// how the receiver reports marks to the sender: not at all, as in RFC 3168, or with a count of
+    /// all marks
     ecn: EcnFeedback => ecn;
-    /// how losses are found out and repaired: by selective acknowledgements as Linux' TCP does it (RACK,
-    /// RFC 8985), or as `"rfc9002"` says for QUIC
-    /// ([both rules](metrics.md#when-a-packet-counts-as-lost)); or without them as `"newreno"` (RFC 6582)
-    /// or `"reno"` (RFC 5681), with duplicate acknowledgements, no probes of the tail, and the timer of
-    /// RFC 6298, at least 200 ms
+    /// how losses are detected and repaired: by selective acknowledgements as in Linux' TCP (RACK,
+    /// RFC 8985), or as `"rfc9002"` specifies for QUIC ([both
+    /// rules](metrics.md#when-a-packet-counts-as-lost)); or without them as `"newreno"` (RFC 6582)
+    /// or `"reno"` (RFC 5681), with duplicate acknowledgements, no tail loss probes, and the timer
+    /// of RFC 6298, at least 200 ms
     recovery: Recovery, default "`\"sack\"`";
-    /// without selective acknowledgements: true measures an RTT with each acknowledgement that tells
-    /// something new, false of one packet at a time
+    /// without selective acknowledgements: true measures an RTT with each acknowledgement of new
+    /// data, false only of one packet at a time
     timestamps: bool, default "`true`";
     /// sends this many bytes and ends
     bytes: u64;
-    /// an application that writes at a rate: see below
+    /// an application that writes at a limited rate: see below
     limited: Limited;
-    /// an application that is on and off in turns: see below
+    /// an application that switches on and off: see below
     on_off: OnOff;
     /// frames of a video: see below
     video: Video;
@@ -97,12 +97,12 @@ keys! {
     arrivals: RandomFlows;
 }
 
-/// Any scheme: the other defaults are the same for all.
+/// Any scheme: the other defaults do not depend on it.
 fn cubic() -> SchemeSpec {
     SchemeSpec { sender: Spec { name: "cubic".into(), args: Vec::new() }, queue: None }
 }
 
-/// How losses are found out and repaired, without what `timestamps` says.
+/// How losses are detected and repaired, without the setting `timestamps`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Recovery {
     Sack,
@@ -159,7 +159,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The station that a flow names.
+    /// Returns the station that a flow names.
     fn station_use(
         &self,
         file: &FileFlow,
@@ -185,7 +185,7 @@ impl Reader<'_> {
         Ok(Some(StationUse { station, direction: direction.unwrap_or(Direction::Down) }))
     }
 
-    /// The links of a flow's data: those that it names, or the only one.
+    /// Returns the links of a flow's data: those that it names, or the only one.
     fn path(
         &self,
         written: &At<FileFlow>,
@@ -279,7 +279,7 @@ impl Reader<'_> {
     }
 }
 
-/// A flow with its heading.
+/// Writes a flow with its heading.
 pub(super) fn written(spec: &FlowSpec, scenario: &Scenario) -> Result<String, ScenarioError> {
     let mut table = common(spec, scenario)?;
     match &spec.workload {
@@ -301,7 +301,7 @@ pub(super) fn written(spec: &FlowSpec, scenario: &Scenario) -> Result<String, Sc
     Ok(format!("[[flow]]\n{}", table.lines()))
 }
 
-/// Short flows with their heading.
+/// Writes short flows with their heading.
 pub(super) fn written_arrivals(
     spec: &Arrivals,
     scenario: &Scenario,
@@ -316,7 +316,7 @@ pub(super) fn written_arrivals(
     Ok(format!("[[flow]]\n{}", table.lines()))
 }
 
-/// What flows of all kinds have.
+/// Writes the keys that flows of all kinds have.
 fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> {
     let has_name = match &spec.scheme {
         SchemeChoice::Named(_) => true,

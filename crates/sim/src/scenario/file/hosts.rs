@@ -1,4 +1,5 @@
-//! Flows whose ends are hosts of a family of transports: `host = "linux"`, `cc = "bbr"`, and their settings.
+//! Flows whose ends are hosts of a family of transports: `host = "linux"`, `cc = "bbr"`, and their
+//! settings.
 
 use super::error::ScenarioError;
 use super::flow::FileFlow;
@@ -6,7 +7,7 @@ use super::reader::{At, Place as _, Reader};
 use crate::scenario::spec::SchemeChoice;
 
 impl Reader<'_> {
-    /// The scheme of a flow: one by name, or that of its hosts.
+    /// Returns the scheme of a flow: one by name, or that of its hosts.
     pub(super) fn ends(&self, written: &At<FileFlow>) -> Result<SchemeChoice, ScenarioError> {
         let file = &written.value;
         let Some(host) = &file.host else {
@@ -54,7 +55,7 @@ impl Reader<'_> {
         self.names.read_scheme(&text).map_err(|error| self.wrong(host, error))
     }
 
-    /// Refuses settings of Paceline's own ends beside a transport that comes whole.
+    /// Returns an error if a complete transport has settings of Paceline's own ends.
     pub(super) fn refuse_own_settings(
         &self,
         written: &At<FileFlow>,

@@ -1,8 +1,8 @@
-//! Tables of keys. A section of scenario files is one table with a line for each key; its reader, its
-//! writer, its table in `docs/scenarios.md` and its words for the fuzzer come from it.
+//! Tables of keys. A section of scenario files is one table with a line per key. From it come the
+//! section's reader, its writer, its table in `docs/scenarios.md` and its words for the fuzzer.
 //!
-//! A key that is a field of the section's value is its line and nothing else. Keys that make a field
-//! together (`loss` and `burst`), or that need the rest of the scenario (`path`), have no `=> field`:
+//! A key that is a field of the section's value needs only its line. Keys that together make a
+//! field (`loss` and `burst`), or that need the rest of the scenario (`path`), have no `=> field`:
 //! the section's file reads and writes them.
 
 use std::ops::{Bound, Range, RangeInclusive};
@@ -20,7 +20,8 @@ use super::value::FileValue;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeyTable {
-    /// Name with those of the sections around it: `flow.video`. The run itself is `run`.
+    /// Name, including those of the sections around it: `flow.video`. The section of the run is
+    /// `run`.
     pub section: &'static str,
     /// Its keys, in the order in which they are written.
     pub keys: Vec<Key>,
@@ -41,13 +42,13 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key of values of type `T` without a default.
+    /// Creates a key without a default, with values of type `T`.
     pub(super) fn new<T: FileValue>(name: &'static str, doc: &str) -> Key {
         let kind = T::KIND.trim_end_matches('|').replace('|', " or ");
         Key { name, kind, default: "none".into(), doc: doc.trim().to_string() }
     }
 
-    /// Sets the default to this value, unless there is none or it is empty.
+    /// Sets the default, unless `value` is `None` or empty.
     pub(super) fn set_default<T: FileValue>(&mut self, value: Option<T>) {
         if let Some(Ok(text)) = value.map(|value| value.write(self.name))
             && !["{}", "[]"].contains(&text.as_str())
@@ -57,29 +58,29 @@ impl Key {
     }
 }
 
-/// A key as it is read; `None` if the file does not have it.
+/// A key as read; `None` if the file does not have it.
 pub(super) type Written<T> = Option<At<<T as FileValue>::Written>>;
 
 /// A section's table, made by [`keys!`].
 pub(super) trait Section: Sized {
-    /// Part of a scenario that the section describes.
+    /// The part of a scenario that the section describes.
     type Value;
-    /// The value of a section without keys.
+    /// Returns the value of a section without keys.
     fn usual() -> Self::Value;
-    /// Its keys, for documentation.
+    /// Returns its keys, for documentation.
     fn table() -> KeyTable;
-    /// Sets the fields of the keys that are written, each with its key's range.
+    /// Sets the fields whose keys the file has, after checking each key's range.
     fn apply(&self, reader: &Reader<'_>, value: &mut Self::Value) -> Result<(), ScenarioError>;
-    /// Writes the keys of fields in which `value` differs from `usual`, and all that are required.
+    /// Writes the keys of fields in which `value` differs from `usual`, and all required keys.
     fn written(value: &Self::Value, usual: &Self::Value) -> Result<Table, ScenarioError>;
 }
 
-/// A value that is written in braces, as a section of its own: `{ delay = "10ms", loss = 0.01 }`.
+/// A value that is written in braces, as its own section: `{ delay = "10ms", loss = 0.01 }`.
 pub(super) trait Inline: Sized {
     /// Its section.
     type File: Section<Value = Self> + DeserializeOwned;
 
-    /// Reads the keys that are no fields, and checks the whole.
+    /// Reads the keys that are not fields, and checks the whole.
     fn finish(
         &mut self,
         _reader: &Reader<'_>,
@@ -88,7 +89,7 @@ pub(super) trait Inline: Sized {
         Ok(())
     }
 
-    /// Writes the keys that are no fields.
+    /// Writes the keys that are not fields.
     fn write_rest(&self, _table: &mut Table) -> Result<(), ScenarioError> {
         Ok(())
     }
@@ -124,14 +125,14 @@ impl<T: Inline> FileValue for Vec<T> {
     }
 }
 
-/// A value with all keys that it needs.
+/// Writes a value with all keys that it needs.
 pub(super) fn table_of<T: Inline>(value: &T) -> Result<Table, ScenarioError> {
     let mut table = T::File::written(value, &T::File::usual())?;
     value.write_rest(&mut table)?;
     Ok(table)
 }
 
-/// The values that a key may have.
+/// The allowed values of a key.
 pub(super) struct Allowed<T> {
     least: T,
     most: Bound<T>,
@@ -139,29 +140,29 @@ pub(super) struct Allowed<T> {
     remedy: &'static str,
 }
 
-/// Values of a range; `remedy` says what to write.
+/// Allows the values of a range; `remedy` says what to write.
 pub(super) fn within<T: Copy>(range: RangeInclusive<T>, remedy: &'static str) -> Allowed<T> {
     Allowed { least: *range.start(), most: Bound::Included(*range.end()), mistake: None, remedy }
 }
 
-/// Values of a range without its end.
+/// Allows the values of a range without its end.
 pub(super) fn below<T>(range: Range<T>, remedy: &'static str) -> Allowed<T> {
     Allowed { least: range.start, most: Bound::Excluded(range.end), mistake: None, remedy }
 }
 
-/// Values from `least` on.
+/// Allows values from `least` on.
 pub(super) fn at_least<T>(least: T, remedy: &'static str) -> Allowed<T> {
     Allowed { least, most: Bound::Unbounded, mistake: None, remedy }
 }
 
-/// Probabilities.
+/// Allows probabilities.
 pub(super) fn probability() -> Allowed<f64> {
     within(0.0..=1.0, "1 % is written 0.01").or("{key} is a probability from 0 to 1")
 }
 
 impl<T> Allowed<T> {
-    /// Sets the message about values outside of the range, by default
-    /// `{key} is outside {least}..{most}`; words in braces are filled in.
+    /// Sets the message about values outside of the range. The default is `{key} is outside
+    /// {least}..{most}`; words in braces are replaced.
     pub(super) fn or(mut self, mistake: &'static str) -> Allowed<T> {
         self.mistake = Some(mistake);
         self
@@ -172,9 +173,9 @@ impl<T: FileValue + PartialOrd> Allowed<T> {
     /// Compares a value with the range.
     ///
     /// # Errors
-    /// A value outside of it, with the remedy.
+    /// The value is outside of the range; with the remedy.
     pub(super) fn check(&self, key: &str, value: &T) -> Result<(), Excess> {
-        // Written so that a NaN is outside.
+        // In this form, a NaN is outside.
         let (is_below, most) = match &self.most {
             Bound::Included(most) => (value <= most, plain(most)),
             Bound::Excluded(most) => (value < most, plain(most)),
@@ -190,7 +191,7 @@ impl<T: FileValue + PartialOrd> Allowed<T> {
         Err((message, self.remedy))
     }
 
-    /// The range, for documentation.
+    /// Returns the range, for documentation.
     pub(super) fn shown(&self) -> String {
         let least = plain(&self.least);
         match &self.most {
@@ -201,7 +202,7 @@ impl<T: FileValue + PartialOrd> Allowed<T> {
     }
 }
 
-/// A value without quotes.
+/// Returns a value without quotes.
 fn plain<T: FileValue>(value: &T) -> String {
     value.write("").unwrap_or_default().trim_matches('"').to_string()
 }
@@ -221,10 +222,10 @@ fn plain<T: FileValue>(value: &T) -> String {
 /// }
 /// ```
 ///
-/// A line has the key's documentation, name and type; `default`, if it is not that of the field in the
-/// value behind `=`; its range; and the field of the section's value, which may be an `Option`. A key
-/// behind `[required]` must be there. `FileFlow` has for each key the text with its place
-/// (`file.count`) and a method that reads it (`file.count(reader)`).
+/// A line has the key's documentation, name and type; `default`, unless it is that of the field in
+/// the value after `=`; its range; and the field of the section's value, which may be an `Option`.
+/// A key after `[required]` must be present. `FileFlow` has, for each key, the text with its
+/// position (`file.count`) and a method that reads it (`file.count(reader)`).
 macro_rules! keys {
     (
         $(#[$meta:meta])*

@@ -1,45 +1,46 @@
-//! What scenario files may ask for: more is a slip of the pen that would fill memory or never end.
+//! Limits of scenario files. Larger values are mistakes that would fill memory or never end.
 
 use paceline_cc::{Rate, Span};
 use paceline_flow::{Amount, On, Video, Workload};
 
 use crate::scenario::spec::{Arrivals, FlowSpec, Record, Scenario};
 
-/// The longest run.
+/// Maximum duration of a run.
 const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
-/// The fastest link.
+/// Maximum rate of a link.
 pub(super) const FASTEST: Rate = Rate::from_bps(1_000_000_000_000);
-/// The most bytes of one opportunity.
+/// Maximum bytes of an opportunity.
 pub(super) const OPPORTUNITY: u32 = 1_000_000;
-/// The most flows, those of random arrivals included.
+/// Maximum number of flows, including those of random arrivals.
 const FLOWS: f64 = 100_000.0;
-/// The most bins of all time series of a run.
+/// Maximum number of bins of all time series of a run.
 const BINS: u64 = 20_000_000;
-/// The most messages a second of an application, and the shortest mean cycle of on and off.
+/// Maximum messages per second of an application. Its inverse is the minimum mean cycle of on and
+/// off.
 const MESSAGES: f64 = 1e6;
 const CYCLE: Span = Span::from_millis(1);
 
-/// What is wrong, and what to do about it.
+/// The mistake, and the remedy.
 pub(super) type Excess = (String, &'static str);
 
 fn require(ok: bool, message: impl FnOnce() -> String, help: &'static str) -> Result<(), Excess> {
     if ok { Ok(()) } else { Err((message(), help)) }
 }
 
-/// The duration.
+/// Checks the duration.
 pub(super) fn duration(duration: Span) -> Result<(), Excess> {
     require(!duration.is_zero(), || "the duration is zero".into(), "write duration = \"60s\"")?;
     let long = || "the duration is longer than 30 days".into();
     require(duration <= LONGEST, long, "write duration = \"60s\"")
 }
 
-/// A rate.
+/// Checks a rate.
 pub(super) fn rate(rate: Rate) -> Result<(), Excess> {
     let fast = || format!("{rate} is faster than {FASTEST}");
     require(rate <= FASTEST, fast, "write rate = \"12Mbps\"")
 }
 
-/// The workload of a flow.
+/// Checks the workload of a flow.
 pub(super) fn workload(flow: &FlowSpec) -> Result<(), Excess> {
     if flow.stop.is_some_and(|stop| stop <= flow.start) {
         let help = "stop is a time since the beginning of the run, as start is";
@@ -63,16 +64,16 @@ pub(super) fn workload(flow: &FlowSpec) -> Result<(), Excess> {
     }
 }
 
-/// The rates of a video's encoder.
+/// Checks the rates of a video's encoder.
 pub(super) fn video(video: &Video) -> Result<(), Excess> {
     let sane = video.max.as_bps() > 0 && video.min <= video.max && video.max <= FASTEST;
     let say = || "the video's min and max are not in order".into();
     require(sane, say, "write min = \"100kbps\", max = \"2500kbps\"")
 }
 
-/// On- and off-periods. Those of a number of bytes take as long as the bytes do. Of a Pareto
-/// distribution the least value counts: with a shape near 1 its mean comes from a few very long
-/// periods, and nearly all are about as short as the least.
+/// Checks on- and off-periods. Periods of a number of bytes take as long as the bytes do. For a
+/// Pareto distribution the minimum counts: with a shape near 1, the mean comes from a few very long
+/// periods, and almost all periods are about as short as the minimum.
 pub(super) fn cycle(on: &On, mean_off: Span) -> Result<(), Excess> {
     let short = || "an on-period and an off-period take less than 1 ms together".into();
     let seconds = match *on {
@@ -85,7 +86,7 @@ pub(super) fn cycle(on: &On, mean_off: Span) -> Result<(), Excess> {
     require(ok, short, "write on = \"5s\", off = \"5s\"")
 }
 
-/// The flows so far.
+/// Checks the number of flows so far.
 pub(super) fn flows(scenario: &Scenario) -> Result<(), Excess> {
     let alike: u64 = scenario.flows.iter().map(|flow| u64::from(flow.count)).sum();
     let random: f64 = scenario.arrivals.iter().map(|few| expected(few, scenario.duration)).sum();
@@ -94,13 +95,13 @@ pub(super) fn flows(scenario: &Scenario) -> Result<(), Excess> {
     require(flows <= FLOWS, many, "use fewer flows, fewer arrivals or a shorter run")
 }
 
-/// How many flows of random arrivals to expect.
+/// Returns the expected number of flows of random arrivals.
 fn expected(arrivals: &Arrivals, duration: Span) -> f64 {
     let stop = arrivals.flow.stop.unwrap_or(duration).min(duration);
     (stop - arrivals.flow.start).as_secs_f64() * arrivals.per_second
 }
 
-/// The time series.
+/// Checks the size of the time series.
 pub(super) fn bins(scenario: &Scenario) -> Result<(), Excess> {
     let Record::Series(bin) = scenario.record else { return Ok(()) };
     let flows: u64 = scenario.flows.iter().map(|flow| u64::from(flow.count)).sum();

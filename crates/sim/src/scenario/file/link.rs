@@ -17,40 +17,40 @@ use crate::scenario::spec::{
 keys! {
     /// A link with its queue and router.
     FileLink: "link" of LinkSpec = LinkSpec::new("", Capacity::Constant(Rate::ZERO));
-    /// the name by which flows call it
+    /// the name by which flows refer to it
     [required] name: String => name;
     /// the link always has this rate
     rate: Rate;
     /// the rate from each time on: `[{ at = "0s", rate = "12Mbps" }, ...]`
     schedule: Vec<(Span, Rate)>;
-    /// after this time the schedule begins again
+    /// time after which the schedule repeats
     period: Span, default "the schedule does not repeat";
     /// a built-in trace, or a file in Mahimahi's format or CSV. The path of a file is relative to that
     /// of the scenario
     trace: String;
-    /// of a trace: how many bytes each opportunity offers
+    /// of a trace: bytes that each opportunity offers
     opportunity: u32, default "`1504`",
         in within(1..=OPPORTUNITY, "write opportunity = 1504")
             .or("an opportunity offers {least} to {most} bytes");
-    /// of a trace: how many bytes a packet takes up beside its own
+    /// of a trace: bytes that a packet needs in addition to its own
     overhead: u32, default "`4`";
-    /// the trace does not repeat; when it is over, nothing passes
+    /// true if the trace does not repeat; after its end no packet passes
     once: bool, default "`false`";
     /// limit of the queue: packets (`250`), bytes (`"64kB"`), time (`"100ms"`), bandwidth-delay products
     /// (`"1.5bdp"`), `"inf"`, or a limit of waiting times (`"sojourn=100ms"`); see Buffers below
     buffer: BufferSize => buffer;
-    /// with this RTT, a buffer in bandwidth-delay products is computed. It must be given if the flows
-    /// over the link have different RTTs, or if there are none
+    /// RTT for a buffer in bandwidth-delay products. It must be given if the flows over the link
+    /// have different RTTs, or if there are none
     rtt: Span, default "the RTT of its flows" => rtt;
     /// `"codel[target=5ms]"`; `paceline schemes` lists all. If the flows over a link name different
     /// queues, the link must name one
     queue: QueueChoice, default "the queue that the schemes of its flows name (`cubic+codel`), or else \
         droptail" => queue;
-    /// the router of a scheme such as ABC: `"auto"` takes that of the link's flows; otherwise the name
-    /// of a scheme, or `"none"`. If flows over the link bring different routers (`abc` and `xcp`, or one
-    /// scheme with different parameters), the link must name one
+    /// the router of a scheme such as ABC: `"auto"` takes that of the link's flows; otherwise the
+    /// name of a scheme, or `"none"`. If flows over the link have different routers (`abc` and
+    /// `xcp`, or one scheme with different parameters), the link must name one
     router: RouterChoice => router;
-    /// delay, loss and so on behind the link
+    /// delay, loss and other impairments after the link
     after: Stretch => after;
     /// the link of an 802.11n access point: see `[link.wifi]` below
     wifi: WifiSpec;
@@ -134,7 +134,7 @@ impl Reader<'_> {
     }
 }
 
-/// A link with its heading.
+/// Writes a link with its heading.
 pub(super) fn written(
     spec: &LinkSpec,
     trace_file: &mut dyn FnMut(&Trace) -> String,
@@ -149,7 +149,7 @@ pub(super) fn written(
         }
         Capacity::Trace { trace, opportunity, overhead, repeat } => {
             table.set("trace", quoted(&trace_file(trace)));
-            // A trace's file is not read back when the scenario is written.
+            // Check here: a trace's file is not read back when the scenario is written.
             if !(1..=OPPORTUNITY).contains(opportunity) {
                 let message = format!("opportunity is {opportunity} bytes");
                 let help = format!("an opportunity offers 1 to {OPPORTUNITY} bytes");

@@ -14,9 +14,9 @@ use crate::scenario::spec::{
     Layer, McsSpec, MediumSpec, PortSpec, QueueChoice, RouterChoice, Scenario,
 };
 
-/// The most stations of a medium.
+/// Maximum number of stations of a medium.
 const STATIONS: usize = 500;
-/// 802.11n at 2.4 GHz: the time behind each frame in which nothing is sent.
+/// Signal extension of 802.11n at 2.4 GHz: the time after each frame in which nothing is sent.
 const EXTENSION: Span = Span::from_micros(6);
 
 keys! {
@@ -35,39 +35,43 @@ keys! {
     guard: GuardInterval, default "`\"long\"`";
     /// 802.11n: the band
     band: Band, default "`\"5GHz\"`";
-    /// all times divided by this; rates have to be multiples of it (Table 1 of the XCP-b paper)
+    /// divisor of all times; rates must be multiples of it (Table 1 of the XCP-b paper)
     scale: u32, in within(1..=MAX_SCALE, "write scale = 2, with twice the rates") => scale;
-    /// acknowledgements, RTS and CTS have the highest of these that is not above the rate of the data
+    /// rates of control frames: acknowledgements, RTS and CTS use the highest of these that is not
+    /// above the rate of the data
     basic_rates: Vec<Rate>, default "`[\"1Mbps\"]`; of OFDM 6, 12 and 24 Mbit/s" => basic_rates;
-    /// RTS and CTS before frames of more bytes
+    /// frames of more bytes than this are preceded by RTS and CTS
     rts_above: u32 => rts;
-    /// 802.11g: a CTS of 802.11b at 1 Mbit/s before each frame
+    /// 802.11g: each frame is preceded by a CTS of 802.11b at 1 Mbit/s
     protection: bool => protection;
-    /// what comes to a station while the medium is idle is sent without a backoff; false as in ns-2
+    /// a packet that comes to a station while the medium is idle is sent without a backoff; false
+    /// as in ns-2
     immediate_access: bool => immediate_access;
-    /// what stations wait for that have heard a collision
+    /// how long stations wait that have heard a collision
     after_collision: Wait, default "`\"eifs\"` for 802.11b, else `\"difs\"`";
-    /// what a station waits for whose frame collided and ended before another one; `"eifs"` as in ns-2
+    /// how long a station waits whose frame collided and ended before another one; `"eifs"` as in
+    /// ns-2
     after_own_collision: Wait, default "`\"difs\"`";
-    /// how often a frame is transmitted before it is given up
+    /// number of transmissions of a frame before it is given up
     transmissions: u32, in within(1..=255, "write transmissions = 7") => transmissions;
-    /// 802.11n: an A-MPDU has at most this many frames
+    /// 802.11n: maximum number of frames in an A-MPDU
     max_frames: u32, in within(1..=64, "write max_frames = 32") => max_frames;
-    /// 802.11n: an A-MPDU takes at most this long, preamble included
+    /// 802.11n: maximum duration of an A-MPDU, including its preamble
     max_airtime: Span,
         in within(Span::from_micros(100)..=Span::from_millis(10), LONGEST_AIRTIME) => max_airtime;
-    /// how many stations of other networks compete for the channel
+    /// number of stations of other networks that compete for the channel
     contenders: u32, in within(0..=100, "write contenders = 3").or("more than {most} contenders")
         => contenders;
-    /// the mean time that each of their transmissions takes
+    /// mean duration of each of their transmissions
     contender_airtime: Span,
         in within(Span::from_micros(50)..=Span::from_millis(10), "write contender_airtime = \"1ms\"")
         => contender_airtime;
-    /// the mean pause between two transmissions of each; with 0 they always have something to send
+    /// mean pause between two transmissions of each; with 0 they always have a frame to send
     contender_gap: Span => contender_gap;
-    /// the rate of data frames of all stations that have none of their own; `"minstrel"` if senders choose
+    /// rate of data frames of all stations without their own rate; `"minstrel"` if senders choose
+    /// it
     rate: FileRate;
-    /// 802.11n: modulation and coding of all stations that have none of their own, see `[[medium.station]]`
+    /// 802.11n: modulation and coding of all stations without their own, see `[[medium.station]]`
     mcs: McsSpec;
     /// of all stations and of the access point: see `[[link]]`
     queue: QueueChoice, default "by the flows";
@@ -75,7 +79,8 @@ keys! {
     buffer: BufferSize, default "`50`";
     /// of all stations and of the access point: see `[[link]]`
     router: RouterChoice, default "by the flows";
-    /// what is different at the access point: `{ queue = "fq_codel", buffer = 100, router = "none" }`
+    /// settings that differ at the access point: `{ queue = "fq_codel", buffer = 100, router =
+    /// "none" }`
     access_point: PortSpec, default "as at the stations";
     tables {
         /// The stations.
@@ -84,7 +89,7 @@ keys! {
 }
 
 keys! {
-    /// What the access point holds its packets in.
+    /// The queue and router of the access point.
     FilePort: "medium.access_point" of PortSpec = PortSpec::packets(50);
     /// limit of its queue
     buffer: BufferSize, default "that of the medium" => buffer;
@@ -114,7 +119,7 @@ pub(super) enum Band {
     Ghz2,
 }
 
-/// What stations wait for after a collision.
+/// How long stations wait after a collision.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     Eifs,
@@ -142,7 +147,7 @@ words! {
 }
 
 impl Reader<'_> {
-    /// A medium with its stations.
+    /// Reads a medium with its stations.
     pub(super) fn medium(
         &self,
         file: &FileMedium,
@@ -189,7 +194,7 @@ impl Reader<'_> {
         Ok(medium)
     }
 
-    /// The layer, with settings that only it has.
+    /// Returns the layer, with settings that only it has.
     fn layer(&self, file: &FileMedium) -> Result<Layer, ScenarioError> {
         let layer = file.layer(self)?.unwrap_or(LayerName::B);
         if layer != LayerName::B && file.preamble.is_some() {
@@ -229,7 +234,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Refuses buffers whose bytes follow from a rate.
+    /// Returns an error for buffers whose size in bytes depends on a rate.
     pub(super) fn needs_no_rate(
         &self,
         place: &impl Place,
@@ -246,7 +251,7 @@ impl Reader<'_> {
     }
 }
 
-/// A medium with its heading, and its stations.
+/// Writes a medium with its heading, and its stations.
 pub(super) fn written(spec: &MediumSpec) -> Result<String, ScenarioError> {
     let mut table = FileMedium::written(spec, &FileMedium::usual())?;
     let layer = match spec.layer {

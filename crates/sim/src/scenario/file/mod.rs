@@ -1,7 +1,7 @@
 //! Scenario files (TOML).
 //!
-//! Each section is a table of keys (`keys.rs`) in a file of its own (`run`, `link`, `flow`, ...), which
-//! knows the values of `spec`; `read` and `write` know the sections.
+//! Each section is a table of keys (`keys.rs`) in its own file (`run`, `link`, `flow`, ...), which
+//! uses the values of `spec`; `read` and `write` use the sections.
 
 mod error;
 mod flow;

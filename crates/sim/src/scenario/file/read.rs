@@ -10,18 +10,18 @@ use super::run::FileScenario;
 use crate::names::Names;
 use crate::scenario::spec::Scenario;
 
-/// Reads a scenario file; traces are looked for beside it, schemes and queues among those that are built in.
+/// Reads a scenario file, with trace files relative to its folder and built-in schemes and queues.
 ///
 /// # Errors
-/// The first mistake, with its place and a remedy.
+/// The first mistake, with its position and a remedy.
 pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
     load_with(path, &Names::default())
 }
 
-/// The same with the schemes and queues of `names`, which the run must be given too.
+/// Reads a scenario file with the schemes and queues of `names`, which the run must be given too.
 ///
 /// # Errors
-/// As of [`load`].
+/// Those of [`load`].
 pub fn load_with(path: &Path, names: &Names) -> Result<Scenario, ScenarioError> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| ScenarioError {
@@ -31,19 +31,20 @@ pub fn load_with(path: &Path, names: &Names) -> Result<Scenario, ScenarioError> 
     parse_with(&name, &text, path.parent(), names)
 }
 
-/// Reads a scenario from text; `file` names it in errors, traces are looked for in `folder`,
-/// schemes and queues among those that are built in.
+/// Reads a scenario from text, with built-in schemes and queues. `file` names it in errors; trace
+/// files are relative to `folder`.
 ///
 /// # Errors
-/// The first mistake, with its place and a remedy.
+/// The first mistake, with its position and a remedy.
 pub fn parse(file: &str, text: &str, folder: Option<&Path>) -> Result<Scenario, ScenarioError> {
     parse_with(file, text, folder, &Names::default())
 }
 
-/// The same with the schemes and queues of `names`, which the run must be given too.
+/// Reads a scenario from text with the schemes and queues of `names`, which the run must be given
+/// too.
 ///
 /// # Errors
-/// As of [`parse`].
+/// Those of [`parse`].
 pub fn parse_with(
     file: &str,
     text: &str,

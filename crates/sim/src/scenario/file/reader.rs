@@ -1,4 +1,4 @@
-//! A file that is being read: mistakes with their places.
+//! The file that is being read: positions of mistakes.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,12 +11,12 @@ use super::error::ScenarioError;
 use super::limits::Excess;
 use crate::names::Names;
 
-/// A part of a file with its place.
+/// A part of a file with its position.
 #[derive(Debug)]
 pub(super) struct At<T> {
     /// Its form in the file.
     pub(super) value: T,
-    /// Its place in the text, in bytes.
+    /// Its position in the text, in bytes.
     pub(super) span: Range<usize>,
 }
 
@@ -27,9 +27,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
     }
 }
 
-/// A part of a file at which a mistake can be.
+/// A part of a file that can have a mistake.
 pub(super) trait Place {
-    /// Its place, in bytes; `None` for a key that is not written.
+    /// Returns its position in bytes; `None` for a key that the file does not have.
     fn place(&self) -> Option<Range<usize>>;
 }
 
@@ -51,7 +51,7 @@ impl Place for Option<Range<usize>> {
     }
 }
 
-/// A file, for the places of its mistakes and the traces beside it.
+/// A file: its text for the positions of mistakes, and its folder for traces.
 pub(super) struct Reader<'a> {
     pub(super) file: &'a str,
     pub(super) text: &'a str,
@@ -71,13 +71,12 @@ impl Reader<'_> {
         Err(ScenarioError::new(message).help(help).at(self.file, self.text, at.place()))
     }
 
-    /// The mistake that a value of the file is wrong, as its message says; the message has the
-    /// remedy.
+    /// Returns a mistake at a value of the file. The message includes the remedy.
     pub(super) fn wrong(&self, at: &impl Place, message: impl ToString) -> ScenarioError {
         ScenarioError::new(message.to_string()).at(self.file, self.text, at.place())
     }
 
-    /// A value that was checked, or the mistake at its place.
+    /// Returns a checked value, or the mistake at its position.
     pub(super) fn within<T>(
         &self,
         at: &impl Place,
@@ -86,7 +85,8 @@ impl Reader<'_> {
         checked.or_else(|(message, help)| self.fail(at, message, help))
     }
 
-    /// A file that a scenario names: beside the scenario, or as it is written.
+    /// Returns the path of a file that a scenario names: relative to the scenario's folder, or as
+    /// written.
     pub(super) fn find(&self, written: &str) -> String {
         let beside = self.folder.map(|folder| folder.join(written)).filter(|path| path.exists());
         let path = beside.and_then(|path| path.to_str().map(String::from));

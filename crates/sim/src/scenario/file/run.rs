@@ -1,4 +1,4 @@
-//! The run: what a scenario file has outside of its links, media and flows.
+//! The section of the run: the keys of a scenario file outside of its links, media and flows.
 
 use paceline_cc::Span;
 
@@ -19,32 +19,32 @@ keys! {
     name: String, default "the file's name";
     /// for readers; the program does not use it
     description: String;
-    /// how long it runs
+    /// simulated duration
     [required] duration: Span => duration;
-    /// this long at the beginning is not measured
+    /// time at the beginning that is not measured
     warmup: Span => warmup;
     /// the seed of all random numbers; equal seeds give equal digests
     seed: u64 => seed;
-    /// how many runs `paceline run` and `paceline gap` make; their results are medians and ranges. Run 1
-    /// is the scenario as it stands, every further run has a seed of its own, drawn from `seed`, and a
-    /// start of its own
+    /// number of runs of `paceline run` and `paceline gap`; their results are medians and ranges.
+    /// Run 1 is the scenario as written; every further run has its own seed, drawn from `seed`, and
+    /// its own start
     runs: u32, in within(1..=MAX_RUNS, "write runs = 10") => runs.count;
-    /// where the starts of the further runs lie: within this time, or with `"trace"` anywhere in the
-    /// recording. A start of 300 ms means: everything that repeats along the path (traces, schedules with
-    /// a period, recorded delays, in both directions) begins 300 ms later and wraps at its end, while
-    /// flows begin when they did. If nothing repeats, the first flow starts later than written, by less
-    /// than its round-trip delay, if there are other flows or a schedule
+    /// range of the starts of the further runs: within this time, or with `"trace"` anywhere in the
+    /// recording. A start of 300 ms means: all recordings on the path (traces, schedules with a
+    /// period, recorded delays, in both directions) begin 300 ms later and wrap at their end, while
+    /// flows begin when they did. If nothing repeats, the first flow starts later than written, by
+    /// less than its round-trip delay, if there are other flows or a schedule
     spread: Spread => runs.spread;
-    /// the largest packet, in bytes on the wire
+    /// maximum packet size, in bytes on the wire
     mss: u32, in within(64..=65_535, "write mss = 1500").or("mss is outside {least}..{most} bytes")
         => mss;
-    /// keeps several flows out of step: see Hosts below. `"0s"` lets flows that start together begin and
-    /// answer in the same nanosecond
+    /// maximum processing time of hosts, which keeps flows out of step: see Hosts below. `"0s"`
+    /// lets flows that start together begin and answer in the same nanosecond
     host_jitter: Span, default "a packet's time",
         in within(Span::ZERO..=Span::from_secs(1), "write host_jitter = \"1ms\"")
             .or("hosts take more than a second for a packet")
         => host_jitter;
-    /// the length of a bin of the time series
+    /// length of a bin of the time series
     bin: Span, default "`\"100ms\"`",
         in at_least(Span::from_millis(1), "write bin = \"100ms\"").or("bins are at least 1 ms");
     tables {
@@ -99,7 +99,7 @@ impl Reader<'_> {
         Ok(scenario)
     }
 
-    /// Refuses names of flows for the stations of access points that no flow has.
+    /// Returns an error if a station of an access point names a flow that does not exist.
     fn station_flows(&self, file: &FileScenario, scenario: &Scenario) -> Result<(), ScenarioError> {
         let access_points = file.link.iter().filter_map(|link| link.value.wifi.as_ref());
         let stations = access_points.filter_map(|wifi| wifi.value.stations.as_ref());
@@ -116,7 +116,7 @@ impl Reader<'_> {
     }
 }
 
-/// The run as lines.
+/// Writes the section of the run.
 pub(super) fn written(scenario: &Scenario) -> Result<String, ScenarioError> {
     let mut table = FileScenario::written(scenario, &FileScenario::usual())?;
     table.put("name", &scenario.name)?;

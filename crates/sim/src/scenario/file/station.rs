@@ -1,4 +1,4 @@
-//! Stations of shared media: their rates, and how much noise they have.
+//! Stations of shared media: their rates and their noise.
 
 use paceline_cc::{ParamValue, Rate, Span};
 use paceline_path::BufferSize;
@@ -17,33 +17,33 @@ use crate::scenario::spec::{
     Layer, McsSpec, MediumSpec, PortSpec, QueueChoice, RouterChoice, Scenario, StationPort,
 };
 
-/// The fastest data frames: 54 Mbit/s at the largest scale.
+/// Maximum rate of data frames: 54 Mbit/s at the largest scale.
 const FASTEST: Rate = Rate::from_bps(54_000_000 * MAX_SCALE as u64);
 
 keys! {
     /// A station of a medium.
     FileStation: "medium.station" of StationPort = StationPort::new("", Rate::ZERO);
-    /// different from those of all other stations
+    /// different from the names of all other stations
     [required] name: String => name;
-    /// the rate of data frames to and from the station; `"minstrel"` if the senders at both ends choose it
-    /// by what arrives
+    /// rate of data frames to and from the station; `"minstrel"` if the senders at both ends choose
+    /// it by which frames arrive
     rate: FileRate, default "that of the medium";
     /// instead of `rate`: `[{ at = "0s", rate = "54Mbps" }, { at = "20s", rate = "2Mbps" }]`
     rates: Vec<(Span, Rate)>;
     /// 802.11n, in place of the rate: an index from 0 to 15, or steps `[{ at = "0s", mcs = 1 }, ...]`
     mcs: McsSpec, default "that of the medium";
-    /// 802.11n: the most frames of an A-MPDU to or from the station
+    /// 802.11n: maximum number of frames in an A-MPDU to or from the station
     max_frames: u32, default "that of the medium", in within(1..=64, "write max_frames = 32")
         => max_frames;
-    /// the ratio of signal to noise in decibels, or steps `[{ at = "0s", snr = 28 }, ...]`: by it frames
-    /// are damaged, fast and long ones most often. Not for 802.11b
+    /// signal-to-noise ratio in decibels, or steps `[{ at = "0s", snr = 28 }, ...]`, which
+    /// determines how often frames are damaged: fast and long frames most often. Not for 802.11b
     snr: Vec<(Span, f64)>, default "no noise" => snr;
-    /// when the steps of `mcs` and `snr` repeat
+    /// time after which the steps of `mcs` and `snr` repeat
     period: Span => period;
-    /// the probability that a data frame to or from it is damaged
+    /// probability that a data frame to or from the station is damaged
     frame_error: f64, in below(0.0..1.0, "10 % is written 0.1").or("{key} is a probability below 1")
         => frame_error;
-    /// the probability that a bit of such a frame is damaged: long frames are damaged more often
+    /// probability that a bit of such a frame is damaged: long frames are damaged more often
     bit_error: f64, in below(0.0..1.0, "10 % is written 0.1").or("{key} is a probability below 1")
         => bit_error;
     /// limit of the station's queue
@@ -126,7 +126,7 @@ impl FileValue for Vec<(Span, f64)> {
 const SNR_HELP: &str = "write snr = 25, or snr = [{ at = \"0s\", snr = 25 }, { at = \"5s\", snr = 10 }], \
                         period = \"10s\"";
 
-/// The rates of stations that have none of their own.
+/// The rates of stations that have no rate of their own.
 pub(super) struct UsualRates<'a> {
     pub(super) rate: Option<&'a At<FileRate>>,
     pub(super) mcs: Option<&'a At<FileMcs>>,
@@ -156,7 +156,8 @@ impl Reader<'_> {
         Ok(station)
     }
 
-    /// Refuses noise and A-MPDUs that the layer does not have, and steps that are no schedule.
+    /// Returns an error for noise and A-MPDUs that the layer does not have, and for steps that are
+    /// not a schedule.
     fn noise(
         &self,
         file: &FileStation,
@@ -201,7 +202,7 @@ impl Reader<'_> {
                 return self.fail(&file.rates, "senders choose their rates themselves", help);
             }
             station.rate_control = RateControl::Minstrel;
-            // What routers are told before the first frame.
+            // The rate that routers assume before the first frame.
             let basic = medium.phy().basic_rates.into_iter().max();
             station.rates = vec![(Span::ZERO, basic.unwrap_or_default())];
         } else {
@@ -290,7 +291,7 @@ impl Reader<'_> {
     }
 }
 
-/// The keys of a station.
+/// Writes the keys of a station.
 pub(super) fn written(spec: &StationPort) -> Result<Table, ScenarioError> {
     let mut table = FileStation::written(spec, &FileStation::usual())?;
     match &spec.rates[..] {

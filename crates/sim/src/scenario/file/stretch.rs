@@ -16,11 +16,11 @@ keys! {
     FileStretch: "stretches" of Stretch = Stretch::default();
     /// fixed delay, one way
     delay: Span => delay;
-    /// a recording of the one-way delay, on top of `delay`: the built-in `leo`, or a file with a line
-    /// for each 10 ms in milliseconds, or with rows `time_ms,delay_ms` if its name ends in `.csv`; it
-    /// repeats. Packets keep their order unless `overtake` is true
+    /// a recording of the one-way delay, added to `delay`: the built-in `leo`, or a file with a
+    /// line for each 10 ms in milliseconds, or with rows `time_ms,delay_ms` if its name ends in
+    /// `.csv`; it repeats. Packets keep their order unless `overtake` is true
     delay_trace: Delays => impairments.delays;
-    /// mean of a random delay on top of `delay`
+    /// mean of a random delay added to `delay`
     jitter: Span;
     /// standard deviation of the random delay
     jitter_sd: Span, default "its mean";
@@ -34,10 +34,10 @@ keys! {
     burst: f64, default "each loss is independent";
     /// probability that a packet is held back
     reorder: f64, default "`0`", in probability();
-    /// how long such a packet is held back. Without this key it is not delayed at all instead, and so
+    /// how long such a packet is held back. Without this key the packet has no delay at all, and so
     /// overtakes others (netem's `reorder`)
     reorder_by: Span;
-    /// probability that a packet is doubled
+    /// probability that a packet is duplicated
     duplicate: f64, in probability() => impairments.duplicate;
     /// packets arrive in groups, at the next multiple of this time (netem's `slot`), as over links that
     /// grant their uplink periodically
@@ -106,7 +106,8 @@ impl Inline for Stretch {
     }
 }
 
-/// The mean loss and the mean length of bursts that give this model, if any do.
+/// Returns the mean loss and the mean length of bursts that give this model; `None` if there are
+/// none.
 fn bursts(model: &GilbertElliott) -> Option<(f64, f64)> {
     let (p, r) = model.transitions();
     let burst = preimage(1.0 / r, |burst| 1.0 / burst == r)?;

@@ -1,4 +1,4 @@
-//! Sections as they are written in TOML.
+//! Sections in TOML.
 
 use super::error::ScenarioError;
 use super::value::FileValue;
@@ -7,24 +7,24 @@ use super::value::FileValue;
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pairs: Vec<(&'static str, String)>,
-    /// All keys of the section in the order in which they are written.
+    /// All keys of the section, in the order in which they are written.
     order: &'static [&'static str],
-    /// The keys that are written even if they have their usual value.
+    /// Keys that are written even if they have their usual value.
     required: &'static [&'static str],
 }
 
 impl Table {
-    /// A section without keys so far.
+    /// Creates an empty section.
     pub(super) fn new(order: &'static [&'static str], required: &'static [&'static str]) -> Table {
         Table { pairs: Vec::new(), order, required }
     }
 
-    /// A key with a value that is TOML already.
+    /// Sets a key to a value that is already TOML.
     pub(super) fn set(&mut self, key: &'static str, value: String) {
         self.pairs.push((key, value));
     }
 
-    /// A key with a value.
+    /// Sets a key to a value.
     pub(super) fn put<T: FileValue>(
         &mut self,
         key: &'static str,
@@ -34,7 +34,7 @@ impl Table {
         Ok(())
     }
 
-    /// A key with a value, if there is one that is written in another way than the usual one.
+    /// Sets a key to a value, unless it is written like the usual one.
     pub(super) fn put_field<T: FileValue>(
         &mut self,
         key: &'static str,
@@ -50,7 +50,7 @@ impl Table {
         Ok(())
     }
 
-    /// Keys and values in the section's order.
+    /// Returns keys and values in the section's order.
     fn pairs(&self) -> Vec<String> {
         let place = |key| self.order.iter().position(|other| other == key);
         let mut pairs: Vec<_> = self.pairs.iter().collect();
@@ -58,12 +58,12 @@ impl Table {
         pairs.into_iter().map(|(key, value)| format!("{key} = {value}")).collect()
     }
 
-    /// One line for each key.
+    /// Writes one line per key.
     pub(super) fn lines(&self) -> String {
         self.pairs().into_iter().map(|pair| pair + "\n").collect()
     }
 
-    /// All on one line, in braces.
+    /// Writes all keys on one line, in braces.
     pub(super) fn inline(&self) -> String {
         match self.pairs.is_empty() {
             true => "{}".into(),

@@ -1,21 +1,21 @@
-//! Values as they are written in TOML.
+//! Values in TOML.
 
 use paceline_cc::ParamValue;
 
 use super::error::ScenarioError;
 
-/// The mistake that something has no name by which a file could call it.
+/// Returns the mistake that a value has no name that a file could contain.
 pub(super) fn nameless(what: &str, label: &str) -> ScenarioError {
     ScenarioError::new(format!("the {what} `{label}` is made by the program and has no name"))
         .help("files call schemes, queues and routers by name; add a scheme or queue to `Names`")
 }
 
-/// A text in quotes.
+/// Returns a text in quotes.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// A list; one line for each value if there are several and they are long.
+/// Writes a list; one line per value if there are several long ones.
 pub(super) fn list(values: &[String]) -> String {
     let long = values.iter().map(|value| value.len() + 2).sum::<usize>() > 80;
     if long && values.len() > 1 {
@@ -25,7 +25,7 @@ pub(super) fn list(values: &[String]) -> String {
     }
 }
 
-/// A time or a rate in the largest unit of which it is a whole number.
+/// Writes a time or a rate in the largest unit in which it is an integer.
 pub(super) fn exact<T: ParamValue + PartialEq>(
     key: &str,
     value: &T,
@@ -38,7 +38,7 @@ pub(super) fn exact<T: ParamValue + PartialEq>(
     Ok(quoted(&text))
 }
 
-/// A number that reads back as it is.
+/// Writes a number so that it reads back exactly.
 pub(super) fn number(key: &str, value: f64) -> Result<String, ScenarioError> {
     if !value.is_finite() {
         return Err(ScenarioError::new(format!("{key} is {value}, not a finite number")));
@@ -47,7 +47,7 @@ pub(super) fn number(key: &str, value: f64) -> Result<String, ScenarioError> {
 }
 
 fn shortest(value: f64) -> String {
-    // Whole numbers are written without a point; Rust's debug form is the shortest that reads back.
+    // Integers are written without a point; Rust's debug form is the shortest that reads back.
     if value.fract() == 0.0 && value.abs() < 1e15 && !(value == 0.0 && value.is_sign_negative()) {
         format!("{value:.0}")
     } else {
@@ -55,8 +55,9 @@ fn shortest(value: f64) -> String {
     }
 }
 
-/// A number at or next to `guess` that `fits`: the one that is shortest to write. The parser
-/// computes with what is written, and rounding may make several numbers, or none, give a result.
+/// Returns a number at or next to `guess` that `fits`: the one with the shortest notation. The
+/// parser computes with the written number, and because of rounding several numbers, or none, may
+/// give a result.
 pub(super) fn preimage(guess: f64, fits: impl Fn(f64) -> bool) -> Option<f64> {
     const NEIGHBOURS: u64 = 16;
     if !(guess.is_finite() && guess >= 0.0) {

@@ -1,4 +1,4 @@
-//! How values are written in scenario files: times, rates, schemes, buffers.
+//! Values in scenario files: times, rates, schemes, buffers.
 
 use std::collections::BTreeMap;
 
@@ -22,14 +22,14 @@ pub(super) trait FileValue: Sized {
     const KIND: &'static str;
     /// Reads the value from its form in a file.
     fn read(reader: &Reader<'_>, written: &At<Self::Written>) -> Result<Self, ScenarioError>;
-    /// Writes the value as TOML.
+    /// Writes the value in TOML.
     ///
     /// # Errors
-    /// A value that no file can have, such as a queue made by the program.
+    /// No file can express the value, for example a queue made by the program.
     fn write(&self, key: &str) -> Result<String, ScenarioError>;
 }
 
-/// A value written as text, as parameters of schemes are: `"100ms"`, `"12Mbps"`.
+/// A value written as text, like parameters of schemes: `"100ms"`, `"12Mbps"`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<T>(pub(super) T);
 
@@ -63,7 +63,7 @@ macro_rules! texts {
 }
 texts!(Span, Rate, Spread);
 
-/// Values that are written as TOML has them.
+/// Values that TOML can express directly.
 macro_rules! plain {
     ($($type:ty, $kind:literal, |$value:ident, $key:ident| $write:expr;)+) => { $(
         impl FileValue for $type {
@@ -141,13 +141,13 @@ macro_rules! words {
 pub(super) use words;
 
 impl<T: Words> Word<T> {
-    /// The value of the word.
+    /// Returns the value of the word.
     pub(super) fn value(&self) -> T {
         self.0
     }
 }
 
-/// The word of a value, in quotes.
+/// Returns the word of a value, in quotes.
 pub(super) fn word<T: Words>(value: &T) -> String {
     let mut pairs = T::WORDS.iter().zip(T::VALUES);
     pairs.find(|(_, known)| *known == value).map(|(word, _)| quoted(word)).unwrap_or_default()
@@ -167,7 +167,7 @@ words! {
     Direction { "down" => Direction::Down, "up" => Direction::Up }
 }
 
-/// Lists, each value with its place.
+/// Lists, each value with its position.
 macro_rules! lists {
     ($($type:ty, $kind:literal;)+) => { $(
         impl FileValue for Vec<$type> {
@@ -190,7 +190,7 @@ lists! {
     Rate, "list of rates";
 }
 
-/// A queue that exists, with parameters that fit.
+/// A queue that exists, with valid parameters.
 impl FileValue for QueueChoice {
     type Written = String;
     const KIND: &'static str = "queue";
@@ -231,20 +231,19 @@ impl FileValue for RouterChoice {
     }
 }
 
-/// Reads a scheme and makes sure that it and its queue can be built; it is one of those that are
-/// built in.
+/// Reads a built-in scheme, and checks that it and its queue can be built.
 ///
 /// # Errors
-/// Text that is no scheme, an unknown name or parameter, a value that does not fit.
+/// The text is not a scheme, a name or parameter is unknown, or a value is invalid.
 pub fn check_scheme(text: &str) -> Result<SchemeSpec, SpecError> {
     Names::default().check_scheme(text)
 }
 
-/// Reads the router of a link, as files name it: `auto` for the one that its flows bring, `none`, or
-/// a built-in scheme with a router half.
+/// Reads the router of a link, as files name it: `auto` for that of its flows, `none`, or a
+/// built-in scheme with a router half.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// The mistake, in words.
 pub fn check_router(text: &str) -> Result<RouterChoice, String> {
     router(text, &Names::default())
 }
@@ -315,7 +314,7 @@ impl FileValue for BufferSize {
     }
 }
 
-/// Settings of hosts by their names.
+/// Settings of hosts, by name.
 pub(super) struct Sysctls(pub(super) BTreeMap<String, String>);
 
 /// A setting's value.
@@ -347,7 +346,7 @@ impl FileValue for Sysctls {
     }
 }
 
-/// Reads the value of a key that must be there.
+/// Reads the value of a required key.
 pub(super) fn required<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

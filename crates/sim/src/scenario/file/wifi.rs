@@ -18,39 +18,39 @@ use crate::scenario::spec::{McsSpec, StationSpec, WifiSpec};
 keys! {
     /// The link of an 802.11n access point.
     FileWifi: "link.wifi" of WifiSpec = WifiSpec::new(McsSpec::constant(Mcs::LOWEST));
-    /// modulation and coding: an index from 0 to 15; steps `[{ at = "0s", mcs = 1 }, ...]` with a `period`
-    /// if they repeat, or a random walk `{ min = 3, max = 7, every = "2s" }`, whose steps are up by one,
-    /// down by one, or none
+    /// modulation and coding: an index from 0 to 15; steps `[{ at = "0s", mcs = 1 }, ...]` with a
+    /// `period` if they repeat; or a random walk `{ min = 3, max = 7, every = "2s" }`, which at
+    /// each step goes up by one, down by one, or stays
     [required] mcs: McsSpec;
-    /// when the steps of `mcs` repeat
+    /// time after which the steps of `mcs` repeat
     period: Span;
-    /// a batch has at most this many frames
+    /// maximum number of frames in a batch
     max_frames: u32, in within(1..=64, "write max_frames = 32") => max_frames;
-    /// a transmission takes at most this long, preamble included
+    /// maximum duration of a transmission, including its preamble
     max_airtime: Span,
         in within(Span::from_micros(100)..=Span::from_millis(10), LONGEST_AIRTIME) => max_airtime;
     /// RTS and CTS precede each batch, so that a collision destroys only the RTS
     rts: bool => rts;
-    /// the probability that a frame is lost; each frame is drawn independently
+    /// probability that a frame is lost, independently for each frame
     frame_error: f64, in below(0.0..1.0, "10 % is written 0.1").or("{key} is a probability below 1")
         => frame_error;
-    /// after this many repetitions a frame is given up
+    /// number of retransmissions after which a frame is given up
     retries: u32, in within(0..=255, "write retries = 7").or("more than {most} retries") => retries;
-    /// how many stations of other networks compete for the channel
+    /// number of stations of other networks that compete for the channel
     contenders: u32, in within(0..=100, "write contenders = 3").or("more than {most} contenders")
         => contenders;
-    /// the mean time that each of their transmissions takes
+    /// mean duration of each of their transmissions
     contender_airtime: Span,
         in within(Span::from_micros(50)..=Span::from_millis(10), "write contender_airtime = \"1ms\"")
         => contender_airtime;
-    /// the mean pause between two transmissions of each; with 0 they always have something to send
+    /// mean pause between two transmissions of each; with 0 they always have a frame to send
     contender_gap: Span => contender_gap;
-    /// `"shared"`: all stations have one queue and one router together; `"per-station"`: each station has
+    /// `"shared"`: all stations share one queue and one router; `"per-station"`: each station has
     /// its own
     queues: Queues, default "`\"shared\"`";
-    /// each entry is a station, with the flows that it receives, and with settings of its own if they
-    /// differ: `[{ flows = ["a", "b"], mcs = 3, max_frames = 20 }]`. Each `[[flow]]` that no entry names
-    /// is a station by itself
+    /// each entry is a station, with the flows that it receives, and with its own settings if they
+    /// differ: `[{ flows = ["a", "b"], mcs = 3, max_frames = 20 }]`. Each `[[flow]]` that no entry
+    /// names is a station by itself
     stations: Vec<StationSpec> => stations;
 }
 
@@ -61,7 +61,7 @@ keys! {
     [required] flows: Vec<String> => flows;
     /// its modulation and coding, an index
     mcs: Mcs, default "that of the link" => mcs;
-    /// a batch to it has at most this many frames
+    /// maximum number of frames in a batch to it
     max_frames: u32, default "that of the link", in within(1..=64, "write max_frames = 32") => max_frames;
 }
 
@@ -69,14 +69,14 @@ impl Inline for StationSpec {
     type File = FileWifiStation;
 }
 
-/// What is said of other times of a transmission.
+/// Message about other durations of a transmission.
 pub(super) const LONGEST_AIRTIME: &str =
     "the standard allows 10 ms; write max_airtime = \"5484us\"";
 
-/// The most steps of a walk.
+/// Maximum number of steps of a walk.
 const STEPS: u64 = 1_000_000;
 
-/// Who shares a queue and a router.
+/// Which stations share a queue and a router.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Queues {
     Shared,
@@ -88,7 +88,7 @@ words! { Queues { "shared" => Queues::Shared, "per-station" => Queues::PerStatio
 impl Inline for WifiSpec {
     type File = FileWifi;
 
-    /// Names of flows are not checked.
+    /// Does not check the names of flows.
     fn finish(&mut self, reader: &Reader<'_>, written: &At<FileWifi>) -> Result<(), ScenarioError> {
         let file = &written.value;
         if let Some(mcs) = &file.mcs {
@@ -171,7 +171,7 @@ impl FileValue for Mcs {
 }
 
 impl FileMcs {
-    /// What the key says; a list of steps may have a period.
+    /// Returns the modulation and coding; a list of steps may have a period.
     pub(super) fn spec(&self, period: Option<Span>) -> Result<McsSpec, Excess> {
         let help =
             "write mcs = [{ at = \"0s\", mcs = 1 }, { at = \"2s\", mcs = 7 }], period = \"4s\"";
@@ -201,7 +201,7 @@ impl FileMcs {
     }
 }
 
-/// Modulation and coding without a period, which is a key of its own.
+/// Modulation and coding without its period, which has its own key.
 impl FileValue for McsSpec {
     type Written = FileMcs;
     const KIND: &'static str = "whole number, steps, or walk";
@@ -224,7 +224,7 @@ impl FileValue for McsSpec {
     }
 }
 
-/// A value over time: the value, if there is but one from the beginning on; else steps.
+/// Writes a value over time: the single value if it is constant, otherwise steps.
 pub(super) fn steps_written<T: FileValue>(
     key: &'static str,
     steps: &[(Span, T)],

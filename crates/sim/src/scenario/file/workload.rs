@@ -1,4 +1,4 @@
-//! What flows send.
+//! Workloads of flows.
 
 use paceline_cc::{Rate, Span};
 use paceline_flow::{Amount, On, Video, Workload};
@@ -11,17 +11,17 @@ use super::table::Table;
 use super::text::preimage;
 use super::value::words;
 
-/// An application that writes at a rate.
+/// An application that writes at a limited rate.
 pub(super) struct Limited {
     rate: Rate,
-    /// `None` for messages of a packet.
+    /// Bytes of a message; `None` for messages of one packet.
     message: Option<u32>,
 }
 
 keys! {
     /// Messages at a rate.
     FileLimited: "flow.limited" of Limited = Limited { rate: Rate::ZERO, message: None };
-    /// bytes of all messages, per time
+    /// rate of the bytes of all messages
     [required] rate: Rate => rate;
     /// bytes of a message
     message: u32, default "`mss`" => message;
@@ -41,7 +41,7 @@ impl Inline for Limited {
     type File = FileLimited;
 }
 
-/// An application that is on and off in turns.
+/// An application that switches on and off.
 pub(super) struct OnOff {
     on: On,
     off: Span,
@@ -52,31 +52,33 @@ pub(super) struct OnOff {
 keys! {
     /// On- and off-periods.
     FileOnOff: "flow.on_off" of OnOff = OnOff::new(On::Bytes(Amount::Fixed(0.0)), Span::ZERO);
-    /// on for exponential times of this mean
+    /// mean on-time, exponentially distributed
     on: Span;
-    /// instead of `on`: on for exponential sizes of this mean, in bytes
+    /// instead of `on`: mean on-size in bytes, exponentially distributed
     on_bytes: f64;
-    /// instead of `on`: the lengths of flows seen at ICSI in 2012 (Pareto with shape 0.5 and least value
-    /// 147, less 40, at most 3.3 GB; Winstein's thesis, Fig. 3-3), with this many bytes added to each
+    /// instead of `on`: the lengths of flows seen at ICSI in 2012 (Pareto with shape 0.5 and
+    /// minimum 147, minus 40, at most 3.3 GB; Winstein's thesis, Fig. 3-3), with this many bytes
+    /// added to each
     on_icsi: f64;
-    /// off for exponential times of this mean
+    /// mean off-time, exponentially distributed
     [required] off: Span => off;
-    /// shape of a Pareto distribution for the on-periods instead of the exponential one, of the same mean
-    /// if above 1
+    /// shape of a Pareto distribution for the on-periods instead of the exponential one, with the
+    /// same mean if above 1
     pareto: f64;
-    /// true if it begins with an off-period
+    /// true if the flow begins with an off-period
     starts_off: bool => starts_off;
     /// true if each on-period begins with a new connection
     fresh: bool => fresh;
 }
 
 impl OnOff {
-    /// Begins with an off-period, and has a new connection for each on-period.
+    /// Creates an application that begins with an off-period and opens a new connection for each
+    /// on-period.
     fn new(on: On, off: Span) -> OnOff {
         OnOff { on, off, starts_off: true, fresh: true }
     }
 
-    /// The periods of a workload, if files can say them.
+    /// Returns the periods of a workload, if files can express them.
     pub(super) fn of(
         on: On,
         off: Amount,
@@ -137,7 +139,7 @@ impl Inline for OnOff {
 
     fn write_rest(&self, table: &mut Table) -> Result<(), ScenarioError> {
         let (On::Time(amount) | On::Bytes(amount)) = self.on;
-        // What the reader makes of a mean: see there.
+        // The inverse of how the reader interprets a mean.
         let (guess, shape) = match (self.on, amount) {
             (On::Bytes(_), Amount::Icsi { plus }) => return table.put("on_icsi", &plus),
             (On::Time(_), Amount::Icsi { .. }) => {
@@ -171,17 +173,18 @@ impl Inline for OnOff {
     }
 }
 
-/// The least value of a Pareto distribution with this mean, which is scale * shape / (shape - 1).
+/// Returns the minimum of a Pareto distribution with this mean, which is scale * shape / (shape -
+/// 1).
 fn pareto_scale(shape: f64, mean: f64) -> f64 {
     if shape > 1.0 { mean * (shape - 1.0) / shape } else { mean }
 }
 
-/// The mean of a Pareto distribution with this least value, but for rounding.
+/// Returns the mean of a Pareto distribution with this minimum, up to rounding.
 fn pareto_mean(shape: f64, scale: f64) -> f64 {
     if shape > 1.0 { scale * shape / (shape - 1.0) } else { scale }
 }
 
-/// The time next to `seconds` that `gives` what is wanted: files write whole nanoseconds.
+/// Returns a time near `seconds` that `gives` accepts: files write whole nanoseconds.
 fn period(key: &str, seconds: f64, gives: impl Fn(f64) -> bool) -> Result<Span, ScenarioError> {
     let nanos = Span::from_secs_f64(seconds).as_nanos();
     let near = (nanos.saturating_sub(1)..=nanos.saturating_add(1)).map(Span::from_nanos);
@@ -202,13 +205,13 @@ keys! {
     max: Rate => max;
     /// time constant with which the encoder follows the scheme's rate
     lag: Span => lag;
-    /// by this share the sizes of frames deviate
+    /// share by which the sizes of frames vary
     noise: f64, in within(0.0..=1.0, "write noise = 0.2").or("noise is a share from 0 to 1") => noise;
-    /// each frame of this number is a key frame
+    /// every frame whose number is a multiple of this is a key frame
     key_every: u32 => key_every;
-    /// a key frame is this many times as large
+    /// size of a key frame, in multiples of other frames
     key_size: f64, in within(1.0..=100.0, "write key_size = 4") => key_size;
-    /// a frame is left out if more than this waits
+    /// a frame is skipped if data worth more than this time is waiting
     queue: Span, in at_least(Span::from_nanos(1), "write queue = \"200ms\"")
         .or("a queue of no time lets no frame wait") => queue;
 }
@@ -251,9 +254,9 @@ keys! {
     /// Arrivals of short flows.
     FileArrivals: "flow.arrivals" of RandomFlows =
         RandomFlows { per_second: 0.0, bytes: Amount::Fixed(0.0) };
-    /// arrivals per second in the mean, as a Poisson process; up to 100,000
+    /// mean number of arrivals per second, as a Poisson process; up to 100,000
     [required] per_second: f64 => per_second;
-    /// size of each in the mean, in bytes
+    /// mean size of each, in bytes
     [required] bytes: f64;
     /// distribution of their sizes
     sizes: Sizes, default "`\"fixed\"`";

@@ -1,10 +1,10 @@
 //! Writes scenarios as files.
 //!
-//! What is written reads back as the same scenario, which is checked before anything is handed
-//! out. What the parser fills in by itself is left out. Some scenarios cannot be written, and the
-//! error names what is in the way: the format always records time series, acknowledgements wait
-//! 40 ms at most, off-periods are exponential, on-periods are not fixed, times are whole
-//! nanoseconds, and of Gilbert's and Elliott's models there are those of loss in bursts only.
+//! A written scenario reads back as the same scenario, which is checked before the text is
+//! returned. Defaults are left out. Some scenarios cannot be written, and the error names the
+//! reason: a file always records time series, acknowledgements wait at most 40 ms, off-periods are
+//! exponential, on-periods are not fixed, times are whole nanoseconds, and of Gilbert and Elliott's
+//! models only those with losses in bursts exist.
 
 use paceline_cc::Rate;
 use paceline_trace::Trace;
@@ -15,15 +15,15 @@ use super::{flow, link, medium, run};
 use crate::names::Names;
 use crate::scenario::spec::{Capacity, Scenario};
 
-/// A scenario as a file. `about` becomes a comment at its top. `trace_file` says what is to be
-/// written for a trace: a file as seen from the scenario's folder, or a built-in name; that this
-/// holds the same trace is up to the caller.
+/// Writes a scenario as a file. `about` becomes a comment at its top. `trace_file` returns what to
+/// write for a trace: a file relative to the scenario's folder, or a built-in name. The caller must
+/// make sure that it contains the same trace.
 ///
-/// Schemes and queues have the names that they have; one that is not built in reads back only with
+/// Schemes and queues keep their names; if one is not built in, the file can only be read back with
 /// its table, which [`to_toml_with`] takes.
 ///
 /// # Errors
-/// What a file cannot express, or the parser would refuse, by name.
+/// Names the part that a file cannot express, or that the parser would refuse.
 pub fn to_toml(
     scenario: &Scenario,
     about: &str,
@@ -32,10 +32,10 @@ pub fn to_toml(
     to_toml_with(scenario, about, trace_file, &Names::default())
 }
 
-/// The same with the schemes and queues of `names`.
+/// Writes a scenario with the schemes and queues of `names`.
 ///
 /// # Errors
-/// As of [`to_toml`].
+/// Those of [`to_toml`].
 pub fn to_toml_with(
     scenario: &Scenario,
     about: &str,
@@ -73,7 +73,7 @@ fn write(
     Ok(text)
 }
 
-/// Text in comment lines; what TOML does not allow there becomes blanks.
+/// Returns text as comment lines; replaces characters that TOML does not allow there by blanks.
 fn comment(about: &str) -> String {
     let mut text = String::new();
     for line in about.lines() {
@@ -84,13 +84,13 @@ fn comment(about: &str) -> String {
     text
 }
 
-/// The same mistake with its place.
+/// Adds the place to a mistake.
 fn of(what: &str, name: &str, error: ScenarioError) -> ScenarioError {
     ScenarioError { message: format!("{what} `{name}`: {}", error.message), ..error }
 }
 
-/// Reads back what is written for a scenario. Constant rates take the place of its traces, whose
-/// files may not be there yet.
+/// Reads back the text written for a scenario. Replaces its traces by constant rates, because their
+/// files may not exist yet.
 fn check(scenario: &Scenario, names: &Names) -> Result<(), ScenarioError> {
     let mut plain = scenario.clone();
     for link in &mut plain.links {

@@ -1,4 +1,4 @@
-//! Schemes, queues and routers of a scenario: by name, or made by whoever wrote the program.
+//! Schemes, queues and routers of a scenario: by name, or as values of the calling program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use paceline_path::{Limit, Queue};
 
 use crate::transport::CustomTransport;
 
-/// Makes a queue of a given limit; what it decides at random comes from the stream, which is keyed
-/// by the run's seed and the link's name.
+/// Builds a queue with this limit. Its random numbers come from the stream, whose key is the run's
+/// seed and the link's name.
 pub type MakeQueue = Arc<dyn Fn(Limit, Stream) -> Box<dyn Queue> + Send + Sync>;
 
 macro_rules! custom {
     ($name:ident, $what:literal) => {
         impl $name {
-            /// What it is called in outcomes and errors.
+            /// Returns its name in outcomes and errors.
             pub fn label(&self) -> &str {
                 &self.label
             }
@@ -30,7 +30,7 @@ macro_rules! custom {
     };
 }
 
-/// A scheme that comes as a value, not by name.
+/// A scheme that is given as a value, not by name.
 #[derive(Clone)]
 pub struct CustomScheme {
     label: String,
@@ -39,19 +39,19 @@ pub struct CustomScheme {
 custom!(CustomScheme, "scheme");
 
 impl CustomScheme {
-    /// A scheme with its halves, which are factories: several flows may have it, and a flow may be
-    /// started anew.
+    /// Creates a scheme from its halves, which are factories: several flows may have the scheme,
+    /// and a flow may be restarted.
     pub fn new(label: impl Into<String>, halves: Halves) -> CustomScheme {
         CustomScheme { label: label.into(), halves }
     }
 
-    /// Its halves.
+    /// Returns its halves.
     pub fn halves(&self) -> &Halves {
         &self.halves
     }
 }
 
-/// A queue that comes as a value, not by name.
+/// A queue that is given as a value, not by name.
 #[derive(Clone)]
 pub struct CustomQueue {
     label: String,
@@ -60,7 +60,7 @@ pub struct CustomQueue {
 custom!(CustomQueue, "queue");
 
 impl CustomQueue {
-    /// A queue that `make` makes, once for each link and run.
+    /// Creates a queue that `make` builds, once for each link and run.
     pub fn new(
         label: impl Into<String>,
         make: impl Fn(Limit, Stream) -> Box<dyn Queue> + Send + Sync + 'static,
@@ -68,13 +68,13 @@ impl CustomQueue {
         CustomQueue { label: label.into(), make: Arc::new(make) }
     }
 
-    /// One such queue.
+    /// Builds one such queue.
     pub fn make(&self, limit: Limit, stream: Stream) -> Box<dyn Queue> {
         (self.make)(limit, stream)
     }
 }
 
-/// A router that comes as a value, not by name.
+/// A router that is given as a value, not by name.
 #[derive(Clone)]
 pub struct CustomRouter {
     label: String,
@@ -83,7 +83,7 @@ pub struct CustomRouter {
 custom!(CustomRouter, "router");
 
 impl CustomRouter {
-    /// A router that `make` makes, once for each link and run.
+    /// Creates a router that `make` builds, once for each link and run.
     pub fn new(
         label: impl Into<String>,
         make: impl Fn() -> Box<dyn Router> + Send + Sync + 'static,
@@ -91,7 +91,7 @@ impl CustomRouter {
         CustomRouter { label: label.into(), make: Arc::new(make) }
     }
 
-    /// Makes such routers.
+    /// Returns the factory of these routers.
     pub(crate) fn maker(&self) -> MakeRouter {
         self.make.clone()
     }
@@ -106,11 +106,11 @@ impl PartialEq for CustomRouter {
 /// The scheme of a flow.
 #[derive(Clone, Debug)]
 pub enum SchemeChoice {
-    /// That of this name, with parameters, and the queue that it wants at the bottleneck.
+    /// A scheme by name, with parameters, and the queue that it prefers at the bottleneck.
     Named(SchemeSpec),
-    /// This one.
+    /// A scheme given as a value.
     Custom(CustomScheme),
-    /// None of Paceline's: a transport that comes whole, with its own congestion control.
+    /// A complete transport with its own congestion control.
     Transport(CustomTransport),
 }
 
@@ -129,7 +129,7 @@ impl PartialEq for SchemeChoice {
 }
 
 impl SchemeChoice {
-    /// Its name without parameters, or its label.
+    /// Returns its name without parameters, or its label.
     pub fn name(&self) -> &str {
         match self {
             SchemeChoice::Named(spec) => &spec.sender.name,
@@ -138,7 +138,7 @@ impl SchemeChoice {
         }
     }
 
-    /// How it was written, if it has a name.
+    /// Returns its notation, if it has a name.
     pub fn named(&self) -> Option<&SchemeSpec> {
         match self {
             SchemeChoice::Named(spec) => Some(spec),
@@ -146,7 +146,7 @@ impl SchemeChoice {
         }
     }
 
-    /// The queue that it names for the bottleneck.
+    /// Returns the queue that it names for the bottleneck.
     pub fn queue(&self) -> Option<&Spec> {
         match self {
             SchemeChoice::Named(spec) => spec.queue.as_ref(),
@@ -187,16 +187,16 @@ impl From<CustomTransport> for SchemeChoice {
 /// The queue of a link.
 #[derive(Clone, Debug)]
 pub enum QueueChoice {
-    /// The one that the schemes of the link's flows name; droptail if none does.
+    /// The queue that the schemes of the link's flows name; droptail if none does.
     Auto,
-    /// That of this name, with parameters.
+    /// A queue by name, with parameters.
     Named(Spec),
-    /// This one.
+    /// A queue given as a value.
     Custom(CustomQueue),
 }
 
 impl QueueChoice {
-    /// First in, first out, and packets that find it full are dropped.
+    /// Returns a FIFO queue that drops packets which arrive when it is full.
     pub fn droptail() -> QueueChoice {
         QueueChoice::Named(Spec { name: "droptail".into(), args: Vec::new() })
     }
@@ -227,12 +227,12 @@ impl From<CustomQueue> for QueueChoice {
 /// The network's half of a scheme at a link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RouterChoice {
-    /// That of the schemes of the link's flows, if any of them has one.
+    /// The router of the link's flows' schemes, if any of them has one.
     Auto,
-    /// None.
+    /// No router.
     None,
-    /// That of this scheme.
+    /// The router of this scheme.
     Scheme(Spec),
-    /// This one.
+    /// A router given as a value.
     Custom(CustomRouter),
 }

@@ -8,8 +8,7 @@ use paceline_wifi::{
 
 use super::{FlowSpec, QueueChoice, RouterChoice, Scenario};
 
-/// A channel that an access point and stations contend for. See [`paceline_wifi`] for what
-/// it models.
+/// A channel for which an access point and stations contend. [`paceline_wifi`] describes the model.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MediumSpec {
@@ -17,32 +16,32 @@ pub struct MediumSpec {
     pub name: String,
     /// The physical layer.
     pub layer: Layer,
-    /// All times of the layer are divided by this, and its basic rates multiplied by it.
+    /// Divisor of all times of the layer, and factor of its basic rates.
     pub scale: u32,
     /// The basic rates; empty for those of the layer.
     pub basic_rates: Vec<Rate>,
-    /// Frames of more bytes have an RTS before them; `None` for no RTS.
+    /// Frames of more bytes than this are preceded by an RTS; `None` for no RTS.
     pub rts: Option<u32>,
-    /// Before each frame a CTS of 802.11b is sent at 1 Mbit/s.
+    /// True if each frame is preceded by a CTS of 802.11b at 1 Mbit/s.
     pub protection: bool,
-    /// What comes to an idle medium is transmitted without a backoff.
+    /// True if a packet that comes to an idle medium is transmitted without a backoff.
     pub immediate_access: bool,
-    /// Whether stations wait for an EIFS after a collision; `None` as the layer has it.
+    /// Whether stations wait for an EIFS after a collision; `None` for the layer's default.
     pub eifs_after_collision: Option<bool>,
-    /// Whether a station whose own frame collided, and ended before another one, waits for an EIFS
-    /// after that, as in ns-2.
+    /// True if a station whose own frame collided, and ended before another one, then waits for an
+    /// EIFS, as in ns-2.
     pub eifs_after_own_collision: bool,
-    /// How often a frame is transmitted before it is given up.
+    /// Number of transmissions of a frame before it is given up.
     pub transmissions: u32,
-    /// 802.11n: the most frames (MPDUs) of an A-MPDU.
+    /// 802.11n: maximum number of frames (MPDUs) in an A-MPDU.
     pub max_frames: u32,
-    /// 802.11n: the longest transmission of an A-MPDU, preamble included.
+    /// 802.11n: maximum duration of an A-MPDU, including its preamble.
     pub max_airtime: Span,
-    /// Stations of other networks that contend for the channel.
+    /// Number of stations of other networks that contend for the channel.
     pub contenders: u32,
-    /// The mean time that each transmission of theirs takes.
+    /// Mean duration of each of their transmissions.
     pub contender_airtime: Span,
-    /// The mean pause between transmissions of each; zero if they always have something to send.
+    /// Mean pause between transmissions of each; zero if they always have a frame to send.
     pub contender_gap: Span,
     /// The access point's queue.
     pub access_point: PortSpec,
@@ -63,12 +62,12 @@ pub enum Layer {
     N(Ht),
 }
 
-/// What a station or the access point holds its packets in.
+/// The queue and router of a station or of the access point.
 #[derive(Clone, Debug)]
 pub struct PortSpec {
     /// Its queue.
     pub queue: QueueChoice,
-    /// The limit of its queue, in packets, bytes or sojourn times, or none.
+    /// Limit of its queue, in packets, bytes or sojourn time, or unlimited.
     pub buffer: BufferSize,
     /// Its router.
     pub router: RouterChoice,
@@ -78,49 +77,50 @@ pub struct PortSpec {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StationPort {
-    /// Its name, by which flows call it; no two stations of a scenario have the same.
+    /// Its name, by which flows refer to it; unique among all stations of a scenario.
     pub name: String,
-    /// The rate of data frames to and from it, from each offset on, the first at zero.
+    /// Rate of data frames to and from it, from each offset on; the first offset is zero.
     pub rates: Vec<(Span, Rate)>,
-    /// 802.11n: the modulation and coding in place of the rate.
+    /// 802.11n: modulation and coding, in place of the rate.
     pub mcs: Vec<(Span, Mcs)>,
-    /// 802.11n: the most frames of an A-MPDU to or from it; `None` for the medium's.
+    /// 802.11n: maximum number of frames in an A-MPDU to or from it; `None` for the medium's.
     pub max_frames: Option<u32>,
-    /// The ratio of signal to noise of such frames in decibels, from each offset on, the first at
-    /// zero; empty for a channel without noise.
+    /// Signal-to-noise ratio of such frames in decibels, from each offset on; the first offset is
+    /// zero. Empty for a channel without noise.
     pub snr: Vec<(Span, f64)>,
-    /// When the steps of `mcs` and of `snr` repeat.
+    /// Time after which the steps of `mcs` and of `snr` repeat.
     pub period: Option<Span>,
-    /// Who chooses the rates; senders that do leave `rates` and `mcs` out of account.
+    /// How rates are chosen; senders that choose them ignore `rates` and `mcs`.
     pub rate_control: RateControl,
-    /// The probability that a data frame to or from it is damaged.
+    /// Probability that a data frame to or from it is damaged.
     pub frame_error: f64,
-    /// The probability that a bit of such a frame is damaged.
+    /// Probability that a bit of such a frame is damaged.
     pub bit_error: f64,
-    /// Its queue.
+    /// Its queue and router.
     pub port: PortSpec,
 }
 
-/// Where a flow passes a medium.
+/// How a flow uses a medium.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StationUse {
     /// The station.
     pub station: String,
-    /// The way of the flow's data; its acknowledgements take the other one.
+    /// Direction of the flow's data; its acknowledgements take the other one.
     pub direction: Direction,
 }
 
-/// A way over a medium.
+/// A direction over a medium.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From the access point to the station: the medium is the last that data passes.
+    /// From the access point to the station: the medium is the last carrier of the data.
     Down,
-    /// From the station to the access point: the medium is the first that data passes.
+    /// From the station to the access point: the medium is the first carrier of the data.
     Up,
 }
 
 impl PortSpec {
-    /// The queue and router that flows bring, or droptail, of so many packets.
+    /// Creates a port with a queue of `packets` packets; the queue is droptail, or that of the
+    /// flows, which also choose the router.
     pub fn packets(packets: u64) -> PortSpec {
         PortSpec {
             queue: QueueChoice::Auto,
@@ -131,7 +131,7 @@ impl PortSpec {
 }
 
 impl StationPort {
-    /// A station without errors, with a queue of 50 packets.
+    /// Creates a station without errors, with a queue of 50 packets.
     pub fn new(name: &str, rate: Rate) -> StationPort {
         StationPort {
             name: name.to_string(),
@@ -149,7 +149,7 @@ impl StationPort {
 }
 
 impl MediumSpec {
-    /// A medium with queues of 50 packets and as yet no stations.
+    /// Creates a medium with queues of 50 packets and without stations.
     pub fn new(name: &str, layer: Layer) -> MediumSpec {
         MediumSpec {
             name: name.to_string(),
@@ -172,14 +172,14 @@ impl MediumSpec {
         }
     }
 
-    /// The same with a change.
+    /// Returns the medium with a change.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut MediumSpec)) -> MediumSpec {
         change(&mut self);
         self
     }
 
-    /// The physical layer as the medium has it.
+    /// Returns the physical layer with the medium's settings.
     pub fn phy(&self) -> Phy {
         let layer = match self.layer {
             Layer::B(preamble) => Phy::dsss(preamble),
@@ -197,7 +197,7 @@ impl MediumSpec {
         phy
     }
 
-    /// The settings of the medium.
+    /// Returns the configuration of the medium.
     pub fn config(&self) -> MediumConfig {
         let fastest = self.stations.iter().filter_map(|station| station.rates.first());
         let fastest = fastest.map(|(_, rate)| *rate).max().unwrap_or(Rate::from_bps(1_000_000));
@@ -229,7 +229,7 @@ impl MediumSpec {
         config
     }
 
-    /// The port of a number: the access point's is 0.
+    /// Returns the port with this number; the access point has number 0.
     pub(crate) fn port(&self, number: usize) -> Option<&PortSpec> {
         match number.checked_sub(1) {
             None => Some(&self.access_point),
@@ -237,14 +237,14 @@ impl MediumSpec {
         }
     }
 
-    /// The name of a port for messages and results.
+    /// Returns the name of a port for messages and results.
     pub(crate) fn port_name(&self, number: usize) -> String {
         let station = number.checked_sub(1).and_then(|station| self.stations.get(station));
         let name = station.map_or("access point", |station| station.name.as_str());
         format!("{}, {name}", self.name)
     }
 
-    /// The number of the port that a flow's data passes, if it passes this medium.
+    /// Returns the number of the port that a flow's data passes, if the flow uses this medium.
     pub(crate) fn port_of(&self, flow: &FlowSpec) -> Option<usize> {
         let hop = flow.station.as_ref()?;
         let at = self.stations.iter().position(|station| station.name == hop.station)?;
@@ -253,7 +253,7 @@ impl MediumSpec {
 }
 
 impl Scenario {
-    /// The medium that has a station of this name, and the station's number, from 1 on.
+    /// Returns the medium that has a station of this name, and the station's number, from 1 on.
     pub(crate) fn station(&self, name: &str) -> Option<(usize, usize)> {
         self.media.iter().enumerate().find_map(|(medium, spec)| {
             let at = spec.stations.iter().position(|station| station.name == name)?;

@@ -25,24 +25,24 @@ use crate::runs::Runs;
 pub struct Scenario {
     /// Its name.
     pub name: String,
-    /// How long it runs.
+    /// Simulated duration.
     pub duration: Span,
-    /// Measurements begin after this time.
+    /// Time at the beginning that is not measured.
     pub warmup: Span,
-    /// The seed of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// How many runs its results rest on. [`run`](crate::run()) makes the first of them;
+    /// Number and spread of the runs. [`run`](crate::run()) makes the first of them;
     /// [`Run`](crate::runs::Run) has the others.
     pub runs: Runs,
-    /// The largest packet, in bytes on the wire.
+    /// Maximum packet size in bytes on the wire.
     pub mss: u32,
-    /// The longest time that a host takes to react to an acknowledgement; the time is drawn for each.
-    /// `None` takes what several flows need to be out of step: see `host.rs`; a single flow takes none.
+    /// Maximum processing time of a host per acknowledgement; each time is drawn at random. `None`
+    /// takes what several flows need to be out of step (see `host.rs`), and zero for a single flow.
     /// Zero lets flows begin and answer in lockstep.
     pub host_jitter: Option<Span>,
-    /// The links, each of which any flow may use.
+    /// The links. Any flow may use each of them.
     pub links: Vec<LinkSpec>,
-    /// Shared 802.11 media, to which flows pass at their stations.
+    /// Shared 802.11 media, which flows use through stations.
     pub media: Vec<MediumSpec>,
     /// The flows.
     pub flows: Vec<FlowSpec>,
@@ -50,8 +50,8 @@ pub struct Scenario {
     pub arrivals: Vec<Arrivals>,
     /// How much of the run is recorded.
     pub record: Record,
-    /// Whether the run has a digest, by which equal runs are known. It costs a few instructions for
-    /// each hand-over of a packet.
+    /// True if the run has a digest, by which equal runs are recognized. It costs a few
+    /// instructions per hand-over of a packet.
     pub digest: bool,
 }
 
@@ -59,23 +59,23 @@ pub struct Scenario {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Record {
-    /// What senders, receivers and links count anyway: for benchmarks. The links' throughput, delays,
-    /// drops and marks are then those of the whole run, warm-up included.
+    /// Only counters that senders, receivers and links have anyway, for benchmarks. The links'
+    /// throughput, delays, drops and marks are then those of the whole run, including the warm-up.
     Counters,
-    /// For each flow sums of bytes, delays and time as well, and nothing that grows with the run; of
-    /// links as with `Counters`: see [`FlowSums`](crate::FlowSums).
+    /// Also sums of bytes, delays and time per flow, and nothing that grows with the run; links as
+    /// with `Counters`: see [`FlowSums`](crate::FlowSums).
     Sums,
-    /// Every packet's delays as well.
+    /// Also every packet's delays.
     Metrics,
-    /// Delays, and time series in bins of this length.
+    /// Also time series, in bins of this length.
     Series(Span),
 }
 
 impl Record {
-    /// The bins of time series where no length is stated.
+    /// Default length of the time series' bins.
     pub const BIN: Span = Span::from_millis(100);
 
-    /// True if single packets are looked at, at links too.
+    /// Returns true if single packets are recorded, also at links.
     pub(crate) fn is_detailed(self) -> bool {
         matches!(self, Record::Metrics | Record::Series(_))
     }
@@ -83,39 +83,39 @@ impl Record {
 
 /// Bytes that each opportunity of Mahimahi's traces offers.
 pub(super) const MAHIMAHI_OPPORTUNITY: u32 = 1504;
-/// Bytes that each packet costs there beside its own: the header of the TUN device.
+/// Bytes that each packet needs there in addition to its own: the header of the TUN device.
 pub(super) const MAHIMAHI_OVERHEAD: u32 = 4;
 
 /// The rate of a link over time.
 #[derive(Clone, Debug)]
 pub enum Capacity {
-    /// Always the same.
+    /// A constant rate.
     Constant(Rate),
-    /// Steps: from each offset on, that rate; begins anew after `period`.
+    /// Steps: a rate from each offset on, repeated after `period`.
     Schedule {
         /// Offsets and rates, in order, the first at zero.
         steps: Vec<(Span, Rate)>,
-        /// When the steps repeat.
+        /// Time after which the steps repeat.
         period: Option<Span>,
     },
-    /// Delivery opportunities, as Mahimahi's.
+    /// Delivery opportunities, as in Mahimahi.
     Trace {
         /// The opportunities.
         trace: Trace,
-        /// Bytes that each offers.
+        /// Bytes per opportunity.
         opportunity: u32,
-        /// Bytes that each packet costs beside its own.
+        /// Bytes that each packet needs in addition to its own.
         overhead: u32,
-        /// True if the trace begins anew at its end.
+        /// True if the trace repeats.
         repeat: bool,
     },
-    /// What an 802.11n access point gets of its channel.
+    /// The capacity of an 802.11n access point.
     Wifi(Box<WifiSpec>),
 }
 
 impl Capacity {
-    /// A repeating trace with Mahimahi's sizes: 1504 bytes an opportunity, of which 4 are the
-    /// header of the TUN device.
+    /// Creates a repeating trace with Mahimahi's sizes: 1504 bytes per opportunity, of which 4 are
+    /// the header of the TUN device.
     pub fn trace(trace: Trace) -> Capacity {
         Capacity::Trace {
             trace,
@@ -130,7 +130,7 @@ impl Capacity {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LinkSpec {
-    /// The name by which flows call it.
+    /// Name by which flows refer to it.
     pub name: String,
     /// Its rate.
     pub capacity: Capacity,
@@ -138,16 +138,16 @@ pub struct LinkSpec {
     pub queue: QueueChoice,
     /// The limit of its queue.
     pub buffer: BufferSize,
-    /// The RTT that bandwidth-delay products of `buffer` are computed with; `None` takes that of
-    /// the link's flows, which must agree.
+    /// RTT for bandwidth-delay products in `buffer`; `None` takes that of the link's flows, which
+    /// must be equal.
     pub rtt: Option<Span>,
     /// Its router.
     pub router: RouterChoice,
-    /// Propagation delay and damage behind it.
+    /// Propagation delay and impairments after it.
     pub after: Stretch,
 }
 
-/// Delay and damage on a stretch of a path.
+/// Delay and impairments of a part of a path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stretch {
     /// The fixed delay.
@@ -156,73 +156,74 @@ pub struct Stretch {
     pub impairments: Impairments,
 }
 
-/// One flow, or several alike.
+/// A flow, or several equal ones.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FlowSpec {
-    /// Its name; several alike are numbered.
+    /// Its name; several equal flows are numbered.
     pub name: String,
     /// Its scheme.
     pub scheme: SchemeChoice,
-    /// How many flows alike.
+    /// Number of equal flows.
     pub count: u32,
-    /// The links that its data takes, in order.
+    /// The links that its data passes, in order.
     pub path: Vec<String>,
-    /// The links that its acknowledgements take, in order.
+    /// The links that its acknowledgements pass, in order.
     pub back: Vec<String>,
-    /// The station of a shared medium that it goes to or comes from. The medium comes behind the
-    /// links of `path` on the way down, and before them on the way up.
+    /// The station of a shared medium that it uses. The medium comes after the links of `path` on
+    /// the way down, and before them on the way up.
     pub station: Option<StationUse>,
-    /// The round-trip propagation delay, half of it each way, beside what links add.
+    /// Round-trip propagation delay, half of it each way, in addition to that of links.
     pub rtt: Span,
-    /// Damage to its data on the way.
+    /// Delay and impairments of its data's path.
     pub data: Stretch,
-    /// Damage to its acknowledgements on the way.
+    /// Delay and impairments of its acknowledgements' path.
     pub acks: Stretch,
-    /// When it starts.
+    /// Start time.
     pub start: Span,
-    /// When it stops.
+    /// Stop time; `None` for the end of the run.
     pub stop: Option<Span>,
-    /// How much later each further one of several starts.
+    /// How much later each further flow starts than the one before.
     pub stagger: Span,
-    /// How much earlier each further one of several stops.
+    /// How much earlier each further flow stops than the one before.
     pub stagger_stop: Span,
-    /// What it sends.
+    /// The data that it sends.
     pub workload: Workload,
-    /// True if its connections begin with a handshake, as TCP's do; without effect on schemes that send
-    /// nothing again and on transports that come whole.
+    /// True if its connections begin with a handshake, as TCP's do. Ignored for schemes that
+    /// retransmit nothing and for complete transports.
     pub handshake: bool,
-    /// When its receiver acknowledges; `None` takes what its scheme prefers.
+    /// When its receiver acknowledges; `None` for the scheme's preference.
     pub ack: Option<AckPolicy>,
-    /// The most bytes beyond the last in-order one that its ends hold; `None` for no limit.
+    /// Maximum number of bytes beyond the last in-order one that its ends buffer; `None` for no
+    /// limit.
     pub receive_window: Option<u64>,
-    /// How congestion marks come back.
+    /// How its receiver reports congestion marks.
     pub ecn: EcnFeedback,
-    /// How its sender finds out about losses and repairs them. Without selective acknowledgements its
-    /// timer is RFC 6298's with a least timeout of 200 ms.
+    /// How its sender detects and repairs losses. Without selective acknowledgements its timer is
+    /// that of RFC 6298, with a minimum timeout of 200 ms.
     pub recovery: LossRecovery,
 }
 
 /// Flows of a given size that arrive as a Poisson process.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// What each of them is like; its workload and start are replaced.
+    /// Specification of each of them; its workload and start are replaced.
     pub flow: FlowSpec,
     /// Arrivals per second.
     pub per_second: f64,
-    /// The size of each, in bytes.
+    /// Size of each, in bytes.
     pub bytes: paceline_flow::Amount,
 }
 
 impl Scenario {
-    /// The same with a change: `scenario.with(|scenario| scenario.seed = 8)`.
+    /// Returns the scenario with a change: `scenario.with(|scenario| scenario.seed = 8)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Scenario)) -> Scenario {
         change(&mut self);
         self
     }
 
-    /// A scenario of one minute without links and flows.
+    /// Creates a scenario of one minute without links and flows.
     pub fn new(name: &str) -> Scenario {
         Scenario {
             name: name.to_string(),
@@ -242,7 +243,7 @@ impl Scenario {
     }
 }
 
-/// A copy, to be shared by several runs.
+/// Copies the scenario, to be shared by several runs.
 impl From<&Scenario> for Arc<Scenario> {
     fn from(scenario: &Scenario) -> Arc<Scenario> {
         Arc::new(scenario.clone())
@@ -250,14 +251,14 @@ impl From<&Scenario> for Arc<Scenario> {
 }
 
 impl LinkSpec {
-    /// The same with a change: `link.with(|link| link.queue = QueueChoice::droptail())`.
+    /// Returns the link with a change: `link.with(|link| link.queue = QueueChoice::droptail())`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut LinkSpec)) -> LinkSpec {
         change(&mut self);
         self
     }
 
-    /// A droptail link with a buffer of 250 packets.
+    /// Creates a droptail link with a buffer of 250 packets.
     pub fn new(name: &str, capacity: Capacity) -> LinkSpec {
         LinkSpec {
             name: name.to_string(),
@@ -272,17 +273,17 @@ impl LinkSpec {
 }
 
 impl FlowSpec {
-    /// The same with a change: `flow.with(|flow| flow.count = 8)`.
+    /// Returns the flow with a change: `flow.with(|flow| flow.count = 8)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut FlowSpec)) -> FlowSpec {
         change(&mut self);
         self
     }
 
-    /// The round-trip delay of flows that state none.
+    /// Default round-trip delay of flows.
     pub const RTT: Span = Span::from_millis(100);
 
-    /// A bulk flow over the given links, with a round-trip delay of [`FlowSpec::RTT`].
+    /// Creates a bulk flow over the given links, with a round-trip delay of [`FlowSpec::RTT`].
     pub fn bulk(scheme: impl Into<SchemeChoice>, path: &[&str]) -> FlowSpec {
         let scheme = scheme.into();
         FlowSpec {

@@ -3,74 +3,74 @@
 use paceline_cc::{Span, Stream};
 use paceline_wifi::Mcs;
 
-/// An 802.11n link. See [`AccessPoint`](paceline_wifi::AccessPoint) for what it models.
+/// An 802.11n link. [`AccessPoint`](paceline_wifi::AccessPoint) describes the model.
 #[derive(Clone, Debug)]
 pub struct WifiSpec {
     /// Modulation and coding over time.
     pub mcs: McsSpec,
-    /// The most frames of a batch, M.
+    /// Maximum number of frames in a batch, M.
     pub max_frames: u32,
-    /// The longest transmission, preamble included.
+    /// Maximum duration of a transmission, including its preamble.
     pub max_airtime: Span,
-    /// Batches are announced by RTS and CTS, so that a collision costs no batch.
+    /// True if RTS and CTS precede batches, so that a collision does not destroy a batch.
     pub rts: bool,
-    /// The probability that a frame is lost.
+    /// Probability that a frame is lost.
     pub frame_error: f64,
-    /// How often a frame is transmitted again before it is given up.
+    /// Number of retransmissions after which a frame is given up.
     pub retries: u32,
-    /// Stations of other networks that compete for the channel.
+    /// Number of stations of other networks that compete for the channel.
     pub contenders: u32,
-    /// The mean time that each of their transmissions takes.
+    /// Mean duration of each of their transmissions.
     pub contender_airtime: Span,
-    /// The mean pause between transmissions of each.
+    /// Mean pause between transmissions of each.
     pub contender_gap: Span,
-    /// True if each station has a queue and a router of its own.
+    /// True if each station has its own queue and router.
     pub queue_per_station: bool,
-    /// Stations with settings of their own, or with several flows. Each flow that none of them
-    /// names is a station, with all that are alike; short flows that arrive at random are one
-    /// together.
+    /// Stations with their own settings, or with several flows. Each flow that none of them names
+    /// is a station, together with the flows of the same specification; all short flows that arrive
+    /// at random are one station.
     pub stations: Vec<StationSpec>,
 }
 
-/// A station with settings of its own.
+/// A station with its own settings.
 #[derive(Clone, Debug, Default)]
 pub struct StationSpec {
-    /// The names of its flows.
+    /// Names of its flows.
     pub flows: Vec<String>,
-    /// Its modulation and coding; `None` follows the link's.
+    /// Its modulation and coding; `None` for the link's.
     pub mcs: Option<Mcs>,
-    /// The most frames of a batch to it; `None` takes the link's.
+    /// Maximum number of frames in a batch to it; `None` for the link's.
     pub max_frames: Option<u32>,
 }
 
 /// Modulation and coding over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McsSpec {
-    /// From each offset on, that one; begins anew after `period`.
+    /// Steps: a value from each offset on, repeated after `period`.
     Steps {
         /// Offsets and values, in order, the first at zero.
         steps: Vec<(Span, Mcs)>,
-        /// When the steps repeat.
+        /// Time after which the steps repeat.
         period: Option<Span>,
     },
-    /// A random walk: up, down or neither by one at a time, within bounds.
+    /// A random walk within bounds: up by one, down by one, or unchanged at each step.
     Walk {
-        /// The lowest.
+        /// Minimum.
         min: Mcs,
-        /// The highest.
+        /// Maximum.
         max: Mcs,
-        /// The time between changes, at least a millisecond.
+        /// Time between changes, at least a millisecond.
         every: Span,
     },
 }
 
 impl McsSpec {
-    /// Always the same.
+    /// Creates a constant value.
     pub fn constant(mcs: Mcs) -> McsSpec {
         McsSpec::Steps { steps: vec![(Span::ZERO, mcs)], period: None }
     }
 
-    /// The steps of a run: of a walk, those that it takes within `duration`.
+    /// Returns the steps of a run; for a walk, those within `duration`.
     pub fn steps(&self, duration: Span, random: &mut Stream) -> (Vec<(Span, Mcs)>, Option<Span>) {
         let (min, max, every) = match self {
             McsSpec::Steps { steps, period } => return (steps.clone(), *period),
@@ -93,8 +93,9 @@ impl McsSpec {
 }
 
 impl WifiSpec {
-    /// One modulation; batches of up to 32 frames and 5.484 ms, the longest that the preamble of
-    /// mixed networks can announce; a channel without losses and competitors.
+    /// Creates a link with one modulation, batches of up to 32 frames and 5.484 ms (the maximum
+    /// that the preamble of mixed networks can announce), and a channel without losses and
+    /// competitors.
     pub fn new(mcs: McsSpec) -> WifiSpec {
         WifiSpec {
             mcs,
@@ -112,7 +113,7 @@ impl WifiSpec {
     }
 }
 
-/// The least time between the steps of a walk.
+/// Minimum time between the steps of a walk.
 const SHORTEST: Span = Span::from_millis(1);
 
 #[cfg(test)]

@@ -1,59 +1,62 @@
 //! Copa: steers the sending rate towards the inverse of the queueing delay.
 //!
 //! # What it does
-//! The rate that balances throughput against delay, `1 / (delta * queueing delay)`, is the target.
+//! The target is the rate that balances throughput against delay, `1 / (delta * queueing delay)`.
 //! Each acknowledged packet moves the window by `v / (delta * cwnd)` packets towards it, so that
-//! the window changes by `v / delta` packets per round trip; the velocity `v` doubles in every
+//! the window changes by `v / delta` packets per round trip. The velocity `v` doubles in every
 //! round trip once the window has moved in one direction for three. Packets are paced at twice
-//! `cwnd / RTTstanding`, and slow start doubles the window until the target is reached. Alone,
-//! Copa flows keep some `1 / delta` packets each in the queue and drain it once every five round
-//! trips. A queue that has not been nearly empty for that long is filled by somebody else: in the
-//! competitive mode, `1 / delta` grows by one per round trip and halves upon loss.
+//! `cwnd / RTTstanding`, and slow start doubles the window until the target is reached. If only
+//! Copa flows share a link, each keeps about `1 / delta` packets in the queue, and they drain it
+//! once every five round trips. If the queue has not been nearly empty for that long, other flows
+//! fill it: Copa switches to the competitive mode, in which `1 / delta` grows by one per round trip
+//! and halves upon loss.
 //!
 //! # Signals it needs
-//! RTTs; losses in the competitive mode. It expects each packet to be acknowledged. Under delayed
-//! acknowledgements the smallest RTT within half a round trip still hides most of the delay, but
-//! where that is longer than half a round trip it is taken for a queue, and costs throughput.
+//! RTTs; losses in the competitive mode. It expects each packet to be acknowledged. With delayed
+//! acknowledgements the smallest RTT within half a round trip still excludes most of the
+//! acknowledgement delay. If that delay is longer than half a round trip, Copa takes it for a
+//! queue, and loses throughput.
 //!
 //! # Parameters
-//! The authors' code differs from the paper, and is what published figures of Copa were measured
-//! with. `variant` chooses between them; the four switches choose rule by rule. mvfst has the default
-//! mode only. *Velocity*: in the code it doubles from the second round trip in
-//! one direction on; a change of direction shows by the majority of the steps of a round trip.
-//! Both leave the velocity as it is until a round trip is over, so that what was gathered upwards
-//! drives the window down, too; with `mvfst`, as in Facebook's implementation of that name, the
-//! paper's velocity is 1 at once when the direction changes. The window at most doubles in a round
-//! trip; this limit is the code's, and the paper has none. *Detection* of the mode: the paper asks
-//! whether `RTTstanding` was within a tenth of the latest four round trips' range above `RTTmin`
-//! during the latest five round trips; the code asks for the smallest RTT of the latest four. Both
-//! compare strictly, and so take an empty queue without any jitter for a full one; here, equality
-//! counts as nearly empty. *Loss*: in the competitive mode the paper doubles `delta` in a round trip
-//! with losses, the code with each acknowledgement that reveals one, which throws it back to the
-//! default at nearly every loss of a full queue; a `delta` that competed returns to the default only
-//! after a round trip without loss.
+//! The authors' code differs from the paper, and published figures of Copa were measured with the
+//! code. `variant` chooses between them; the four switches choose rule by rule. mvfst has the
+//! default mode only. *Velocity*: in the code it doubles from the second round trip in one
+//! direction on, and the direction of a round trip is that of the majority of its steps. In both,
+//! the velocity stays until a round trip is over, so that a velocity gained upwards also moves the
+//! window down; with `mvfst`, as in Facebook's implementation of that name, the paper's velocity
+//! becomes 1 at once when the direction changes. The window at most doubles in a round trip; this
+//! limit is in the code, not in the paper. *Detection* of the mode: the paper checks whether
+//! `RTTstanding` was within a tenth of the latest four round trips' range above `RTTmin` during the
+//! latest five round trips; the code checks the smallest RTT of the latest four. Both compare
+//! strictly, and so take an empty queue without any jitter for a full one; here, equality counts as
+//! nearly empty. *Loss*: in the competitive mode the paper doubles `delta` in a round trip with
+//! losses. The code doubles it with each acknowledgement that reveals a loss, which resets it to
+//! the default at nearly every loss of a full queue; a `delta` of the competitive mode returns to
+//! the default only after a round trip without loss.
 //!
-//! *Send*: the authors' loop moves the time of its last packet on as long as the window is full. A
-//! packet for which an acknowledgement opens a full window therefore leaves a whole gap after that
-//! acknowledgement, and not at once. Slow start is slower that way and overshoots less.
+//! *Send*: while the window is full, the authors' loop keeps setting the time of its last packet to
+//! the present. So a packet that an acknowledgement releases from a full window leaves a whole gap
+//! after that acknowledgement, not at once. Slow start is slower that way and overshoots less.
 //!
-//! Two rules of the code always hold. More than 30 % of losses over two round trips and 20 packets
-//! cut the window to 0.7: else, where the buffer is shorter than the queue that Copa wants, the
-//! full queue becomes `RTTmin`, and the window grows without end. Where nothing was acknowledged
-//! for `silence`, all starts anew.
+//! Two rules of the code always apply. More than 30 % of losses over two round trips and 20 packets
+//! reduce the window to 0.7. Otherwise, where the buffer is shorter than the queue that Copa wants,
+//! the full queue would become `RTTmin`, and the window would grow without limit. After `silence`
+//! without an acknowledgement, Copa starts anew.
 //!
-//! Until 19 packets have been acknowledged, the first window stands and is paced over an RTT. A
-//! window that is not used does not grow (RFC 7661).
+//! Until 19 packets have been acknowledged, the initial window does not change and is paced over an
+//! RTT. A window that is not used does not grow (RFC 7661).
 //!
 //! # Where it fails
-//! Every increase of delay counts as a queue of its own. On links whose rate or scheduling varies
-//! by itself `RTTmin` may be a moment's luck, and Copa leaves capacity unused. Its window moves by
-//! `1 / delta` packets per round trip at first: slowly where capacity jumps, and more slowly still
-//! where it falls, as round trips are long then. Having grown fast it may overshoot, fall far
-//! below, and begin again: with `variant=paper`, one flow over a constant 24 Mbit/s and an RTT of
-//! 100 ms uses a third of it for good. The modes are easily mistaken. Flows that swing
-//! out of step do not empty the queue, take each other for competitors, and then are: four flows
-//! over 12 Mbit/s and 100 ms fill a buffer of 1000 packets like loss-based ones. Beside Cubic,
-//! `RTTmin` is soon the bottom of Cubic's sawtooth, where Copa takes itself to be alone.
+//! Copa takes every increase of delay for a queue of its own. On links whose rate or scheduling
+//! varies by itself, `RTTmin` may come from a lucky moment, and Copa leaves capacity unused. Its
+//! window moves by `1 / delta` packets per round trip at first. That is slow where capacity jumps,
+//! and slower where it falls, since round trips are long then. Having grown fast, the window may
+//! overshoot, fall far below, and begin again: with `variant=paper`, one flow on a constant 24
+//! Mbit/s with an RTT of 100 ms uses a third of it for good. The detection of modes often errs.
+//! Flows that oscillate out of step do not empty the queue, take each other for competitors, and
+//! then behave as competitors: four flows on 12 Mbit/s with 100 ms fill a buffer of 1000 packets
+//! like loss-based ones. Beside Cubic, `RTTmin` is soon the minimum of Cubic's sawtooth, where Copa
+//! concludes that it is alone.
 //!
 //! # Source
 //! V. Arun, H. Balakrishnan: Copa: Practical Delay-Based Congestion Control for the Internet,
@@ -80,9 +83,9 @@ use rtt::Rtts;
 use velocity::Velocity;
 
 paceline_cc::choices! {
-    /// The modes that Copa may be in.
+    /// The mode that Copa uses.
     pub enum Mode {
-        /// As the queue tells.
+        /// Follows the queue.
         Auto = "auto",
         /// The default mode only.
         Default = "default",
@@ -92,23 +95,23 @@ paceline_cc::choices! {
 }
 
 paceline_cc::choices! {
-    /// Whose rule is followed.
+    /// The source of a rule.
     pub enum Rule {
-        /// The paper's.
+        /// The paper.
         Paper = "paper",
-        /// The authors' code's.
+        /// The authors' code.
         Authors = "authors",
     }
 }
 
 paceline_cc::choices! {
-    /// Whose rule the velocity follows.
+    /// The source of the velocity's rule.
     pub enum Speed {
-        /// The paper's.
+        /// The paper.
         Paper = "paper",
-        /// The paper's, and at once 1 where the direction changes: as in mvfst.
+        /// The paper, but the velocity becomes 1 at once when the direction changes, as in mvfst.
         Mvfst = "mvfst",
-        /// The authors' code's.
+        /// The authors' code.
         Authors = "authors",
     }
 }
@@ -116,25 +119,25 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of Copa.
     pub struct CopaParams {
-        /// What a packet in the queue costs in the default mode: the inverse of the packets that
-        /// each flow keeps there.
+        /// Cost of a packet in the queue in the default mode: the inverse of the number of packets
+        /// that each flow keeps there.
         delta: f64 = 0.5, in 1e-4..=100.0, unit "1/packets",
             source "paper §2.2; authors' Pantheon entry: 0.1; mvfst: 0.05";
         /// Whether the mode follows the queue or is fixed.
         mode: Mode = Mode::Auto, source "authors' code; mvfst: default";
-        /// When the velocity doubles: after three round trips in one direction (paper; mvfst forgets
+        /// When the velocity doubles: after three round trips in one direction (paper; mvfst resets
         /// it at once when the direction changes), or from the second on (authors).
         velocity: Speed = Speed::Authors, source "authors' code";
-        /// What tells a nearly empty queue: RTTstanding over five round trips (paper), or the
+        /// What shows a nearly empty queue: RTTstanding over five round trips (paper), or the
         /// smallest RTT of four (authors).
         detection: Rule = Rule::Authors, source "authors' code";
         /// How often losses double `delta` in the competitive mode: once per round trip (paper), or
-        /// with each acknowledgement that reveals one (authors).
+        /// with each acknowledgement that reveals a loss (authors).
         loss: Rule = Rule::Authors, source "authors' code";
-        /// When a packet may leave: a gap after the one before (paper), or a gap after the window was
-        /// last full (authors).
+        /// When a packet may leave: a gap after the previous packet (paper), or a gap after the
+        /// window was last full (authors).
         send: Rule = Rule::Authors, source "authors' code";
-        /// Time without an acknowledgement after which all starts anew; 0 for never.
+        /// Time without an acknowledgement after which Copa starts anew; 0 for never.
         silence: Span = Span::from_secs(2), source "authors' code";
         /// Initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets",
@@ -163,7 +166,7 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "copa",
     summary: "Steers its rate towards the inverse of the queueing delay",
@@ -181,9 +184,9 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The smallest window in packets (authors' code).
 const MIN_WINDOW: f64 = 2.0;
-/// The largest, against endless growth over an infinitely fast path.
+/// Largest window in packets, so that it cannot grow without limit on an infinitely fast path.
 const MAX_WINDOW: f64 = 1e6;
-/// Packets to be acknowledged before the window moves (authors' code).
+/// Number of packets acknowledged before the window changes (authors' code).
 const PROBES: u64 = 19;
 
 /// The sender's half of Copa.
@@ -193,22 +196,22 @@ pub struct CopaSender {
     mss: u32,
     cwnd: f64,
     slow_start: bool,
-    /// Packets acknowledged since the start.
+    /// Number of packets acknowledged since the start.
     acked: u64,
     rtts: Rtts,
     velocity: Velocity,
     delta: Delta,
     losses: Losses,
-    /// When everything starts anew unless an acknowledgement comes.
+    /// When Copa starts anew unless an acknowledgement arrives.
     silent_at: Time,
     /// Until when no packet leaves because the window was full, and the bytes in flight meanwhile;
-    /// [`Time::NEVER`] if it was not.
+    /// [`Time::NEVER`] if the window was not full.
     held_until: Time,
     in_flight: u64,
 }
 
 impl CopaSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &CopaParams, mss: u32) -> CopaSender {
         CopaSender {
             mss: mss.max(1),
@@ -226,7 +229,7 @@ impl CopaSender {
         }
     }
 
-    /// The window that the target rate fills: `RTTstanding / (delta * queueing delay)` packets.
+    /// Returns the window for the target rate: `RTTstanding / (delta * queueing delay)` packets.
     fn target(&self) -> f64 {
         let queueing = self.rtts.queueing().as_nanos();
         if queueing == 0 {
@@ -235,18 +238,18 @@ impl CopaSender {
         self.rtts.standing().as_nanos() as f64 / (self.delta.get() * queueing as f64)
     }
 
-    /// The window in bytes.
+    /// Returns the window in bytes.
     fn window(&self) -> u64 {
         ((self.cwnd * self.mss as f64) as u64).max(self.mss as u64)
     }
 
-    /// The rate at which packets are paced; none before the first RTT.
+    /// Returns the pacing rate; `None` before the first RTT.
     fn rate(&self) -> Option<Rate> {
         let rtt = if self.acked > PROBES { self.rtts.standing() / 2 } else { self.rtts.min() };
         (!rtt.is_zero()).then(|| Rate::from_bytes_in(self.window(), rtt).max(Rate::from_bps(1)))
     }
 
-    /// Moves the window for `packets` acknowledged (paper §2.1).
+    /// Changes the window for `packets` acknowledged (paper §2.1).
     fn step(&mut self, feedback: &Feedback<'_>, packets: f64) {
         let target = self.target();
         let may_grow = feedback.cwnd_limited;
@@ -311,7 +314,8 @@ impl Controller for CopaSender {
             self.held_until = Time::NEVER;
         }
         if now >= self.silent_at {
-            // The next reply begins the next silence: an idle flow does not wake up for ever.
+            // The next acknowledgement starts the next silence, so that an idle flow does not wake
+            // up for ever.
             *self = CopaSender::new(&self.params, self.mss);
         }
     }

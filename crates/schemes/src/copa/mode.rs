@@ -1,4 +1,4 @@
-//! Which mode Copa is in, and the `delta` that follows.
+//! Copa's mode, and the `delta` that results from it.
 
 use paceline_cc::{Feedback, Time};
 
@@ -8,7 +8,7 @@ use super::{CopaParams, Mode, Rule};
 /// Round trips without a nearly empty queue after which the mode is competitive (paper §2.2).
 const PATIENCE: u64 = 5 * Rtts::ROUND;
 
-/// `delta`: fixed in the default mode; in the competitive one its inverse grows by one packet per
+/// `delta`: fixed in the default mode. In the competitive mode its inverse grows by one packet per
 /// round trip and halves upon loss.
 #[derive(Clone, Debug)]
 pub(super) struct Delta {
@@ -20,9 +20,9 @@ pub(super) struct Delta {
     competitive: bool,
     /// When the queue was last nearly empty, on the clock of round trips; `None` at the start.
     emptied: Option<u64>,
-    /// This round trip has seen a loss.
+    /// True if this round trip has had a loss.
     lossy: bool,
-    /// Authors' code: when `delta` last fell, and when a loss last raised it.
+    /// Authors' code: when `delta` last decreased, and when a loss last raised it.
     lowered: Time,
     raised: Option<Time>,
 }
@@ -51,7 +51,7 @@ impl Delta {
         self.competitive
     }
 
-    /// True if nobody fills the queue.
+    /// Returns true if no competitor fills the queue.
     fn is_alone(&mut self, rtts: &Rtts) -> bool {
         let level = rtts.nearly_empty();
         match self.detection {
@@ -66,7 +66,7 @@ impl Delta {
         }
     }
 
-    /// An acknowledgement came; `lossy` if it counts as a loss.
+    /// Takes an acknowledgement in; `lossy` if it counts as a loss.
     pub(super) fn on_ack(&mut self, feedback: &Feedback<'_>, rtts: &Rtts, lossy: bool) {
         let alone = self.is_alone(rtts);
         self.competitive = match self.mode {
@@ -98,7 +98,7 @@ impl Delta {
     fn authors(&mut self, feedback: &Feedback<'_>, rtts: &Rtts, lossy: bool) {
         let now = feedback.now;
         if !self.competitive {
-            // The first loss-free round trip in the default mode.
+            // Only after a round trip without loss in the default mode.
             if self.raised.is_none_or(|at| now.since(at) > rtts.latest()) {
                 self.value = self.default;
                 self.lowered = now;
@@ -115,7 +115,7 @@ impl Delta {
         }
     }
 
-    /// One packet more in the queue.
+    /// Lets one packet more stand in the queue.
     fn open(&mut self) {
         self.value = (1.0 / (1.0 / self.value + 1.0)).min(self.default);
     }

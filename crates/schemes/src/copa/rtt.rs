@@ -1,27 +1,29 @@
-//! The RTTs that Copa goes by, each the smallest or largest of a window.
+//! The RTTs that Copa uses, each the smallest or largest of a window.
 
 use paceline_cc::{Span, Time};
 
 use crate::parts::{WindowedMax, WindowedMin};
 
-/// Units of the clocks that count windows and round trips.
+/// Resolution of the clocks: this many units per round trip, or per length of the long window.
 const UNIT: u64 = 1 << 20;
-/// `RTTmin` is the smallest of so long (paper §2), or of so many of itself (authors' code).
+/// `RTTmin` is the minimum over the last 10 s (paper §2), or over 20 `RTTmin` if that is longer
+/// (authors' code).
 const LONG: Span = Span::from_secs(10);
 const LONG_RTTS: u64 = 20;
-/// Round trips over which RTTs vary, for the detection of the mode (paper §2.2).
+/// Number of round trips over which the range of RTTs is measured, for the detection of the mode
+/// (paper §2.2).
 const RANGE_RTTS: u64 = 4;
 
 /// Smoothed, standing, smallest and largest RTTs.
 ///
-/// The windows are as long as RTTs are, so they are kept on clocks that count smoothed RTTs, and
-/// the long window's lengths, instead of nanoseconds.
+/// The windows' lengths are multiples of RTTs that change. So their clocks count smoothed RTTs, or
+/// lengths of the long window, instead of nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Rtts {
     last: Option<Time>,
-    /// Smoothed RTTs since the start.
+    /// Smoothed RTTs since the start, in units of [`UNIT`].
     rounds: u64,
-    /// Lengths of the long window since the start.
+    /// Lengths of the long window since the start, in units of [`UNIT`].
     epochs: u64,
     smoothed: Span,
     latest: Span,
@@ -31,7 +33,7 @@ pub(super) struct Rtts {
     recent_max: WindowedMax<Span>,
 }
 
-/// How far a clock moves on that counts spans of `unit`.
+/// Returns by how much a clock that counts spans of `unit` advances in `elapsed`.
 fn ticks(elapsed: Span, unit: Span) -> u64 {
     let ticks = elapsed.as_nanos() as u128 * UNIT as u128 / unit.as_nanos().max(1) as u128;
     ticks.min(1 << 40) as u64
@@ -72,33 +74,33 @@ impl Rtts {
         self.recent_max.update(self.rounds, rtt);
     }
 
-    /// The latest sample; zero before the first.
+    /// Returns the latest sample; zero before the first.
     pub(super) fn latest(&self) -> Span {
         self.latest
     }
-    /// `RTTmin`: the smallest of a long time; zero before the first sample.
+    /// Returns `RTTmin`, the minimum over the long window; zero before the first sample.
     pub(super) fn min(&self) -> Span {
         self.min.get().unwrap_or(Span::ZERO)
     }
-    /// `RTTstanding`: the smallest of the latest half of a smoothed RTT, without the jitter of
-    /// acknowledgements.
+    /// Returns `RTTstanding`, the minimum over the latest half of a smoothed RTT, which excludes
+    /// the jitter of acknowledgements.
     pub(super) fn standing(&self) -> Span {
         self.standing.get().unwrap_or(Span::ZERO)
     }
-    /// What the standing queue adds.
+    /// Returns the delay of the standing queue.
     pub(super) fn queueing(&self) -> Span {
         self.standing() - self.min()
     }
-    /// Smoothed RTTs since the start, in units of [`Rtts::ROUND`].
+    /// Returns the smoothed RTTs since the start, in units of [`Rtts::ROUND`].
     pub(super) fn rounds(&self) -> u64 {
         self.rounds
     }
-    /// The smallest RTT of the latest four round trips.
+    /// Returns the smallest RTT of the latest four round trips.
     pub(super) fn recent_min(&self) -> Span {
         self.recent_min.get().unwrap_or(Span::ZERO)
     }
-    /// A tenth of the range that RTTs had in the latest four round trips, above `RTTmin`: up to
-    /// there the queue is nearly empty.
+    /// Returns the RTT up to which the queue is nearly empty: a tenth of the range of RTTs in the
+    /// latest four round trips above `RTTmin`.
     pub(super) fn nearly_empty(&self) -> Span {
         let max = self.recent_max.get().unwrap_or(Span::ZERO);
         self.min() + (max - self.min()) / 10
@@ -145,7 +147,7 @@ mod tests {
             at
         };
         assert_eq!(lasts(100, 110), 10_010);
-        // The window of 10 s that the first sample met counts for its first 10 ms.
+        // Its first 10 ms were counted in the window of 10 s that applied at the first sample.
         assert_eq!(lasts(1000, 1100), 20_020);
     }
 }

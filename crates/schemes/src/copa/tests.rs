@@ -7,7 +7,8 @@ fn ms(millis: u64) -> Span {
     Span::from_millis(millis)
 }
 
-/// A Copa whose `RTTmin` is 50 ms, past its probes and slow start, with ten packets of window.
+/// Returns a Copa whose `RTTmin` is 50 ms, after its probes and slow start, with a window of ten
+/// packets.
 fn settled(params: CopaParams) -> (CopaSender, Acks) {
     let mut copa = CopaSender::new(&params, MSS);
     let mut acks = Acks::new(ms(50));
@@ -15,7 +16,7 @@ fn settled(params: CopaParams) -> (CopaSender, Acks) {
     copa.slow_start = false;
     copa.cwnd = 10.0;
     copa.velocity.restart(acks.now, copa.cwnd);
-    // 50 ms have left the standing window, but not the long one.
+    // The RTT of 50 ms is no longer in the standing window, but still in the long one.
     acks.rtt = ms(60);
     for _ in 0..40 {
         acks.now += ms(1);
@@ -43,7 +44,7 @@ fn the_target_and_the_step() {
     copa.cwnd = 20.0;
     copa.on_feedback(&acks.ack(1));
     assert!((copa.cwnd - 19.9).abs() < 1e-12, "{}", copa.cwnd);
-    // An unused window may fall, and does not grow.
+    // An unused window may decrease, but does not grow.
     acks.cwnd_limited = false;
     copa.cwnd = 10.0;
     copa.on_feedback(&acks.ack(1));
@@ -104,7 +105,7 @@ fn delta_competes_by_a_packet_per_round_trip_and_halves_upon_loss() {
             round(&mut copa, &mut acks, true);
             assert!((copa.delta.get() - 0.4).abs() < 1e-12, "{}", copa.delta.get());
         } else {
-            // A packet more for the round trip, then half of them.
+            // One packet more for the round trip, then halved.
             acks.now += ms(1);
             let mut feedback = acks.event(1, None);
             feedback.lost_packets = 3;
@@ -191,7 +192,7 @@ fn velocity_doubles_after_three_round_trips_in_one_direction() {
         velocities(Speed::Authors, &up_and_down),
         [2.0, 4.0, 8.0, 16.0, 32.0, 1.0, 2.0, 4.0, 8.0]
     );
-    // Where the direction changes, what was gathered does not count.
+    // Once the direction changes, the velocity gained before does not count.
     let turn = [100.0, 101.0, 102.0, 103.0, 104.0, 103.0, 102.0, 101.0, 100.0];
     assert_eq!(velocities(Speed::Paper, &turn), [1.0, 1.0, 2.0, 4.0, 1.0, 1.0, 1.0, 2.0]);
     let mut velocity = Velocity::new(Speed::Mvfst);
@@ -264,8 +265,8 @@ fn fuzz_of_the_authors_rules() {
     }
 }
 
-/// The window is full when an acknowledgement comes: the authors' loop waits a gap, half of a round
-/// trip over the window, before the next packet leaves.
+/// When an acknowledgement arrives at a full window, the authors' loop waits a gap, half of a round
+/// trip divided by the window, before the next packet leaves.
 #[test]
 fn the_authors_loop_waits_a_gap_after_a_full_window() {
     for (send, waits) in [(Rule::Paper, false), (Rule::Authors, true)] {
@@ -282,7 +283,7 @@ fn the_authors_loop_waits_a_gap_after_a_full_window() {
         }
         assert!(copa.plan().cwnd > 10 * MSS as u64);
         assert_eq!(copa.plan().timer, copa.silent_at);
-        // The window is open already: the packet before decides.
+        // The window is not full: the gap counts from the previous packet.
         acks.in_flight = 5;
         copa.on_feedback(&acks.ack(1));
         assert_eq!(copa.plan().timer, copa.silent_at);

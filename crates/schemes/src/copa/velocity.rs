@@ -1,18 +1,19 @@
-//! How fast the window moves: faster the longer it has moved in one direction.
+//! The speed at which the window changes: it increases while the window keeps its direction.
 
 use paceline_cc::{Feedback, Span, Time};
 
 use super::Speed;
 
-/// Round trips in one direction after which the velocity doubles (paper §2.1).
+/// Number of round trips in one direction after which the velocity doubles (paper §2.1).
 const PATIENCE: u32 = 3;
 
-/// The velocity: packets times `delta` by which the window moves per round trip; at least 1.
+/// The velocity: the window changes by this number of packets times `1 / delta` per round trip; at
+/// least 1.
 #[derive(Clone, Debug)]
 pub(super) enum Velocity {
     /// The paper's rule.
     Paper(WindowDirection),
-    /// The paper's, and at once 1 where the direction changes.
+    /// The paper's rule, but the velocity becomes 1 at once when the direction changes.
     Mvfst(WindowDirection),
     /// The authors' code's rule.
     Authors(StepMajority),
@@ -34,7 +35,7 @@ impl Velocity {
         }
     }
 
-    /// Slow start is over, at a window of `cwnd` packets.
+    /// Starts at the end of slow start, at a window of `cwnd` packets.
     pub(super) fn restart(&mut self, now: Time, cwnd: f64) {
         match self {
             Velocity::Paper(rule) | Velocity::Mvfst(rule) => {
@@ -44,14 +45,14 @@ impl Velocity {
         }
     }
 
-    /// Before the step of an acknowledgement.
+    /// Ends a round trip if it is over, before the step of an acknowledgement.
     pub(super) fn on_ack(&mut self, feedback: &Feedback<'_>, cwnd: f64, delta: f64, rtt: Span) {
         match self {
             Velocity::Paper(rule) | Velocity::Mvfst(rule) => {
                 if feedback.round_start {
                     rule.end_round(cwnd);
                 }
-                // A round trip at most doubles the window, or empties it.
+                // The window at most doubles, or empties, in a round trip.
                 rule.value = rule.value.min(cwnd * delta).max(1.0);
             }
             Velocity::Authors(rule) => {
@@ -66,13 +67,13 @@ impl Velocity {
         }
     }
 
-    /// The window, of `cwnd` packets, is about to move.
+    /// Takes in the direction of the window's next step; the window is `cwnd` packets.
     pub(super) fn on_step(&mut self, up: bool, cwnd: f64) {
         match self {
             Velocity::Paper(_) => {}
             Velocity::Mvfst(rule) => {
                 if up != rule.up && rule.value > 1.0 {
-                    // What was gathered in one direction is not for the other.
+                    // Velocity gained in one direction does not apply to the other.
                     *rule = WindowDirection::new(up, cwnd);
                 }
             }
@@ -85,11 +86,11 @@ impl Velocity {
 #[derive(Clone, Debug)]
 pub(super) struct WindowDirection {
     value: f64,
-    /// The direction of the last round trip: up, or down.
+    /// Direction of the last round trip: true for up.
     up: bool,
-    /// Round trips in this direction.
+    /// Number of round trips in this direction.
     rounds: u32,
-    /// The window when this round trip began.
+    /// Window at the beginning of this round trip.
     cwnd_at_start: f64,
 }
 
@@ -112,14 +113,14 @@ impl WindowDirection {
     }
 }
 
-/// The authors' code: compares the majority of a round trip's steps with the direction remembered.
+/// The authors' rule: compares the majority of a round trip's steps with the stored direction.
 #[derive(Clone, Debug)]
 pub(super) struct StepMajority {
     value: f64,
-    /// The direction remembered: up, or down.
+    /// The stored direction: true for up.
     up: bool,
     round_began: Time,
-    /// Steps up less those down in this round trip.
+    /// Number of steps up minus steps down in this round trip.
     steps: i64,
 }
 

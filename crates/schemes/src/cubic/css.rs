@@ -1,28 +1,29 @@
 //! HyStart++: conservative slow start (RFC 9406).
 //!
-//! When the smallest RTT of a round exceeds the last round's, slow start goes on at a quarter of
-//! its speed. If the RTT falls below where that began, the rise was jitter, and slow start
-//! resumes; if not, it ends after five rounds.
+//! When the smallest RTT of a round exceeds the last round's, slow start continues at a quarter of
+//! its speed. If the RTT then falls below its value at that time, the rise was jitter, and slow
+//! start resumes; otherwise it ends after five rounds.
 
 use paceline_cc::{Feedback, Span};
 
 use super::rounds::Rounds;
 
-/// Bounds of the rise that counts.
+/// Bounds of the rise of the RTT that counts.
 const MIN_RISE: Span = Span::from_millis(4);
 const MAX_RISE: Span = Span::from_millis(16);
-/// The rise that counts, as a part of the last round's RTT.
+/// The rise that counts is the last round's RTT divided by this.
 const RISE_DIVISOR: u64 = 8;
-/// Samples of a round before its smallest RTT counts.
+/// Number of samples in a round from which on its smallest RTT counts.
 const MIN_SAMPLES: u32 = 8;
-/// How much slower conservative slow start is.
+/// Factor by which conservative slow start is slower.
 const GROWTH_DIVISOR: f64 = 4.0;
-/// Rounds of conservative slow start.
+/// Number of rounds of conservative slow start.
 const ROUNDS: u32 = 5;
-/// Packets by which one acknowledgement may open the window of an unpaced sender (L).
+/// Largest number of packets by which one acknowledgement opens the window of an unpaced sender
+/// (L).
 const LIMIT: f64 = 8.0;
 
-/// The state of HyStart++.
+/// State of HyStart++.
 #[derive(Clone, Debug)]
 pub(super) struct Css {
     rounds: Rounds,
@@ -30,7 +31,7 @@ pub(super) struct Css {
     last: Span,
     current: Span,
     samples: u32,
-    /// In conservative slow start: the RTT at which it began, and its rounds so far.
+    /// In conservative slow start: the RTT at which it began, and the number of its rounds so far.
     cautious: Option<(Span, u32)>,
 }
 
@@ -56,7 +57,7 @@ impl Css {
             self.last = self.current;
             self.current = Span::MAX;
             self.samples = 0;
-            // The round in which it began counts even if only a part of it was cautious.
+            // The round in which it began counts as a whole one.
             if let Some((_, rounds)) = &mut self.cautious {
                 *rounds += 1;
                 if *rounds >= ROUNDS {

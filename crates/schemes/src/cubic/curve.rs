@@ -1,44 +1,45 @@
-//! Cubic's growth in congestion avoidance: a function of the time since the last congestion
-//! (RFC 9438 §4.2 to §4.7).
+//! Cubic's growth in congestion avoidance: a function of the time since the last congestion (RFC
+//! 9438 §4.2 to §4.7).
 
 use paceline_cc::{Feedback, Span, Time};
 
 use super::CubicParams;
 
 paceline_cc::choices! {
-    /// Whose rules the window grows by where they differ.
+    /// The source of the growth rules in which Linux and the RFC differ.
     pub enum Growth {
-        /// The curve is read a smoothed RTT ahead, and Reno's window grows by a whole packet per
-        /// round trip once it is where congestion was met (RFC 9438 §4.2, §4.3).
+        /// The curve is evaluated at one smoothed RTT ahead. Reno's window grows by a whole packet
+        /// per round trip once it has reached the window of the last congestion (RFC 9438 §4.2,
+        /// §4.3).
         Rfc9438 = "rfc9438",
-        /// The curve is read the smallest RTT ahead, and Reno's window goes on growing as slowly
-        /// as below (Linux).
+        /// The curve is evaluated at the smallest RTT ahead. Reno's window continues to grow as
+        /// slowly as before (Linux).
         Linux = "linux",
     }
 }
 
-/// The cubic curve of one congestion epoch, and beside it what Reno's window would be.
+/// The cubic curve of one congestion epoch, and the window that Reno would have.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Curve {
     c: f64,
     beta: f64,
-    /// Reno's growth per round trip that is fair to the smaller decrease (RFC 9438 §4.3).
+    /// Reno's growth per round trip that is fair for Cubic's smaller decrease (RFC 9438 §4.3).
     alpha: f64,
-    /// The same once Reno's window has reached `prior`.
+    /// Reno's growth once its window has reached `prior`.
     alpha_above_prior: f64,
-    /// Growth per packet acknowledged while `w_max` is unknown, at least.
+    /// Minimum growth per packet acknowledged while `w_max` is unknown.
     probe: f64,
     fast_convergence: bool,
     whole: bool,
     friendly: bool,
     growth: Growth,
-    /// The window at which congestion is expected; 0 while unknown.
+    /// The window at which congestion is expected, in packets; 0 while unknown.
     w_max: f64,
     /// The window before the last reduction.
     prior: f64,
     /// When the epoch began; [`Time::NEVER`] until congestion avoidance begins.
     epoch: Time,
-    /// Seconds from the epoch's start to the plateau.
+    /// Time in seconds from the epoch's start to the plateau.
     k: f64,
     /// The window at the plateau.
     origin: f64,
@@ -71,9 +72,10 @@ impl Curve {
         }
     }
 
-    /// Congestion at a window of `cwnd`; returns what the window is to be reduced to.
+    /// Handles congestion at a window of `cwnd`; returns the reduced window.
     pub(super) fn reduce(&mut self, cwnd: f64) -> f64 {
-        // A flow that lost before it was back at its plateau gives way to newer ones (§4.7).
+        // RFC 9438 §4.7: a flow that has a loss before it is back at its plateau gives way to newer
+        // flows.
         let gives_way = self.fast_convergence && cwnd < self.w_max;
         self.w_max = if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
         self.prior = cwnd;
@@ -81,18 +83,18 @@ impl Curve {
         cwnd * self.beta
     }
 
-    /// What was known of the path is void: the next epoch starts at its plateau (§4.8).
+    /// Forgets the path: the next epoch starts at its plateau (§4.8).
     pub(super) fn forget(&mut self) {
         self.w_max = 0.0;
         self.epoch = Time::NEVER;
     }
 
-    /// The next growth begins a new epoch.
+    /// Ends the epoch; the next growth begins a new one.
     pub(super) fn end_epoch(&mut self) {
         self.epoch = Time::NEVER;
     }
 
-    /// Time that does not count: sending was not limited by the window (§5.8).
+    /// Excludes time in which the window did not limit sending (§5.8).
     #[inline]
     pub(super) fn stand_still(&mut self, now: Time, span: Span) {
         if self.epoch != Time::NEVER {
@@ -100,17 +102,17 @@ impl Curve {
         }
     }
 
-    /// The window of the curve at a time after the epoch's start.
+    /// Returns the curve's window at time `t` after the epoch's start.
     #[inline]
     fn at(&self, t: Span) -> f64 {
-        // By way of i64, which is cheaper to convert and holds 292 years.
+        // Converts by way of i64, which is cheaper and holds 292 years.
         let x = t.as_nanos() as i64 as f64 / 1e9 - self.k;
         let distance = self.c * x * x * x;
-        // The same as to truncate, but cheaper; no window comes near 2³¹ packets.
+        // Truncates by a cast, which is cheaper; no window comes near 2³¹ packets.
         self.origin + if self.whole { distance as i32 as f64 } else { distance }
     }
 
-    /// The window that follows `cwnd` when `acked` packets are acknowledged.
+    /// Returns the window after `cwnd` when `acked` packets are acknowledged.
     #[inline]
     pub(super) fn advance(&mut self, feedback: &Feedback<'_>, cwnd: f64, acked: f64) -> f64 {
         let now = feedback.now;
@@ -147,7 +149,7 @@ impl Curve {
         self.k = libm::cbrt((self.origin - cwnd) / self.c);
     }
 
-    /// Reno's window shall not exceed `packets`.
+    /// Limits Reno's window to `packets`.
     pub(super) fn cap(&mut self, packets: f64) {
         self.w_est = self.w_est.min(packets);
     }
@@ -158,7 +160,7 @@ impl Curve {
     pub(super) fn w_est(&self) -> f64 {
         self.w_est
     }
-    /// Seconds from the epoch's start to the plateau.
+    /// Returns the time in seconds from the epoch's start to the plateau.
     pub(super) fn k(&self) -> f64 {
         self.k
     }

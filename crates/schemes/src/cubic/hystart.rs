@@ -1,11 +1,11 @@
-//! HyStart: leaving slow start before the first loss, when acknowledgements tell that the path
-//! is full.
+//! HyStart: leaves slow start before the first loss, when acknowledgements show that the path is
+//! full.
 //!
 //! Linux counts round trips from the first acknowledgement on, so that each begins with a flight of
-//! packets, and watches two signs in each once the window is 16 packets: acknowledgements
-//! that keep coming closely for half the smallest RTT, and a smallest RTT of the round's first
-//! nine samples that exceeds the smallest of all by an eighth (at least 4, at most 16 ms). ns-3
-//! does likewise with laxer thresholds. RFC 9406 is in [`super::css`].
+//! packets. Once the window is 16 packets, it watches two signs in each round: acknowledgements
+//! that follow each other closely for half the smallest RTT, and a smallest RTT of the round's
+//! first nine samples that exceeds the smallest of all by an eighth (at least 4, at most 16 ms).
+//! ns-3 has the same signs with laxer thresholds. RFC 9406 is in [`super::css`].
 
 use paceline_cc::{Feedback, Span, Time};
 
@@ -17,25 +17,25 @@ paceline_cc::choices! {
     pub enum HyStartKind {
         /// As in Linux: acknowledgement trains and delay.
         Linux = "linux",
-        /// HyStart++: delay, with conservative slow start in between (RFC 9406).
+        /// HyStart++: the delay's rise, then conservative slow start (RFC 9406).
         Rfc9406 = "rfc9406",
-        /// Not at all.
+        /// Slow start ends only with congestion.
         Off = "off",
         /// As in ns-3: Linux' signs with laxer thresholds.
         Ns3 = "ns3",
     }
 }
 
-/// The window from which on signs count, in packets.
+/// The window in packets from which on the signs count.
 const LOW_WINDOW: f64 = 16.0;
-/// Acknowledgements no further apart belong to one train.
+/// Largest gap between acknowledgements of one train.
 const TRAIN_GAP: Span = Span::from_millis(2);
-/// Samples of a round before its smallest RTT counts.
+/// Number of samples in a round from which on its smallest RTT counts.
 const MIN_SAMPLES: u32 = 8;
-/// The least rise of the delay that counts.
+/// Smallest rise of the delay that counts.
 const MIN_RISE: Span = Span::from_millis(4);
 
-/// Watches slow start.
+/// Watches slow start for the signs of a full path.
 #[derive(Clone, Debug)]
 pub(super) struct HyStart {
     kind: HyStartKind,
@@ -45,7 +45,7 @@ pub(super) struct HyStart {
     delay_min: Span,
     round_start: Time,
     rounds: Rounds,
-    /// The last acknowledgement of the train.
+    /// Time of the train's last acknowledgement.
     last_ack: Time,
     /// The smallest RTT of the round.
     round_min: Span,
@@ -69,17 +69,20 @@ impl HyStart {
         }
     }
 
-    /// Packets leave at a pacing rate: trains are longer, and bursts no concern.
+    /// Sets whether packets leave at a pacing rate: trains are then longer, and bursts need no
+    /// limit.
     pub(super) fn set_paced(&mut self, paced: bool) {
         self.paced = paced;
     }
 
-    /// Losses or marks ended slow start: HyStart++ is for the first one only (RFC 9406 §4.3).
+    /// Notes that losses or marks have ended slow start: HyStart++ is for the first one only (RFC
+    /// 9406 §4.3).
     pub(super) fn on_congestion(&mut self) {
         self.found |= self.kind == HyStartKind::Rfc9406;
     }
 
-    /// A timeout voids what was learnt, and begins a round trip (Linux: `bictcp_hystart_reset`).
+    /// Handles a timeout, which discards the smallest RTT and begins a round trip (Linux:
+    /// `bictcp_hystart_reset`).
     pub(super) fn on_timeout(&mut self, feedback: &Feedback<'_>) {
         self.delay_min = Span::ZERO;
         self.rounds.restart(feedback);
@@ -88,9 +91,9 @@ impl HyStart {
         self.on_congestion();
     }
 
-    /// Takes in what an acknowledgement in slow start tells of the path, before anybody reacts to
-    /// it and whether or not the window may grow, as Linux' `pkts_acked` does. At the end of an
-    /// outage the first one, which undoes the timeout, only gives the smallest RTT. True if slow
+    /// Takes in an acknowledgement in slow start, before any reaction to it and whether or not the
+    /// window may grow, as Linux' `pkts_acked` does. At the end of an outage, the first
+    /// acknowledgement, which undoes the timeout, only gives the smallest RTT. Returns true if slow
     /// start ends here.
     pub(super) fn observe(&mut self, feedback: &Feedback<'_>, cwnd: f64) -> bool {
         if self.found || self.kind == HyStartKind::Rfc9406 {
@@ -109,8 +112,8 @@ impl HyStart {
         self.found
     }
 
-    /// An acknowledgement of `acked` packets in slow start. Returns by how many packets the window
-    /// may open, or nothing if HyStart++ ends slow start here.
+    /// Takes in an acknowledgement of `acked` packets in slow start. Returns by how many packets
+    /// the window may open; `None` if HyStart++ ends slow start here.
     pub(super) fn on_ack(&mut self, feedback: &Feedback<'_>, acked: f64) -> Option<f64> {
         if self.found || self.kind != HyStartKind::Rfc9406 {
             return Some(acked);
@@ -155,8 +158,8 @@ impl HyStart {
     }
 }
 
-/// What a train may last longer because hosts send and acknowledge in aggregates: four segments
-/// of 64 kB at Linux' pacing rate of two windows per RTT, at most 1 ms.
+/// Returns the time by which a train may be longer because hosts send and acknowledge in
+/// aggregates: four segments of 64 kB at Linux' pacing rate of two windows per RTT, at most 1 ms.
 fn cushion(feedback: &Feedback<'_>, cwnd: f64) -> Span {
     let rate = 2.0 * cwnd * feedback.mss as f64 / feedback.srtt.as_secs_f64();
     Span::from_secs_f64(4.0 * 65_536.0 / rate).min(Span::from_millis(1))

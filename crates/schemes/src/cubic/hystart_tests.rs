@@ -5,11 +5,11 @@ use crate::testing::{Acks, MSS};
 
 const BASE: Span = Span::from_millis(100);
 
-/// A slow start at `packets` whose smallest RTT is known.
+/// Returns a slow start at `packets` with a known smallest RTT.
 fn starting(hystart: HyStartKind, packets: u64) -> (CubicWindow, Acks) {
     let mut window = CubicWindow::new(&CubicParams { hystart, ..Default::default() });
     let mut acks = Acks::new(BASE);
-    // Nothing else is in flight: the next acknowledgement begins a round.
+    // No other packet is in flight: the next acknowledgement begins a round.
     acks.in_flight = 0;
     window.on_feedback(&acks.ack(1));
     acks.in_flight = packets;
@@ -17,7 +17,7 @@ fn starting(hystart: HyStartKind, packets: u64) -> (CubicWindow, Acks) {
     (window, acks)
 }
 
-/// A round of `count` acknowledgements, `gap` apart, `rtt` after their packets.
+/// Takes in a round of `count` acknowledgements, `gap` apart, `rtt` after their packets.
 fn round(window: &mut CubicWindow, acks: &mut Acks, rtt: Span, gap: Span, count: u64) {
     acks.rtt = rtt;
     acks.now += Span::from_millis(50);
@@ -40,9 +40,9 @@ fn delay_of_an_eighth_ends_slow_start() {
     }
 }
 
-/// Flights whose first packets find the link idle and whose last ones wait: round trips begin with
-/// a flight, from the first one on, so that each has samples of the empty path. Seen at Linux 6.18 on
-/// a link that pauses: `tcp_probe` shows slow start going on to 657 packets.
+/// Checks flights whose first packets find the link idle and whose last ones wait: round trips
+/// begin with a flight, from the first one on, so that each has samples of the empty path. Seen in
+/// Linux 6.18 on a link that pauses: `tcp_probe` shows slow start up to 657 packets.
 #[test]
 fn round_trips_begin_with_flights() {
     let mut window = CubicWindow::new(&CubicParams::default());
@@ -51,7 +51,7 @@ fn round_trips_begin_with_flights() {
         for packet in 1..=flight {
             acks.now += APART;
             acks.rtt = if packet <= 3 { BASE } else { BASE + Span::from_millis(40) };
-            // Each acknowledgement has let two packets go; its own will follow.
+            // Each acknowledgement has released two packets; their acknowledgements will follow.
             acks.in_flight = flight + packet - 2;
             window.on_feedback(&acks.ack(1));
         }
@@ -93,7 +93,7 @@ fn a_long_train_ends_slow_start() {
     assert!(!window.in_slow_start());
 }
 
-/// More acknowledgements of the same round.
+/// Takes in further acknowledgements of the present round.
 fn round_on(window: &mut CubicWindow, acks: &mut Acks, gap: Span, count: u64) {
     for _ in 0..count {
         acks.now += gap;
@@ -101,8 +101,8 @@ fn round_on(window: &mut CubicWindow, acks: &mut Acks, gap: Span, count: u64) {
     }
 }
 
-/// The end of an outage: the acknowledgement that undoes the timeout gives the smallest RTT, and the
-/// next ones, which come after a pause of the link, end slow start (measured at Linux 6.18).
+/// Checks the end of an outage: the acknowledgement that undoes the timeout gives the smallest RTT,
+/// and the next ones, which follow a pause of the link, end slow start (measured in Linux 6.18).
 #[test]
 fn the_first_acknowledgements_after_an_outage_end_slow_start() {
     let (mut window, mut acks) = starting(HyStartKind::Linux, 40);
@@ -150,13 +150,13 @@ fn only_a_timeout_rearms() {
     let (mut window, mut acks) = starting(HyStartKind::Linux, 40);
     round(&mut window, &mut acks, BASE * 2, APART, 9);
     assert!(!window.in_slow_start());
-    // Idleness leads back to slow start, unwatched.
+    // Idleness leads back to slow start, which HyStart does not watch.
     window.on_idle(acks.now, Span::from_secs(5), Span::from_secs(1));
     window.add(20.0 - window.cwnd());
     round(&mut window, &mut acks, BASE * 2, APART, 12);
     assert!(window.in_slow_start());
     let restarted = window.cwnd();
-    // After a timeout it watches again, against a smallest RTT learnt anew.
+    // After a timeout it watches again, with a newly measured smallest RTT.
     acks.in_recovery = true;
     window.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
     assert!(window.ssthresh() > 20.0, "{restarted}");
@@ -166,13 +166,13 @@ fn only_a_timeout_rearms() {
     assert!(!window.in_slow_start());
 }
 
-/// HyStart++ before the first acknowledgement.
+/// Returns HyStart++ before the first acknowledgement.
 fn first_start() -> (CubicWindow, Acks) {
     let params = CubicParams { hystart: HyStartKind::Rfc9406, ..Default::default() };
     (CubicWindow::new(&params), Acks::new(BASE))
 }
 
-/// Rounds of 11 acknowledgements: HyStart++ needs 8 samples in each of two rounds.
+/// Takes in rounds of 11 acknowledgements: HyStart++ needs 8 samples in each of two rounds.
 fn css_rounds(window: &mut CubicWindow, acks: &mut Acks, rtt: Span, count: u32) {
     for _ in 0..count {
         acks.in_flight = 10;

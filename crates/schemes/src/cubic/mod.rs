@@ -1,26 +1,27 @@
 //! Cubic: the default congestion control of Linux, Windows and Apple's systems.
 //!
 //! # What it does
-//! After congestion the window falls to 0.7 of what it was, and then follows a cubic function of
-//! time: fast back towards the window at which congestion was met, flat around it, and faster
-//! again beyond. It is never below the window that a Reno flow would have. HyStart ends the
-//! first slow start before it overflows the buffer.
+//! After congestion the window is reduced to 0.7 of its size, and then follows a cubic function of
+//! time: it grows fast towards the window at which congestion occurred, slowly around it, and
+//! faster again beyond. It is never smaller than the window that a Reno flow would have. HyStart
+//! ends the first slow start before it overflows the buffer.
 //!
 //! # Signals it needs
-//! None beyond acknowledged and lost bytes and RTTs; CE counts with `ecn=true`.
+//! None besides acknowledged and lost bytes and RTTs; CE counts with `ecn=true`.
 //!
 //! # Parameters
-//! Linux and the RFC differ in three rules. Linux reads the curve the smallest RTT ahead, the RFC a
-//! smoothed RTT ahead. Once Reno's window is where congestion was met, the RFC lets it grow by a packet
-//! per round trip, and Linux goes on with 0.53: where losses are frequent, as under CoDel on a link that
-//! varies, Linux uses less of the link. `growth` sets both. Linux counts windows, plateau and
-//! growth in whole packets (`whole_packets`); with `growth=rfc9438`, `whole_packets` cuts the distance from the plateau
-//! only. The reduction is a share of the window, as in Linux, and not of the bytes in flight.
+//! Linux and the RFC differ in three rules. Linux evaluates the curve at the smallest RTT ahead,
+//! the RFC at one smoothed RTT ahead. Once Reno's window has reached the window of the last
+//! congestion, the RFC lets it grow by a packet per round trip, while Linux continues with 0.53:
+//! where losses are frequent, as under CoDel on a link that varies, Linux uses less of the link.
+//! `growth` sets both rules. Linux counts windows, plateau and growth in whole packets
+//! (`whole_packets`); with `growth=rfc9438`, `whole_packets` only truncates the distance from the
+//! plateau. As in Linux, the reduction is a share of the window, not of the bytes in flight.
 //!
 //! # Where it fails
-//! It fills the buffer, up to seconds of delay on a cellular link; takes random loss for
-//! congestion; keeps the old pace for `K` seconds when capacity rises; and HyStart mistakes the
-//! jitter of a wireless link for a full path, which leaves a long climb in congestion avoidance.
+//! Cubic fills the buffer, up to seconds of delay on a cellular link. It takes random loss for
+//! congestion. When capacity rises, it keeps its old pace for `K` seconds. HyStart takes the jitter
+//! of a wireless link for a full path, after which the window grows slowly in congestion avoidance.
 //!
 //! # Source
 //! RFC 9438; Linux `net/ipv4/tcp_cubic.c` for HyStart and for idle periods; RFC 9406.
@@ -55,25 +56,25 @@ paceline_cc::params! {
     pub struct CubicParams {
         /// Steepness of the cubic function.
         c: f64 = 0.4, in above(0.0), unit "packets/s³", source "RFC 9438 §5";
-        /// Share of the window that is left after congestion.
+        /// Share of the window that remains after congestion.
         beta: f64 = 0.7, in above(0.0).below(1.0), source "RFC 9438 §4.6";
         /// Initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
-        /// Whether a flow that lost earlier than before gives way.
+        /// Whether a flow that has a loss earlier than before gives way to newer flows.
         fast_convergence: bool = true, source "RFC 9438 §4.7";
         /// Whether the window is at least a Reno flow's.
         tcp_friendliness: bool = true, source "RFC 9438 §4.3";
-        /// Whose rules the window grows by where they differ.
+        /// The source of the growth rules in which Linux and the RFC differ.
         growth: Growth = Growth::Linux, source "Linux; RFC 9438 §4.2, §4.3: rfc9438";
-        /// Whether packets are counted whole: the window comes back to the plateau sooner and stays
-        /// longer.
+        /// Whether packets are counted whole: the window returns to the plateau sooner and stays
+        /// there longer.
         whole_packets: bool = true, source "Linux, ns-3; RFC 9438 §4.2: false";
-        /// Smallest growth before the first loss, from which Cubic learns the capacity of the path.
+        /// Smallest growth before the first loss, by which Cubic learns the capacity of the path.
         probe: f64 = 0.05, in 0.0..=0.5, unit "per round trip", source "Linux; RFC 9438 §4.8, §4.10: 0";
         /// How slow start ends before a loss.
         hystart: HyStartKind = HyStartKind::Linux, source "Linux; RFC 9406; ns-3";
-        /// Whether the flow sends a share of what arrives while it repairs losses, or nothing until
-        /// no more than the smaller window is in flight.
+        /// Whether the flow, while it repairs losses, sends a share of the packets that arrive;
+        /// otherwise it sends nothing until the flight is no larger than the reduced window.
         prr: bool = true, source "RFC 6937, Linux; RFC 6675: false";
         /// Whether packets are ECN-capable, so that routers mark instead of dropping.
         ecn: bool = false, source "RFC 3168";
@@ -93,7 +94,7 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "cubic",
     summary: "Follows a cubic function of the time since the last loss; the Linux default",
@@ -121,7 +122,7 @@ pub struct CubicSender {
 }
 
 impl CubicSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &CubicParams, mss: u32) -> CubicSender {
         let window = CubicWindow::new(params);
         CubicSender { window, mss: mss.max(1), ecn: params.ecn, prr: params.prr }

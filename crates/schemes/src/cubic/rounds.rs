@@ -1,16 +1,17 @@
-//! Round trips as slow start counts them.
+//! Counts round trips as slow start needs them.
 
 use paceline_cc::Feedback;
 
-/// A round trip ends when more has been delivered than was delivered and in flight when it began.
+/// Counts round trips: one ends when more is delivered than was delivered or in flight at its
+/// beginning.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {
-    /// The bytes delivered beyond which the round trip is over; none before the first.
+    /// Total of delivered bytes above which the round trip is over; `None` before the first.
     end: Option<u64>,
 }
 
 impl Rounds {
-    /// Whether this acknowledgement is the first of a round trip.
+    /// Returns whether this acknowledgement is the first of a round trip.
     pub(super) fn begins(&mut self, feedback: &Feedback<'_>) -> bool {
         let begins = self.end.is_none_or(|end| feedback.delivered > end);
         if begins {
@@ -19,7 +20,7 @@ impl Rounds {
         begins
     }
 
-    /// A timeout begins a round trip, which ends when what was in flight is delivered.
+    /// Begins a round trip after a timeout. It ends when the bytes in flight now are delivered.
     pub(super) fn restart(&mut self, feedback: &Feedback<'_>) {
         self.end = Some(feedback.delivered.saturating_add(feedback.prior_in_flight));
     }

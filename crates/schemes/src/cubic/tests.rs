@@ -5,7 +5,7 @@ use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
-/// The RFC's rules over Linux' slow start.
+/// Returns the RFC's parameters with Linux' slow start.
 fn rfc() -> CubicParams {
     CubicParams { growth: Growth::Rfc9438, whole_packets: false, ..CubicParams::default() }
 }
@@ -14,7 +14,7 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance
 }
 
-/// A window of `packets` in congestion avoidance that has never seen a loss.
+/// Returns a window of `packets` in congestion avoidance that has never had a loss.
 fn avoiding(params: &CubicParams, packets: f64) -> (CubicWindow, Acks) {
     let mut window = CubicWindow::new(params);
     window.add(packets - params.initial_window);
@@ -26,7 +26,7 @@ fn lose(window: &mut CubicWindow, acks: &mut Acks) {
     window.on_feedback(&acks.event(0, Some(Congestion::Loss)));
 }
 
-/// Acknowledges packet by packet, a window per RTT, for a while.
+/// Acknowledges packet by packet, a window per RTT, for `span`.
 fn run(window: &mut CubicWindow, acks: &mut Acks, span: Span) {
     let end = acks.now + span;
     while acks.now < end {
@@ -130,7 +130,7 @@ fn at_small_windows_it_grows_as_reno() {
     let before = window.cwnd();
     run(&mut window, &mut acks, rtt * 10);
     assert!(close(window.cwnd(), before + 10.0, 0.6), "{before} {}", window.cwnd());
-    // And without Reno beside it, hardly at all.
+    // Without Reno's window, it hardly grows.
     let params = CubicParams { tcp_friendliness: false, ..rfc() };
     let (mut window, mut acks) = avoiding(&params, 10.0);
     lose(&mut window, &mut acks);
@@ -188,7 +188,7 @@ fn repair_does_not_grow() {
     lose(&mut window, &mut acks);
     run(&mut window, &mut acks, Span::from_secs(2));
     assert!(close(window.cwnd(), 70.0, 1e-9));
-    // The epoch begins with the growth.
+    // The epoch begins with the first growth.
     acks.in_recovery = false;
     run(&mut window, &mut acks, RTT);
     assert!(window.cwnd() < 73.0);
@@ -206,7 +206,7 @@ fn undo_restores_window_and_curve() {
         window.on_feedback(&acks.event(0, Some(mistake)));
         assert!(window.cwnd() < cwnd);
         window.on_feedback(&acks.event(0, Some(Congestion::Undo)));
-        // At least three quarters of the window are left as the threshold.
+        // The threshold stays at three quarters of the window or more.
         assert_eq!((window.cwnd(), window.ssthresh()), (cwnd, ssthresh.max(0.75 * cwnd)));
         assert_eq!((inspected(&window, "w_max"), inspected(&window, "k")), (w_max, k));
         acks.in_recovery = false;
@@ -238,7 +238,7 @@ fn long_idleness_restarts() {
     window.on_idle(acks.now, Span::from_secs(10), Span::from_secs(1));
     assert_eq!(window.cwnd(), 10.0);
     assert!(window.in_slow_start());
-    // Reno's window does not lift it back at once.
+    // Reno's window does not raise it at once.
     window.base.leave_slow_start();
     window.on_feedback(&acks.ack(1));
     assert!(window.cwnd() < 11.0);

@@ -1,49 +1,52 @@
 //! Cubic's growth in whole packets, as Linux counts it (`bictcp_update`, `cubictcp_recalc_ssthresh`).
 //!
-//! The curve says after how many acknowledged packets the window opens by one. It is read anew when the window
-//! has changed, else every 28 ms. Windows, plateau and Reno's window are whole packets, so that a flow that
-//! loses at the same window again and again keeps its plateau.
+//! The curve gives the number of acknowledged packets for which the window opens by one. It is
+//! evaluated again when the window has changed, else every 28 ms. Windows, plateau and Reno's
+//! window are whole packets, so that a flow that has losses at one window again and again keeps its
+//! plateau.
 
 use paceline_cc::{Feedback, Span, Time};
 
 use super::CubicParams;
 
-/// How long the pace of growth holds while the window stays the same: Linux' HZ/32, which is 7 ticks of 4 ms with
-/// HZ 250, as Debian has it.
+/// How long the pace of growth applies while the window does not change: Linux' HZ/32, which is 7
+/// ticks of 4 ms with HZ 250, as Debian has it.
 const HOLD: Span = Span::from_millis(28);
 /// Linux counts time in 1/1024 s (`BICTCP_HZ`).
 const UNITS_PER_SECOND: u128 = 1024;
 /// Linux' fractions are in 1/1024 (`BICTCP_BETA_SCALE`).
 const SCALE: u64 = 1024;
 
-/// One congestion epoch, and beside it what Reno's window would be.
+/// One congestion epoch, and the window that Reno would have.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct WholeCurve {
     /// Ten times steepness, in 1024ths (`cube_rtt_scale`).
     steepness: u64,
     /// Steepness in packets/s³.
     c: f64,
-    /// The share of the window that is left after congestion, in 1024ths.
+    /// Share of the window that remains after congestion, in 1024ths.
     beta: u64,
     /// Reno's window grows by a packet for this many eighths of a window acknowledged (`beta_scale`).
     reno_eighths: u64,
-    /// Acknowledged packets for which the window opens by one at least while `w_max` is unknown; zero for no bound.
+    /// While `w_max` is unknown, the window opens by one for at most this number of acknowledged
+    /// packets; zero for no limit.
     probe: u64,
     fast_convergence: bool,
     friendly: bool,
-    /// The window at which congestion is expected; 0 while unknown.
+    /// The window at which congestion is expected, in packets; 0 while unknown.
     w_max: u64,
     /// When the epoch began; [`Time::NEVER`] until congestion avoidance begins.
     epoch: Time,
-    /// From the epoch's start to the plateau, in 1024ths of a second, and the window there.
+    /// Time from the epoch's start to the plateau, in 1024ths of a second, and the window there.
     k: u64,
     origin: u64,
-    /// Reno's window, and the packets acknowledged that have not opened it yet.
+    /// Reno's window, and the packets acknowledged since it last opened.
     reno: u64,
     reno_credit: f64,
-    /// Acknowledged packets for which the window opens by one: a whole number, kept as what the window counts in.
+    /// Number of acknowledged packets for which the window opens by one: an integer, stored in the
+    /// window's type.
     pace: f64,
-    /// The window for which the curve was last read, and when.
+    /// The window for which the curve was last evaluated, and when.
     read_for: f64,
     read_at: Time,
 }
@@ -72,7 +75,7 @@ impl WholeCurve {
         }
     }
 
-    /// Congestion at a window of `cwnd`; returns what the window is to be reduced to.
+    /// Handles congestion at a window of `cwnd`; returns the reduced window.
     pub(super) fn reduce(&mut self, cwnd: u64) -> u64 {
         let gives_way = self.fast_convergence && cwnd < self.w_max;
         self.w_max = if gives_way { cwnd * (SCALE + self.beta) / (2 * SCALE) } else { cwnd };
@@ -80,21 +83,21 @@ impl WholeCurve {
         cwnd * self.beta / SCALE
     }
 
-    /// A timeout: nothing is known of the path any more (`bictcp_reset`).
+    /// Forgets the path, after a timeout (`bictcp_reset`).
     pub(super) fn forget(&mut self) {
         self.w_max = 0;
         self.epoch = Time::NEVER;
     }
 
-    /// Time that does not count: nothing was in flight.
+    /// Excludes time in which nothing was in flight.
     pub(super) fn stand_still(&mut self, now: Time, span: Span) {
         if self.epoch != Time::NEVER {
             self.epoch = (self.epoch + span).min(now);
         }
     }
 
-    /// `acked` packets are acknowledged in congestion avoidance at a window of `cwnd` packets: returns for how many
-    /// the window opens by one, a whole number.
+    /// Takes in `acked` packets acknowledged in congestion avoidance at a window of `cwnd` packets.
+    /// Returns the number of packets, an integer, for which the window opens by one.
     #[inline]
     pub(super) fn pace(&mut self, feedback: &Feedback<'_>, cwnd: f64, acked: f64) -> f64 {
         self.reno_credit += acked;
@@ -107,7 +110,7 @@ impl WholeCurve {
         self.pace
     }
 
-    /// Reads the curve; only this needs whole numbers as such.
+    /// Evaluates the curve, the only part that needs integer types.
     #[inline(never)]
     fn read(&mut self, feedback: &Feedback<'_>, cwnd: u64, acked: f64) {
         let now = feedback.now;
@@ -125,7 +128,7 @@ impl WholeCurve {
         }
         if self.friendly {
             let packets = (cwnd * self.reno_eighths / 8).max(1);
-            // As many as Linux' loop `while (ca->ack_cnt > delta)` takes.
+            // As often as Linux' loop `while (ca->ack_cnt > delta)` runs.
             let opened = (self.reno_credit as u64).saturating_sub(1) / packets;
             self.reno_credit -= (opened * packets) as f64;
             self.reno += opened;
@@ -136,7 +139,7 @@ impl WholeCurve {
         self.pace = pace.max(2) as f64;
     }
 
-    /// The window of the curve at a time after the epoch's start.
+    /// Returns the curve's window at time `t` after the epoch's start.
     fn at(&self, t: Span) -> u64 {
         let t = (u128::from(t.as_nanos()) * UNITS_PER_SECOND / 1_000_000_000) as u64;
         let x = u128::from(t.abs_diff(self.k));
@@ -148,7 +151,7 @@ impl WholeCurve {
         }
     }
 
-    /// Reno's window shall not exceed `packets`.
+    /// Limits Reno's window to `packets`.
     pub(super) fn cap(&mut self, packets: u64) {
         self.reno = self.reno.min(packets);
     }
@@ -159,7 +162,7 @@ impl WholeCurve {
     pub(super) fn reno(&self) -> u64 {
         self.reno
     }
-    /// Seconds from the epoch's start to the plateau.
+    /// Returns the time in seconds from the epoch's start to the plateau.
     pub(super) fn k(&self) -> f64 {
         self.k as f64 / UNITS_PER_SECOND as f64
     }

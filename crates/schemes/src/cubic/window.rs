@@ -1,4 +1,4 @@
-//! Cubic's window: what Cubic, ABC's second window and C2TCP share.
+//! Cubic's window, shared by Cubic, ABC's second window and C2TCP.
 
 use paceline_cc::{Congestion, Established, Feedback, Span, Time};
 
@@ -8,16 +8,16 @@ use super::hystart::HyStart;
 use super::whole::WholeCurve;
 use crate::parts::RenoWindow;
 
-/// Cubic's congestion window and all that moves it.
+/// Cubic's congestion window with its rules.
 #[derive(Clone, Debug)]
 pub struct CubicWindow {
     pub(super) base: RenoWindow,
     rule: Rule,
-    /// The curve before the last reduction, for its undoing.
+    /// The curve before the last reduction, to undo it.
     before: Rule,
     hystart: HyStart,
     initial: f64,
-    /// The time of the last feedback.
+    /// Time of the last feedback.
     last: Time,
 }
 
@@ -38,7 +38,7 @@ impl Rule {
         }
     }
 
-    /// Congestion at a window of `cwnd`; returns what the window is to be reduced to.
+    /// Handles congestion at a window of `cwnd`; returns the reduced window.
     fn reduce(&mut self, cwnd: f64) -> f64 {
         match self {
             Rule::Fractions(curve) => curve.reduce(cwnd),
@@ -46,7 +46,7 @@ impl Rule {
         }
     }
 
-    /// What was known of the path is void.
+    /// Forgets the path.
     fn forget(&mut self) {
         match self {
             Rule::Fractions(curve) => curve.forget(),
@@ -56,7 +56,7 @@ impl Rule {
 }
 
 impl CubicWindow {
-    /// A window before the first packet.
+    /// Returns a window before the first packet.
     pub fn new(params: &CubicParams) -> CubicWindow {
         let rule = Rule::new(params);
         CubicWindow {
@@ -69,38 +69,38 @@ impl CubicWindow {
         }
     }
 
-    /// The window in packets; at least 1.
+    /// Returns the window in packets; at least 1.
     #[inline]
     pub fn cwnd(&self) -> f64 {
         self.base.cwnd()
     }
-    /// The slow-start threshold in packets; infinite before the first congestion.
+    /// Returns the slow-start threshold in packets; infinite before the first congestion.
     #[inline]
     pub fn ssthresh(&self) -> f64 {
         self.base.ssthresh()
     }
-    /// True below the slow-start threshold.
+    /// Returns true below the slow-start threshold.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.base.in_slow_start()
     }
-    /// The whole packets of the window, in bytes.
+    /// Returns the whole packets of the window, in bytes.
     #[inline]
     pub fn bytes(&self, mss: u32) -> u64 {
         self.base.bytes(mss)
     }
-    /// Tells HyStart whether packets leave at a pacing rate; they do not unless said.
+    /// Sets whether packets leave at a pacing rate; the default is that they do not.
     pub fn set_paced(&mut self, paced: bool) {
         self.hystart.set_paced(paced);
     }
 
-    /// The handshake is over. HyStart starts without an RTT, as in Linux, whose `bictcp_init` forgets
-    /// that of the handshake.
+    /// Takes in the result of the handshake. HyStart starts without an RTT, as in Linux, whose
+    /// `bictcp_init` discards that of the handshake.
     pub fn begin_connection(&mut self, established: &Established) {
         self.base.begin_connection(established);
     }
 
-    /// An acknowledgement came, or a loss timer expired.
+    /// Takes in an acknowledgement, or the expiry of a loss timer.
     #[inline]
     pub fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         if self.base.in_slow_start() && self.hystart.observe(feedback, self.cwnd()) {
@@ -114,7 +114,8 @@ impl CubicWindow {
         self.last = feedback.now;
         let grows = self.base.may_grow(feedback);
         if reduced {
-            // The window has just shrunk; `may_grow` noted the state of the repair.
+            // The window was just reduced, so it does not grow; `may_grow` was called to note the
+            // state of the repair.
         } else if grows {
             self.grow(feedback);
         } else if let Rule::Fractions(curve) = &mut self.rule
@@ -124,7 +125,7 @@ impl CubicWindow {
         }
     }
 
-    /// Returns whether the window was reduced.
+    /// Reacts to congestion. Returns whether the window was reduced.
     fn react(&mut self, congestion: Congestion, feedback: &Feedback<'_>) -> bool {
         let rule = self.rule;
         match congestion {
@@ -145,13 +146,13 @@ impl CubicWindow {
                 self.hystart.on_timeout(feedback);
             }
             Congestion::Undo => {
-                // Linux raises the window and leaves the curve as the mistake left it.
+                // Linux raises the window and leaves the curve as the mistaken reduction set it.
                 if self.base.undo() && matches!(self.rule, Rule::Fractions(_)) {
                     self.rule = self.before;
                 }
                 return false;
             }
-            // The mark has reduced the window.
+            // The mark has reduced the window already.
             Congestion::LossAfterMark => return false,
         }
         true
@@ -179,7 +180,8 @@ impl CubicWindow {
         }
     }
 
-    /// Returns the packets acknowledged that are left for congestion avoidance.
+    /// Grows the window in slow start. Returns the packets acknowledged that are left for
+    /// congestion avoidance.
     fn slow_start(&mut self, feedback: &Feedback<'_>, acked: f64) -> f64 {
         match self.hystart.on_ack(feedback, acked) {
             Some(opened) => self.base.slow_start(opened),
@@ -190,8 +192,8 @@ impl CubicWindow {
         }
     }
 
-    /// Sending resumes after `idle` without anything in flight: the epoch does not count that
-    /// time, and the window halves per timeout as in Linux.
+    /// Resumes after `idle` without anything in flight: the epoch excludes that time, and the
+    /// window halves once per timeout, as in Linux.
     pub fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
         self.last = self.last.max(now);
         let restarts = self.base.restart(self.initial, idle, rto);
@@ -202,8 +204,8 @@ impl CubicWindow {
         }
     }
 
-    /// Lowers the window to at most `packets` (but not below 1): ABC keeps both of its windows
-    /// within twice what is in flight.
+    /// Limits the window to `packets` (but not below 1): ABC limits both of its windows to twice
+    /// the flight.
     pub fn cap(&mut self, packets: f64) {
         if packets < self.cwnd() {
             self.base.cap(packets);
@@ -215,13 +217,13 @@ impl CubicWindow {
         }
     }
 
-    /// Opens the window by `packets` beside Cubic's own growth (C2TCP).
+    /// Opens the window by `packets`, in addition to Cubic's own growth (C2TCP).
     pub fn add(&mut self, packets: f64) {
         self.base.set_cwnd(self.cwnd() + packets.max(0.0));
     }
 
-    /// Reacts as to a loss, and then sets the window to `packets` (C2TCP's back-off to 1): slow
-    /// start leads back to where the loss would have left it. It cannot be undone.
+    /// Reacts as to a loss, and then sets the window to `packets` (C2TCP's back-off to 1). Slow
+    /// start leads back to the window after a loss. Cannot be undone.
     pub fn back_off(&mut self, packets: f64) {
         let reduced = self.rule.reduce(self.cwnd());
         self.base.reduce(reduced);
@@ -229,7 +231,7 @@ impl CubicWindow {
         self.base.set_cwnd(packets.min(self.cwnd()));
     }
 
-    /// Names and values of inner state, for plots.
+    /// Calls `see` with names and values of inner state, for plots.
     pub fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("cwnd", self.cwnd());
         if self.ssthresh().is_finite() {

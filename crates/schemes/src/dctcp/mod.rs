@@ -1,38 +1,39 @@
 //! DCTCP: Reno that reduces its window by the share of packets that routers mark.
 //!
 //! # What it does
-//! Routers mark packets while more than a few wait. The sender counts, window by window, the
-//! share of packets that were marked, and keeps a moving average of it, `alpha`. A mark reduces
-//! the window by the factor `1 - alpha / 2`, at most once per round trip: a little when few
-//! packets are marked, by half when all are. Otherwise, and upon losses, it is Reno: a loss halves
-//! the window also in the round trip after a mark (RFC 8257 §3.5). The receiver acknowledges at once what waits when marks begin or end, so that an acknowledgement never
-//! speaks for packets of both kinds.
+//! Routers mark packets while more than a few wait. The sender counts the share of packets that
+//! were marked in each window, and keeps a moving average of it, `alpha`. A mark reduces the window
+//! by the factor `1 - alpha / 2`, at most once per round trip: slightly when few packets are
+//! marked, by half when all are. Otherwise, and upon losses, it is Reno; a loss halves the window
+//! also in the round trip after a mark (RFC 8257 §3.5). When marks begin or end, the receiver
+//! acknowledges the waiting packets at once, so that no acknowledgement covers both marked and
+//! unmarked packets.
 //!
 //! # Signals it needs
-//! Counts of CE; packets leave as ECT(0). The share is that of the exact counter of marked
-//! packets that acknowledgements carry (AccECN), and not RFC 8257's reading of one flag per
-//! acknowledgement: the two agree unless acknowledgements are lost, which cost the counter
-//! nothing. Over classic ECN, whose flag stays up for a round trip whatever the number of marks,
-//! `alpha` tells little.
+//! Counts of CE; packets leave as ECT(0). The share is computed from the exact counter of marked
+//! packets in acknowledgements (AccECN), not from one flag per acknowledgement as in RFC 8257. The
+//! two are equal unless acknowledgements are lost, which does not affect the counter. With classic
+//! ECN, whose flag stays set for a round trip whatever the number of marks, `alpha` carries little
+//! information.
 //!
 //! # Parameters
-//! With `reduces=always` the window is reduced by `alpha / 2` at the end of every window of
-//! observation while `alpha` is above zero, whether packets of it were marked or not, and grows as
-//! Reno's meanwhile. That is htsim's. After a single mark it reduces the window in each of the
-//! next dozens of round trips by a share that decays by a sixteenth, so that the queue empties, and
-//! more than a tenth of 12 Mbit/s over 100 ms stays unused. A first mark ends slow start there and
-//! does not reduce the window before `alpha` is counted anew, which begins at zero (`alpha0=0`);
+//! With `reduces=always`, as in htsim, the window is reduced by `alpha / 2` at the end of every
+//! window of observation while `alpha` is above zero, whether its packets were marked or not, and
+//! grows like Reno's meanwhile. After a single mark the window is so reduced in each of the next
+//! dozens of round trips, by a share that decays by a sixteenth. The queue empties, and more than a
+//! tenth of 12 Mbit/s with 100 ms stays unused. A first mark ends slow start there and does not
+//! reduce the window before `alpha` is next computed; it begins at zero (`alpha0=0`).
 //! `variant=htsim` has both.
 //!
-//! The window keeps fractions of packets; Linux rounds the reduction down, so that it does not
-//! reduce at all while `alpha` times the window is below two packets. Shares count packets
-//! where the RFC counts bytes: the same for packets of one size.
+//! The window keeps fractions of packets. Linux rounds the reduction down, so that it does not
+//! reduce at all while `alpha` times the window is below two packets. Shares count packets where
+//! the RFC counts bytes, which is equivalent for packets of one size.
 //!
 //! # Where it fails
-//! It needs routers that mark by a shallow threshold of the queue's present length. Where they
-//! mark like an ordinary AQM, it takes more than its share from Reno flows; where they drop, it
-//! is Reno. The threshold must hold about a seventh of the path's bandwidth-delay product, which
-//! for a wireless link nobody knows in advance. `alpha` takes 16 round trips to learn.
+//! It needs routers that mark by a shallow threshold of the queue's present length. Where they mark
+//! like an ordinary AQM, it takes more than its share from Reno flows; where they drop, it is Reno.
+//! The threshold must be about a seventh of the path's bandwidth-delay product, which is unknown in
+//! advance for a wireless link. `alpha` needs 16 round trips to adapt.
 //!
 //! # Source
 //! RFC 8257; M. Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010.
@@ -54,7 +55,7 @@ use crate::scheme::{BulkSetting, Scheme};
 paceline_cc::choices! {
     /// When the window is reduced by the share of marks.
     pub enum Reduces {
-        /// When a packet was marked that was sent after the last reduction (RFC 8257 section 3.3).
+        /// When a packet sent after the last reduction was marked (RFC 8257 section 3.3).
         Marked = "marked",
         /// At the end of every window of observation, whether packets were marked or not (htsim).
         Always = "always",
@@ -68,12 +69,12 @@ paceline_cc::params! {
         g: f64 = 0.0625, in above(0.0).up_to(1.0), source "RFC 8257 §4.2";
         /// The average at the start.
         alpha0: f64 = 1.0, in 0.0..=1.0, source "RFC 8257 §3.3";
-        /// Share of the window that is left after a loss.
+        /// Share of the window that remains after a loss.
         loss_beta: f64 = 0.5, in above(0.0).below(1.0), source "RFC 8257 §3.5";
         /// Initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
-        /// When the window is reduced by the average: when packets were marked, or at the end of
-        /// every window of observation.
+        /// When the average reduces the window: when packets were marked, or at the end of every
+        /// window of observation.
         reduces: Reduces = Reduces::Marked, source "RFC 8257 §3.3; htsim: always";
     }
     variants {
@@ -87,7 +88,7 @@ paceline_cc::params! {
 /// The receiver's half of DCTCP: the state machine of RFC 8257 §3.2.
 pub type DctcpReceiver = MarkEcho;
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "dctcp",
     summary: "Reduces the window by the share of packets that routers mark",
@@ -105,8 +106,8 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: DctcpParams = spec.params()?;
         Ok(Halves {
-            // RFC 8257's state machine: packets are CE or ECT(0), and ABC's echo tells the two
-            // apart as well as its own marks.
+            // RFC 8257's state machine: packets are CE or ECT(0), and ABC's echo distinguishes
+            // these as well as its own marks.
             reporter: Some(Arc::new(|| Box::new(DctcpReceiver::default()))),
             ..Halves::sender(move |setup| DctcpSender::new(&params, setup.mss))
         })
@@ -120,12 +121,12 @@ pub struct DctcpSender {
     params: DctcpParams,
     mss: u32,
     marks: MarkShare,
-    /// The reaction that the connection reports last was to a mark, with nothing to repair.
+    /// True if the last congestion signal was a mark, and nothing is being repaired.
     marked: bool,
 }
 
 impl DctcpSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &DctcpParams, mss: u32) -> DctcpSender {
         DctcpSender {
             window: RenoWindow::new(params.initial_window),
@@ -136,7 +137,7 @@ impl DctcpSender {
         }
     }
 
-    /// htsim's reaction: the end of every window of observation reduces the window, and a mark only
+    /// Reacts as htsim: the end of every window of observation reduces the window, and a mark only
     /// ends slow start. Returns whether the window may grow.
     fn reduce_always(&mut self, feedback: &Feedback<'_>) -> bool {
         self.marked |= feedback.congestion == Some(Congestion::Ecn);
@@ -147,7 +148,8 @@ impl DctcpSender {
             self.window.set_cwnd(self.window.cwnd() * (1.0 - self.marks.alpha() / 2.0));
             self.window.leave_slow_start();
         }
-        // What the connection takes for a recovery is only the round trip after a mark.
+        // For this rule, the round trip after a mark, which the connection reports as recovery,
+        // does not stop growth.
         let limited = feedback.cwnd_limited && feedback.may_raise_cwnd;
         self.window.may_grow(feedback) || (self.marked && limited)
     }
@@ -191,7 +193,7 @@ impl Controller for DctcpSender {
         };
         match feedback.congestion {
             None => {}
-            // RFC 8257 §3.5: a loss halves the window whether or not a mark has reduced it before.
+            // RFC 8257 §3.5: a loss halves the window, even if a mark has reduced it before.
             Some(Congestion::Loss | Congestion::LossAfterMark | Congestion::Ecn) => {
                 self.window.reduce(reduced);
                 self.window.may_grow(feedback);

@@ -13,7 +13,7 @@ fn avoiding(packets: f64) -> (DctcpSender, Acks) {
     (dctcp, Acks::new(RTT))
 }
 
-/// A window of ten packets of which `marked` are marked.
+/// Takes in a window of ten packets of which `marked` are marked.
 fn window(dctcp: &mut DctcpSender, acks: &mut Acks, marked: u32, congestion: Option<Congestion>) {
     acks.in_flight = 0;
     let mut feedback = acks.event(10, congestion);
@@ -91,7 +91,7 @@ fn between_marks_it_is_reno() {
 fn the_receiver_acknowledges_when_marks_begin_and_end() {
     let halves = build(&Spec { name: "dctcp".into(), args: Vec::new() }).expect("dctcp");
     let mut reporter = halves.reporter.expect("a receiver's half")();
-    // Whether an acknowledgement that waits leaves first, and what it echoes.
+    // Returns whether the waiting acknowledgement leaves first, and what it echoes.
     let mut arrive = |ecn| {
         let packet = Packet { ecn, ..Packet::opaque(1500) };
         let first = (reporter.flushes(&packet), reporter.echo());
@@ -125,8 +125,9 @@ fn survives_anything() {
     }
 }
 
-/// htsim: `alpha` is 1/16 of the share after a window with marks, and goes on reducing the window, which
-/// grows by a packet in each of them, when no further packet is marked.
+/// Checks htsim's rule: after a window with marks, `alpha` is 1/16 of their share, and reduces the
+/// window in each further window, in which it grows by a packet, although no further packet is
+/// marked.
 #[test]
 fn windows_may_be_reduced_whether_marked_or_not() {
     let params = DctcpParams { reduces: Reduces::Always, alpha0: 0.0, ..Default::default() };

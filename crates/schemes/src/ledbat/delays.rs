@@ -1,16 +1,16 @@
-//! One-way delays and what of them is queueing (RFC 6817 §2.4.2, §4.2).
+//! One-way delays and their queueing part (RFC 6817 §2.4.2, §4.2).
 
 use paceline_cc::{Span, Time};
 
 const MINUTE: u64 = 60_000_000_000;
 
-/// The difference between a receiver's and a sender's clock, in nanoseconds: a delay plus the
-/// offset of the clocks, which is arbitrary and may be negative.
+/// Returns the receiver's time minus the sender's, in nanoseconds: a one-way delay plus the offset
+/// of the clocks, which is arbitrary and may be negative.
 pub(super) fn one_way(sent: Time, received: Time) -> i64 {
     received.as_nanos().wrapping_sub(sent.as_nanos()) as i64
 }
 
-/// The minimum of the last few of a series of values.
+/// The minima of the last few intervals of a series.
 #[derive(Clone, Debug)]
 struct Recent {
     values: Vec<i64>,
@@ -39,8 +39,8 @@ impl Recent {
     }
 }
 
-/// The base delay, smallest of the last minutes, and the current one, smallest of the last few
-/// samples.
+/// The base delay, the minimum over the last minutes, and the current delay, the minimum over the
+/// last few samples.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     base: Recent,
@@ -50,12 +50,12 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    /// Remembers `minutes` minutes and `samples` samples.
+    /// Returns delays over `minutes` minutes and `samples` samples.
     pub(super) fn new(minutes: u32, samples: u32) -> Delays {
         Delays { base: Recent::new(minutes), current: Recent::new(samples), minute: None }
     }
 
-    /// A one-way delay was measured.
+    /// Takes a one-way delay in.
     pub(super) fn on_sample(&mut self, now: Time, delay: i64) {
         let minute = now.as_nanos() / MINUTE;
         if self.minute == Some(minute) {
@@ -67,16 +67,16 @@ impl Delays {
         self.current.push(delay);
     }
 
-    /// What was measured before an idle period says nothing of the present.
+    /// Forgets the current delay after an idle period, when it is out of date.
     pub(super) fn forget_current(&mut self) {
         self.current.clear();
     }
 
-    /// The queueing delay; nothing before the first sample.
+    /// Returns the queueing delay; `None` before the first sample.
     pub(super) fn queueing(&self) -> Option<Span> {
         let current = self.current.min();
         let known = current != i64::MAX;
-        // Both contain the offset of the clocks, which cancels; the difference is of one sign.
+        // Both contain the clocks' offset, which cancels; the difference is never negative.
         let above = current.wrapping_sub(self.base.min());
         known.then(|| Span::from_nanos(above.max(0) as u64))
     }

@@ -1,12 +1,12 @@
-//! LEDBAT: yields to others by keeping the queueing delay, as its receiver's clock tells it, at a
-//! target.
+//! LEDBAT: yields to other flows by keeping the queueing delay, measured by the receiver's clock,
+//! at a target.
 //!
 //! # What it does
-//! From each acknowledgement it takes the one-way delay of the newest packet. The smallest of the
-//! last minutes is what the path takes without a queue; what the smallest of the last few samples
-//! has beyond that is queueing. Below `target` the window grows in proportion to what is missing,
-//! at most by `gain` packets per round trip; above the target it shrinks likewise. A loss halves
-//! it, at most once per round trip, and a timeout makes it one packet.
+//! From each acknowledgement it takes the one-way delay of the newest packet. The minimum over the
+//! last minutes is the delay of the path without a queue; the minimum over the last few samples
+//! minus that is the queueing delay. Below `target` the window grows in proportion to the
+//! difference, at most by `gain` packets per round trip; above the target it shrinks likewise. A
+//! loss halves it, at most once per round trip, and a timeout sets it to one packet.
 //!
 //! # Signals it needs
 //! The fate of packets with receive times. Offsets of the clocks cancel; a difference of their
@@ -14,16 +14,16 @@
 //!
 //! # Parameters
 //! The congestion timeout is the sender's retransmission timeout, which doubles as RFC 6817
-//! demands. Slow start ends at a loss or when the queueing delay reaches three quarters of the
-//! target, as in LEDBAT++; libutp takes nine tenths, and ns-3 waits for the loss. While losses are
-//! repaired the window shrinks but does not grow.
+//! demands. Slow start ends at a loss, or when the queueing delay reaches three quarters of the
+//! target, as in LEDBAT++; libutp has nine tenths, and ns-3 waits for the loss. While losses are
+//! repaired the window may shrink but does not grow.
 //!
 //! # Where it fails
-//! A flow that starts while others fill the queue takes their delay for the path's, and adds its
-//! target on top: late-comers starve those before them, until pauses show the path's real delay.
-//! Buffers shorter than the target make it a slow Reno. A path that becomes longer looks like a
-//! queue for ten minutes. A hundred milliseconds of queue are far too much for interactive
-//! traffic, and jitter on a wireless link hides a share of them.
+//! A flow that starts while other flows fill the queue takes their delay for the path's, and adds
+//! its target to it: late-comers starve earlier flows, until pauses show the path's real delay.
+//! With buffers shorter than the target it is a slow Reno. A path that becomes longer looks like a
+//! queue for ten minutes. A hundred milliseconds of queue are far too much for interactive traffic,
+//! and jitter on a wireless link hides a part of them.
 //!
 //! # Source
 //! RFC 6817. draft-irtf-iccrg-ledbat-plus-plus for the end of slow start.
@@ -48,29 +48,29 @@ paceline_cc::params! {
         /// Growth of the window without a queue.
         gain: f64 = 1.0, in above(0.0).up_to(100.0), unit "packets per RTT",
             source "RFC 6817 §2.5: at most 1";
-        /// Packets by which the window may exceed what is in flight.
+        /// Number of packets by which the window may exceed the flight.
         allowed_increase: f64 = 1.0, in above(0.0).up_to(10_000.0), unit "packets",
             source "RFC 6817 §2.5";
-        /// Time over which the smallest delay is the path's.
+        /// Time over which the minimum is the path's base delay.
         base_history: u32 = 10, in 1..=1000, unit "minutes", source "RFC 6817 §2.5";
-        /// Samples whose smallest is the present delay.
+        /// Number of samples whose minimum is the current delay.
         current_filter: u32 = 4, in 1..=1000, unit "samples", source "RFC 6817 §2.5";
         /// Initial window.
         initial_window: f64 = 2.0, in WINDOWS, unit "packets", source "RFC 6817 §2.5";
-        /// The smallest window, except after a timeout.
+        /// Smallest window, except after a timeout.
         min_window: f64 = 2.0, in WINDOWS, unit "packets", source "RFC 6817 §2.5";
-        /// Whether it starts with slow start, up to three quarters of the target.
+        /// Whether it begins with slow start, up to three quarters of the target.
         slow_start: bool = true, source "libutp, ns-3; RFC 6817: false";
     }
     variants {
         /// Begins with slow start, as BitTorrent's library does.
         "libutp" => {},
-        /// RFC 6817, which grows by a packet per round trip from the start.
+        /// RFC 6817: grows by a packet per round trip from the start.
         "rfc6817" => { slow_start: false },
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "ledbat",
     summary: "Yields to others: keeps the one-way queueing delay at 100 ms",
@@ -88,7 +88,7 @@ pub const SCHEME: Scheme = Scheme {
     },
 };
 
-/// Slow start ends at this share of the target.
+/// Share of the target at which slow start ends.
 const SLOW_START_END: f64 = 0.75;
 
 /// The sender's half of LEDBAT.
@@ -101,7 +101,7 @@ pub struct LedbatSender {
 }
 
 impl LedbatSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &LedbatParams, mss: u32) -> LedbatSender {
         let mut window = RenoWindow::new(params.initial_window);
         if !params.slow_start {
@@ -111,26 +111,27 @@ impl LedbatSender {
         LedbatSender { window, delays, params: params.clone(), mss: mss.max(1) }
     }
 
-    /// Where the queueing delay lies: 1 without a queue, 0 at the target, negative above.
+    /// Returns the queueing delay relative to the target: 1 without a queue, 0 at the target,
+    /// negative above.
     fn off_target(&self) -> f64 {
         let Some(queueing) = self.delays.queueing() else { return 0.0 };
         1.0 - queueing.as_secs_f64() / self.params.target.as_secs_f64()
     }
 
-    /// True if the queue is long enough to end slow start.
+    /// Returns true if the queue is long enough to end slow start.
     fn is_near_target(&self) -> bool {
         let end = self.params.target.mul_f64(SLOW_START_END);
         self.delays.queueing().is_some_and(|queueing| queueing >= end)
     }
 
-    /// The window's step for `acked` packets (RFC 6817 §2.4.2).
+    /// Changes the window for `acked` packets (RFC 6817 §2.4.2).
     fn step(&mut self, feedback: &Feedback<'_>, acked: f64) {
         let cwnd = self.window.cwnd();
         let off_target = self.off_target();
         let mut next = cwnd + self.params.gain * off_target * acked / cwnd;
         if next > cwnd {
             let flight = feedback.prior_in_flight as f64 / feedback.mss.max(1) as f64;
-            // An unused window stands still rather than falling to what is in flight.
+            // An unused window stays as it is, and is not reduced to the flight.
             next = next.min((flight + self.params.allowed_increase).max(cwnd));
         }
         self.window.set_cwnd(next.max(self.params.min_window));

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
-/// What the receiver's clock is ahead.
+/// Time by which the receiver's clock is ahead.
 const OFFSET: Span = Span::from_secs(4321);
 
 fn fate(now: Time, delay: Span) -> Fate {
@@ -12,14 +12,14 @@ fn fate(now: Time, delay: Span) -> Fate {
     Fate::new(0, MSS, now, 0, false).with(|fate| fate.received = received)
 }
 
-/// A packet that took `delay` is acknowledged together with `packets - 1` others.
+/// Acknowledges a packet with one-way delay `delay` together with `packets - 1` others.
 fn ack(ledbat: &mut LedbatSender, acks: &mut Acks, packets: u64, delay: u64) {
     acks.in_flight = 1 + ledbat.window.cwnd() as u64;
     let fates = [fate(acks.now, Span::from_millis(delay))];
     ledbat.on_feedback(&acks.ack(packets).with(|feedback| feedback.fates = &fates));
 }
 
-/// A window of `packets` on a path of 50 ms, whose last samples all say `delay`.
+/// Returns a window of `packets` on a path of 50 ms, whose last samples are all `delay`.
 fn with_window(packets: f64, delay: u64) -> (LedbatSender, Acks) {
     let mut ledbat = LedbatSender::new(&LedbatParams::variant("rfc6817").expect("a variant"), MSS);
     let mut acks = Acks::new(RTT);
@@ -53,7 +53,7 @@ fn the_window_has_bounds() {
     let (mut ledbat, mut acks) = with_window(2.0, 5_000);
     ack(&mut ledbat, &mut acks, 2, 5_000);
     assert_eq!(ledbat.window.cwnd(), 2.0);
-    // No further than a packet beyond what is in flight, and no growth while unused.
+    // At most a packet beyond the flight, and no growth while unused.
     let (mut ledbat, mut acks) = with_window(20.0, 50);
     for (flight, cwnd) in [(30, 20.5), (19, 20.5), (5, 20.5)] {
         acks.in_flight = flight;

@@ -1,33 +1,34 @@
-//! NewReno: the standard of loss-based congestion control, and the yardstick of the others.
+//! NewReno: the standard of loss-based congestion control, with which the other schemes are
+//! compared.
 //!
 //! # What it does
 //! Slow start adds a packet per packet acknowledged. Above the threshold the window grows by one
 //! packet per round trip. A loss or a mark halves it once per window; a timeout sets it to one
-//! packet. What RFC 6582 says about partial acknowledgements is the sender's loss recovery and
-//! holds for every scheme.
+//! packet. RFC 6582's partial acknowledgements are part of the sender's loss recovery, which all
+//! schemes share.
 //!
 //! # Signals it needs
-//! None beyond acknowledged and lost bytes; CE counts with `ecn=true`.
+//! None besides acknowledged and lost bytes; CE counts with `ecn=true`.
 //!
 //! # Parameters
-//! The threshold after congestion is a share of the window, as in Linux, and not of the bytes in
-//! flight, as RFC 5681 has it. The two agree for a flow that the window limits, and the window
-//! of any other flow does not grow; the window needs no correction for packets known to be lost.
+//! As in Linux, the threshold after congestion is a share of the window, not of the bytes in flight
+//! as in RFC 5681. The two are equal for a flow that the window limits, and the window of other
+//! flows does not grow. The window then needs no correction for packets known to be lost.
 //!
-//! Packets that were acknowledged selectively while losses were repaired do not open the window, as
-//! in Linux. ns-3 counts them when the acknowledgement comes that covers all of them and ends the
-//! recovery, and so gains two packets in each cycle (`after_recovery=covered`). With `prr=false` the
-//! flow is silent for half a window when losses begin. A queue drains at once then, and a managed
-//! queue drops fewer packets that would reduce the window a second time; ns-3's own PRR falls silent,
-//! too, after a quarter of a window.
+//! As in Linux, packets acknowledged selectively while losses are repaired do not open the window.
+//! ns-3 counts them with the acknowledgement that covers all of them and ends the recovery, and so
+//! gains two packets in each cycle (`after_recovery=covered`). With `prr=false` the flow is silent
+//! for half a window when losses begin. A queue then drains at once, and a managed queue drops
+//! fewer packets that would reduce the window a second time; ns-3's own PRR falls silent, too,
+//! after a quarter of a window.
 //!
-//! With `counts=acks` an acknowledgement opens the window as one packet does, however many it covers.
-//! Then windows grow more slowly where acknowledgements are lost, as at the access point of a shared
-//! medium.
+//! With `counts=acks` an acknowledgement opens the window like one packet, however many packets it
+//! covers. Windows then grow more slowly where acknowledgements are lost, as at the access point of
+//! a shared medium.
 //!
 //! # Where it fails
-//! It takes every loss for congestion, so that random loss on a wireless link starves it; it
-//! fills whatever buffer there is; and it needs a round trip per packet to find new capacity.
+//! It takes every loss for congestion, so that random loss on a wireless link starves it. It fills
+//! any buffer. To find new capacity, it needs a round trip per packet.
 //!
 //! # Source
 //! RFC 5681, RFC 6582, RFC 6928, RFC 7661.
@@ -45,11 +46,11 @@ use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
 paceline_cc::choices! {
-    /// What the acknowledgement counts for that ends a recovery.
+    /// How the acknowledgement that ends a recovery counts.
     pub enum AfterRecovery {
-        /// The packets that arrived last (Linux; RFC 3465 with selective acknowledgements).
+        /// By the packets that arrived last (Linux; RFC 3465 with selective acknowledgements).
         Delivered = "delivered",
-        /// All packets that it covers, also those that arrived during the recovery and were
+        /// By all packets that it covers, including those that arrived during the recovery and were
         /// acknowledged selectively then (ns-3).
         Covered = "covered",
     }
@@ -58,9 +59,9 @@ paceline_cc::choices! {
 paceline_cc::choices! {
     /// What opens the window.
     pub enum Counts {
-        /// The packets that are acknowledged (RFC 3465, Linux).
+        /// Acknowledged packets (RFC 3465, Linux).
         Packets = "packets",
-        /// Acknowledgements, each as one packet at most (RFC 5681, ns-2).
+        /// Acknowledgements, each counting as at most one packet (RFC 5681, ns-2).
         Acks = "acks",
     }
 }
@@ -70,17 +71,17 @@ paceline_cc::params! {
     pub struct NewRenoParams {
         /// Initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
-        /// Share of the window that is left after congestion.
+        /// Share of the window that remains after congestion.
         beta: f64 = 0.5, in above(0.0).below(1.0), source "RFC 5681";
-        /// Packets by which one acknowledgement may open the window in slow start (RFC 3465's L);
-        /// 0 for no limit.
+        /// Largest number of packets by which one acknowledgement opens the window in slow start
+        /// (RFC 3465's L); 0 for no limit.
         abc_limit: f64 = 0.0, in 0.0.., unit "packets", source "Linux; RFC 3465: 2";
-        /// What the acknowledgement counts for in congestion avoidance that ends a recovery.
+        /// How the acknowledgement that ends a recovery counts in congestion avoidance.
         after_recovery: AfterRecovery = AfterRecovery::Delivered, source "Linux; ns-3: covered";
-        /// What opens the window: packets that are acknowledged, or acknowledgements.
+        /// What opens the window: acknowledged packets, or acknowledgements.
         counts: Counts = Counts::Packets, source "Linux, RFC 3465; ns-2, RFC 5681: acks";
-        /// Whether the flow sends a share of what arrives while it repairs losses, or nothing until
-        /// no more than the smaller window is in flight.
+        /// Whether the flow, while it repairs losses, sends a share of the packets that arrive;
+        /// otherwise it sends nothing until the flight is no larger than the reduced window.
         prr: bool = true, source "RFC 6937, Linux; RFC 6675: false";
         /// Whether packets are ECN-capable, so that routers mark instead of dropping.
         ecn: bool = false, source "RFC 3168";
@@ -93,7 +94,7 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "newreno",
     summary: "Adds a packet per round trip, halves the window upon loss",
@@ -116,15 +117,15 @@ pub const SCHEME: Scheme = Scheme {
 pub struct NewRenoSender {
     window: RenoWindow,
     params: NewRenoParams,
-    /// `abc_limit`, with infinity for none.
+    /// `abc_limit`, or infinity for no limit.
     limit: f64,
     mss: u32,
-    /// Packets that arrived while losses were repaired and have not opened the window.
+    /// Number of packets that arrived while losses were repaired and have not opened the window.
     arrived: f64,
 }
 
 impl NewRenoSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &NewRenoParams, mss: u32) -> NewRenoSender {
         let limit = if params.abc_limit > 0.0 { params.abc_limit } else { f64::INFINITY };
         let window = RenoWindow::new(params.initial_window);

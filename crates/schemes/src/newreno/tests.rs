@@ -106,13 +106,13 @@ fn timeout_restarts_from_one_packet_and_grows_while_repairing() {
     acks.in_recovery = true;
     reno.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
     assert_eq!((reno.window.cwnd(), reno.window.ssthresh()), (1.0, 10.0));
-    // Backed-off timeouts of the same packet leave the threshold alone.
+    // Backed-off timeouts of one packet do not change the threshold.
     reno.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
     assert_eq!((reno.window.cwnd(), reno.window.ssthresh()), (1.0, 10.0));
     reno.on_feedback(&acks.ack(1));
     reno.on_feedback(&acks.ack(2));
     assert_eq!(reno.window.cwnd(), 4.0);
-    // After progress a further timeout counts anew.
+    // After progress, a further timeout reduces it again.
     reno.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
     assert_eq!((reno.window.cwnd(), reno.window.ssthresh()), (1.0, 2.0));
 }
@@ -143,7 +143,7 @@ fn an_unused_window_does_not_grow() {
     acks.cwnd_limited = false;
     reno.on_feedback(&acks.ack(10));
     assert_eq!(reno.window.cwnd(), 10.0);
-    // Slow start goes on below twice the largest flight.
+    // Slow start continues below twice the largest flight.
     let (mut reno, mut acks) = with_window(19.0);
     acks.cwnd_limited = false;
     acks.in_flight = 10;
@@ -193,7 +193,7 @@ fn survives_anything() {
     }
 }
 
-/// A loss at a window of 20 packets: 20 packets arrive while they are repaired, then one.
+/// Returns the window after a loss at 20 packets: 20 packets arrive during the repair, then one.
 fn after_repair(after_recovery: AfterRecovery) -> f64 {
     let params = NewRenoParams { after_recovery, ..Default::default() };
     let mut reno = NewRenoSender::new(&params, MSS);
@@ -210,7 +210,7 @@ fn after_repair(after_recovery: AfterRecovery) -> f64 {
     reno.on_feedback(&acks.ack(1));
     let first = reno.window.cwnd();
     reno.on_feedback(&acks.ack(1));
-    // What arrived meanwhile counts once.
+    // Packets that arrived meanwhile count once.
     assert_eq!(reno.window.cwnd(), first);
     first
 }

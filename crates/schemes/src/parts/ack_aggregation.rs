@@ -1,25 +1,26 @@
-//! How much more than expected arrives at once, where links or acknowledgements come in batches.
+//! Measures by how much more than expected arrives at once, where links or acknowledgements come in
+//! batches.
 
 use paceline_cc::{Rate, Span, Time};
 
-/// Excess at most within this time counts (Linux `bbr_extra_acked_max_us`).
+/// Time within which excess bytes count (Linux `bbr_extra_acked_max_us`).
 const MAX_SPAN: Span = Span::from_millis(100);
-/// Round trips per half of the window, so that the window is five to ten of them.
+/// Number of round trips in half of the window, so that the window is five to ten of them.
 pub const HALF_WINDOW: u32 = 5;
 
-/// The most bytes that were acknowledged beyond what the bandwidth explains, in the last round
-/// trips: one to two times a number of them.
+/// The most bytes acknowledged beyond the bandwidth's share, in the last one to two halves of a
+/// window of round trips.
 #[derive(Clone, Debug, Default)]
 pub struct AckAggregation {
     start: Time,
     acked: u64,
-    /// The maxima of this half of the window and of the one before.
+    /// Maxima of the present half of the window, and of the one before.
     halves: [u64; 2],
     rounds: u32,
 }
 
 impl AckAggregation {
-    /// A round trip has begun; half of the window is `half` of them.
+    /// Notes the beginning of a round trip; half of the window has `half` of them.
     pub fn on_round(&mut self, half: u32) {
         self.rounds += 1;
         if self.rounds >= half {
@@ -28,11 +29,11 @@ impl AckAggregation {
         }
     }
 
-    /// Takes an acknowledgement of `acked` bytes in.
+    /// Takes in an acknowledgement of `acked` bytes.
     pub fn on_ack(&mut self, now: Time, acked: u64, bw: Rate, cwnd: u64) {
         let mut expected = bw.bytes_in(now.since(self.start));
         if self.acked <= expected {
-            // The batch is over; the next begins here.
+            // The batch is over; the next one begins here.
             self.restart(now);
             expected = 0;
         }
@@ -40,13 +41,13 @@ impl AckAggregation {
         self.halves[0] = self.halves[0].max((self.acked - expected).min(cwnd));
     }
 
-    /// Begins to count anew, after idleness.
+    /// Starts anew, after idleness.
     pub fn restart(&mut self, now: Time) {
         self.start = now;
         self.acked = 0;
     }
 
-    /// The bytes by which the window exceeds what the bandwidth asks for.
+    /// Returns the bytes by which the window is to exceed its size for the bandwidth.
     pub fn extra(&self, bw: Rate) -> u64 {
         self.halves[0].max(self.halves[1]).min(bw.bytes_in(MAX_SPAN))
     }
@@ -69,7 +70,7 @@ mod tests {
             (0..30).for_each(|_| aggregation.on_ack(now, 1500, BW, 300_000));
         }
         assert_eq!(aggregation.extra(BW), 45_000);
-        // A pause, and evenly spaced acknowledgements from then on.
+        // A pause, then evenly spaced acknowledgements.
         now += Span::from_millis(100);
         let mut forgotten = 0;
         for round in 1..=11 {

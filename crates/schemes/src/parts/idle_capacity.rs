@@ -1,45 +1,46 @@
-//! What a link could have carried while its queue was empty, for links that do not tell.
+//! Computes the capacity that a link left unused while its queue was empty, for links that do not
+//! report it.
 
 use paceline_cc::{LinkView, Time};
 
-/// Finds out what a link left unused.
+/// Measures the capacity that a link left unused.
 ///
-/// Links that serve opportunities tell routers which of them passed unused
-/// ([`Router::on_unused`](paceline_cc::Router::on_unused)). A link that transmits whenever it has
-/// something to send says nothing. For such a link, this compares what it offered since the last
-/// transmission began with the bytes of that transmission.
+/// Links that serve opportunities report unused ones to routers
+/// ([`Router::on_unused`](paceline_cc::Router::on_unused)). A link that transmits whenever a packet
+/// waits does not report any. For such a link, this compares the bytes that it offered since the
+/// last transmission began with the bytes of that transmission.
 #[derive(Clone, Debug, Default)]
 pub struct IdleCapacity {
-    /// The link tells by itself.
+    /// True if the link reports unused opportunities itself.
     link_tells: bool,
-    /// When the last transmission began: the offered capacity is accounted for up to here.
+    /// When the last transmission began; the offered capacity is accounted for up to here.
     since: Time,
-    /// Bytes whose transmission began then, and which the link carries after that time.
+    /// Bytes of that transmission, which the link carries after `since`.
     carried: u64,
 }
 
 impl IdleCapacity {
-    /// The link tells its unused opportunities by itself.
+    /// Notes that the link reports unused opportunities itself.
     #[inline]
     pub fn set_link_tells(&mut self) {
         self.link_tells = true;
     }
 
-    /// True if the link tells its unused opportunities by itself.
+    /// Returns true if the link reports unused opportunities itself.
     #[inline]
     pub fn link_tells(&self) -> bool {
         self.link_tells
     }
 
-    /// The transmission of `size` bytes begins at `now`.
+    /// Notes that the transmission of `size` bytes begins at `now`.
     #[inline]
     pub fn on_departure(&mut self, now: Time, size: u32) {
         self.carried = u64::from(size) + if self.since == now { self.carried } else { 0 };
         self.since = now;
     }
 
-    /// A packet comes to an empty queue at `now`: returns the bytes that the link offered since
-    /// the last transmission and did not carry, at most what it offered since `earliest`. The
+    /// Returns, when a packet arrives at an empty queue at `now`, the bytes that the link offered
+    /// since the last transmission and did not carry, at most those offered since `earliest`. The
     /// next call counts from `now` on.
     pub fn take_unused(&mut self, now: Time, earliest: Time, link: &LinkView<'_>) -> u32 {
         let offered = link.capacity.offered(self.since, now);
@@ -52,8 +53,8 @@ impl IdleCapacity {
         unused.min(u64::from(u32::MAX)) as u32
     }
 
-    /// True if a link that does not tell had nothing to send just before `now`: its queue is
-    /// empty, and it has offered more than the last transmission took.
+    /// Returns true if a link that does not report was idle just before `now`: its queue is empty,
+    /// and it has offered more than the last transmission took.
     #[inline]
     pub fn was_idle(&self, now: Time, link: &LinkView<'_>) -> bool {
         link.queue_packets == 0
@@ -82,7 +83,7 @@ mod tests {
         assert_eq!(idle.take_unused(at(12), Time::ZERO, &view), 0);
         assert!(idle.was_idle(at(13), &view));
         assert_eq!(idle.take_unused(at(15), Time::ZERO, &view), 3 * 1500);
-        // Nothing counts twice, and nothing from before the earliest time.
+        // No bytes count twice, and none from before the earliest time.
         assert_eq!(idle.take_unused(at(15), Time::ZERO, &view), 0);
         assert_eq!(idle.take_unused(at(115), at(105), &view), 10 * 1500);
         idle.set_link_tells();

@@ -7,8 +7,8 @@ use paceline_cc::Span;
 /// Initial window in packets (RFC 6928 §2).
 pub const INITIAL_WINDOW: f64 = 10.0;
 
-/// The windows, in packets, that parameters may set.
+/// Range of windows, in packets, for parameters.
 pub const WINDOWS: RangeInclusive<f64> = 1.0..=10_000.0;
 
-/// The times that parameters of routers may set: RTTs, and periods of measurements.
+/// Range of times for parameters of routers: RTTs, and periods of measurements.
 pub const ROUTER_TIMES: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(10);

@@ -1,13 +1,13 @@
-//! The receiver's half: echoes the marks so that delayed acknowledgements lose none.
+//! A receiver's half that echoes marks so that delayed acknowledgements lose none.
 
 use paceline_cc::{Ecn, Packet, Reporter, Time, Verdict};
 
-/// DCTCP's state machine over ABC's marks (paper §6; RFC 8257 §3.2).
+/// DCTCP's state machine for ABC's marks (paper §6; RFC 8257 §3.2).
 ///
-/// An acknowledgement echoes one mark for all packets that it covers. When a packet's mark
-/// differs from the one before, an acknowledgement that is being delayed leaves first, with the
-/// old mark. (The paper's "sends an ACK with the new state" would tell the sender the wrong mark
-/// of the packets it covers; the authors' code sends the old one.)
+/// An acknowledgement echoes one mark for all packets that it covers. When a packet's mark differs
+/// from the previous one, a delayed acknowledgement leaves first, with the previous mark. (The
+/// paper's "sends an ACK with the new state" would give the sender the wrong mark for the packets
+/// that it covers; the authors' code sends the previous one.)
 #[derive(Clone, Debug, Default)]
 pub struct MarkEcho {
     last: Ecn,
@@ -32,8 +32,8 @@ mod tests {
 
     use super::*;
 
-    /// What a receiver sends that acknowledges every second packet: how many have come, and the
-    /// echo.
+    /// Returns the acknowledgements of a receiver that acknowledges every second packet: the number
+    /// of packets so far, and the echo.
     fn acks(marks: &str) -> Vec<(usize, char)> {
         let ecn = |mark| match mark {
             'A' => Ecn::ACCELERATE,

@@ -4,34 +4,35 @@ use paceline_cc::Feedback;
 
 /// DCTCP's `alpha` (RFC 8257 §3.3): the moving average of the share of marked packets.
 ///
-/// The caller says when a window of observation ends: DCTCP once per round trip, Prague once per
-/// virtual round trip.
+/// The caller ends each window of observation: DCTCP once per round trip, Prague once per virtual
+/// round trip.
 #[derive(Clone, Debug)]
 pub struct MarkShare {
-    /// The weight of a new share.
+    /// Weight of a new share.
     gain: f64,
     alpha: f64,
-    /// Packets of this window of observation that were acknowledged, and that were marked.
+    /// Numbers of packets acknowledged and marked in this window of observation.
     acked: u64,
     marked: u64,
-    /// True if the average stays as it is because no packet was ever marked: [`MarkShare::from_first_mark`].
+    /// True while the average does not change because no packet was ever marked:
+    /// [`MarkShare::from_first_mark`].
     waits: bool,
 }
 
 impl MarkShare {
-    /// An average that starts at `alpha` and gives each new share the weight `gain`.
+    /// Returns an average that starts at `alpha` and gives each new share the weight `gain`.
     pub fn new(alpha: f64, gain: f64) -> MarkShare {
         MarkShare { gain, alpha, acked: 0, marked: 0, waits: false }
     }
 
-    /// The same, but for the average moving from the first mark on: before it, nothing tells that a
+    /// Returns this average, but unchanged until the first mark: before it, nothing shows that a
     /// router on the path marks at all (Linux `tcp_prague`, `saw_ce`).
     #[must_use]
     pub fn from_first_mark(self) -> MarkShare {
         MarkShare { waits: true, ..self }
     }
 
-    /// The average.
+    /// Returns the average.
     #[inline]
     pub fn alpha(&self) -> f64 {
         self.alpha
@@ -45,13 +46,13 @@ impl MarkShare {
         self.waits &= feedback.marked_packets == 0;
     }
 
-    /// Ends the window of observation: the share of its packets that were marked goes into the
-    /// average. Nothing happens, and the result is false, if no packet was acknowledged.
+    /// Ends the window of observation: averages the share of its packets that were marked. Returns
+    /// false, without a change, if no packet was acknowledged.
     pub fn end_window(&mut self) -> bool {
         if self.acked == 0 {
             return false;
         }
-        // The counter of marks counts duplicates, too, and packets that come after the sender has
+        // The counter of marks includes duplicates, and packets that arrive after the sender has
         // forgotten them; `acked` does not.
         let share = (self.marked as f64 / self.acked as f64).min(1.0);
         if !self.waits {

@@ -1,5 +1,5 @@
-//! Parts from which several schemes are built. A scheme may use these, but not another scheme,
-//! unless it is a variant of it.
+//! Parts that several schemes use. A scheme may use these, but not another scheme, unless it is a
+//! variant of it.
 
 mod ack_aggregation;
 mod idle_capacity;

@@ -1,9 +1,9 @@
-//! A receiver's half that returns what the newest packet's header says.
+//! A receiver's half that returns a value from the newest packet's header.
 
 use paceline_cc::{Body, Header, Packet, Reporter, Time, Verdict};
 
-/// Returns what the header of the packet with the largest number says: packets that come late say
-/// what was right before.
+/// Returns the value in the header of the packet with the largest number, since values of late
+/// packets are out of date.
 #[derive(Clone, Debug)]
 pub struct NewestHeader {
     read: fn(&Header) -> Option<u32>,
@@ -12,7 +12,8 @@ pub struct NewestHeader {
 }
 
 impl NewestHeader {
-    /// A receiver that returns what `read` finds in headers; 0 before it has found anything.
+    /// Returns a receiver's half that returns the value that `read` finds in headers; 0 before the
+    /// first.
     pub fn new(read: fn(&Header) -> Option<u32>) -> NewestHeader {
         NewestHeader { read, number: None, value: 0 }
     }

@@ -2,30 +2,29 @@
 
 use paceline_cc::{Rate, Span, Time};
 
-/// Bytes over a sliding window, counted as the authors' routers do, but in bytes, so that small
-/// packets do not pass for a faster link.
+/// Bytes in a sliding window. It counts as the authors' routers do, but in bytes, so that small
+/// packets are not taken for a faster link.
 ///
-/// The window begins at an event and counts what came after it. That event is the oldest that is
-/// no older than the window; after a pause longer than the window it is the last one before the
-/// pause. So the count is never zero once something has been recorded: a link that comes back
-/// from an outage starts at one packet per window.
+/// The window begins at an event and counts the events after it: the oldest event no older than the
+/// window's length or, after a longer pause, the last event before the pause. So the count is never
+/// zero once something has been recorded: after an outage, a link starts at one packet per window.
 ///
-/// Memory is a ring that grows to the most events that one window ever held.
+/// The memory is a ring buffer with room for the most events that one window ever had.
 #[derive(Clone, Debug)]
 pub struct RateMeter {
     span: Span,
-    /// Where the window begins: the event before the first of the ring.
+    /// Beginning of the window: the event before the first in the ring.
     begin: Time,
     /// Times and bytes; the length is a power of two.
     ring: Box<[(Time, u32)]>,
     head: usize,
     len: usize,
-    /// The bytes of the ring.
+    /// Sum of the bytes in the ring.
     bytes: u64,
 }
 
 impl RateMeter {
-    /// A meter over windows of `span`, the first of which begins with the run.
+    /// Returns a meter for windows of `span`; the first begins with the run.
     pub fn new(span: Span) -> RateMeter {
         let ring = vec![(Time::ZERO, 0); 64].into_boxed_slice();
         RateMeter { span, begin: Time::ZERO, ring, head: 0, len: 0, bytes: 0 }
@@ -44,12 +43,12 @@ impl RateMeter {
         self.bytes += bytes as u64;
     }
 
-    /// Moves the window's begin up to `now`.
+    /// Moves the beginning of the window up to `now`.
     #[inline]
     pub fn expire(&mut self, now: Time) {
         while self.len > 0 && now.since(self.begin) > self.span {
             let (time, bytes) = self.ring[self.head];
-            // What happens at one moment stays together.
+            // Events of one moment expire together.
             if time >= now {
                 break;
             }
@@ -70,13 +69,13 @@ impl RateMeter {
         self.head = 0;
     }
 
-    /// The bytes in the window.
+    /// Returns the bytes in the window.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The bytes in the window per its length.
+    /// Returns the bytes in the window divided by its length.
     pub fn rate(&self) -> Rate {
         Rate::from_bytes_in(self.bytes, self.span)
     }
@@ -104,7 +103,7 @@ mod tests {
             meter.record(Time::from_millis(ms), 1500);
         }
         assert_eq!(meter.bytes(), 1500);
-        // Those of the same moment all count, until the next moment.
+        // All events of one moment count, until the next moment.
         meter.record(Time::from_millis(500), 1500);
         assert_eq!(meter.bytes(), 3000);
         meter.record(Time::from_millis(501), 1500);

@@ -1,28 +1,28 @@
-//! A congestion window counted in packets, which slow start and Reno's congestion avoidance open:
-//! the arithmetic that loss-based schemes share.
+//! A congestion window in packets, with slow start and Reno's congestion avoidance: the arithmetic
+//! that loss-based schemes share.
 
 use paceline_cc::{Established, Feedback, Span};
 
 /// A congestion window and its slow-start threshold, in packets.
 ///
-/// It knows how slow start, Reno's congestion avoidance, timeouts and their undoing move the two,
-/// and when they may grow at all; by how much a loss reduces them is the caller's to say.
+/// It implements slow start, Reno's congestion avoidance, timeouts and undoing, and decides whether
+/// the window may grow. The caller decides by how much a loss reduces it.
 #[derive(Copy, Clone, Debug)]
 pub struct RenoWindow {
     cwnd: f64,
     ssthresh: f64,
-    /// Packets acknowledged in congestion avoidance that have not yet opened the window.
+    /// Number of packets acknowledged in congestion avoidance that have not yet opened the window.
     credit: f64,
-    /// The window and threshold before the last reduction, for its undoing.
+    /// Window and threshold before the last reduction, to undo it.
     before: Option<(f64, f64)>,
-    /// The last feedback said that losses are being repaired.
+    /// True if the last feedback said that losses are being repaired.
     repairing: bool,
-    /// The repair began with a timeout: the window grows meanwhile.
+    /// True if the repair began with a timeout: the window grows meanwhile.
     timed_out: bool,
 }
 
 impl RenoWindow {
-    /// A window of `initial` packets (at least 1) whose slow start has no end yet.
+    /// Returns a window of `initial` packets (at least 1) in slow start without a threshold.
     pub fn new(initial: f64) -> RenoWindow {
         RenoWindow {
             cwnd: initial.max(1.0),
@@ -34,40 +34,41 @@ impl RenoWindow {
         }
     }
 
-    /// The window in packets; at least 1.
+    /// Returns the window in packets; at least 1.
     #[inline]
     pub fn cwnd(&self) -> f64 {
         self.cwnd
     }
-    /// The slow-start threshold in packets; infinite before the first congestion.
+    /// Returns the slow-start threshold in packets; infinite before the first congestion.
     #[inline]
     pub fn ssthresh(&self) -> f64 {
         self.ssthresh
     }
-    /// True below the slow-start threshold.
+    /// Returns true below the slow-start threshold.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
-    /// The whole packets of the window, in bytes.
+    /// Returns the whole packets of the window, in bytes.
     #[inline]
     pub fn bytes(&self, mss: u32) -> u64 {
-        // By way of u32, which is cheaper to convert to and holds any window.
+        // Converts by way of u32, which is cheaper and holds any window.
         self.cwnd as u32 as u64 * mss as u64
     }
-    /// The packets that `feedback` acknowledges, by bytes (RFC 3465).
+    /// Returns the packets that `feedback` acknowledges, computed from bytes (RFC 3465).
     #[inline]
     pub fn acked(feedback: &Feedback<'_>) -> f64 {
-        // By way of i64, which is cheaper to convert.
+        // Converts by way of i64, which is cheaper.
         feedback.acked as i64 as f64 / feedback.mss.max(1) as f64
     }
 
-    /// Whether this feedback may open the window; call it once per feedback, after reactions.
+    /// Returns whether this feedback may open the window. Call it once per feedback, after
+    /// reactions.
     ///
-    /// The window stands still while losses are repaired, except after a timeout; when packets beyond
-    /// a gap arrive (RFC 3042); and while it does not limit sending (RFC 7661), except that slow start
-    /// goes on until the window is twice the largest flight of the last window of data (Linux
-    /// `tcp_is_cwnd_limited`).
+    /// The window does not grow while losses are repaired, except after a timeout; when packets
+    /// beyond a gap arrive (RFC 3042); and while it does not limit sending (RFC 7661), except that
+    /// slow start continues until the window is twice the largest flight of the last window of data
+    /// (Linux `tcp_is_cwnd_limited`).
     #[inline]
     pub fn may_grow(&mut self, feedback: &Feedback<'_>) -> bool {
         self.repairing = feedback.in_recovery;
@@ -82,7 +83,7 @@ impl RenoWindow {
         self.cwnd * (feedback.mss as f64) < 2.0 * feedback.max_in_flight as f64
     }
 
-    /// Slow start: opens the window by `acked` packets up to the threshold; returns the rest.
+    /// Opens the window in slow start by `acked` packets, up to the threshold; returns the rest.
     #[inline]
     pub fn slow_start(&mut self, acked: f64) -> f64 {
         if !self.in_slow_start() {
@@ -91,8 +92,8 @@ impl RenoWindow {
         let opened = self.cwnd + acked;
         if opened <= self.ssthresh {
             self.cwnd = opened;
-            // Exactly nothing: the difference of rounded sums would be a rest of its own, which
-            // begins an epoch of Cubic in the midst of slow start.
+            // Exactly zero: rounded sums could leave a tiny rest, which would begin an epoch of
+            // Cubic in the midst of slow start.
             return 0.0;
         }
         let rest = acked - (self.ssthresh - self.cwnd);
@@ -100,7 +101,7 @@ impl RenoWindow {
         rest
     }
 
-    /// Reno's congestion avoidance: one packet more per window acknowledged.
+    /// Grows as Reno's congestion avoidance does: one packet per window acknowledged.
     #[inline]
     pub fn avoid_congestion(&mut self, acked: f64) {
         self.open_by_one_per(self.cwnd, acked);
@@ -109,7 +110,7 @@ impl RenoWindow {
     /// Opens the window by one packet per `pace` packets acknowledged (Linux `tcp_cong_avoid_ai`).
     #[inline]
     pub fn open_by_one_per(&mut self, pace: f64, acked: f64) {
-        // What was acknowledged at a slower pace opens the window once.
+        // Packets acknowledged at a slower pace open the window once.
         if self.credit >= pace {
             self.credit = 0.0;
             self.cwnd += 1.0;
@@ -122,30 +123,31 @@ impl RenoWindow {
         }
     }
 
-    /// Sets the window; the threshold stays.
+    /// Sets the window; the threshold does not change.
     #[inline]
     pub fn set_cwnd(&mut self, packets: f64) {
         self.cwnd = packets.max(1.0);
     }
 
-    /// Ends slow start here.
+    /// Ends slow start at the present window.
     pub fn leave_slow_start(&mut self) {
         self.ssthresh = self.cwnd;
     }
 
-    /// Congestion: the window and threshold become `packets`, at least 2 (RFC 5681 eq. 4).
+    /// Reduces window and threshold to `packets`, at least 2, after congestion (RFC 5681 eq. 4).
     pub fn reduce(&mut self, packets: f64) {
-        // An undo leaves at least three quarters of the window as the threshold, so that slow start
-        // leads back there (Linux: `tcp_current_ssthresh`).
+        // Linux `tcp_current_ssthresh`: after an undo the threshold is at least three quarters of
+        // the window, so that slow start leads back there.
         self.before = Some((self.cwnd, self.ssthresh.max(0.75 * self.cwnd)));
         self.ssthresh = packets.max(2.0);
-        // A window of one packet, left by a timeout, is not to grow by being reduced.
+        // A reduction must not enlarge a window of one packet, which a timeout has left.
         self.cwnd = self.ssthresh.min(self.cwnd);
         self.credit = 0.0;
     }
 
-    /// Timeout: the window becomes one packet, and the threshold `packets` unless this repair
-    /// has reduced it already (RFC 5681 §3.1; Linux). Returns whether it did so now.
+    /// Handles a timeout: sets the window to one packet, and the threshold to `packets` unless this
+    /// repair has reduced it already (RFC 5681 §3.1; Linux). Returns whether it reduced the
+    /// threshold.
     pub fn time_out(&mut self, packets: f64) -> bool {
         let fresh = !self.repairing || (self.timed_out && self.cwnd > 1.0);
         if fresh {
@@ -158,8 +160,7 @@ impl RenoWindow {
         fresh
     }
 
-    /// The last reduction was a mistake: window and threshold go back up. Returns whether there
-    /// was one to undo.
+    /// Undoes the last reduction, which was a mistake. Returns whether there was one.
     pub fn undo(&mut self) -> bool {
         let Some((cwnd, ssthresh)) = self.before.take() else { return false };
         self.cwnd = self.cwnd.max(cwnd);
@@ -172,9 +173,9 @@ impl RenoWindow {
         self.before = None;
     }
 
-    /// Restarts after an idle period (RFC 2861, Linux `tcp_cwnd_restart`): halves the window once per
-    /// timeout that the flow was idle, down to `initial` packets, and raises the threshold to three
-    /// quarters of what it was. Returns whether the window shrank.
+    /// Restarts after an idle period (RFC 2861, Linux `tcp_cwnd_restart`): halves the window once
+    /// per timeout of idleness, down to `initial` packets, and raises the threshold to three
+    /// quarters of the window before. Returns whether the window shrank.
     pub fn restart(&mut self, initial: f64, idle: Span, rto: Span) -> bool {
         let before = self.cwnd;
         let floor = initial.min(before);
@@ -190,15 +191,15 @@ impl RenoWindow {
         self.cwnd < before
     }
 
-    /// A connection begins: with one packet if several SYNs were lost (RFC 5681 §3.1, Linux
-    /// `tcp_init_transfer`), else with the window that there is.
+    /// Begins a connection: with a window of one packet if several SYNs were lost (RFC 5681 §3.1,
+    /// Linux `tcp_init_transfer`), else with the present one.
     pub fn begin_connection(&mut self, established: &Established) {
         if established.after_losses {
             self.cap(1.0);
         }
     }
 
-    /// Lowers the window to at most `packets` (but not below 1).
+    /// Limits the window to `packets` (but not below 1).
     pub fn cap(&mut self, packets: f64) {
         self.cwnd = self.cwnd.min(packets.max(1.0));
     }
@@ -208,7 +209,7 @@ impl RenoWindow {
 mod tests {
     use super::*;
 
-    /// Sums of fractions are rounded; what they miss is no acknowledgement left over.
+    /// Checks that rounding of sums of fractions leaves no rest of an acknowledgement.
     #[test]
     fn slow_start_below_the_threshold_leaves_nothing() {
         let mut window = RenoWindow::new(10.1);

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 /// Which of two values a filter prefers.
 pub trait Preference {
-    /// True if `new` is at least as good as `old`.
+    /// Returns true if `new` is at least as good as `old`.
     fn prefers<V: PartialOrd>(new: &V, old: &V) -> bool;
 }
 
@@ -29,14 +29,15 @@ impl Preference for Smallest {
 }
 
 /// The best value of a sliding window, in constant space and time: Kathleen Nichols' filter, which
-/// keeps the best value and the best ones after it, from the window's later parts. What it gives
-/// when the best value leaves the window is a value of the window, though not always its best.
+/// keeps the best value and the best later ones from later parts of the window. When the best value
+/// leaves the window, the next one is a value of the window, though not always its best.
 ///
-/// Time is whatever the user counts: round trips, nanoseconds, cycles. It must not run backwards.
+/// The caller chooses the unit of time: round trips, nanoseconds, cycles. Time must not run
+/// backwards.
 #[derive(Clone, Debug)]
 pub struct Windowed<V, P> {
     window: u64,
-    /// From the best and oldest to the newest.
+    /// The best and oldest value first, the newest last, each with its time.
     kept: Option<[(u64, V); 3]>,
     preference: PhantomData<P>,
 }
@@ -47,23 +48,23 @@ pub type WindowedMax<V> = Windowed<V, Largest>;
 pub type WindowedMin<V> = Windowed<V, Smallest>;
 
 impl<V: Copy + PartialOrd, P: Preference> Windowed<V, P> {
-    /// An empty filter; values older than `window` are forgotten.
+    /// Returns an empty filter; values older than `window` expire.
     pub fn new(window: u64) -> Windowed<V, P> {
         Windowed { window, kept: None, preference: PhantomData }
     }
 
-    /// The best value, if there was any.
+    /// Returns the best value; `None` before the first.
     #[inline]
     pub fn get(&self) -> Option<V> {
         self.kept.map(|kept| kept[0].1)
     }
 
-    /// Forgets everything.
+    /// Removes all values.
     pub fn clear(&mut self) {
         self.kept = None;
     }
 
-    /// Takes a value in, and returns the best of the window.
+    /// Adds a value, and returns the best of the window.
     pub fn update(&mut self, now: u64, value: V) -> V {
         let new = (now, value);
         let window = self.window;
@@ -83,12 +84,12 @@ impl<V: Copy + PartialOrd, P: Preference> Windowed<V, P> {
         }
         let age = old(kept[0].0);
         if age > window {
-            // Those that follow move up.
+            // The next values move up.
             while old(kept[0].0) > window {
                 *kept = [kept[1], kept[2], new];
             }
         } else if age > window / 4 && kept[1].0 == kept[0].0 {
-            // Nothing is kept of the window's later parts yet.
+            // No value from the window's later parts is kept yet.
             kept[1] = new;
             kept[2] = new;
         } else if age > window / 2 && kept[2].0 == kept[1].0 {

@@ -1,24 +1,25 @@
-//! TCP Prague: DCTCP made fit for the Internet (L4S).
+//! TCP Prague: DCTCP adapted to the Internet (L4S).
 //!
 //! # What it does
 //! As DCTCP, it reduces its window by half the average share of packets that routers mark, at most
-//! once per round trip. What makes it fit: packets leave as ECT(1), which dual queues send to
-//! their shallow side; they are paced, a little faster than the window, so that shallow thresholds
-//! are not tripped by bursts; and flows of short RTTs behave as if theirs were `rtt_target`, so
-//! that they do not push others aside. To losses it reacts as Reno, also in the round trip after a mark.
+//! once per round trip. Three things adapt it to the Internet. Packets leave as ECT(1), which dual
+//! queues put into their shallow queue. They are paced slightly faster than the window, so that
+//! bursts do not exceed shallow thresholds. Flows of short RTTs behave as if their RTT were
+//! `rtt_target`, so that they do not displace others. To losses it reacts as Reno, also in the
+//! round trip after a mark.
 //!
 //! # Signals it needs
 //! Counts of CE (AccECN); packets leave as ECT(1).
 //!
 //! # Parameters
-//! The window moves in whole packets and is never below two; Prague's fractional windows for very
-//! short RTTs are not needed where one packet may always leave. There is no fallback for routers
-//! that mark ECT(1) as a classic AQM does.
+//! The window changes in whole packets and is never below two. Prague's fractional windows for very
+//! short RTTs are not needed here, since one packet may always leave. There is no fallback for
+//! routers that mark ECT(1) as a classic AQM does.
 //!
 //! # Where it fails
-//! Over a single queue that marks late it takes more than its share from Reno and Cubic, since it
-//! reduces less. Where nobody marks it is Reno, and fills the buffer. Over links whose rate falls
-//! within a round trip, the shallow queue it relies on is gone before its marks have come back.
+//! On a single queue that marks late it takes more than its share from Reno and Cubic, since it
+//! reduces less. On a path without marks it is Reno, and fills the buffer. On links whose rate
+//! falls within a round trip, the shallow queue is gone before its marks have returned.
 //!
 //! # Source
 //! K. De Schepper, O. Tilmans, B. Briscoe, V. Goel: Prague Congestion Control,
@@ -46,9 +47,9 @@ paceline_cc::params! {
         g: f64 = 0.0625, in above(0.0).up_to(1.0), source "draft §2.4.2";
         /// The average until the first mark, as in Linux (`saw_ce`).
         alpha0: f64 = 1.0, in 0.0..=1.0, source "draft §2.4.2";
-        /// Share of the window that is left after a loss.
+        /// Share of the window that remains after a loss.
         loss_beta: f64 = 0.5, in above(0.0).below(1.0), source "draft §2.4.3";
-        /// The RTT that flows of shorter ones behave as if they had.
+        /// RTT as which flows of shorter RTTs behave.
         rtt_target: Span = Span::from_millis(25), source "draft §2.4.4";
         /// Pacing rate; twice this in slow start.
         pacing: f64 = 1.2, in 1.0..=100.0, unit "windows per RTT", source "draft §2.4.5";
@@ -60,7 +61,7 @@ paceline_cc::params! {
 /// The receiver's half of TCP Prague: DCTCP's.
 pub type PragueReceiver = MarkEcho;
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "prague",
     summary: "DCTCP for the Internet: paced, independent of short RTTs, on ECT(1)",
@@ -91,15 +92,15 @@ pub struct PragueSender {
     params: PragueParams,
     mss: u32,
     marks: MarkShare,
-    /// When the average share of marks was last moved.
+    /// When the average share of marks was last updated.
     since: Time,
     srtt: Span,
-    /// Growth of congestion avoidance that is not yet a whole packet.
+    /// Growth in congestion avoidance that is not yet a whole packet.
     growth: f64,
 }
 
 impl PragueSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &PragueParams, mss: u32) -> PragueSender {
         PragueSender {
             window: RenoWindow::new(params.initial_window),
@@ -112,12 +113,12 @@ impl PragueSender {
         }
     }
 
-    /// The RTT that the flow behaves as if it had.
+    /// Returns the RTT as which the flow behaves.
     fn virtual_rtt(&self) -> Span {
         self.srtt.max(self.params.rtt_target)
     }
 
-    /// Moves the average of marks once per virtual round trip.
+    /// Updates the average of marks once per virtual round trip.
     fn count(&mut self, feedback: &Feedback<'_>) {
         self.marks.count(feedback);
         let over = feedback.now.since(self.since) >= self.virtual_rtt();
@@ -126,8 +127,9 @@ impl PragueSender {
         }
     }
 
-    /// Packets by which a round trip's acknowledgements grow the window: 1 at or above the target
-    /// RTT, and below it so much less that window over virtual RTT grows as it would there.
+    /// Returns the packets by which the acknowledgements of a round trip grow the window: 1 at or
+    /// above the target RTT. Below it the number is smaller, so that window divided by virtual RTT
+    /// grows as for a flow of the target RTT.
     fn increase(&self) -> f64 {
         let (real, as_if) = (self.srtt.as_secs_f64(), self.virtual_rtt().as_secs_f64());
         if as_if > 0.0 { (real / as_if) * (real / as_if) } else { 1.0 }
@@ -169,7 +171,7 @@ impl Controller for PragueSender {
         }
         if self.window.may_grow(feedback) {
             let rest = self.window.slow_start(RenoWindow::acked(feedback));
-            // Grow as the real round trips of a flow of the target RTT would.
+            // Grows as a flow of the target RTT would in its real round trips.
             self.growth += rest * self.increase();
             let whole = libm::floor(self.growth);
             self.growth -= whole;

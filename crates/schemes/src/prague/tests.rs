@@ -45,8 +45,8 @@ fn alpha_moves_once_per_virtual_round_trip() {
     assert!(prague.marks.alpha() < start);
 }
 
-/// Rounds without marks tell nothing of a router's marks: the first mark finds alpha at 1 (Linux
-/// `tcp_prague`, `saw_ce`; mvfst `EcnL4sTrackerTest` NoWeightWithoutCE).
+/// Rounds without marks do not change alpha: the first mark finds it at 1 (Linux `tcp_prague`,
+/// `saw_ce`; mvfst `EcnL4sTrackerTest` NoWeightWithoutCE).
 #[test]
 fn the_first_mark_finds_alpha_at_one() {
     let (mut prague, mut acks) = avoiding(20.0, Span::from_millis(100));
@@ -69,9 +69,9 @@ fn the_first_mark_finds_alpha_at_one() {
 
 #[test]
 fn short_round_trips_grow_as_slowly_as_the_target() {
-    // In a second: ten round trips of 100 ms add ten packets. 200 of 5 ms add a 25th of a packet
-    // each; window over virtual RTT then grows as a flow's of 25 ms, by a packet per 25 ms in 40
-    // round trips: 40 packets' worth of rate, which at 5 ms is a window of 8.
+    // In a second: ten round trips of 100 ms add ten packets. 200 round trips of 5 ms add a 25th of
+    // a packet each, 8 packets. Window divided by virtual RTT then grows as for a flow of 25 ms, by
+    // a packet per 25 ms in 40 round trips: 40 packets per 25 ms, which at 5 ms is a window of 8.
     let grown = |millis: u64| {
         let (mut prague, mut acks) = avoiding(50.0, Span::from_millis(millis));
         for _ in 0..1000 / millis {

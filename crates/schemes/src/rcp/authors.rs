@@ -1,4 +1,4 @@
-//! The law as the ABC authors' routers evaluate it: when packets leave, over sliding windows.
+//! The law as the ABC authors' routers evaluate it: when packets leave, with sliding windows.
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,10 @@ use super::RcpParams;
 use super::law::{IntervalMeasurement, Law, believable};
 use crate::parts::RateMeter;
 
-/// The rate at the start and the smallest one (authors' code: 0.5 and 0.05 packets per ms).
+/// The initial rate and the smallest one (authors' code: 0.5 and 0.05 packets per ms).
 const INITIAL: Rate = Rate::from_bps(6_000_000);
 const FLOOR: Rate = Rate::from_bps(600_000);
-/// The largest rate that their header can carry: 20 bits of thousandths of a packet per ms.
+/// Largest rate that their header can carry: 20 bits of thousandths of a packet per ms.
 const MOST: Rate = Rate::from_bps((1 << 20) * 12_000);
 
 /// The rate of one link, evaluated when a packet leaves `t` or longer after the last evaluation.
@@ -26,9 +26,10 @@ pub(super) struct DepartureEvaluation {
     /// The mean RTT.
     pub(super) d0: Span,
     evaluated: Time,
-    /// What has come; as old as the last arrival, so that an outage does not empty it.
+    /// Bytes that have arrived. The window ends at the last arrival, so that an outage does not
+    /// empty it.
     arrived: RateMeter,
-    /// When packets left, with their sojourns, over the last `d0`; and their sum.
+    /// Times and sojourn times of packets that left over the last `d0`; and the sum of the latter.
     sojourns: VecDeque<(Time, Span)>,
     sum: Span,
 }

@@ -1,14 +1,14 @@
-//! The formula by which a router moves its rate.
+//! The formula by which a router updates its rate.
 
 use paceline_cc::Span;
 
 use super::RcpParams;
 
-/// The shortest and the longest mean RTT that routers believe in.
+/// The shortest and the longest mean RTT that routers accept.
 const SHORTEST: Span = Span::from_millis(1);
 const LONGEST: Span = Span::from_secs(10);
 
-/// An RTT as routers believe it, in seconds.
+/// Returns an RTT within these bounds, in seconds.
 pub(super) fn believable(rtt: Span) -> f64 {
     rtt.clamp(SHORTEST, LONGEST).as_secs_f64()
 }
@@ -21,16 +21,16 @@ pub(super) struct Law {
     eta: f64,
 }
 
-/// What was measured over an interval.
+/// Measurements over an interval.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct IntervalMeasurement {
-    /// The time that one step makes good for, in seconds.
+    /// Time in seconds that one step covers.
     pub(super) t: f64,
     /// The mean RTT in seconds.
     pub(super) d0: f64,
     /// The capacity in bytes per second.
     pub(super) capacity: f64,
-    /// The traffic in bytes per second.
+    /// Arriving traffic in bytes per second.
     pub(super) traffic: f64,
     /// The queue in bytes.
     pub(super) queue: f64,
@@ -41,12 +41,13 @@ impl Law {
         Law { alpha: params.alpha, beta: params.beta, eta: params.eta }
     }
 
-    /// The capacity that is aimed at.
+    /// Returns the target capacity in bytes per second.
     pub(super) fn aim(&self, capacity: f64) -> f64 {
         self.eta * capacity
     }
 
-    /// By what the rate is to be multiplied; may be negative. Without capacity, the limit.
+    /// Returns the factor by which the rate changes; it may be negative. Without capacity, returns
+    /// the formula's limit.
     pub(super) fn factor(&self, measured: &IntervalMeasurement) -> f64 {
         let IntervalMeasurement { t, d0, capacity, traffic, queue } = *measured;
         let aim = self.aim(capacity);
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn a_queue_lowers_the_rate_and_short_steps_move_it_less() {
         let law = Law { eta: 1.0, ..Law::new(&RcpParams::default()) };
-        // One RTT's worth of queue: beta of the rate.
+        // A queue of one RTT: the rate decreases by beta.
         assert_eq!(law.factor(&measured(1e6, 1e5)), 0.75);
         let half = IntervalMeasurement { t: 0.05, ..measured(1e6, 1e5) };
         assert_eq!(law.factor(&half), 0.875);

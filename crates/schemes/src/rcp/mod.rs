@@ -1,23 +1,23 @@
 //! RCP (Rate Control Protocol): routers tell every flow the one rate at which to send.
 //!
 //! # What it does
-//! Each router keeps one rate `R` for all flows. It estimates how many there are as `C / R`, and
-//! shares out among them, every `T`, what the link has to spare, less what drains the queue:
+//! Each router has one rate `R` for all flows. It estimates their number as `C / R`. Every `T` it
+//! distributes among them the spare capacity of the link, minus the capacity that drains the queue:
 //! `R <- R * (1 + T/d0 * (alpha*(eta*C - y) - beta*q/d0) / (eta*C))`, with `C` the capacity, `y`
-//! the traffic that came, `q` the queue and `d0` the mean RTT. A packet collects the smallest `R`
+//! the arriving traffic, `q` the queue and `d0` the mean RTT. Each packet collects the smallest `R`
 //! of its path, the receiver returns it, and the sender paces at that rate.
 //!
-//! There is no handshake here, so the first data packet stands for the SYN: it travels alone, and
-//! a round trip later the flow sends at `R`. A flow that was idle for longer than its
-//! retransmission timeout asks in the same way again. From then on `R` is taken over once per
-//! round trip. Nothing is clocked by acknowledgements: a window of two round trips' worth of `R`
-//! only keeps a flow from sending for ever into a broken path. After a timeout, the flow sends at
-//! `R/2` until it hears of a rate again. Losses are repaired and mean nothing.
+//! There is no handshake here, so the first data packet serves as the SYN: it travels alone, and a
+//! round trip later the flow sends at `R`. A flow that was idle for longer than its retransmission
+//! timeout asks in this way again. From then on the sender adopts `R` once per round trip.
+//! Acknowledgements do not clock the sender: a window of two round trips at `R` only prevents a
+//! flow from sending into a broken path for ever. After a timeout, the flow sends at `R/2` until it
+//! receives a rate again. Losses are repaired and do not change the rate.
 //!
 //! # Signals it needs
-//! Congestion headers. The router needs the capacity of its link over time. Acknowledgements
-//! carry the rate in units of 100 bit/s, rounded down to at least 1 (`u32`: up to 429 Gbit/s);
-//! 0 if there was no header, and the largest number if no router has spoken.
+//! Congestion headers. The router needs the capacity of its link over time. Acknowledgements carry
+//! the rate in units of 100 bit/s, rounded down, at least 1 (`u32`: up to 429 Gbit/s); 0 if there
+//! was no header, and the largest number if no router has set a rate.
 //!
 //! # Parameters
 //! | | `rule=paper` | `rule=authors` |
@@ -25,25 +25,25 @@
 //! | evaluated | every min(`t`, `d0`) | when a packet leaves, `t` after the last time: not in outages |
 //! | `C`, `y` | over the interval that ends | over the last `t`; `y` as it was when a packet came |
 //! | `d0` | moving average of the RTTs in headers | mean of `rtt` plus sojourn over the last `d0` |
-//! | `q` | all that waits | what the leaving packet leaves behind |
+//! | `q` | all waiting packets | the packets behind the departing one |
 //! | bounds of `R` | `floor` to `eta*C` | `floor`, no upper bound |
 //!
-//! The rate at the start is 5 % of the capacity of the first interval, at whose end it counts. The
-//! floor of RCP's ns-2 model is a hundredth of a packet per RTT, but its senders ask for the rate
-//! once per RTT apart from their data, and these hear of it from data alone.
+//! The initial rate is 5 % of the capacity of the first interval, and applies from the end of that
+//! interval. The floor of RCP's ns-2 model is a hundredth of a packet per RTT, but its senders ask
+//! for the rate once per RTT in separate packets; the senders here learn it only from data packets.
 //!
 //! All traffic of the link counts in `y`, with a header or without. The authors' routers count
 //! packets where these count bytes. When a link has offered nothing in an interval, `paper` takes
-//! the limit of its formula: `floor` if anything came or waits, else no change.
+//! the limit of its formula: `floor` if traffic arrived or waits, else no change.
 //!
 //! # Where it fails
-//! Without a router that knows it, a flow never learns a rate and sends one packet per round trip;
-//! at a bottleneck without one, it sends too fast and repairs losses for ever. When the capacity
-//! falls, all that senders put in until they hear of it waits in the queue, and draining it costs
-//! utilisation afterwards (ABC, Fig. 19). Capacity that varies faster than `t` makes `R` swing
-//! between its bounds: the formula divides by the capacity of the moment, so that a fall to a
-//! third sends `R` to its floor, from where it grows by half per RTT. Flows that arrive at once
-//! all get the `R` that was right for those before them.
+//! Without an RCP router on the path, a flow never learns a rate and sends one packet per round
+//! trip. If the bottleneck has none, the flow sends too fast and repairs losses for ever. When the
+//! capacity falls, all bytes that senders send until they learn of it wait in the queue, and
+//! draining it costs utilisation afterwards (ABC, Fig. 19). Capacity that varies faster than `t`
+//! makes `R` oscillate between its bounds: the formula divides by the present capacity, so that a
+//! fall to a third sends `R` to its floor, from where it grows by half per RTT. Flows that arrive
+//! at one time all get the `R` that was right for the flows before them.
 //!
 //! # Source
 //! N. Dukkipati: Rate Control Protocol (RCP): Congestion Control to Make Flows Complete Quickly,
@@ -74,11 +74,11 @@ use crate::parts::{NewestHeader, ROUTER_TIMES};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
-/// The receiver's half of RCP: returns the rate that the newest packet was granted.
+/// The receiver's half of RCP: returns the rate granted to the newest packet.
 pub type RcpReceiver = NewestHeader;
 
 paceline_cc::choices! {
-    /// When a sender takes over the rate that acknowledgements return.
+    /// When a sender adopts the rate that acknowledgements return.
     pub enum Refresh {
         /// Once per round trip (RCP's ns-2 model).
         RoundTrip = "rtt",
@@ -90,9 +90,9 @@ paceline_cc::choices! {
 paceline_cc::choices! {
     /// How a router evaluates its law.
     pub enum Rule {
-        /// By a timer, on what the link itself has seen.
+        /// By a timer, from measurements of the link (thesis).
         Paper = "paper",
-        /// When packets leave, over sliding windows (ABC authors' code).
+        /// When packets leave, with sliding windows (ABC authors' code).
         Authors = "authors",
     }
 }
@@ -100,24 +100,24 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of RCP.
     pub struct RcpParams {
-        /// Sender: when it takes over the rate that acknowledgements return.
+        /// Sender: when it adopts the rate that acknowledgements return.
         refresh: Refresh = Refresh::RoundTrip, source "RCP's ns-2 model";
         /// Router: how it evaluates its law.
         rule: Rule = Rule::Paper, source "thesis §2.2";
-        /// Router: share of the spare capacity that is handed out per RTT.
+        /// Router: share of the spare capacity that is distributed per RTT.
         alpha: f64 = 0.5, in above(0.0).up_to(2.0), source "ABC, appendix F";
-        /// Router: share of the queue that is to drain per RTT.
+        /// Router: share of the queue that drains per RTT.
         beta: f64 = 0.25, in 0.0..=2.0, source "ABC, appendix F";
-        /// Router: share of the capacity that is aimed at; `gamma` in the thesis and in ns-2.
+        /// Router: target share of the capacity; `gamma` in the thesis and in ns-2.
         eta: f64 = 0.95, in above(0.0).up_to(1.5), source "ABC authors' code";
-        /// Router: the time between evaluations; the mean RTT if that is shorter.
+        /// Router: time between evaluations; the mean RTT if that is shorter.
         t: Span = Span::from_millis(100), in ROUTER_TIMES, source "ABC authors' code; ns-2: 10ms";
-        /// Router: the mean RTT before headers have told one; with rule=authors, the RTT of an
-        /// empty path.
+        /// Router: mean RTT before headers have given one; with rule=authors, the RTT of an empty
+        /// path.
         rtt: Span = Span::from_millis(100), in ROUTER_TIMES, source "ABC authors' code";
-        /// Router: R at the start; 0 for 5 % of the capacity or, with rule=authors, 6 Mbit/s.
+        /// Router: initial R; 0 for 5 % of the capacity or, with rule=authors, 6 Mbit/s.
         initial_rate: Rate = Rate::ZERO, source "RCP's ns-2 model; ABC authors' code";
-        /// Router: the smallest R; 0 for a packet per RTT or, with rule=authors, 600 kbit/s.
+        /// Router: smallest R; 0 for a packet per RTT or, with rule=authors, 600 kbit/s.
         floor: Rate = Rate::ZERO, source "ours; ABC authors' code";
     }
     variants {
@@ -128,7 +128,7 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "rcp",
     summary: "Routers tell all flows the one rate at which to send",
@@ -144,7 +144,7 @@ pub const SCHEME: Scheme = Scheme {
             reporter: Some(Arc::new(|| Box::new(RcpReceiver::new(receiver::granted)))),
             router: Some(Arc::new(move || Box::new(RcpRouter::new(&params)))),
             ack: AckPolicy::EACH,
-            // The first packet asks for the rate: in the thesis this is the SYN.
+            // The first packet asks for the rate; in the thesis the SYN does.
             handshake: false,
             ..Halves::sender(move |setup| RcpSender::new(refresh, setup.mss))
         })

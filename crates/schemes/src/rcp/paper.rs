@@ -1,39 +1,40 @@
-//! The law by a timer, as in the thesis and in RCP's ns-2 model.
+//! The law evaluated by a timer, as in the thesis and in RCP's ns-2 model.
 
 use paceline_cc::{LinkView, Packet, Rate, RcpHeader, Span, Time};
 
 use super::RcpParams;
 use super::law::{IntervalMeasurement, Law, believable};
 
-/// After a silence of more intervals than this, only the last ones are evaluated: by then the
-/// rate stands at one of its bounds.
+/// Most intervals evaluated after a silence; earlier ones are skipped, since by then the rate
+/// stands at one of its bounds.
 const MOST_INTERVALS: u64 = 4096;
-/// The rate at the start as a share of the capacity (ns-2 model).
+/// Initial rate as a share of the capacity (ns-2 model).
 const INITIAL_SHARE: f64 = 0.05;
-/// The least that a flow sends per RTT: a packet, so that it hears of the rate. The ns-2 model has
-/// a hundredth of one, but probes for the rate apart from the data.
+/// Smallest number of bytes that a flow sends per RTT: a packet, so that it learns the rate. The
+/// ns-2 model has a hundredth of one, but asks for the rate in separate packets.
 const FLOOR_BYTES: f64 = 1500.0;
 
 /// The rate of one link, evaluated every min(`t`, `d0`).
 ///
-/// Nothing changes between two packets, so the intervals that have ended in the meantime are
-/// evaluated when the next packet comes or leaves: the result is a timer's.
+/// Nothing changes between two packets, so intervals that have ended in the meantime are evaluated
+/// when the next packet arrives or leaves. The result is that of a timer.
 #[derive(Debug)]
 pub(super) struct TimerEvaluation {
     law: Law,
     longest: Span,
-    /// What the user set; zero for the rule's own.
+    /// The user's floor; zero for the rule's own.
     floor: f64,
-    /// The capacity is yet to set the rate.
+    /// True until the capacity has set the initial rate.
     fresh: bool,
     /// In bytes per second.
     pub(super) rate: f64,
     /// The mean RTT in seconds.
     pub(super) d0: f64,
-    /// The interval that is running.
+    /// Beginning and end of the present interval.
     began: Time,
     ends: Time,
-    /// Its traffic so far, and that of packets that tell an RTT, times their RTT.
+    /// Its traffic so far; the traffic of packets with an RTT; and the sum of those packets' bytes
+    /// times their RTT.
     bytes: u64,
     told: u64,
     rtt_bytes: f64,
@@ -59,7 +60,7 @@ impl TimerEvaluation {
         timed
     }
 
-    /// The length of the next interval.
+    /// Returns the length of the next interval.
     fn step(&self) -> Span {
         self.longest.min(Span::from_secs_f64(self.d0))
     }
@@ -68,7 +69,7 @@ impl TimerEvaluation {
         if self.floor > 0.0 { self.floor } else { FLOOR_BYTES / self.d0 }
     }
 
-    /// Evaluates the intervals that have ended by `now`, over which `queue` bytes waited.
+    /// Evaluates the intervals that have ended by `now`, during which `queue` bytes waited.
     pub(super) fn catch_up(&mut self, now: Time, queue: u64, link: &LinkView<'_>) {
         while self.ends <= now {
             self.evaluate(queue, link);
@@ -99,7 +100,7 @@ impl TimerEvaluation {
         self.bytes = 0;
     }
 
-    /// Averages the RTTs of the interval over an RTT's time.
+    /// Averages the RTTs of the interval, with a time constant of one RTT.
     fn average(&mut self) {
         if self.told == 0 {
             return;
@@ -110,7 +111,7 @@ impl TimerEvaluation {
         (self.told, self.rtt_bytes) = (0, 0.0);
     }
 
-    /// A packet comes, with or without a header.
+    /// Counts an arriving packet, with or without a header.
     pub(super) fn count(&mut self, packet: &Packet, header: Option<&RcpHeader>) {
         self.bytes += packet.size as u64;
         if let Some(header) = header.filter(|header| !header.rtt.is_zero()) {

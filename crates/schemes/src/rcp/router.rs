@@ -1,4 +1,4 @@
-//! The network's half: keeps one rate for all flows and lowers headers to it.
+//! The network's half: computes one rate for all flows and lowers the rate in headers to it.
 
 use paceline_cc::{Body, Header, LinkView, Packet, Rate, RcpHeader, Router, Span, Time};
 
@@ -18,7 +18,7 @@ pub struct RcpRouter {
     evaluation: Evaluation,
 }
 
-/// The header of a packet, if it is RCP's.
+/// Returns the header of a packet, if it is RCP's.
 fn header(packet: &mut Packet) -> Option<&mut RcpHeader> {
     match &mut packet.body {
         Body::Data(data) => match &mut data.header {
@@ -30,7 +30,7 @@ fn header(packet: &mut Packet) -> Option<&mut RcpHeader> {
 }
 
 impl RcpRouter {
-    /// A router before the first packet.
+    /// Returns a router before its first packet.
     pub fn new(params: &RcpParams) -> RcpRouter {
         let evaluation = match params.rule {
             Rule::Paper => Evaluation::Timer(TimerEvaluation::new(params)),
@@ -39,7 +39,7 @@ impl RcpRouter {
         RcpRouter { evaluation }
     }
 
-    /// The rate that flows are told now.
+    /// Returns the rate that the router writes into headers now.
     pub fn rate(&self) -> Rate {
         Rate::from_bytes_per_sec(match &self.evaluation {
             Evaluation::Timer(timer) => timer.rate,

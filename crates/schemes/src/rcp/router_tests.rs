@@ -8,7 +8,7 @@ const MS: Span = Span::from_millis(1);
 /// A packet per millisecond.
 const C: f64 = 12.0;
 
-/// A rate until a moment, and none after it.
+/// A capacity of this rate until a moment, and of zero afterwards.
 struct Until(Time, Rate);
 
 impl Capacity for Until {
@@ -38,7 +38,7 @@ fn granted(packet: &Packet) -> Rate {
     }
 }
 
-/// A router on a link whose queue is as the test says.
+/// A router on a link whose queue the test sets.
 struct Road {
     router: RcpRouter,
     link: Until,
@@ -65,7 +65,8 @@ impl Road {
         self.router.on_departure(now, packet, sojourn, &link);
     }
 
-    /// From `from` on for `ms`, a packet every `every` milliseconds comes and leaves at once.
+    /// For `ms` milliseconds from `from` on, a packet arrives every `every` milliseconds and leaves
+    /// at once.
     fn load(&mut self, from: u64, ms: u64, every: u64) {
         for at in (from..from + ms).step_by(every as usize) {
             let mut packet = packet(at, asking(100));
@@ -74,7 +75,7 @@ impl Road {
         }
     }
 
-    /// Lets a packet of another kind look at the router at `now`, with the queue as it is.
+    /// Returns the rate at `ms`, after a packet of another kind has made the router update it.
     fn rate_at(&mut self, ms: u64) -> f64 {
         let mut other = Packet::opaque(0);
         self.arrive(Time::from_millis(ms), &mut other);
@@ -100,19 +101,19 @@ fn catching_up_is_the_same_as_a_timer() {
         eager.rate_at(ms);
     }
     assert_eq!(eager.rate_at(5000), lazy.rate_at(5000));
-    // A packet that leaves waited until then.
+    // Until it leaves, the departing packet waits in the queue.
     let mut leaving = packet(0, asking(0));
     lazy.queue = 1500;
     lazy.depart(Time::from_millis(7000), &mut leaving, MS);
     assert_eq!(eager.rate_at(7000), lazy.router.rate().as_mbps());
-    // Years of silence pass at once.
+    // Years of silence are evaluated at once.
     eager.queue = 0;
     assert!((eager.rate_at(1 << 40) - 0.95 * C).abs() < 1e-5);
 }
 
 #[test]
 fn a_link_used_as_aimed_at_keeps_its_rate() {
-    // 19 packets of 20 ms: 95 %.
+    // 19 packets in 20 ms: 95 %.
     let mut road = Road::new("rcp[initial_rate=7Mbps]");
     let mut number = 0;
     for ms in 0..1000u64 {
@@ -172,7 +173,7 @@ fn rtts_of_headers_set_the_pace() {
         road.router.inspect(&mut |name, value| d0 = if name == "d0_ms" { value } else { d0 });
         d0
     };
-    // Headers without an RTT say nothing.
+    // Headers without an RTT do not change the mean.
     road.arrive(Time::ZERO, &mut packet(0, asking(0)));
     road.rate_at(100);
     assert_eq!(see(&road), 100.0);
@@ -245,7 +246,7 @@ fn the_authors_rule_follows_what_leaves() {
     {
         assert!((grants[ms - 1] - expected).abs() < 1e-4, "{ms}: {} {expected}", grants[ms - 1]);
     }
-    // An outage of 10 s freezes the rate; then it is evaluated once.
+    // An outage of 10 s does not change the rate; then it is evaluated once.
     let before = road.router.rate();
     road.arrive(Time::from_millis(9_000), &mut packet(9, asking(0)));
     assert_eq!(road.router.rate(), before);

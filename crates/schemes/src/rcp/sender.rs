@@ -1,4 +1,4 @@
-//! The sender's half: asks for a rate, then sends at it.
+//! The sender's half: asks for a rate, then sends at that rate.
 
 use paceline_cc::{
     Congestion, Controller, Feedback, Header, Outgoing, Plan, Rate, RcpHeader, Signals, Span, Time,
@@ -7,8 +7,8 @@ use paceline_cc::{
 use super::Refresh;
 use super::receiver::decode;
 
-/// What may be in flight, in round trips' worth of the rate: a safeguard, not a window. And the
-/// least of it, in packets.
+/// Limit of the flight, in round trips at the granted rate: a safeguard, not a window. And its
+/// minimum, in packets.
 const CAP: f64 = 2.0;
 const LEAST: u64 = 2;
 
@@ -17,21 +17,21 @@ const LEAST: u64 = 2;
 pub struct RcpSender {
     refresh: Refresh,
     mss: u64,
-    /// The rate that the routers have granted.
+    /// The rate granted by the routers.
     rate: Option<Rate>,
-    /// One packet alone asks for the rate: at the start, and after idleness.
+    /// True while a single packet asks for the rate: at the start, and after idleness.
     asking: bool,
-    /// Nothing has been heard for a retransmission timeout.
+    /// True if no acknowledgement has arrived for a retransmission timeout.
     silent: bool,
-    /// The next rate that comes is taken over.
+    /// True if the next rate received is to be adopted.
     due: bool,
     srtt: Span,
-    /// The last RTT sample: what routers are told.
+    /// The last RTT sample, which the sender reports to routers.
     rtt: Span,
 }
 
 impl RcpSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(refresh: Refresh, mss: u32) -> RcpSender {
         RcpSender {
             refresh,
@@ -45,7 +45,7 @@ impl RcpSender {
         }
     }
 
-    /// The rate at which packets leave.
+    /// Returns the rate at which packets leave.
     fn pace(&self) -> Option<Rate> {
         let rate = self.rate?;
         Some(if self.silent { rate.mul_f64(0.5) } else { rate })
@@ -58,7 +58,7 @@ impl Controller for RcpSender {
     }
 
     fn on_send(&mut self, _now: Time, packet: &mut Outgoing) -> u64 {
-        // Every sender desires as much as there is.
+        // Every sender asks for an unlimited rate.
         let rate = Rate::from_bps(u64::MAX);
         packet.header = Header::Rcp(RcpHeader { rtt: self.rtt, rate });
         0
@@ -69,7 +69,7 @@ impl Controller for RcpSender {
         self.rtt = feedback.rtt.unwrap_or(self.rtt);
         self.silent |= feedback.congestion == Some(Congestion::Timeout);
         self.due |= feedback.round_start || self.silent || self.asking;
-        // An acknowledgement without an RTT is older than the newest: so is what it says.
+        // An acknowledgement without an RTT is older than the newest one, and so is its rate.
         if feedback.rtt.is_none() || !(self.due || self.refresh == Refresh::Ack) {
             return;
         }
@@ -79,7 +79,8 @@ impl Controller for RcpSender {
         }
     }
 
-    /// The rate was right for other flows than there are now: one packet asks again.
+    /// Asks again with one packet after idleness, since the rate was computed for the flows of that
+    /// time.
     fn on_idle(&mut self, _now: Time, idle: Span, rto: Span) {
         self.asking |= idle > rto;
     }

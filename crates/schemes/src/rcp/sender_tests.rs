@@ -10,7 +10,7 @@ use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
-/// An acknowledgement that begins a round trip and grants `mbps`.
+/// Returns an acknowledgement that begins a round trip and grants `mbps`.
 fn grant(acks: &mut Acks, mbps: f64) -> Feedback<'static> {
     let explicit = (mbps * 1e4) as u32;
     acks.ack(1).with(|feedback| {
@@ -40,7 +40,7 @@ fn the_first_packet_asks_alone() {
     assert_eq!(packet.header, Header::Rcp(RcpHeader { rtt: Span::ZERO, rate }));
     let mut acks = Acks::new(RTT);
     sender.on_feedback(&grant(&mut acks, 12.0));
-    // Two round trips' worth: 2 * 150 kB.
+    // Two round trips at the rate: 2 * 150 kB.
     assert_eq!(sender.plan().cwnd, 300_000);
     assert_eq!(pace(&sender), 12.0);
     assert_eq!(sender.target(), Some(Rate::from_mbps(12.0)));

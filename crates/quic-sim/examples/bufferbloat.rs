@@ -1,5 +1,6 @@
-//! Bufferbloat as users of Media over QUIC test it: a source of 10 Mbit/s on a link of 5 Mbit/s with an
-//! RTT of 100 ms and a queue of 500 ms. What each controller delivers, and how long packets take.
+//! Bufferbloat as users of Media over QUIC test it: a source of 10 Mbit/s on a link of 5 Mbit/s
+//! with an RTT of 100 ms and a queue of 500 ms. Prints the goodput of each controller, and its
+//! packets' delays.
 //!
 //! ```sh
 //! cargo run --release -p paceline-quic-sim --example bufferbloat
@@ -37,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A minute of it, measured from the sixth second on.
+/// Runs a minute of it, and measures from the sixth second on.
 fn show(scheme: impl Into<SchemeChoice>) -> Result<(), Box<dyn Error>> {
     let mut scenario = Scenario::new("bufferbloat");
     let rate = Rate::from_mbps(5.0);
@@ -46,7 +47,7 @@ fn show(scheme: impl Into<SchemeChoice>) -> Result<(), Box<dyn Error>> {
     scenario.links.push(link);
     let mut flow = FlowSpec::bulk(scheme, &["link"]);
     flow.rtt = Span::from_millis(100);
-    // 30 messages a second, as a video's frames.
+    // 30 messages per second, as the frames of a video.
     flow.workload = Workload::Limited { rate: Rate::from_mbps(10.0), message: 41_667 };
     scenario.flows.push(flow);
     (scenario.warmup, scenario.duration) = (Span::from_secs(5), Span::from_secs(60));

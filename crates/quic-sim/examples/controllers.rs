@@ -1,16 +1,17 @@
-//! The congestion control of QUIC stacks and Paceline's, side by side over one link: the figures of
+//! Congestion control of QUIC stacks and of Paceline, side by side over one link: the figures of
 //! `docs/quic.md`.
 //!
 //! ```sh
 //! cargo run --release -p paceline-quic-sim --example controllers -- \
 //!   [SECONDS] [TRACE]... [only=NAME] [start=MS]
 //! ```
-//! TRACE is the name of a built-in trace (`paceline trace list`) or a Mahimahi file; without one the
-//! link has 12 Mbit/s. `only` chooses rows by a part of their label, and
-//! the flow begins after `start`. quinn's and noq's controllers
-//! run under their stacks, since nobody else can make the RTT estimate that they are told; those of
-//! s2n-quic run under the simulator's own sender. Rows `as QUIC` are schemes under that sender with
-//! acknowledgements and bursts like those of quinn and noq: what of a difference comes from these.
+//! TRACE is the name of a built-in trace (`paceline trace list`) or a Mahimahi file; without one
+//! the link has 12 Mbit/s. `only` selects rows by a part of their label, and the flow begins after
+//! `start`. quinn's and noq's controllers run under their stacks, because only the stacks compute
+//! the RTT estimates that these controllers need; those of s2n-quic run under the simulator's own
+//! sender. Rows `as QUIC` are schemes under the simulator's sender with acknowledgements and bursts
+//! like those of quinn and noq. They show how much of a difference comes from acknowledgements and
+//! bursts.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -29,10 +30,10 @@ use paceline_sim::{
 };
 use s2n_quic_core::recovery::{bbr, cubic};
 
-/// How QUIC's receivers acknowledge: every second packet, at most 25 ms late.
+/// Acknowledgements of QUIC's receivers: every second packet, at most 25 ms late.
 const QUIC_ACKS: AckPolicy = AckPolicy { every: 2, delay: Span::from_millis(25) };
 
-/// A row's label, its scheme, and when its receiver acknowledges, if not as the scheme prefers.
+/// Label of a row, its scheme, and its receiver's acknowledgement policy if it is not the scheme's.
 type Row = (String, SchemeChoice, Option<AckPolicy>);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -74,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An argument that begins with `name`, taken out of the others.
+/// Takes an argument that begins with `name` out of `arguments`.
 fn option(arguments: &mut Vec<String>, name: &str) -> Option<String> {
     let at = arguments.iter().position(|text| text.starts_with(name))?;
     Some(arguments.remove(at).trim_start_matches(name).to_string())
@@ -124,7 +125,8 @@ fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
     Ok(rows)
 }
 
-/// The scheme called `name` with a pacer that lets ten packets go at once, as quinn's and noq's do.
+/// Returns the scheme called `name` with a pacer that sends bursts of ten packets, as quinn's and
+/// noq's do.
 fn in_bursts(label: String, name: &str) -> Result<CustomScheme, SpecError> {
     let halves = registry::build(&Spec::parse(name)?)?;
     Ok(CustomScheme::new(

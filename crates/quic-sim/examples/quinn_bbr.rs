@@ -1,4 +1,4 @@
-//! What quinn's own BBR believes and does over time, beside BBR of others: the figures of
+//! State of quinn's own BBR over time, beside other implementations of BBR: the figures of
 //! `docs/quinn-bbr.md`.
 //!
 //! ```sh
@@ -39,7 +39,7 @@ fn stacks() -> Result<Vec<SchemeChoice>, Box<dyn Error>> {
     ])
 }
 
-/// Prints a line for every 3 s; the buffer has 1000 packets.
+/// Prints a line for every 3 s. The buffer has 1000 packets.
 fn show(title: &str, rtt_ms: u64, capacity: &Capacity) -> Result<(), Box<dyn Error>> {
     println!("{title}, a buffer of 1000 packets");
     for scheme in stacks()? {
@@ -71,7 +71,7 @@ fn show(title: &str, rtt_ms: u64, capacity: &Capacity) -> Result<(), Box<dyn Err
     Ok(())
 }
 
-/// The state called `name` at the end of a second.
+/// Returns the state called `name` at the end of a second.
 fn at(series: &FlowSeries, name: &str, second: usize) -> f64 {
     let values = series.state.iter().find(|(known, _)| *known == name);
     values.and_then(|(_, values)| values.get(second)).copied().unwrap_or(f64::NAN)

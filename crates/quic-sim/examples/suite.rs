@@ -1,9 +1,10 @@
-//! The maintainers' suite on quinn and noq, with their own congestion control and with Paceline's.
+//! Runs the maintainers' suite on quinn and noq, with their own congestion control and with
+//! Paceline's.
 //!
 //! ```sh
 //! cargo run --release -p paceline-quic-sim --example suite -- [NAME]...
 //! ```
-//! NAMEs choose congestion controls by a part of their label, such as `own` or `bbr3`.
+//! NAMEs select congestion controls by a part of their label, such as `own` or `bbr3`.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;

@@ -1,21 +1,21 @@
-//! Where the laboratory's ends are, and their random numbers.
+//! Addresses of the simulated ends, and seeds of their random numbers.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use paceline_sim::TransportSetup;
 
-/// The addresses of the client and of the server.
+/// Address of the client.
 pub(crate) const CLIENT: SocketAddr = address(1);
-/// See [`CLIENT`].
+/// Address of the server.
 pub(crate) const SERVER: SocketAddr = address(2);
-/// The name for which the laboratory's certificate stands.
+/// Host name in the simulation's certificate.
 pub(crate) const NAME: &str = "paceline.test";
 
 const fn address(last: u8) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)), 4433)
 }
 
-/// The seed of an endpoint's random numbers.
+/// Returns the seed of an endpoint's random numbers.
 pub(crate) fn seed(setup: &TransportSetup, name: &str) -> [u8; 32] {
     let mut random = setup.random(name);
     let mut seed = [0; 32];

@@ -1,4 +1,4 @@
-//! What the laboratory's applications send and read.
+//! The applications at the simulated ends.
 
 use std::time::Instant;
 
@@ -8,20 +8,20 @@ use paceline_sim::flow::Workload;
 
 use crate::machine::Machine;
 
-/// What is written at a time.
+/// Bytes of one write.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
-/// The application of an end.
+/// Application of an end.
 pub(crate) enum Application {
-    /// Connects, and writes.
+    /// Connects and writes.
     Source(Source),
-    /// Reads all that comes; holds the bytes so far.
+    /// Reads all data; holds the number of bytes so far.
     Sink(u64),
 }
 
 impl Application {
-    /// When there is something to do that the machine does not know of: to connect, or to write the
-    /// next message.
+    /// Returns the time of the application's next event, which the stack does not know: to connect,
+    /// or to write the next message.
     pub(crate) fn wake(&self) -> Time {
         match self {
             Application::Source(source) => source.wake(),
@@ -29,7 +29,7 @@ impl Application {
         }
     }
 
-    /// Connects, writes and reads what it can at `now`.
+    /// Connects, writes and reads as far as possible at `now`.
     pub(crate) fn drive(&mut self, now: Time, machine: &mut dyn Machine, instant: Instant) {
         match self {
             Application::Source(source) => source.drive(now, machine, instant),
@@ -45,19 +45,19 @@ impl Application {
     }
 }
 
-/// Connects at its start and writes zeros to one stream.
+/// Connects at its start time, and writes zeros to one stream.
 pub(crate) struct Source {
     start: Time,
     stop: Time,
     connected: bool,
     finished: bool,
     stopped: bool,
-    /// Bytes that wait to be written.
+    /// Bytes left to write.
     left: u64,
     messages: Option<Messages>,
 }
 
-/// Messages that an application makes at a steady rate.
+/// Messages that the application writes at a steady rate.
 struct Messages {
     bytes: u64,
     every: Span,
@@ -65,10 +65,10 @@ struct Messages {
 }
 
 impl Source {
-    /// The application of a flow.
+    /// Returns the application of a flow.
     ///
     /// # Errors
-    /// If the laboratory does not have this workload.
+    /// Stacks do not have this workload.
     pub(crate) fn new(setup: &TransportSetup) -> Result<Source, String> {
         let (left, messages) = match &setup.workload {
             Workload::Bulk => (u64::MAX, None),
@@ -108,7 +108,7 @@ impl Source {
         if now >= self.stop && !self.stopped {
             (self.stopped, self.finished) = (true, true);
             (self.left, self.messages) = (0, None);
-            // A stack takes far more at once than it has sent.
+            // A stack accepts far more data than it has sent.
             machine.reset();
         }
         if let Some(messages) = &mut self.messages {

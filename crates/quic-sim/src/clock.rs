@@ -1,11 +1,11 @@
-//! Virtual time as the instants that stacks know.
+//! Virtual time as the instants that stacks use.
 
 use std::time::{Duration, Instant};
 
 use paceline_sim::cc::Time;
 
-/// Translates between virtual time and instants. Stacks only look at differences of instants, so
-/// that it does not matter where they begin.
+/// Converts between virtual time and instants. Stacks use only differences of instants, so their
+/// origin does not matter.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Clock {
     zero: Instant,
@@ -20,7 +20,7 @@ impl Clock {
         self.zero + Duration::from_nanos(time.as_nanos())
     }
 
-    /// The first nanosecond that is not before `instant`.
+    /// Returns the first nanosecond that is not before `instant`.
     pub(crate) fn time(self, instant: Instant) -> Time {
         let nanos = instant.saturating_duration_since(self.zero).as_nanos();
         u64::try_from(nanos).map_or(Time::NEVER, Time::from_nanos)

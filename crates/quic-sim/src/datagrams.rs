@@ -1,13 +1,14 @@
-//! Datagrams on their way between the two ends of a flow.
+//! Datagrams on the way between the two ends of a flow.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Datagrams that are kept after younger ones have arrived: how far a datagram may be overtaken.
+/// Number of younger datagrams that may arrive before a datagram is forgotten: the limit of
+/// reordering.
 const REORDERING: u32 = 4096;
 
-/// The bytes of datagrams on their way in one direction, by handle. What links drop is forgotten
-/// once much younger datagrams have arrived.
+/// The bytes of datagrams on the way in one direction, by handle. A datagram that a link drops is
+/// forgotten when [`REORDERING`] younger ones have arrived.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Datagrams(Arc<Mutex<Store>>);
 
@@ -18,7 +19,7 @@ struct Store {
 }
 
 impl Datagrams {
-    /// Keeps a datagram; returns its handle.
+    /// Stores a datagram; returns its handle.
     pub(crate) fn put(&self, bytes: &[u8]) -> u32 {
         let mut store = self.lock();
         let handle = store.next;
@@ -27,7 +28,7 @@ impl Datagrams {
         handle
     }
 
-    /// A datagram that arrives. A copy of one that has arrived before is empty.
+    /// Returns a datagram that arrives. A second copy of it is empty.
     pub(crate) fn take(&self, handle: u32) -> Vec<u8> {
         let mut store = self.lock();
         let bytes = store.kept.remove(&handle).unwrap_or_default();

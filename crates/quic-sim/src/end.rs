@@ -1,4 +1,4 @@
-//! One end: a stack with its application, as a stage of the simulator's.
+//! One end: a stack with its application, as a stage of the simulator.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use crate::clock::Clock;
 use crate::datagrams::Datagrams;
 use crate::machine::{Machine, MachineStats, Transmission};
 
-/// IPv4's and UDP's headers, in bytes.
+/// Bytes of the IPv4 and UDP headers.
 pub(crate) const HEADERS: u32 = 28;
 
-/// The two ends of a flow, from the machines of a client, which sends the flow's data, and of a
-/// server.
+/// Returns the two ends of a flow, from the machines of a client, which sends the flow's data, and
+/// of a server.
 ///
 /// # Errors
-/// If the laboratory does not have the flow's workload.
+/// Stacks do not have the flow's workload.
 pub fn ends<M: Machine + 'static>(
     setup: &TransportSetup,
     client: M,
@@ -31,10 +31,10 @@ pub fn ends<M: Machine + 'static>(
     Ok((Box::new(sender), Box::new(receiver)))
 }
 
-/// The largest datagram of a flow, in bytes of UDP payload.
+/// Returns the largest datagram of a flow, in bytes of UDP payload.
 ///
 /// # Errors
-/// If QUIC's smallest does not fit into the flow's packets.
+/// QUIC's smallest datagram does not fit into the flow's packets.
 pub fn largest_datagram(setup: &TransportSetup) -> Result<u16, String> {
     let mss = setup.mss;
     mss.checked_sub(HEADERS)
@@ -48,10 +48,10 @@ struct End<M> {
     machine: M,
     application: Application,
     clock: Clock,
-    /// Datagrams that leave, and those that arrive.
+    /// Datagrams that this end has sent, and datagrams that will arrive at it.
     leaving: Datagrams,
     arriving: Datagrams,
-    /// Packets that are ready to leave.
+    /// Packets that the simulator has not taken yet.
     ready: VecDeque<Packet>,
     buffer: Vec<u8>,
     wake: Time,
@@ -81,7 +81,7 @@ impl<M: Machine> End<M> {
         }
     }
 
-    /// Lets the machine and the application do what they can at `now`.
+    /// Drives the machine and the application as far as possible at `now`.
     fn drive(&mut self, now: Time) {
         let instant = self.clock.instant(now);
         if self.machine.timeout().is_some_and(|at| at <= instant) {
@@ -105,7 +105,7 @@ impl<M: Machine> End<M> {
         self.stats = self.machine.stats();
     }
 
-    /// Makes packets of a transmission's datagrams.
+    /// Turns a transmission's datagrams into packets.
     fn queue(&mut self, transmission: &Transmission, bytes: &[u8]) {
         let bytes = &bytes[..transmission.size.min(bytes.len())];
         let segment = transmission.segment.unwrap_or(transmission.size).max(1);
@@ -132,7 +132,7 @@ impl<M: Machine> Stage for End<M> {
             self.queue(&transmission, &answer);
         }
         self.has_new_rtt = true;
-        // Packets leave when the simulator asks for them, which is at once.
+        // The simulator asks for the packets at this time, which is now.
         self.wake = now;
     }
 

@@ -1,10 +1,10 @@
 //! Whole QUIC stacks over Paceline's links, in virtual time.
 //!
-//! A stack without input and output, such as quinn's `quinn-proto`, stands at both ends of a flow,
-//! unchanged: its own handshake, encryption, packets, acknowledgements, loss recovery, flow control,
-//! path MTU discovery and ECN. Paceline's simulator supplies links, queues, delay, loss, and the
-//! time. The same scenario with the same seed gives the same run, event by event, so that a change
-//! for the worse is a test that fails, not a measurement that varies.
+//! A stack without input and output, such as quinn's `quinn-proto`, runs unchanged at both ends of
+//! a flow: its own handshake, encryption, packets, acknowledgements, loss recovery, flow control,
+//! path MTU discovery and ECN. Paceline's simulator provides links, queues, delay, loss, and the
+//! time. Equal scenarios with equal seeds give equal runs, event by event. So a regression is a
+//! test that fails, not a measurement that varies.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -28,9 +28,9 @@
 //!
 //! # What figures mean
 //! Rates of links count bytes on the wire: the stack's datagrams with 28 bytes of IPv4 and UDP
-//! headers. A flow's goodput counts the application's bytes, so that it lies a few per cent below.
-//! One-way delays are those of all datagrams from the sending end to the receiving end; RTTs are the
-//! stack's smoothed ones, as stacks tell no others.
+//! headers. A flow's goodput counts the application's bytes, so it is a few per cent lower. One-way
+//! delays are those of all datagrams from the sending end to the receiving end. RTTs are the
+//! stack's smoothed ones, because stacks report no others.
 
 mod addresses;
 mod application;
@@ -51,10 +51,10 @@ pub use machine::{Machine, MachineStats, Transmission};
 pub use noq::Noq;
 pub use quinn::Quinn;
 
-/// Receive windows beyond what any of the laboratory's paths holds, so that congestion control, not
-/// flow control, limits sending.
+/// Receive window larger than any of the simulated paths, so that congestion control, not flow
+/// control, limits sending.
 const WINDOW: u32 = 256 << 20;
 
-/// Datagrams that a stack may put into one transmission, as the drivers of quinn and noq on Linux
-/// allow.
+/// Most datagrams that a stack may put into one transmission, as the drivers of quinn and noq on
+/// Linux allow.
 const SEGMENTS: NonZeroUsize = NonZeroUsize::new(10).unwrap();

@@ -4,7 +4,7 @@ use noq_proto as proto;
 
 crate::stack::stack!(Noq, "noq");
 
-/// Where noq differs from quinn.
+/// The functions in which noq differs from quinn.
 mod fork {
     use std::net::{IpAddr, SocketAddr};
     use std::sync::Arc;
@@ -19,7 +19,7 @@ mod fork {
     use crate::SEGMENTS;
     use crate::machine::MachineStats;
 
-    /// Makes an endpoint, a server's if there is a server's configuration.
+    /// Returns an endpoint; a server's if there is a server configuration.
     pub(super) fn endpoint(
         mut config: EndpointConfig,
         server: Option<Arc<ServerConfig>>,
@@ -29,7 +29,7 @@ mod fork {
         Endpoint::new(Arc::new(config), server, true)
     }
 
-    /// Gives a datagram of `remote` to the endpoint, which has the address `local`.
+    /// Passes a datagram from `remote` to the endpoint, whose address is `local`.
     pub(super) fn handle(
         endpoint: &mut Endpoint,
         now: Instant,
@@ -41,7 +41,7 @@ mod fork {
         endpoint.handle(now, FourTuple::new(remote, Some(local)), ecn, bytes, answer)
     }
 
-    /// Writes the datagrams that are to leave next into `buffer`.
+    /// Writes the datagrams that leave next into `buffer`.
     pub(super) fn poll_transmit(
         connection: &mut Connection,
         now: Instant,
@@ -55,7 +55,7 @@ mod fork {
         connection.rtt(PathId::ZERO).unwrap_or_default()
     }
 
-    /// Returns what the connection counts and decides.
+    /// Returns the connection's counters and its congestion control's state.
     pub(super) fn stats(connection: &mut Connection) -> MachineStats {
         let Some(path) = connection.path_stats(PathId::ZERO) else {
             return MachineStats::default();

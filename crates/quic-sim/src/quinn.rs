@@ -4,7 +4,7 @@ use quinn_proto as proto;
 
 crate::stack::stack!(Quinn, "quinn");
 
-/// Where quinn differs from noq.
+/// The functions in which quinn differs from noq.
 mod fork {
     use std::net::{IpAddr, SocketAddr};
     use std::sync::Arc;
@@ -18,7 +18,7 @@ mod fork {
     use crate::SEGMENTS;
     use crate::machine::MachineStats;
 
-    /// Makes an endpoint, a server's if there is a server's configuration.
+    /// Returns an endpoint; a server's if there is a server configuration.
     pub(super) fn endpoint(
         config: EndpointConfig,
         server: Option<Arc<ServerConfig>>,
@@ -27,7 +27,7 @@ mod fork {
         Endpoint::new(Arc::new(config), server, true, Some(seed))
     }
 
-    /// Gives a datagram of `remote` to the endpoint, which has the address `local`.
+    /// Passes a datagram from `remote` to the endpoint, whose address is `local`.
     pub(super) fn handle(
         endpoint: &mut Endpoint,
         now: Instant,
@@ -39,7 +39,7 @@ mod fork {
         endpoint.handle(now, remote, Some(local), ecn, bytes, answer)
     }
 
-    /// Writes the datagrams that are to leave next into `buffer`.
+    /// Writes the datagrams that leave next into `buffer`.
     pub(super) fn poll_transmit(
         connection: &mut Connection,
         now: Instant,
@@ -53,7 +53,7 @@ mod fork {
         connection.rtt()
     }
 
-    /// Returns what the connection counts and decides.
+    /// Returns the connection's counters and its congestion control's state.
     pub(super) fn stats(connection: &mut Connection) -> MachineStats {
         let path = connection.stats().path;
         MachineStats {

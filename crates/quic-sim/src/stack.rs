@@ -1,8 +1,9 @@
-//! What quinn's and noq's protocol machines have in common, which is nearly all: noq is a fork of quinn.
+//! Code that the protocol machines of quinn and noq share, which is nearly all: noq is a fork of
+//! quinn.
 
 /// Declares a stack called `$name` as the type `$Stack`.
 ///
-/// The module that calls it has the stack's crate under the name `proto`, and a module `fork` with the
+/// The calling module has the stack's crate under the name `proto`, and a module `fork` with the
 /// functions in which the crates differ: `endpoint`, `handle`, `poll_transmit`, `rtt` and `stats`.
 macro_rules! stack {
     ($Stack:ident, $name:literal) => {
@@ -38,18 +39,18 @@ macro_rules! stack {
 
         impl $Stack {
             #[doc = concat!($name, " with this congestion control: one of its own, or one of `paceline-", $name, "`'s.")]
-            /// `label` is what outcomes call it.
+            /// `label` is its name in outcomes.
             pub fn new(label: impl Into<String>, congestion: Congestion) -> $Stack {
                 $Stack { label: label.into(), congestion, change: Arc::new(|_| {}) }
             }
 
-            /// The same with changes of both ends' transport configuration.
+            /// Applies `change` to the transport configuration of both ends.
             #[must_use]
             pub fn with(self, change: impl Fn(&mut TransportConfig) + Send + Sync + 'static) -> $Stack {
                 $Stack { change: Arc::new(change), ..self }
             }
 
-            /// The scheme of a flow: the flow's sender is a client that opens one stream.
+            /// Returns the scheme of a flow: the flow's sender is a client that opens one stream.
             pub fn transport(&self) -> CustomTransport {
                 let stack = self.clone();
                 CustomTransport::new(self.label.clone(), move |setup| stack.ends(setup))
@@ -80,7 +81,8 @@ macro_rules! stack {
                 ends(setup, sender, receiver)
             }
 
-            /// Both ends' transport configuration: the stack's defaults, but windows that do not limit.
+            /// Returns the transport configuration of both ends: the stack's defaults, with windows
+            /// that do not limit sending.
             fn config(&self, datagram: u16) -> TransportConfig {
                 let mut discovery = MtuDiscoveryConfig::default();
                 discovery.upper_bound(datagram);
@@ -96,7 +98,7 @@ macro_rules! stack {
             }
         }
 
-        /// A factory that is shared by the connections of several runs.
+        /// A factory that the connections of several runs share.
         struct SharedFactory(Congestion);
 
         impl ControllerFactory for SharedFactory {
@@ -113,9 +115,9 @@ macro_rules! stack {
         struct StackMachine {
             endpoint: Endpoint,
             connection: Option<(ConnectionHandle, Connection)>,
-            /// What a client connects with; `None` at a server.
+            /// Configuration with which a client connects; `None` at a server.
             client: Option<ClientConfig>,
-            /// Its own address, and the other end's.
+            /// Own address, and address of the other end.
             addresses: [SocketAddr; 2],
             writes: Option<StreamId>,
             reads: Vec<StreamId>,
@@ -205,14 +207,14 @@ macro_rules! stack {
 
             fn finish(&mut self) {
                 if let (Some((_, connection)), Some(id)) = (&mut self.connection, self.writes) {
-                    // A stream that the other end has stopped cannot be finished either.
+                    // Fails for a stream that the other end has stopped, which needs no end.
                     let _ = connection.send_stream(id).finish();
                 }
             }
 
             fn reset(&mut self) {
                 if let (Some((_, connection)), Some(id)) = (&mut self.connection, self.writes) {
-                    // Of a stream whose data have all arrived there is nothing left to give up.
+                    // Fails for a stream whose data has all arrived, which needs no reset.
                     let _ = connection.send_stream(id).reset(VarInt::from_u32(0));
                 }
             }
@@ -233,7 +235,7 @@ macro_rules! stack {
                             Ok(None) | Err(_) => break false,
                         }
                     };
-                    // What it asks to be sent leaves with the next packets anyway.
+                    // Frames that this requests leave with the next packets anyway.
                     let _ = chunks.finalize();
                     open
                 });

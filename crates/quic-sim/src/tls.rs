@@ -1,5 +1,5 @@
-//! TLS of the laboratory: a certificate that is worth nothing, and clients that take any. Never for
-//! anything but experiments.
+//! TLS of the simulated ends: a public certificate and key, and clients that accept any
+//! certificate. For simulations only.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme, version};
 
-/// A self-signed certificate with an Ed25519 key: its signatures are always of the same size, so
-/// that handshakes of all runs are.
+/// Self-signed certificate with an Ed25519 key, whose signatures have a constant size, so that the
+/// handshakes of all runs have equal sizes.
 const CERTIFICATE: &[u8] = include_bytes!("../fixtures/certificate.der");
 const KEY: &[u8] = include_bytes!("../fixtures/key.der");
 
@@ -17,10 +17,10 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// A server that shows the laboratory's certificate.
+/// Returns a server's configuration with this certificate.
 ///
 /// # Errors
-/// None that a change of rustls' has not brought.
+/// None, unless a change of rustls adds one.
 pub fn server() -> Result<rustls::ServerConfig, Error> {
     let certificate = CertificateDer::from(CERTIFICATE);
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(KEY));
@@ -30,10 +30,10 @@ pub fn server() -> Result<rustls::ServerConfig, Error> {
         .with_single_cert(vec![certificate], key)
 }
 
-/// A client that takes any certificate.
+/// Returns the configuration of a client that accepts any certificate.
 ///
 /// # Errors
-/// As of [`server`].
+/// As for [`server`].
 pub fn client() -> Result<rustls::ClientConfig, Error> {
     let provider = provider();
     let algorithms = provider.signature_verification_algorithms;
@@ -44,7 +44,7 @@ pub fn client() -> Result<rustls::ClientConfig, Error> {
         .with_no_client_auth())
 }
 
-/// Takes any certificate, whose dates mean nothing in virtual time; signatures are checked.
+/// Accepts any certificate, because dates mean nothing in virtual time; checks signatures.
 #[derive(Debug)]
 struct AnyCertificateVerifier(WebPkiSupportedAlgorithms);
 

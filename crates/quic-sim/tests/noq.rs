@@ -48,16 +48,16 @@ fn a_given_number_of_bytes_arrives_whole() {
         scenario.flows[0].workload = Workload::Bytes(1_000_000);
         scenario.flows[0].data.impairments.loss = Loss::Bernoulli(0.01);
         let outcome = outcome(&scenario);
-        // Over 10 s, 1 MB are 0.8 Mbit/s.
+        // 1 MB over 10 s is 0.8 Mbit/s.
         assert!((outcome.flows[0].goodput_mbps - 0.8).abs() < 1e-9, "{outcome:?}");
         assert!(outcome.flows[0].sender.lost > 0);
     }
 }
 
-/// Within 5 points of utilisation and a fifth of the mean delay of the simulator's own sender with
-/// the same scheme, after the first 5 s: the bounds of quinn's test, written before the first run. noq
-/// keeps to pacing rates, so that bbr and copa were to hold them too. copa does not (17 points of
-/// utilisation less): `docs/quic.md` says what is known of the cause.
+/// Utilisation within 5 points, and mean delay within a fifth, of the simulator's own sender with
+/// the scheme, after the first 5 s: the bounds of quinn's test, written before the first run.
+/// Because noq paces, bbr and copa were expected to meet them, too. copa does not (17 points less
+/// utilisation): `docs/quic.md` says what is known of the cause.
 #[test]
 fn a_scheme_under_noq_does_what_it_does_in_the_simulator() {
     for spec in ["cubic", "bbr3", "vegas", "bbr"] {
@@ -87,7 +87,7 @@ fn schemes_that_noq_cannot_feed_are_refused() {
     }
 }
 
-/// The stack has taken far more by then than it has sent.
+/// By then the stack has taken far more data than it has sent.
 #[test]
 fn a_flow_that_stops_sends_no_more() {
     let packets = |seconds| {

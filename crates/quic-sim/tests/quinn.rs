@@ -51,17 +51,17 @@ fn nothing_gets_lost_between_the_ends() {
     assert!(census.sent > 3000);
 }
 
-/// Within 5 points of utilisation and a fifth of the mean delay of the simulator's own sender with the
-/// same scheme, after the first 5 s. The bound was written after a look at runs of 5 s, and these three
-/// schemes hold it; `docs/quic.md` has those that do not. QUIC's handshake and its slightly larger headers
-/// are part of the difference.
+/// Utilisation within 5 points, and mean delay within a fifth, of the simulator's own sender with
+/// the scheme, after the first 5 s. The bound was written after a look at runs of 5 s. These three
+/// schemes meet it; `docs/quic.md` lists those that do not. QUIC's handshake and its slightly
+/// larger headers are part of the difference.
 #[test]
 fn a_scheme_under_quinn_does_what_it_does_in_the_simulator() {
     for spec in ["cubic", "bbr3", "vegas"] {
         let measured = |scheme: SchemeChoice| {
             let mut scenario = over_12_mbps(scheme, 25);
             scenario.warmup = Span::from_secs(5);
-            // Acknowledgements as quinn's, not as those of a host with Linux.
+            // Acknowledge as quinn does, not as a Linux host does.
             scenario.flows[0].ack = Some(AckPolicy::DELAYED);
             let outcome = outcome(&scenario);
             (outcome.links[0].utilization, outcome.flows[0].one_way_delay_ms.mean)
@@ -79,7 +79,7 @@ fn a_given_number_of_bytes_arrives_whole() {
     scenario.flows[0].workload = Workload::Bytes(1_000_000);
     scenario.flows[0].data.impairments.loss = Loss::Bernoulli(0.01);
     let outcome = outcome(&scenario);
-    // Over 10 s, 1 MB are 0.8 Mbit/s.
+    // 1 MB over 10 s is 0.8 Mbit/s.
     assert!((outcome.flows[0].goodput_mbps - 0.8).abs() < 1e-9, "{outcome:?}");
     assert!(outcome.flows[0].sender.lost > 0);
 }
@@ -107,7 +107,7 @@ fn what_the_laboratory_cannot_do_is_said() {
     assert!(problem.contains("1228"), "{problem}");
 }
 
-/// The stack has taken far more by then than it has sent.
+/// By then the stack has taken far more data than it has sent.
 #[test]
 fn a_flow_that_stops_sends_no_more() {
     let packets = |seconds| {

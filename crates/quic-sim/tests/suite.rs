@@ -1,4 +1,5 @@
-//! The maintainers' suite: that it passes what works, and fails what does not.
+//! The maintainers' suite passes congestion control that works, and fails congestion control that
+//! does not.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ fn report(scheme: impl Into<SchemeChoice>, aim: Aim, cases: &[&str]) -> Report {
     suite.run(&scheme.into(), aim).expect("a run")
 }
 
-/// A window that nothing changes.
+/// A constant window in bytes.
 struct Fixed(u64);
 
 impl ControllerFactory for Fixed {
@@ -53,7 +54,7 @@ fn what_works_passes() {
     assert!(found.holds(), "{found}");
 }
 
-/// 400 packets in flight, whatever happens: three times the path and its buffer.
+/// A constant 400 packets in flight: three times the path and its buffer.
 #[test]
 fn what_ignores_congestion_fails() {
     let fixed = Quinn::new("400 packets", Arc::new(Fixed(400 * 1472)));
@@ -67,7 +68,7 @@ fn what_ignores_congestion_fails() {
     assert!(found.to_string().contains("400 packets: 3 cases, 3 failed"), "{found}");
 }
 
-/// 4 packets in flight: 0.5 Mbit/s.
+/// A constant 4 packets in flight: 0.5 Mbit/s.
 #[test]
 fn what_does_not_use_the_link_fails() {
     let fixed = Quinn::new("4 packets", Arc::new(Fixed(4 * 1472)));

@@ -9,7 +9,7 @@ use paceline_report::{
 
 const BIN: f64 = 0.1;
 
-/// A small generator, so that the specimen is always the same.
+/// A small random generator with a fixed sequence, so that the specimen never changes.
 struct Noise(u64);
 
 impl Noise {
@@ -19,7 +19,7 @@ impl Noise {
     }
 }
 
-/// A capacity that wanders, with fades.
+/// Returns a capacity that varies slowly, with fades.
 fn capacity(seed: u64, mean: f64, seconds: usize) -> Vec<f64> {
     let mut noise = Noise(seed);
     let mut level = 0.0;
@@ -34,7 +34,8 @@ fn capacity(seed: u64, mean: f64, seconds: usize) -> Vec<f64> {
         .collect()
 }
 
-/// A sender that reacts after `lag` bins, fills `gain` of the link and allows `most` ms of queue.
+/// Returns the run of a sender that reacts after `lag` bins, uses the share `gain` of the link and
+/// builds at most `most` ms of queue.
 fn run(trace: &str, capacity: &[f64], scheme: &str, lag: usize, gain: f64, most: f64) -> RunView {
     let mut noise = Noise(scheme.len() as u64 * 77 + capacity.len() as u64);
     let (mut queue, mut throughput, mut delay) = (0.0_f64, Vec::new(), Vec::new());

@@ -5,26 +5,26 @@ use crate::markup::Markup;
 use crate::scale::Scale;
 use crate::style::Paint;
 
-/// The size of tick labels.
+/// Font size of tick labels in pixels.
 const SMALL: f64 = 11.0;
 
-/// Text at a point. `anchor` is `start`, `middle` or `end`.
+/// Writes text at a point. `anchor` is `start`, `middle` or `end`.
 pub(crate) fn write(m: &mut Markup, (x, y): (f64, f64), anchor: &str, paint: Paint, text: &str) {
     m.el("text").n("x", x).n("y", y).a("text-anchor", anchor).fill(paint).text(text);
 }
 
-/// A straight line.
+/// Draws a straight line.
 pub(crate) fn line(m: &mut Markup, [x1, y1, x2, y2]: [f64; 4], paint: Paint, width: f64) {
     m.el("line").n("x1", x1).n("y1", y1).n("x2", x2).n("y2", y2).stroke(paint, width).end();
 }
 
-/// A title along the vertical axis.
+/// Writes a title along the vertical axis.
 pub(crate) fn side_title(m: &mut Markup, x: f64, y: f64, text: &str) {
     let turn = format!("translate({x:.0} {y:.0}) rotate(-90)");
     m.el("text").a("transform", &turn).a("text-anchor", "middle").fill(Paint::INK).text(text);
 }
 
-/// Horizontal grid lines with their labels to the left of the plot.
+/// Draws horizontal grid lines, with their labels to the left of the plot.
 pub(crate) fn left(m: &mut Markup, scale: &Scale, plot: Rect, count: usize) {
     m.el("g").n("font-size", SMALL).open();
     let floor = scale.is_log();
@@ -43,7 +43,7 @@ pub(crate) fn left(m: &mut Markup, scale: &Scale, plot: Rect, count: usize) {
     m.close();
 }
 
-/// Vertical grid lines.
+/// Draws vertical grid lines.
 pub(crate) fn columns(m: &mut Markup, scale: &Scale, plot: Rect, count: usize) {
     for tick in scale.ticks(count) {
         let x = scale.at(tick.value);
@@ -51,8 +51,8 @@ pub(crate) fn columns(m: &mut Markup, scale: &Scale, plot: Rect, count: usize) {
     }
 }
 
-/// The axis line below the plot with its labels and its title. Labels that would touch the one
-/// before are left out.
+/// Draws the axis line below the plot with its labels and its title. Leaves out labels that would
+/// touch the previous one.
 pub(crate) fn bottom(m: &mut Markup, scale: &Scale, plot: Rect, count: usize, title: &str) {
     let y = plot.y + plot.h;
     line(m, [plot.x, y, plot.x + plot.w, y], Paint::RULE, 1.0);

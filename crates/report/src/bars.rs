@@ -1,4 +1,4 @@
-//! Grouped bars: panels above each other, one group per trace, one bar per scheme.
+//! Grouped bars: panels one below the other, one group per trace, one bar per scheme.
 
 use crate::axis;
 use crate::figure::Figure;
@@ -16,23 +16,23 @@ const RIGHT: f64 = 20.0;
 const PANEL: f64 = 150.0;
 const GAP: f64 = 22.0;
 
-/// One quantity.
+/// A panel with one quantity.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BarPanel {
-    /// The title of the axis with its unit.
+    /// Title of the axis with its unit.
     pub title: String,
     /// The unit, for the read-out.
     pub unit: String,
-    /// Whether the axis is logarithmic: bars then begin at the axis' lower end.
+    /// Whether the axis is logarithmic; then bars begin at the axis' lower end.
     pub log: bool,
-    /// A row per group with a value per bar; missing and unusable values are gaps.
+    /// A row per group with a value per bar; missing values and NaN leave gaps.
     pub values: Vec<Vec<f64>>,
 }
 
 /// Grouped bars over traces.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bars {
-    /// What the plot shows, for screen readers and file viewers.
+    /// Description of the plot for screen readers and file viewers.
     pub label: String,
     /// The names of the groups.
     pub groups: Vec<String>,
@@ -43,12 +43,12 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// The plot as an SVG file.
+    /// Returns the plot as an SVG file.
     pub fn to_svg(&self) -> String {
         self.figure().to_svg()
     }
 
-    /// The plot as a figure for a [`crate::Page`].
+    /// Returns the plot as a figure for a [`crate::Page`].
     pub fn figure(&self) -> Figure {
         let values = || self.panels.iter().flat_map(|p| p.values.iter().flatten());
         if self.groups.is_empty() || self.bars.is_empty() || !values().any(|&v| usable(v)) {
@@ -69,7 +69,8 @@ impl Bars {
         Figure::new(WIDTH, y - GAP + foot, &self.label, m)
     }
 
-    /// The legend above the plot, in as many rows as it takes. Returns where it ends.
+    /// Draws the legend above the plot, in as many rows as it needs. Returns the y coordinate of
+    /// its end.
     fn legend(&self, m: &mut Markup) -> f64 {
         let (mut x, mut y) = (LEFT, 20.0);
         for (name, paint) in &self.bars {
@@ -119,7 +120,8 @@ impl Bars {
                     axis::write(m, (middle, above), "middle", Paint::MUTED, &text);
                     m.close();
                 } else if self.bars.len() > Hue::ALL.len() && width > 4.0 {
-                    // Too narrow for a number, and too many to go by the colour.
+                    // The bars are too narrow for numbers, and too many to be distinguished by
+                    // colour.
                     let radius = (width / 2.0 - 0.5).min(4.0);
                     above -= radius - 3.0;
                     let look = Marker { shape: paint.shape, filled: true, radius };
@@ -130,7 +132,7 @@ impl Bars {
         axis::line(m, [plot.x, base, plot.x + plot.w, base], Paint::RULE, 1.0);
     }
 
-    /// The names below the last panel. Returns how many lines they take.
+    /// Writes the names below the last panel. Returns the number of lines that they need.
     fn group_names(&self, m: &mut Markup, plot: Rect) -> usize {
         let (group, _) = self.widths(plot);
         let mut most = 1;
@@ -146,14 +148,14 @@ impl Bars {
         most
     }
 
-    /// The width of a group and of a bar.
+    /// Returns the widths of a group and of a bar.
     fn widths(&self, plot: Rect) -> (f64, f64) {
         let group = plot.w / self.groups.len() as f64;
         (group, (group * 0.84 / self.bars.len() as f64).min(46.0))
     }
 }
 
-/// A bar: filled, or with an outline where the paint's fill is thin.
+/// Draws a bar: filled, or with an outline if the paint's fill is translucent.
 fn bar(m: &mut Markup, shape: Rect, paint: Paint, title: &str) {
     let filling = paint.filling();
     let inset = if filling < 1.0 { 0.6 } else { 0.0 };
@@ -174,7 +176,7 @@ fn bar(m: &mut Markup, shape: Rect, paint: Paint, title: &str) {
     element.titled(title);
 }
 
-/// The outline of a bar: unbroken, except of variants.
+/// Returns the outline of a bar: unbroken, except for variants.
 fn outline(dash: Dash) -> Dash {
     if dash == Dash::DashDot { Dash::Dashed } else { Dash::Solid }
 }

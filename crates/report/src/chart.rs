@@ -1,4 +1,4 @@
-//! The time-series chart: panels above each other on one time axis.
+//! The time-series chart: panels one below the other on one time axis.
 
 use crate::axis;
 use crate::figure::Figure;
@@ -13,39 +13,39 @@ const WIDTH: f64 = 960.0;
 const LEFT: f64 = 66.0;
 const TOP: f64 = 10.0;
 const GAP: f64 = 12.0;
-/// The extra gap where the quantity changes.
+/// Additional gap in pixels where the quantity changes.
 const BREAK: f64 = 16.0;
 const FOOT: f64 = 48.0;
-/// How many panels share a title.
+/// Number of panels that share one title.
 const TITLED: usize = 4;
-/// The room of the piece of line beside a label.
+/// Width in pixels of the piece of line beside a label.
 const SAMPLE: f64 = 26.0;
 
 /// One panel of a [`Chart`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Panel {
-    /// The title of the vertical axis with its unit. Neighbours with the same title share it, and
-    /// the range of their axes.
+    /// Title of the vertical axis with its unit. Neighbours with equal titles share it, and the
+    /// range of their axes.
     pub title: String,
-    /// The height of the plot in pixels.
+    /// Height of the plot in pixels.
     pub height: f64,
     /// Whether the vertical axis is logarithmic.
     pub log: bool,
-    /// What is drawn; areas come first, then lines in this order.
+    /// Series to draw: areas first, then lines, each in this order.
     pub series: Vec<Series>,
 }
 
-/// A time-series chart: panels above each other that share the time axis, each with its series
-/// labelled at the right-hand side.
+/// A time-series chart: panels one below the other that share the time axis. The labels of each
+/// panel's series are at its right-hand side.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Chart {
-    /// What the chart shows, for screen readers and file viewers.
+    /// Description of the chart for screen readers and file viewers.
     pub label: String,
-    /// From top to bottom.
+    /// The panels, from top to bottom.
     pub panels: Vec<Panel>,
 }
 
-/// A run of panels with the same title.
+/// Consecutive panels with equal titles.
 struct Group {
     first: usize,
     last: usize,
@@ -53,13 +53,12 @@ struct Group {
 }
 
 impl Chart {
-    /// The chart as an SVG file.
+    /// Returns the chart as an SVG file.
     pub fn to_svg(&self) -> String {
         self.figure().to_svg()
     }
 
-    /// The chart as a figure for a [`crate::Page`], where the values can be read off with a
-    /// pointer.
+    /// Returns the chart as a figure for a [`crate::Page`], on which the pointer shows values.
     pub fn figure(&self) -> Figure {
         let panels: Vec<Panel> = self.panels.iter().map(thinned).collect();
         let all = || panels.iter().flat_map(|panel| &panel.series);
@@ -88,7 +87,7 @@ impl Chart {
                 }
                 y += panel.height + if last { 0.0 } else { GAP };
             }
-            // A tall group has its title again every few panels.
+            // A group of many panels repeats its title every [`TITLED`] panels.
             for some in middles.chunks(TITLED) {
                 let (from, end) = (some[0].0, some[some.len() - 1].1);
                 let middle = f64::midpoint(from, end);
@@ -126,7 +125,7 @@ fn groups(panels: &[Panel]) -> Vec<Group> {
         let count = ticks(panels[0].height);
         group.scale = match panels.iter().any(|p| p.log) {
             true => {
-                // Below a millionth of the range, or a hundredth of the unit, nothing can be seen.
+                // Less than a millionth of the range, or a hundredth of the unit, is not visible.
                 let top = extent(values()).map_or(1.0, |(_, hi)| hi);
                 let floor = (top / 1e6).max(0.01);
                 let lows = values().filter(|&v| v >= floor).map(|v| v.max(low(top)));
@@ -138,12 +137,13 @@ fn groups(panels: &[Panel]) -> Vec<Group> {
     groups
 }
 
-/// The lowest value worth a place on a logarithmic axis that ends at `top`: three decades.
+/// Returns the lower end of a logarithmic axis that ends at `top`: three decades below it, but at
+/// least 1.
 fn low(top: f64) -> f64 {
     (top / 1000.0).max(1.0).min(top)
 }
 
-/// How many ticks a vertical axis of this height carries.
+/// Returns the number of ticks for a vertical axis of this height.
 fn ticks(height: f64) -> usize {
     ((height / 32.0) as usize).clamp(2, 8)
 }
@@ -188,7 +188,7 @@ fn draw(m: &mut Markup, panel: &Panel, plot: Rect, time: &Scale, unit: &Scale, r
     m.close();
 }
 
-/// A path with what the page's read-out needs.
+/// Begins a path with the attributes that the page's read-out needs.
 fn data<'a>(m: &'a mut Markup, series: &Series) -> crate::markup::Element<'a> {
     m.el("path")
         .a("data-name", &series.name)
@@ -204,7 +204,8 @@ fn title(series: &Series) -> String {
     format!("{name}, {quantity}: {} to {} {unit}", short(lo), short(hi))
 }
 
-/// The labels to the right: the only one in the middle, several where their lines end.
+/// Writes the labels to the right: a single one in the middle, several beside the ends of their
+/// lines.
 fn side_labels(m: &mut Markup, panel: &Panel, plot: Rect, scale: &Scale, right: f64) {
     let labelled: Vec<&Series> = panel.series.iter().filter(|s| !s.label.is_empty()).collect();
     let lines = labelled.iter().map(|s| s.label.len()).max().unwrap_or(0) as f64;
@@ -232,7 +233,7 @@ fn side_labels(m: &mut Markup, panel: &Panel, plot: Rect, scale: &Scale, right: 
         }
         for (i, text) in series.label.iter().enumerate() {
             let (paint, size, weight) = match i {
-                // The colours of areas and of their edges are too light to be read.
+                // The colours of areas and of their edges are too light for text.
                 0 if [Paint::AREA, Paint::EDGE].contains(&series.paint) => {
                     (Paint::INK, 12.5, "600")
                 }

@@ -1,8 +1,8 @@
-//! For tests: a checker of documents, and runs to draw.
+//! Test code: a checker of documents, and runs to draw.
 
 use crate::run::{Quantiles, RunView, TimeSeries};
 
-/// Fails unless all tags are balanced, all quotes closed and no number is broken.
+/// Panics unless all tags are balanced, all quotes are closed and every number is valid.
 pub(crate) fn assert_sound(document: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = document;
@@ -33,7 +33,7 @@ pub(crate) fn assert_sound(document: &str) {
     assert!(open.is_empty(), "left open: {open:?}");
 }
 
-/// A plausible run.
+/// Returns a plausible run.
 pub(crate) fn run(trace: &str, scheme: &str, p95: f64) -> RunView {
     let wave = |i: usize| 6.0 + 4.0 * libm::sin(i as f64 / 20.0);
     RunView {
@@ -66,7 +66,7 @@ pub(crate) fn run(trace: &str, scheme: &str, p95: f64) -> RunView {
     }
 }
 
-/// A run in which everything that can be wrong is.
+/// Returns a run in which every value is unusable.
 pub(crate) fn broken_run() -> RunView {
     let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 1e300];
     RunView {

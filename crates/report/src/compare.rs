@@ -8,28 +8,28 @@ use crate::table::{Cell, Table};
 use crate::timeline::time_series_figure;
 use crate::tradeoff::scatter_figure;
 
-/// The most schemes in a figure over time.
+/// Most schemes in a figure over time.
 const TOGETHER: usize = 8;
 
-/// What a page says about itself.
+/// Information about a page: title, explanation, and how it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PageInfo {
     /// The title.
     pub title: String,
-    /// What was done: a short paragraph under the title; empty for none.
+    /// Description of the experiment, printed under the title; empty for none.
     pub explanation: String,
-    /// The command line that makes the page again.
+    /// Command line that makes this page.
     pub command: String,
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
-    /// The seed, if there is one.
+    /// Seed of the random numbers, if there is one.
     pub seed: Option<u64>,
-    /// More facts for the footer: names and values.
+    /// Further facts for the footer: names and values.
     pub facts: Vec<(String, String)>,
 }
 
-/// The page that compares schemes: the trade-off, bars, the summary table, then every trace over
-/// time. It is one file that needs nothing else.
+/// Returns the page that compares schemes: trade-off, bars, summary table, then every trace over
+/// time. It is one file without external resources.
 pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
     let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
     let traces = distinct(runs, |run| &run.trace);
@@ -65,7 +65,7 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
         if several {
             page.figure(&scatter_figure(&own, &palette), &(scatter_caption(false) + regions));
         }
-        // As many as a printed page holds.
+        // As many schemes as fit on a printed page.
         let parts = own.len().div_ceil(TOGETHER).max(1);
         for (at, some) in own.chunks(own.len().div_ceil(parts).max(1)).enumerate() {
             let part =
@@ -77,7 +77,7 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
     page.to_html()
 }
 
-/// The notes of all runs, each once: the scheme, and what is to be known.
+/// Returns the notes of all runs, each once: scheme and note.
 fn notes(runs: &[RunView]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for run in runs {
@@ -103,7 +103,7 @@ fn scatter_caption(several: bool) -> String {
     )
 }
 
-/// What the regions mean, if there are any.
+/// Returns the explanation of regions; empty if there are none.
 fn region_caption(views: &[RunView]) -> &'static str {
     match views.iter().any(|view| view.runs.is_some()) {
         true => {
@@ -127,7 +127,7 @@ fn time_caption(runs: &[RunView]) -> String {
     )
 }
 
-/// How the page came about.
+/// Adds to the footer how the page was made.
 pub(crate) fn facts(page: &mut Page, info: &PageInfo) {
     let seed = info.seed.map(|seed| seed.to_string()).unwrap_or_default();
     let given = [("command", &info.command), ("version", &info.version), ("seed", &seed)];
@@ -146,7 +146,7 @@ fn footer(page: &mut Page, info: &PageInfo, runs: &[RunView]) {
     facts(page, info);
 }
 
-/// The digest of each run.
+/// Returns a table with the digest of each run.
 fn digests(views: &[RunView]) -> Table {
     let several = views.iter().any(|view| view.runs.is_some());
     let heads: &[&str] = match several {
@@ -160,7 +160,7 @@ fn digests(views: &[RunView]) -> Table {
             rows.push(names.into_iter().chain([Cell::code(&view.digest)]).collect());
             continue;
         };
-        // A bound on all schemes has no digest.
+        // The bound on all schemes has no digest.
         for run in runs.points.iter().filter(|run| !run.digest.is_empty()) {
             let numbers = [
                 Cell::number(run.run.into(), 0),

@@ -1,4 +1,4 @@
-//! A finished drawing, to be saved or to be put into a page.
+//! A finished drawing, for a file or a page.
 
 use crate::markup::{Markup, escape};
 use crate::number::coordinate;
@@ -13,7 +13,7 @@ pub struct Figure {
     width: f64,
     height: f64,
     label: String,
-    /// Attributes of the root element that the page's script reads.
+    /// Attributes of the root element for the page's script.
     data: String,
     body: String,
 }
@@ -24,7 +24,7 @@ impl Figure {
         Self { width, height, label: label.to_owned(), data: String::new(), body }
     }
 
-    /// A drawing that says that there is nothing to draw.
+    /// Returns a drawing with the text that there is no data.
     pub(crate) fn no_data(width: f64, height: f64, label: &str) -> Self {
         let mut body = Markup::default();
         body.el("text")
@@ -36,20 +36,20 @@ impl Figure {
         Self::new(width, height, label, body)
     }
 
-    /// Adds an attribute for the page's script to the root element.
+    /// Adds an attribute to the root element, for the page's script.
     pub(crate) fn with_data(mut self, name: &str, value: &str) -> Self {
         self.data.push_str(&format!(" data-{name}=\"{}\"", escape(value)));
         self
     }
 
-    /// A complete SVG file, with its own background and style.
+    /// Returns a complete SVG file, with its own background and style.
     pub fn to_svg(&self) -> String {
         let title =
             format!("<title>{}</title><style>{}</style>", escape(&self.label), drawing_css());
         self.assemble("", &title)
     }
 
-    /// The `svg` element for a page that has the style already.
+    /// Returns the `svg` element for a page, which has the style already.
     pub(crate) fn to_inline(&self) -> String {
         self.assemble(&self.data, "")
     }

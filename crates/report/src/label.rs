@@ -1,6 +1,6 @@
-//! Text on a drawing: how wide it is, and where it goes so that nothing overlaps.
+//! Text on a drawing: its width, and a place where it overlaps nothing.
 
-/// The approximate width of a text in a sans-serif font, in pixels.
+/// Returns the approximate width of a text in a sans-serif font, in pixels.
 pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     let units: f64 = text
         .chars()
@@ -16,10 +16,10 @@ pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     1.06 * units * size
 }
 
-/// How much wider bold text is.
+/// Factor by which bold text is wider.
 pub(crate) const BOLD: f64 = 1.13;
 
-/// The text cut to a width, with an ellipsis when something is missing.
+/// Returns the text cut to a width, with an ellipsis if a part is missing.
 pub(crate) fn fitted(text: &str, size: f64, width: f64) -> String {
     if text_width(text, size) <= width {
         return text.to_owned();
@@ -36,7 +36,7 @@ pub(crate) fn fitted(text: &str, size: f64, width: f64) -> String {
     cut
 }
 
-/// The text in at most `most` lines of a width, broken after spaces and punctuation.
+/// Returns the text in at most `most` lines of a width, broken after spaces and punctuation.
 pub(crate) fn wrapped(text: &str, size: f64, width: f64, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for part in text.split_inclusive([' ', '-', '_', '.', '/', ',', '+']) {
@@ -62,7 +62,7 @@ pub(crate) struct Rect {
 }
 
 impl Rect {
-    /// The rectangle around a point.
+    /// Returns the square around a point.
     pub(crate) fn around(x: f64, y: f64, radius: f64) -> Self {
         Self { x: x - radius, y: y - radius, w: 2.0 * radius, h: 2.0 * radius }
     }
@@ -74,7 +74,7 @@ impl Rect {
     }
 }
 
-/// A point that wants a label of a given size.
+/// A point that needs a label of a given size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LabelRequest {
     pub(crate) x: f64,
@@ -84,7 +84,7 @@ pub(crate) struct LabelRequest {
     pub(crate) h: f64,
 }
 
-/// Directions to try, best first, as the sides of the label that touch the point.
+/// Directions to try, best first, given by the sides of the label that touch the point.
 const SIDES: [(f64, f64); 8] = [
     (1.0, 0.0),
     (-1.0, 0.0),
@@ -96,8 +96,8 @@ const SIDES: [(f64, f64); 8] = [
     (-1.0, 1.0),
 ];
 
-/// Places labels near their points, clear of each other, of the points and, less strictly, of
-/// `soft` obstacles. The result is in the order of the wishes.
+/// Places labels near their points, without overlapping each other or the points, and if possible
+/// without overlapping `soft` obstacles. Returns them in the order of `wishes`.
 pub(crate) fn place(
     wishes: &[LabelRequest],
     hard: &[Rect],
@@ -105,7 +105,7 @@ pub(crate) fn place(
     bounds: Rect,
 ) -> Vec<Rect> {
     let mut placed: Vec<Rect> = wishes.iter().map(|w| spot(w, SIDES[0], 0.0)).collect();
-    // Each round moves every label to its best place given all others; few rounds settle it.
+    // Each round moves every label to its best place given all others; six rounds suffice.
     for _ in 0..6 {
         for (i, wish) in wishes.iter().enumerate() {
             let cost = |spot: &Rect, extra: f64| {
@@ -140,7 +140,7 @@ fn spot(wish: &LabelRequest, (dx, dy): (f64, f64), distance: f64) -> Rect {
     Rect { x, y, w: wish.w, h: wish.h }
 }
 
-/// The line from a point to its label, when the label had to go far from it.
+/// Returns the line from a point to its label if the label is far from it.
 pub(crate) fn leader(wish: &LabelRequest, label: &Rect) -> Option<[f64; 4]> {
     let x = wish.x.clamp(label.x, label.x + label.w);
     let y = wish.y.clamp(label.y, label.y + label.h);
@@ -152,13 +152,13 @@ pub(crate) fn leader(wish: &LabelRequest, label: &Rect) -> Option<[f64; 4]> {
     })
 }
 
-/// Spreads values along a line so that neighbours are at least `gap` apart, each as near as
-/// possible to where it wants to be, within `lo..hi`.
+/// Spreads values within `lo..hi`, so that neighbours are at least `gap` apart and each value is as
+/// near as possible to its wanted place.
 pub(crate) fn spread(wanted: &[f64], gap: f64, lo: f64, hi: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|&a, &b| wanted[a].total_cmp(&wanted[b]));
     let mut at: Vec<f64> = order.iter().map(|&i| wanted[i]).collect();
-    // Clusters that touch are centred on the mean of what they want.
+    // Clusters that touch are merged, and centred on the mean of their wanted places.
     let mut clusters: Vec<(f64, usize)> = Vec::new();
     for &want in &at {
         let mut new = (want, 1_usize);

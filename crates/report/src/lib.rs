@@ -1,19 +1,22 @@
 //! Plots and pages: SVG charts and self-contained HTML reports.
 //!
-//! Two layers. The charts ([`Chart`], [`Scatter`], [`Bars`], [`Tiles`]) know axes, labels and colours but
-//! nothing about congestion control. The views ([`time_series_svg`], [`scatter_svg`],
-//! [`bars_svg`], [`compare_page`]) turn measured runs ([`RunView`]) into the plots of this field.
+//! There are two layers. The charts ([`Chart`], [`Scatter`], [`Bars`], [`Tiles`]) draw axes, labels
+//! and colours and have no notion of congestion control. The views ([`time_series_svg`],
+//! [`scatter_svg`], [`bars_svg`], [`compare_page`]) turn measured runs ([`RunView`]) into plots
+//! about congestion control.
 //!
-//! What holds for everything here:
-//! - The output is a function of the input alone: no clock, no hash order, fixed number formats.
-//! - Bad data (NaN, infinite, empty) is left out, never printed and never a panic.
-//! - A scheme's name decides its colour, dash and shape ([`Palette`]), so that plots can be compared.
-//! - An SVG stands alone (opaque background, presentation attributes that every viewer knows) and
-//!   follows the reader's dark mode where style sheets work.
+//! Properties of all output:
+//! - It depends on the input alone: no clock, no hash order, fixed number formats.
+//! - Unusable data (NaN, infinite, empty) is left out. It is never printed and never causes a
+//!   panic.
+//! - A scheme's name selects its colour, dash and shape ([`Palette`]), so that plots can be
+//!   compared.
+//! - An SVG file is complete (opaque background, presentation attributes that every viewer
+//!   supports) and follows the reader's dark mode where style sheets work.
 //!
 //! [`Document`] is the head of every JSON document of the program.
 //!
-//! To see it all with made-up data: `cargo run -p paceline-report --example specimen -- DIR`.
+//! To see everything with made-up data: `cargo run -p paceline-report --example specimen -- DIR`.
 //!
 //! ```
 //! use paceline_report::{PageInfo, RunView, TimeSeries, compare_page};

@@ -30,7 +30,7 @@ pub(crate) struct Markup {
 }
 
 impl Markup {
-    /// Starts an element; nothing is complete until one of [`Element`]'s ends is called.
+    /// Starts an element, which the caller completes with one of the ends of [`Element`].
     pub(crate) fn el(&mut self, tag: &'static str) -> Element<'_> {
         self.text.push('<');
         self.text.push_str(tag);
@@ -56,7 +56,7 @@ impl Markup {
         self.text.push_str(&escape(text));
     }
 
-    /// Closes whatever is open and returns the text.
+    /// Closes all open elements and returns the text.
     pub(crate) fn finish(mut self) -> String {
         while !self.open.is_empty() {
             self.close();
@@ -74,7 +74,7 @@ pub(crate) struct Element<'a> {
 }
 
 impl Element<'_> {
-    /// A textual attribute.
+    /// Adds a textual attribute.
     pub(crate) fn a(self, name: &str, value: &str) -> Self {
         let text = &mut self.markup.text;
         text.push(' ');
@@ -85,12 +85,12 @@ impl Element<'_> {
         self
     }
 
-    /// A coordinate or length.
+    /// Adds a coordinate or length as an attribute.
     pub(crate) fn n(self, name: &str, value: f64) -> Self {
         self.a(name, &coordinate(value))
     }
 
-    /// A class, added to those already given.
+    /// Adds a class to those already given.
     pub(crate) fn class(mut self, name: &str) -> Self {
         if !self.classes.is_empty() {
             self.classes.push(' ');
@@ -99,17 +99,17 @@ impl Element<'_> {
         self
     }
 
-    /// The fill: an attribute for every viewer, a class for the dark style.
+    /// Adds the fill: an attribute for every viewer, and a class for the dark style.
     pub(crate) fn fill(self, paint: Paint) -> Self {
         self.a("fill", paint.light).class(&format!("f-{}", paint.name))
     }
 
-    /// The outline, likewise.
+    /// Adds the outline: an attribute for every viewer, and a class for the dark style.
     pub(crate) fn stroke(self, paint: Paint, width: f64) -> Self {
         self.a("stroke", paint.light).n("stroke-width", width).class(&format!("s-{}", paint.name))
     }
 
-    /// The strokes and gaps of a line in this paint.
+    /// Adds the strokes and gaps of a line in this paint.
     pub(crate) fn dashed(self, paint: Paint) -> Self {
         match paint.strokes() {
             Some(strokes) => self.a("stroke-dasharray", strokes),
@@ -123,12 +123,12 @@ impl Element<'_> {
         markup.0.open.push(markup.1);
     }
 
-    /// An element without content.
+    /// Ends the element, which has no content.
     pub(crate) fn end(self) {
         self.head("/>");
     }
 
-    /// An element with text.
+    /// Ends the element, with text as its content.
     pub(crate) fn text(self, content: &str) {
         let (markup, tag) = self.head(">");
         markup.open.push(tag);
@@ -136,7 +136,7 @@ impl Element<'_> {
         markup.close();
     }
 
-    /// A shape with a tooltip.
+    /// Ends the element, with a tooltip.
     pub(crate) fn titled(self, title: &str) {
         let (markup, tag) = self.head(">");
         markup.open.push(tag);

@@ -1,16 +1,16 @@
-//! Numbers as text: always the same digits, never more than are needed.
+//! Numbers as text, with fixed digits and no more of them than needed.
 
-/// Whether a value can be drawn: finite, and not so large that arithmetic on it overflows.
+/// True if a value can be drawn: finite, and small enough for arithmetic on it not to overflow.
 pub(crate) fn usable(value: f64) -> bool {
     value.is_finite() && value.abs() < 1e12
 }
 
-/// A coordinate: at most one decimal.
+/// Formats a coordinate with at most one decimal.
 pub(crate) fn coordinate(value: f64) -> String {
     if usable(value) { trimmed(value, 1) } else { "0".into() }
 }
 
-/// A value for a reader: three significant digits, or a dash when there is none.
+/// Formats a value with three significant digits; a dash if it is unusable.
 pub(crate) fn short(value: f64) -> String {
     if !usable(value) {
         return "–".into();
@@ -24,8 +24,8 @@ pub(crate) fn short(value: f64) -> String {
     trimmed(value, decimals)
 }
 
-/// A label of an axis: at most `decimals` decimals; thousands and millions are `k` and `M` where the
-/// digits would need the room of the axis' title.
+/// Formats the label of an axis with at most `decimals` decimals. Thousands and millions become `k`
+/// and `M`, because longer labels would touch the axis' title.
 pub(crate) fn tick(value: f64, decimals: usize) -> String {
     match value.abs() {
         a if a >= 1e6 => trimmed(value / 1e6, 3) + "M",
@@ -34,12 +34,12 @@ pub(crate) fn tick(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A value for a table column: a fixed number of decimals, or a dash when there is none.
+/// Formats a value for a table with a fixed number of decimals; a dash if it is unusable.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if usable(value) { no_minus_zero(format!("{value:.decimals$}")) } else { "–".into() }
 }
 
-/// At most `decimals` decimals, without trailing zeros.
+/// Formats with at most `decimals` decimals, without trailing zeros.
 pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let text = match text.contains('.') {

@@ -1,4 +1,4 @@
-//! A report: one HTML file that needs nothing else.
+//! A report: one HTML file without external resources.
 
 use crate::figure::Figure;
 use crate::markup::Markup;
@@ -8,7 +8,7 @@ use crate::table::Table;
 const CSS: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
 
-/// A report under construction: what is added appears in that order.
+/// A report under construction. Its parts appear in the order in which they are added.
 #[derive(Debug)]
 pub struct Page {
     title: String,
@@ -19,7 +19,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page with a title.
+    /// Returns an empty page with a title.
     pub fn new(title: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -37,7 +37,7 @@ impl Page {
         self.body.el("h2").a("id", &id).text(text);
     }
 
-    /// Adds a heading inside a section, to which links with this id lead.
+    /// Adds a heading inside a section; `id` is the target of links to it.
     pub fn subheading(&mut self, id: &str, text: &str) {
         self.body.el("h3").a("id", id).text(text);
     }
@@ -69,12 +69,12 @@ impl Page {
         self.body.raw(&table.to_html());
     }
 
-    /// Adds a fact to the footer: how the page came about.
+    /// Adds a fact to the footer about how the page was made.
     pub fn footer(&mut self, name: &str, value: &str) {
         self.footer.push((name.to_owned(), value.to_owned()));
     }
 
-    /// The page as HTML.
+    /// Returns the page as HTML.
     pub fn to_html(self) -> String {
         let mut m = Markup::default();
         m.raw("<!DOCTYPE html>\n");

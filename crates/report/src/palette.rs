@@ -1,16 +1,16 @@
-//! Which scheme looks how.
+//! Plot styles of schemes.
 
 use paceline_schemes::{Dash, Hue, PlotStyle, SCHEMES, Shape};
 
 use crate::style::Paint;
 
 /// The styles of a set of schemes: colours, dashes and shapes, all different as long as there are
-/// enough of them.
+/// enough.
 ///
-/// A built-in scheme has the style that the registry gives it ([`paceline_schemes::Scheme::plot_style`])
-/// in every plot. Variants of it (`abc[dt=60ms]`, `cubic+codel`) have that style, too, if nothing
-/// else in the set has it. All other names get a free one in the order given: a hue that nothing
-/// has, or else a dash that nothing of this hue has.
+/// A built-in scheme has the style that the registry gives it
+/// ([`paceline_schemes::Scheme::plot_style`]) in every plot. A variant of it (`abc[dt=60ms]`,
+/// `cubic+codel`) has this style too, unless another name in the set has it. All other names get a
+/// free style in the given order: an unused hue, or else an unused dash of a used hue.
 #[derive(Debug, Clone, Default)]
 pub struct Palette {
     entries: Vec<(String, Paint)>,
@@ -27,8 +27,8 @@ impl Palette {
         }
         let mut given: Vec<Option<PlotStyle>> = vec![None; distinct.len()];
         let mut used: Vec<PlotStyle> = Vec::new();
-        // A bare name has the first claim on its style, a variant with parameters the second, one
-        // with a queue of its own the third.
+        // Order in which names take their scheme's style: bare names, variants with parameters,
+        // variants with a queue of their own.
         for claim in [bare, without_parameters, without_queue] {
             for (slot, name) in given.iter_mut().zip(&distinct) {
                 let known = known(&claim(name));
@@ -48,7 +48,7 @@ impl Palette {
         Self { entries: distinct.into_iter().map(str::to_owned).zip(paints).collect() }
     }
 
-    /// The style of a scheme; of one that is not in the set, its usual one.
+    /// Returns the style of a scheme; its default style if it is not in the set.
     pub fn paint(&self, name: &str) -> Paint {
         match self.entries.iter().find(|(known, _)| known == name) {
             Some((_, paint)) => *paint,
@@ -56,19 +56,19 @@ impl Palette {
         }
     }
 
-    /// The names with their looks, in the order given.
+    /// Returns the names with their styles, in the given order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Paint)> {
         self.entries.iter().map(|(name, paint)| (name.as_str(), *paint))
     }
 }
 
-/// True if lines, or points, of two looks cannot be told apart.
+/// True if lines, or points, of two styles look alike.
 fn alike(one: PlotStyle, other: PlotStyle) -> bool {
     one.hue == other.hue && (one.dash == other.dash || one.shape == other.shape)
 }
 
-/// A style that nothing has: of a new hue if there is one, or else of a new dash. When all are taken,
-/// styles are used again.
+/// Returns an unused style: with a new hue if there is one, or else with a new dash. If all are
+/// used, returns a used one.
 fn free(used: &[PlotStyle]) -> PlotStyle {
     let count = |hue: Hue| used.iter().filter(|style| style.hue == hue).count();
     let taken = |hue: Hue, dash: Dash| used.iter().any(|l| (l.hue, l.dash) == (hue, dash));
@@ -87,7 +87,7 @@ fn free(used: &[PlotStyle]) -> PlotStyle {
     PlotStyle::new(hue, dash, shape.unwrap_or(Shape::Circle))
 }
 
-/// The style of a built-in scheme.
+/// Returns the style of a built-in scheme.
 fn known(name: &str) -> Option<PlotStyle> {
     let name = match name {
         "reno" => "newreno",
@@ -100,7 +100,7 @@ fn bare(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// `abc[dt=60ms]` as `abc`.
+/// Returns `abc[dt=60ms]` as `abc`.
 fn without_parameters(name: &str) -> String {
     let mut depth = 0_usize;
     let mut plain = String::new();
@@ -115,7 +115,7 @@ fn without_parameters(name: &str) -> String {
     plain.to_lowercase()
 }
 
-/// `cubic+codel` as `cubic`.
+/// Returns `cubic+codel` as `cubic`.
 fn without_queue(name: &str) -> String {
     let plain = without_parameters(name);
     plain.split('+').next().unwrap_or_default().to_owned()

@@ -2,8 +2,9 @@
 
 use crate::number::usable;
 
-/// The points that no other point beats: none has at most their cost (first) and at least their
-/// gain (second) and is better in one of them. Returns indices in the order of rising cost.
+/// Returns the indices of the points that no other point beats, in order of rising cost. A point
+/// beats another one if it has at most its cost (first value) and at least its gain (second value),
+/// and is better in one of them.
 pub fn front(points: &[(f64, f64)]) -> Vec<usize> {
     let mut order: Vec<usize> =
         (0..points.len()).filter(|&i| usable(points[i].0) && usable(points[i].1)).collect();

@@ -1,28 +1,28 @@
-//! The region of several runs in a scatter plot: the hull of the 90 % that lie nearest to the median.
+//! The region of several runs in a scatter plot: the hull of the 90 % nearest to the median.
 
 use crate::markup::Markup;
 use crate::number::usable;
 use crate::scale::Scale;
 use crate::style::Paint;
 
-/// Share of the runs within the hull.
+/// Share of the runs inside the hull.
 const SHARE: f64 = 0.9;
 
 /// The runs of one scheme around their median.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Region {
-    /// The median of the runs: delay and throughput.
+    /// Delay and throughput of the median.
     pub median: (f64, f64),
     /// Delay and throughput of each run.
     pub runs: Vec<(f64, f64)>,
     /// The colour.
     pub paint: Paint,
-    /// What is shown under the pointer.
+    /// Text shown under the pointer.
     pub tooltip: String,
 }
 
 impl Region {
-    /// The runs that can be drawn.
+    /// Returns the runs that can be drawn.
     pub(crate) fn points(&self) -> impl Iterator<Item = (f64, f64)> {
         self.runs.iter().copied().filter(|(x, y)| usable(*x) && usable(*y))
     }
@@ -36,7 +36,7 @@ impl Region {
             .map(|(x, y)| format!("{x:.1},{y:.1}"))
             .collect();
         if corners.len() > 1 {
-            // The outline is as wide as to show a region whose runs lie on a line.
+            // The outline is wide enough to show a region whose runs lie on a line.
             m.el("polygon")
                 .a("points", &corners.join(" "))
                 .a("fill-opacity", "0.16")
@@ -53,7 +53,7 @@ impl Region {
     }
 }
 
-/// The points nearest to `centre`: 90 % of them, rounded up.
+/// Returns the points nearest to `centre`: 90 % of them, rounded up.
 fn nearest(points: &[(f64, f64)], centre: (f64, f64)) -> Vec<(f64, f64)> {
     let distance = |point: &(f64, f64)| libm::hypot(point.0 - centre.0, point.1 - centre.1);
     let mut sorted = points.to_vec();
@@ -62,7 +62,7 @@ fn nearest(points: &[(f64, f64)], centre: (f64, f64)) -> Vec<(f64, f64)> {
     sorted
 }
 
-/// The corners of the convex hull, by Andrew's monotone chain (1979).
+/// Returns the corners of the convex hull, by Andrew's monotone chain (1979).
 fn hull(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     points.dedup();
@@ -83,7 +83,7 @@ fn hull(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
             }
             chain.push(point);
         }
-        // The last corner is the first one of the other half.
+        // The last corner is also the first one of the other half.
         chain.pop();
         chain
     };

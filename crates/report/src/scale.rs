@@ -1,18 +1,18 @@
-//! From values to pixels, and where the ticks go.
+//! Conversion of values to pixels, and positions of ticks.
 
 use crate::number::{tick, usable};
 
 /// A mark on an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Where.
+    /// Its value.
     pub value: f64,
-    /// What it says; empty for a minor tick.
+    /// Its text; empty for a minor tick.
     pub label: String,
 }
 
-/// A linear or logarithmic axis from `lo..hi` to `from..to` (pixels; `from > to` is allowed, and
-/// is how an axis is inverted).
+/// A linear or logarithmic axis from `lo..hi` to the pixels `from..to`. `from > to` inverts the
+/// axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     lo: f64,
@@ -23,21 +23,21 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// A linear axis. An empty or unusable domain becomes `0..1`.
+    /// Returns a linear axis. An empty or unusable domain becomes `0..1`.
     pub fn linear(lo: f64, hi: f64, from: f64, to: f64) -> Self {
         let (lo, hi) = if usable(lo) && usable(hi) && lo < hi { (lo, hi) } else { (0.0, 1.0) };
         Self { lo, hi, from, to, log: false }
     }
 
-    /// A logarithmic axis. An empty or unusable domain becomes `1..10`.
+    /// Returns a logarithmic axis. An empty or unusable domain becomes `1..10`.
     pub fn log(lo: f64, hi: f64, from: f64, to: f64) -> Self {
         let good = usable(lo) && usable(hi) && lo > 1e-9 && lo < hi;
         let (lo, hi) = if good { (lo, hi) } else { (1.0, 10.0) };
         Self { lo, hi, from, to, log: true }
     }
 
-    /// A linear axis from zero (or below, when there are negative values) to a round number above
-    /// all values.
+    /// Returns a linear axis from zero (or below, if there are negative values) to a round number
+    /// above all values.
     pub fn from_zero(
         values: impl IntoIterator<Item = f64>,
         from: f64,
@@ -56,7 +56,7 @@ impl Scale {
         )
     }
 
-    /// A linear axis around the values, with some air, ending at round numbers.
+    /// Returns a linear axis around the values with some margin, which ends at round numbers.
     pub fn around(values: impl IntoIterator<Item = f64>, from: f64, to: f64, count: usize) -> Self {
         let (lo, hi) = extent(values).unwrap_or((0.0, 1.0));
         let air = if hi > lo { (hi - lo) * 0.06 } else { (hi.abs() * 0.1).max(0.5) };
@@ -66,8 +66,8 @@ impl Scale {
         Self::linear(libm::floor(lo / step) * step, libm::ceil(hi / step) * step, from, to)
     }
 
-    /// A logarithmic axis around the positive values, with some air, ending at 1, 2 or 5 times a
-    /// power of ten.
+    /// Returns a logarithmic axis around the positive values with some margin, which ends at 1, 2
+    /// or 5 times a power of ten.
     pub fn around_log(values: impl IntoIterator<Item = f64>, from: f64, to: f64) -> Self {
         let positive = values.into_iter().filter(|&v| v > 1e-9);
         let (lo, hi) = extent(positive).unwrap_or((1.0, 10.0));
@@ -76,7 +76,8 @@ impl Scale {
         Self::log(lo, hi, from, to)
     }
 
-    /// The pixel of a value. On a logarithmic axis what lies below the axis is put at its start.
+    /// Returns the pixel of a value. On a logarithmic axis, values below the axis are drawn at its
+    /// start.
     pub fn at(&self, value: f64) -> f64 {
         let part = match self.log {
             true => libm::log(value.max(self.lo) / self.lo) / libm::log(self.hi / self.lo),
@@ -85,24 +86,24 @@ impl Scale {
         self.from + part * (self.to - self.from)
     }
 
-    /// The smallest value on the axis.
+    /// Returns the smallest value on the axis.
     pub fn lo(&self) -> f64 {
         self.lo
     }
 
-    /// The largest value on the axis.
+    /// Returns the largest value on the axis.
     pub fn hi(&self) -> f64 {
         self.hi
     }
 
-    /// Whether the axis is logarithmic.
+    /// True if the axis is logarithmic.
     pub fn is_log(&self) -> bool {
         self.log
     }
 
-    /// About `count` ticks at round values: steps of 1, 2 or 5 times a power of ten; on a
-    /// logarithmic axis 1, 2 and 5 times the powers themselves, all with labels if `count` allows
-    /// it, otherwise only the powers.
+    /// Returns about `count` ticks at round values: steps of 1, 2 or 5 times a power of ten. On a
+    /// logarithmic axis: 1, 2 and 5 times each power, with labels at all of them if `count` allows
+    /// it, otherwise at the powers only.
     pub fn ticks(&self, count: usize) -> Vec<Tick> {
         if self.log { self.log_ticks(count) } else { self.linear_ticks(count) }
     }
@@ -138,7 +139,7 @@ impl Scale {
     }
 }
 
-/// The smallest and largest usable value.
+/// Returns the smallest and the largest usable value.
 pub(crate) fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     values.into_iter().filter(|&v| usable(v)).fold(None, |range, v| match range {
         None => Some((v, v)),
@@ -146,7 +147,7 @@ pub(crate) fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)
     })
 }
 
-/// The step of 1, 2 or 5 times a power of ten that divides `span` into about `count` parts.
+/// Returns the step of 1, 2 or 5 times a power of ten that divides `span` into about `count` parts.
 fn step(span: f64, count: usize) -> f64 {
     let raw = (span / count.max(1) as f64).max(1e-9);
     let unit = ten_to(lowest(raw));
@@ -159,7 +160,7 @@ fn step(span: f64, count: usize) -> f64 {
     digit * unit
 }
 
-/// The neighbours of a value among 1, 2 and 5 times the powers of ten: below and above.
+/// Returns the neighbours of a value among 1, 2 and 5 times the powers of ten: below and above.
 fn rounds(value: f64) -> [f64; 2] {
     let power = lowest(value);
     let marks = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * ten_to(power));
@@ -168,7 +169,7 @@ fn rounds(value: f64) -> [f64; 2] {
     [*below.unwrap_or(&marks[0]), *above.unwrap_or(&marks[3])]
 }
 
-/// The power of ten at or below a value.
+/// Returns the exponent of the power of ten at or below a value.
 fn lowest(value: f64) -> i32 {
     libm::floor(libm::log10(value.max(1e-12)) + 1e-9) as i32
 }

@@ -15,12 +15,12 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 470.0;
 const LABEL: f64 = 13.0;
 
-/// How a point is drawn.
+/// Look of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Marker {
     /// The outline.
     pub shape: Shape,
-    /// Filled or hollow.
+    /// Whether it is filled or hollow.
     pub filled: bool,
     /// Half the width in pixels.
     pub radius: f64,
@@ -33,7 +33,7 @@ impl Default for Marker {
 }
 
 impl Marker {
-    /// The radius, or a usual one when none that is usable was given.
+    /// Returns the radius, or 5 pixels if it is not usable.
     fn size(&self) -> f64 {
         if self.radius > 0.0 && self.radius < 100.0 { self.radius } else { 5.0 }
     }
@@ -48,7 +48,7 @@ pub struct Dot {
     pub y: f64,
     /// The label beside the point; empty for none.
     pub label: String,
-    /// What is shown under the pointer.
+    /// Text shown under the pointer.
     pub tooltip: String,
     /// The colour.
     pub paint: Paint,
@@ -56,38 +56,38 @@ pub struct Dot {
     pub marker: Marker,
     /// Whether the point counts for the Pareto front.
     pub counts: bool,
-    /// A point to which a faint line leads, to show what belongs together.
+    /// A point to which a faint line leads, to show that the two belong together.
     pub tie: Option<(f64, f64)>,
 }
 
-/// A scatter plot. Points that are not finite are left out.
+/// A scatter plot. Leaves out points that are not finite.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scatter {
-    /// What the plot shows, for screen readers and file viewers.
+    /// Description of the plot for screen readers and file viewers.
     pub label: String,
     /// The title of the delay axis with its unit.
     pub x_title: String,
     /// The title of the throughput axis with its unit.
     pub y_title: String,
-    /// Logarithmic or linear delay; decided by the data when absent.
+    /// Whether the delay axis is logarithmic; `None` lets the data decide.
     pub log: Option<bool>,
-    /// No throughput is above this, so the axis ends here at the latest.
+    /// Upper limit of all throughputs, where the axis ends at the latest.
     pub y_most: Option<f64>,
     /// The points; later ones are drawn on top.
     pub dots: Vec<Dot>,
-    /// What the markers mean.
+    /// Meaning of each marker.
     pub legend: Vec<(Marker, String)>,
     /// Runs around the points, drawn below them.
     pub regions: Vec<Region>,
 }
 
 impl Scatter {
-    /// The plot as an SVG file.
+    /// Returns the plot as an SVG file.
     pub fn to_svg(&self) -> String {
         self.figure().to_svg()
     }
 
-    /// The plot as a figure for a [`crate::Page`].
+    /// Returns the plot as a figure for a [`crate::Page`].
     pub fn figure(&self) -> Figure {
         let dots: Vec<&Dot> = self.dots.iter().filter(|d| usable(d.x) && usable(d.y)).collect();
         if dots.is_empty() {
@@ -133,7 +133,7 @@ impl Scatter {
             let lo = delays().filter(|&d| d > 0.0).fold(f64::INFINITY, f64::min);
             delays().fold(0.0, f64::max) > 6.0 * lo
         });
-        // From the right to the left: less delay is better.
+        // The axis runs from right to left, because less delay is better.
         let (from, to) = (plot.x + plot.w, plot.x);
         let x = match log {
             true => Scale::around_log(delays(), from, to),
@@ -146,7 +146,7 @@ impl Scatter {
     }
 }
 
-/// The corners of the Pareto front as a staircase over the whole plot.
+/// Returns the corners of the Pareto front as a staircase over the whole plot.
 fn stairs(dots: &[&Dot], x: &Scale, y: &Scale, plot: Rect) -> Vec<(f64, f64)> {
     let counted: Vec<(f64, f64)> = dots.iter().filter(|d| d.counts).map(|d| (d.x, d.y)).collect();
     let mut corners = Vec::new();
@@ -175,7 +175,7 @@ fn draw_front(m: &mut Markup, stairs: &[(f64, f64)]) {
         .titled("Pareto front: no scheme has both less delay and more throughput");
 }
 
-/// The corners of a shape of radius 1; none for a circle.
+/// Returns the corners of a shape with radius 1; none for a circle.
 fn corners(shape: Shape) -> &'static [(f64, f64)] {
     match shape {
         Shape::Circle => &[],
@@ -226,7 +226,7 @@ fn corners(shape: Shape) -> &'static [(f64, f64)] {
     }
 }
 
-/// Draws a point; the text is shown under the pointer.
+/// Draws a point whose text is shown under the pointer.
 pub(crate) fn marker(
     m: &mut Markup,
     (x, y): (f64, f64),

@@ -13,33 +13,34 @@ use crate::summary::table_of;
 use crate::table::{Cell, Table};
 use crate::timeline::{TOGETHER, time_series_figure};
 
-/// One flow of a scenario.
+/// A flow of a scenario.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FlowView {
-    /// Its name, which no other flow has.
+    /// Name, unique among the flows.
     pub name: String,
-    /// Its scheme.
+    /// Scheme of the flow.
     pub scheme: String,
     /// Bytes that arrived for the first time, in Mbit/s.
     pub goodput_mbps: f64,
-    /// The time from sending to arrival per packet, in ms.
+    /// Time from sending to arrival per packet, in ms.
     pub one_way_delay_ms: Quantiles,
     /// The round-trip time per acknowledgement, in ms.
     pub rtt_ms: Quantiles,
-    /// How many packets were sent again.
+    /// Number of packets retransmitted.
     pub retransmits: u64,
     /// The length of a bin in seconds.
     pub bin_s: f64,
-    /// What arrived for the first time in each bin, in Mbit/s.
+    /// Bytes that arrived for the first time in each bin, in Mbit/s.
     pub goodput_series_mbps: Vec<f64>,
 }
 
-/// The page of one scenario: the flows' trade-off, tables of links and flows, then each link and the
-/// flows over time. Of each link view, `trace` is the link's name and `scheme` what its flows run.
+/// Returns the page of one scenario: the flows' trade-off, tables of links and flows, then each
+/// link and the flows over time. In a link's view, `trace` is the link's name and `scheme` the
+/// schemes of its flows.
 pub fn scenario_page(info: &PageInfo, links: &[RunView], flows: &[FlowView]) -> String {
     let schemes: Vec<&str> = flows.iter().map(|flow| flow.scheme.as_str()).collect();
     let one_each = schemes.iter().all(|one| schemes.iter().filter(|it| *it == one).count() == 1);
-    // Flows of one scheme are told apart by looks of their own.
+    // Flows of one scheme need different styles, so the styles belong to flows.
     let key = |flow: &FlowView| if one_each { flow.scheme.clone() } else { flow.name.clone() };
     let keys: Vec<String> = flows.iter().map(key).collect();
     let palette = Palette::new(keys.iter().map(String::as_str));
@@ -79,7 +80,7 @@ pub fn scenario_page(info: &PageInfo, links: &[RunView], flows: &[FlowView]) -> 
     page.to_html()
 }
 
-/// What a figure writes beside a flow.
+/// Returns the label beside a flow in a figure.
 fn label(flow: &FlowView) -> String {
     if flow.name == flow.scheme {
         flow.name.clone()

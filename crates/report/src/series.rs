@@ -1,23 +1,23 @@
-//! A sampled quantity: how it is thinned out and how it becomes a path.
+//! A quantity over time: merging of its bins, and its path.
 
 use crate::number::{coordinate, short, usable};
 use crate::scale::Scale;
 use crate::style::Paint;
 
-/// The largest number of points drawn per series.
+/// Largest number of points drawn per series.
 const MOST: usize = 600;
 
-/// How several samples become one when there are more than can be seen.
+/// Way to merge several samples when there are more than can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fold {
-    /// Their mean: for rates.
+    /// Their mean, for rates.
     #[default]
     Mean,
-    /// The largest: for delays, whose peaks matter.
+    /// Their maximum, for delays, whose peaks matter.
     Max,
 }
 
-/// How a series is drawn.
+/// Way to draw a series.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Shade {
     /// A line through the middle of each bin.
@@ -25,41 +25,42 @@ pub enum Shade {
     Line,
     /// A stepped area from zero, behind all lines.
     Area,
-    /// A translucent band from the values up to these, behind all lines; no label, no read-out.
+    /// A translucent band from the values up to these, behind all lines, without label and
+    /// read-out.
     Band(Vec<f64>),
 }
 
 /// One quantity over time, in bins of equal length that start at zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Whose it is, as said in the read-out: a scheme, or "capacity".
+    /// Owner in the read-out: a scheme, or "capacity".
     pub name: String,
-    /// What it is, as said in the read-out: "throughput", "delay".
+    /// Quantity in the read-out: "throughput", "delay".
     pub quantity: String,
     /// The unit of the values.
     pub unit: String,
     /// The length of a bin in seconds.
     pub bin_s: f64,
-    /// A value per bin; NaN and infinite ones are gaps.
+    /// A value per bin; NaN and infinite values are gaps.
     pub values: Vec<f64>,
     /// The colour.
     pub paint: Paint,
-    /// Line or area.
+    /// Line, area or band.
     pub shade: Shade,
-    /// How bins are merged.
+    /// Way to merge bins.
     pub fold: Fold,
-    /// What is written beside the line; the first part stands out. Empty for no label.
+    /// Parts of the label beside the line; the first one is emphasized. Empty for no label.
     pub label: Vec<String>,
 }
 
 impl Series {
-    /// The time that the series covers, in seconds.
+    /// Returns the time that the series covers, in seconds.
     pub fn duration(&self) -> f64 {
         let duration = self.bin_s * self.values.len() as f64;
         if usable(duration) { duration.max(0.0) } else { 0.0 }
     }
 
-    /// The same series with at most about 600 bins.
+    /// Returns the series with at most about 600 bins.
     pub fn thinned(&self) -> Self {
         let group = self.values.len().div_ceil(MOST).max(1);
         let merged =
@@ -68,12 +69,12 @@ impl Series {
             Shade::Band(upper) => Shade::Band(merged(upper)),
             plain => plain.clone(),
         };
-        // The last bin may stand for fewer samples; its width on the plot is not worth a case.
+        // The last bin may have fewer samples; its smaller width is not visible on the plot.
         let values = merged(&self.values);
         Self { bin_s: self.bin_s * group as f64, values, shade, ..self.clone() }
     }
 
-    /// All values that are drawn: those of a band's upper edge, too.
+    /// Returns all values that are drawn, including those of a band's upper edge.
     pub(crate) fn drawn(&self) -> impl Iterator<Item = f64> {
         let upper: &[f64] = match &self.shade {
             Shade::Band(upper) => upper,
@@ -82,19 +83,19 @@ impl Series {
         self.values.iter().chain(upper).copied()
     }
 
-    /// Whether there is anything to draw.
+    /// True if the series has no value to draw.
     pub(crate) fn is_empty(&self) -> bool {
         self.duration() <= 0.0 || !self.values.iter().any(|&v| usable(v))
     }
 
-    /// The mean of the last values, where a label belongs.
+    /// Returns the mean of the last values, where the label is placed.
     pub(crate) fn tail(&self) -> Option<f64> {
         let count = self.values.len();
         let tail = fold(&self.values[count - count.div_ceil(12)..], Fold::Mean);
         usable(tail).then_some(tail)
     }
 
-    /// The path of a line.
+    /// Returns the path of a line.
     pub(crate) fn line(&self, x: &Scale, y: &Scale) -> String {
         let mut path = String::new();
         let mut pen = false;
@@ -108,7 +109,7 @@ impl Series {
             path.push_str(&coordinate(at));
             path.push(' ');
             path.push_str(&coordinate(y.at(value)));
-            // A lone point between gaps still shows, as a dot (with round caps).
+            // A single point between gaps is drawn as a dot (with round caps).
             let lone = !pen && self.values.get(i + 1).is_none_or(|&next| !usable(next));
             if lone {
                 path.push_str("h0");
@@ -118,7 +119,8 @@ impl Series {
         path
     }
 
-    /// The path around a band: its upper edge, and its lower edge back; gaps divide it.
+    /// Returns the path around a band: along its upper edge, and back along its lower edge; gaps
+    /// divide it.
     pub(crate) fn band(&self, x: &Scale, y: &Scale) -> String {
         let Shade::Band(upper) = &self.shade else { return String::new() };
         let bins: Vec<(usize, f64, f64)> = (self.values.iter().zip(upper).enumerate())
@@ -133,7 +135,7 @@ impl Series {
             let over = part.iter().map(|&(at, _, high)| place(at, high));
             let back = part.iter().rev().map(|&(at, low, _)| place(at, low));
             let corners: Vec<String> = over.chain(back).collect();
-            // A band of one bin has no width.
+            // A band of a single bin has no width.
             if part.len() > 1 {
                 path += &format!("M{}Z", corners.join("L"));
             }
@@ -141,7 +143,7 @@ impl Series {
         path
     }
 
-    /// The path of a stepped edge; `closed` takes it down to the base line.
+    /// Returns the path of a stepped edge; `closed` continues it to the base line.
     pub(crate) fn steps(&self, x: &Scale, y: &Scale, closed: bool) -> String {
         let base = coordinate(y.at(y.lo().max(0.0)));
         let end = self.duration();
@@ -171,7 +173,7 @@ impl Series {
         path
     }
 
-    /// The values as text for the page's read-out; gaps are empty.
+    /// Returns the values as text for the page's read-out; gaps are empty.
     pub(crate) fn text(&self) -> String {
         let texts = self.values.iter().map(|&v| if usable(v) { short(v) } else { String::new() });
         texts.collect::<Vec<_>>().join(",")

@@ -1,23 +1,23 @@
-//! Colours: each has a light and a dark form, written once here.
+//! Colours, each with a light and a dark form that are defined only here.
 
 use std::fmt::Write as _;
 
 use paceline_schemes::{Dash, Hue, PlotStyle, Shape};
 
-/// A colour with its two forms, and what tells lines, bars and points of the same colour apart. The
-/// light form is written into the drawing, the dark one only into the style sheet, so that viewers
-/// without style sheets still show the plot.
+/// A colour in two forms, and the dash and shape that distinguish lines, bars and points of one
+/// colour. The light form is written into the drawing, the dark one only into the style sheet, so
+/// that viewers without style sheets still show the plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paint {
-    /// The name, used in class names.
+    /// Name for class names.
     pub name: &'static str,
-    /// The colour on white.
+    /// Colour on white.
     pub light: &'static str,
-    /// The colour on a dark background.
+    /// Colour on a dark background.
     pub dark: &'static str,
-    /// How lines are broken and bars are filled.
+    /// Dashes of lines and filling of bars.
     pub dash: Dash,
-    /// The outline of points.
+    /// Outline of points.
     pub shape: Shape,
 }
 
@@ -26,13 +26,13 @@ impl Paint {
         Self { name, light, dark, dash: Dash::Solid, shape: Shape::Circle }
     }
 
-    /// The paint of a style of the registry.
+    /// Returns the paint of a style of the registry.
     pub fn of(style: PlotStyle) -> Self {
         let hue = Hue::ALL.iter().position(|hue| *hue == style.hue).unwrap_or(0);
         Self { dash: style.dash, shape: style.shape, ..HUES[hue] }
     }
 
-    /// The lengths of strokes and gaps of its lines; nothing for an unbroken line.
+    /// Returns the lengths of strokes and gaps of its lines; `None` for an unbroken line.
     pub(crate) fn strokes(self) -> Option<&'static str> {
         match self.dash {
             Dash::Solid => None,
@@ -42,7 +42,7 @@ impl Paint {
         }
     }
 
-    /// How opaque its bars are filled; those that are not fully filled have an outline.
+    /// Returns the opacity of its bars' filling; bars that are not fully opaque have an outline.
     pub(crate) fn filling(self) -> f64 {
         match self.dash {
             Dash::Solid => 1.0,
@@ -54,7 +54,7 @@ impl Paint {
 
     /// The background.
     pub const PAPER: Self = Self::new("paper", "#ffffff", "#14181d");
-    /// Text that is read first.
+    /// Main text.
     pub const INK: Self = Self::new("ink", "#1c2126", "#e8ecf0");
     /// Axis text and notes.
     pub const MUTED: Self = Self::new("muted", "#59636e", "#9aa5b1");
@@ -66,11 +66,11 @@ impl Paint {
     pub const AREA: Self = Self::new("area", "#e3e8ee", "#2a323b");
     /// The upper edge of that area.
     pub const EDGE: Self = Self::new("edge", "#b4bec9", "#4d5864");
-    /// What is as it should be.
+    /// Marks a good value.
     pub const GOOD: Self = Self::new("green", "#009e73", "#2fcb9f");
-    /// What is so in part.
+    /// Marks a partly good value.
     pub const FAIR: Self = Self::new("ochre", "#b08500", "#e3bd3f");
-    /// What is not.
+    /// Marks a bad value.
     pub const BAD: Self = Self::new("vermilion", "#d55e00", "#ff8a3d");
 }
 
@@ -78,9 +78,9 @@ impl Paint {
 const NEUTRAL: [Paint; 7] =
     [Paint::PAPER, Paint::INK, Paint::MUTED, Paint::GRID, Paint::RULE, Paint::AREA, Paint::EDGE];
 
-/// The hues for schemes, in the order of [`Hue::ALL`]. They stem from the palettes of Okabe and Ito
-/// and of Paul Tol, which stay apart for colour-blind readers; pale ones are darkened until a thin
-/// line shows on white.
+/// The hues for schemes, in the order of [`Hue::ALL`]. They come from the palettes of Okabe and Ito
+/// and of Paul Tol, which colour-blind readers can distinguish; pale hues are darkened until a thin
+/// line is visible on white.
 pub(crate) const HUES: [Paint; 8] = [
     Paint::BAD,
     Paint::new("blue", "#0072b2", "#4ba9e6"),
@@ -92,8 +92,8 @@ pub(crate) const HUES: [Paint; 8] = [
     Paint::new("teal", "#0f8fa3", "#5fd0de"),
 ];
 
-/// The style sheet for a drawing: the dark forms. It restricts itself to screens, so that a page
-/// prints light.
+/// Returns the style sheet for a drawing: the dark forms. It applies only to screens, so that a
+/// page prints in light colours.
 pub(crate) fn drawing_css() -> String {
     let mut css = String::from("@media screen and (prefers-color-scheme:dark){");
     for paint in NEUTRAL.iter().chain(&HUES) {
@@ -104,7 +104,7 @@ pub(crate) fn drawing_css() -> String {
     css
 }
 
-/// The style sheet for colour swatches in HTML.
+/// Returns the style sheet for colour swatches in HTML.
 pub(crate) fn swatch_css() -> String {
     let mut css = String::new();
     for Paint { name, light, .. } in &HUES {

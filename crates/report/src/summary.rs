@@ -1,4 +1,4 @@
-//! The runs in numbers: bars over traces and the summary table.
+//! Figures of the runs: bars over traces, and the summary table.
 
 use crate::bars::{BarPanel, Bars};
 use crate::figure::Figure;
@@ -8,14 +8,14 @@ use crate::run::{RunView, distinct};
 use crate::table::{Cell, Table};
 use crate::timeline::differ_much;
 
-/// Utilisation and 95th-percentile queueing delay as bars, grouped by trace, as an SVG file. With
-/// several traces a last group has the means.
+/// Returns utilisation and 95th-percentile queueing delay as bars, grouped by trace, as an SVG
+/// file. With several traces a last group has the means.
 pub fn bars_svg(runs: &[RunView]) -> String {
     let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
     bars_figure(runs, &palette).to_svg()
 }
 
-/// The same as a figure, with the colours of a larger set of schemes.
+/// Returns these bars as a figure, with the colours of a larger set of schemes.
 pub fn bars_figure(runs: &[RunView], palette: &Palette) -> Figure {
     let traces = distinct(runs, |run| &run.trace);
     let schemes = distinct(runs, |run| &run.scheme);
@@ -61,15 +61,15 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     if good.is_empty() { f64::NAN } else { good.iter().sum::<f64>() / good.len() as f64 }
 }
 
-/// The table of all runs. Columns for which no run has a value are left out.
+/// Returns the table of all runs. Leaves out columns for which no run has a value.
 pub fn summary_table(runs: &[RunView], palette: &Palette) -> Table {
     table_of(runs, palette, ["trace", "scheme"])
 }
 
-/// The same with other heads for what views have as trace and as scheme: links and their queues.
+/// Returns this table with other headings for views' traces and schemes: links and their queues.
 pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table {
     type Column = (&'static str, &'static str, fn(&RunView) -> Option<f64>, usize);
-    // Columns that have ranges when there are several runs.
+    // Ranges exist for these columns if there are several runs.
     let range = |head: &str, view: &RunView| -> Option<[f64; 2]> {
         let runs = view.runs.as_ref()?;
         match head {
@@ -134,7 +134,7 @@ mod tests {
         let several = RunView { jain: Some(0.9), ..run("lte", "abc", 40.0) };
         let table = summary_table(&[several, broken_run()], &palette);
         assert!(table.columns.iter().any(|(name, _)| name == "Jain"));
-        // Of a contest only the 95th percentile is known.
+        // A contest knows only the 95th percentile.
         let none = f64::NAN;
         let only_p95 = Quantiles { mean: none, p50: none, p95: 3.0, p99: none, max: none };
         let one = RunView { queue_delay_ms: only_p95, ..run("lte", "abc", 40.0) };

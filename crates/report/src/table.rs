@@ -1,4 +1,4 @@
-//! Tables for a page, sortable by a click on a column's head.
+//! Tables for a page. A click on a column's heading sorts them.
 
 use crate::markup::Markup;
 use crate::number::{fixed, usable};
@@ -16,65 +16,66 @@ pub struct Cell {
     link: Option<String>,
 }
 
-/// Texts longer than this may be broken into lines.
+/// Longest text in characters that is not broken into lines.
 const LONG: usize = 22;
 
 impl Cell {
-    /// A text, sorted as text.
+    /// Returns a cell with text, sorted as text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// A text in a fixed-width font, such as a digest.
+    /// Returns a cell with text in a fixed-width font, such as a digest.
     pub fn code(text: impl Into<String>) -> Self {
         Self { code: true, ..Self::text(text) }
     }
 
-    /// A number with a fixed number of decimals, sorted as a number; a dash when it is not finite.
+    /// Returns a cell with a number of fixed decimals, sorted as a number; a dash if it is not
+    /// finite.
     pub fn number(value: f64, decimals: usize) -> Self {
         let key = Some(if usable(value) { value } else { f64::MAX });
         Self { text: fixed(value, decimals), key, ..Self::default() }
     }
 
-    /// A number that may be missing.
+    /// Returns a cell with a number that may be missing.
     pub fn maybe(value: Option<f64>, decimals: usize) -> Self {
         Self::number(value.unwrap_or(f64::NAN), decimals)
     }
 
-    /// The same with the range around the number, in parentheses; sorted by the number.
+    /// Adds the range around the number, in parentheses. The cell is still sorted by the number.
     #[must_use]
     pub fn with_range(self, low: f64, high: f64, decimals: usize) -> Self {
         let range = format!(" ({}-{})", fixed(low, decimals), fixed(high, decimals));
         Self { text: self.text.clone() + &range, ..self }
     }
 
-    /// The same as a link to a heading of the page: see [`crate::Page::subheading`].
+    /// Makes the cell a link to a heading of the page: see [`crate::Page::subheading`].
     pub fn with_link(self, id: &str) -> Self {
         Self { link: Some(format!("#{id}")), ..self }
     }
 
-    /// The same with a patch of colour before the text.
+    /// Adds a patch of colour before the text.
     pub fn with_colour(self, paint: Paint) -> Self {
         Self { swatch: Some(paint), ..self }
     }
 
-    /// The same with a piece of the scheme's line and its point before the text, as figures show it.
+    /// Adds a piece of the scheme's line with its point before the text, as in figures.
     pub fn with_look(self, paint: Paint) -> Self {
         Self { look: Some(paint), ..self }
     }
 }
 
-/// A table. A column is aligned to the right when its cells are numbers.
+/// A table. Columns of numbers are aligned to the right.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// The heads of the columns: text, and an explanation for the pointer (may be empty).
+    /// Headings of the columns: text, and an explanation shown under the pointer (may be empty).
     pub columns: Vec<(String, String)>,
-    /// The rows; short ones are filled up.
+    /// The rows; missing cells at the end of a row are empty.
     pub rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// The table as HTML.
+    /// Returns the table as HTML.
     pub fn to_html(&self) -> String {
         let mut m = Markup::default();
         m.el("div").class("scroll").open();
@@ -129,7 +130,7 @@ fn write(m: &mut Markup, cell: Option<&Cell>) {
     m.close();
 }
 
-/// A piece of a scheme's line with its point on it.
+/// Draws a piece of a scheme's line with its point on it.
 fn sample(m: &mut Markup, paint: Paint) {
     let (width, height) = (34.0, 12.0);
     m.el("svg")

@@ -1,4 +1,4 @@
-//! A map over two quantities: rectangles that are the darker the larger their value is.
+//! A map over two quantities: rectangles whose colour is darker for larger values.
 
 use crate::axis;
 use crate::figure::Figure;
@@ -11,54 +11,54 @@ use crate::style::Paint;
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 400.0;
 const TEXT: f64 = 12.0;
-/// How opaque the tiles of the least and of the largest value are.
+/// Opacity of the tiles with the smallest and the largest value.
 const OPAQUE: (f64, f64) = (0.08, 0.75);
 
 /// A rectangle of the map.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tile {
-    /// From where to where it reaches across; what lies beyond the map is cut off.
+    /// Range along the horizontal axis; parts beyond the map are cut off.
     pub x: [f64; 2],
-    /// The same upwards.
+    /// Range along the vertical axis.
     pub y: [f64; 2],
-    /// Its value; not a number for none.
+    /// Its value; NaN for none.
     pub value: f64,
-    /// What is written into it, in lines, if there is room.
+    /// Lines of text inside it, if there is room.
     pub text: Vec<String>,
-    /// What is shown under the pointer.
+    /// Text shown under the pointer.
     pub tooltip: String,
 }
 
 /// A map over two quantities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tiles {
-    /// What the map shows, for screen readers and file viewers.
+    /// Description of the map for screen readers and file viewers.
     pub label: String,
-    /// The title of the axis across.
+    /// Title of the horizontal axis.
     pub x_title: String,
-    /// The title of the axis upwards.
+    /// Title of the vertical axis.
     pub y_title: String,
-    /// From where to where the map reaches across.
+    /// Range of the horizontal axis.
     pub x: [f64; 2],
-    /// The same upwards.
+    /// Range of the vertical axis.
     pub y: [f64; 2],
     /// The colour.
     pub paint: Paint,
-    /// Whether equal factors of the value are equal steps of the colour.
+    /// Whether the colour follows the logarithm of the value.
     pub log: bool,
     /// The tiles.
     pub tiles: Vec<Tile>,
-    /// Points on the map: where something was measured.
+    /// Points on the map: places of measurements.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Tiles {
-    /// The map as an SVG file.
+    /// Returns the map as an SVG file.
     pub fn to_svg(&self) -> String {
         self.figure().to_svg()
     }
 
-    /// The map as a figure for a [`crate::Page`].
+    /// Returns the map as a figure for a [`crate::Page`].
     pub fn figure(&self) -> Figure {
         let wide = |[from, to]: [f64; 2]| usable(from) && usable(to) && from < to;
         if !wide(self.x) || !wide(self.y) || self.tiles.is_empty() {
@@ -94,7 +94,7 @@ impl Tiles {
         Figure::new(WIDTH, HEIGHT, &self.label, m)
     }
 
-    /// How opaque a value is.
+    /// Returns the function from a value to its opacity.
     fn shade(&self) -> impl Fn(f64) -> f64 {
         let log = self.log;
         let level = move |value: f64| if log { libm::log(value.max(1e-9)) } else { value };
@@ -116,7 +116,7 @@ fn inside(value: f64, [from, to]: [f64; 2]) -> bool {
     (from..=to).contains(&value)
 }
 
-/// What can be seen of a tile.
+/// Returns the visible part of a tile.
 fn area(tile: &Tile, x: &Scale, y: &Scale) -> Option<Rect> {
     let cut = |[from, to]: [f64; 2], scale: &Scale| {
         let (from, to) = (from.max(scale.lo()), to.min(scale.hi()));
@@ -126,7 +126,7 @@ fn area(tile: &Tile, x: &Scale, y: &Scale) -> Option<Rect> {
     Some(Rect { x: left, y: top, w: right - left, h: bottom - top })
 }
 
-/// The text of a tile, as many lines as fit.
+/// Writes as many lines of a tile's text as fit.
 fn write(m: &mut Markup, tile: &Tile, area: Rect) {
     let line = TEXT + 3.0;
     let fit = |text: &&String| text_width(text, TEXT) <= area.w - 6.0;

@@ -1,4 +1,4 @@
-//! The runs over one trace as time series: capacity and throughput per scheme, delays below.
+//! The runs over one trace as time series: capacity and throughput per scheme, and delays below.
 
 use crate::chart::{Chart, Panel};
 use crate::figure::Figure;
@@ -8,21 +8,22 @@ use crate::run::{Band, RunView, TimeSeries};
 use crate::series::{Fold, Series, Shade};
 use crate::style::Paint;
 
-/// The most schemes in one panel.
+/// Most schemes in one panel.
 pub(crate) const TOGETHER: usize = 5;
 
-/// Time series of the runs over one trace, as an SVG file: one row per scheme with the capacity
-/// shaded and the throughput as a line, then the queueing delays of all on a shared axis (which is
-/// logarithmic when they differ much), then the windows, if they are known.
+/// Returns time series of the runs over one trace, as an SVG file: one row per scheme with the
+/// capacity shaded and the throughput as a line, then the queueing delays of all schemes on a
+/// shared axis (logarithmic if they differ by a factor of ten), then the windows, if they are
+/// known.
 pub fn time_series_svg(runs: &[RunView]) -> String {
     let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
     time_series_figure(runs, &palette).to_svg()
 }
 
-/// The same as a figure, with the colours of a larger set of schemes.
+/// Returns these time series as a figure, with the colours of a larger set of schemes.
 pub fn time_series_figure(runs: &[RunView], palette: &Palette) -> Figure {
     let trace = runs.first().map_or("", |run| run.trace.as_str());
-    // Several panels share their title, which a single one must have room for.
+    // Several panels share one title; a single panel must have room for it.
     let height = if runs.len() > 1 { 84.0 } else { 130.0 };
     let panel = |run| throughput(run, palette, height);
     let mut panels: Vec<Panel> = runs.iter().map(panel).collect();
@@ -79,7 +80,7 @@ fn throughput(run: &RunView, palette: &Palette, height: f64) -> Panel {
     Panel { title: "Throughput (Mbit/s)".into(), height, log: false, series }
 }
 
-/// The band of 90 % of the runs around the line of their medians.
+/// Returns the band of 90 % of the runs around the line of their medians.
 fn band(line: &Series, [lower, upper]: &Band) -> Series {
     Series {
         quantity: format!("{} of 90 % of the runs", line.quantity),
@@ -90,7 +91,7 @@ fn band(line: &Series, [lower, upper]: &Band) -> Series {
     }
 }
 
-/// A scheme in two lines if it is long: the name, and its parameters.
+/// Splits a long scheme into two lines: name and parameters.
 fn in_parts(scheme: &str) -> Vec<String> {
     match scheme.find('[') {
         Some(at) if scheme.len() > 24 => vec![scheme[..at].to_owned(), scheme[at..].to_owned()],
@@ -98,17 +99,17 @@ fn in_parts(scheme: &str) -> Vec<String> {
     }
 }
 
-/// What a panel of several schemes draws of each.
+/// The series of a panel with several schemes.
 struct Overlay<'a> {
-    /// Its name, unit and way to merge bins.
+    /// Name, unit, and way to merge bins.
     quantity: (&'static str, &'static str, Fold),
     values: Option<&'a Vec<f64>>,
     band: Option<&'a Band>,
-    /// What stands beside the scheme's name; may be empty.
+    /// Text beside the scheme's name; may be empty.
     note: String,
 }
 
-/// Panels with the lines of several schemes, as few as leave them readable.
+/// Returns panels with the lines of several schemes: as few panels as are readable.
 fn overlays<'a>(
     runs: &'a [RunView],
     palette: &Palette,
@@ -143,7 +144,7 @@ fn overlays<'a>(
     runs.chunks(share).map(panel).collect()
 }
 
-/// Whether the schemes' delays are an order of magnitude apart.
+/// True if the schemes' delays differ by a factor of ten or more.
 pub(crate) fn differ_much(runs: &[RunView]) -> bool {
     let delays = || runs.iter().map(|run| run.queue_delay_ms.p95).filter(|&d| usable(d) && d > 0.0);
     let lo = delays().fold(f64::INFINITY, f64::min);
@@ -151,7 +152,7 @@ pub(crate) fn differ_much(runs: &[RunView]) -> bool {
     hi > 8.0 * lo
 }
 
-/// The capacity of a link over time, in bins of `bin_s` seconds, as an SVG file.
+/// Returns the capacity of a link over time, in bins of `bin_s` seconds, as an SVG file.
 pub fn capacity_svg(name: &str, bin_s: f64, mbps: Vec<f64>) -> String {
     let capacity = Series {
         name: "capacity".into(),

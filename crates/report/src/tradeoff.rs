@@ -1,4 +1,4 @@
-//! Throughput against delay for a set of runs.
+//! Throughput over delay for a set of runs.
 
 use crate::figure::Figure;
 use crate::number::{short, usable};
@@ -8,25 +8,25 @@ use crate::run::{RunPoint, RunView, RunsView, distinct};
 use crate::scatter::{Dot, Marker, Scatter};
 use crate::style::Paint;
 
-/// The point of a scheme: one run, or the mean of several.
+/// Returns the marker of a scheme: one run, or the mean of several.
 fn large(paint: Paint) -> Marker {
     Marker { shape: paint.shape, filled: true, radius: 6.5 }
 }
 
-/// The point of one of several runs.
+/// Returns the marker of one of several runs.
 fn small(paint: Paint) -> Marker {
     Marker { shape: paint.shape, filled: false, radius: 3.6 }
 }
 
-/// Throughput over the 95th percentile of the queueing delay, as an SVG file: up and right is
-/// better. Runs over one trace are shown in Mbit/s; over several, each scheme has a filled marker
-/// at its mean over the traces (utilisation and delay), with a small hollow one for each trace.
+/// Returns throughput over the 95th percentile of the queueing delay, as an SVG file: up and right
+/// is better. Runs over one trace are shown in Mbit/s. Over several traces, each scheme has a
+/// filled marker at its mean (utilisation and delay), and a small hollow one for each trace.
 pub fn scatter_svg(runs: &[RunView]) -> String {
     let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
     scatter_figure(runs, &palette).to_svg()
 }
 
-/// The same as a figure, with the colours of a larger set of schemes.
+/// Returns this plot as a figure, with the colours of a larger set of schemes.
 pub fn scatter_figure(runs: &[RunView], palette: &Palette) -> Figure {
     let traces = distinct(runs, |run| &run.trace);
     if traces.len() > 1 { over_traces(runs, &traces, palette) } else { over_one(runs, palette) }
@@ -126,7 +126,8 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Figure {
     .figure()
 }
 
-/// For each run its means over the traces: delay and utilization; none unless all have the same runs.
+/// Returns each run's means over the traces: delay and utilisation; empty unless all views have the
+/// same runs.
 fn means_by_run(views: &[&RunView]) -> Vec<(f64, f64)> {
     let runs: Option<Vec<&RunsView>> = views.iter().map(|view| view.runs.as_ref()).collect();
     let Some(runs) = runs.filter(|runs| !runs.is_empty()) else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! The page of `paceline send` and `paceline recv`: connections over a real path, whose capacity
-//! nobody knows.
+//! The page of `paceline send` and `paceline recv`: connections over a real path of unknown
+//! capacity.
 
 use crate::chart::{Chart, Panel};
 use crate::compare::{PageInfo, facts};
@@ -12,24 +12,24 @@ use crate::series::{Fold, Series, Shade};
 use crate::style::Paint;
 use crate::table::{Cell, Table};
 
-/// The most connections that are shown over time.
+/// Most connections that are shown over time.
 const SHOWN: usize = 24;
 
-/// One line of a panel of a transfer: its name, unit and values, and how bins are merged.
+/// A line in a panel of a transfer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Line {
-    /// What it is: "sent", "acknowledged".
+    /// Its name: "sent", "acknowledged".
     pub name: String,
     /// A value for each bin; NaN for none.
     pub values: Vec<f64>,
-    /// How bins are merged.
+    /// Way to merge bins.
     pub fold: Fold,
 }
 
 /// Lines of one quantity over time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Lines {
-    /// The title of the axis, with the unit.
+    /// Title of the axis, with the unit.
     pub title: String,
     /// The unit of the values.
     pub unit: String,
@@ -37,30 +37,30 @@ pub struct Lines {
     pub lines: Vec<Line>,
 }
 
-/// One connection.
+/// A connection.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TransferView {
-    /// The address of the other end, or another name.
+    /// Address of the other end, or another name.
     pub name: String,
     /// The scheme of the sender.
     pub scheme: String,
-    /// How long it took, in seconds.
+    /// Duration in seconds.
     pub duration_s: f64,
-    /// What arrived, repetitions included, in Mbit/s.
+    /// Data that arrived, with repetitions, in Mbit/s.
     pub throughput_mbps: f64,
-    /// What arrived for the first time, in Mbit/s.
+    /// Data that arrived for the first time, in Mbit/s.
     pub goodput_mbps: f64,
-    /// One-way delays less the shortest, in ms.
+    /// One-way delays minus the shortest one, in ms.
     pub queue_delay_ms: Quantiles,
-    /// Round-trip times in ms; of a receiver, which sees none, `None`.
+    /// Round-trip times in ms; `None` at a receiver, which does not measure them.
     pub rtt_ms: Option<Quantiles>,
     /// Packets that arrived.
     pub packets: u64,
-    /// Packets taken for lost, and packets sent again; of a receiver `None`.
+    /// Packets that count as lost, and packets retransmitted; `None` at a receiver.
     pub lost: Option<(u64, u64)>,
     /// Packets that arrived with the mark CE.
     pub marks: u64,
-    /// How it has ended, if not well.
+    /// Reason if it has ended badly.
     pub problem: Option<String>,
     /// The length of a bin in seconds.
     pub bin_s: f64,
@@ -68,8 +68,8 @@ pub struct TransferView {
     pub panels: Vec<Lines>,
 }
 
-/// The page of one or more connections: a table of all, then each over time. It is one file that needs
-/// nothing else.
+/// Returns the page of one or more connections: a table of all, then each over time. It is one file
+/// without external resources.
 pub fn transfer_page(info: &PageInfo, transfers: &[TransferView]) -> String {
     let palette = Palette::new(transfers.iter().map(|view| view.scheme.as_str()));
     let mut page = Page::new(&info.title);
@@ -100,7 +100,7 @@ pub fn transfer_page(info: &PageInfo, transfers: &[TransferView]) -> String {
     page.to_html()
 }
 
-/// A connection over time, as an SVG file.
+/// Returns a connection over time, as an SVG file.
 pub fn transfer_svg(view: &TransferView) -> String {
     over_time(view, &Palette::new([view.scheme.as_str()])).to_svg()
 }
@@ -154,14 +154,14 @@ fn over_time(view: &TransferView, palette: &Palette) -> Figure {
                 unit: lines.unit.clone(),
                 bin_s: view.bin_s,
                 values: line.values.clone(),
-                // The first is the scheme's; what it is held against is grey.
+                // The first line is the scheme's; the lines for comparison are grey.
                 paint: if at == 0 { paint } else { Paint::MUTED },
                 shade: Shade::Line,
                 fold: line.fold,
                 label: vec![line.name.clone(), format!("{word} {} {}", short(known), lines.unit)],
             }
         });
-        // What is in grey is drawn first.
+        // Grey lines are drawn first.
         let series = series.rev().collect();
         Panel { title: lines.title.clone(), height: 130.0, log: false, series }
     };
@@ -215,7 +215,7 @@ mod tests {
         for text in ["Over time: 192.0.2.1:5311", "Rate (Mbit/s)", "delay p95", "&lt;other&gt;"] {
             assert!(html.contains(text), "{text}");
         }
-        // Columns that nobody has are left out.
+        // Columns without any value are left out.
         assert!(!html.contains("RTT p95") && !html.contains("resent"));
         assert_sound(&transfer_svg(&views[0]));
         let many: Vec<_> = (0..30).map(|n| view(&format!("c{n}"))).collect();

@@ -1,11 +1,12 @@
-//! Files that are no part of the repository.
+//! Files that are not part of the repository.
 
 use std::path::PathBuf;
 
 use crate::{Need, skip, this_test};
 
-/// The path of a recorded trace, which is looked for in the folder that `PACELINE_TRACES` names, or
-/// else in `shared/traces` beside the repository. Without it the test that asks is told as skipped.
+/// Returns the path of a recorded trace: from the folder in `PACELINE_TRACES`, or else from
+/// `shared/traces` beside the repository. If it is missing, reports the calling test as skipped and
+/// returns `None`.
 ///
 /// # Panics
 ///
@@ -14,9 +15,9 @@ pub fn recording(name: &str) -> Option<PathBuf> {
     find(Need::Traces, "PACELINE_TRACES", "shared/traces", name)
 }
 
-/// The path of a reference file or folder, which is looked for in the folder that
-/// `PACELINE_REFERENCE` names, or else in `shared` beside the repository: `reference/...` for figures of
-/// peers, `remycc` for published tables of rules. Without it the test that asks is told as skipped.
+/// Returns the path of a reference file or folder: from the folder in `PACELINE_REFERENCE`, or else
+/// from `shared` beside the repository. `reference/...` has figures of peers, `remycc` published
+/// tables of rules. If it is missing, reports the calling test as skipped and returns `None`.
 ///
 /// # Panics
 ///

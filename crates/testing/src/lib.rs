@@ -1,11 +1,11 @@
-//! What the tests of all crates share: how a test says that it cannot run here, where it finds
-//! recorded traces and reference files, which are no part of the repository, and IP packets as bytes
+//! Shared by the tests of all crates: reports of tests that cannot run here, the paths of recorded
+//! traces and reference files, which are not part of the repository, and IP packets as bytes
 //! ([`packets`]).
 //!
-//! A test that cannot run calls [`skip`] and returns. The test harness would hide what a passing
-//! test prints, so [`skip`] writes to standard error itself, and appends a line to the file that
-//! the environment variable `PACELINE_SKIPS` names; `make test` prints that list at its end.
-//! `PACELINE_REQUIRE=net,traces` turns skips for want of these into failures.
+//! A test that cannot run calls [`skip`] and returns. The test harness hides the output of passing
+//! tests, so [`skip`] writes to standard error itself. It also appends a line to the file in the
+//! environment variable `PACELINE_SKIPS`; `make test` prints that list at its end.
+//! `PACELINE_REQUIRE=net,traces` turns skips for these needs into failures.
 
 mod files;
 pub mod packets;

@@ -18,10 +18,10 @@ fn ones_complement_sum(start: u32, bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// The header fields of a packet.
+/// Header fields of a packet.
 #[derive(Copy, Clone, Debug)]
 pub struct PacketSpec {
-    /// IPv4, or else IPv6.
+    /// Whether it is IPv4 (otherwise IPv6).
     pub ipv4: bool,
     /// The transport protocol: 6 is TCP, 17 is UDP.
     pub protocol: u8,
@@ -49,24 +49,24 @@ impl PacketSpec {
         flags: 0,
     };
 
-    /// Bytes before the transport header.
+    /// Returns the number of bytes before the transport header.
     fn transport(&self) -> usize {
         if self.ipv4 { 20 } else { 40 }
     }
 
-    /// Bytes of all headers.
+    /// Returns the number of bytes of all headers.
     pub fn headers(&self) -> usize {
         // TCP with an option of 12 bytes.
         self.transport() + if self.protocol == TCP { 32 } else { 8 }
     }
 
-    /// Where the transport checksum stands.
+    /// Returns the offset of the transport checksum.
     fn place(&self) -> usize {
         self.transport() + if self.protocol == TCP { 16 } else { 6 }
     }
 
-    /// Builds the packet with this payload; its transport checksum covers the pseudo header alone if
-    /// `partial`.
+    /// Builds the packet with this payload. With `partial`, its transport checksum covers only the
+    /// pseudo header.
     pub fn build(&self, payload: &[u8], partial: bool) -> Vec<u8> {
         let transport = self.transport();
         let mut p = vec![0; self.headers()];
@@ -114,7 +114,8 @@ impl PacketSpec {
         p
     }
 
-    /// Builds a TUN device's header (`virtio_net_hdr`) and a piece that stands for segments of `step` payload bytes.
+    /// Builds a TUN device's header (`virtio_net_hdr`), and behind it a packet to be segmented into
+    /// `step` payload bytes each.
     pub fn piece(&self, payload: &[u8], step: u16) -> Vec<u8> {
         let kind = match (self.protocol, self.ipv4) {
             _ if step == 0 => 0,
@@ -134,7 +135,7 @@ impl PacketSpec {
     }
 }
 
-/// Returns true if the IPv4 header's checksum is right.
+/// Returns true if the IPv4 header's checksum is correct.
 pub fn header_is_right(packet: &[u8]) -> bool {
     ones_complement_sum(0, &packet[..20]) == 0xffff
 }

@@ -1,34 +1,34 @@
-//! Tests that cannot run here.
+//! Reports of tests that cannot run on this machine.
 
 use std::fs::OpenOptions;
 use std::io::{Write, stderr};
 
-/// What a test lacks, as `PACELINE_REQUIRE` names it.
+/// Requirement of a test, as `PACELINE_REQUIRE` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// `traces`: recorded traces, in the folder that `PACELINE_TRACES` names.
+    /// `traces`: recorded traces, in the folder in `PACELINE_TRACES`.
     Traces,
-    /// `reference`: reference files, in the folder that `PACELINE_REFERENCE` names.
+    /// `reference`: reference files, in the folder in `PACELINE_REFERENCE`.
     Reference,
-    /// `net`: the right to make network namespaces and devices in them.
+    /// `net`: permission to make network namespaces and devices in them.
     Net,
     /// `programs`: programs of the system, such as ping, nft or iptables.
     Programs,
-    /// `kernel`: something that this kernel does not have or does not allow.
+    /// `kernel`: a feature that this kernel lacks or forbids.
     Kernel,
     /// `python`: Python with venv and the packages of its tests (`tests/python.sh`).
     Python,
     /// `browser`: Node.js, Rust's target for WebAssembly and Chromium, for the tests of the page
     /// (`tests/site.sh`).
     Browser,
-    /// `packetdrill`: packetdrill's scripts, in the folder that `PACELINE_PACKETDRILL` names.
+    /// `packetdrill`: packetdrill's scripts, in the folder in `PACELINE_PACKETDRILL`.
     Packetdrill,
-    /// `linux`: a built Linux guest (`paceline linux build`), in the folder that `PACELINE_LINUX` names.
+    /// `linux`: a built Linux guest (`paceline linux build`), in the folder in `PACELINE_LINUX`.
     Linux,
 }
 
 impl Need {
-    /// All of them.
+    /// All requirements.
     pub const ALL: [Need; 9] = [
         Need::Traces,
         Need::Reference,
@@ -41,7 +41,7 @@ impl Need {
         Need::Linux,
     ];
 
-    /// Its word in `PACELINE_REQUIRE` and in lists of skipped tests.
+    /// Returns its word in `PACELINE_REQUIRE` and in lists of skipped tests.
     pub const fn word(self) -> &'static str {
         match self {
             Need::Traces => "traces",
@@ -57,12 +57,13 @@ impl Need {
     }
 }
 
-/// Says that `test`, or the part of it that `why` tells of, cannot run for want of `need`.
+/// Reports that `test`, or the part of it that `why` describes, is skipped because `need` is
+/// missing.
 ///
 /// # Panics
 ///
-/// Where `PACELINE_REQUIRE` has the need's word, or a word that is none, and where the file that
-/// `PACELINE_SKIPS` names cannot be written: the test fails.
+/// If `PACELINE_REQUIRE` has the need's word or an unknown word, or if the file in `PACELINE_SKIPS`
+/// cannot be written. The test then fails.
 pub fn skip(need: Need, test: &str, why: &str) {
     let text = format!("SKIPPED {test}: {why}");
     if let Some(list) = std::env::var_os("PACELINE_REQUIRE") {
@@ -70,18 +71,19 @@ pub fn skip(need: Need, test: &str, why: &str) {
         let required = required.unwrap_or_else(|problem| panic!("{problem}"));
         assert!(!required.contains(&need), "PACELINE_REQUIRE has `{}`: {text}", need.word());
     }
-    // A test that cannot say so is not wrong for that.
+    // A failed write of this report does not fail the test.
     let _ = writeln!(stderr(), "{text}");
     if let Some(path) = std::env::var_os("PACELINE_SKIPS") {
         let line = format!("{}\t{test}\t{}\n", need.word(), why.replace(['\n', '\t'], " "));
-        // One write, so that the lines of tests that run side by side do not mix.
+        // A single write, so that lines of tests that run side by side do not mix.
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
         written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 }
 
-/// The name of the test that this thread runs, as the test harness calls its threads.
+/// Returns the name of the test that this thread runs: the test harness names its threads after
+/// tests.
 pub fn this_test() -> String {
     std::thread::current().name().unwrap_or("a test").to_string()
 }
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_test_knows_its_name() {
-        // With one thread, the harness runs tests on its own.
+        // With a single thread, the harness runs tests in its main thread.
         let name = this_test();
         assert!(["skips::tests::a_test_knows_its_name", "main"].contains(&name.as_str()), "{name}");
     }

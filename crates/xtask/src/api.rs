@@ -1,7 +1,7 @@
-//! Writes the list of what `cc`, `schemes`, `flow`, `path`, `wifi` and `sim` make public, from the JSON
-//! that rustdoc writes: `make api` runs both. One line for each item with the first sentence of its
-//! documentation; constants, type aliases, macros and the contents of modules below the second level
-//! are listed by name. What stands at the root is not listed in its module again.
+//! Writes the list of the public items of `cc`, `schemes`, `flow`, `path`, `wifi` and `sim` from
+//! rustdoc's JSON output; `make api` runs both. Each item has a line with the first sentence of its
+//! documentation. Constants, type aliases, macros and the contents of modules below the second
+//! level are listed by name. Items at a crate's root are not listed again in their module.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 const CRATES: [&str; 6] = ["cc", "schemes", "flow", "path", "wifi", "sim"];
 
-/// The kinds of items by the names that rustdoc gives them, with our words, in the order of pages.
+/// The kinds of items: rustdoc's name and the name on the page, in the page's order.
 const KINDS: [(&str, &str); 8] = [
     ("trait", "trait"),
     ("struct", "struct"),
@@ -23,7 +23,7 @@ const KINDS: [(&str, &str); 8] = [
     ("static", "static"),
 ];
 
-/// How many of [`KINDS`] have a line for each item.
+/// Number of [`KINDS`] whose items have a line each.
 const DESCRIBED: usize = 4;
 
 struct Item<'a> {
@@ -38,7 +38,7 @@ struct Module<'a> {
     value: &'a Value,
 }
 
-/// The first sentence of a documentation, on one line and without links.
+/// Returns the first sentence of a documentation, on one line and without links.
 fn sentence(docs: &str) -> String {
     let paragraph = docs.split("\n\n").next().unwrap_or("").replace('\n', " ");
     let mut text = match paragraph.find(". ") {
@@ -55,7 +55,7 @@ fn sentence(docs: &str) -> String {
     text.replace("[`", "`").replace("`]", "`")
 }
 
-/// What a module makes public: its items, its modules, and the crates that it hands on.
+/// Returns the public content of a module: items, modules, and the names of re-exported crates.
 fn contents<'a>(index: &'a Value, module: &'a Value) -> (Vec<Item<'a>>, Vec<Module<'a>>) {
     let (mut items, mut modules) = (Vec::new(), Vec::new());
     let ids = module["inner"]["module"]["items"].as_array().map_or(&[][..], Vec::as_slice);
@@ -88,7 +88,7 @@ fn contents<'a>(index: &'a Value, module: &'a Value) -> (Vec<Item<'a>>, Vec<Modu
     (items, modules)
 }
 
-/// The names of what a module and its modules contain.
+/// Returns the names of the items in a module and its modules.
 fn names(index: &Value, prefix: &str, module: &Value) -> Vec<String> {
     let (items, modules) = contents(index, module);
     let mut all: Vec<String> =
@@ -99,11 +99,11 @@ fn names(index: &Value, prefix: &str, module: &Value) -> Vec<String> {
     all
 }
 
-/// The part of the page about one crate.
+/// The page's part about one crate.
 struct Page<'a> {
     text: String,
     index: &'a Value,
-    /// The items that have been listed.
+    /// Items that were listed already.
     listed: BTreeSet<u64>,
 }
 
@@ -111,7 +111,7 @@ impl Page<'_> {
     fn module(&mut self, path: &str, module: &Value, is_root: bool) {
         let (mut items, modules) = contents(self.index, module);
         items.retain(|item| self.listed.insert(item.id));
-        // `load_with` is told by `load`.
+        // `load_with` needs no line beside `load`.
         let all: Vec<&str> = items.iter().map(|item| item.name).collect();
         items.retain(|item| {
             let shorter = item.name.strip_suffix("_with");
@@ -153,7 +153,7 @@ impl Page<'_> {
 /// Writes the list to `target` from the JSON files of rustdoc in `folder`.
 ///
 /// # Errors
-/// A file that cannot be read, understood or written.
+/// A file cannot be read, parsed or written.
 pub fn write(folder: &Path, target: &Path) -> Result<(), String> {
     let mut text = String::from(
         "# What is public\n\nThe items of `cc`, `schemes`, `flow`, `path` and `sim` that other crates can use; \

@@ -1,4 +1,4 @@
-//! Commands for the source tree, and the rules that `tests/tidy.rs` holds the tree against.
+//! Commands for the source tree, and the rules that `tests/tidy.rs` checks.
 
 pub mod api;
 pub mod rooms;

@@ -1,4 +1,4 @@
-//! `cargo run -p paceline-xtask -- COMMAND`: what the Makefile's recipes run.
+//! `cargo run -p paceline-xtask -- COMMAND`: the commands of the Makefile's recipes.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn run(args: &[&str]) -> Result<String, String> {
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    // A closed pipe is no error: the files are written all the same.
+    // A closed pipe is no error, because the files are written anyway.
     match run(&args) {
         Ok(text) => {
             let _ = std::io::stdout().write_all(text.as_bytes());

@@ -1,7 +1,7 @@
-//! The crates of the workspace from the bottom up, and which of them each one imports.
+//! The crates of the workspace from the bottom up, and the crates that each one imports.
 //!
-//! This is the only table of the layers: `tests/tidy.rs` compares it with every `Cargo.toml`, and with
-//! the table of crates in ARCHITECTURE.md.
+//! The only table of the layers: `tests/tidy.rs` compares it with every `Cargo.toml`, and with the
+//! table of crates in ARCHITECTURE.md.
 
 use std::fs;
 use std::path::Path;
@@ -9,9 +9,9 @@ use std::path::Path;
 /// A crate of the workspace.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// The folder, from the root of the tree.
+    /// Folder, relative to the root of the tree.
     pub folder: &'static str,
-    /// The names, without `paceline-`, of the crates that it imports.
+    /// Names of the crates that it imports, without `paceline-`.
     pub imports: &'static [&'static str],
 }
 
@@ -19,7 +19,7 @@ const fn room(folder: &'static str, imports: &'static [&'static str]) -> Room {
     Room { folder, imports }
 }
 
-/// Every crate, after all crates that it or its tests import.
+/// All crates. Each stands after the crates that it or its tests import.
 pub const ROOMS: &[Room] = &[
     room("crates/cc", &[]),
     room("crates/schemes", &["cc"]),
@@ -99,7 +99,7 @@ pub const ROOMS: &[Room] = &[
     room("crates/xtask", &["reproduce"]),
 ];
 
-/// What the manifest of a crate says.
+/// Content of a crate's manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
     /// The package's name without `paceline-`.
@@ -113,7 +113,7 @@ pub struct Manifest {
 /// Reads the manifest of the crate in `folder`.
 ///
 /// # Errors
-/// A manifest that cannot be read.
+/// The manifest cannot be read or parsed.
 pub fn manifest(folder: &Path) -> Result<Manifest, String> {
     let path = folder.join("Cargo.toml");
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;

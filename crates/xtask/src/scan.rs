@@ -1,20 +1,20 @@
-//! Which text of a source file ships: all but comments, the insides of strings, and what is only
-//! compiled for tests.
+//! Extracts the text of a source file that ships: without comments, the insides of strings, and
+//! items that are compiled for tests only.
 
-/// The attribute before an item that is only compiled for tests.
+/// Attribute before an item that is compiled for tests only.
 const TEST_ONLY: &str = "#[cfg(test)]";
 
-/// What remains of a file.
+/// Result of a scan.
 #[derive(Debug, Default, PartialEq)]
 pub struct Shipped {
-    /// The code that ships. Everything else is blank, so that lines keep their numbers.
+    /// The code that ships. The rest is blank, so that lines keep their numbers.
     pub code: String,
-    /// The modules in other files that are only compiled for tests: the value of `#[path]`, or the
-    /// name of the module.
+    /// Modules in other files that are compiled for tests only: the value of `#[path]`, or the name
+    /// of the module.
     pub test_modules: Vec<TestModule>,
 }
 
-/// A module in a file of its own that is only compiled for tests.
+/// A module in its own file that is compiled for tests only.
 #[derive(Debug, PartialEq)]
 pub enum TestModule {
     /// `mod name;`
@@ -23,7 +23,7 @@ pub enum TestModule {
     Path(String),
 }
 
-/// Splits a file.
+/// Scans a file.
 pub fn shipped(text: &str) -> Shipped {
     let mut code = without_comments(text);
     let mut test_modules = Vec::new();
@@ -40,14 +40,14 @@ fn find(code: &[char], word: &str) -> Option<usize> {
     code.windows(word.len()).position(|window| window == word)
 }
 
-/// Blanks all but the ends of lines.
+/// Blanks everything except for line ends.
 fn blank(code: &mut [char], start: usize, end: usize) {
     for c in code.iter_mut().take(end).skip(start).filter(|c| **c != '\n') {
         *c = ' ';
     }
 }
 
-/// The module that an item declares, if it is `mod name;`.
+/// Returns the module that an item declares, if it is `mod name;`.
 fn test_module(text: &str, code: &[char], start: usize, end: usize) -> Option<TestModule> {
     let item: String = code[start..end].iter().collect();
     let name = item.trim_end().strip_suffix(';')?.trim_end();
@@ -56,7 +56,7 @@ fn test_module(text: &str, code: &[char], start: usize, end: usize) -> Option<Te
         return None;
     }
     if before.contains("#[path") {
-        // The insides of strings are blank in the code, so the path is read from the text.
+        // Strings are blank in the code, so the path is read from the text.
         let item: String = text.chars().skip(start).take(end - start).collect();
         let path = item.split("#[path").nth(1)?.split('"').nth(1)?;
         return Some(TestModule::Path(path.to_string()));
@@ -64,10 +64,10 @@ fn test_module(text: &str, code: &[char], start: usize, end: usize) -> Option<Te
     Some(TestModule::Name(name.to_string()))
 }
 
-/// The end of the item whose attributes begin at `start`.
+/// Returns the end of the item whose attributes begin at `start`.
 fn end_of_item(code: &[char], start: usize) -> usize {
     let mut at = start;
-    // The attributes, of which there may be more.
+    // Skip the attributes, of which there may be several.
     loop {
         at += code[at..].iter().take_while(|c| c.is_whitespace()).count();
         if code.get(at) != Some(&'#') {
@@ -78,7 +78,8 @@ fn end_of_item(code: &[char], start: usize) -> usize {
     let words: String = code[at..].iter().take(200).collect();
     let mut words = words.split_whitespace().filter(|word| !word.starts_with("pub"));
     let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-    // These end with a semicolon, whatever braces are inside; other items with their braces.
+    // These items end with a semicolon, whatever braces they contain; other items end with their
+    // braces.
     let statement = match first {
         "use" | "static" | "type" | "let" => true,
         "const" => !matches!(second, "fn" | "unsafe" | "extern"),
@@ -89,7 +90,7 @@ fn end_of_item(code: &[char], start: usize) -> usize {
             ';' => return at + 1,
             '{' if !statement => return end_of_group(code, at),
             '{' | '(' | '[' => at = end_of_group(code, at),
-            // The end of a field, a variant, or the block that the item is in.
+            // End of a field, a variant, or the block that contains the item.
             ',' if first.ends_with(':') => return at + 1,
             '}' => return at,
             _ => at += 1,
@@ -98,7 +99,7 @@ fn end_of_item(code: &[char], start: usize) -> usize {
     code.len()
 }
 
-/// The place after the bracket that closes the one at or after `at`.
+/// Returns the index after the bracket that closes the one at or after `at`.
 fn end_of_group(code: &[char], at: usize) -> usize {
     let mut depth = 0;
     for (i, c) in code.iter().enumerate().skip(at) {
@@ -114,12 +115,12 @@ fn end_of_group(code: &[char], at: usize) -> usize {
     code.len()
 }
 
-/// The text with comments and the insides of strings and characters blank.
+/// Returns the text with comments and the insides of strings and characters blank.
 fn without_comments(text: &str) -> Vec<char> {
     let mut code: Vec<char> = text.chars().collect();
     let mut at = 0;
     while at < code.len() {
-        // What is blanked, and where to go on.
+        // Range to blank, and index at which to continue.
         let (from, to, next) = match (code[at], code.get(at + 1)) {
             ('/', Some('/')) => {
                 let end = at + code[at..].iter().take_while(|c| **c != '\n').count();
@@ -137,7 +138,7 @@ fn without_comments(text: &str) -> Vec<char> {
                 Some((inside, end)) => (inside, end, end + 1),
                 None => (at, at, at + 1),
             },
-            // A character, unless it is a lifetime.
+            // A character literal, not a lifetime.
             ('\'', Some('\\')) => {
                 let rest = code.get(at + 3..).unwrap_or_default();
                 let end = at + 3 + rest.iter().take_while(|c| **c != '\'').count();
@@ -152,7 +153,7 @@ fn without_comments(text: &str) -> Vec<char> {
     code
 }
 
-/// True if the letter at `at` is not the first of its word; `b` and `c` may stand before strings.
+/// True if the letter at `at` is not the first of its word; `b` and `c` may precede strings.
 fn in_word(code: &[char], at: usize) -> bool {
     let letter = |at: usize| code.get(at).is_some_and(|c| c.is_alphanumeric() || *c == '_');
     match at.checked_sub(1) {
@@ -162,7 +163,7 @@ fn in_word(code: &[char], at: usize) -> bool {
     }
 }
 
-/// The place of the quote that closes the one at `at`.
+/// Returns the index of the quote that closes the one at `at`.
 fn end_of_string(code: &[char], at: usize) -> usize {
     let mut i = at + 1;
     while i < code.len() && code[i] != '"' {
@@ -171,7 +172,7 @@ fn end_of_string(code: &[char], at: usize) -> usize {
     i
 }
 
-/// The inside of the raw string at `at` and the place of the quote that closes it.
+/// Returns the beginning of the raw string at `at`, and the index of the quote that closes it.
 fn raw_string(code: &[char], at: usize) -> Option<(usize, usize)> {
     let hashes = code[at + 1..].iter().take_while(|c| **c == '#').count();
     let inside = at + 2 + hashes;
@@ -182,7 +183,7 @@ fn raw_string(code: &[char], at: usize) -> Option<(usize, usize)> {
     Some((inside, (inside..code.len()).find(|&i| closes(i)).unwrap_or(code.len())))
 }
 
-/// The place after a comment in `/*` and `*/`, which may have others inside.
+/// Returns the index after a comment in `/*` and `*/`, which may contain others.
 fn end_of_comment(code: &[char], at: usize) -> usize {
     let (mut depth, mut i) = (0, at);
     while i < code.len() {
@@ -204,10 +205,10 @@ fn end_of_comment(code: &[char], at: usize) -> usize {
     i
 }
 
-/// Static items that are more than an immutable table, and other globals: each as it is written.
+/// Returns the static items and other globals that are not immutable tables, as written.
 pub fn globals(code: &str) -> Vec<String> {
-    // A `LazyLock` is an immutable table: its value follows from the code alone, whoever asks first. That of a
-    // `OnceLock` is what the first one puts there.
+    // A `LazyLock` counts as an immutable table, because its value depends on the code alone. The
+    // value of a `OnceLock` depends on the first caller.
     const CHANGEABLE: [&str; 6] = ["Cell", "Mutex", "RwLock", "Atomic", "OnceLock", "Once"];
     let mut found = Vec::new();
     for word in ["thread_local!", "lazy_static!"] {
@@ -229,12 +230,12 @@ pub fn globals(code: &str) -> Vec<String> {
     found
 }
 
-/// The words of `banned` that the code has.
+/// Returns the words of `banned` that the code contains.
 pub fn uses<'a>(code: &str, banned: &[&'a str]) -> Vec<&'a str> {
     banned.iter().copied().filter(|word| code.contains(word)).collect()
 }
 
-/// The headings that the documentation of a scheme or queue lacks.
+/// Returns the headings that the documentation of a scheme or queue lacks.
 pub fn missing_headings(text: &str) -> Vec<&'static str> {
     const HEADINGS: [&str; 5] =
         ["# What it does", "# Signals it needs", "# Parameters", "# Where it fails", "# Source"];
@@ -286,7 +287,7 @@ mod tests {
         ] {
             assert_eq!(code(text), left, "{text}");
         }
-        // The attribute in a string or a comment is none.
+        // An attribute inside a string or a comment does not count.
         assert_eq!(code("a(\"#[cfg(test)]\"); b // #[cfg(test)]\nuse c;"), "a(\" \"); b use c;");
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::rooms::ROOMS;
 use crate::scan::{TestModule, shipped};
 
-/// A source file: its path from the root of the tree, and its text or what remains of it.
+/// A source file: its path from the root of the tree, and its text or the scanned part of it.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The path from the root of the tree, such as `crates/cc/src/lib.rs`.
@@ -39,7 +39,7 @@ fn collect(root: &Path, folder: &Path, into: &mut Vec<Source>) {
 /// Returns the files below `src` of the crate in `folder`, which is given from the root of the tree.
 ///
 /// # Panics
-/// If there are none, or a file cannot be read.
+/// There are no files, or a file cannot be read.
 pub fn sources(folder: &str) -> Vec<Source> {
     let mut found = Vec::new();
     let root = root();
@@ -53,8 +53,8 @@ pub fn all_sources() -> Vec<Source> {
     ROOMS.iter().flat_map(|room| sources(room.folder)).collect()
 }
 
-/// Returns the code that ships of the crate in `folder`, file by file: without comments, without the insides
-/// of strings, and without what is only compiled for tests.
+/// Returns the code that ships of the crate in `folder`, file by file: without comments, the
+/// insides of strings, and items that are compiled for tests only.
 pub fn shipped_code(folder: &str) -> Vec<Source> {
     let (mut code, mut left_out) = (Vec::new(), Vec::new());
     for Source { path, text } in sources(folder) {
@@ -92,8 +92,8 @@ mod tests {
         assert_eq!(first("a/b.rs", name("tests")), Path::new("a/b/tests.rs"));
         let path = TestModule::Path("b_tests.rs".to_string());
         assert_eq!(first("a/b.rs", path), Path::new("a/b_tests.rs"));
-        // Test modules of this repository in each of these ways are left out, and their parents are
-        // not.
+        // Test modules of this repository in each of these forms are left out, and their parents
+        // are kept.
         let mut code = shipped_code("crates/cc");
         code.extend(shipped_code("crates/schemes"));
         let has = |path: &str| code.iter().any(|source| source.path == path);

@@ -1,5 +1,5 @@
-//! Links of the documents lead to files and headings that are there, and the paths that the maps of the source
-//! tree name exist.
+//! Links in documents lead to existing files and headings, and paths in the maps of the source tree
+//! exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use paceline_xtask::tree::root;
 
-/// Documents of the source tree: those at its root, and all below `docs`.
+/// Returns the documents of the source tree: those at its root, and all below `docs`.
 fn documents() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root()];
@@ -25,7 +25,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// Text outside of code, line by line.
+/// Returns the text outside of code, line by line.
 fn prose(text: &str) -> Vec<(usize, String)> {
     let mut fenced = false;
     let lines = text.lines().enumerate().filter(|(_, line)| {
@@ -33,17 +33,17 @@ fn prose(text: &str) -> Vec<(usize, String)> {
         fenced ^= fence;
         !fenced && !fence
     });
-    // Parts with an odd number stand between backticks.
+    // Parts with an odd index stand between backticks.
     let plain = |line: &str| line.split('`').step_by(2).collect::<Vec<_>>().join("code");
     lines.map(|(at, line)| (at + 1, plain(line))).collect()
 }
 
-/// Targets of the links of a line: `[text](target)`.
+/// Returns the targets of a line's links: `[text](target)`.
 fn targets(line: &str) -> Vec<&str> {
     line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next()).collect()
 }
 
-/// Anchors of the headings of a document, as they are on the web.
+/// Returns the anchors of a document's headings, as web pages have them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let anchor = |line: &str| {

@@ -7,7 +7,7 @@ use paceline_xtask::rooms::{ROOMS, Room, manifest};
 use paceline_xtask::scan::{globals, missing_headings, shipped, uses};
 use paceline_xtask::tree::{Source, all_sources, root, shipped_code, sources};
 
-/// The crates without input and output: only `sim` and the programs know the time.
+/// The crates without input and output: only `sim` and the programs above it read clocks.
 const WITHOUT_IO: [&str; 7] = [
     "crates/cc",
     "crates/schemes",
@@ -18,7 +18,7 @@ const WITHOUT_IO: [&str; 7] = [
     "crates/wire",
 ];
 
-/// The crates whose arithmetic decides what is simulated.
+/// The crates whose arithmetic determines results of simulations.
 const ARITHMETIC: [&str; 6] =
     ["crates/cc", "crates/schemes", "crates/flow", "crates/path", "crates/wifi", "crates/trace"];
 
@@ -57,8 +57,8 @@ fn there_are_no_globals_but_immutable_tables() {
         for Source { path, text } in shipped_code(folder) {
             let mut found = globals(&text);
             if path == "crates/cc/src/rng.rs" {
-                // Counts draws, so that a run can say whether its seed decided anything. What is simulated
-                // never reads it.
+                // Counts draws of random numbers, so that a run can report whether its seed had any
+                // effect. No simulated result depends on it.
                 found.retain(|global| {
                     !["thread_local!", "static BLOCKS: Cell<u64>"].contains(&global.as_str())
                 });
@@ -76,8 +76,8 @@ fn all_that_is_random_comes_from_keyed_streams() {
     for folder in ARITHMETIC.into_iter().chain(more) {
         must_not_use(folder, &banned, &["crates/cc/src/rng.rs"]);
     }
-    // Links, queues and pipes are given their streams by whoever knows the seed and their names;
-    // senders' halves of schemes get theirs of their `Setup`.
+    // Links, queues and pipes get their streams from the code that knows the seed and their names;
+    // senders' halves of schemes get theirs from their `Setup`.
     let made = ["Stream::new("];
     must_not_use("crates/path", &made, &["crates/path/src/queue/registry.rs"]);
     must_not_use("crates/wifi", &made, &[]);
@@ -87,7 +87,7 @@ fn all_that_is_random_comes_from_keyed_streams() {
 
 #[test]
 fn transcendental_functions_are_libms() {
-    // Those of std differ between platforms; square roots do not.
+    // These functions of std differ between platforms; square roots do not.
     let banned = [".exp()", ".ln()", ".powf(", ".powi(", ".sin()", ".cos()", ".cbrt()", ".log10()"];
     for folder in ARITHMETIC {
         must_not_use(folder, &banned, &[]);
@@ -115,7 +115,7 @@ fn packets_queues_and_links_name_no_scheme() {
     }
 }
 
-/// The folders of the crate `schemes` that are schemes.
+/// Returns the folders of the crate `schemes` that contain a scheme.
 fn scheme_folders() -> Vec<String> {
     let entries = fs::read_dir(root().join("crates/schemes/src")).expect("schemes").flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());
@@ -123,7 +123,7 @@ fn scheme_folders() -> Vec<String> {
     names.filter(|name| name != "parts" && name != "testing").collect()
 }
 
-/// The number of lines of a table that end so.
+/// Counts the lines of a table that end with `end`.
 fn table_lines(path: &str, end: &str) -> usize {
     let text = fs::read_to_string(root().join(path)).expect("a table");
     text.lines().filter(|line| line.starts_with("    ") && line.ends_with(end)).count()
@@ -147,7 +147,7 @@ fn every_scheme_and_queue_says_what_it_is() {
 
 #[test]
 fn unsafe_code_stands_in_three_places() {
-    // The last has no unsafe code: the names of its exports are unsafe attributes.
+    // The last file has no unsafe code, but its exports have unsafe attributes.
     let allowed = ["crates/os/src/", "crates/guest/src/system.rs", "bindings/web/src/exports.rs"];
     let mut found = Vec::new();
     for Source { path, text } in all_sources() {
@@ -209,7 +209,7 @@ fn the_table_has_every_crate() {
     assert_eq!(listed.len(), ROOMS.len());
 }
 
-/// The crates that rows of ARCHITECTURE.md's table name, each with its cell "imports".
+/// Returns the crates of ARCHITECTURE.md's table, each with its cell "imports".
 fn rows_of_architecture() -> Vec<(String, Vec<String>)> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
     let table = text.split_once("| crate | what it has | imports | must hold |\n");
@@ -248,7 +248,7 @@ fn architecture_has_the_table() {
 
 #[test]
 fn schemes_share_parts_and_only_variants_import_a_scheme() {
-    // As ARCHITECTURE.md lists them: the variant, and the schemes that it is built on.
+    // As in ARCHITECTURE.md: a scheme, and the schemes on which it is built.
     let variants: [(&str, &[&str]); 6] = [
         ("abc", &["cubic"]),
         ("c2tcp", &["cubic"]),
@@ -269,7 +269,7 @@ fn schemes_share_parts_and_only_variants_import_a_scheme() {
             for after in line.split("crate::").skip(1) {
                 let imported = after.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
                 let imported = imported.unwrap_or_default();
-                // `use crate::{...}` could hide one.
+                // `use crate::{...}` could hide an import.
                 assert!(!imported.is_empty(), "{place}: import one module a line: {line}");
                 let is_scheme = schemes.iter().any(|scheme| scheme == imported);
                 let allowed = !is_scheme || imported == own || may.contains(&imported);

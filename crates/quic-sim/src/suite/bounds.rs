@@ -1,4 +1,4 @@
-//! What is measured in a case, and what must hold of it.
+//! Measures of a case, and their bounds.
 
 use std::fmt;
 
@@ -6,35 +6,36 @@ use paceline_sim::Outcome;
 
 use super::report::Check;
 
-/// What a congestion control is meant for.
+/// Purpose of a congestion control.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// It takes loss for the only sign of congestion, and so fills buffers: Cubic, NewReno.
+    /// Treats only loss as a sign of congestion, and so fills buffers: Cubic, NewReno.
     FillsBuffers,
-    /// It is to keep queues short, whatever the buffer: BBR, Copa, Vegas.
+    /// Keeps queues short in any buffer: BBR, Copa, Vegas.
     LimitsDelay,
 }
 
-/// A figure of a run, of the flow under test. All of them leave the warm-up out, but
+/// A figure of a run's flow under test. All figures leave out the warm-up, except
 /// [`LossPercent`](Measure::LossPercent).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Bytes that the first link delivered over bytes that it offered, all flows together.
+    /// Bytes that the first link delivered divided by bytes that it could deliver, for all flows
+    /// together.
     Utilisation,
-    /// The application's bytes that arrived, in Mbit/s.
+    /// Goodput: bytes of the application that arrived, in Mbit/s.
     GoodputMbps,
     /// The flow's share of all flows' goodput.
     Share,
-    /// The 95th percentile of its packets' one-way delay in ms.
+    /// 95th percentile of its packets' one-way delay, in ms.
     DelayP95Ms,
-    /// Packets that its sender declared lost, in per cent of those that it sent, from the start.
+    /// Packets that its sender declared lost, in per cent of all packets sent since the start.
     LossPercent,
     /// Packets that the first link marked CE.
     Marks,
 }
 
 impl Measure {
-    /// Its value in a run, whose first flow is the one under test.
+    /// Returns its value in a run whose first flow is the one under test.
     pub fn of(self, outcome: &Outcome) -> f64 {
         let (Some(link), Some(flow)) = (outcome.links.first(), outcome.flows.first()) else {
             return f64::NAN;
@@ -65,49 +66,49 @@ impl fmt::Display for Measure {
     }
 }
 
-/// What must hold of a figure, and why.
+/// Bound of a figure, with its reason.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    /// The figure.
+    /// Figure that it bounds.
     pub measure: Measure,
-    /// Its least value.
+    /// Smallest allowed value.
     pub least: f64,
-    /// Its largest value.
+    /// Largest allowed value.
     pub most: f64,
-    /// Why it must lie there.
+    /// Reason for the bound.
     pub why: &'static str,
-    /// Holds for congestion control of this aim only; `None` for all.
+    /// Purpose to which it applies; `None` for all congestion control.
     pub aim: Option<Aim>,
 }
 
 impl Bound {
-    /// At least `least`.
+    /// Returns a bound of at least `least`.
     pub fn at_least(measure: Measure, least: f64, why: &'static str) -> Bound {
         Bound { measure, least, most: f64::INFINITY, why, aim: None }
     }
 
-    /// At most `most`.
+    /// Returns a bound of at most `most`.
     pub fn at_most(measure: Measure, most: f64, why: &'static str) -> Bound {
         Bound { measure, least: f64::NEG_INFINITY, most, why, aim: None }
     }
 
-    /// From `least` to `most`.
+    /// Returns a bound from `least` to `most`.
     pub fn between(measure: Measure, (least, most): (f64, f64), why: &'static str) -> Bound {
         Bound { measure, least, most, why, aim: None }
     }
 
-    /// The same for congestion control of this aim only.
+    /// Restricts the bound to congestion control with this purpose.
     #[must_use]
     pub fn only(self, aim: Aim) -> Bound {
         Bound { aim: Some(aim), ..self }
     }
 
-    /// True if it holds for congestion control of this aim.
+    /// True if it applies to congestion control with this purpose.
     pub fn applies_to(&self, aim: Aim) -> bool {
         self.aim.is_none_or(|only| only == aim)
     }
 
-    /// Holds it against a run.
+    /// Checks it in a run.
     pub fn check(&self, outcome: &Outcome) -> Check {
         Check { bound: self.clone(), value: self.measure.of(outcome) }
     }

@@ -1,4 +1,4 @@
-//! The cases of the laboratory. All bounds were written before the first run.
+//! The standard cases. All bounds were written before the first run.
 
 use paceline_sim::path::BufferSize;
 
@@ -17,7 +17,7 @@ pub(super) fn standard() -> Vec<Case> {
     cases
 }
 
-/// Links of constant rate.
+/// Returns cases with links of constant rate.
 fn steady() -> Vec<Case> {
     vec![
         Case::new(
@@ -88,7 +88,7 @@ fn steady() -> Vec<Case> {
     ]
 }
 
-/// Links whose rate changes.
+/// Returns cases with links whose rate changes.
 fn changing() -> Vec<Case> {
     vec![
         Case::new(
@@ -138,7 +138,7 @@ fn changing() -> Vec<Case> {
     ]
 }
 
-/// Loss and reordering.
+/// Returns cases with loss and reordering.
 fn damaged() -> Vec<Case> {
     vec![
         Case::new(
@@ -195,7 +195,7 @@ fn damaged() -> Vec<Case> {
     ]
 }
 
-/// Other flows, and applications with little to send.
+/// Returns cases with other flows, and with applications that send little.
 fn shared() -> Vec<Case> {
     vec![
         Case::new(

@@ -1,4 +1,4 @@
-//! Scenarios with bounds, for those who maintain a QUIC stack.
+//! Scenarios with bounds, for maintainers of QUIC stacks.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -13,13 +13,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A case is a list of stages, from which a scenario is made, and bounds with their reasons. The
-//! bounds are wide: they are what a congestion control that works does, not what a certain one did
-//! on the day on which they were written, and all were written before anything was run. Whoever
-//! wants to know of every change compares [`CaseReport::digest`], which is equal for equal runs.
+//! A case is a list of stages, from which a scenario is built, and bounds with their reasons. The
+//! bounds are wide: any working congestion control meets them, whatever its exact figures. All were
+//! written before the first run. To notice every change, compare [`CaseReport::digest`], which is
+//! equal for equal runs.
 //!
-//! A stack draws its random numbers from the seed that it is given, or digests differ: quinn's and
-//! noq's own BBR take theirs from the system.
+//! Digests are equal only if a stack draws its random numbers from the seed that it gets. quinn's
+//! and noq's own BBR draw theirs from the system.
 
 mod bounds;
 mod cases;
@@ -37,35 +37,35 @@ use paceline_sim::cc::Span;
 use paceline_sim::scenario::{Scenario, SchemeChoice};
 use thiserror::Error;
 
-/// Why a case cannot be run.
+/// Reason why a case cannot be run.
 #[derive(Debug, Error)]
 #[error("case '{case}': {problem}")]
 pub struct SuiteError {
-    /// Its name.
+    /// Name of the case.
     pub case: &'static str,
-    /// What is wrong.
+    /// Description of the problem.
     pub problem: String,
 }
 
 /// A scenario with bounds.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its name, by which reports and [`Suite::only`] know it.
+    /// Name in reports and in [`Suite::only`].
     pub name: &'static str,
-    /// What it is about.
+    /// Description of the case.
     pub about: &'static str,
-    /// What the flow meets on its way; a later stage replaces an earlier one of its kind.
+    /// Stages of the flow's path; a later stage replaces an earlier one of its kind.
     pub stages: Vec<PathStage>,
-    /// What happens before this time is not measured.
+    /// End of the warm-up, before which nothing is measured.
     pub warmup: Span,
-    /// When it ends.
+    /// End of the run.
     pub end: Span,
-    /// What must hold.
+    /// Bounds that must hold.
     pub bounds: Vec<Bound>,
 }
 
 impl Case {
-    /// A case of stages and bounds that is measured from `from` to `to` seconds.
+    /// Returns a case of stages and bounds that is measured from `from` to `to` seconds.
     pub fn new(
         (name, about): (&'static str, &'static str),
         (from, to): (u64, u64),
@@ -76,10 +76,10 @@ impl Case {
         Case { name, about, stages: stages.into(), warmup, end, bounds: bounds.into() }
     }
 
-    /// The scenario in which `scheme` is run.
+    /// Returns the scenario with `scheme` as the scheme under test.
     ///
     /// # Errors
-    /// If a stage names a trace, a queue or a scheme that does not exist.
+    /// A stage names a trace, a queue or a scheme that does not exist.
     pub fn scenario(&self, scheme: &SchemeChoice) -> Result<Scenario, SuiteError> {
         let made = stages::scenario(&self.stages, scheme);
         let mut scenario = made.map_err(|problem| SuiteError { case: self.name, problem })?;
@@ -88,10 +88,10 @@ impl Case {
         Ok(scenario)
     }
 
-    /// Runs it, and checks the bounds that hold for `aim`.
+    /// Runs the case, and checks the bounds for the purpose `aim`.
     ///
     /// # Errors
-    /// If the scenario cannot be built, or the scheme refuses it.
+    /// The scenario cannot be built, or the scheme refuses it.
     pub fn run(&self, scheme: &SchemeChoice, aim: Aim) -> Result<CaseReport, SuiteError> {
         let failed = |error: BuildError| SuiteError { case: self.name, problem: error.to_string() };
         let outcome = paceline_sim::run(&self.scenario(scheme)?).map_err(failed)?;
@@ -108,26 +108,26 @@ impl Case {
 /// A list of cases.
 #[derive(Clone, Debug, Default)]
 pub struct Suite {
-    /// They run in this order.
+    /// The cases, in the order in which they run.
     pub cases: Vec<Case>,
 }
 
 impl Suite {
-    /// The cases of the laboratory.
+    /// Returns the standard cases.
     pub fn standard() -> Suite {
         Suite { cases: cases::standard() }
     }
 
-    /// Those of these names only.
+    /// Keeps only the cases with these names.
     #[must_use]
     pub fn only(mut self, names: &[&str]) -> Suite {
         self.cases.retain(|case| names.contains(&case.name));
         self
     }
 
-    /// Runs all of them with `scheme`: a [`CustomTransport`](paceline_sim::CustomTransport), such as
-    /// [`Quinn`](crate::Quinn) makes, or a scheme under the simulator's own sender. `aim` is what
-    /// the congestion control is meant for.
+    /// Runs all cases with `scheme`: a [`CustomTransport`](paceline_sim::CustomTransport), such as
+    /// [`Quinn`](crate::Quinn) makes, or a scheme under the simulator's own sender. `aim` is the
+    /// purpose of the congestion control.
     ///
     /// # Errors
     /// Those of [`Case::run`].

@@ -1,4 +1,4 @@
-//! A policer: what operators put where a subscriber's rate is to end, without a buffer.
+//! A policer, which operators use to limit a subscriber's rate without a buffer.
 
 use std::collections::VecDeque;
 
@@ -6,8 +6,8 @@ use paceline_sim::cc::{Packet, Rate, Time};
 use paceline_sim::path::{DropReason, DroppedPacket, Queue};
 use paceline_sim::scenario::CustomQueue;
 
-/// A token bucket of `burst` bytes that fills at `rate` (RFC 2697's committed rate and burst):
-/// packets for which there are no tokens are dropped, the others are not delayed.
+/// Returns a token bucket of `burst` bytes that fills at `rate` (RFC 2697's committed rate and
+/// burst). It drops packets for which there are no tokens, and does not delay the others.
 pub fn policer(rate: Rate, burst: u64) -> CustomQueue {
     CustomQueue::new(format!("policer of {} Mbit/s", rate.as_mbps()), move |_, _| {
         Box::new(Policer {
@@ -25,7 +25,7 @@ struct Policer {
     rate: Rate,
     burst: u64,
     tokens: u64,
-    /// The time up to which tokens have been filled in.
+    /// Time up to which tokens were added.
     filled: Time,
     packets: VecDeque<Packet>,
     bytes: u64,
@@ -35,7 +35,7 @@ impl Queue for Policer {
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         let gained = self.rate.bytes_in(now.since(self.filled));
         if gained > 0 {
-            // The time for bytes that are not whole yet is kept.
+            // The time for a fraction of a byte is kept.
             self.filled = (self.filled + self.rate.time_for(gained)).min(now);
             self.tokens = self.tokens.saturating_add(gained).min(self.burst);
         }
@@ -73,7 +73,8 @@ mod tests {
 
     use super::*;
 
-    /// A packet of 1000 bytes each millisecond, 8 Mbit/s, against 4 Mbit/s with a burst of 3 packets.
+    /// Sends a packet of 1000 bytes every millisecond, 8 Mbit/s, to a policer of 4 Mbit/s with a
+    /// burst of 3 packets.
     #[test]
     fn a_burst_passes_then_the_rate() {
         let made = policer(Rate::from_mbps(4.0), 3000);
@@ -87,7 +88,7 @@ mod tests {
                 passed.push(millis);
             }
         }
-        // 3000 bytes at the start and 500 more each millisecond.
+        // 3000 bytes at the start, and 500 more every millisecond.
         assert_eq!(passed[..6], [0, 1, 2, 3, 4, 6]);
         assert_eq!(passed.len(), 52);
         assert_eq!(drops.len(), 48);

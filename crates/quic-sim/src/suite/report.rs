@@ -1,10 +1,10 @@
-//! What a suite has found.
+//! Results of a suite.
 
 use std::fmt;
 
 use super::bounds::Bound;
 
-/// A bound and the figure that a run has shown.
+/// A bound, and the figure in a run.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// The bound.
@@ -14,22 +14,22 @@ pub struct Check {
 }
 
 impl Check {
-    /// True if the figure lies within the bound. What is not a number does not.
+    /// True if the figure lies within the bound. NaN does not.
     pub fn holds(&self) -> bool {
         self.bound.least <= self.value && self.value <= self.bound.most
     }
 }
 
-/// What a case has found.
+/// Result of a case.
 #[derive(Clone, Debug)]
 pub struct CaseReport {
     /// The case's name.
     pub name: &'static str,
-    /// What it is about.
+    /// Description of the case.
     pub about: &'static str,
-    /// Its bounds.
+    /// Bounds with their figures.
     pub checks: Vec<Check>,
-    /// The digest of every hand-over of a packet: equal for equal runs.
+    /// Digest of every hand-over of a packet: equal for equal runs.
     pub digest: String,
 }
 
@@ -40,10 +40,10 @@ impl CaseReport {
     }
 }
 
-/// What a suite has found of a congestion control; prints itself as a table.
+/// Results of a suite for one congestion control; prints itself as a table.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What was run.
+    /// Name of the scheme.
     pub scheme: String,
     /// The cases.
     pub cases: Vec<CaseReport>,
@@ -56,7 +56,7 @@ impl Report {
     }
 }
 
-/// A line for each bound; the reason beneath those that do not hold.
+/// Prints a line for each bound, and the reason below each one that does not hold.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failed = self.cases.iter().filter(|case| !case.holds()).count();

@@ -1,4 +1,4 @@
-//! What a flow meets on its way, and the scenario that is made of it.
+//! Stages of a flow's path, and the scenario built from them.
 
 use paceline_sim::cc::{Rate, Span, Spec};
 use paceline_sim::flow::Workload;
@@ -7,40 +7,40 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, QueueChoice, Scenario
 
 use super::policer::policer;
 
-/// What a flow meets on its way. Without a word about it, a case has a link of 12 Mbit/s with a
-/// droptail buffer of 100 packets, an RTT of 100 ms, and a flow that always has something to send.
+/// A stage of a flow's path. The defaults of a case are a link of 12 Mbit/s with a droptail buffer
+/// of 100 packets, an RTT of 100 ms, and a backlogged flow.
 #[derive(Clone, Debug)]
 pub enum PathStage {
-    /// A link of so many Mbit/s.
+    /// Constant rate of the link in Mbit/s.
     Rate(f64),
-    /// A link whose rate changes: seconds and Mbit/s, the first at 0; a rate of 0 is an outage.
+    /// Changes of the link's rate: seconds and Mbit/s, the first at 0; a rate of 0 is an outage.
     Steps(Vec<(f64, f64)>),
-    /// A link that follows a trace: the name of a built-in one, or a file.
+    /// Trace that the link follows: the name of a built-in one, or a file.
     Trace(String),
-    /// The link's buffer.
+    /// Buffer of the link.
     Buffer(BufferSize),
-    /// The link's queue, such as `codel[ecn=true]`.
+    /// Queue of the link, such as `codel[ecn=true]`.
     Queue(String),
-    /// A policer before the link: Mbit/s, and its burst in bytes.
+    /// A policer before the link: rate in Mbit/s, and burst in bytes.
     Policer(f64, u64),
-    /// The round-trip propagation delay in ms.
+    /// Round-trip propagation delay in ms.
     RttMs(u64),
-    /// The share of acknowledgements that get lost.
+    /// Share of acknowledgements that are lost.
     AckLoss(f64),
-    /// The share of data packets that get lost.
+    /// Share of data packets that are lost.
     DataLoss(f64),
-    /// The share of data packets that arrive so many ms late, behind others.
+    /// Share of data packets that arrive late, behind others, and their delay in ms.
     Reordering(f64, u64),
-    /// A flow of this scheme, under the simulator's own sender, beside the one under test.
+    /// A flow with this scheme, under the simulator's own sender, beside the flow under test.
     Competitor(String),
-    /// The application makes so many Mbit/s in messages of so many bytes.
+    /// Rate of the application's messages in Mbit/s, and size of a message in bytes.
     Messages(f64, u32),
 }
 
-/// The scenario of these stages with `scheme` under test.
+/// Returns the scenario of these stages with `scheme` under test.
 ///
 /// # Errors
-/// If a stage names a trace, a queue or a scheme that does not exist.
+/// A stage names a trace, a queue or a scheme that does not exist.
 pub(super) fn scenario(stages: &[PathStage], scheme: &SchemeChoice) -> Result<Scenario, String> {
     let mut link = LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0)));
     link.buffer = BufferSize::Packets(100);

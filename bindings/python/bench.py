@@ -1,13 +1,13 @@
-"""What the package costs: `python bench.py BINARY`, with the binary and the package of a release build.
+"""Measures the package's speed: `python bench.py BINARY`, with release builds of both.
 
-- Processor time of `paceline.compare` against that of the program, on the same runs (equal digests), one
-  thread each, in turn; the import of the package and the start of the program are left out and
-  told apart.
-- Steps of `paceline.gym` per second of processor time, of 64 environments on one thread, at random
-  actions and at actions that keep the rate near the link's.
-- What a sweep on Dask takes with one worker over what it takes with two, halved: the efficiency.
+- Processor time of `paceline.compare` and of the program for equal runs (equal digests), with one
+  thread each, in turn. The import of the package and the start of the program are left out and
+  printed separately.
+- Steps of `paceline.gym` per second of processor time, with 64 environments on one thread, for random
+  actions and for actions that keep the rate near the link's.
+- Efficiency of a sweep on Dask: the time with one worker, divided by twice the time with two.
 
-The machine's load is printed beside.
+It also prints the machine's load.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def children() -> float:
 
 
 def overhead(binary: str, repeats: int = 15, duration: str = "600s") -> None:
-    """Medians of runs in turn."""
+    """Compares the package with the program: medians over alternating runs."""
     arguments = {"traces": ["lte-driving"], "schemes": ["abc", "cubic", "bbr"], "duration": duration,
                  "runs": 1}  # fmt: skip
     command = [binary, "compare", "--trace", "lte-driving", "--schemes", "abc,cubic,bbr",
@@ -61,7 +61,7 @@ def overhead(binary: str, repeats: int = 15, duration: str = "600s") -> None:
 
 
 def steps(repeats: int = 400) -> None:
-    """Steps per second of processor time."""
+    """Measures steps per second of processor time."""
     random = np.random.default_rng(1)
     for name in ("random actions", "near the link's rate"):
         env = CongestionVectorEnv(64)
@@ -83,7 +83,7 @@ def steps(repeats: int = 400) -> None:
 
 
 def efficiency(runs: int = 48, repeats: int = 3) -> None:
-    """Time on the clock and processor time of the same sweep with one and with two workers."""
+    """Measures wall-clock time and processor time of a sweep with one and with two workers."""
     from distributed import Client, LocalCluster
 
     from paceline.cluster import sweep

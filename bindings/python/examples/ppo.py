@@ -1,8 +1,8 @@
 """Proximal policy optimisation (Schulman et al., 2017) in NumPy, on `paceline.gym`.
 
-`python ppo.py` trains for about two minutes and prints the mean reward of a step before, on the way and
-after, on networks that are not those of the training. The policy is a Gaussian whose mean is a network
-of one hidden layer; the value of a state has a network of its own.
+`python ppo.py` trains for about two minutes and prints the mean reward per step before, during and
+after it, on networks other than those of the training. The policy is a Gaussian whose mean is a network
+with one hidden layer; a second network gives the value of a state.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 
 from paceline.gym import CongestionVectorEnv
 
-DISCOUNT, TRACE = 0.97, 0.95  # of rewards, and of advantages (GAE's lambda)
+DISCOUNT, TRACE = 0.97, 0.95  # for rewards, and for advantages (GAE's lambda)
 CLIP, RATE, EPOCHS, BATCH = 0.2, 1e-3, 6, 1024
 
 
 class Net:
-    """One hidden layer of tanh, with Adam."""
+    """A network with one hidden layer of tanh, trained by Adam."""
 
     def __init__(self, random: np.random.Generator, inputs: int, hidden: int, scale: float) -> None:
         self.params = [
@@ -26,7 +26,7 @@ class Net:
             np.zeros(hidden),
             random.normal(0, scale * hidden**-0.5, (hidden, 1)),
             np.zeros(1),
-            np.full(1, -0.7),  # the logarithm of the policy's deviation; unused by the value
+            np.full(1, -0.7),  # log of the policy's standard deviation; the value network ignores it
         ]
         self.means = [np.zeros_like(param) for param in self.params]
         self.squares = [np.zeros_like(param) for param in self.params]
@@ -37,7 +37,7 @@ class Net:
         return (hidden @ self.params[2] + self.params[3])[:, 0], hidden
 
     def update(self, x: np.ndarray, hidden: np.ndarray, slope: np.ndarray, spread: float) -> None:
-        """A step against the gradient: `slope` of the loss by the output, `spread` by the deviation."""
+        """Makes a gradient step; `slope` and `spread` are the loss's slopes by output and deviation."""
         back = np.outer(slope, self.params[2][:, 0]) * (1 - hidden**2)
         slopes = [x.T @ back, back.sum(0), (hidden.T @ slope)[:, None], slope.sum(keepdims=True),
                   np.full(1, spread)]  # fmt: skip
@@ -50,12 +50,12 @@ class Net:
 
 
 def features(observations: np.ndarray) -> np.ndarray:
-    """Observations in double precision, large values drawn together."""
+    """Returns observations in double precision, with large values compressed."""
     return np.arcsinh(observations.astype(np.float64))
 
 
 def evaluate(policy: Net, episodes: int, seed: int, **networks) -> float:
-    """The mean reward of a step over whole episodes, without exploration."""
+    """Returns the mean reward per step over whole episodes, without exploration."""
     env = CongestionVectorEnv(episodes, **networks)
     observations, _ = env.reset(seed=seed)
     total, steps, over = 0.0, 0, False
@@ -67,14 +67,14 @@ def evaluate(policy: Net, episodes: int, seed: int, **networks) -> float:
 
 
 def train(updates: int, *, envs: int = 32, length: int = 128, seed: int = 1, **networks):
-    """Trains a policy. Gives it, and the mean reward of a step before and after."""
+    """Trains a policy. Returns it, and the mean reward per step before and after."""
     random = np.random.default_rng(seed)
     env = CongestionVectorEnv(envs, **networks)
     width = env.single_observation_space.shape[0]
     policy, value = Net(random, width, 32, 0.01), Net(random, width, 32, 1.0)
     history = [evaluate(policy, 64, 10**6, **networks)]
     observations, _ = env.reset(seed=seed)
-    fresh = np.zeros(envs, bool)  # whether this step begins an episode, and ignores the action
+    fresh = np.zeros(envs, bool)  # whether this step begins an episode and ignores its action
     for update in range(updates):
         seen, acted, told, rewarded, ended, valid, after = [], [], [], [], [], [], []
         deviation = np.exp(policy.params[4][0])
@@ -88,7 +88,7 @@ def train(updates: int, *, envs: int = 32, length: int = 128, seed: int = 1, **n
             told.append(-0.5 * noise**2 - np.log(deviation)), valid.append(~fresh)
             after.append(features(observations))
             fresh = truncated
-        # Advantages, back from the last step; an episode that is cut off is worth its last state.
+        # Advantages, from the last step backwards; a truncated episode ends with its last state's value.
         values = np.array([value.forward(x)[0] for x in seen])
         nexts = np.array([value.forward(x)[0] for x in after])
         advantages = np.zeros((length + 1, envs))

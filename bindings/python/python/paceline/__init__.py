@@ -5,7 +5,7 @@
 >>> result.summary["scheme"]
 ['abc', 'cubic']
 
-The guide is ``docs/python.md``; the fields of results are described in ``docs/json.md``.
+``docs/python.md`` is the guide; ``docs/json.md`` describes the fields of results.
 """
 
 from . import remy

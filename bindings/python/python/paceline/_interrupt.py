@@ -1,4 +1,4 @@
-"""Interrupts Python code that a run calls on threads of its own, where no signal arrives."""
+"""Interrupts Python code on a run's own threads, which get no signals."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ __all__ = ["interrupt_threads"]
 
 
 def interrupt_threads(threads: Iterable[int]) -> None:
-    """Raises :class:`KeyboardInterrupt` in threads, named by ``threading.get_ident()``, before the next
-    line of Python that each of them executes. A thread that has ended meanwhile is left out."""
+    """Raises :class:`KeyboardInterrupt` in threads, given by ``threading.get_ident()``, before the
+    next line of Python that each of them executes. Ignores threads that have ended."""
     for thread in threads:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt)

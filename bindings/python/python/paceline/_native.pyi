@@ -1,4 +1,4 @@
-"""What is written in Rust. Users take it from ``paceline``."""
+"""The extension module in Rust. Users import its names from ``paceline``."""
 
 import random
 from typing import Any, Callable, Mapping, Sequence, final
@@ -7,7 +7,7 @@ __version__: str
 
 @final
 class Table:
-    """Rows and columns in Arrow's memory layout: see :class:`paceline.Frame`."""
+    """A table in Arrow's memory layout: see :class:`paceline.Frame`."""
 
     @staticmethod
     def from_json(text: str) -> Table: ...
@@ -112,12 +112,12 @@ def traces() -> Table: ...
 def scenario_keys() -> Table: ...
 @final
 class Feedback:
-    """What one acknowledgement, or one expiry of a loss timer, tells a controller."""
+    """Content of one acknowledgement, or of one expiry of a loss timer, for a controller."""
 
     now_s: float
-    """The time at the sender, in seconds since the run began."""
+    """Time at the sender, in seconds since the run began."""
     mss_bytes: int
-    """The largest packet, in bytes on the wire: the unit in which windows grow."""
+    """Size of the largest packet, in bytes on the wire: the unit in which windows grow."""
     acked_bytes: int
     """Bytes newly acknowledged."""
     acked_packets: int
@@ -129,7 +129,7 @@ class Feedback:
     marked_packets: int
     """Packets newly reported as received with CE."""
     echo: str
-    """The mark that the acknowledgement echoes: ``not-ect``, ``ect0``, ``ect1`` or ``ce``; under ABC
+    """Mark that the acknowledgement echoes: ``not-ect``, ``ect0``, ``ect1`` or ``ce``; under ABC
     ``ect1`` is an accelerate and ``ect0`` a brake."""
     prior_in_flight_bytes: int
     """Bytes in flight before this acknowledgement."""
@@ -139,11 +139,11 @@ class Feedback:
     """True if the window, not the application or the pacer, has limited sending in the last round
     trip."""
     rtt_ms: float | None
-    """The RTT of the newest packet that is newly acknowledged, in milliseconds, if there is one."""
+    """RTT of the newest packet newly acknowledged, in milliseconds; ``None`` if there is none."""
     srtt_ms: float
-    """The smoothed RTT (RFC 6298) in milliseconds; zero before the first sample."""
+    """Smoothed RTT (RFC 6298) in milliseconds; zero before the first sample."""
     min_rtt_ms: float
-    """The smallest RTT of the connection in milliseconds; zero before the first sample."""
+    """Minimum RTT of the connection in milliseconds; zero before the first sample."""
     delivered_bytes: int
     """Bytes delivered since the start."""
     round: int
@@ -151,34 +151,35 @@ class Feedback:
     round_start: bool
     """True on the first acknowledgement of a round trip."""
     delivery_rate_mbps: float | None
-    """A sample of the delivery rate in Mbit/s, if this acknowledgement gives one."""
+    """Sample of the delivery rate in Mbit/s; ``None`` if this acknowledgement gives none."""
     app_limited: bool
     """True if the application, not the window, limited sending during that sample."""
     congestion: str | None
-    """What the connection concludes, at most once per window: ``loss``, ``ecn``, ``timeout``, or
+    """Conclusion of the connection, at most once per window: ``loss``, ``ecn``, ``timeout``, or
     ``undo`` if the last reaction was a mistake; and ``loss_after_mark`` in the round trip after
-    ``ecn``, which a scheme that halves its window for a mark need not answer."""
+    ``ecn``, which a scheme that halves its window for a mark may ignore."""
     in_recovery: bool
     """True while losses of the last congestion event are being repaired."""
 
 @final
 class Plan:
-    """What a controller wants of its sender until it answers with another plan.
+    """Instructions of a controller to its sender, valid until the controller returns another plan.
 
     Args:
         cwnd_bytes: The congestion window: bytes on the wire that may be in flight; at most 1e9 without
             pacing, since they leave at one moment.
         pacing_mbps: The pacing rate in Mbit/s, at most 1e6; ``None`` sends as soon as the window allows.
-        gap_ms: The least time between two packets, beside the pacing rate, in milliseconds.
-        burst_bytes: Under pacing, packets leave in groups of so many bytes.
+        gap_ms: The minimum time between two packets in milliseconds, in addition to the pacing rate.
+        burst_bytes: With pacing, packets leave in groups of this many bytes.
         ecn: The ECN code point of outgoing packets: ``not-ect``, ``ect0`` or ``ect1``.
-        timer_s: When ``on_timer`` is to be called, in seconds since the run began; ``None`` for never.
+        timer_s: Time of the next call of ``on_timer``, in seconds since the run began, or ``None``.
         reduces_by_prr: Whether a reduction of the window is spread over a round trip by Proportional
             Rate Reduction (RFC 6937) while losses are repaired.
-        exact_window: Whether the window holds to the byte.
+        exact_window: Whether the window is exact. If not, a sender with nothing in flight sends one
+            packet even if the window is smaller.
 
     Raises:
-        ValueError: If a number is negative, none or too large, or a word is unknown.
+        ValueError: If a number is negative, NaN or too large, or a word is unknown.
     """
 
     def __new__(
@@ -201,39 +202,39 @@ class Plan:
         """The pacing rate in Mbit/s."""
     @property
     def gap_ms(self) -> float:
-        """The least time between two packets in milliseconds."""
+        """The minimum time between two packets in milliseconds."""
     @property
     def burst_bytes(self) -> int:
-        """The size of groups of packets under pacing, in bytes."""
+        """The size of groups of packets with pacing, in bytes."""
     @property
     def ecn(self) -> str:
         """The ECN code point of outgoing packets."""
     @property
     def timer_s(self) -> float | None:
-        """When ``on_timer`` is to be called, in seconds since the run began."""
+        """The time of the next call of ``on_timer``, in seconds since the run began."""
     @property
     def reduces_by_prr(self) -> bool:
         """Whether Proportional Rate Reduction spreads a reduction of the window."""
     @property
     def exact_window(self) -> bool:
-        """Whether the window holds to the byte."""
+        """Whether the window is exact: see :class:`Plan`."""
 
 @final
 class Setup:
-    """What a controller is told when it is made."""
+    """Facts that a controller gets when it is created."""
 
     @property
     def mss_bytes(self) -> int:
-        """The largest packet, in bytes on the wire."""
+        """The size of the largest packet, in bytes on the wire."""
     @property
     def flow(self) -> int:
-        """The number of the flow, from 0."""
+        """Number of the flow, from 0."""
     @property
     def connection(self) -> int:
-        """The number of the flow's connection: 0 for the first, counting up with reconnections."""
+        """Number of the flow's connection: 0 for the first one, plus 1 with each reconnection."""
     def random(self, name: str = "controller") -> random.Random:
-        """Numbers at random, whose seed is made of the run's, the flow, the connection and the name:
-        equal in equal runs."""
+        """Returns a random generator, seeded from the run's seed, the flow, the connection and the name:
+        equal runs draw equal numbers."""
 
 @final
 class Environments:

@@ -1,4 +1,4 @@
-"""Scenarios made of Python objects as the text of a scenario file, with the object of each line."""
+"""Converts scenarios of Python objects to the text of scenario files, and lines back to objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLURALS = {"links": "link", "flows": "flow", "media": "medium"}
 
 
 class Text:
-    """A scenario's text as it grows."""
+    """A scenario's text under construction."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -30,7 +30,7 @@ class Text:
         self.places.append(place)
 
     def place(self, line: int | None) -> str | None:
-        """The object that a line, counted from 1, was made of."""
+        """Returns the object from which a line (from 1) was made."""
         if line is None or not 1 <= line <= len(self.places):
             return None
         return self.places[line - 1]
@@ -40,7 +40,7 @@ class Text:
 
 
 def write(fields: Mapping[str, Any]) -> Text:
-    """The text of a scenario.
+    """Returns the text of a scenario.
 
     >>> print(write({"duration": 2, "flows": [{"scheme": "cubic"}]}), end="")
     duration = "2s"

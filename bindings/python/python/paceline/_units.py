@@ -1,4 +1,4 @@
-"""Times and sizes as the crates read them: text with a unit."""
+"""Converts times and sizes to the form that the crates read: text with a unit."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Link = Union[str, "os.PathLike[str]"]
 
 
 def plain(value: Any) -> Any:
-    """A number of NumPy's or of another library as Python's own; anything else as it is.
+    """Converts a number of NumPy or another library to Python's own; returns other values unchanged.
 
     >>> from fractions import Fraction
     >>> plain(Fraction(1, 4)), plain(True), plain("12Mbps")
     (0.25, True, '12Mbps')
     """
-    # NumPy's timedelta64 calls itself a whole number, of a unit that only it knows.
+    # NumPy's timedelta64 is registered as an integer, whose unit only NumPy knows.
     if isinstance(value, bool) or type(value).__name__ == "timedelta64":
         return value
     if isinstance(value, numbers.Integral):
@@ -34,10 +34,10 @@ def plain(value: Any) -> Any:
 
 
 def whole(argument: str, value: Any, most: int = 2**64 - 1) -> int:
-    """A whole number from 0 to ``most``.
+    """Returns a whole number from 0 to ``most``.
 
     Raises:
-        TypeError: If it is none; the message names the argument.
+        TypeError: If it is not a whole number; the message names the argument.
         ValueError: If it is below 0 or above ``most``; the message names the argument.
 
     >>> whole("seed", -1)
@@ -57,12 +57,12 @@ def whole(argument: str, value: Any, most: int = 2**64 - 1) -> int:
 
 
 def threads(value: Any) -> int:
-    """A number of threads, 0 for one on each core: more than a thousand are a slip of the pen."""
+    """Returns a number of threads, 0 for one per core. More than a thousand is an error: a typo."""
     return whole("threads", value, 1024)
 
 
 def time(argument: str, value: Time) -> str:
-    """The text of a time.
+    """Returns the text of a time.
 
     >>> time("rtt", 0.1), time("rtt", "50ms"), time("rtt", datetime.timedelta(seconds=2))
     ('0.1s', '50ms', '2s')
@@ -81,7 +81,7 @@ def time(argument: str, value: Time) -> str:
 
 
 def buffer(argument: str, value: Buffer) -> str:
-    """The text of a buffer size."""
+    """Returns the text of a buffer size."""
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise TypeError(
@@ -91,7 +91,7 @@ def buffer(argument: str, value: Buffer) -> str:
 
 
 def link(argument: str, value: Link) -> str:
-    """The text of a link's capacity."""
+    """Returns the text of a link's capacity."""
     if not isinstance(value, (str, os.PathLike)):
         raise TypeError(
             f"{argument}: expected a trace, a file or a rate such as '12Mbps', "
@@ -101,7 +101,7 @@ def link(argument: str, value: Link) -> str:
 
 
 def several(value: object) -> Sequence[object]:
-    """A list of what can be gone through; text, paths and classes are lists of one."""
+    """Returns the elements of an iterable as a list; a text, path or class counts as one element."""
     if isinstance(value, (str, os.PathLike, type)) or not isinstance(value, Iterable):
         return [value]
     return list(value)

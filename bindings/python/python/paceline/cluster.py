@@ -1,8 +1,8 @@
 """Sweeps and training on Dask: one machine, a cluster, Kubernetes (``pip install 'paceline[cluster]'``).
 
-The result does not depend on the workers: a run follows from its scenario and seed alone, and so has
-the same digest wherever it is done. A worker that dies loses the tasks that it was doing; Dask gives them
-to another one. ``docs/python.md`` has the configurations.
+The result does not depend on the workers: a run depends only on its scenario and seed, and so has
+an equal digest on every machine. A worker that dies loses the tasks in progress; Dask gives them
+to another worker. ``docs/python.md`` has the configurations.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SweepError(PacelineError):
 
 
 class Sweep(Frame):
-    """What :func:`sweep` has found: a row for each flow of each run.
+    """Results of :func:`sweep`: a row for each flow of each run.
 
     The columns are ``run`` (its number in the sweep), ``scenario`` (its name), ``seed``,
     ``run_digest``, and the fields of flows in ``paceline run --json`` (``docs/json.md``).
@@ -67,7 +67,7 @@ class Sweep(Frame):
 
     @property
     def digests(self) -> list[str]:
-        """The digest of each run, in the order of the scenarios."""
+        """Digest of each run, in the order of the scenarios."""
         return [document["outcome"]["digest"] for document in self._documents]
 
     @property
@@ -76,7 +76,7 @@ class Sweep(Frame):
         return [document["outcome"] for document in self._documents]
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Writes the rows into a file; columns of structures are flat. Needs pyarrow."""
+        """Writes the rows into a file, with a column for each field of a structure. Needs pyarrow."""
         import pyarrow.parquet
 
         pyarrow.parquet.write_table(self.to_arrow(flat=True), path)
@@ -93,19 +93,19 @@ def sweep(
     """Runs scenarios on a Dask cluster.
 
     Args:
-        scenarios: The scenarios; each run of one that has several counts as a run of the sweep, one after
-            the other. Workers read traces that they name by the same paths.
-        client: The cluster.
-        output: A folder, which gets ``runs/*.parquet``, one for each finished run, and ``sweep.parquet``,
-            the whole table. A sweep that was stopped goes on from the finished runs; they are known
-            by scenario, seed, version of the program and, of controllers in Python, the text and the
-            attributes of their classes. What these classes use from elsewhere, and traces in files,
-            must stay as they are, or ``output`` be another folder.
-        retries: How often a run is given to another worker if its worker dies or the task fails.
+        scenarios: The scenarios; if one has several runs, each counts as a run of the sweep, one after
+            the other. Workers read the traces in them by the given paths.
+        client: The client of the Dask cluster.
+        output: A folder for ``runs/*.parquet``, one for each finished run, and ``sweep.parquet``,
+            the whole table. A sweep that was stopped continues after the finished runs. A run is known
+            by scenario, seed, version of the program and, for controllers in Python, the text and the
+            attributes of their classes. If code that these classes call, or a trace file,
+            has changed, choose another folder.
+        retries: Number of further tries of a run whose worker dies or whose task fails.
         on_run: Called after each run with its number and outcome.
 
     Raises:
-        SweepError: If runs failed. The others are done, and kept.
+        SweepError: If runs failed. The other runs are finished and kept.
 
     >>> import paceline
     >>> from distributed import Client
@@ -116,7 +116,7 @@ def sweep(
     >>> result["run"], result.digests[0] == base.run().digest
     ([0, 1], True)
     """
-    # Unlike pickle, this writes classes of notebooks and scripts whole; distributed needs it, too.
+    # Unlike pickle, cloudpickle serializes classes of notebooks; distributed needs it, too.
     import cloudpickle
     from distributed import as_completed
 
@@ -140,11 +140,11 @@ def sweep(
     }  # fmt: skip
     errors: dict[str, BaseException] = {}
     try:
-        # The results come with the futures: asking for each would take two more round trips.
+        # The results come with the futures: requesting each one would take two more round trips.
         for future, result in as_completed(list(futures), with_results=True, raise_errors=False):
             key = futures[future]
-            # A result that has come stays one, whatever has become of its worker since. Without a result the
-            # run has failed, or is done again because it was lost with its worker.
+            # A result that has arrived is kept even if its worker has died since. Without a result,
+            # the run has failed, or it is repeated because it was lost with its worker.
             if not isinstance(result, str):
                 error = future.exception()
                 if error is not None:
@@ -168,14 +168,14 @@ def sweep(
 
 
 def _run_pickled(text: bytes, number: int) -> str:
-    """Run ``number`` of a scenario on a worker, as JSON: text is the least work to pass on."""
+    """Makes run ``number`` of a scenario on a worker. Returns JSON, which is cheap to transfer."""
     scenario: Scenario = pickle.loads(text)
     outcome = scenario._run_number(number)
     return f'{{"seed": {outcome.runs["seed"][0]}, "outcome": {outcome.to_json()}}}'
 
 
 def _run_key(scenario: Scenario, number: int) -> str:
-    """By what a run is known: its scenario with the code of its controllers, its number, and the
+    """Returns the key of a run: its scenario with the code of its controllers, its number, and the
     program."""
     text, _, folder, controllers, changes = scenario._parsed
     code = {name: _controller_code(controller) for name, controller in controllers.items()}
@@ -184,8 +184,8 @@ def _run_key(scenario: Scenario, number: int) -> str:
 
 
 def _controller_code(controller: type[Controller]) -> list[str]:
-    """The text of a controller's methods and its attributes, those of its bases included. A method
-    whose text is not to be had is taken for another one each time."""
+    """Returns the text of a controller's methods and its attributes, with those of its bases. A method
+    whose text is not available counts as a different one each time."""
     parts = []
     for base in controller.__mro__:
         if base in (Controller, object):
@@ -203,7 +203,7 @@ def _controller_code(controller: type[Controller]) -> list[str]:
 
 
 def _write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
-    """Writes a file such that the old or the new one is there, whatever happens."""
+    """Writes a file so that at any time either the old or the new one exists."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
         write(temporary)
@@ -222,7 +222,7 @@ def _save_run(folder: pathlib.Path, key: str, document: dict[str, Any]) -> None:
 
 
 def _load_run(folder: pathlib.Path, key: str) -> dict[str, Any] | None:
-    """What is kept of a run; nothing if the file cannot be understood."""
+    """Returns the kept result of a run; ``None`` if the file cannot be parsed."""
     import pyarrow
     import pyarrow.parquet
 
@@ -237,8 +237,8 @@ def _load_run(folder: pathlib.Path, key: str) -> dict[str, Any] | None:
 def remote_trials(
     text: str, folder: str | None, client: Client
 ) -> tuple[Callable[[list[str]], list[str]], int]:
-    """What asks a cluster for trials of a training, and how many questions to have under way: twice as
-    many as its workers have threads, so that none waits."""
+    """Returns a function that runs trials of a training on a cluster, and the number of trials that
+    run at one time: twice the number of the workers' threads, so that none is idle."""
     from distributed import Future
 
     def ask(questions: list[str]) -> list[str]:

@@ -12,11 +12,11 @@ __all__ = ["Comparison", "compare"]
 
 
 class Comparison(Frame):
-    """What :func:`compare` has found: a row for each run of each scheme on each trace.
+    """Results of :func:`compare`: a row for each run of each scheme on each trace.
 
     The columns are the fields of ``runs`` in ``paceline compare --json``, described in
     ``docs/json.md``, among them ``run``, ``start_ms``, ``seed`` and ``digest``. Equal runs have equal
-    digests, here and on the command line. :attr:`summary` has medians and ranges over the runs,
+    digests, in Python and on the command line. :attr:`summary` has medians and ranges over the runs,
     :attr:`ratios` the schemes against each other.
     """
 
@@ -26,7 +26,7 @@ class Comparison(Frame):
 
     @property
     def digests(self) -> list[str]:
-        """The digest of each run: a hash of every hand-over of a packet."""
+        """Digest of each run: a hash of every hand-over of a packet between stages."""
         return self["digest"]
 
     @property
@@ -39,8 +39,8 @@ class Comparison(Frame):
     @property
     def ratios(self) -> Frame:
         """A row for each pair of schemes on each trace: the first scheme over each of the others, and
-        each of the others over the first. Runs of the same number are divided, since they have the same
-        start and seed; the figures are structures as in :attr:`summary`."""
+        each of the others over the first. Runs with equal numbers are divided, because they have equal
+        starts and seeds; the figures are structures as in :attr:`summary`."""
         return Frame(self._native.ratios())
 
     def to_json(self) -> str:
@@ -48,11 +48,11 @@ class Comparison(Frame):
         return self._native.json()
 
     def series(self, row: int = 0) -> Frame:
-        """The link of a row over time: ``time_s``, ``capacity_mbps``, ``throughput_mbps`` and
-        ``queue_delay_ms`` (the longest of each bin; missing where no packet left).
+        """Returns the link of a row over time: ``time_s``, ``capacity_mbps``, ``throughput_mbps`` and
+        ``queue_delay_ms`` (the largest in each bin; missing if no packet left).
 
         Raises:
-            ValueError: If nothing was recorded over time.
+            ValueError: If time series were not recorded.
             IndexError: If there is no such row; -1 is the last one.
         """
         self._need_series()
@@ -75,7 +75,7 @@ class Comparison(Frame):
         """Capacity, throughput and queueing delay over time on one trace; on the first by default.
 
         Raises:
-            ValueError: If nothing was recorded over time, or there is no such trace.
+            ValueError: If time series were not recorded, or there is no such trace.
         """
         self._need_series()
         traces = list(dict.fromkeys(self["trace"]))
@@ -90,7 +90,7 @@ class Comparison(Frame):
             raise ValueError("nothing was recorded over time: compare(..., bin='100ms') records it")
 
     def page(self, title: str = "Schemes compared") -> str:
-        """The page of ``paceline compare -o``: one HTML file that needs nothing else."""
+        """The page of ``paceline compare -o``: one HTML file without external resources."""
         return self._native.page(title)
 
     def save_page(self, path: Any, title: str = "Schemes compared") -> None:
@@ -99,7 +99,7 @@ class Comparison(Frame):
             file.write(self.page(title))
 
     def _repr_html_(self) -> str:
-        """Medians and, of several runs, ranges of 90 % of the runs."""
+        """Shows medians and, for several runs, ranges of 90 % of the runs."""
         text = []
         rows = self.summary.to_dicts()
         duration = format_cell(self["duration_s"][0]) if rows else ""
@@ -128,7 +128,7 @@ def _percent(share: float) -> str:
 
 
 def _range(figure: Mapping[str, float] | None, write: Callable[[float], str] = format_cell) -> str:
-    """A median with the range of 90 % of the runs; the median alone if all runs have it.
+    """Returns a median with the range of 90 % of the runs; the median alone if all runs have it.
 
     >>> _range({"median": 0.875, "p5": 0.86, "p95": 0.9}, _percent)
     '87.5 (86.0–90.0)'
@@ -167,29 +167,29 @@ def compare(
             ``"12Mbps"``.
         schemes: Schemes as on the command line, ``"cubic+codel[target=50ms]"``; ``"all"`` is every
             built-in one. A subclass of :class:`paceline.Controller` is a scheme, too.
-        duration: How long to simulate: text with a unit, or seconds.
-        warmup: How much of the beginning is not measured.
-        rtt: The round-trip propagation delay, half of it each way; 100 ms by default, and 0 with a
-            ``delay_trace``, whose recorded delay comes on top.
+        duration: Simulated time: text with a unit, or seconds.
+        warmup: Time at the beginning that is not measured.
+        rtt: The round-trip propagation delay, half in each direction; 100 ms by default, and 0 with a
+            ``delay_trace``, whose recorded delay is added.
         buffer: The limit of the link's queue: packets, or text such as ``"64kB"``, ``"50ms"`` (the bytes
             of 50 ms at the link's mean rate), ``"1bdp"``, ``"inf"``, or ``"sojourn=50ms"``, which drops
-            packets that have waited for longer.
-        flows: How many flows each scheme has.
+            packets that have waited longer.
+        flows: Number of flows of each scheme.
         seed: The seed of the first run, from which the seeds and starts of the others are drawn.
-        runs: How many runs each scheme has, 1 to 1000. Run 1 has the seed as given and starts at 0.
-        spread: Where in the recordings the runs start: within this time, or ``"trace"`` for anywhere; the
+        runs: Number of runs of each scheme, 1 to 1000. Run 1 has the given seed and starts at 0.
+        spread: Offsets in recordings at which runs start: up to this time, or ``"trace"`` for any; the
             recording then wraps. On constant links they start within an RTT.
         jitter: The mean of an additional random delay of acknowledgements (exponential).
-        reverse_trace: The link back; without it acknowledgements meet no queue.
+        reverse_trace: The link in the opposite direction; without it acknowledgements meet no queue.
         delay_trace: A recording of the one-way delay, which both directions follow.
-        omniscient: Adds a scheme for each trace: a sender that knows the link's future.
+        omniscient: Adds for each trace a sender that knows the link's future.
         bin: Records each link over time in bins of this length, in all runs.
-        threads: How many runs at the same time; 0 for one on each core.
+        threads: Number of runs in parallel; 0 for one per core.
 
     Raises:
-        ValueError: If an argument makes no sense; the message names it.
+        ValueError: If an argument is invalid; the message names it.
         RunError: If a run cannot be built.
-        KeyboardInterrupt: At once when the user presses Ctrl-C; the runs end.
+        KeyboardInterrupt: Immediately when the user presses Ctrl-C; the runs end.
 
     >>> import paceline
     >>> result = paceline.compare(["lte-driving"], ["cubic"], duration="2s", runs=3)

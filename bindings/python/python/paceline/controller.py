@@ -16,9 +16,9 @@ class Controller:
     """The sender's half of a scheme. A subclass is used like the name of a built-in scheme, in
     :func:`paceline.compare` and in scenarios; each flow has an instance of its own.
 
-    Equal runs give equal results as long as a controller decides by what it is told: numbers at
-    random come from ``setup.random()``, not from the clock or a generator that runs share. An
-    exception in a method ends the run and is raised again by whoever began it, with its traceback.
+    Equal runs give equal results if a controller decides only by its arguments: it must take random
+    numbers from ``setup.random()``, not from a generator that runs share, and no times from clocks. An
+    exception in a method ends the run and is raised in the caller of the run, with its traceback.
     Ctrl-C also interrupts a method that does not return, at its next line of Python.
 
     >>> import paceline
@@ -32,35 +32,35 @@ class Controller:
     """
 
     name: ClassVar[str] = ""
-    """What the scheme is called; the class's name in small letters by default."""
+    """Name of the scheme; the class's name in lower case by default."""
 
     needs: ClassVar[Sequence[str]] = ()
-    """Signals without which it cannot work: ``"ecn"``, ``"abc-echo"``, ``"delivery-rate"``. If one
-    is not to be had, there is an error before the first packet."""
+    """Signals that it requires: ``"ecn"``, ``"abc-echo"``, ``"delivery-rate"``. If one
+    is not available, there is an error before the first packet."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
 
     def start(self) -> Plan | None:
-        """What the sender may do before the first acknowledgement; ten packets by default."""
+        """Returns the plan before the first acknowledgement; ten packets by default."""
         return None
 
     def on_feedback(self, feedback: Feedback) -> Plan | None:
-        """An acknowledgement came, or a loss timer expired. ``None`` leaves the plan as it is."""
+        """Processes an acknowledgement or the expiry of a loss timer. ``None`` keeps the plan."""
         return None
 
     def on_timer(self, now_s: float) -> Plan | None:
-        """The time of the plan's ``timer_s`` has come, in seconds of the run. The timer is off then
+        """Called at the plan's ``timer_s``, in seconds since the run began. The timer is then off
         until a plan sets it again."""
         return None
 
     def on_send(self, now_s: float, number: int, size_bytes: int, repeated: bool) -> Plan | None:
-        """A packet leaves: its number, its size, and whether it repeats what was lost. Only called
+        """Called when a packet leaves; ``repeated`` is true for a retransmission. Only called
         if a class has this method."""
         return None
 
     def on_idle(self, now_s: float, idle_s: float) -> Plan | None:
-        """Sending resumes with nothing in flight, so long after the last packet was sent."""
+        """Called when sending resumes with nothing in flight, ``idle_s`` after the last packet."""
         return None
 
 
@@ -70,7 +70,7 @@ def is_controller(value: object) -> bool:
 
 
 def name_of(controller: type[Controller]) -> str:
-    """What a class is called as a scheme."""
+    """Returns the scheme name of a class."""
     name = controller.__dict__.get("name") or controller.__name__.lower()
     if not _NAME.match(name):
         raise ValueError(
@@ -83,7 +83,7 @@ def name_of(controller: type[Controller]) -> str:
 def names_and_classes(
     schemes: Iterable[Any], argument: str
 ) -> tuple[list[str], dict[str, type[Controller]]]:
-    """The schemes as text, and the classes among them by their names."""
+    """Returns the schemes as text, and the classes among them by their names."""
     texts: list[str] = []
     classes: dict[str, type[Controller]] = {}
     for scheme in schemes:

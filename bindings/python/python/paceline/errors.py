@@ -1,4 +1,4 @@
-"""What can go wrong."""
+"""Exceptions."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ class PacelineError(Exception):
 
 
 class RunError(PacelineError):
-    """What was asked for makes sense, and cannot be run; the message says why and what helps."""
+    """A valid request that cannot be run; the message has the reason and the remedy."""
 
 
 class ScenarioError(PacelineError, ValueError):
     """A mistake in a scenario, with its place.
 
     Attributes:
-        message: What is wrong.
-        help: What to do about it, or ``None``.
+        message: The mistake.
+        help: The remedy, or ``None``.
         file: The file's name; empty for a scenario that was made of Python objects.
         line: The line in the text, from 1, or ``None``.
         column: The column in characters, from 1, or ``None``.
-        place: Of a scenario that was made of Python objects: where in them, such as
-            ``flow[0].rtt``; else ``None``.
+        place: For a scenario that was made of Python objects: the path of the object, such as
+            ``flow[0].rtt``; otherwise ``None``.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Tables that any data-frame library takes over without copying."""
+"""Tables that data-frame libraries can use without copying."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Frame:
     """A table in Arrow's memory layout.
 
     It has Arrow's PyCapsule interface, so that ``polars.DataFrame(frame)``, ``pyarrow.table(frame)``
-    and others take its memory over as it is. Columns are the fields of the JSON (``docs/json.md``)
+    and others use its memory without a copy. Columns are the fields of the JSON (``docs/json.md``)
     and have their units in their names. A field that is an object there, such as
     ``queue_delay_ms``, is a column of structures; with ``flat=True`` each of its fields is a column,
     ``queue_delay_ms.p95``.
@@ -39,51 +39,51 @@ class Frame:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
+        """Names of the columns."""
         return self._table.column_names
 
     def __iter__(self) -> Iterator[str]:
-        """Goes through the names of the columns; :meth:`to_dicts` has the rows."""
+        """Iterates over the names of the columns; :meth:`to_dicts` returns the rows."""
         return iter(self.columns)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a column of this name."""
+        """True if there is a column of this name."""
         return name in self.columns
 
     def __getitem__(self, name: str) -> list[Any]:
-        """The values of a column as a list.
+        """Returns the values of a column as a list.
 
         Raises:
             KeyError: If there is no such column.
-            TypeError: If the name is no text, such as the number of a row.
+            TypeError: If the name is not a text, for example a row number.
         """
         if not isinstance(name, str):
             raise TypeError(f"a frame has columns by name, not {name!r}; to_dicts() has the rows")
         return self._table.column(name)
 
     def to_dict(self, *, flat: bool = False) -> dict[str, list[Any]]:
-        """The columns as lists of Python's own values; what was not measured is ``None``."""
+        """Returns the columns as lists of Python values, with ``None`` where nothing was measured."""
         table = self._maybe_flattened(flat)
         return {name: table.column(name) for name in table.column_names}
 
     def to_dicts(self, *, flat: bool = False) -> list[dict[str, Any]]:
-        """The rows as dictionaries."""
+        """Returns the rows as dictionaries."""
         columns = self.to_dict(flat=flat)
         return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
     def to_arrow(self, *, flat: bool = False) -> pyarrow.Table:
-        """The table as a ``pyarrow.Table``, which shares its memory. Needs pyarrow."""
+        """Returns the table as a ``pyarrow.Table``, which shares its memory. Needs pyarrow."""
         return _import_extra("pyarrow", "to_arrow", "arrow").table(self._maybe_flattened(flat))
 
     def to_polars(self, *, flat: bool = False) -> polars.DataFrame:
-        """The table as a ``polars.DataFrame``, which shares its memory. Needs polars."""
+        """Returns the table as a ``polars.DataFrame``, which shares its memory. Needs polars."""
         return _import_extra("polars", "to_polars", "polars").DataFrame(self._maybe_flattened(flat))
 
     def to_pandas(self, *, flat: bool = False) -> pandas.DataFrame:
-        """The table as a ``pandas.DataFrame``. Needs pandas.
+        """Returns the table as a ``pandas.DataFrame``. Needs pandas.
 
-        With pyarrow installed, columns of numbers share the table's memory where pandas can have
-        that; columns of structures are dictionaries, which pandas has no type for.
+        With pyarrow installed, columns of numbers share the table's memory where pandas supports
+        that. Columns of structures become dictionaries, because pandas has no type for them.
         """
         pandas = _import_extra("pandas", "to_pandas", "pandas")
         try:
@@ -106,7 +106,7 @@ class Frame:
 
 
 class Plot:
-    """A drawing as SVG, which notebooks show."""
+    """A drawing as SVG, which notebooks display."""
 
     def __init__(self, svg: str) -> None:
         self.svg = svg
@@ -124,7 +124,7 @@ class Plot:
 
 
 def format_cell(value: Any) -> str:
-    """A value for people: four digits are enough."""
+    """Formats a value for readers, with four digits."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -135,7 +135,7 @@ def format_cell(value: Any) -> str:
 
 
 def html_table(columns: dict[str, list[Any]], caption: str = "") -> str:
-    """A table for notebooks."""
+    """Returns an HTML table for notebooks."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     text = [f"<table><caption>{html.escape(caption)}</caption>" if caption else "<table>"]
     text.append(f"<thead><tr>{head}</tr></thead><tbody>")

@@ -1,4 +1,4 @@
-"""What there is: schemes, queues, traces."""
+"""Lists of built-in schemes, queues and traces, and of scenario keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["queues", "scenario_keys", "schemes", "traces"]
 
 
 def schemes() -> Frame:
-    """The built-in schemes: ``name``, ``summary``, ``halves``, ``parameters`` (with their
+    """Returns the built-in schemes: ``name``, ``summary``, ``halves``, ``parameters`` (with their
     units, defaults, ranges, sources and meanings) and ``source``.
 
     >>> import paceline
@@ -20,13 +20,13 @@ def schemes() -> Frame:
 
 
 def queues() -> Frame:
-    """The built-in queues: ``name``, ``summary``, ``parameters`` and ``source``."""
+    """Returns the built-in queues: ``name``, ``summary``, ``parameters`` and ``source``."""
     return Frame(_native.queues())
 
 
 def traces() -> Frame:
-    """The built-in traces: ``trace`` (its name), ``length_s``, ``mean_mbps``, and the recording that
-    it is modelled on, ``target_source``.
+    """Returns the built-in traces: ``trace`` (its name), ``length_s``, ``mean_mbps``, and the recording
+    on which it is modelled, ``target_source``.
 
     >>> import paceline
     >>> "lte-driving" in paceline.traces()["trace"]
@@ -36,7 +36,7 @@ def traces() -> Frame:
 
 
 def scenario_keys() -> Frame:
-    """The keys of :class:`paceline.Scenario` and of scenario files: ``section`` (``run`` has those of
+    """Returns the keys of :class:`paceline.Scenario` and scenario files: ``section`` (``run`` has those of
     the scenario itself, ``flow.video`` those of a flow's ``video``), ``key``, ``kind`` (the form of
     its values, with their range), ``default`` and ``meaning``, in Markdown.
 

@@ -1,4 +1,4 @@
-"""RemyCC: tables of rules, what they reach, and how they are trained (``docs/remy.md``)."""
+"""RemyCC: tables of rules, their performance, and their training (``docs/remy.md``)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class RuleTable:
 
     @property
     def about(self) -> str:
-        """What its file says of it."""
+        """Description in its file."""
         return self._native.about
 
     @property
     def scheme(self) -> str:
-        """The scheme that follows it, for :func:`paceline.compare` and scenarios."""
+        """The scheme that uses it, for :func:`paceline.compare` and scenarios."""
         kind = "table" if self.name in tables() else "file"
         return f"remy[{kind}={self.name}]"
 
@@ -51,8 +51,8 @@ class RuleTable:
         senders: int = 2,
         duration: _units.Time = "100s",
     ) -> Frame:
-        """Its rules: ``rule``, how often each is used in a trial run (``uses``, ``uses_share``), the
-        ``memory`` that it is for, and its ``action``, in words."""
+        """Its rules: ``rule``, how often each is used in a test run (``uses``, ``uses_share``), the
+        ``memory`` to which it applies, and its ``action``, in words."""
         table = self._native.rules(
             link=link,
             rtt=_units.time("rtt", rtt),
@@ -66,7 +66,7 @@ class RuleTable:
 
 
 def tables() -> list[str]:
-    """The names of the built-in tables.
+    """Returns the names of the built-in tables.
 
     >>> from paceline import remy
     >>> len(remy.load(remy.tables()[0])) > 0
@@ -76,19 +76,19 @@ def tables() -> list[str]:
 
 
 def load(name: _Path) -> RuleTable:
-    """A built-in table by its name, or one from a file: readable TOML or JSON, or a published
+    """Loads a built-in table by its name, or one from a file: readable TOML or JSON, or a published
     ``.dna``.
 
     Raises:
-        ValueError: If there is none; the message says why.
+        ValueError: If it does not exist or is invalid; the message says why.
     """
     text = os.fspath(name)
     return RuleTable(_native.RuleTable.load(text), text)
 
 
 def show(table: RuleTable | _Path, *, rules: int = 10, **trial: Any) -> str:
-    """What a table does, in words: how a connection begins, and the rules that are used most in a
-    trial run (arguments as of :meth:`RuleTable.rules`)."""
+    """Describes a table in words: the begin of a connection, and the rules that are used most in a
+    test run (arguments as for :meth:`RuleTable.rules`)."""
     table = table if isinstance(table, RuleTable) else load(table)
     rows = sorted(table.rules(**trial).to_dicts(), key=lambda row: -row["uses"])
     lines = [f"{table.name}: {len(table)} rules", table._native.beginning(), ""]
@@ -104,8 +104,8 @@ def _table_names(argument: str, tables: Any) -> list[str]:
 
 
 def _read_specification(argument: str, given: _Path) -> tuple[str, str, str | None]:
-    """The text of a specification, what messages call it, and the folder of its traces; text has a
-    line end in it."""
+    """Returns the text of a specification, its name in messages, and the folder of its traces. A text
+    has a line break in it; a file's name has none."""
     if not isinstance(given, (str, os.PathLike)):
         raise TypeError(f"{argument}: expected a file or its text, not {type(given).__name__}")
     text = os.fspath(given)
@@ -136,32 +136,32 @@ def eval(
     seed: int = 1,
     threads: int = 0,
 ) -> Frame:
-    """What tables and schemes reach, over several seeds, as ``paceline remy eval``: a row for each.
+    """Evaluates tables and schemes over several seeds, as ``paceline remy eval``: a row for each.
 
     Args:
-        tables: Tables: built-in names, files, or what :func:`load` gave.
-        schemes: Schemes beside them.
-        on: A specification, a file or its text (``docs/remy.md``); then the networks are its own, and
+        tables: Tables: built-in names, files, or results of :func:`load`.
+        schemes: Schemes for comparison.
+        on: A specification, a file or its text (``docs/remy.md``), which gives the networks; then
             rows have ``score`` with a confidence interval. Without it there is one network:
         link: its capacity;
         rtt: its RTT without a queue;
-        senders: how many senders;
-        on_time: how long they are on, in the mean;
-        off_time: how long they are off, in the mean;
-        buffer: what may wait at the link;
-        loss: the share of packets lost behind it;
-        jitter: the mean of a random delay of each acknowledgement (exponential);
-        resolution: by how much RTTs may exceed the smallest one and count as the smallest, for senders of
+        senders: number of senders;
+        on_time: mean time for which they are on;
+        off_time: mean time for which they are off;
+        buffer: limit of the link's queue;
+        loss: share of packets lost behind the link;
+        jitter: mean of a random delay of each acknowledgement (exponential);
+        resolution: excess over the minimum RTT up to which an RTT counts as the minimum, for senders with
             tables; 10 ns by default, as in the published simulator;
-        spread: where in the link's recording the runs start.
-        repairs: Senders of tables send again what was lost, and timeouts count.
-        duration: How long each run is; 1000 s by default, or what the specification says.
-        seeds: How many seeds.
-        seed: The first.
-        threads: How many runs at the same time; 0 for one on each core.
+        spread: offsets in the link's recording at which the runs start.
+        repairs: Senders with tables retransmit lost packets, and timeouts count.
+        duration: Length of each run; 1000 s by default, or the specification's.
+        seeds: Number of seeds.
+        seed: The first seed.
+        threads: Number of runs in parallel; 0 for one per core.
 
     Raises:
-        ValueError: If an argument or the specification makes no sense.
+        ValueError: If an argument or the specification is invalid.
     """
     common: dict[str, Any] = {
         "tables": _table_names("tables", tables),
@@ -193,7 +193,7 @@ def eval(
 
 
 class Training:
-    """What :func:`train` has found."""
+    """Results of :func:`train`."""
 
     def __init__(self, table: str, log: list[str], report: str) -> None:
         self._table = table
@@ -203,7 +203,7 @@ class Training:
 
     @property
     def score(self) -> float:
-        """The score of the table on the networks that were drawn last."""
+        """Score of the table on the networks drawn last."""
         return self.report["score"]
 
     @property
@@ -217,7 +217,7 @@ class Training:
         return self._table
 
     def save(self, path: _Path) -> RuleTable:
-        """Writes the table into a file whose name ends in ``.toml``, and gives it."""
+        """Writes the table into a file whose name ends in ``.toml``, and returns its path."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self._table)
         return load(path)
@@ -245,24 +245,24 @@ def train(
     threads: int = 0,
     on_step: Callable[[dict[str, Any]], None] | None = None,
 ) -> Training:
-    """Finds a table for a specification, as ``paceline remy train``. Equal specifications and seeds
+    """Trains a table for a specification, as ``paceline remy train``. Equal specifications and seeds
     give equal tables, on any number of threads or workers, after any stop.
 
     Args:
-        specification: What the table is to be good at: a file, or its text (``docs/remy.md``).
-        output: A folder that keeps the training after each step. A training that has begun there
-            goes on; without a folder, nothing is kept.
+        specification: Networks and objective of the training: a file, or its text (``docs/remy.md``).
+        output: A folder that stores the training after each step. A training that has begun there
+            continues; without a folder, nothing is stored.
         client: A Dask cluster whose workers try the tables: see :mod:`paceline.cluster`.
-        generations: Stop after so many generations, counted from the first.
-        budget: Stop after so much time on the clock.
-        cpu_hours: Stop once so many hours of processor time are spent.
+        generations: Stops after this number of generations, counted from the first.
+        budget: Stops after this wall-clock time.
+        cpu_hours: Stops after this many hours of processor time.
         seed: The seed.
-        threads: On how many threads of this machine; 0 for all cores.
+        threads: Number of threads of this machine; 0 for all cores.
         on_step: Called after each step with its row of the log.
 
     Raises:
-        ValueError: If the specification makes no sense, or there is no end.
-        RunError: If the folder is that of another training, or of no use.
+        ValueError: If the specification is invalid, or no limit is given.
+        RunError: If the folder is that of another training, or cannot be used.
     """
     if generations is None and budget is None and cpu_hours is None:
         raise ValueError("the training has no end: give generations, budget or cpu_hours")

@@ -1,4 +1,4 @@
-"""The papers' claims, measured anew."""
+"""The papers' claims, measured with Paceline."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Reproduction(Frame):
 
     @property
     def summary(self) -> str:
-        """How many claims are reproduced, in a line."""
+        """Number of reproduced claims, in a line."""
         return self._native.summary()
 
     @property
@@ -46,7 +46,7 @@ class Reproduction(Frame):
         return self._native.page()
 
     def to_markdown(self) -> str:
-        """The same as Markdown."""
+        """The page as Markdown."""
         return self._native.markdown()
 
     def __repr__(self) -> str:
@@ -73,7 +73,7 @@ def reproduce(
     output: _Path | None = None,
     threads: int = 0,
 ) -> Reproduction:
-    """Measures claims anew, as ``paceline reproduce``.
+    """Measures claims, as ``paceline reproduce``.
 
     Args:
         ids: The claims, such as ``"A01"``; without any, all of them.
@@ -82,9 +82,9 @@ def reproduce(
             recorded ones counts as reproduced.
         tables: The folder of published tables of rules for claims about Remy.
         seed: The seed of all random numbers.
-        output: A folder in which finished runs are kept, so that a reproduction that was stopped goes
-            on from there.
-        threads: How many runs at the same time; 0 for one on each core.
+        output: A folder for finished runs, from which a reproduction that was stopped
+            continues.
+        threads: Number of runs in parallel; 0 for one per core.
 
     Raises:
         ValueError: If there is no such claim or folder.

@@ -1,4 +1,4 @@
-"""Scenarios: links, flows, how long; and what comes out of them."""
+"""Scenarios (links, flows, duration) and their outcomes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Parsed = tuple[str, str, "str | None", "dict[str, type[Controller]]", "dict[str
 class Scenario:
     """A whole experiment: links in a row or side by side, and flows over them.
 
-    It is made of Python objects, with the keys of scenario files (``docs/scenarios.md``), or read
+    It is built from Python objects, with the keys of scenario files (``docs/scenarios.md``), or read
     from such a file. Times are text with a unit or seconds; a flow's ``scheme`` is text or a
     subclass of :class:`paceline.Controller`.
 
@@ -87,9 +87,9 @@ class Scenario:
 
         Args:
             text: The text.
-            file: What messages call it.
-            folder: Where files are looked for that it names, such as traces.
-            controllers: Schemes in Python that it calls by their names.
+            file: Its name in messages.
+            folder: The folder of files that it names, such as traces.
+            controllers: Schemes in Python to which it refers by name.
 
         Raises:
             ScenarioError: A mistake, with its line and column.
@@ -112,7 +112,7 @@ class Scenario:
     def load(
         cls, path: str | os.PathLike[str], *, controllers: Sequence[type[Controller]] = ()
     ) -> Scenario:
-        """Reads a scenario file; files that it names are looked for beside it.
+        """Reads a scenario file; the files that it names are relative to its folder.
 
         Raises:
             ScenarioError: A mistake, with its line and column.
@@ -134,8 +134,8 @@ class Scenario:
         runs: int | None = None,
         spread: _units.Time | None = None,
     ) -> Scenario:
-        """The same with another seed, duration, warm-up or length of recorded bins, or with other runs:
-        how many, and the time within which they start (``"trace"`` for anywhere in the recordings).
+        """Returns a copy with another seed, duration, warm-up or length of recorded bins, or other runs:
+        their number, and the offset up to which they start (``"trace"`` for any in the recordings).
 
         >>> import paceline
         >>> scenario = paceline.Scenario([{"name": "link", "rate": "1Mbps"}], [{"scheme": "cubic"}])
@@ -170,17 +170,17 @@ class Scenario:
 
     @property
     def runs(self) -> int:
-        """How many runs it has, each with its own seed and start."""
+        """Number of its runs, each with its own seed and start."""
         return self._native.runs
 
     @property
     def duration_s(self) -> float:
-        """How long it runs, in seconds."""
+        """Simulated time, in seconds."""
         return self._native.duration_s
 
     @property
     def warmup_s(self) -> float:
-        """How much of the beginning is not measured, in seconds."""
+        """Time at the beginning that is not measured, in seconds."""
         return self._native.warmup_s
 
     @property
@@ -190,15 +190,15 @@ class Scenario:
 
     @property
     def flows(self) -> list[str]:
-        """The names of its flows; several alike have one."""
+        """The names of its flows; several equal flows share one."""
         return self._native.flows
 
     def to_toml(self) -> str:
-        """The text of a scenario file that gives the same run."""
+        """Returns the text of a scenario file with equal runs."""
         return self._native.to_toml()
 
     def run(self, *, threads: int = 0) -> Outcome:
-        """Makes its runs. Equal scenarios give equal digests, here and on the command line.
+        """Makes its runs. Equal scenarios give equal digests, in Python and on the command line.
 
         Args:
             threads: How many runs at the same time; 0 for one on each core.
@@ -210,7 +210,7 @@ class Scenario:
         return Outcome(self._native.run(number=None, threads=_units.threads(threads)))
 
     def _run_number(self, number: int) -> Outcome:
-        """One of its runs, from 1 on, on one thread."""
+        """Makes one of its runs, from 1 on, on one thread."""
         return Outcome(self._native.run(number=number, threads=1))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -252,7 +252,7 @@ def _scheme_name_of_flow(
 
 
 class Outcome:
-    """What the runs of a scenario have shown: one, unless it has more.
+    """Results of a scenario's runs: of one run, unless it has several.
 
     The fields are those of ``paceline run --json`` (``docs/json.md``). With several runs a figure of
     :attr:`links` and :attr:`flows` is a structure of ``median``, ``p5`` and ``p95`` over the runs, and with
@@ -279,7 +279,7 @@ class Outcome:
         return Frame(self._native.runs())
 
     def single(self, run: int) -> Outcome:
-        """One of the runs by its number, from 1 on.
+        """Returns one of the runs by its number, from 1 on.
 
         Raises:
             ValueError: If there is no such run.
@@ -297,8 +297,8 @@ class Outcome:
         return Frame(self._native.links())
 
     def link_series(self, link: str | None = None) -> Frame:
-        """A link of the first run over time, the first one by default: ``time_s``, ``capacity_mbps``,
-        ``throughput_mbps``, ``queue_delay_ms``.
+        """Returns a link of the first run over time, by default the first link: ``time_s``,
+        ``capacity_mbps``, ``throughput_mbps``, ``queue_delay_ms``.
 
         Raises:
             ValueError: If there is no such link, or nothing was recorded over time.
@@ -306,8 +306,8 @@ class Outcome:
         return _frame_of_series(self._native.link_series(self._or_first(link, "links")))
 
     def flow_series(self, flow: str | None = None) -> Frame:
-        """A flow of the first run over time, the first one by default: ``time_s``, ``goodput_mbps`` and the inner
-        values of its controller.
+        """Returns a flow of the first run over time, by default the first flow: ``time_s``,
+        ``goodput_mbps`` and the inner state of its controller.
 
         Raises:
             ValueError: If there is no such flow, or nothing was recorded over time.
@@ -315,8 +315,8 @@ class Outcome:
         return _frame_of_series(self._native.flow_series(self._or_first(flow, "flows")))
 
     def time_series(self, link: str | None = None) -> Plot:
-        """Capacity, throughput and queueing delay of a link over time; of the first by default. Of several
-        runs, medians and bands of 90 % of the runs."""
+        """Draws capacity, throughput and queueing delay of a link over time, by default of the first
+        link. With several runs: medians, and bands of 90 % of the runs."""
         link = self._or_first(link, "links")
         _frame_of_series(self._native.link_series(link))
         return Plot(self._native.time_series_svg(link))
@@ -328,7 +328,7 @@ class Outcome:
         raise TypeError("an Outcome cannot be pickled: pass on its to_dict(), or the Scenario")
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as ``paceline run --json`` prints it."""
+        """Returns all results, as ``paceline run --json`` prints them."""
         return json.loads(self._native.json())
 
     def to_json(self) -> str:
@@ -336,7 +336,7 @@ class Outcome:
         return self._native.json()
 
     def page(self) -> str:
-        """The page of ``paceline run -o``: one HTML file that needs nothing else."""
+        """The page of ``paceline run -o``: one HTML file without external resources."""
         return self._native.page()
 
     def __repr__(self) -> str:
@@ -376,11 +376,11 @@ def run(
 
     Args:
         scenario: The scenario.
-        seed: Another seed than the scenario's.
-        duration: Another duration.
+        seed: Replaces the scenario's seed.
+        duration: Replaces the scenario's duration.
         bin: Records links and flows over time in bins of this length.
-        runs: How many runs, instead of the scenario's number; 1 to 1000.
-        spread: The time within which they start, or ``"trace"`` for anywhere in the recordings.
+        runs: Replaces the scenario's number of runs; 1 to 1000.
+        spread: The offset up to which they start, or ``"trace"`` for any in the recordings.
         threads: How many runs at the same time; 0 for one on each core.
 
     Raises:

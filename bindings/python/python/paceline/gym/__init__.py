@@ -1,6 +1,6 @@
 """Environments for reinforcement learning, for Gymnasium (``pip install 'paceline[gym]'``).
 
-An episode is a connection over a network that is drawn anew. In each step the agent changes its
+An episode is a connection over a randomly drawn network. In each step the agent changes its
 pacing rate, and the network is simulated for ``step_ms``.
 
 **Action**: one number *a* from -1 to 1. The rate is multiplied by 2**a*. At most twice the rate times
@@ -10,15 +10,15 @@ the smoothed RTT is in flight.
 at -10 and 10:
 
 0. packets sent over packets acknowledged, less 1;
-1. the mean RTT over the smallest RTT of the connection, less 1;
-2. the change of the mean RTT since the step before, over the length of a step;
+1. the mean RTT over the minimum RTT of the connection, less 1;
+2. the change of the mean RTT since the previous step, over the length of a step;
 3. packets lost over packets lost or acknowledged;
 4. log2 of the acknowledged rate over the pacing rate;
 5. log10 of the pacing rate in Mbit/s.
 
 **Reward**: ``weights[0]`` times the acknowledged rate over the link's mean rate, less ``weights[1]``
 times (mean RTT over the path's RTT without a queue, less 1), less ``weights[2]`` times the share of
-lost packets. The agent is not told the link's rate; its reward is.
+lost packets. The agent's observation does not include the link's rate; its reward does.
 
 Episodes never terminate; they are truncated after ``steps`` steps. Equal seeds and actions give equal
 episodes, single or in a vector.

@@ -1,4 +1,4 @@
-"""What both kinds of environment have in common: arguments, spaces, arrays."""
+"""Shared by both kinds of environment: arguments, spaces, arrays."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Range = float | Sequence[float]
 
 
 def pair(argument: str, value: Any) -> tuple[float, float]:
-    """The two ends of a range.
+    """Returns the two ends of a range.
 
     Raises:
         TypeError: If the value is no number and no sequence of numbers.
-        ValueError: If it has not two numbers.
+        ValueError: If it does not have two numbers.
 
     >>> pair("rate_mbps", 12), pair("rate_mbps", [1, 20])
     ((12.0, 12.0), (1.0, 20.0))
@@ -33,7 +33,7 @@ def pair(argument: str, value: Any) -> tuple[float, float]:
 
 
 def floats(argument: str, value: Any) -> list[float]:
-    """A number, or a sequence of numbers, as a list."""
+    """Returns a number, or a sequence of numbers, as a list."""
     try:
         return [float(number) for number in np.atleast_1d(np.asarray(value, np.float64))]
     except (TypeError, ValueError):
@@ -56,7 +56,7 @@ def environments(
     digest: bool = False,
     threads: int = 1,
 ) -> tuple[_native.Environments, spaces.Box, spaces.Box]:
-    """The environments, the space of one's observations, and that of its actions."""
+    """Returns the environments, and the spaces of one environment's observations and actions."""
     three = floats("weights", weights)
     if len(three) != 3 or not np.isfinite(three).all():
         raise ValueError(f"weights: expected three finite numbers, not {weights!r}")
@@ -81,7 +81,7 @@ def environments(
 
 
 def actions(values: Any, count: int) -> bytes:
-    """Actions as the crate reads them.
+    """Returns actions in the form that the crate reads.
 
     Raises:
         ValueError: If there are more or fewer than ``count``, or one is not finite.
@@ -95,5 +95,5 @@ def actions(values: Any, count: int) -> bytes:
 
 
 def observations(data: bytearray, count: int) -> np.ndarray:
-    """Observations, a row for each environment."""
+    """Returns observations, a row for each environment."""
     return np.frombuffer(data, np.float32).reshape(count, -1)

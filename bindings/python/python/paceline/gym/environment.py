@@ -18,21 +18,21 @@ class CongestionEnv(gymnasium.Env):  # type: ignore[type-arg]
 
     Args:
         traces: Links to draw from: built-in traces, files, rates. Without any, constant rates.
-        rate_mbps: The constant rates in Mbit/s, drawn such that their logarithms are uniform: two
-            numbers, or one for a rate that is always the same. So are the next three.
+        rate_mbps: Constant rates in Mbit/s, drawn so that their logarithms are uniform: two
+            numbers, or one for a fixed rate. The next three arguments have this form, too.
         rtt_ms: Round-trip times without a queue in milliseconds, drawn the same way.
         buffer_bdp: Buffers in bandwidth-delay products, drawn the same way.
         loss: Shares of packets lost behind the link, drawn uniformly.
         rivals: Schemes of further flows over the link.
-        step_ms: How long a step is, in milliseconds.
-        steps: How many steps an episode has.
-        history: How many steps an observation goes back.
+        step_ms: Length of a step in milliseconds.
+        steps: Number of steps in an episode.
+        history: Number of steps in an observation.
         weights: The weights of throughput, delay and loss in the reward.
         digest: Adds the run's digest to ``info``.
         render_mode: Only ``None``: nothing is drawn.
 
     Raises:
-        ValueError: If an argument makes no sense.
+        ValueError: If an argument is invalid.
 
     >>> from paceline.gym import CongestionEnv
     >>> env = CongestionEnv(rate_mbps=(12, 12))
@@ -58,7 +58,7 @@ class CongestionEnv(gymnasium.Env):  # type: ignore[type-arg]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begins an episode: with a seed, the first of those with this seed; else the next one."""
+        """Begins an episode: with a seed, the first one of this seed; otherwise the next one."""
         super().reset(seed=seed)
         if seed is None and not self._seeded:
             seed = int(self.np_random.integers(2**63))
@@ -69,7 +69,7 @@ class CongestionEnv(gymnasium.Env):  # type: ignore[type-arg]
         return _spaces.observations(data, 1)[0], self._native.info(0)
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Multiplies the rate by two to the power of the action, and simulates one step. After the
+        """Multiplies the rate by 2 to the power of the action, and simulates one step. After the
         end of an episode, it begins the next one instead, with reward 0.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Several environments that are stepped by one call."""
+"""Several environments that one call steps."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[type-arg]
     """Several environments, stepped by one call in Rust without Python's lock.
 
     Environment *i* is :class:`CongestionEnv` with the seed ``seed + i``: equal actions give equal
-    episodes. Where an episode is over, the next step begins the next one, ignores the action, and has
+    episodes. After the end of an episode, the next step begins the next one, ignores the action, and has
     the reward 0 (Gymnasium's ``AutoresetMode.NEXT_STEP``).
 
     Args:
-        num_envs: How many environments.
-        threads: On how many threads they are stepped; 1 uses the caller's, 0 all cores. A process that
-            was forked with the environments makes threads of its own.
-        **arguments: As of :class:`CongestionEnv`.
+        num_envs: Number of environments.
+        threads: Number of threads that step them; 1 uses the caller's, 0 all cores. A process that
+            was forked with the environments starts its own threads.
+        **arguments: As for :class:`CongestionEnv`.
     """
 
     metadata: dict[str, Any] = {
@@ -77,7 +77,7 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[type-arg]
     def step(
         self, actions: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """A step of each environment.
+        """Steps each environment.
 
         Raises:
             ValueError: If there is not one finite action for each environment.
@@ -94,6 +94,6 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[type-arg]
         )
 
     def infos(self) -> list[dict[str, Any]]:
-        """What the last step of each environment led to: see :mod:`paceline.gym`. Not part of
-        :meth:`step`, since it would take longer than the step itself."""
+        """Returns the ``info`` of each environment's last step: see :mod:`paceline.gym`. Not part of
+        :meth:`step`, because building it would take longer than the step itself."""
         return [self._native.info(index) for index in range(self.num_envs)]

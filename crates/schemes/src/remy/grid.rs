@@ -1,43 +1,44 @@
-//! Rules laid out as a grid: where a memory is on each axis names a cell, and the cell a rule.
+//! Rules as a grid: the intervals of a memory's values on the axes select a cell, and the cell
+//! selects a rule.
 
 use super::memory::{Memory, SIGNALS};
 use super::tree::{Domain, RuleTree};
 
-/// The most cells of a grid: beyond, tables are looked up in their tree.
+/// Largest number of cells of a grid; larger tables are looked up in their tree.
 const MAX_CELLS: usize = 1 << 19;
-/// The most cells that are written while a grid is made: tables are written over a few times, one
-/// for each division within another.
+/// Largest number of cells written while a grid is made: each cell is written several times, once
+/// for each division that contains it.
 const MAX_WRITES: usize = 64 * MAX_CELLS;
-/// The rule of cells for which there is none.
+/// The value of cells without a rule.
 const NONE: u16 = u16::MAX;
 
-/// Where the last memory was on each axis.
+/// Interval of the last memory on each axis, from which the next search starts.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Place([u32; SIGNALS]);
 
-/// The rule of each cell between the ends that any box has on the axes.
+/// The rule of each cell. The cells are bounded by the ends of all boxes on the axes.
 pub(super) struct Grid {
-    /// The axes that any box divides.
+    /// The axes that some box divides.
     axes: Vec<Axis>,
     cells: Vec<u16>,
 }
 
 struct Axis {
-    /// Which signal.
+    /// Index of the signal.
     signal: usize,
-    /// The ends of the boxes in order, without doubles. Interval `i` is from end `i` on, up to
-    /// but not including end `i + 1`. The first end is minus and the last plus infinity, so that
-    /// each value is in some interval.
+    /// The ends of the boxes, sorted, without duplicates. Interval `i` contains end `i` but not end
+    /// `i + 1`. The first end is minus infinity and the last plus infinity, so that each value lies
+    /// in an interval.
     ends: Vec<f64>,
-    /// How far apart neighbours on this axis are in the table of cells.
+    /// Distance of neighbours on this axis in the table of cells.
     stride: usize,
 }
 
-/// How far the writing of a grid is.
+/// Progress of writing a grid.
 struct Paint {
     /// One more than the number of the next rule.
     next: usize,
-    /// Cells written.
+    /// Number of cells written.
     writes: usize,
 }
 
@@ -46,12 +47,12 @@ impl Axis {
         self.ends.len() - 1
     }
 
-    /// The interval that begins at `end`, which is the end of some box.
+    /// Returns the interval that begins at `end`, an end of some box.
     fn at(&self, end: f64) -> usize {
         self.ends.partition_point(|&known| known < end).min(self.intervals())
     }
 
-    /// The interval of a value, which was in interval `last` before.
+    /// Returns the interval of a value; the last value was in interval `last`.
     #[inline]
     fn interval(&self, value: f64, last: usize) -> usize {
         if let [lower, upper] = self.ends[last.min(self.ends.len() - 2)..][..2]
@@ -63,7 +64,7 @@ impl Axis {
         self.search(value)
     }
 
-    /// The interval of a value. One that is no number is taken for very large.
+    /// Returns the interval of a value. NaN counts as very large.
     fn search(&self, value: f64) -> usize {
         let beyond = self.ends.partition_point(|&end| end <= value || value.is_nan());
         beyond.saturating_sub(1).min(self.intervals() - 1)
@@ -71,7 +72,7 @@ impl Axis {
 }
 
 impl Grid {
-    /// The grid of a tree, unless it would have too many cells.
+    /// Returns the grid of a tree; `None` if it would have too many cells.
     pub(super) fn new(tree: &RuleTree) -> Option<Grid> {
         let whole = *tree.domain();
         let mut axes = Vec::new();
@@ -82,7 +83,7 @@ impl Grid {
             walk(tree, &mut |domain| {
                 if domain.active[signal] && !domain.is_empty() {
                     let both = [domain.lower[signal], domain.upper[signal]];
-                    // Zero has one sign only, so that equal ends are one.
+                    // Adding zero turns -0 into 0, so that equal ends are one.
                     ends.extend(both.into_iter().filter(|&end| inside(end)).map(|end| end + 0.0));
                 }
             });
@@ -103,8 +104,9 @@ impl Grid {
         (paint.writes <= MAX_WRITES).then_some(grid)
     }
 
-    /// Writes the rules of `tree` into the cells of `region` that its box covers. Rules are met
-    /// from the last to the first, so that the first one stays. Without an end if that takes too long.
+    /// Writes the rules of `tree` into the cells of `region` that its box covers. Visits rules from
+    /// the last to the first, so that the first one remains. Stops early if too many cells are
+    /// written.
     fn paint(
         &mut self,
         tree: &RuleTree,
@@ -118,7 +120,7 @@ impl Grid {
             if !domain.active[at] {
                 return (from, to);
             }
-            // What lies beyond the whole counts as its outermost cells.
+            // Values beyond the whole domain belong to its outermost cells.
             let lower = domain.lower[at];
             let first = if lower <= whole.lower[at] { 0 } else { axis.at(lower) };
             let upper = domain.upper[at];
@@ -148,7 +150,7 @@ impl Grid {
             }
             RuleTree::Inner { .. } if empty => progress.next -= tree.rules(),
             RuleTree::Inner { children, .. } => {
-                // A box that contains the memory decides even if none of its children does.
+                // A box that contains the memory decides, even if none of its children contains it.
                 self.fill(&mine, NONE);
                 for child in children.iter().rev() {
                     self.paint(child, whole, &mine, progress);
@@ -160,7 +162,7 @@ impl Grid {
     /// Writes a rule into the cells of a region.
     fn fill(&mut self, region: &[(usize, usize)], rule: u16) {
         let Some((&(from, to), rest)) = region.split_first() else {
-            // No axis is divided: there is one cell.
+            // Without axes there is one cell.
             self.cells.fill(rule);
             return;
         };
@@ -169,7 +171,7 @@ impl Grid {
             let base: usize =
                 at.iter().zip(&self.axes[1..]).map(|(at, axis)| at * axis.stride).sum();
             self.cells[base + from..base + to].fill(rule);
-            // Counts up, the second axis first.
+            // Advances to the next cell, the second axis first.
             let mut axis = 0;
             loop {
                 if axis == rest.len() {
@@ -185,7 +187,7 @@ impl Grid {
         }
     }
 
-    /// The rule for a memory.
+    /// Returns the number of the rule for a memory.
     #[inline]
     pub(super) fn find(&self, memory: &Memory, place: &mut Place) -> Option<usize> {
         let mut cell = 0;
@@ -200,7 +202,7 @@ impl Grid {
 }
 
 impl Grid {
-    /// A memory for which there is no rule, if there is one.
+    /// Returns a memory without a rule, if there is one.
     pub(super) fn gap(&self, whole: &Domain) -> Option<Memory> {
         let cell = self.cells.iter().position(|&rule| rule == NONE)?;
         let mut memory = Memory { values: whole.lower };

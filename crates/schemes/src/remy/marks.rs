@@ -1,20 +1,20 @@
-//! Remy over an ABC router: a sender whose table has the router's marks as a signal.
+//! Remy with ABC routers: a sender whose table uses the router's marks as a signal.
 
 use paceline_cc::{Controller, Ecn, Feedback, Outgoing, Plan, Signals, Time};
 
 use super::memory::Signal;
 use super::sender::RemySender;
 
-/// The sender's half of Remy with a table that looks at [`Signal::AccelShare`]: sends packets that
-/// an ABC router may mark, and takes the echo of the marks into the memory before each look-up.
-/// Senders of other tables know nothing of it, and cost what they did.
+/// The sender's half of Remy with a table that uses [`Signal::AccelShare`]: sends packets that an
+/// ABC router may mark, and stores the echo of the marks in the memory before each look-up. A type
+/// of its own, so that it costs senders of other tables nothing.
 #[derive(Clone, Debug)]
 pub struct MarkedRemySender {
     sender: RemySender,
 }
 
 impl MarkedRemySender {
-    /// The same sender with the marks in its memory.
+    /// Returns this sender with the marks in its memory.
     pub fn new(sender: RemySender) -> MarkedRemySender {
         MarkedRemySender { sender }
     }

@@ -1,34 +1,34 @@
-//! The memory of a RemyCC: numbers that follow from the acknowledgements.
+//! The memory of a RemyCC: numbers computed from the acknowledgements.
 
 use paceline_cc::{Ecn, Span, Time};
 
-/// How many signals a memory has.
+/// Number of signals in a memory.
 pub const SIGNALS: usize = 7;
-/// How many of them published tables know: the first ones.
+/// Number of signals in published tables: the first ones.
 pub const PUBLISHED_SIGNALS: usize = 6;
 
 /// A signal of the memory: an axis of the space that a table's boxes divide.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signal {
-    /// Average time between the sendings of acknowledged packets, in ms (weight 1/8).
+    /// Average time between the sending times of acknowledged packets, in ms (weight 1/8).
     SendEwma,
     /// Average time between acknowledgements, in ms (weight 1/8).
     RecEwma,
-    /// The latest RTT over the smallest one.
+    /// The latest RTT divided by the smallest one.
     RttRatio,
     /// Average time between acknowledgements, in ms, with weight 1/256.
     SlowRecEwma,
-    /// The latest RTT less the smallest one, in ms.
+    /// The latest RTT minus the smallest one, in ms.
     RttDiff,
-    /// `rec_ewma` times the packets outstanding, in ms.
+    /// `rec_ewma` times the number of outstanding packets, in ms.
     QueueingDelay,
-    /// Average share of acknowledged packets that an ABC router let accelerate, from 0 to 1 (weight
-    /// 1/8). Only tables that name it have it; no published table does.
+    /// Average share, from 0 to 1, of acknowledged packets that an ABC router let accelerate
+    /// (weight 1/8). Only tables that use it have it; no published table does.
     AccelShare,
 }
 
 impl Signal {
-    /// All signals: those of the published files in their order, and then our own.
+    /// All signals: those of the published files in their order, then this program's own.
     pub const ALL: [Signal; SIGNALS] = [
         Signal::SendEwma,
         Signal::RecEwma,
@@ -39,17 +39,17 @@ impl Signal {
         Signal::AccelShare,
     ];
 
-    /// True if published files have it.
+    /// Returns true if published files have it.
     pub const fn is_published(self) -> bool {
         self.index() < PUBLISHED_SIGNALS
     }
 
-    /// The place of its value in [`Memory::values`].
+    /// Returns the index of its value in [`Memory::values`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Its name in tables and plots.
+    /// Returns its name in tables and plots.
     pub const fn name(self) -> &'static str {
         match self {
             Signal::SendEwma => "send_ewma",
@@ -62,7 +62,7 @@ impl Signal {
         }
     }
 
-    /// The signal of this name.
+    /// Returns the signal of this name.
     pub fn of_name(name: &str) -> Option<Signal> {
         Signal::ALL.into_iter().find(|signal| signal.name() == name)
     }
@@ -76,51 +76,51 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The value of a signal.
+    /// Returns the value of a signal.
     pub fn get(&self, signal: Signal) -> f64 {
         self.values[signal.index()]
     }
 }
 
-/// Keeps the memory of a flow, acknowledgement by acknowledgement.
+/// Updates the memory of a flow with each acknowledgement.
 ///
-/// At the first acknowledgement all signals stay zero; averages start from zero, so that early
-/// values are too small. Both are as published, and the tables are trained on it.
+/// At the first acknowledgement all signals stay zero, and averages start from zero, so that early
+/// values are too small. Both are as in the published program, with which the tables were trained.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     memory: Memory,
-    /// When the newest acknowledged packet was sent, and when its acknowledgement came; `None`
+    /// When the newest acknowledged packet was sent, and when its acknowledgement arrived; `None`
     /// before the first.
     last: Option<(Time, Time)>,
     min_rtt: Span,
     resolution: Span,
 }
 
-/// Adds a sample of so many nanoseconds to an average in milliseconds.
+/// Adds a sample of `nanos` nanoseconds to an average in milliseconds.
 fn average(value: &mut f64, weight: f64, nanos: u64) {
     *value = (1.0 - weight) * *value + weight * millis(nanos);
 }
 
 fn millis(nanos: u64) -> f64 {
-    // The same number, by the conversion that processors have: times are below 292 years.
+    // Converts by way of i64, for which processors have an instruction; times are below 292 years.
     nanos as i64 as f64 / 1e6
 }
 
 impl Tracker {
-    /// The memory of a flow that has no acknowledgement yet. RTTs that exceed the smallest one by
+    /// Returns the memory of a flow without acknowledgements. RTTs that exceed the smallest one by
     /// at most `resolution` count as the smallest.
     pub fn new(resolution: Span) -> Tracker {
         Tracker { memory: Memory::default(), last: None, min_rtt: Span::ZERO, resolution }
     }
 
-    /// The memory.
+    /// Returns the memory.
     #[inline]
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// At `now` the acknowledgement came of a packet that was sent at `sent`. `outstanding` is how
-    /// many packets it is ahead of the newest one acknowledged before, at least 1.
+    /// Takes in an acknowledgement, at `now`, of a packet sent at `sent`. `outstanding` is the
+    /// number of packets by which it is ahead of the newest one acknowledged before, at least 1.
     #[inline]
     pub fn on_ack(&mut self, sent: Time, now: Time, outstanding: u64) {
         let rtt = now.since(sent);
@@ -129,7 +129,7 @@ impl Tracker {
             return;
         };
         let [send, received, ratio, slow, diff, queueing, _] = &mut self.memory.values;
-        // A packet that was sent before the newest one and comes late has no time between.
+        // A late packet that was sent before the newest one gives a time of zero.
         average(send, 1.0 / 8.0, sent.since(last_sent).as_nanos());
         let gap = now.since(last_received).as_nanos();
         average(received, 1.0 / 8.0, gap);
@@ -145,8 +145,8 @@ impl Tracker {
         *queueing = *received * outstanding.max(1) as f64;
     }
 
-    /// So many packets were acknowledged with this mark of an ABC router (ABC paper, section 4.2). CE
-    /// counts as a brake; a packet without a mark leaves the share as it is.
+    /// Takes in `packets` packets acknowledged with this mark of an ABC router (ABC paper, section
+    /// 4.2). CE counts as a brake; packets without a mark do not change the share.
     pub fn on_mark(&mut self, echo: Ecn, packets: u32) {
         let accelerated = match echo {
             Ecn::NotEct => return,
@@ -154,7 +154,7 @@ impl Tracker {
             Ecn::BRAKE | Ecn::Ce => 0.0,
         };
         let share = &mut self.memory.values[Signal::AccelShare.index()];
-        // After so many packets nothing is left of what the share was before.
+        // After 256 packets the previous share no longer matters.
         for _ in 0..packets.min(256) {
             *share = 7.0 / 8.0 * *share + accelerated / 8.0;
         }

@@ -1,55 +1,54 @@
 //! Remy: follows a table of rules that a computer has found for given networks and a given aim.
 //!
 //! # What it does
-//! A sender keeps a *memory* of six numbers, or seven: averages of the times between the packets that were
-//! acknowledged (at sending), and between their acknowledgements (a quick and a slow one), the
-//! latest RTT over the smallest one, its difference to it, and an estimate of the time that what
-//! is outstanding takes; and, if its table looks at it, the average share of acknowledged packets that
-//! an ABC router let accelerate. A table divides the space of memories into boxes. The rule of a box has
-//! three numbers: with each batch of acknowledgements the window becomes `m * window + b`
-//! packets, rounded towards zero, and packets are sent at least `r` milliseconds apart. Each
-//! connection begins with an empty memory, and with the window and the pacing of the rule for it.
-//! Nothing else is decided: what follows is in the table, and so are its strengths and failures.
+//! A sender keeps a *memory* of six or seven numbers: the average time between acknowledged packets
+//! at their sending; the average time between their acknowledgements, a quick and a slow one; the
+//! latest RTT divided by the smallest one; the difference of the two; an estimate of the time that
+//! the outstanding packets take; and, if its table uses it, the average share of acknowledged
+//! packets that an ABC router let accelerate. A table divides the space of memories into boxes. The
+//! rule of a box has three numbers: with each batch of acknowledgements the window becomes `m *
+//! window + b` packets, rounded towards zero, and packets are sent at least `r` milliseconds apart.
+//! Each connection begins with an empty memory, and with the window and the pacing of its rule. The
+//! table decides everything else, and so has all strengths and weaknesses.
 //!
-//! A table comes by name, or from a file where the program reads files. Rules are laid out as a
-//! grid when the table is loaded, so that looking one up takes the same few steps for each table.
+//! A table is chosen by name, or comes from a file where the program reads files. When a table is
+//! loaded, its rules are arranged as a grid, so that finding a rule takes equally few steps for
+//! each table.
 //!
 //! # Signals it needs
-//! The fate of each packet, with the time at which it was sent. It expects each packet to be
-//! acknowledged.
+//! The fate of each packet, with its sending time. It expects each packet to be acknowledged.
 //!
-//! A table with `accel_share`, our own signal, needs the echo of ABC's marks, too. It brings
-//! [`abc`](crate::abc)'s router with its default parameters, and a receiver that echoes the
-//! marks; where the driver cannot carry the echo, that is an error. Its packets leave as
-//! accelerates. So behind a link without such a router all of them stay accelerates, and the share
-//! goes to 1, which means that nothing holds the sender back but its other signals. Where the ECN
-//! field is cleared the share stays at 0, with which a connection begins: all brakes. CE counts as a
-//! brake.
+//! A table with `accel_share`, this program's own signal, also needs the echo of ABC's marks. It
+//! comes with [`abc`](crate::abc)'s router with default parameters, and a receiver that echoes the
+//! marks; a driver that cannot carry the echo gets an error. Its packets leave as accelerates. On a
+//! path without such a router all of them stay accelerates, and the share goes to 1: then only its
+//! other signals slow the sender down. If the ECN field is cleared, the share stays at its initial
+//! 0, as if all packets were brakes. CE counts as a brake.
 //!
 //! # Parameters
-//! *Batches*: acknowledgements that come at the same instant count as one, and a rule is applied
-//! to the window once for all of them, with the memory after the last. Published tables
-//! are trained so. Over a link that carries one packet at a time, and with each packet acknowledged
-//! by itself, batches have one packet.
+//! *Batches*: acknowledgements that arrive at one instant count as one, and a rule is applied to
+//! the window once for all of them, with the memory after the last. Published tables were trained
+//! so. On a link that carries one packet at a time, and with each packet acknowledged separately, a
+//! batch has one packet.
 //!
-//! *As published*: a timeout changes nothing, so that a sender whose whole window was lost waits for
-//! its next connection; and an acknowledgement for a packet of an earlier connection applies the
-//! present rule once more, although it leaves the memory as it is. Without it such acknowledgements
-//! are ignored, and after a timeout all that is on its way counts as lost. `as_published` also sends
-//! nothing again that was lost.
+//! *As published*: a timeout has no effect, so that a sender whose whole window was lost waits for
+//! its next connection. An acknowledgement for a packet of an earlier connection applies the
+//! present rule once more, although it does not change the memory. Lost packets are not
+//! retransmitted. Without `as_published`, such acknowledgements are ignored, and after a timeout
+//! all outstanding packets count as lost.
 //!
 //! *Resolution*: published tables divide the ratio of RTTs at 1.0000000000012754, that is, into
 //! those with a queue and those without. The published simulator has times in 64-bit floating
-//! point, this one in whole nanoseconds, whose rounding would be a queue. On real clocks a larger
-//! value is needed: the jitter of an idle path.
+//! point. This program has whole nanoseconds, whose rounding would look like a queue. With real
+//! clocks a larger value is needed: the jitter of an idle path.
 //!
 //! # Where it fails
-//! Outside of the networks that a table was made for. The thesis shows it: throughput stays behind
-//! on links much faster than those trained on, delays grow on slower ones, and beside other schemes
-//! a table that was not trained with them may starve, or fill queues. A table is blind to losses,
-//! but for the pauses that they make. Nothing in a table can be explained like an algorithm;
-//! `paceline remy show` says what its rules do. The table `starter` is written by hand to have
-//! something to begin with, and is good at nothing.
+//! It fails outside the networks for which a table was made. The thesis shows this: throughput is
+//! too low on links much faster than those trained on, delays grow on slower ones, and beside other
+//! schemes a table that was not trained with them may starve, or fill queues. A table does not
+//! notice losses, except for the pauses that they cause. Its behaviour cannot be explained like an
+//! algorithm's; `paceline remy show` shows what its rules do. The table `starter` was written by
+//! hand as a first example, and performs well nowhere.
 //!
 //! # Source
 //! K. Winstein: Transport Architectures for an Evolving Internet, MIT 2014, chapters 3 and 4; K.
@@ -89,7 +88,7 @@ use crate::scheme::Scheme;
 paceline_cc::choices! {
     /// How often a rule is applied.
     pub enum Per {
-        /// Once for the acknowledgements that come at the same instant.
+        /// Once for all acknowledgements that arrive at one instant.
         Batch = "batch",
         /// Once for each acknowledged packet.
         Packet = "packet",
@@ -99,23 +98,24 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of Remy.
     pub struct RemyParams {
-        /// The name of a built-in table.
+        /// Name of a built-in table.
         table: String = String::from("starter"), source "ours";
-        /// A file with a table, instead of a built-in one; where files can be read.
+        /// File with a table, instead of a built-in one; where files can be read.
         file: String = String::new(), source "ours";
         /// Whether a rule is applied once per batch of acknowledgements, or once per acknowledged
         /// packet.
         per: Per = Per::Batch, source "the published simulator";
-        /// Two oddities of the published simulator: timeouts change nothing, and acknowledgements of
-        /// an earlier connection apply the present rule once more.
+        /// Two oddities of the published simulator: timeouts have no effect, and acknowledgements
+        /// of an earlier connection apply the present rule once more.
         as_published: bool = false, source "ours; the published simulator: true";
         /// RTTs that exceed the smallest one by at most this much count as the smallest.
         resolution: Span = sender::RESOLUTION, source "ours: only rounding is below";
     }
 }
 
-/// The halves of Remy with a given table. `observer` hears which rules are used. A table that looks
-/// at ABC's marks brings ABC's router with its default parameters, and a receiver that echoes them.
+/// Returns the halves of Remy with a given table. Reports each use of a rule to `observer`. A table
+/// that uses ABC's marks comes with ABC's router with its default parameters, and a receiver that
+/// echoes the marks.
 pub fn halves(
     params: RemyParams,
     table: Arc<RuleTable>,
@@ -142,7 +142,7 @@ pub fn halves(
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "remy",
     summary: "Follows a table of rules that a computer has found for given networks",

@@ -12,14 +12,14 @@ use super::memory::{Memory, Signal, Tracker};
 use super::table::RuleTable;
 use super::{Per, RemyParams};
 
-/// Hears which rules senders use: for training, and to show which rules matter.
+/// Receives each use of a rule by senders: for training, and to show which rules matter.
 pub trait RuleObserver: Send + Sync {
-    /// A sender used rule `rule` for `memory`.
+    /// Takes in that a sender used rule `rule` for `memory`.
     fn on_use(&self, rule: usize, memory: &Memory);
 }
 
-/// The sender's half of Remy: follows a table of rules. One sender is one connection; its
-/// memory and its window begin anew with the next.
+/// The sender's half of Remy: follows a table of rules. Each connection has a new sender, with a
+/// new memory and window.
 #[derive(Clone)]
 pub struct RemySender {
     table: Arc<RuleTable>,
@@ -29,18 +29,18 @@ pub struct RemySender {
     per: Per,
     as_published: bool,
     mss: u32,
-    /// The window in packets, and what it was before the acknowledgements of this instant.
+    /// The window in packets, and its value before the acknowledgements of this instant.
     window: u32,
     before: u32,
     /// The instant of the last acknowledgements.
     at: Time,
-    /// The present rule; tables have fewer rules than `usize::MAX`.
+    /// Number of the present rule; `usize::MAX` before the first.
     rule: usize,
     gap: Span,
-    /// One more than the newest number sent, and than the newest number acknowledged; `None`
-    /// before the first packet.
+    /// One more than the newest number sent, and than the newest number acknowledged; `None` before
+    /// the first packet.
     numbers: Option<PacketCounts>,
-    /// The window in bytes, as the driver counts what is in flight.
+    /// The window in bytes, in the driver's count of bytes in flight.
     cwnd: u64,
 }
 
@@ -50,7 +50,7 @@ struct PacketCounts {
     acked: u64,
 }
 
-/// What it has decided, and by which memory.
+/// Shows the window, the rule and the memory.
 impl fmt::Debug for RemySender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("RemySender");
@@ -60,7 +60,7 @@ impl fmt::Debug for RemySender {
 }
 
 impl RemySender {
-    /// A sender that follows `table`.
+    /// Returns a sender that follows `table`.
     pub fn new(params: &RemyParams, table: Arc<RuleTable>, setup: &Setup) -> RemySender {
         let mut sender = RemySender {
             table,
@@ -83,34 +83,34 @@ impl RemySender {
         sender
     }
 
-    /// The same, with somebody who hears which rules it uses from its first acknowledgement on.
+    /// Reports each rule lookup to `observer`, starting with the first acknowledgement.
     #[must_use]
     pub fn observed(mut self, observer: Arc<dyn RuleObserver>) -> RemySender {
         self.observer = Some(observer);
         self
     }
 
-    /// The memory.
+    /// Returns the memory.
     pub fn memory(&self) -> &Memory {
         self.tracker.memory()
     }
 
-    /// The window in packets.
+    /// Returns the window in packets.
     pub fn window(&self) -> u32 {
         self.window
     }
 
-    /// The least time between packets in milliseconds.
+    /// Returns the minimum time between packets in milliseconds.
     pub fn intersend_ms(&self) -> f64 {
         self.table.rules().get(self.rule).map_or(0.0, |rule| rule.action.intersend_ms)
     }
 
-    /// So many packets were acknowledged with this mark of an ABC router.
+    /// Takes in `packets` packets acknowledged with this mark of an ABC router.
     pub(super) fn on_mark(&mut self, echo: Ecn, packets: u32) {
         self.tracker.on_mark(echo, packets);
     }
 
-    /// Does what the rule for the present memory says. Where there is none, nothing changes.
+    /// Applies the rule for the present memory. Without a rule, nothing changes.
     #[inline]
     fn act(&mut self) {
         let Some(rule) = self.table.find(self.tracker.memory(), &mut self.place) else { return };
@@ -125,26 +125,26 @@ impl RemySender {
         }
     }
 
-    /// Packets sent that are newer than the newest one acknowledged. Those older count as arrived
-    /// or lost, without waiting for more signs of it.
+    /// Returns the number of packets sent after the newest acknowledged one. Older packets count as
+    /// arrived or lost at once.
     #[inline]
     fn outstanding(&self) -> u64 {
         self.numbers.map_or(0, |numbers| numbers.sent.saturating_sub(numbers.acked))
     }
 
-    /// Packets that may be sent now: with nothing outstanding at least one, so that a window of
-    /// zero does not stop the connection for good.
+    /// Returns the number of packets that may be sent now: at least one while none is outstanding,
+    /// so that a window of zero does not stop the connection for good.
     #[inline]
     fn allowance(&self) -> u64 {
         u64::from(self.window.max(1)).saturating_sub(self.outstanding())
     }
 
-    /// Takes the newly acknowledged packets into the memory.
+    /// Updates the memory with the newly acknowledged packets.
     #[inline]
     fn remember(&mut self, feedback: &Feedback<'_>) {
         let before = self.numbers.map_or(0, |numbers| numbers.acked);
         for fate in feedback.fates.iter().filter(|fate| !fate.lost) {
-            // The packet is so many ahead of the newest one acknowledged before.
+            // Number of packets by which it is ahead of the newest one acknowledged before.
             let ahead = (fate.number + 1).saturating_sub(before);
             self.tracker.on_ack(fate.sent, feedback.now, ahead);
             if let Some(numbers) = &mut self.numbers {
@@ -178,15 +178,16 @@ impl Controller for RemySender {
             && !self.as_published
             && let Some(numbers) = &mut self.numbers
         {
-            // Nothing will come of what is on its way.
+            // The outstanding packets count as lost.
             numbers.acked = numbers.sent;
         }
         self.remember(feedback);
-        // An acknowledgement of an earlier connection's packets tells nothing, and yet is one.
+        // An acknowledgement of an earlier connection's packets does not change the memory but
+        // counts as an acknowledgement.
         let stale = self.as_published && feedback.lost == 0 && !timeout;
         if self.per == Per::Batch && (feedback.acked_packets > 0 || stale) {
             if feedback.now == self.at {
-                // More of the batch: the rule is applied once, to all of it.
+                // More of the batch: the rule is applied once, from the window before the batch.
                 self.window = self.before;
             } else {
                 (self.at, self.before) = (feedback.now, self.window);

@@ -1,4 +1,4 @@
-//! A table of rules, made ready for looking up.
+//! A table of rules, prepared for look-ups.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::memory::{Memory, Signal};
 use super::tree::{Domain, Rule, RuleTree};
 use super::walk::Walk;
 
-/// The most rules of a table.
+/// Largest number of rules of a table.
 pub const MAX_RULES: usize = 60_000;
-/// The most divisions one within another.
+/// Largest depth of a table's tree.
 pub const MAX_DEPTH: usize = 64;
 
-/// Why rules are no table.
+/// Reason why rules do not form a table.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum TableError {
@@ -26,43 +26,43 @@ pub enum TableError {
         .action.multiple, .action.increment, .action.intersend_ms
     )]
     Action {
-        /// The rule's number, from 0, as a walk through the tree meets them.
+        /// Number of the rule, from 0, in the order of a walk through the tree.
         rule: usize,
         /// Its action.
         action: Action,
     },
-    /// An end of a box is no number.
+    /// An end of a box is NaN.
     #[error("the box at rule {rule} has an end that is no number")]
     NotANumber {
-        /// The first rule in the box.
+        /// Number of the first rule in the box.
         rule: usize,
     },
-    /// There is no rule.
+    /// The tree has no rule.
     #[error("the table has no rule")]
     Empty,
-    /// There are too many rules.
+    /// The tree has too many rules.
     #[error("the table has {rules} rules; the most are {MAX_RULES}")]
     TooMany {
-        /// How many.
+        /// Number of rules.
         rules: usize,
     },
     /// The tree is too deep.
     #[error("at rule {rule} the tree is more than {MAX_DEPTH} divisions deep")]
     TooDeep {
-        /// The first rule below.
+        /// Number of the first rule below the limit.
         rule: usize,
     },
 }
 
-/// A RemyCC: rules that are never changed, shared by the senders that follow them.
+/// A RemyCC: immutable rules, shared by the senders that follow them.
 #[derive(Clone)]
 pub struct RuleTable {
     rules: Vec<Rule>,
-    /// What depends on the boxes alone; tables that differ in their actions share it.
+    /// The part that depends only on the boxes; tables that differ in their actions share it.
     shape: Arc<Shape>,
 }
 
-/// Without the rules, which are many.
+/// Omits the rules, which are many.
 impl fmt::Debug for RuleTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RuleTable of {} rules", self.rules.len())
@@ -74,17 +74,17 @@ struct Shape {
     index: Index,
 }
 
-/// How rules are looked up.
+/// Data structure for look-ups.
 enum Index {
     Grid(Grid),
     Walk(Walk),
 }
 
 impl RuleTable {
-    /// A table of these rules.
+    /// Makes a table of these rules.
     ///
     /// # Errors
-    /// See [`TableError`]. Boxes that are empty, that overlap or that leave gaps are no error.
+    /// See [`TableError`]. Boxes that are empty, that overlap or that leave gaps are not errors.
     pub fn new(tree: RuleTree) -> Result<RuleTable, TableError> {
         let mut rules = Vec::new();
         collect(&tree, 0, &mut rules)?;
@@ -95,16 +95,17 @@ impl RuleTable {
         Ok(RuleTable { rules, shape: Arc::new(Shape { tree, index }) })
     }
 
-    /// A table of rules of which the first whose box contains the memory decides.
+    /// Makes a table from a list of rules, of which the first whose box contains the memory
+    /// decides.
     ///
     /// # Errors
-    /// As of [`RuleTable::new`].
+    /// As [`RuleTable::new`].
     pub fn flat(rules: impl IntoIterator<Item = Rule>) -> Result<RuleTable, TableError> {
         let children = rules.into_iter().map(RuleTree::Leaf).collect();
         RuleTable::new(RuleTree::Inner { domain: Domain::WHOLE, children })
     }
 
-    /// The same boxes with another action for one rule. It costs a copy of the list of rules.
+    /// Returns a table with equal boxes and another action for one rule. Copies the list of rules.
     ///
     /// # Errors
     /// If the action is not sane, or there is no such rule.
@@ -117,18 +118,18 @@ impl RuleTable {
         Ok(table)
     }
 
-    /// The rules, numbered as a walk through the tree meets them.
+    /// Returns the rules, in the order of a walk through the tree.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// True if a box looks at the marks of an ABC router ([`Signal::AccelShare`]): its senders need
-    /// their echo.
+    /// Returns true if some box uses the marks of an ABC router ([`Signal::AccelShare`]): then
+    /// senders need their echo.
     pub fn hears_marks(&self) -> bool {
         self.shape.tree.looks_at(Signal::AccelShare)
     }
 
-    /// The tree of boxes with the present actions.
+    /// Returns the tree of boxes with the present actions.
     pub fn tree(&self) -> RuleTree {
         let mut tree = self.shape.tree.clone();
         let mut rules = self.rules.iter();
@@ -136,13 +137,13 @@ impl RuleTable {
         tree
     }
 
-    /// True if looking up takes the same time for all memories: by a grid, which tables have unless
-    /// their boxes would divide the space into very many cells.
+    /// Returns true if the table has a grid, so that each look-up takes the same time. Tables have
+    /// one unless their boxes would divide the space into too many cells.
     pub fn has_grid(&self) -> bool {
         matches!(self.shape.index, Index::Grid(_))
     }
 
-    /// A memory for which no rule is, if the table has a grid and its boxes leave a gap.
+    /// Returns a memory without a rule, if the table has a grid and its boxes leave a gap.
     pub fn gap(&self) -> Option<Memory> {
         match &self.shape.index {
             Index::Grid(grid) => grid.gap(self.shape.tree.domain()),
@@ -150,9 +151,9 @@ impl RuleTable {
         }
     }
 
-    /// The number of the rule for a memory. Values beyond the whole table's box count as the nearest
-    /// inside. `None` if the boxes leave a gap there. `place` is where the last memory was, so that
-    /// one nearby is found faster.
+    /// Returns the number of the rule for a memory. Values beyond the whole table's box count as
+    /// the nearest inside. `None` if the boxes leave a gap there. `place` holds the last memory's
+    /// intervals, so that a nearby memory is found faster.
     #[inline]
     pub fn find(&self, memory: &Memory, place: &mut Place) -> Option<usize> {
         match &self.shape.index {
@@ -161,13 +162,13 @@ impl RuleTable {
         }
     }
 
-    /// The same without a place.
+    /// Returns the number of the rule for a memory, without a place.
     pub fn rule_for(&self, memory: &Memory) -> Option<usize> {
         self.find(memory, &mut Place::default())
     }
 }
 
-/// Tables are equal if their boxes and actions are.
+/// Compares boxes and actions.
 impl PartialEq for RuleTable {
     fn eq(&self, other: &RuleTable) -> bool {
         self.rules == other.rules
@@ -175,7 +176,7 @@ impl PartialEq for RuleTable {
     }
 }
 
-/// Appends the rules of a tree, and checks it.
+/// Appends the rules of a tree, and checks the tree.
 fn collect(tree: &RuleTree, depth: usize, rules: &mut Vec<Rule>) -> Result<(), TableError> {
     let rule = rules.len();
     if depth > MAX_DEPTH {

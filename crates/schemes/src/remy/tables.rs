@@ -1,4 +1,4 @@
-//! Tables by name: those that are built in, and what is added to them.
+//! Tables by name: the built-in ones, and those that a program adds.
 
 mod aims_delay;
 mod aims_throughput;
@@ -26,7 +26,7 @@ use super::table::{RuleTable, TableError};
 use super::{RemyParams, halves};
 use crate::registry::SchemeEntry;
 
-/// Reads a table from a file; the error says what is wrong with it.
+/// Reads a table from a file; the error says what is wrong with the file.
 pub type ReadTable = Arc<dyn Fn(&str) -> Result<RuleTable, String> + Send + Sync>;
 
 /// A table with its name.
@@ -34,23 +34,23 @@ pub type ReadTable = Arc<dyn Fn(&str) -> Result<RuleTable, String> + Send + Sync
 pub struct NamedTable {
     /// The name by which `remy[table=NAME]` calls it.
     pub name: String,
-    /// What it was made for, in one sentence.
+    /// The networks that it was made for, in one sentence.
     pub summary: String,
     source: Source,
 }
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// Built in: made when it is asked for.
+    /// A built-in table, made when it is first used.
     BuiltIn(fn() -> Result<RuleTable, TableError>),
     Added(Arc<RuleTable>),
 }
 
 impl NamedTable {
-    /// The table.
+    /// Returns the table.
     ///
     /// # Errors
-    /// None, unless a built-in table is broken.
+    /// Only if a built-in table is broken.
     pub fn table(&self) -> Result<Arc<RuleTable>, TableError> {
         match &self.source {
             Source::BuiltIn(make) => make().map(Arc::new),
@@ -59,10 +59,10 @@ impl NamedTable {
     }
 }
 
-/// A built-in table: its name, what it was made for, and how it is made.
+/// A built-in table: its name, its summary, and the function that makes it.
 type BuiltIn = (&'static str, &'static str, fn() -> Result<RuleTable, TableError>);
 
-/// The built-in tables. A table is a file under `tables/` and a line here.
+/// The built-in tables. Each is a file under `tables/`, and a line here.
 static BUILTIN: &[BuiltIn] = &[
     (starter::NAME, starter::SUMMARY, starter::table),
     (general_delta0_1::NAME, general_delta0_1::SUMMARY, general_delta0_1::table),
@@ -86,7 +86,7 @@ static BUILTIN: &[BuiltIn] = &[
     (signals_no_rtt_ratio::NAME, signals_no_rtt_ratio::SUMMARY, signals_no_rtt_ratio::table),
 ];
 
-/// The tables that the scheme `remy` may follow.
+/// The tables that the scheme `remy` can follow.
 ///
 /// ```
 /// use paceline_cc::Spec;
@@ -110,7 +110,7 @@ pub struct RemyTables {
 }
 
 impl RemyTables {
-    /// The tables that are built in.
+    /// Returns the built-in tables.
     pub fn builtin() -> RemyTables {
         let builtin = |(name, summary, make): BuiltIn| NamedTable {
             name: name.to_string(),
@@ -120,7 +120,7 @@ impl RemyTables {
         RemyTables { tables: BUILTIN.iter().copied().map(builtin).collect(), read: None }
     }
 
-    /// Adds a table; one of the same name is replaced.
+    /// Adds a table; it replaces a table of this name.
     pub fn add(
         &mut self,
         name: impl Into<String>,
@@ -133,7 +133,8 @@ impl RemyTables {
         self.tables.push(named);
     }
 
-    /// The same with `remy[file=PATH]`, whose files `read` reads: this crate has no files.
+    /// Returns these tables, extended by `remy[file=PATH]`: `read` reads the files, since this
+    /// crate reads none.
     #[must_use]
     pub fn reading(
         mut self,
@@ -143,17 +144,17 @@ impl RemyTables {
         self
     }
 
-    /// The tables, in the order in which they were added.
+    /// Returns the tables, in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &NamedTable> {
         self.tables.iter()
     }
 
-    /// The table of this name.
+    /// Returns the table of this name.
     pub fn find(&self, name: &str) -> Option<&NamedTable> {
         self.tables.iter().find(|table| table.name == name)
     }
 
-    /// The table that the parameters name.
+    /// Returns the table that the parameters name.
     fn table(&self, params: &RemyParams, spec: &Spec) -> Result<Arc<RuleTable>, SpecError> {
         if !params.file.is_empty() {
             let Some(read) = &self.read else {
@@ -173,17 +174,17 @@ impl RemyTables {
         Err(spec.bad_value("table", problem))
     }
 
-    /// The halves of Remy with the parameters that `spec` sets.
+    /// Returns the halves of Remy with the parameters that `spec` sets.
     ///
     /// # Errors
-    /// An unknown parameter or table, or a value that does not fit.
+    /// If a parameter or table is unknown, or a value is wrong.
     pub fn build(&self, spec: &Spec) -> Result<Halves, SpecError> {
         let params: RemyParams = spec.params()?;
         let table = self.table(&params, spec)?;
         Ok(halves(params, table, None))
     }
 
-    /// The scheme `remy` with these tables, for [`Schemes`](crate::Schemes).
+    /// Returns the scheme `remy` with these tables, for [`Schemes`](crate::Schemes).
     pub fn scheme(self) -> SchemeEntry {
         let scheme = &super::SCHEME;
         SchemeEntry::new(scheme.name, move |spec| self.build(spec))

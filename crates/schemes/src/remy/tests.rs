@@ -12,7 +12,7 @@ fn at(micros: u64) -> Time {
     Time::from_nanos(micros * 1000)
 }
 
-/// A sender with what its driver would know.
+/// A sender, with the state that its driver would have.
 struct Desk {
     sender: RemySender,
     next: u64,
@@ -35,7 +35,7 @@ impl Desk {
         }
     }
 
-    /// Acknowledges packets by number and time of sending.
+    /// Acknowledges packets by number and sending time.
     fn ack(&mut self, now: Time, packets: &[(u64, Time)]) {
         let fates: Vec<Fate> =
             packets.iter().map(|&(number, sent)| Fate::new(number, MSS, sent, 0, false)).collect();
@@ -47,7 +47,7 @@ impl Desk {
         self.sender.on_feedback(&feedback);
     }
 
-    /// Packets that may be sent.
+    /// Returns the number of packets that may be sent.
     fn room(&self) -> u64 {
         (self.sender.plan().cwnd - self.in_flight) / u64::from(MSS)
     }
@@ -80,7 +80,7 @@ fn the_memory_follows_the_published_averages() {
     assert_eq!((ratio, diff), (152.0 / 150.0, 2.0));
     assert_eq!(queueing, 3.75);
     tracker.on_ack(at(10_000), at(158_000), 1);
-    // The averages go on from there, and the smallest RTT is the present one.
+    // The averages continue from there, and the smallest RTT is the present one.
     let [send, _, ratio, ..] = tracker.memory().values;
     assert_eq!((send, ratio), (0.875 + 0.25, 1.0));
 }
@@ -101,7 +101,7 @@ fn a_connection_begins_with_the_rule_for_an_empty_memory() {
     assert_eq!((desk.sender.window(), desk.room()), (10, 10));
     assert_eq!(desk.sender.plan().gap, Span::from_millis(2));
     assert_eq!(Desk::new(&published(), one_rule(1.0, 1, 0.0)).sender.plan().gap, Span::ZERO);
-    // A window of zero lets one packet go while nothing is outstanding.
+    // A window of zero lets one packet leave while none is outstanding.
     let mut desk = Desk::new(&published(), one_rule(1.0, 0, 1.0));
     assert_eq!(desk.room(), 1);
     desk.send(1);
@@ -117,7 +117,7 @@ fn a_rule_is_applied_per_batch_or_per_packet() {
         desk.send(10);
         desk.ack(at(150_000), &[(100, at(1)), (101, at(2))]);
         assert_eq!(desk.sender.window(), windows[0]);
-        // At the same instant: still the same batch.
+        // At the same instant, so in the same batch.
         desk.ack(at(150_000), &[(102, at(3))]);
         assert_eq!(desk.sender.window(), windows[1]);
         desk.ack(at(151_000), &[(103, at(4))]);
@@ -134,7 +134,7 @@ fn packets_older_than_the_newest_acknowledged_are_not_waited_for() {
     desk.send(10);
     assert_eq!(desk.room(), 0);
     desk.ack(at(150_000), &[(105, at(1))]);
-    // Ten packets less the four that are newer; the driver still counts nine in flight.
+    // Ten packets minus the four newer ones; the driver still counts nine in flight.
     assert_eq!(desk.room(), 6);
 }
 
@@ -177,7 +177,7 @@ fn observers_hear_each_use() {
     assert_eq!(*uses.0.lock().expect("whole"), [(0, 0.0), (0, 1.0)]);
 }
 
-/// A random box inside another, sometimes empty or partly beside it.
+/// Returns a random box inside another, sometimes empty or partly outside.
 fn random_box(random: &mut Stream, whole: &Domain) -> Domain {
     let mut domain = *whole;
     for axis in 0..SIGNALS {
@@ -213,7 +213,7 @@ fn the_grid_finds_what_a_walk_down_the_tree_finds() {
         grids += u32::from(table.has_grid());
         let mut place = Place::default();
         for _ in 0..300 {
-            // Ends of boxes and what lies between them, inside of the whole.
+            // Ends of boxes and values between them, inside the whole domain.
             let mut memory = Memory::default();
             for value in &mut memory.values {
                 *value = random.below(20) as f64 / 2.0;
@@ -347,7 +347,8 @@ fn tables_without_marks_neither_send_nor_need_them() {
     assert!(!names(&plain).contains(&"accel_share") && names(&marked).contains(&"accel_share"));
 }
 
-/// Ten packets more where at least half of the packets accelerate; else a packet less.
+/// Returns a table that adds ten packets if at least half of the packets accelerate, and else
+/// removes one.
 fn marked_table() -> RuleTable {
     let share = |lower, upper| Domain::WHOLE.between(Signal::AccelShare, lower, upper);
     let rule = |domain, increment| Rule { domain, action: Action::new(1.0, increment, 1.0) };
@@ -365,7 +366,7 @@ fn marks_are_averaged_and_choose_the_rule() {
     assert_eq!(share(&[(Ecn::ACCELERATE, 2)]), 0.125 + 0.875 * 0.125);
     assert_eq!(share(&[(Ecn::ACCELERATE, 1), (Ecn::BRAKE, 1)]), 0.875 * 0.125);
     assert_eq!(share(&[(Ecn::ACCELERATE, 1), (Ecn::Ce, 1)]), 0.875 * 0.125);
-    // What has no mark tells nothing.
+    // Packets without a mark do not change the share.
     assert_eq!(share(&[(Ecn::ACCELERATE, 1), (Ecn::NotEct, 9)]), 0.125);
     assert!((share(&[(Ecn::ACCELERATE, u32::MAX)]) - 1.0).abs() < 1e-9);
 

@@ -3,29 +3,30 @@
 use super::action::Action;
 use super::memory::{Memory, SIGNALS, Signal};
 
-/// The end of every axis of a whole domain, as published (2014); the tables of 2013 have 16,384.
+/// The upper end of every axis of a whole domain, as published (2014); the tables of 2013 have
+/// 16,384.
 pub const DOMAIN_END: f64 = 163_840.0;
 
 /// A box in the space of signals.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Domain {
-    /// Its lower ends, which belong to it.
+    /// Its lower ends, inclusive.
     pub lower: [f64; SIGNALS],
-    /// Its upper ends, which do not.
+    /// Its upper ends, exclusive.
     pub upper: [f64; SIGNALS],
-    /// The axes that are looked at, by [`Signal::index`]; any value is inside on the others.
+    /// The axes that it bounds, by [`Signal::index`]; on the others it contains any value.
     pub active: [bool; SIGNALS],
 }
 
 impl Domain {
-    /// The whole of the first four axes, as published.
+    /// The whole domain of the first four axes, as published.
     pub const WHOLE: Domain = Domain {
         lower: [0.0; SIGNALS],
         upper: [DOMAIN_END; SIGNALS],
         active: [true, true, true, true, false, false, false],
     };
 
-    /// The same, from `lower` to `upper` on the axis of `signal`.
+    /// Returns this box, bounded by `lower` and `upper` on the axis of `signal`.
     #[must_use]
     pub fn between(mut self, signal: Signal, lower: f64, upper: f64) -> Domain {
         let axis = signal.index();
@@ -33,7 +34,7 @@ impl Domain {
         self
     }
 
-    /// True if a memory is inside.
+    /// Returns true if the box contains the memory.
     pub fn contains(&self, memory: &Memory) -> bool {
         (0..SIGNALS).filter(|&axis| self.active[axis]).all(|axis| {
             let value = memory.values[axis];
@@ -41,22 +42,22 @@ impl Domain {
         })
     }
 
-    /// True if no memory is inside. The published tables have such boxes.
+    /// Returns true if no memory is inside. Published tables have such boxes.
     pub fn is_empty(&self) -> bool {
         (0..SIGNALS).any(|axis| self.active[axis] && self.lower[axis] >= self.upper[axis])
     }
 }
 
-/// A rule: what is done with a memory inside the box.
+/// A rule: the action for memories inside a box.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Rule {
     /// The box.
     pub domain: Domain,
-    /// What is done.
+    /// The action.
     pub action: Action,
 }
 
-/// Rules, or boxes that are divided further.
+/// A rule, or a box that is divided further.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleTree {
     /// A rule.
@@ -71,12 +72,12 @@ pub enum RuleTree {
 }
 
 impl RuleTree {
-    /// One rule for every memory.
+    /// Returns one rule for all memories.
     pub fn single(action: Action) -> RuleTree {
         RuleTree::Leaf(Rule { domain: Domain::WHOLE, action })
     }
 
-    /// Its box.
+    /// Returns its box.
     pub fn domain(&self) -> &Domain {
         match self {
             RuleTree::Leaf(rule) => &rule.domain,
@@ -84,7 +85,7 @@ impl RuleTree {
         }
     }
 
-    /// True if a box looks at a signal.
+    /// Returns true if some box bounds this signal.
     pub fn looks_at(&self, signal: Signal) -> bool {
         let children = match self {
             RuleTree::Leaf(_) => &[][..],
@@ -93,7 +94,7 @@ impl RuleTree {
         self.domain().active[signal.index()] || children.iter().any(|child| child.looks_at(signal))
     }
 
-    /// The number of rules.
+    /// Returns the number of rules.
     pub fn rules(&self) -> usize {
         match self {
             RuleTree::Leaf(_) => 1,
@@ -101,7 +102,7 @@ impl RuleTree {
         }
     }
 
-    /// Boxes that are divided.
+    /// Returns the number of divided boxes.
     pub fn splits(&self) -> usize {
         match self {
             RuleTree::Leaf(_) => 0,
@@ -111,7 +112,7 @@ impl RuleTree {
         }
     }
 
-    /// The most divisions one within another.
+    /// Returns the depth: the largest number of nested divisions.
     pub fn depth(&self) -> usize {
         match self {
             RuleTree::Leaf(_) => 0,
@@ -121,7 +122,7 @@ impl RuleTree {
         }
     }
 
-    /// The rule of this number: rules are numbered as a walk through the tree meets them.
+    /// Returns the rule of this number, in the order of a walk through the tree.
     pub fn rule_mut(&mut self, number: usize) -> Option<&mut Rule> {
         match self.leaf_mut(number)? {
             RuleTree::Leaf(rule) => Some(rule),
@@ -129,7 +130,7 @@ impl RuleTree {
         }
     }
 
-    /// The leaf of this number, so that a division can take its place.
+    /// Returns the leaf of this number, so that a division can replace it.
     pub fn leaf_mut(&mut self, number: usize) -> Option<&mut RuleTree> {
         let mut left = number;
         let mut node = self;
@@ -148,8 +149,8 @@ impl RuleTree {
         }
     }
 
-    /// The number of the rule for a memory, found by walking down the tree: the first child that
-    /// contains the memory decides alone. `None` if no rule is for it.
+    /// Returns the number of the rule for a memory, by walking down the tree: only the first child
+    /// that contains the memory decides. `None` if there is no rule for it.
     pub fn find(&self, memory: &Memory) -> Option<usize> {
         let mut before = 0;
         let mut node = self;

@@ -1,12 +1,12 @@
-//! Rules looked up by walking down their tree: for tables whose grid would have too many cells.
+//! Looks rules up by walking down their tree: for tables whose grid would have too many cells.
 
 use super::memory::{Memory, SIGNALS};
 use super::tree::{Domain, RuleTree};
 
-/// A tree laid out in a row, the children of a box side by side.
+/// A tree as an array, in which the children of a box are adjacent.
 pub(super) struct Walk {
     nodes: Vec<Node>,
-    /// The box of the whole tree: its ends, on all axes.
+    /// Ends of the whole tree's box, on all axes.
     lower: [f64; SIGNALS],
     upper: [f64; SIGNALS],
 }
@@ -20,7 +20,7 @@ struct Node {
 #[derive(Copy, Clone)]
 enum NodeTarget {
     Rule(usize),
-    /// The first child and how many there are.
+    /// Index of the first child, and number of children.
     Children(usize, usize),
 }
 
@@ -32,7 +32,7 @@ impl Walk {
         walk
     }
 
-    /// Lays out what is below node `place`; `rule` is the number of the next rule.
+    /// Writes the subtree below node `place` into the array; `rule` is the number of the next rule.
     fn lay_out(&mut self, tree: &RuleTree, place: usize, rule: &mut usize) {
         match tree {
             RuleTree::Leaf(_) => {
@@ -50,7 +50,8 @@ impl Walk {
         }
     }
 
-    /// The rule for a memory. Values beyond the whole box count as the nearest inside.
+    /// Returns the number of the rule for a memory. Values beyond the whole box count as the
+    /// nearest inside.
     pub(super) fn find(&self, memory: &Memory) -> Option<usize> {
         let mut values = memory.values;
         for ((value, lower), upper) in values.iter_mut().zip(self.lower).zip(self.upper) {

@@ -1,4 +1,5 @@
-//! How many packets the link will deliver at least, with a given confidence (thesis §2.2.3).
+//! Forecasts how many packets the link will deliver at least, with a given confidence (thesis
+//! §2.2.3).
 
 use std::sync::Arc;
 
@@ -6,33 +7,34 @@ use paceline_cc::FORECAST_TICKS;
 
 use super::belief::{BINS, Rates, Transition, normalise, per_tick};
 
-/// Packets that one tick is thought to deliver at most.
+/// Largest number of packets that the model lets a tick deliver.
 const MOST: usize = 29;
 
-/// A cautious count of packets for the end of each coming tick.
+/// A cautious cumulative count of packets for the end of each coming tick.
 pub type Counts = [u16; FORECAST_TICKS];
 
 paceline_cc::choices! {
     /// Whether the ticks of a forecast depend on each other.
     pub enum Ticks {
-        /// They do not: the authors add up ticks as if each drew a rate anew.
+        /// Independent: the authors add up ticks as if each had a new rate.
         Independent = "independent",
-        /// They do: a tick's rate leads to the next one's.
+        /// Dependent: a tick's rate leads to the next one's.
         Joint = "joint",
     }
 }
 
-/// For each rate at the start, how likely the link delivers up to so many packets in so many
-/// ticks.
+/// For each initial rate, the probability that the link delivers at most a number of packets within
+/// a number of ticks.
 #[derive(Debug)]
 pub struct Tables {
-    /// How rates move.
+    /// The change of the rate per tick.
     pub transition: Arc<Transition>,
-    /// For each number of ticks and of packets, the probabilities side by side.
+    /// For each number of ticks and of packets, the probabilities of all initial rates.
     cumulative: [Vec<Rates>; FORECAST_TICKS],
 }
 
-/// The chances of 0 to 29 packets in a tick, for each rate. More are left out.
+/// Returns the probabilities of 0 to 29 packets in a tick, for each rate. Higher counts are left
+/// out.
 fn poisson() -> Vec<[f64; MOST + 1]> {
     let row = |bin: usize| {
         let mean = per_tick(bin);
@@ -48,7 +50,8 @@ fn poisson() -> Vec<[f64; MOST + 1]> {
 }
 
 impl Tables {
-    /// Computes the tables of one variant, which takes some ten milliseconds; receivers share them.
+    /// Computes the tables of one variant, which takes about ten milliseconds; receivers share
+    /// them.
     pub fn new(ticks: Ticks, proper: bool) -> Tables {
         let transition = Transition::new(proper);
         let mut cumulative: [Vec<Rates>; FORECAST_TICKS] =
@@ -68,13 +71,13 @@ impl Tables {
         Tables { transition: Arc::new(transition), cumulative }
     }
 
-    /// For each tick, the least number of packets that the link delivers up to its end or fewer,
-    /// with a probability of `share` at least.
+    /// Returns for each tick the smallest count that the link does not exceed by its end with a
+    /// probability of at least `share`.
     pub fn quantile(&self, p: &Rates, share: f64) -> Counts {
         let mut counts = Counts::default();
         let mut least = 0;
         for (table, count) in self.cumulative.iter().zip(&mut counts) {
-            // A tick more delivers as much or more.
+            // A later tick's cumulative count is never smaller.
             let (mut low, mut high) = (least, table.len() - 1);
             while low < high {
                 let middle = usize::midpoint(low, high);
@@ -91,7 +94,7 @@ impl Tables {
     }
 }
 
-/// The sum of products, in four lanes so that processors can add them side by side.
+/// Returns the scalar product, in four lanes that processors can add in parallel.
 fn weigh(p: &Rates, values: &Rates) -> f64 {
     let mut lanes = [0.0; 4];
     let (p, values) = (p.chunks_exact(4), values.chunks_exact(4));
@@ -104,7 +107,7 @@ fn weigh(p: &Rates, values: &Rates) -> f64 {
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
 }
 
-/// Adds one tick's packets to those of the ticks before it.
+/// Adds one tick's packets to those of the ticks before it: convolves the distributions.
 fn convolve(before: &[f64], tick: &[f64; MOST + 1]) -> Vec<f64> {
     let mut sum = vec![0.0; before.len() + MOST];
     for (at, p) in before.iter().enumerate() {
@@ -115,8 +118,8 @@ fn convolve(before: &[f64], tick: &[f64; MOST + 1]) -> Vec<f64> {
     sum
 }
 
-/// Each tick's counts by the rates that may have been reached by then, the ticks added up as if
-/// they were independent.
+/// Computes each tick's counts from the rates that may be reached by then, and adds the ticks up as
+/// if they were independent.
 fn independent(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS]) {
     let poisson = poisson();
     for start in 0..BINS {
@@ -144,11 +147,11 @@ fn independent(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS
     }
 }
 
-/// The exact law of the count: of the first tick by its rate, of the others by the rates that it
-/// leads to.
+/// Computes the exact distribution of the count: the first tick by its rate, the others by the
+/// rates that it leads to.
 fn joint(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS]) {
     let poisson = poisson();
-    // For each rate at the start, the chance of each count.
+    // For each initial rate, the probability of each count.
     let mut later: Vec<Vec<f64>> = vec![vec![1.0]; BINS];
     for (tick, table) in tables.iter_mut().enumerate() {
         let mut now = Vec::with_capacity(BINS);
@@ -157,7 +160,7 @@ fn joint(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS]) {
             if tick == 0 {
                 after[0] = 1.0;
             } else {
-                // The shares of an outage need not add up to one, so they are scaled.
+                // The weights of an outage need not add up to one, so they are scaled.
                 let mass: f64 = transition.row(start).map(|(_, share)| share).sum();
                 for (to, share) in transition.row(start) {
                     for (sum, p) in after.iter_mut().zip(&later[to]) {

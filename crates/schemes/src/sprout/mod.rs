@@ -1,67 +1,67 @@
-//! Sprout: sends what the link will deliver within 100 ms with 95 % probability, as the receiver
-//! forecasts it.
+//! Sprout: sends as much as the link will deliver within 100 ms with 95 % probability, by the
+//! receiver's forecast.
 //!
 //! # What it does
 //! The receiver counts packets in ticks of 20 ms and keeps a probability for each of 257 rates of
-//! the link between 0 and 1000 packets per second. Rates stray by Brownian motion, outages hold
-//! on, and what arrives in a tick (or does not) is weighed as the work of a Poisson process. From
-//! these it forecasts how many packets the link will deliver at least by the end of each of the
-//! next eight ticks, with 95 % confidence, and sends that back with the number of bytes that it
-//! has received or written off. The sender takes what it has sent beyond those for the queue,
-//! lets it drain as forecast, and sends as much more as will have left the queue five ticks
-//! later. The last packet of a flight announces a pause, so that an idle link is not taken for an
-//! outage; without data a heartbeat leaves every 50 ms. Losses, round-trip times and
-//! acknowledgements play no part.
+//! the link between 0 and 1000 packets per second. It models rates as Brownian motion, outages as
+//! persistent, and the number of packets in a tick as the output of a Poisson process. From this it
+//! forecasts how many packets the link will deliver at least by the end of each of the next eight
+//! ticks, with 95 % confidence. It sends the forecast back with the number of bytes that it has
+//! received or counts as lost. The sender takes all bytes sent beyond these for the queue, drains
+//! that queue as forecast, and sends as many more as will have left the queue five ticks later. The
+//! last packet of a flight announces a pause, so that an idle link is not taken for an outage;
+//! without data a heartbeat leaves every 50 ms. Losses, round-trip times and acknowledgements are
+//! not used.
 //!
 //! Halves: [`SproutSender`] sends; [`SproutReceiver`] keeps time and forecasts, with an
-//! [`Inference`] as its model. Sprout-EWMA is the same with another model.
+//! [`Inference`] as its model. Sprout-EWMA differs only in the model.
 //!
 //! # Signals it needs
-//! Congestion headers on data packets, and reports back. The generic sender's acknowledgements only
-//! serve its own accounts, so they are sparse: one for 16 packets, or after 20 ms. The window holds
-//! to the byte ([`Plan::exact_window`](paceline_cc::Plan::exact_window)): no packet beyond it even
-//! when nothing is in flight, no probe of the tail, and nothing is sent again. Forecasts use the
-//! receiver's clock alone: the sender counts its ticks from a forecast's arrival.
+//! Congestion headers on data packets, and reports. The generic sender's acknowledgements only
+//! serve its own account, so they are sparse: one per 16 packets, or after 20 ms. The window is
+//! exact to the byte ([`Plan::exact_window`](paceline_cc::Plan::exact_window)): no packet exceeds
+//! it even with nothing in flight, the tail is not probed, and nothing is retransmitted. Forecasts
+//! use only the receiver's clock: the sender counts a forecast's ticks from its arrival.
 //!
 //! # Parameters
-//! `feedback`: the authors' flows carry data both ways, and a forecast rides on the first packet
-//! of each flight. Here a flow has one direction (a path can carry one each way), so reports of
-//! 68 bytes stand for the packets of the other: one in each tick, as a busy reverse flow gives, or
-//! one every heartbeat, as an idle one gives. With `flights` they come as they do in the authors'
-//! program when data flow both ways: on the first packet of each flight of the other direction,
-//! 20 to 50 ms after the one before, 35 ms in the mean. Together with a flow of the same scheme the
-//! other way this is their program, in which each direction slows the other down. Reports cease when
-//! nothing has come for 2 s.
+//! `feedback`: the authors' flows carry data both ways, and the first packet of each flight carries
+//! a forecast. A flow here has one direction (a path can carry one each way), so reports of 68
+//! bytes replace the packets of the other direction: one in each tick, as with a busy reverse flow,
+//! or one per heartbeat, as with an idle one. With `flights` they have the times of the authors'
+//! program when data flow both ways: the first packet of each flight of the other direction, 20 to
+//! 50 ms after the previous one, 35 ms on average. With a flow of this scheme in the other
+//! direction, this is the authors' program, in which each direction slows the other down. Reports
+//! stop when no packet has arrived for 2 s.
 //!
-//! `poll`: the authors' loop sleeps for 10 ms unless a packet comes, so that it notices the end of a
-//! tick, and with it the room in the window, up to 10 ms late.
+//! `poll`: the authors' loop sleeps for 10 ms unless a packet arrives, so that it notices the end
+//! of a tick, and the room in the window, up to 10 ms late.
 //!
-//! `outage_column`: the authors' weights of what stays in an outage and of what leaves it add up
-//! to 0.55, so that every tick halves the odds of an outage; the thesis speaks of nothing but a
-//! bias to stay. `drain`: the authors take the whole of each tick's cumulative count off the
-//! queue, and so forget it sooner than the forecast says. `ticks`: the authors add up ticks as if
-//! the rate were drawn anew in each, which makes the sum look more certain than it is.
+//! `outage_column`: the authors' weights of staying in an outage and of leaving it add up to 0.55,
+//! so that every tick halves the odds of an outage; the thesis mentions only a bias to stay.
+//! `drain`: in each tick, the authors subtract that tick's whole cumulative count from the queue,
+//! and so drain it sooner than the forecast says. `ticks`: the authors add up ticks as if each had
+//! a new rate, which makes the sum look more certain than it is.
 //!
 //! A packet on the wire has 60 bytes of headers (IP 20, UDP 8, nonce and authentication 24,
-//! Sprout's own 8), so the packets of 1500 bytes that links here carry hold the authors' 1440
-//! bytes of payload; a heartbeat of 64 bytes holds 4. Payload is what windows, queues and counts
-//! are made of.
+//! Sprout's own 8), so that the packets of 1500 bytes here carry the authors' 1440 bytes of
+//! payload, and a heartbeat of 64 bytes carries 4. Windows, queues and counts are in bytes of
+//! payload.
 //!
 //! # Where it fails
-//! What is in flight counts as queue, and a forecast looks 100 ms ahead, so that a path must be
-//! short: a steady link of 6 Mbit/s is used in full at an RTT of 40 ms, by half at 60 ms and by a
-//! third at 100 ms. Reports that wait in a queue of the way back lengthen the path as well, and
-//! the window closes 140 ms after the last one. Rates end at 1000 packets per second, and from
-//! about 20 packets per tick on it is too cautious: links far above 12 Mbit/s are not filled. Its
-//! brakes know nothing of other flows in the same queue, with which it shares what they leave.
-//! Caution costs half of the throughput on links of 1 Mbit/s. With `ticks` = joint, forecasts are
-//! so much more cautious that after an outage heartbeats alone do not open the window again.
+//! Bytes in flight count as queue, and a forecast looks 100 ms ahead, so the path must be short: of
+//! a steady link of 6 Mbit/s it uses all at an RTT of 40 ms, half at 60 ms and a third at 100 ms.
+//! Reports that wait in a queue of the way back lengthen the path as well, and the window closes
+//! 140 ms after the last report. Rates end at 1000 packets per second, and above about 20 packets
+//! per tick it is too cautious: it does not fill links far above 12 Mbit/s. It ignores other flows
+//! in the queue, and gets the share that they leave. On links of 1 Mbit/s its caution costs half of
+//! the throughput. With `ticks` = joint, forecasts are so much more cautious that after an outage
+//! heartbeats alone do not open the window again.
 //!
 //! # Source
-//! K. Winstein: Transport Architectures for an Evolving Internet, MIT 2014, chapter 2; K.
-//! Winstein, A. Sivaraman, H. Balakrishnan: Stochastic Forecasts Achieve High Throughput and Low
-//! Delay over Cellular Networks, NSDI 2013. The authors' code (Alfalfa) for constants and for
-//! what the thesis leaves open.
+//! K. Winstein: Transport Architectures for an Evolving Internet, MIT 2014, chapter 2; K. Winstein,
+//! A. Sivaraman, H. Balakrishnan: Stochastic Forecasts Achieve High Throughput and Low Delay over
+//! Cellular Networks, NSDI 2013. The authors' code (Alfalfa) for constants and for points that the
+//! thesis leaves open.
 
 mod belief;
 mod forecast;
@@ -93,16 +93,16 @@ use crate::scheme::Scheme;
 /// Bytes of a packet on the wire that are not payload.
 pub(crate) const HEADERS: u32 = 60;
 
-/// `time_to_next` of the packets that announce a rest: a pause until the next packet, however long.
+/// `time_to_next` of packets that announce a rest: a pause of unknown length until the next packet.
 pub(crate) const REST: u32 = u32::MAX;
 
-/// The payload of a packet of `size` bytes on the wire.
+/// Returns the payload of a packet of `size` bytes on the wire.
 pub(crate) fn payload(size: u32) -> u32 {
     size.saturating_sub(HEADERS)
 }
 
 paceline_cc::choices! {
-    /// When forecasts go back.
+    /// When forecasts are sent back.
     pub enum Feedback {
         /// In every tick.
         Tick = "tick",
@@ -114,48 +114,49 @@ paceline_cc::choices! {
 }
 
 paceline_cc::choices! {
-    /// What becomes of an outage in a tick.
+    /// How the probability of an outage changes in a tick.
     pub enum OutageColumn {
         /// The authors' weights, which add up to 0.55.
         AsWritten = "as-written",
-        /// The same, scaled to one.
+        /// The authors' weights, scaled to one.
         Normalised = "normalised",
     }
 }
 
 paceline_cc::choices! {
-    /// What a tick of the forecast takes off the queue.
+    /// The packets that a tick of the forecast removes from the queue.
     pub enum Drain {
-        /// All that the forecast's ticks so far deliver, in each tick again.
+        /// In each tick, the packets of all ticks of the forecast so far.
         Cumulative = "cumulative",
-        /// What this tick delivers.
+        /// The packets of this tick.
         Incremental = "incremental",
     }
 }
 
-/// The pauses between packets that parameters may set.
+/// Range of pauses between packets, for parameters.
 pub(crate) const HEARTBEATS: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(60);
-/// The payloads of packets that parameters may set, in bytes.
+/// Range of payloads of packets in bytes, for parameters.
 pub(crate) const PAYLOADS: RangeInclusive<u32> = 100..=65_535;
 
 paceline_cc::params! {
     /// Parameters of Sprout; Sprout-EWMA has those that do not concern the inference.
     pub struct SproutParams {
-        /// Probability that the link delivers as much as the forecast says.
+        /// Probability that the link delivers at least as much as the forecast.
         confidence: f64 = 0.95, in above(0.0).below(1.0), source "thesis §2.2.3, Fig. 2-11";
-        /// Ticks of 20 ms within which packets are to clear the queue.
+        /// Number of ticks of 20 ms within which packets are to clear the queue.
         lookahead: u32 = 5, in 1..=7, unit "ticks", source "thesis §2.2.5";
         /// The longest pause between packets.
         heartbeat: Span = Span::from_millis(50), in HEARTBEATS, source "authors' code";
-        /// When forecasts go back: in each tick, once per heartbeat, or with flights the other way.
+        /// When forecasts are sent back: in each tick, once per heartbeat, or with flights of the
+        /// other direction.
         feedback: Feedback = Feedback::Tick, source "ours; authors' code: flights";
-        /// The longest sleep of the sender's loop, which notices the end of a tick when it wakes
-        /// up; 0: it does not sleep.
+        /// Longest sleep of the sender's loop, which notices the end of a tick when it wakes up; 0
+        /// for no sleep.
         poll: Span = Span::ZERO, in ..=Span::from_secs(1), source "ours; authors' code: 10ms";
         /// Whether the weights of an outage are scaled to add up to one.
         outage_column: OutageColumn = OutageColumn::AsWritten,
             source "authors' code; thesis §2.2.2: normalised";
-        /// Whether each tick drains the packets of all ticks so far, or its own packets alone.
+        /// Whether each tick drains the packets of all ticks so far, or only its own.
         drain: Drain = Drain::Cumulative, source "authors' code; thesis §2.2.5: incremental";
         /// Whether a tick's rate leads to the next one's (joint) or not.
         ticks: Ticks = Ticks::Independent, source "authors' code; thesis §2.2.3: joint";
@@ -165,7 +166,7 @@ paceline_cc::params! {
         sent_packet: u32 = 1440, in PAYLOADS, unit "bytes", source "authors' code";
     }
     variants {
-        /// The authors' code, which the thesis' figures were measured with.
+        /// The authors' code, with which the thesis' figures were measured.
         "authors" => {},
         /// The thesis' text.
         "paper" => {
@@ -178,7 +179,7 @@ paceline_cc::params! {
 }
 
 impl SproutParams {
-    /// The tables of the inference with these parameters: see [`Tables::new`].
+    /// Returns the tables of the inference with these parameters: see [`Tables::new`].
     pub fn tables(&self) -> Tables {
         Tables::new(self.ticks, self.outage_column == OutageColumn::Normalised)
     }
@@ -195,7 +196,7 @@ impl SproutParams {
         Arc::clone(tables)
     }
 
-    /// The halves of the protocol, with receivers that model the link by what `model` makes.
+    /// Returns the halves of the protocol, with receivers whose model of the link `model` makes.
     pub(crate) fn halves<M: Model + 'static>(
         self,
         model: impl Fn(&SproutParams) -> M + Send + Sync + 'static,
@@ -215,8 +216,8 @@ impl SproutParams {
     }
 }
 
-/// The tables for each value of `ticks` and `outage_column`, 2.3 MB each, which follow from these two alone. Each
-/// is computed for the first receiver that needs it (12 ms), and kept.
+/// The tables for each value of `ticks` and `outage_column`, 2.3 MB each, which depend on these two
+/// alone. Each is computed for the first receiver that needs it (12 ms), and kept.
 static TABLES: [LazyLock<Arc<Tables>>; 4] = [
     LazyLock::new(|| Arc::new(Tables::new(Ticks::Independent, false))),
     LazyLock::new(|| Arc::new(Tables::new(Ticks::Independent, true))),
@@ -224,7 +225,7 @@ static TABLES: [LazyLock<Arc<Tables>>; 4] = [
     LazyLock::new(|| Arc::new(Tables::new(Ticks::Joint, true))),
 ];
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "sprout",
     summary: "Sends what the link will deliver within 100 ms with 95 % probability",

@@ -1,4 +1,4 @@
-//! The receiver's model of the link: Sprout's, behind a trait that Sprout-EWMA's fits as well.
+//! The receiver's model of the link: Sprout's, and a trait that Sprout-EWMA implements, too.
 
 use std::sync::Arc;
 
@@ -6,35 +6,38 @@ use super::SproutParams;
 use super::belief::Belief;
 use super::forecast::{Counts, Tables};
 
-/// A model that is told tick by tick what arrives, and forecasts.
+/// A model that takes in the packets of each tick, and forecasts.
 pub trait Model: Send {
-    /// A tick passes.
+    /// Updates the model for the passage of a tick.
     fn evolve(&mut self);
-    /// In the tick that has passed so many packets arrived; parts of a packet count.
+    /// Updates the model for `packets` packets that arrived in the tick that has passed; fractions
+    /// count.
     fn observe(&mut self, packets: f64);
-    /// For the end of each coming tick, the packets that the link will have delivered.
+    /// Returns, for the end of each coming tick, the number of packets that the link will have
+    /// delivered.
     fn forecast(&self) -> Counts;
-    /// A new connection: forgets everything.
+    /// Forgets everything, for a new connection.
     fn restart(&mut self);
 }
 
-/// Sprout's model: a probability for each rate, and a low quantile of what they would deliver.
+/// Sprout's model: a probability for each rate, and a low quantile of the packets that these would
+/// deliver.
 #[derive(Clone, Debug)]
 pub struct Inference {
     tables: Arc<Tables>,
     belief: Belief,
-    /// The share of futures in which the link delivers no more than forecast.
+    /// Probability that the link delivers at most as much as forecast.
     share: f64,
 }
 
 impl Inference {
-    /// A model that knows nothing yet, over tables that [`SproutParams::tables`] has made.
+    /// Returns a model without information, with tables from [`SproutParams::tables`].
     pub fn new(params: &SproutParams, tables: Arc<Tables>) -> Inference {
         let belief = Belief::new(tables.transition.clone());
         Inference { tables, belief, share: 1.0 - params.confidence }
     }
 
-    /// What it believes.
+    /// Returns the probabilities.
     pub fn belief(&self) -> &Belief {
         &self.belief
     }

@@ -1,4 +1,4 @@
-//! Ticks, announced pauses, accounts of what is lost and queued: the two halves without a network.
+//! Ticks, announced pauses, counts of lost and queued bytes: the two halves without a network.
 
 use paceline_cc::{
     Controller, Forecast, Header, Outgoing, Report, Reporter, Setup, Spec, SproutHeader, Stream,
@@ -8,7 +8,7 @@ use paceline_cc::{
 use super::receiver::SproutReceiver;
 use super::*;
 
-/// Writes down what a receiver tells its model.
+/// Records the model's inputs from a receiver.
 #[derive(Default)]
 struct Notes(Vec<Option<f64>>);
 
@@ -67,7 +67,7 @@ fn packets_end_a_pause() {
     receiver.advance(ms(1041));
     let half = payload(WHOLE / 2) as f64 / 1400.0;
     assert_eq!(receiver.model().0, [Some(1.0), Some(half)]);
-    // The first packet's announcement still holds for the tick from 1040 ms on.
+    // The first packet's announcement still covers the tick that begins at 1040 ms.
     receiver.advance(ms(1081));
     assert_eq!(receiver.model().0[2..], [None, Some(0.0)]);
 }
@@ -78,7 +78,7 @@ fn ticks_begin_with_the_first_packet() {
     assert_eq!(receiver.wake(), Time::NEVER);
     receiver.take(ms(777_000), &header(1, 0, 0), WHOLE);
     assert_eq!(receiver.model().0, []);
-    // The first forecast leaves at once, the next when the tick is over.
+    // The first forecast is sent at once, the next at the end of the tick.
     assert_eq!(receiver.wake(), ms(777_000));
     let clock = ms(1_000_777_000);
     let Some(Report::Forecast(forecast)) = receiver.report(ms(777_000), clock) else {
@@ -123,7 +123,7 @@ fn a_new_connection_starts_anew() {
         other => panic!("no forecast: {other:?}"),
     };
     assert_eq!(total(receiver.report(ms(5000), ms(5000))), 1400);
-    // A packet of the earlier connection comes late: it does not count.
+    // A late packet of the earlier connection does not count.
     receiver.take(ms(5030), &header(200_000, 0, 0), WHOLE);
     assert_eq!(total(receiver.report(ms(5030), ms(5030))), 1400);
 }
@@ -141,7 +141,7 @@ fn a_duplicate_of_the_first_packet_is_no_new_connection() {
     assert!(matches!(report, Some(Report::Forecast(Forecast { total: 4300, .. }))), "{report:?}");
 }
 
-/// Connections count up, and wrap around.
+/// Checks that senders number their connections upwards, with wrap-around.
 #[test]
 fn senders_number_their_connections() {
     let setup = Setup::default().with(|setup| setup.connection = 7);
@@ -153,7 +153,8 @@ fn senders_number_their_connections() {
     assert_eq!(receiver.model().0, [], "0 comes after the largest number");
 }
 
-/// Each packet's sending time in ms, whether it arrives: the total after the last one that does.
+/// Takes each packet's sending time in ms, and whether it arrives. Returns the totals after the
+/// last one that does.
 fn total(packets: &[(u64, bool)]) -> (u64, u64) {
     let (mut total, mut recent, mut offset) =
         (total::ReceivedTotal::default(), recent::RecentlySent::default(), 0);
@@ -169,9 +170,9 @@ fn total(packets: &[(u64, bool)]) -> (u64, u64) {
 
 #[test]
 fn lost_packets_are_written_off_after_10_ms() {
-    // All of the last 10 ms: their headers are not counted yet.
+    // All were sent in the last 10 ms: their headers are not counted yet.
     assert_eq!(total(&[(0, true), (5, true), (10, true)]), (3000, 3150));
-    // One that was sent 10 ms ago may still come, one of 11 ms ago not.
+    // A packet sent 10 ms ago may still arrive, one sent 11 ms ago may not.
     assert_eq!(total(&[(0, false), (10, true)]).0, 1000);
     assert_eq!(total(&[(0, false), (11, true)]).0, 1050 + 1000);
     assert_eq!(total(&[(0, false), (1, false), (11, true)]).0, 1050 + 1000);
@@ -184,7 +185,7 @@ fn reordered_and_repeated_packets_count_once() {
     total.on_arrival(&header(0, 0, 0), 1000);
     total.on_arrival(&header(0, 0, 0), 1000);
     assert_eq!(total.bytes(), 2000);
-    // Too late: written off by this one.
+    // Too late: this packet counts it as lost.
     total.on_arrival(&header(3150, 0, 0), 1000);
     total.on_arrival(&header(2100, 0, 0), 1000);
     assert_eq!(total.bytes(), 4150);
@@ -218,7 +219,7 @@ fn send(sender: &mut SproutSender, now: Time, size: u32) -> SproutHeader {
     }
 }
 
-/// A sender that has heard of `counts` at 1 s, all that it has sent having arrived.
+/// Returns a sender with a forecast of `counts` at 1 s, when all its packets had arrived.
 fn told(text: &str, counts: Counts) -> SproutSender {
     let mut sender = sender(text);
     send(&mut sender, ms(900), 64);
@@ -233,7 +234,7 @@ fn it_waits_for_the_first_forecast() {
     assert!(sender.plan().sends_empty_packet && sender.plan().cwnd == 0);
     let beat = send(&mut sender, ms(0), 64);
     assert_eq!(beat, header(0, 0, 50));
-    // What is in flight, and no more.
+    // The window is the bytes in flight, and no more.
     assert!(!sender.plan().sends_empty_packet && sender.plan().cwnd == 64);
     assert_eq!(sender.plan().timer, ms(50));
     sender.on_timer(ms(50));
@@ -252,7 +253,7 @@ fn the_window_is_what_drains_within_100_ms() {
     }
     assert_eq!(send(&mut sender, ms(1000), 1500).time_to_next, 50);
     assert_eq!((sender.window(), sender.queue()), (0, 54_720));
-    // Nothing but what is in flight: the packets of this test know of no other.
+    // Only the bytes in flight, which in this test are one packet.
     assert_eq!(sender.plan().cwnd, 1500);
 }
 
@@ -264,7 +265,7 @@ fn the_last_packet_is_as_short_as_the_window() {
     assert_eq!(sender.plan().cwnd, 1060 + 440 + HEADERS as u64);
 }
 
-/// The window and queue at the end of each tick.
+/// Returns the window and the queue at the end of each tick.
 fn course(text: &str, sent: u32) -> Vec<(u64, u64)> {
     let mut sender = told(text, STEADY);
     (0..sent).for_each(|_| _ = send(&mut sender, ms(1000), 1500));
@@ -277,14 +278,15 @@ fn course(text: &str, sent: u32) -> Vec<(u64, u64)> {
 
 #[test]
 fn queues_drain_tick_by_tick() {
-    // The cumulative count in each tick, as the authors have it.
+    // Each tick removes the cumulative count, as in the authors' code.
     assert_eq!(course("", 38)[..4], [(6, 33), (18, 21), (31, 1), (24, 0)],);
-    // What each tick adds: after five ticks the flight is gone but for three.
+    // Each tick removes its own packets: after five ticks all but three packets of the flight are
+    // gone.
     assert_eq!(
         course("drain=incremental", 38)[..5],
         [(6, 33), (13, 26), (14, 18), (13, 11), (13, 3)],
     );
-    // After 140 ms without feedback nothing may leave.
+    // 140 ms after the last report nothing may leave.
     assert_eq!(course("", 38)[6].0, 0);
     assert_eq!(
         course("", 0),
@@ -319,7 +321,7 @@ fn heartbeats_come_when_nothing_else_does() {
     assert!(sender.plan().timer > ms(1051));
 }
 
-/// Whatever arrives, in whatever order: sums stay sums, and windows below what counts can say.
+/// Checks arbitrary input in any order: sums stay correct, and windows below the largest count.
 #[test]
 fn fuzz_of_hostile_headers_and_reports() {
     let params = SproutParams::default();
@@ -357,7 +359,7 @@ fn fuzz_of_hostile_headers_and_reports() {
     }
 }
 
-/// The pauses between forecasts with flights of the other direction, and with ticks.
+/// Checks the pauses between forecasts, with flights of the other direction and with ticks.
 #[test]
 fn forecasts_ride_on_flights() {
     let pauses = |feedback| {
@@ -379,8 +381,8 @@ fn forecasts_ride_on_flights() {
     assert!(flights.iter().all(|pause| (20..=50).contains(pause)), "{flights:?}");
 }
 
-/// A forecast comes at 1,003 ms, its first tick is over at 1,023 ms: a loop that sleeps for 8 ms at a
-/// time notices that at 1,027 ms, and acknowledgements do not wake it up.
+/// A forecast arrives at 1,003 ms, its first tick is over at 1,023 ms: a loop that sleeps for 8 ms
+/// at a time notices that at 1,027 ms, and acknowledgements do not wake it up.
 #[test]
 fn a_loop_that_sleeps_notices_the_end_of_a_tick_late() {
     let timer = |poll: u64| {
@@ -394,12 +396,12 @@ fn a_loop_that_sleeps_notices_the_end_of_a_tick_late() {
         (sender.plan().timer, sender.queue() < queue)
     };
     assert_eq!(timer(8), (ms(1027), false));
-    // The first tick's packets have left, and the second tick is the next to end.
+    // The first tick's packets have left, and the second tick ends next.
     assert_eq!(timer(0), (ms(1043), true));
 }
 
-/// While the application rests, no heartbeats leave but for three that announce it; then a packet without data asks for
-/// a forecast.
+/// While the application rests, only three heartbeats leave, which announce the rest; afterwards a
+/// packet without data asks for a forecast.
 #[test]
 fn a_rest_is_announced_and_ends_with_a_heartbeat() {
     let mut sender = told("", STEADY);
@@ -419,8 +421,8 @@ fn a_rest_is_announced_and_ends_with_a_heartbeat() {
     assert!(sender.plan().timer < ms(10_100));
 }
 
-/// A rest says nothing about the link, however long it is. One forecast answers each packet that announces it, and one
-/// the packet that ends it, at once.
+/// A rest does not change the model, however long it is. The receiver answers each packet that
+/// announces it with one forecast, and the packet that ends it, too, at once.
 #[test]
 fn a_rest_is_not_observed() {
     let mut receiver = SproutReceiver::new(Notes::default(), RULES);
@@ -432,7 +434,7 @@ fn a_rest_is_not_observed() {
     assert_eq!(observed, 1, "the packet before the rest");
     assert!(receiver.wake() <= ms(301_000));
     assert!(receiver.report(ms(301_000), ms(301_000)).is_some());
-    // From then on, silence says something again.
+    // From then on, silence counts again.
     receiver.advance(ms(301_200));
     assert!(receiver.model().0.iter().flatten().count() > 5);
 }

@@ -1,4 +1,4 @@
-//! The receiver's half: keeps the model's time, and sends forecasts back.
+//! The receiver's half: advances the model by ticks, and sends forecasts back.
 
 use paceline_cc::{
     Body, Forecast, Header, Packet, Report, Reporter, Span, SproutHeader, Time, Verdict,
@@ -9,27 +9,27 @@ use super::model::Model;
 use super::total::ReceivedTotal;
 use super::{Feedback, REST, payload};
 
-/// After so many ticks without packets the model's beliefs no longer change.
+/// Number of ticks without packets after which the model no longer changes.
 const SETTLED: u64 = 1000;
-/// The receiver stops sending forecasts when not even a heartbeat has come for so long: then the
-/// sender or the path has ended. It starts again with the next packet.
+/// Time without even a heartbeat after which the receiver stops sending forecasts, since the sender
+/// or the path has ended. It starts again with the next packet.
 const SILENCE: Span = Span::from_secs(2);
-/// Ticks end when their time is over, strictly.
+/// Ticks end when their time has passed, strictly.
 const OVER: Span = Span::from_nanos(1);
 
-/// The pauses between flights of the other direction, one after the other: 35 ms in the mean, 50 ms at
-/// the 90th percentile, as measured of the authors' program.
+/// Pauses between flights of the other direction, in turn: 35 ms on average, 50 ms at the 90th
+/// percentile, as measured with the authors' program.
 const FLIGHTS: [Span; 4] =
     [Span::from_millis(20), Span::from_millis(40), Span::from_millis(30), Span::from_millis(50)];
 
-/// What a receiver is made from.
+/// Configuration of a receiver.
 #[derive(Copy, Clone, Debug)]
 pub struct ReceiverRules {
-    /// When forecasts go back.
+    /// When forecasts are sent back.
     pub feedback: Feedback,
     /// Bytes of payload that count as a packet.
     pub packet: u32,
-    /// The longest pause between forecasts that stand for heartbeats.
+    /// Longest pause between forecasts that replace heartbeats.
     pub heartbeat: Span,
 }
 
@@ -38,28 +38,28 @@ pub struct ReceiverRules {
 pub struct SproutReceiver<M> {
     model: M,
     rules: ReceiverRules,
-    /// The connection that packets belong to; none before the first packet.
+    /// The connection of the packets; `None` before the first packet.
     connection: Option<u32>,
     total: ReceivedTotal,
-    /// When the present tick began; none before the first packet.
+    /// When the present tick began; `None` before the first packet.
     tick: Option<Time>,
-    /// Ticks that begin earlier and bring nothing say nothing: the sender had announced a pause.
+    /// Ticks that begin earlier and are empty do not count: the sender had announced a pause.
     expected: Time,
     /// True if the sender has announced a rest: a pause until its next packet, without forecasts.
     rests: bool,
-    /// Packets of this tick so far, by their payload.
+    /// Payload of this tick's packets so far, in packets.
     packets: f64,
     /// The tick of the last forecast, and when that was made.
     forecast_of: Option<Time>,
     forecast_at: Time,
-    /// Forecasts made.
+    /// Number of forecasts made.
     made: usize,
-    /// When the last packet came.
+    /// When the last packet arrived.
     heard: Time,
 }
 
 impl<M: Model> SproutReceiver<M> {
-    /// A receiver to which nothing has come yet.
+    /// Returns a receiver before its first packet.
     pub fn new(model: M, rules: ReceiverRules) -> SproutReceiver<M> {
         SproutReceiver {
             model,
@@ -77,8 +77,8 @@ impl<M: Model> SproutReceiver<M> {
         }
     }
 
-    /// Looks which connection a packet belongs to. A newer one than before begins anew here, too;
-    /// a packet of an older one, which came late, does not count, and the result is false.
+    /// Returns whether a packet belongs to the present connection. A packet of a newer connection
+    /// starts the receiver anew; a late packet of an older one does not count.
     fn belongs(&mut self, connection: u32) -> bool {
         // Numbers wrap around.
         match self.connection.map(|present| connection.wrapping_sub(present)) {
@@ -96,12 +96,12 @@ impl<M: Model> SproutReceiver<M> {
         true
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> &M {
         &self.model
     }
 
-    /// Lets the ticks pass that are over at `now`.
+    /// Ends the ticks that are over at `now`.
     pub fn advance(&mut self, now: Time) {
         let Some(mut start) = self.tick else { return };
         while start + TICK < now {
@@ -119,7 +119,7 @@ impl<M: Model> SproutReceiver<M> {
         self.tick = Some(start);
     }
 
-    /// A packet of `size` bytes on the wire arrives.
+    /// Takes in a packet of `size` bytes on the wire.
     pub fn take(&mut self, now: Time, header: &SproutHeader, size: u32) {
         if !self.belongs(header.connection) {
             return;
@@ -144,7 +144,8 @@ impl<M: Model> SproutReceiver<M> {
         self.heard = now;
     }
 
-    /// The forecast at `now`, once for each tick, with the time on the receiver's own clock.
+    /// Returns the forecast at `now`, once for each tick. `clock` is the time on the receiver's own
+    /// clock.
     fn forecast(&mut self, now: Time, clock: Time) -> Option<Forecast> {
         self.advance(now);
         let start = self.tick?;
@@ -172,7 +173,7 @@ impl<M: Model> Reporter for SproutReceiver<M> {
     fn wake(&self) -> Time {
         let Some(start) = self.tick else { return Time::NEVER };
         match self.forecast_of {
-            // At once: the first packet has come.
+            // At once, for the first packet.
             None => start,
             _ if self.rests && self.forecast_at >= self.heard => Time::NEVER,
             _ if self.forecast_at > self.heard + SILENCE => Time::NEVER,
@@ -180,11 +181,11 @@ impl<M: Model> Reporter for SproutReceiver<M> {
                 self.forecast_at + self.rules.heartbeat
             }
             Some(of) if self.rules.feedback == Feedback::Flights => {
-                // A forecast is made once for each tick.
+                // At most one forecast for each tick.
                 let flight = self.forecast_at + FLIGHTS[self.made % FLIGHTS.len()];
                 if of == start { flight.max(start + TICK + OVER) } else { flight }
             }
-            // Packets have ended the tick before the timer did.
+            // A packet ended the tick before the timer did.
             Some(of) if of != start => start,
             Some(_) => start + TICK + OVER,
         }

@@ -1,10 +1,10 @@
-//! What was sent in the last 10 ms, for the throwaway number (thesis §2.2.4).
+//! The packets sent in the last 10 ms, for the throwaway number (thesis §2.2.4).
 
 use std::collections::VecDeque;
 
 use paceline_cc::{Span, Time};
 
-/// Networks do not reorder packets that were sent further apart than this.
+/// Largest time between two packets that networks may reorder.
 const APART: Span = Span::from_millis(10);
 
 /// The packets of the last 10 ms.
@@ -15,8 +15,8 @@ pub(super) struct RecentlySent {
 }
 
 impl RecentlySent {
-    /// A packet leaves; returns how many bytes before it may still arrive after it. The field has
-    /// 16 bits on the wire.
+    /// Notes a packet sent; returns how many of the bytes before it may still arrive after it. The
+    /// field has 16 bits on the wire.
     pub(super) fn on_send(&mut self, now: Time, offset: u64) -> u32 {
         let most = u16::MAX as u64;
         let old = |&(sent, first): &(Time, u64)| {

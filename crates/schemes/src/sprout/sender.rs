@@ -1,4 +1,5 @@
-//! The sender's half: how much may leave so that it clears the queue in time (thesis §2.2.5).
+//! The sender's half: computes how much may leave so that it clears the queue in time (thesis
+//! §2.2.5).
 
 use paceline_cc::{
     Controller, FORECAST_TICKS, Feedback, Forecast, Header, Outgoing, Plan, Rate, Report, Setup,
@@ -8,15 +9,16 @@ use paceline_cc::{
 use super::recent::RecentlySent;
 use super::{Drain, HEADERS, REST, SproutParams, belief::TICK, payload};
 
-/// What the authors add to each packet's payload when they count the bytes sent.
+/// Bytes that the authors add to each packet's payload when they count the bytes sent.
 const COUNTED_HEADERS: u64 = 50;
-/// How long a heartbeat waits for data that may leave instead of it.
+/// Time by which a heartbeat waits for data that may leave instead.
 const GRACE: Span = Span::from_micros(1);
-/// The least payload that is worth a packet: a heartbeat's.
+/// Smallest payload that is worth a packet: a heartbeat's.
 const LEAST: u64 = 4;
-/// Heartbeats that announce a rest, so that it is known even if one or two are lost.
+/// Number of heartbeats that announce a rest, so that the receiver learns of it even if one or two
+/// are lost.
 const REST_HEARTBEATS: u32 = 3;
-/// The last tick of a forecast.
+/// Index of the last tick of a forecast.
 const LAST: usize = FORECAST_TICKS - 1;
 
 /// The sender's half of Sprout and Sprout-EWMA.
@@ -24,30 +26,30 @@ const LAST: usize = FORECAST_TICKS - 1;
 pub struct SproutSender {
     params: SproutParams,
     connection: u32,
-    /// The largest packet on the wire, and its payload.
+    /// Size of the largest packet on the wire, and its payload, in bytes.
     mss: u64,
     largest: u64,
     /// Bytes sent, headers included.
     sent: u64,
     recent: RecentlySent,
     forecast: Option<Forecast>,
-    /// The tick of the forecast, and when the next one begins.
+    /// Index of the forecast's present tick, and when the next one begins.
     tick: usize,
     next_tick: Time,
-    /// Payload that waits in the network, as far as known.
+    /// Estimated payload that waits in the network, in bytes.
     queue: u64,
     /// Bytes on the wire in flight.
     in_flight: u64,
     last_sent: Time,
     beat: bool,
-    /// While the application rests: heartbeats that are still to announce it.
+    /// While the application rests, the number of heartbeats still to be sent to announce it.
     rest: Option<u32>,
-    /// When the loop last woke up: for a report or to look for the end of a tick.
+    /// When the loop last woke up, for a report or to check the end of a tick.
     awake: Time,
 }
 
 impl SproutSender {
-    /// A sender as `setup` describes it.
+    /// Returns a sender for `setup`.
     pub fn new(params: &SproutParams, setup: &Setup) -> SproutSender {
         let mss = setup.mss.max(HEADERS + 1);
         SproutSender {
@@ -63,20 +65,20 @@ impl SproutSender {
             queue: 0,
             in_flight: 0,
             last_sent: Time::ZERO,
-            // Nothing is known before the first forecast: only a packet without data may leave.
+            // Before the first forecast, only a packet without data may leave.
             beat: true,
             rest: None,
             awake: Time::ZERO,
         }
     }
 
-    /// The payload of so many packets of a forecast.
+    /// Returns the payload, in bytes, of `count` packets of a forecast.
     fn bytes(&self, count: u16) -> u64 {
         count as u64 * self.params.sent_packet as u64
     }
 
-    /// Payload that may leave now: what the link delivers until the look-ahead's end, less what
-    /// waits for it already.
+    /// Returns the payload that may leave now: the bytes that the link delivers until the
+    /// look-ahead's end, minus those that wait for it already.
     pub fn window(&self) -> u64 {
         let Some(forecast) = &self.forecast else { return 0 };
         let ahead = (self.tick + self.params.lookahead as usize).min(LAST);
@@ -86,12 +88,12 @@ impl SproutSender {
         if window < LEAST { 0 } else { window }
     }
 
-    /// Payload that waits in the network, as far as known.
+    /// Returns the estimated payload that waits in the network.
     pub fn queue(&self) -> u64 {
         self.queue
     }
 
-    /// The window on the wire: whole packets, and a last one as short as the rest.
+    /// Returns the window on the wire: whole packets, and a last one as short as the rest.
     fn on_wire(&self) -> u64 {
         let window = self.window();
         let rest = window % self.largest;
@@ -99,7 +101,7 @@ impl SproutSender {
         window / self.largest * self.mss + last
     }
 
-    /// Lets the forecast's ticks pass that are over, and the queue drain.
+    /// Ends the forecast's ticks that are over, and drains the queue.
     fn advance(&mut self, now: Time) {
         while self.next_tick <= now {
             let Some(forecast) = &self.forecast else { return };
@@ -115,7 +117,7 @@ impl SproutSender {
         }
     }
 
-    /// When the loop notices that the tick is over: it sleeps for the same time again and again.
+    /// Returns when the loop notices the end of the tick: it sleeps again and again for `poll`.
     fn notices(&self) -> Time {
         let poll = self.params.poll.as_nanos();
         if poll == 0 || self.next_tick == Time::NEVER {
@@ -125,7 +127,7 @@ impl SproutSender {
         self.awake + self.params.poll * sleeps
     }
 
-    /// When a packet without data is to leave if none with data does before.
+    /// Returns when a packet without data is to leave if no data leaves before.
     fn beat_at(&self) -> Time {
         let due = self.last_sent + self.params.heartbeat;
         if self.beat || self.rest == Some(0) {
@@ -138,7 +140,7 @@ impl SproutSender {
     }
 
     fn on_forecast(&mut self, now: Time, forecast: &Forecast) {
-        // Reports may overtake each other, and one of an earlier connection may still come.
+        // Reports may overtake each other, and one of an earlier connection may still arrive.
         let stale = self.forecast.is_some_and(|last| forecast.from <= last.from);
         if stale || forecast.total > self.sent {
             return;
@@ -205,7 +207,8 @@ impl Controller for SproutSender {
     fn on_rest(&mut self, now: Time, rests: bool) {
         self.advance(now);
         self.rest = rests.then_some(REST_HEARTBEATS);
-        // The last forecast is over. A packet without data, which may always leave, has the receiver's half make one.
+        // The last forecast is over. A packet without data, which may always leave, makes the
+        // receiver's half send one.
         self.beat |= !rests && self.window() == 0;
     }
 

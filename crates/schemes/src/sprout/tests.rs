@@ -1,18 +1,18 @@
-//! The inference against the authors' figures, tick by tick.
+//! Compares the inference with the authors' figures, tick by tick.
 
 use paceline_cc::Spec;
 
 use super::*;
 use crate::registry;
 
-/// Sprout's model with parameters as a user writes them.
+/// Returns Sprout's model with parameters as a user writes them.
 fn model(text: &str) -> Inference {
     let params: SproutParams =
         Spec::parse(&format!("sprout[{text}]")).expect("a spec").params().expect("parameters");
     Inference::new(&params, Arc::new(params.tables()))
 }
 
-/// Lets ticks pass that bring so many packets each.
+/// Takes in `number` ticks with `packets` packets each.
 fn ticks(model: &mut Inference, number: usize, packets: f64) {
     for _ in 0..number {
         model.evolve();
@@ -20,12 +20,12 @@ fn ticks(model: &mut Inference, number: usize, packets: f64) {
     }
 }
 
-/// Lets ticks pass of which nothing is known.
+/// Takes in `number` ticks without any information.
 fn skip(model: &mut Inference, number: usize) {
     (0..number).for_each(|_| model.evolve());
 }
 
-/// A model that has seen so many packets in each of fifty ticks.
+/// Returns a model after fifty ticks with `packets` packets each.
 fn after_fifty(text: &str, packets: f64) -> Inference {
     let mut model = model(text);
     ticks(&mut model, 50, packets);
@@ -45,7 +45,7 @@ fn forecasts_of_steady_links() {
     assert_eq!(after_fifty("", 10.0).forecast(), [5, 12, 20, 27, 35, 43, 51, 59]);
     assert_eq!(after_fifty("", 2.0).forecast(), [0, 1, 2, 2, 4, 5, 6, 7]);
     assert_eq!(after_fifty("", 20.0).forecast(), [12, 28, 44, 61, 77, 94, 111, 128]);
-    // Beyond its range.
+    // More packets than its largest rate delivers.
     assert_eq!(after_fifty("", 28.0).forecast(), [13, 29, 46, 63, 81, 98, 116, 133]);
 }
 
@@ -92,7 +92,7 @@ fn any_packet_rules_an_outage_out() {
     let mut model = model("");
     ticks(&mut model, 20, 0.0);
     assert!(model.belief().p()[0] > 0.2);
-    // A heartbeat: far less than a packet, but something.
+    // A heartbeat counts as one packet, although it is far smaller.
     ticks(&mut model, 1, 4.0 / 1400.0);
     assert_eq!(model.belief().p()[0], 0.0);
 }
@@ -107,8 +107,8 @@ fn transitions_keep_probability_but_for_the_outage() {
     assert!((0..BINS).all(|from| (sum(&proper, from) - 1.0).abs() < 1e-6));
 }
 
-/// The sums of ticks that lead to each other spread wider than those of independent ones: the
-/// cautious count is lower, the median the same.
+/// The sums of dependent ticks spread more widely than those of independent ones: the cautious
+/// count is lower, the median equal.
 #[test]
 fn joint_ticks_are_less_certain() {
     let independent = after_fifty("", 10.0).forecast();
@@ -120,7 +120,7 @@ fn joint_ticks_are_less_certain() {
     assert!(median.iter().zip([10, 20, 30, 40, 50, 60, 70, 80]).all(|(a, b)| a.abs_diff(b) <= 1));
 }
 
-/// The joint law against a simulation of links that start at one rate.
+/// Compares the joint distribution with a simulation of links that start at one rate.
 #[test]
 fn joint_ticks_match_a_simulation() {
     let tables = Tables::new(Ticks::Joint, true);
@@ -181,7 +181,7 @@ fn unthinkable_counts_do_no_harm() {
     }
 }
 
-/// After the ticks that a receiver lets pass one by one, silence changes nothing any more.
+/// After the ticks that a receiver passes one by one, silence no longer changes the model.
 #[test]
 fn a_long_silence_settles() {
     let mut model = after_fifty("", 10.0);
@@ -209,7 +209,7 @@ fn receivers_of_equal_parameters_share_their_tables_in_the_whole_process() {
     let reporters: Vec<_> = (0..10)
         .map(|_| built().expect("a scheme").reporter.expect("a receiver's half")())
         .collect();
-    // Other tests may make and drop receivers meanwhile, but not that many.
+    // Other tests may make and drop receivers meanwhile, but fewer.
     assert!(Arc::strong_count(&default) >= before + reporters.len() - 5);
     assert!(Arc::ptr_eq(
         &default,

@@ -1,25 +1,23 @@
-//! Sprout-EWMA: Sprout's protocol over a moving average of the rate instead of a cautious
-//! forecast.
+//! Sprout-EWMA: Sprout's protocol with a moving average of the rate instead of a cautious forecast.
 //!
 //! # What it does
-//! The receiver averages the packets per tick of 20 ms and forecasts that the link will go on
-//! like that: `floor(h r)` packets by the end of the h-th tick. Ticks after an announced pause
-//! that bring nothing do not count, others do. Everything else is Sprout's: headers, reports,
-//! queue accounts, ticks, heartbeats. It gets more throughput than Sprout, and more delay, since
-//! an average notices outages late.
+//! The receiver averages the packets per tick of 20 ms and forecasts that the link will keep this
+//! rate `r`: `floor(h r)` packets by the end of the h-th tick. Empty ticks count, except after an
+//! announced pause. All other parts are Sprout's: headers, reports, the count of the queue, ticks,
+//! heartbeats. It gets more throughput than Sprout, and more delay, since an average notices
+//! outages late.
 //!
 //! # Signals it needs
-//! Sprout's: congestion headers on data packets, and reports back.
+//! Sprout's: congestion headers on data packets, and reports.
 //!
 //! # Parameters
-//! `least`: the average starts at zero, and heartbeats of a few bytes do not lift it to where the
-//! forecast has a whole packet. So that the first packet ever leaves, and the next after a pause
-//! or after losses, forecasts count with 0.2 packets per tick at least, which makes one packet in
-//! the window.
+//! `least`: the average starts at zero, and heartbeats of a few bytes do not raise it enough for a
+//! forecast of a whole packet. So that the first packet leaves, and the next one after a pause or
+//! after losses, forecasts use at least 0.2 packets per tick, which gives a window of one packet.
 //!
 //! # Where it fails
-//! When the link's rate falls, it goes on sending for a few ticks as if nothing had happened, and
-//! in an outage until its forecast has faded.
+//! When the link's rate falls, it sends at the former rate for a few more ticks, and in an outage
+//! until its forecast has decayed.
 //!
 //! # Source
 //! K. Winstein: Transport Architectures for an Evolving Internet, MIT 2014, §2.4.3. The authors'
@@ -40,18 +38,19 @@ paceline_cc::params! {
     pub struct SproutEwmaParams {
         /// Weight of a tick in the average.
         gain: f64 = 0.125, in above(0.0).up_to(1.0), source "authors' code";
-        /// The smallest number of packets per tick that a forecast counts with.
+        /// Smallest number of packets per tick for a forecast.
         least: f64 = 0.2, in 0.0..=1000.0, unit "packets per tick", source "ours; authors' code: 0";
-        /// Ticks of 20 ms within which packets are to clear the queue.
+        /// Number of ticks of 20 ms within which packets are to clear the queue.
         lookahead: u32 = 5, in 1..=7, unit "ticks", source "thesis §2.2.5";
         /// The longest pause between packets.
         heartbeat: Span = Span::from_millis(50), in HEARTBEATS, source "authors' code";
-        /// When forecasts go back: in each tick, once per heartbeat, or with flights the other way.
+        /// When forecasts are sent back: in each tick, once per heartbeat, or with flights of the
+        /// other direction.
         feedback: Feedback = Feedback::Tick, source "ours; authors' code: flights";
-        /// The longest sleep of the sender's loop, which notices the end of a tick when it wakes
-        /// up; 0: it does not sleep.
+        /// Longest sleep of the sender's loop, which notices the end of a tick when it wakes up; 0
+        /// for no sleep.
         poll: Span = Span::ZERO, in ..=Span::from_secs(1), source "ours; authors' code: 10ms";
-        /// Whether each tick drains the packets of all ticks so far, or its own packets alone.
+        /// Whether each tick drains the packets of all ticks so far, or only its own.
         drain: Drain = Drain::Cumulative, source "authors' code; thesis §2.2.5: incremental";
         /// Bytes of payload that count as a packet at the receiver.
         received_packet: u32 = 1400, in PAYLOADS, unit "bytes", source "authors' code";
@@ -66,7 +65,7 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "sprout-ewma",
     summary: "Sprout with a moving average of the rate instead of a cautious forecast",
@@ -113,12 +112,12 @@ pub(crate) struct MovingAverage {
 }
 
 impl MovingAverage {
-    /// An average that starts at zero; forecasts count with `least` packets per tick at least.
+    /// Returns an average that starts at zero; forecasts use at least `least` packets per tick.
     pub(crate) fn new(gain: f64, least: f64) -> MovingAverage {
         MovingAverage { gain, least, rate: 0.0 }
     }
 
-    /// Packets per tick.
+    /// Returns the packets per tick.
     #[cfg(test)]
     pub(crate) fn rate(&self) -> f64 {
         self.rate
@@ -131,7 +130,7 @@ impl Model for MovingAverage {
         self.rate = (1.0 - self.gain) * self.rate + self.gain * packets;
     }
     fn forecast(&self) -> Counts {
-        // Conversions saturate.
+        // The conversions saturate.
         let rate = self.rate.max(self.least);
         std::array::from_fn::<u16, FORECAST_TICKS, _>(|h| (rate * (h + 1) as f64) as u16)
     }

@@ -17,7 +17,7 @@ fn forecasts_are_multiples_of_the_rate() {
     (0..5).for_each(|_| model.observe(0.0));
     assert!((model.rate() - 5.13).abs() < 0.005, "{}", model.rate());
     assert_eq!(model.forecast(), [5, 10, 15, 20, 25, 30, 35, 41]);
-    // A packet is always worth trying.
+    // One packet may always be tried.
     model.restart();
     assert_eq!(model.forecast(), [0, 0, 0, 0, 1, 1, 1, 1]);
     assert_eq!(MovingAverage::new(0.125, 0.0).forecast(), [0; 8]);

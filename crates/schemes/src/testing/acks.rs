@@ -1,17 +1,17 @@
-//! Feedback for tests, made by hand.
+//! Feedback for tests.
 
 use paceline_cc::{Congestion, Feedback, Span, Stream, Time};
 
-/// The packet size of the tests.
+/// Packet size of the tests in bytes.
 pub(crate) const MSS: u32 = 1500;
 
-/// A sender that its window limits, whose packets are acknowledged as the test says.
+/// The acknowledgements of a sender that its window limits, as the test requests them.
 pub(crate) struct Acks {
     pub(crate) now: Time,
     pub(crate) rtt: Span,
     pub(crate) cwnd_limited: bool,
     pub(crate) in_recovery: bool,
-    /// Packets in flight, before and after.
+    /// Packets in flight, before and after each acknowledgement.
     pub(crate) in_flight: u64,
     min_rtt: Span,
     delivered: u64,
@@ -34,12 +34,12 @@ impl Acks {
         }
     }
 
-    /// An acknowledgement of `packets`, now.
+    /// Returns an acknowledgement of `packets` packets at the present time.
     pub(crate) fn ack(&mut self, packets: u64) -> Feedback<'static> {
         self.event(packets, None)
     }
 
-    /// The same with what the state machine makes of it.
+    /// Returns an acknowledgement with a congestion signal.
     pub(crate) fn event(
         &mut self,
         packets: u64,
@@ -72,7 +72,7 @@ impl Acks {
         feedback
     }
 
-    /// Anything at all: for model fuzzing.
+    /// Returns random feedback, for model fuzzing.
     pub(crate) fn any(&mut self, random: &mut Stream) -> Feedback<'static> {
         let congestion = match random.below(60) {
             0 => Some(Congestion::Loss),

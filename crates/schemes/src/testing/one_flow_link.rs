@@ -1,4 +1,4 @@
-//! A sender on one link, for tests: paced, every packet acknowledged, losses at random.
+//! A sender on one link, for tests: paced, every packet acknowledged, random losses.
 
 use std::collections::VecDeque;
 
@@ -16,12 +16,12 @@ struct Sent {
     acked_at: Time,
 }
 
-/// The link, its flow, and what the flow's driver counts.
+/// The link, its flow, and the counters of the flow's driver.
 pub(crate) struct OneFlowLink {
     pub(crate) rate: Rate,
     pub(crate) rtt: Span,
     pub(crate) loss: f64,
-    /// Packets that the queue holds at most.
+    /// Largest number of packets in the queue.
     pub(crate) buffer: u64,
     pub(crate) now: Time,
     pub(crate) delivered: u64,
@@ -65,7 +65,7 @@ impl OneFlowLink {
         }
     }
 
-    /// Runs a bulk flow for `span`; `each` sees the controller after every acknowledgement.
+    /// Runs a bulk flow for `span`; calls `each` with the controller after every acknowledgement.
     pub(crate) fn run<C: Controller>(&mut self, cc: &mut C, span: Span, mut each: impl FnMut(&C)) {
         let end = self.now + span;
         while self.now < end {
@@ -111,7 +111,7 @@ impl OneFlowLink {
         self.next_send = now + rate.time_for(MSS);
     }
 
-    /// The next packet is acknowledged, and the lost ones before it are noticed.
+    /// Acknowledges the next packet, and declares the missing ones before it lost.
     fn acknowledge<C: Controller>(&mut self, cc: &mut C) {
         let (now, prior_in_flight) = (self.now, self.in_flight);
         let mut fates = Vec::new();

@@ -1,4 +1,4 @@
-//! A link for tests of routers, made by hand.
+//! A link for tests of routers, which sets the queue itself.
 
 use paceline_cc::{
     Body, Capacity, Data, Header, LinkView, Packet, Rate, Router, Span, Time, XcpHeader,
@@ -13,7 +13,7 @@ impl Capacity for Constant {
     }
 }
 
-/// A router and the queue before it, as the test says.
+/// A router and the queue before it, which the test sets.
 pub(crate) struct RouterLink<R> {
     pub(crate) router: R,
     pub(crate) link: Constant,
@@ -27,7 +27,7 @@ impl<R: Router> RouterLink<R> {
         RouterLink { router, link, queue_bytes: 0, queue_packets: 0 }
     }
 
-    /// A packet comes and waits.
+    /// Lets a packet arrive and wait.
     pub(crate) fn arrive(&mut self, now: Time, packet: &mut Packet) {
         let RouterLink { router, link, queue_bytes, queue_packets } = self;
         let (queue_bytes, queue_packets) = (*queue_bytes, *queue_packets);
@@ -36,7 +36,7 @@ impl<R: Router> RouterLink<R> {
         self.queue_packets += 1;
     }
 
-    /// It leaves.
+    /// Lets the packet leave.
     pub(crate) fn depart(&mut self, now: Time, packet: &mut Packet, sojourn: Span) {
         self.queue_bytes -= u64::from(packet.size);
         self.queue_packets -= 1;
@@ -46,7 +46,7 @@ impl<R: Router> RouterLink<R> {
         router.on_departure(now, packet, sojourn, &view);
     }
 
-    /// It comes and leaves at once.
+    /// Lets a packet arrive and leave at once.
     pub(crate) fn pass(&mut self, now: Time, packet: &mut Packet) {
         self.arrive(now, packet);
         self.depart(now, packet, Span::ZERO);
@@ -63,7 +63,7 @@ pub(crate) fn packet(header: Header) -> Packet {
     Packet { body: Body::Data(Data { header, ..Data::default() }), ..Packet::opaque(1500) }
 }
 
-/// A packet of a flow with this RTT and window, that asks for this many bytes.
+/// Returns a packet of a flow with this RTT and window that asks for this feedback in bytes.
 pub(crate) fn asking(rtt_ms: u64, window: u64, feedback: f64) -> Packet {
     let rtt = Span::from_millis(rtt_ms);
     packet(Header::Xcp(XcpHeader { rtt, interval: rtt / window, feedback }))

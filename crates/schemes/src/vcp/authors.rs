@@ -1,4 +1,4 @@
-//! The load as the ABC authors' routers measure it: when packets leave, over a sliding window.
+//! The load as the ABC authors' routers measure it: when packets leave, with a sliding window.
 
 use paceline_cc::{LinkView, Load, Span, Time};
 
@@ -6,16 +6,17 @@ use super::VcpParams;
 use super::load::{LOW, LoadFactor};
 use crate::parts::RateMeter;
 
-/// The load of one link, measured when a packet leaves more than `t_rho` after the last time.
+/// The load of one link, measured when a packet leaves more than `t_rho` after the last
+/// measurement.
 #[derive(Debug)]
 pub(super) struct DepartureMeasurement {
     factor: LoadFactor,
     t_rho: Span,
-    /// What the queue has taken; as old as the last that it took, so that an outage does not
-    /// empty it.
+    /// Bytes that the queue has accepted. The window ends at the last accepted packet, so that an
+    /// outage does not empty it.
     taken: RateMeter,
-    /// The last arrival, until it is known whether the queue has taken it: when, its size, and the
-    /// packets that waited before it.
+    /// The last arrival, until it is known whether the queue has accepted it: its time, its size,
+    /// and the number of packets that waited before it.
     pending: Option<(Time, u32, usize)>,
     measured: Time,
     load: Load,
@@ -35,7 +36,8 @@ impl DepartureMeasurement {
         }
     }
 
-    /// The last arrival was taken if `packets` waited before this event, and less before it.
+    /// Counts the last arrival if the queue has accepted it: if `packets`, the number waiting
+    /// before the present event, is larger than before the arrival.
     fn settle(&mut self, packets: usize) {
         if let Some((when, size, before)) = self.pending.take()
             && packets > before
@@ -67,7 +69,7 @@ impl DepartureMeasurement {
         }
     }
 
-    /// What is shown at `now`: overload for half of the interval only.
+    /// Returns the load shown at `now`: overload only for half of the interval, then high.
     pub(super) fn shown(&self, now: Time) -> Load {
         match self.load {
             Load::Overload if now.since(self.measured) > self.t_rho / 2 => Load::High,

@@ -1,4 +1,4 @@
-//! From what a router has measured to what it shows, and back from acknowledgements.
+//! Computes the load that a router shows from its measurements, and reads it from acknowledgements.
 
 use paceline_cc::Load;
 
@@ -16,8 +16,8 @@ impl LoadFactor {
         LoadFactor { kappa_q: params.kappa_q, gamma_l: params.gamma_l }
     }
 
-    /// The load factor, of bytes: what came, what waits and what the link could carry. `None` if
-    /// nothing can be said.
+    /// Returns the load factor, from the bytes that arrived, the bytes that wait and the capacity.
+    /// `None` without capacity and traffic.
     pub(super) fn of(&self, arrived: f64, queue: f64, capacity: f64) -> Option<f64> {
         let load = arrived + self.kappa_q * queue;
         if capacity > 0.0 {
@@ -28,10 +28,10 @@ impl LoadFactor {
     }
 }
 
-/// Below this, a load is low.
+/// Load factor below which the load is low.
 pub(super) const LOW: f64 = 0.8;
 
-/// The load that an acknowledgement tells.
+/// Returns the load in an acknowledgement.
 pub(super) fn decode(explicit: u32) -> Load {
     [Load::Low, Load::High, Load::Overload]
         .into_iter()

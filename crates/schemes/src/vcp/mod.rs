@@ -1,56 +1,56 @@
-//! VCP (Variable-structure congestion Control Protocol): routers tell in two bits how loaded they
-//! are, and senders choose among three ways to change their windows.
+//! VCP (Variable-structure congestion Control Protocol): routers show their load in two bits, and
+//! senders choose among three ways to change their windows.
 //!
 //! # What it does
-//! Every `t_rho`, a router computes its load, `rho = (lambda + kappa_q * q) / (gamma_l * C * t_rho)`
-//! from the bytes that came, `lambda`, a smoothed queue, `q`, and the capacity, `C`, and shows it
-//! as low (below 80 %), high, or overload (from 100 % on). Packets collect the highest load of
-//! their path, and receivers return it. While it is low, a sender opens its window by a share per
-//! round trip; while it is high, by a packet; upon overload it closes it by an eighth, waits for
-//! `t_rho` until routers have measured anew, adds for one round trip, and only then obeys overload
-//! again. Increases are scaled so that flows of different RTTs grow alike: by `1 + xi` per
-//! `t_rho`, with `xi = kappa * (1/0.8 - 1)`, and by `alpha` packets per `t_d`, squared.
+//! Every `t_rho`, a router computes its load, `rho = (lambda + kappa_q * q) / (gamma_l * C *
+//! t_rho)`, from the bytes that arrived, `lambda`, a smoothed queue, `q`, and the capacity, `C`,
+//! and shows it as low (below 80 %), high, or overload (from 100 % on). Packets collect the highest
+//! load of their path, and receivers return it. While it is low, a sender increases its window by a
+//! share per round trip; while it is high, by a packet. Upon overload it reduces the window by an
+//! eighth, waits for `t_rho` until routers have measured again, adds for one round trip, and only
+//! then reacts to overload again. Increases are scaled so that flows of different RTTs grow alike:
+//! by `1 + xi` per `t_rho`, with `xi = kappa * (1/0.8 - 1)`, and by `alpha` packets per `t_d`,
+//! squared.
 //!
 //! A loss halves the window and a timeout sets it to one packet, as in Reno.
 //!
 //! # Signals it needs
-//! Congestion headers. The router needs the capacity of its link over time. Acknowledgements
-//! carry the load of the newest packet as the number that its two bits make.
+//! Congestion headers. The router needs the capacity of its link over time. Acknowledgements carry
+//! the load of the newest packet as the number in its two bits.
 //!
 //! # Parameters
 //! | | `rule=paper` | `rule=authors` |
 //! | --- | --- | --- |
 //! | measured | every `t_rho` | when a packet leaves, more than `t_rho` after the last time |
-//! | `lambda` | what came in the interval | what the queue has taken in the last `t_rho` |
-//! | `q` | mean of samples every `t_q`, averaged over intervals by `queue_weight` | of the moment |
+//! | `lambda` | bytes arrived in the interval | bytes accepted by the queue in the last `t_rho` |
+//! | `q` | mean of samples every `t_q`, averaged over intervals by `queue_weight` | present queue |
 //! | overload | shown until the next measurement | shown for half of `t_rho`, then as high |
 //!
-//! With `settle=all`, the window stands still for `t_rho` after a decrease, whatever routers say,
-//! and then grows by addition alone for a round trip. With `overload`, this holds for
-//! acknowledgements that say overload, and those that say low or high are obeyed as ever. Both
-//! times are rounded up to 10 ms, as in the ns-2 model. Its other details: an RTT of more than
-//! 2.5 `t_rho` counts as that for the multiplicative increase, and the scale of the additive
-//! increase is linear below 20 ms and above 500 ms; windows of at most 64 packets, whose packets
-//! would be more than half of `t_rho` apart, are paced, so that each interval sees some.
+//! With `settle=all`, the window does not change for `t_rho` after a decrease, whatever routers
+//! show, and then grows only by addition for a round trip. With `overload`, this applies to
+//! acknowledgements that show overload; the sender reacts to low and high load as always. Both
+//! times are rounded up to 10 ms, as in the ns-2 model. Its other details: for the multiplicative
+//! increase an RTT above 2.5 `t_rho` counts as 2.5 `t_rho`; the scale of the additive increase is
+//! linear below 20 ms and above 500 ms; windows of at most 64 packets, whose packets would be more
+//! than half of `t_rho` apart, are paced, so that each interval sees some.
 //!
-//! `scale=none` has fixed constants: `1 + xi` and `alpha` per round trip, however long that is. It
-//! is how ABC's paper tells of the VCP that it measured ("fixed" constants, appendix F; 12 round
-//! trips to double, §8, which scaled ones take only if the RTT is `t_rho`). With scaled ones, a
-//! queue makes windows grow the faster the longer it is: after a decrease a round trip of 600 ms
-//! adds 36 packets. `scale=smallest` scales by the RTT without queue.
+//! `scale=none` has fixed constants: `1 + xi` and `alpha` per round trip, however long that is.
+//! ABC's paper describes the VCP that it measured in this way ("fixed" constants, appendix F; 12
+//! round trips to double, §8, which with scaled ones is true only if the RTT is `t_rho`). With
+//! scaled constants, windows grow faster the longer the queue is: after a decrease a round trip of
+//! 600 ms adds 36 packets. `scale=smallest` scales by the RTT without queue.
 //!
-//! A window
-//! that is not used does not grow (RFC 7661). All traffic of the link counts in `lambda`, with a
-//! header or without. The authors' routers count packets where these count bytes. A link that has
-//! offered nothing in an interval is overloaded if anything came or waits, and keeps its load
-//! otherwise.
+//! A window that is not used does not grow (RFC 7661). All traffic of the link counts in `lambda`,
+//! with a header or without. The authors' routers count packets where these count bytes. A link
+//! that has offered nothing in an interval is overloaded if traffic arrived or waits, and keeps its
+//! load otherwise.
 //!
 //! # Where it fails
 //! From one packet it takes 146 round trips of 100 ms to a window of 83 packets (12 Mbit/s), and
-//! after capacity doubles 23 of them to use it (ABC, §7, appendix F). It decreases by an eighth
-//! per half second or so, while a queue grows after capacity has fallen to a part: nothing but
-//! drops makes it faster. Where no router speaks, it is Reno. Fair shares come slowly, by
-//! addition and eighths.
+//! after capacity doubles, 23 round trips to use it (ABC, §7, appendix F). While a queue grows
+//! after the capacity has fallen, it decreases by only an eighth about every half second; only
+//! drops make it faster. Without a VCP router, it is Reno. Fair shares develop slowly, by addition
+//! and eighths.
 //!
 //! # Source
 //! Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman: One More Bit Is Enough, SIGCOMM 2005; its
@@ -79,7 +79,7 @@ use crate::parts::{NewestHeader, ROUTER_TIMES, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
-/// The receiver's half of VCP: returns the load that the newest packet was shown.
+/// The receiver's half of VCP: returns the load shown to the newest packet.
 pub type VcpReceiver = NewestHeader;
 
 paceline_cc::choices! {
@@ -93,21 +93,21 @@ paceline_cc::choices! {
 }
 
 paceline_cc::choices! {
-    /// What is disregarded while a decrease takes effect.
+    /// The loads that a sender ignores while a decrease takes effect.
     pub enum Settle {
-        /// Every load (VCP).
+        /// All loads (VCP).
         All = "all",
-        /// Overload alone (VCP's ns-2 model).
+        /// Overload only (VCP's ns-2 model).
         Overload = "overload",
     }
 }
 
 paceline_cc::choices! {
-    /// The RTT by which increases are scaled, and for which a decrease is followed by addition.
+    /// The RTT by which increases are scaled, and during which only addition follows a decrease.
     pub enum Scale {
-        /// The smoothed one, queue included (VCP's ns-2 model).
+        /// The smoothed RTT, including the queue (VCP's ns-2 model).
         Smoothed = "smoothed",
-        /// The smallest so far, as good as without queue.
+        /// The smallest RTT so far, almost without queue.
         Smallest = "smallest",
         /// None: increases are per round trip (ABC §8, appendix F).
         Unscaled = "none",
@@ -119,29 +119,29 @@ paceline_cc::params! {
     pub struct VcpParams {
         /// Sender: gain of the multiplicative increase.
         kappa: f64 = 0.25, in above(0.0).up_to(10.0), source "ABC, appendix F; VCP's ns-2 model: k";
-        /// Sender: packets that an RTT of t_d adds under high load.
+        /// Sender: packets that an RTT of t_d adds at high load.
         alpha: f64 = 1.0, in above(0.0).up_to(10.0), unit "packets", source "ABC, appendix F";
-        /// Sender: share of the window that is left after overload.
+        /// Sender: share of the window that remains after overload.
         beta: f64 = 0.875, in above(0.0).below(1.0), source "ABC, appendix F";
         /// Sender: the RTT to which the additive increase is scaled.
         t_d: Span = Span::from_millis(100), in ROUTER_TIMES, source "VCP's ns-2 model";
-        /// Sender: what is disregarded while a decrease takes effect.
+        /// Sender: loads that it ignores while a decrease takes effect.
         settle: Settle = Settle::Overload, source "VCP's ns-2 model; VCP: all";
-        /// Sender: the RTT by which increases are scaled, and for which a decrease is followed by
-        /// addition.
+        /// Sender: RTT by which increases are scaled, and during which only addition follows a
+        /// decrease.
         scale: Scale = Scale::Smoothed, source "VCP's ns-2 model; ABC §8: none";
-        /// Sender: slow start up to half the former window after a timeout, and back to it after
-        /// idleness, as Reno.
+        /// Sender: slow start as in Reno, up to half the former window after a timeout, and back to
+        /// it after idleness.
         slow_start: bool = false, source "VCP's ns-2 model";
         /// Sender: initial window.
         initial_window: f64 = 1.0, in WINDOWS, unit "packets", source "VCP's ns-2 model";
-        /// Both: how long a router measures, and senders wait after a decrease.
+        /// Both: time over which a router measures, and for which senders wait after a decrease.
         t_rho: Span = Span::from_millis(200), in ROUTER_TIMES, source "VCP, ABC's code";
         /// Router: how it measures and shows its load.
         rule: Rule = Rule::Paper, source "VCP; ABC's code: authors";
         /// Router: weight of the queue in the load.
         kappa_q: f64 = 0.5, in 0.0..=10.0, source "VCP, ABC's code";
-        /// Router: share of the capacity that is aimed at.
+        /// Router: target share of the capacity.
         gamma_l: f64 = 0.95, in above(0.0).up_to(1.5), source "VCP's ns-2 model; VCP, ABC's code: 0.98";
         /// Router: time between samples of the queue; with rule=paper.
         t_q: Span = Span::from_millis(10), in ROUTER_TIMES, source "VCP";
@@ -164,7 +164,7 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "vcp",
     summary: "Routers show their load in two bits; senders multiply, add or cut by an eighth",
@@ -188,7 +188,7 @@ pub const SCHEME: Scheme = Scheme {
     },
 };
 
-/// The load that a header shows, as acknowledgements carry it.
+/// Returns the load that a header shows, as acknowledgements carry it.
 fn shown(header: &Header) -> Option<u32> {
     match header {
         Header::Vcp(load) => Some(*load as u32),

@@ -1,18 +1,18 @@
-//! The load by a timer, as in the paper and in VCP's ns-2 model.
+//! The load measured by a timer, as in the paper and in VCP's ns-2 model.
 
 use paceline_cc::{LinkView, Load, Span, Time};
 
 use super::VcpParams;
 use super::load::{LOW, LoadFactor};
 
-/// After a silence of more intervals than this, only the last ones are measured: by then the
-/// average of the queue has settled.
+/// Most intervals measured after a silence; earlier ones are skipped, since by then the average of
+/// the queue has settled.
 const MOST_INTERVALS: u64 = 1024;
 
 /// The load of one link, measured every `t_rho`.
 ///
-/// Nothing changes between two packets, so the samples and the intervals that have ended in the
-/// meantime are taken when the next packet comes or leaves: the result is a timer's.
+/// Nothing changes between two packets, so samples and intervals that were due in the meantime are
+/// taken when the next packet arrives or leaves. The result is that of a timer.
 #[derive(Debug)]
 pub(super) struct TimerMeasurement {
     factor: LoadFactor,
@@ -20,12 +20,12 @@ pub(super) struct TimerMeasurement {
     t_q: Span,
     weight: f64,
     began: Time,
-    /// When the queue is sampled next; the sum and the number of this interval's samples.
+    /// When the queue is next sampled; the sum and the number of this interval's samples.
     sample_at: Time,
     sum: f64,
     samples: u64,
     bytes: u64,
-    /// The average of the queue, in bytes.
+    /// Average of the queue, in bytes.
     pub(super) queue: f64,
     pub(super) rho: f64,
     pub(super) load: Load,
@@ -65,7 +65,7 @@ impl TimerMeasurement {
         self.sample(now, queue);
     }
 
-    /// The samples up to `end`, all of them of `queue`.
+    /// Takes the samples up to `end`, all of `queue` bytes.
     fn sample(&mut self, end: Time, queue: u64) {
         if self.sample_at > end {
             return;

@@ -1,4 +1,4 @@
-//! The network's half: measures its load and raises headers to it.
+//! The network's half: measures its load, and raises the load in headers to it.
 
 use paceline_cc::{Body, Header, LinkView, Load, Packet, Router, Span, Time};
 
@@ -19,7 +19,7 @@ pub struct VcpRouter {
 }
 
 impl VcpRouter {
-    /// A router before the first packet: its load is low.
+    /// Returns a router before its first packet: its load is low.
     pub fn new(params: &VcpParams) -> VcpRouter {
         let measurement = match params.rule {
             Rule::Paper => Measurement::Timer(TimerMeasurement::new(params)),
@@ -28,7 +28,7 @@ impl VcpRouter {
         VcpRouter { measurement }
     }
 
-    /// The load that packets are told at `now`.
+    /// Returns the load that the router writes into packets at `now`.
     pub fn load(&self, now: Time) -> Load {
         match &self.measurement {
             Measurement::Timer(timer) => timer.load,

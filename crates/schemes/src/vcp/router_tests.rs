@@ -5,7 +5,7 @@ use paceline_cc::{
 use super::router::VcpRouter;
 use super::*;
 
-/// A packet per millisecond until a moment, and none after it.
+/// A capacity of a packet per millisecond until a moment, and of zero afterwards.
 struct Until(Time);
 
 impl Capacity for Until {
@@ -44,7 +44,7 @@ impl Road {
         self.router.on_arrival(Time::from_millis(ms), &mut packet(0, Load::Unknown), &link);
     }
 
-    /// A packet leaves, and leaves those that wait behind.
+    /// Lets a packet leave, with the other packets behind it.
     fn depart(&mut self, ms: u64) -> Load {
         let (queue_packets, queue_bytes) = (self.packets, 1500 * self.packets as u64);
         let link = LinkView { capacity: &self.link, queue_packets, queue_bytes };
@@ -53,7 +53,7 @@ impl Road {
         told(&packet)
     }
 
-    /// `count` packets come and leave within the 200 ms from `from` on.
+    /// Lets `count` packets arrive and leave within the 200 ms from `from` on.
     fn interval(&mut self, from: u64, count: u64) {
         for i in 0..count {
             self.arrive(from + i * 199 / count);
@@ -65,7 +65,7 @@ impl Road {
 #[test]
 fn loads_are_shown_from_one_measurement_to_the_next() {
     let mut road = Road::new("vcp[variant=paper]");
-    // 196 packets of 200 are what is aimed at: 156.8 are 80 %.
+    // The target is 196 packets of 200; 80 % of it are 156.8.
     for (from, count, expected) in [
         (0, 156, Load::Low),
         (200, 157, Load::High),
@@ -86,7 +86,7 @@ fn loads_are_shown_from_one_measurement_to_the_next() {
 #[test]
 fn the_queue_is_sampled_and_smoothed() {
     let mut road = Road::new("vcp[variant=paper]");
-    // 98 packets wait: a quarter of it counts by half, as 6 % of what is aimed at.
+    // 98 packets wait: a quarter of them counts with weight one half, as 6 % of the target.
     road.packets = 98;
     let mut see = |ms| {
         road.arrive(ms);
@@ -103,7 +103,7 @@ fn the_queue_is_sampled_and_smoothed() {
     assert!((load - (1.0 + 12.25) / 196.0).abs() < 1e-9, "{load}");
     let (_, queue) = see(1000);
     assert!((queue - 98.0 * (1.0 - 0.75f64.powi(5))).abs() < 1e-9, "{queue}");
-    // Half of the samples of an interval: the other half finds nothing.
+    // The queue is filled for half of the samples of an interval, and empty for the other half.
     let mut road = Road::new("vcp[variant=paper,queue_weight=1]");
     road.packets = 100;
     road.arrive(0);
@@ -193,7 +193,7 @@ fn the_authors_rule_shows_overload_for_the_first_half() {
         road.packets = 0;
         road.depart(ms);
     }
-    // Twice what leaves has come in the last 200 ms.
+    // In the last 200 ms, twice as many packets have arrived as left.
     assert_eq!(road.depart(201), Load::Overload);
     assert_eq!(road.depart(301), Load::Overload);
     assert_eq!(road.depart(302), Load::High);
@@ -220,7 +220,7 @@ fn the_authors_rule_counts_what_the_queue_takes() {
         rho
     };
     assert!(load(true) > 0.9);
-    // Half of the queue, and the one that is not yet settled.
+    // Half of the queue counts, and the packet whose acceptance is not known yet.
     assert!(load(false) < 0.05, "{}", load(false));
 }
 

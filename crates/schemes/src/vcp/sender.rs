@@ -1,4 +1,4 @@
-//! The sender's half: multiplies, adds or cuts, as the load says.
+//! The sender's half: multiplies, adds or reduces, depending on the load.
 
 use paceline_cc::{
     Congestion, Controller, Feedback, Header, Load, Outgoing, Plan, Rate, Signals, Span, Time,
@@ -8,22 +8,22 @@ use super::load::{LOW, decode};
 use super::{Scale, Settle, VcpParams};
 use crate::parts::RenoWindow;
 
-/// RTTs of more than this many `t_rho` count as so many (VCP's ns-2 model).
+/// RTTs longer than this many `t_rho` count as this many (VCP's ns-2 model).
 const MOST_INTERVALS: f64 = 2.5;
-/// Between these RTTs in seconds the additive increase grows with their square (ns-2 model).
+/// RTTs in seconds between which the additive increase grows with their square (ns-2 model).
 const SHORT: f64 = 0.020;
 const LONG: f64 = 0.500;
-/// Larger windows are not paced (ns-2 model).
+/// Largest window, in packets, that is paced (ns-2 model).
 const PACED: f64 = 64.0;
 
 /// What follows a decrease.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing: every load is obeyed.
+    /// No restriction: the sender reacts to every load.
     Free,
-    /// The window stands still until this time, for routers to measure anew.
+    /// The window does not change until this time, so that routers can measure again.
     Frozen(Time),
-    /// The window grows by addition alone until this time.
+    /// The window grows only by addition until this time.
     Adding(Time),
 }
 
@@ -35,13 +35,14 @@ pub struct VcpSender {
     mss: u32,
     xi: f64,
     phase: Phase,
-    /// Slow start goes on: after a timeout or idleness.
+    /// True while slow start continues, after a timeout or idleness.
     restarting: bool,
-    /// The RTT of all scaling; zero before the first sample.
+    /// RTT for all scaling; zero before the first sample.
     rtt: Span,
 }
 
-/// A time on a clock that ticks every 10 ms, rounded up, but for less than 2 ms (ns-2 model).
+/// Returns a time on a clock that ticks every 10 ms, rounded up except for less than 2 ms (ns-2
+/// model).
 fn ticks(time: Span) -> Span {
     let millis = (time.as_nanos().saturating_add(500_000)) / 1_000_000;
     let more = millis < 10 || millis % 10 >= 2;
@@ -49,7 +50,7 @@ fn ticks(time: Span) -> Span {
 }
 
 impl VcpSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &VcpParams, mss: u32) -> VcpSender {
         VcpSender {
             window: RenoWindow::new(params.initial_window),
@@ -62,7 +63,7 @@ impl VcpSender {
         }
     }
 
-    /// What one acknowledged packet multiplies in: `xi` per `t_rho`.
+    /// Returns the share that one acknowledged packet adds by multiplication: `xi` per `t_rho`.
     fn multiplicative(&self) -> f64 {
         if self.params.scale == Scale::Unscaled {
             return self.xi;
@@ -71,7 +72,7 @@ impl VcpSender {
         libm::pow(1.0 + self.xi, intervals.min(MOST_INTERVALS)) - 1.0
     }
 
-    /// The packets that a round trip adds.
+    /// Returns the packets that a round trip adds.
     fn additive(&self) -> f64 {
         if self.params.scale == Scale::Unscaled {
             return self.params.alpha;
@@ -89,7 +90,7 @@ impl VcpSender {
 
     fn add(&mut self, acked: f64) {
         let cwnd = self.window.cwnd();
-        // One acknowledgement is never more than a round trip's worth.
+        // One acknowledgement counts for at most one round trip.
         self.window.set_cwnd(cwnd + self.additive() * (acked / cwnd).min(1.0));
     }
 
@@ -106,16 +107,16 @@ impl VcpSender {
         }
     }
 
-    /// Overload, with no decrease under way.
+    /// Reduces the window upon overload, if no decrease is under way.
     fn decrease(&mut self, now: Time) {
         self.window.set_cwnd(self.window.cwnd() * self.params.beta);
         self.window.leave_slow_start();
-        // What a loss took away before is not to come back now.
+        // A reduction for an earlier loss can no longer be undone.
         self.window.commit();
         self.phase = Phase::Frozen(now + ticks(self.params.t_rho));
     }
 
-    /// The load that counts, given what is under way; `None` stands still.
+    /// Returns the load to react to, given the present phase; `None` for no change.
     fn counted(&self, load: Load) -> Option<Load> {
         let heeded = self.params.settle == Settle::Overload && load < Load::Overload;
         match self.phase {
@@ -126,7 +127,7 @@ impl VcpSender {
         }
     }
 
-    /// An acknowledgement tells of `load`.
+    /// Reacts to the load of an acknowledgement.
     fn obey(&mut self, now: Time, load: Load, feedback: &Feedback<'_>) {
         self.pass(now);
         if load >= Load::High && self.restarting {
@@ -147,7 +148,7 @@ impl VcpSender {
             }
             Some(Load::Low) => {
                 let share = self.multiplicative();
-                // One acknowledgement is never more than a round trip's worth.
+                // One acknowledgement counts for at most one round trip.
                 let cwnd = self.window.cwnd();
                 self.window.set_cwnd(cwnd + share * acked.min(cwnd));
             }
@@ -196,7 +197,7 @@ impl Controller for VcpSender {
         }
     }
 
-    /// Routers have measured others' load in the meantime.
+    /// Meanwhile routers have measured other flows' load.
     fn on_idle(&mut self, _now: Time, idle: Span, rto: Span) {
         if idle <= rto {
             return;

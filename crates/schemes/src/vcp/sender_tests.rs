@@ -32,7 +32,7 @@ fn hear(sender: &mut VcpSender, acks: &mut Acks, load: Load, packets: u64) -> f6
     cwnd(sender)
 }
 
-/// A round trip: the window is acknowledged, packet by packet.
+/// Acknowledges a round trip, packet by packet.
 fn round(sender: &mut VcpSender, acks: &mut Acks, load: Load) -> f64 {
     for _ in 0..cwnd(sender) as u64 {
         hear(sender, acks, load, 1);
@@ -58,7 +58,7 @@ fn low_load_doubles_in_twelve_round_trips_of_t_rho() {
             before = after;
         }
     }
-    // Per packet, exactly; longer RTTs than 2.5 t_rho count as that.
+    // Exact per packet; RTTs longer than 2.5 t_rho count as 2.5 t_rho.
     let (mut sender, mut acks) = at(100.0, 200);
     assert_eq!(hear(&mut sender, &mut acks, Load::Low, 1), 100.0625);
     let (mut sender, mut acks) = at(100.0, 5000);
@@ -90,7 +90,7 @@ fn overload_cuts_an_eighth_then_waits_then_adds() {
             assert_eq!(hear(&mut sender, &mut acks, load, 1), 87.5);
         }
     }
-    // A round trip of addition, whatever is heard.
+    // A round trip of addition, whatever the load.
     for (ms, load) in [(200, Load::Overload), (250, Load::Low), (299, Load::High)] {
         acks.now = start + Span::from_millis(ms);
         let before = cwnd(&sender);
@@ -160,7 +160,7 @@ fn times_are_rounded_up_to_10_ms() {
     hear(&mut sender, &mut acks, Load::Overload, 1);
     acks.now = start + Span::from_millis(209);
     assert_eq!(hear(&mut sender, &mut acks, Load::High, 1), 87.5);
-    // 101 ms is 100 ms to this clock: the addition lasts until 310 ms.
+    // 101 ms are 100 ms on this clock: the addition lasts until 310 ms.
     acks.now = start + Span::from_millis(309);
     let before = cwnd(&sender);
     assert!(hear(&mut sender, &mut acks, Load::Overload, 1) > before);
@@ -177,7 +177,7 @@ fn losses_and_timeouts_are_renos() {
     assert_eq!(cwnd(&sender), 100.0);
     sender.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
     assert_eq!(cwnd(&sender), 1.0);
-    // Slow start to half of it, then multiplication.
+    // Slow start to half of the window, then multiplication.
     for expected in [2.0, 4.0, 8.0, 16.0, 32.0, 50.0] {
         let mut after = 0.0;
         for _ in 0..cwnd(&sender) as u64 {
@@ -185,7 +185,7 @@ fn losses_and_timeouts_are_renos() {
         }
         assert_eq!(after, expected);
     }
-    // High load ends it early; without slow start there is none.
+    // High load ends it early; with slow_start=false there is none.
     sender.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
     hear(&mut sender, &mut acks, Load::Low, 1);
     assert!(hear(&mut sender, &mut acks, Load::High, 1) < 2.6);
@@ -242,7 +242,7 @@ fn small_windows_of_long_round_trips_are_paced() {
     let plan = sender.plan();
     assert_eq!((cwnd(&sender), plan.cwnd), (3.5, 4500));
     assert_eq!(plan.pacing, Some(Rate::from_bps(84_000)));
-    // A packet per half of t_rho or more: not paced.
+    // Not paced: packets are only half of t_rho apart, or the window is below two packets.
     let (mut sender, mut acks) = at(5.0, 500);
     hear(&mut sender, &mut acks, Load::High, 1);
     assert!(sender.plan().pacing.is_none());

@@ -1,39 +1,43 @@
-//! Vegas: keeps a few packets of its own in the bottleneck's queue, told by the round-trip time.
+//! Vegas: keeps a few of its own packets in the bottleneck's queue, measured by the round-trip
+//! time.
 //!
 //! # What it does
-//! Once per round trip it compares the window with what the path holds without a queue: the
-//! window times the smallest RTT of all over the smallest of this round trip. The difference is
-//! what waits in queues: below `alpha` packets the window opens by one, above `beta` it closes by
-//! one. Slow start doubles in every round trip (not in every second one as in the paper) and
-//! ends when more than `gamma` packets wait. Losses and marks halve the window as in Reno, and
-//! Reno rules while they are repaired and when a round trip brought fewer than three samples.
+//! Once per round trip it compares the window with the packets that the path holds without a queue:
+//! the window times the smallest RTT of all divided by the smallest of this round trip. The
+//! difference is the number of packets in queues: below `alpha` packets the window grows by one,
+//! above `beta` it shrinks by one. Slow start doubles in every round trip (not in every second one
+//! as in the paper) and ends when more than `gamma` packets wait. Losses and marks halve the window
+//! as in Reno. Reno's rules also apply while losses are repaired, and after a round trip with fewer
+//! than three samples.
 //!
 //! # Signals it needs
 //! RTTs; CE counts with `ecn=true`.
 //!
 //! # Parameters
 //! The paper's difference is `cwnd - floor(cwnd * base / rtt)` whole packets (`diff=paper`). Linux
-//! computes `floor(cwnd * (rtt - base) / base)`, which is larger by the factor `rtt / base` and so gives
-//! way sooner where the queue is long. The window compared is the one that the round trip began with, which
-//! its packets were sent under, as in the paper and in Linux up to 2.6.27; Linux and ns-3 now take
-//! the present one, which in slow start is twice as large and leads to a queue of a whole path's
-//! worth. ns-3 hid that from sight up to version 3.37: it took the smoothed RTT for samples, and
-//! left slow start long before the path was full. The smallest RTT of ns-3 and ns-2 is that of the
-//! handshake, whose small packets are transmitted in no time, so that the transmission of a packet
-//! counts as queue there (`handshake`, an RTT to begin with). ns-3 measures RTTs by timestamps of whole
-//! milliseconds (`clock=1ms`). ns-2 has two: Linux' of 2.6.22, whose window moves towards a packet
-//! beside the one that the round trip before ended with, so that each step takes two round trips
-//! (`step=before`); and one of its own, which doubles in every second round trip, gives up an eighth
-//! of the window at the end of slow start (`doubles=second`), and compares mean RTTs (`rtt=mean`),
-//! with packets in queues to the nearest whole (`diff=rounded`). The window does not open while it is not used (RFC 7661), where
-//! Linux and ns-3 open it regardless. The smallest RTT of all never expires, except when sending
-//! resumes after an idle period longer than the timeout (Linux forgets it even sooner).
+//! computes `floor(cwnd * (rtt - base) / base)`, which is larger by the factor `rtt / base` and so
+//! yields sooner where the queue is long. The window compared is the one at the beginning of the
+//! round trip, with which its packets were sent, as in the paper and in Linux up to 2.6.27. Linux
+//! and ns-3 now take the present one, which in slow start is twice as large and leads to a queue as
+//! long as the path's content. ns-3 up to version 3.37 did not show this effect: it took the
+//! smoothed RTT for samples, and left slow start long before the path was full. In ns-3 and ns-2
+//! the smallest RTT is that of the handshake, whose small packets take almost no time to transmit,
+//! so that the transmission time of a data packet counts as queue there (`handshake`, an initial
+//! RTT). ns-3 measures RTTs by timestamps of whole milliseconds (`clock=1ms`). ns-2 has two
+//! versions. One is Linux 2.6.22, whose window moves towards a packet more or less than the window
+//! at the end of the previous round trip, so that each step takes two round trips (`step=before`).
+//! The other is its own, which doubles in every second round trip, gives up an eighth of the window
+//! at the end of slow start (`doubles=second`), and compares mean RTTs (`rtt=mean`), with packets
+//! in queues rounded to the nearest integer (`diff=rounded`). Here the window does not grow while
+//! it is not used (RFC 7661); in Linux and ns-3 it does. The smallest RTT of all never expires,
+//! except when sending resumes after an idle period longer than the timeout (Linux forgets it even
+//! sooner).
 //!
 //! # Where it fails
-//! A path that becomes longer looks like a queue and starves the flow for good; jitter does the
-//! same for as long as it lasts. A flow that starts when others already fill the queue takes
-//! their queue for the path, and more than its share. It yields to flows that fill the buffer,
-//! and gains one packet per round trip when capacity rises.
+//! A path that becomes longer looks like a queue and starves the flow for good; jitter does so as
+//! long as it lasts. A flow that starts when others already fill the queue takes their queue for
+//! the path, and gets more than its share. Vegas yields to flows that fill the buffer, and gains
+//! one packet per round trip when capacity rises.
 //!
 //! # Source
 //! L. Brakmo, L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE
@@ -53,7 +57,7 @@ use crate::parts::RenoWindow;
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "vegas",
     summary: "Keeps two to four packets in the queue, told by the RTT",
@@ -72,7 +76,7 @@ pub const SCHEME: Scheme = Scheme {
     },
 };
 
-/// Samples of a round trip, at least, for Vegas to judge by: not all of them are then from
+/// Minimum number of samples in a round trip for a judgement, so that not all of them come from
 /// delayed acknowledgements.
 const MIN_SAMPLES: u32 = 3;
 
@@ -86,25 +90,25 @@ pub struct VegasSender {
     base: Span,
     /// The smallest RTT of this round trip.
     round_min: Span,
-    /// RTT samples of this round trip.
+    /// Number of RTT samples of this round trip.
     samples: u32,
-    /// The sum of these samples.
+    /// Sum of these samples.
     sum: Span,
-    /// The RTT smoothed by the clock of `clock`.
+    /// The smoothed RTT, measured with the clock of `clock`.
     smoothed: Span,
-    /// The window at the start of this round trip, in whole packets; with [`Step::Before`], what it
-    /// was before the judgement then.
+    /// The window at the start of this round trip, in whole packets; with [`Step::Before`], the
+    /// window before the judgement at that time.
     begun: u64,
-    /// [`Doubles::Second`]: slow start opens the window in this round trip.
+    /// [`Doubles::Second`]: true if slow start grows the window in this round trip.
     doubling: bool,
     /// True if Vegas rules, false if Reno does.
     active: bool,
-    /// Packets in queues at the last judgement.
+    /// Number of packets in queues at the last judgement.
     diff: u64,
 }
 
 impl VegasSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &VegasParams, mss: u32) -> VegasSender {
         VegasSender {
             window: RenoWindow::new(params.initial_window),
@@ -126,7 +130,7 @@ impl VegasSender {
         self.next_round_after(self.window.cwnd() as u64);
     }
 
-    /// The next round trip begins; this was the window before the judgement on the last one.
+    /// Begins the next round trip; `before` was the window before the judgement of the last one.
     fn next_round_after(&mut self, before: u64) {
         self.round_min = Span::MAX;
         self.samples = 0;
@@ -137,7 +141,7 @@ impl VegasSender {
         };
     }
 
-    /// The RTT of an acknowledgement, as it is measured and compared.
+    /// Returns the RTT of an acknowledgement, as the parameters measure it.
     fn rtt_of(&mut self, feedback: &Feedback<'_>) -> Option<Span> {
         let sample = feedback.rtt?;
         let (clock, smoothed) = (self.params.clock, self.params.rtt == RttKind::Smoothed);
@@ -154,13 +158,14 @@ impl VegasSender {
         Some(if smoothed { self.smoothed } else { Span::from_nanos(measured) })
     }
 
-    /// Reno's growth.
+    /// Grows the window by Reno's rules.
     fn grow(&mut self, acked: f64) {
         let rest = self.window.slow_start(acked);
         self.window.avoid_congestion(rest);
     }
 
-    /// The whole packets that the path would hold without a queue, and those beyond it.
+    /// Returns the whole packets that the path would hold without a queue, and the number in
+    /// queues.
     fn judge(&self, cwnd: u64) -> (u64, u64) {
         let rtt = match self.params.rtt {
             RttKind::Mean => self.sum / u64::from(self.samples.max(1)),
@@ -179,7 +184,7 @@ impl VegasSender {
         (target, diff)
     }
 
-    /// Once per round trip.
+    /// Adjusts the window, once per round trip.
     fn adjust(&mut self, may_grow: bool, acked: f64) {
         let cwnd = self.window.cwnd() as u64;
         let (target, diff) = self.judge(self.begun);
@@ -214,7 +219,7 @@ impl VegasSender {
         }
     }
 
-    /// Lowers the window, and the threshold below it: slow start is over.
+    /// Reduces the window, and sets the threshold below it, so that slow start is over.
     fn shrink(&mut self, packets: u64) {
         let cwnd = packets.max(2) as f64;
         self.window.set_cwnd(cwnd);

@@ -7,22 +7,22 @@ use crate::parts::{INITIAL_WINDOW, WINDOWS};
 paceline_cc::choices! {
     /// How Vegas counts the packets that wait in queues.
     pub enum Diff {
-        /// The window less what the path holds (the paper, ns-3).
+        /// The window minus the packets that the path holds (the paper, ns-3).
         Paper = "paper",
-        /// The same times the ratio of the RTT to the smallest RTT (Linux).
+        /// The paper's difference times the ratio of the RTT to the smallest RTT (Linux).
         Linux = "linux",
-        /// The window less what the path holds, rounded to whole packets instead of up (ns-2's own
-        /// Vegas).
+        /// The window minus the packets that the path holds, rounded to the nearest integer instead
+        /// of up (ns-2's own Vegas).
         Rounded = "rounded",
     }
 }
 
 paceline_cc::choices! {
-    /// What a round trip's judgement moves by a packet.
+    /// The window that a round trip's judgement moves by a packet.
     pub enum Step {
         /// The present window.
         Present = "present",
-        /// The window that the round trip before ended with, towards which the present one moves: a
+        /// The window at the end of the previous round trip, towards which the present one moves: a
         /// step takes two round trips (Linux up to 2.6.27, and ns-2's copy of it).
         Before = "before",
     }
@@ -31,16 +31,16 @@ paceline_cc::choices! {
 paceline_cc::choices! {
     /// In which round trips slow start doubles the window.
     pub enum Doubles {
-        /// In each (Linux, ns-3).
+        /// In each round trip (Linux, ns-3).
         Each = "each",
-        /// In every second, after which an eighth of the window goes when slow start ends (the paper,
-        /// ns-2's own Vegas).
+        /// In every second round trip; an eighth of the window is given up when slow start ends
+        /// (the paper, ns-2's own Vegas).
         Second = "second",
     }
 }
 
 paceline_cc::choices! {
-    /// Which RTTs Vegas compares.
+    /// The RTTs that Vegas compares.
     pub enum RttKind {
         /// The smallest sample of a round trip (Linux).
         Sample = "sample",
@@ -54,22 +54,22 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of Vegas.
     pub struct VegasParams {
-        /// Packets in queues below which the window opens.
+        /// Number of packets in queues below which the window grows.
         alpha: u32 = 2, unit "packets", source "Linux, ns-3; paper, ns-2: 1";
-        /// Packets in queues above which the window closes; at least `alpha`.
+        /// Number of packets in queues above which the window shrinks; at least `alpha`.
         beta: u32 = 4, unit "packets", source "Linux, ns-3; paper, ns-2: 3";
-        /// Packets in queues above which slow start ends.
+        /// Number of packets in queues above which slow start ends.
         gamma: u32 = 1, unit "packets", source "Linux, ns-3";
         /// How packets in queues are counted.
         diff: Diff = Diff::Linux, source "Linux; paper, ns-3: paper; ns-2: rounded";
         /// Which RTTs are compared.
         rtt: RttKind = RttKind::Sample, source "Linux; ns-3 before 3.38: smoothed; ns-2: mean";
-        /// An RTT that is known before the first packet, as from a handshake; 0 for none.
+        /// An RTT known before the first packet, as from a handshake; 0 for none.
         handshake: Span = Span::ZERO, source "Linux; ns-3, ns-2: an RTT";
-        /// The resolution of the clock that RTTs are measured by, as timestamps in whole
-        /// milliseconds have it; 0 for an exact one.
+        /// Resolution of the clock for RTTs, as with timestamps in whole milliseconds; 0 for an
+        /// exact clock.
         clock: Span = Span::ZERO, in ..=Span::from_secs(1), source "Linux; ns-3: 1ms";
-        /// What a judgement moves by a packet.
+        /// The window that a judgement moves by a packet.
         step: Step = Step::Present, source "paper, Linux, ns-3; Linux up to 2.6.27, ns-2: before";
         /// In which round trips slow start doubles the window.
         doubles: Doubles = Doubles::Each, source "Linux, ns-3; paper, ns-2: second";
@@ -103,10 +103,10 @@ paceline_cc::params! {
 }
 
 impl VegasParams {
-    /// Checks the values against what they mean; `spec` is where they were written.
+    /// Checks the values; `spec` is the user's text, for errors.
     ///
     /// # Errors
-    /// A value outside its range, or two that contradict each other.
+    /// If a value is out of its range, or two values contradict each other.
     pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
         spec.require(self.alpha <= self.beta, "beta", "expected at least alpha")
     }

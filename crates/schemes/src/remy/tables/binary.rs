@@ -2,8 +2,8 @@
 
 use crate::remy::{Action, Domain, Rule, RuleTable, RuleTree, Signal, TableError};
 
-/// A box of a tree whose boxes are listed from the whole on: after a box that is divided come its
-/// lower half with all that is in it, and then its upper half.
+/// A node of a binary tree in pre-order: a divided box is followed by its lower half with all its
+/// descendants, then by its upper half.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Node {
     /// Divided at a value of a signal.
@@ -20,7 +20,7 @@ pub(super) const fn rule(multiple: f64, increment: i32, intersend_ms: f64) -> No
     Node::Rule(Action::new(multiple, increment, intersend_ms))
 }
 
-/// The table of such a list. Where the list ends too early there is no rule.
+/// Returns the table of such a list. A list that ends too early lacks rules at its end.
 pub(super) fn table(nodes: &[Node]) -> Result<RuleTable, TableError> {
     RuleTable::new(tree(&mut nodes.iter(), Domain::WHOLE))
 }

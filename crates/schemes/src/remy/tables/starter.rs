@@ -1,4 +1,4 @@
-//! A table written by hand: something to start from, and to test with.
+//! A table written by hand: an example to start from, and to test with.
 
 use crate::remy::{Action, Domain, Rule, RuleTable, RuleTree, Signal, TableError};
 
@@ -6,8 +6,8 @@ pub(super) const NAME: &str = "starter";
 pub(super) const SUMMARY: &str =
     "Written by hand, not trained: grows while the RTT is near its smallest, shrinks above";
 
-/// The boxes divide the ratio of the RTT to its smallest value, and the first of them also the
-/// time between acknowledgements.
+/// Returns the table. Its boxes divide the ratio of the RTT to its smallest value, and the first of
+/// them also the time between acknowledgements.
 pub(super) fn table() -> Result<RuleTable, TableError> {
     let ratio = |lower, upper| Domain::WHOLE.between(Signal::RttRatio, lower, upper);
     let near = ratio(0.5, 1.1);
@@ -15,7 +15,7 @@ pub(super) fn table() -> Result<RuleTable, TableError> {
     let fast = near.between(Signal::RecEwma, 0.0, 1.0);
     let slow = near.between(Signal::RecEwma, 1.0, Domain::WHOLE.upper[Signal::RecEwma.index()]);
     let children = vec![
-        // No acknowledgement yet, or one.
+        // At most one acknowledgement so far.
         leaf(ratio(0.0, 0.5), Action::new(1.0, 8, 1.0)),
         RuleTree::Inner {
             domain: near,

@@ -1,25 +1,25 @@
-//! What carries packets: links with their queues and services, and pipes with delay, jitter, loss,
-//! reordering and duplication.
+//! The parts of a path that carry packets: links with queues and services, and pipes with delay,
+//! jitter, loss, reordering and duplication.
 //!
 //! - A [`Port`] holds packets in a [`Queue`] and lets a [`Router`](paceline_cc::Router) rewrite their
 //!   headers. It belongs to a link, or to a station at a shared medium
 //!   (`paceline_wifi`).
 //! - A [`Link`] is a port and a [`Service`], which transmits: at a constant rate, by a schedule of
-//!   rates, or at the opportunities of a recorded trace. A [`LookAheadLink`] stands for a link whose
-//!   departures are known when packets enter, and for the delay behind it.
+//!   rates, or at the opportunities of a recorded trace. A [`LookAheadLink`] replaces a link, and
+//!   the delay after it, if each packet's departure can be computed when the packet enters.
 //! - A [`Pipe`] carries packets to the other end of a path: propagation delay and [`Impairments`].
 //! - [`queue`] has the queues, from droptail to DualPI2, as types and by name, and the table to
 //!   which you can add your own.
 //!
 //! Links and pipes are [`Stage`](paceline_cc::Stage)s. They have no clock and do no input or
-//! output: whoever drives them, the simulator or the emulator, says what time it is, and asks
-//! [`wake`](paceline_cc::Stage::wake) when the next packet comes out. All that is random is drawn
-//! from the [`Stream`](paceline_cc::Stream)s that the driver hands out, so that runs repeat.
+//! output: their driver, the simulator or the emulator, passes the time, and asks
+//! [`wake`](paceline_cc::Stage::wake) when the next packet comes out. All random numbers come from
+//! [`Stream`](paceline_cc::Stream)s that the driver supplies, so that runs repeat.
 //!
 //! # A link with CoDel, driven by hand
 //!
-//! Packets arrive at 15 Mbit/s for two seconds at a link of 12 Mbit/s, and are collected when the
-//! link says so:
+//! Packets arrive at 15 Mbit/s for two seconds at a link of 12 Mbit/s, and are collected at the
+//! times that the link names:
 //!
 //! ```
 //! use paceline_cc::{Packet, Rate, Span, Spec, Stage, Stream, Time};

@@ -1,11 +1,11 @@
-//! Links whose departures are known as soon as a packet enters.
+//! Links that compute a packet's departure when the packet enters.
 //!
-//! A link of constant rate with a droptail buffer and nothing that looks at packets on their way
-//! out knows when a packet leaves it, and after a fixed propagation delay reaches the far end, at
-//! the moment at which the packet enters. Such a link keeps one line of packets, from the buffer's
-//! tail to the far end, and is called once for each packet instead of twice for itself and once for
-//! the delay behind it. Packets leave, are dropped, counted and logged at the same nanosecond as by a
-//! [`Link`] and a [`Pipe`](crate::Pipe) behind it.
+//! On a link of constant rate with a droptail buffer, without a router, it is known when a packet
+//! enters at which time it will leave the link and, after a fixed propagation delay, reach the far
+//! end. Such a link keeps one line of packets, from the buffer's tail to the far end, and is called
+//! once per packet instead of twice for the link and once for the delay after it. Packets leave,
+//! are dropped, counted and logged at the same nanosecond as by a [`Link`] followed by a
+//! [`Pipe`](crate::Pipe).
 
 use paceline_cc::{Packet, Rate, Span, Stage, Time};
 
@@ -19,42 +19,43 @@ use crate::service::{Constant, Service};
 #[derive(Copy, Clone, Debug)]
 struct ScheduledPacket {
     packet: Packet,
-    /// When it leaves the link.
+    /// Departure time from the link.
     departure: Time,
-    /// Bytes that have entered since the start, its own included.
+    /// Bytes that have entered since the start, including this packet.
     end: u64,
 }
 
-/// A link of constant rate with a droptail buffer and the delay behind it, which computes departures
-/// when packets enter. Its rate, buffer and delay are fixed, and it has no router.
+/// A link of constant rate with a droptail buffer, and the delay after it. Computes departures when
+/// packets enter. Its rate, buffer and delay are fixed, and it has no router.
 ///
-/// Counters and log lag behind: [`LookAheadLink::note_departures`] brings them up to a time.
+/// Counters and log are updated only by [`LookAheadLink::note_departures`].
 #[derive(Debug)]
 pub struct LookAheadLink {
     rate: Constant,
     limit: DroptailLimit,
     propagation: Span,
-    /// In the order of their departures.
+    /// Packets in the order of their departures.
     line: Ring<ScheduledPacket>,
-    /// At least this many packets at the front have left the link and are propagating. Behind these
-    /// comes the packet in transmission, and then the buffer.
+    /// At least this many packets at the front have left the link and are propagating. After them
+    /// come the packet in transmission and then the buffer.
     departed: usize,
     /// When the first packet reaches the far end; [`Time::NEVER`] if there is none.
     due: Time,
-    /// When the packet that entered last leaves.
+    /// Departure time of the packet that entered last.
     last_departure: Time,
-    /// Packets and bytes that have entered since the start, and their times in the link, summed.
+    /// Packets and bytes that have entered since the start, and the sum of their times in the link.
     packets: u64,
     bytes: u64,
     sojourn: Span,
-    /// Drops and events. Arrivals and departures are counted by the fields above.
+    /// Drops and events. The fields above count arrivals and departures.
     log: PortLog,
 }
 
 impl LookAheadLink {
-    /// Returns the stage that stands for `link`, which no packet must have entered, and a delay of
-    /// `propagation` behind it. `None` if departures of `link` are not known ahead: its rate is not
-    /// constant or zero, its queue is not a droptail buffer or limits sojourn times, or it has a router.
+    /// Creates a stage that replaces `link`, into which no packet must have entered, and a delay of
+    /// `propagation` after it. `None` if departures of `link` cannot be computed ahead: its rate is
+    /// not constant or is zero, its queue is not a droptail buffer or limits sojourn times, or it
+    /// has a router.
     pub fn new(link: &Link, propagation: Span) -> Option<LookAheadLink> {
         let Service::Constant(rate) = link.service() else { return None };
         if rate.rate() == Rate::ZERO || link.router().is_some() || !link.queue().is_empty() {
@@ -77,7 +78,7 @@ impl LookAheadLink {
         })
     }
 
-    /// Takes the memory of another that is not needed any more; no packet must have entered here.
+    /// Reuses the memory of a link that is no longer needed; no packet must have entered this one.
     pub fn take_memory(&mut self, other: &mut LookAheadLink) {
         self.line.take_memory(&mut other.line);
         self.log.take_memory(&mut other.log);
@@ -88,39 +89,39 @@ impl LookAheadLink {
         self.log.record(on);
     }
 
-    /// Events and dropped packets.
+    /// Returns events and dropped packets.
     pub fn log(&self) -> &PortLog {
         &self.log
     }
 
-    /// Events and dropped packets, for a driver that takes them out.
+    /// Returns events and dropped packets, for a driver that takes them out.
     pub fn log_mut(&mut self) -> &mut PortLog {
         &mut self.log
     }
 
-    /// The capacity over time.
+    /// Returns the capacity over time.
     pub fn service(&self) -> Service {
         Service::Constant(self.rate.clone())
     }
 
-    /// Packets in the buffer and in transmission.
+    /// Returns the packets in the buffer and in transmission.
     #[inline]
     pub fn backlog_packets(&self) -> usize {
         self.line.len() - self.departed
     }
 
-    /// Bytes in the buffer and in transmission.
+    /// Returns the bytes in the buffer and in transmission.
     pub fn backlog_bytes(&self) -> u64 {
         let serving = self.line.get(self.departed).map_or(0, |scheduled| scheduled.packet.size);
         self.buffered() + u64::from(serving)
     }
 
-    /// Packets that have left the link and are propagating.
+    /// Returns the packets that have left the link and are propagating.
     pub fn propagating(&self) -> usize {
         self.departed
     }
 
-    /// Counts since the start, as of the last call of [`LookAheadLink::note_departures`].
+    /// Returns the counters at the last call of [`LookAheadLink::note_departures`].
     pub fn counters(&self) -> Counters {
         let mut counters = self.log.counters();
         counters.arrived_packets += self.packets + counters.dropped_packets();
@@ -134,7 +135,7 @@ impl LookAheadLink {
         counters
     }
 
-    /// Brings the counters and the log up to `now`.
+    /// Updates the counters and the log to `now`.
     pub fn note_departures(&mut self, now: Time) {
         if self.log.records() {
             self.log_departures(now);
@@ -142,8 +143,8 @@ impl LookAheadLink {
         self.mark_departed(now);
     }
 
-    /// Takes the first packet of the line, if it has reached the far end; returns when the next one
-    /// will.
+    /// Takes the first packet of the line, if it has reached the far end. Also returns when the
+    /// next one will.
     #[inline(always)]
     pub fn take_due(&mut self, now: Time) -> Option<(&Packet, Time)> {
         if self.log.records() {
@@ -161,16 +162,16 @@ impl LookAheadLink {
         Some((&scheduled.packet, self.due))
     }
 
-    /// Bytes in the buffer.
+    /// Returns the bytes in the buffer.
     #[inline]
     fn buffered(&self) -> u64 {
         self.line.get(self.departed).map_or(0, |serving| self.bytes - serving.end)
     }
 
-    /// Counts the packets that have departed up to `now`. Until it is called, `departed` lags behind,
-    /// and the buffer seems fuller than it is.
+    /// Counts the packets that have departed until `now`. Before this call `departed` may be too
+    /// small, and the buffer seems fuller than it is.
     fn mark_departed(&mut self, now: Time) {
-        // A packet whose departure is `NEVER` has not left, even at that time.
+        // A packet whose departure is `NEVER` never leaves, not even at that time.
         let latest = now.min(Time::from_nanos(Time::NEVER.as_nanos() - 1));
         let mut departed = self.departed;
         while let Some(serving) = self.line.get(departed)
@@ -181,22 +182,22 @@ impl LookAheadLink {
         self.departed = departed;
     }
 
-    /// True if a packet of `size` bytes finds the buffer full, with the departures counted so far.
+    /// Returns true if the buffer has no room for `size` bytes, with the departures counted so far.
     #[inline(always)]
     fn is_full(&self, size: u64) -> bool {
-        // The one in transmission does not count.
+        // The packet in transmission does not count.
         self.backlog_packets() as u64 > self.limit.packets
             || (self.limit.bytes != u64::MAX && self.buffered() + size > self.limit.bytes)
     }
 
-    /// The same, with the departures up to `now`.
+    /// Returns true if the buffer has no room for `size` bytes, with the departures until `now`.
     #[inline(never)]
     fn is_full_now(&mut self, now: Time, size: u64) -> bool {
         self.mark_departed(now);
         self.is_full(size)
     }
 
-    /// A packet enters at `now`; false if the buffer is full.
+    /// Adds a packet at `now`. Returns false if the buffer is full.
     #[inline(always)]
     fn enter(&mut self, now: Time, packet: &Packet) -> bool {
         let size = u64::from(packet.size);
@@ -225,7 +226,7 @@ impl LookAheadLink {
         true
     }
 
-    /// Records the events of the departures up to `now`.
+    /// Records the events of the departures until `now`.
     #[cold]
     fn log_departures(&mut self, now: Time) {
         while let Some(ScheduledPacket { packet, departure, .. }) = self.line.get(self.departed)
@@ -239,7 +240,8 @@ impl LookAheadLink {
         }
     }
 
-    /// Records the event of an arrival, with the bytes in the buffer before an idle link turns to it.
+    /// Records the event of an arrival, with the bytes in the buffer before an idle link starts to
+    /// transmit the packet.
     #[cold]
     fn log_arrival(&mut self, now: Time, packet: &Packet, entered: bool) {
         let alone = entered && self.backlog_packets() == 1;

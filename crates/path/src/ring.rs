@@ -1,39 +1,38 @@
-//! A queue of plain values in a ring whose size is a power of two.
+//! A queue of values in a ring whose size is a power of two.
 //!
-//! Packets pass through such queues by the million. An index is a mask away here, and a value is
-//! written and read in place, where the standard library's deque costs three times as many
-//! instructions.
+//! Every packet passes through such queues. Here an index needs only a mask, and values are written
+//! and read in place; the standard library's deque needs three times as many instructions.
 
 /// A first-in, first-out queue of values that are copied.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
     /// Empty, or a power of two of places.
     places: Vec<T>,
-    /// Values taken and values put since the start; wrapping.
+    /// Number of values taken and number of values added since the start; wrapping.
     head: usize,
     tail: usize,
 }
 
 impl<T: Copy> Ring<T> {
-    /// An empty queue, which allocates nothing.
+    /// Creates an empty queue, without an allocation.
     pub(crate) fn new() -> Ring<T> {
         Ring { places: Vec::new(), head: 0, tail: 0 }
     }
 
-    /// Takes the memory of a queue that is not needed any more; this one must be empty.
+    /// Reuses the memory of a queue that is no longer needed; this one must be empty.
     pub(crate) fn take_memory(&mut self, other: &mut Ring<T>) {
         std::mem::swap(&mut self.places, &mut other.places);
         (self.head, self.tail) = (0, 0);
         (other.head, other.tail) = (0, 0);
     }
 
-    /// Values held.
+    /// Returns the number of values.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.tail.wrapping_sub(self.head)
     }
 
-    /// True if none is held.
+    /// Returns true if there is no value.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.head == self.tail
@@ -44,7 +43,7 @@ impl<T: Copy> Ring<T> {
         at & self.places.len().wrapping_sub(1)
     }
 
-    /// The value `index` places behind the oldest.
+    /// Returns the value `index` places after the oldest.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<&T> {
         if index >= self.len() {
@@ -53,13 +52,13 @@ impl<T: Copy> Ring<T> {
         self.places.get(self.place(self.head.wrapping_add(index)))
     }
 
-    /// The oldest value.
+    /// Returns the oldest value.
     #[inline]
     pub(crate) fn front(&self) -> Option<&T> {
         if self.is_empty() { None } else { self.places.get(self.place(self.head)) }
     }
 
-    /// Changes each value, from the oldest on.
+    /// Changes each value, oldest first.
     pub(crate) fn for_each_mut(&mut self, mut change: impl FnMut(&mut T)) {
         for index in 0..self.len() {
             let at = self.place(self.head.wrapping_add(index));
@@ -69,7 +68,8 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Takes the oldest value; returns it, where it still stands, and the one that is the oldest now.
+    /// Removes the oldest value. Returns a reference to it in its place, and one to the value that
+    /// is now the oldest.
     #[inline(always)]
     pub(crate) fn take_front(&mut self) -> Option<(&T, Option<&T>)> {
         if self.is_empty() {
@@ -80,8 +80,8 @@ impl<T: Copy> Ring<T> {
         Some((self.places.get(at)?, self.front()))
     }
 
-    /// Adds a value: `write` writes it into its place, which holds `filler` or an old value. A value
-    /// that is built first and then copied costs twice.
+    /// Adds a value. `write` writes it into its place, which contains `filler` or an old value:
+    /// faster than building a value and copying it.
     #[inline(always)]
     pub(crate) fn push_with(&mut self, filler: impl FnOnce() -> T, write: impl FnOnce(&mut T)) {
         if self.len() == self.places.len() {
@@ -94,7 +94,7 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Doubles the places; `filler` stands in the new ones.
+    /// Doubles the number of places; the new ones contain `filler`.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, filler: T) {

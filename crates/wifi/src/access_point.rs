@@ -1,7 +1,8 @@
-//! Access points that only send: downloads for several stations, beside stations of other networks.
+//! Access points that only send: downloads for several stations, next to stations of other
+//! networks.
 //!
-//! The stations' acknowledgements do not pass the medium. Where that matters, put the flows over a
-//! medium whose stations send, too.
+//! The stations' acknowledgements do not use the medium. If that matters, use a medium whose
+//! stations also send.
 
 use paceline_cc::{Packet, Stream};
 use paceline_path::queue::Fifo;
@@ -9,7 +10,7 @@ use paceline_path::{Limit, Port, Service, ServiceError};
 
 use super::{Addresses, Medium, MediumConfig, StationPorts};
 
-/// A medium of 802.11n on which the access point alone sends, before it has ports.
+/// A medium of 802.11n on which only the access point sends, without ports.
 #[derive(Clone, Debug)]
 pub struct AccessPoint {
     config: MediumConfig,
@@ -19,12 +20,12 @@ pub struct AccessPoint {
 }
 
 impl AccessPoint {
-    /// `station_of` has for each flow, by its number, the station that its packets go to, where the
-    /// first station beside the access point is 0; flows beyond belong to the last one. `random` is
-    /// the medium's own random stream.
+    /// Creates an access point. `station_of` has, for each flow by its number, the station to which
+    /// its packets go, counted from 0 without the access point; flows beyond its end use the last
+    /// station. `random` is the medium's own random stream.
     ///
     /// # Errors
-    /// Steps of a station that make no legal schedule.
+    /// The steps of a station are not a valid schedule.
     pub fn new(
         config: MediumConfig,
         station_of: Vec<u32>,
@@ -36,28 +37,28 @@ impl AccessPoint {
         Ok(AccessPoint { config, addresses: Addresses::Flows(station_of, count), random, capacity })
     }
 
-    /// The mean capacity for stations that always have packets of 1500 bytes waiting.
+    /// Returns the mean capacity while all stations are backlogged with packets of 1500 bytes.
     pub fn capacity(&self) -> &Service {
         &self.capacity
     }
 
-    /// How many stations there are, the access point excepted.
+    /// Returns the number of stations, without the access point.
     pub fn stations(&self) -> usize {
         self.config.stations.len().saturating_sub(1)
     }
 
-    /// The station that packets of a flow go to; the first one is 0.
+    /// Returns the station to which a flow's packets go, counted from 0.
     pub fn station_of(&self, flow: u32) -> u32 {
         self.addresses.hop(&Packet { flow, ..Packet::opaque(0) }).to.saturating_sub(1)
     }
 
-    /// The medium, whose access point, station 0, has these ports.
+    /// Returns the medium, whose access point, station 0, has these ports.
     ///
     /// # Errors
-    /// As of [`AccessPoint::new`].
+    /// Those of [`AccessPoint::new`].
     pub fn medium(&self, ports: StationPorts) -> Result<Medium, ServiceError> {
         let mut all = vec![ports];
-        // Nothing enters the ports of the others.
+        // No packet enters the ports of the other stations.
         let idle = || StationPorts::shared(Port::new(Box::new(Fifo::new(Limit::NONE))));
         all.resize_with(self.config.stations.len(), idle);
         let mut medium = Medium::new(self.config.clone(), all, &self.random)?;

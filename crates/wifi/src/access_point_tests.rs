@@ -9,7 +9,7 @@ fn mcs(index: u8) -> Mcs {
     Mcs::new(index).expect("an index")
 }
 
-/// Stations that take A-MPDUs of up to 20 MPDUs at MCS 7.
+/// Stations at MCS 7 that accept A-MPDUs of up to 20 MPDUs.
 fn config(stations: u32) -> MediumConfig {
     let mut config = MediumConfig::new(Phy::ht(Ht::default()), stations, Rate::ZERO);
     for station in &mut config.stations {
@@ -18,7 +18,7 @@ fn config(stations: u32) -> MediumConfig {
     config
 }
 
-/// Beside so many stations of other networks that always have frames of 1 ms.
+/// Next to this many stations of other networks that always have frames of 1 ms.
 fn crowded(stations: u32, contenders: usize) -> MediumConfig {
     let contender = BackgroundConfig::new(Span::from_millis(1), Span::ZERO);
     MediumConfig { background: vec![contender; contenders], ..config(stations) }
@@ -58,7 +58,7 @@ fn packet(flow: u32, number: u32, size: u32) -> Packet {
     Packet { flow, body: Body::Opaque(number), ..Packet::opaque(size) }
 }
 
-/// Everything that comes out by `until`, with its time.
+/// Returns the packets that come out until `until`, with their times.
 fn drain(medium: &mut Medium, until: Time) -> Vec<(Time, Packet)> {
     let mut out = Vec::new();
     let mut place = Packet::opaque(0);
@@ -78,10 +78,11 @@ fn a_batch_takes_what_the_standard_says() {
     medium.push(begin, &packet(0, 0, 1500));
     medium.push(begin, &packet(0, 1, 1500));
     let out = drain(&mut medium, Time::from_secs(1));
-    // The medium is idle: the first goes at once, in 36 + 48 * 4 us.
+    // The medium is idle: the first packet is sent at once, in 36 + 48 * 4 us.
     let on_air = 36 + 192;
     assert_eq!((out.len(), out[0].0), (2, begin + Span::from_micros(on_air)));
-    // 16 us and a block acknowledgement of 32 us; then 43 us, up to 15 slots of 9 us, and the second.
+    // 16 us and a block acknowledgement of 32 us; then 43 us, up to 15 slots of 9 us, and the
+    // second packet.
     let fixed = 16 + 32 + 43 + on_air;
     let slots = (out[1].0.since(out[0].0).as_nanos() / 1000 - fixed) / 9;
     assert!(slots <= 15 && out[1].0 == out[0].0 + Span::from_micros(fixed + 9 * slots));
@@ -98,13 +99,13 @@ fn what_comes_during_a_batch_goes_together() {
     let numbers: Vec<u64> = out.iter().map(|(_, packet)| packet.number()).collect();
     assert_eq!(numbers, (0..30).collect::<Vec<_>>());
     ends.dedup();
-    // The first alone, since nothing else was there; then twenty, then the rest.
+    // The first packet alone, because no other was there; then twenty, then the rest.
     assert_eq!(ends.len(), 3);
     assert_eq!(out.iter().filter(|(at, _)| *at == ends[1]).count(), 20);
 }
 
-/// Feeds an access point with a port for each station so that none is ever empty. Returns the bytes of
-/// each flow, and those that the capacity offers.
+/// Keeps an access point with a port per station backlogged for all stations. Returns the bytes of
+/// each flow, and the bytes offered by the capacity.
 fn saturated(config: MediumConfig, secs: u64) -> (Vec<u64>, u64) {
     let access_point = access_point(config);
     let flows = access_point.stations();
@@ -143,7 +144,7 @@ fn the_capacity_is_what_saturation_gives() {
         ("alone", config(1), 0.01),
         ("slow", slow, 0.01),
         ("mixed", mixed, 0.01),
-        // Competitors that have lost often stay silent for long: means converge slowly.
+        // Competitors that have often lost stay silent for long, so that means converge slowly.
         ("contenders", contenders, 0.05),
         ("rts", protected, 0.05),
     ] {
@@ -151,7 +152,7 @@ fn the_capacity_is_what_saturation_gives() {
         let used = bytes.iter().sum::<u64>() as f64 / offered as f64;
         assert!((used - 1.0).abs() < within, "{name}: {used}");
     }
-    // Alone: 20 frames in 43 + 67.5 + 36 + 4 * 951 + 48 us.
+    // Without competitors: 20 frames in 43 + 67.5 + 36 + 4 * 951 + 48 us.
     let (_, offered) = saturated(config(1), 1);
     let expected = 240e3 / (43.0 + 67.5 + 36.0 + 3804.0 + 48.0);
     assert!((offered as f64 * 8e-6 / expected - 1.0).abs() < 0.01, "{offered}");
@@ -218,7 +219,7 @@ fn packets_stay_in_order_and_none_is_lost_unseen() {
     assert_eq!((medium.backlog_packets(0), medium.backlog_bytes(0)), (0, 0));
     assert_eq!(counters.delivered_packets, through);
     assert_eq!(through + counters.dropped_unacknowledged, 20_000);
-    // 0.3 cubed, and collisions on top.
+    // 0.3 cubed, plus the effect of collisions.
     let lost = counters.dropped_unacknowledged as f64 / 20_000.0;
     assert!((0.027..0.12).contains(&lost), "{lost}");
 }
@@ -259,7 +260,7 @@ fn the_head_given_up_lets_the_others_go_at_once() {
         let next = out.iter().find(|(_, packet)| packet.number() == number + 1);
         behind += u32::from(next.is_some_and(|(end, _)| *end == at));
     }
-    // A quarter is given up; of those that follow, half had come before.
+    // A quarter is given up; of the following frames, half had arrived before.
     assert!((90..160).contains(&given_up), "{given_up}");
     assert!(behind > 20, "{behind} of {given_up}");
 }
@@ -270,13 +271,13 @@ fn the_end_of_time_ends() {
     for number in 0..3 {
         medium.push(Time::ZERO, &packet(0, number, 1500));
     }
-    // What has not been collected stays so, and what comes now is never through.
+    // Uncollected packets stay uncollected, and a new packet is never sent.
     medium.push(Time::NEVER, &packet(0, 3, 1500));
     assert_eq!((medium.uncollected(), medium.backlog_packets(0)), (3, 1));
     assert_eq!(medium.wake(), drain(&mut medium, Time::from_secs(1))[0].0);
 }
 
-/// Writes down what it is told.
+/// Records its calls.
 struct Notes {
     batches: std::sync::mpsc::Sender<(Time, Batch)>,
 }
@@ -314,7 +315,7 @@ fn the_router_hears_of_batches() {
     }
 }
 
-/// Sends the name of its port and the number that it was told.
+/// Sends the name of its port, and the number that it received, to a channel.
 struct Named(&'static str, std::sync::mpsc::Sender<(&'static str, u32)>);
 
 impl Router for Named {
@@ -338,11 +339,11 @@ fn each_station_has_a_queue_and_a_router_of_its_own() {
     let ports = StationPorts::per_receiver(vec![port("first"), port("second")]);
     let mut medium = access_point(config(2)).medium(ports).expect("valid");
     medium.logs_mut(0).for_each(|log| log.keep_drops(true));
-    // The first packet goes on air at once. Five of the other eight for the first station fit.
+    // The first packet is sent at once. Five of the other eight for the first station fit.
     for number in 0..9 {
         medium.push(Time::ZERO, &packet(0, 10 * number, 1500));
     }
-    // A flow without a station belongs to the last one, which has room of its own.
+    // A flow without a station uses the last one, which has its own buffer.
     medium.push(Time::ZERO, &packet(7, 200, 1500));
     assert_eq!((medium.backlog_packets(0), medium.counters(0).dropped_full), (7, 3));
     let dropped: Vec<usize> = medium.logs_mut(0).map(|log| log.drain_drops().count()).collect();

@@ -1,4 +1,4 @@
-//! A-MPDUs: how a station puts them together, and what becomes of them (IEEE 802.11-2020, 10.12 and
+//! A-MPDUs: how a station assembles them, and what happens to them (IEEE 802.11-2020, 10.12 and
 //! 10.25).
 
 use paceline_cc::{Batch, Packet, Rate, Span, Time};
@@ -16,19 +16,19 @@ use super::{Addresses, StationConfig};
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Aggregation {
-    /// The most MPDUs in an A-MPDU, at most 64, which a block acknowledgement covers.
+    /// Maximum number of MPDUs in an A-MPDU, at most 64, which a block acknowledgement covers.
     pub max_mpdus: u32,
-    /// The most bytes of an A-MPDU.
+    /// Maximum number of bytes of an A-MPDU.
     pub max_bytes: u32,
-    /// The longest transmission of an A-MPDU, preamble included.
+    /// Maximum duration of an A-MPDU, including its preamble.
     pub max_duration: Span,
-    /// How often an MPDU is transmitted before it is given up.
+    /// Number of transmissions of an MPDU before it is given up.
     pub transmissions: u32,
 }
 
 impl Default for Aggregation {
-    /// The largest of the standard: 64 MPDUs, 65,535 bytes, 5.484 ms (the longest that a preamble in
-    /// mixed format can announce); and eight transmissions of an MPDU.
+    /// Returns the standard's maxima: 64 MPDUs, 65,535 bytes, 5.484 ms (the maximum that a preamble
+    /// in mixed format can announce); and eight transmissions of an MPDU.
     fn default() -> Aggregation {
         Aggregation {
             max_mpdus: 64,
@@ -40,7 +40,8 @@ impl Default for Aggregation {
 }
 
 impl Aggregation {
-    /// The limits of an A-MPDU at `mcs` to or from a station that takes so many MPDUs.
+    /// Returns the limits of an A-MPDU at `mcs` to or from a station that accepts `max_mpdus`
+    /// MPDUs.
     pub(super) fn limits(&self, phy: &Phy, mcs: Mcs, max_mpdus: u32) -> AmpduLimits {
         AmpduLimits {
             frames: max_mpdus,
@@ -49,7 +50,7 @@ impl Aggregation {
     }
 }
 
-/// What stations need to know of their medium to put an A-MPDU together.
+/// The properties of the medium that stations need to assemble an A-MPDU.
 pub(super) struct Air<'a> {
     pub(super) phy: &'a Phy,
     pub(super) aggregation: &'a Aggregation,
@@ -57,22 +58,22 @@ pub(super) struct Air<'a> {
     pub(super) addresses: &'a Addresses,
 }
 
-/// What a sender knows of a receiver, and the MPDUs that it has for it.
+/// A sender's state for a receiver, and its MPDUs for that receiver.
 pub(super) struct Peer {
     queue: TransmitQueue,
-    /// The modulation and coding over time; the "rate" of a step is the index of the scheme.
+    /// Modulation and coding over time; the "rate" of a step is the index of the scheme.
     mcs: Schedule,
     max_mpdus: u32,
     errors: FrameErrors,
     /// Chooses the modulation and coding, if the sender does.
     control: Option<Box<Minstrel>>,
-    /// A-MPDUs in a row of which nothing arrived.
+    /// Number of successive A-MPDUs of which no MPDU arrived.
     failed: u32,
 }
 
 impl Peer {
-    /// The settings of the station at the other end, or of the sender itself if that is the access
-    /// point.
+    /// Creates a peer with the settings of the station at the other end, or of the sender itself if
+    /// the peer is the access point.
     pub(super) fn new(
         config: &StationConfig,
         aggregation: &Aggregation,
@@ -89,7 +90,7 @@ impl Peer {
         })
     }
 
-    /// The modulation and coding as far as is known before it is chosen.
+    /// Returns the expected modulation and coding, before it is chosen.
     fn likely_mcs(&self, now: Time) -> Mcs {
         let index = match &self.control {
             Some(control) => control.best() as u64,
@@ -98,8 +99,8 @@ impl Peer {
         mcs_of(index)
     }
 
-    /// The modulation and coding of the next A-MPDU, and the most MPDUs that it has. A sample, which
-    /// may be lost, has one.
+    /// Returns the modulation and coding of the next A-MPDU, and its maximum number of MPDUs. A
+    /// sample, which may be lost, has one.
     fn choose(&mut self, now: Time) -> (Mcs, u32) {
         let Some(control) = &mut self.control else {
             return (self.likely_mcs(now), self.max_mpdus);
@@ -111,7 +112,7 @@ impl Peer {
         (mcs_of(control.rate(self.failed) as u64), most)
     }
 
-    /// An A-MPDU of so many MPDUs was transmitted, of which so many arrived.
+    /// Reports that an A-MPDU of `frames` MPDUs was transmitted, of which `arrived` arrived.
     fn report(&mut self, mcs: Mcs, frames: u32, arrived: u32) {
         let Some(control) = &mut self.control else { return };
         control.report(usize::from(mcs.index()), frames, arrived);
@@ -119,14 +120,14 @@ impl Peer {
     }
 }
 
-/// After so many failed transmissions in a row rates are chosen anew.
+/// After this many successive failed transmissions rates are chosen again.
 const MOST_FAILED: u32 = 6;
 
 fn mcs_of(index: u64) -> Mcs {
     Mcs::new(index.min(u64::from(Mcs::MAX)) as u8).unwrap_or(Mcs::LOWEST)
 }
 
-/// The modulation and coding of a station over time, as indices in the place of rates.
+/// Returns the modulation and coding of a station over time, with indices in place of rates.
 pub(super) fn mcs_schedule(config: &StationConfig) -> Result<Schedule, ServiceError> {
     let index = |&(at, mcs): &(Span, Mcs)| (at, Rate::from_bps(u64::from(mcs.index())));
     let steps: Vec<_> = config.mcs.iter().map(index).collect();
@@ -137,49 +138,51 @@ pub(super) fn mcs_schedule(config: &StationConfig) -> Result<Schedule, ServiceEr
 /// An A-MPDU that contends for the medium or is on air.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct OnAir {
-    /// The place of the receiver among the peers.
+    /// Index of the receiver among the peers.
     peer: usize,
     pub(super) mcs: Mcs,
     pub(super) ampdu: Ampdu,
-    /// The most MPDUs of this size that it could have had.
+    /// Maximum number of MPDUs of this size that it could have had.
     most: u32,
     /// MPDUs that have arrived, and the bytes of their packets.
     acked: (u32, u32),
-    /// When it was put together.
+    /// When it was assembled.
     since: Time,
 }
 
 impl OnAir {
-    /// True if any of its MPDUs has arrived.
+    /// Returns true if any of its MPDUs has arrived.
     pub(super) fn arrived(&self) -> bool {
         self.acked.0 > 0
     }
 }
 
-/// The part of a station that transmits A-MPDUs: it takes packets from the station's queue, as many
+/// The part of a station that transmits A-MPDUs. It takes packets from the station's queue, as many
 /// as fit into an A-MPDU, and keeps them until they are acknowledged or given up.
 ///
-/// An A-MPDU is put together when the station begins to contend, as drivers hand them to their
-/// hardware; packets that arrive meanwhile go with a later one. Receivers are served in turn. With
-/// one queue for all, packets for others that stand before are taken, too, as long as less than two
-/// full A-MPDUs are held; with a queue for each receiver none are.
+/// An A-MPDU is assembled when the station begins to contend, as drivers pass them to their
+/// hardware; packets that arrive later wait for a later A-MPDU. Receivers are served in turn. With
+/// one queue for all receivers, the aggregator also takes packets for other receivers that are
+/// ahead in the queue, as long as it holds fewer than two full A-MPDUs; with a queue per receiver
+/// there are no such packets.
 pub(super) struct Aggregator {
     peers: Vec<Peer>,
-    /// The number of the first of them as a station.
+    /// Station number of the first peer.
     first: u32,
-    /// The peer that was served last.
+    /// Index of the peer that was served last.
     last: usize,
     pub(super) on_air: Option<OnAir>,
-    /// Those given up after the last A-MPDU, the last first.
+    /// MPDUs given up after the last A-MPDU, in reverse order.
     given_up: Vec<Mpdu>,
-    /// Damage of the last size of a subframe.
+    /// Damage probability for the last size of a subframe.
     damage: (u32, f64),
-    /// Where packets stand between the port and the queue of their receiver.
+    /// Buffer for packets between the port and the queue of their receiver.
     place: TakenPacket,
 }
 
 impl Aggregator {
-    /// `peers` are the possible receivers, of which the first has this number as a station.
+    /// Creates an aggregator. `peers` are the possible receivers, of which the first has this
+    /// station number.
     pub(super) fn new(peers: Vec<Peer>, first: u32) -> Aggregator {
         Aggregator {
             peers,
@@ -198,8 +201,8 @@ impl Aggregator {
         }
     }
 
-    /// Takes packets out of the station's ports, and puts the next A-MPDU together; false if there is
-    /// nothing to send.
+    /// Takes packets out of the station's ports, and assembles the next A-MPDU. Returns false if
+    /// there is no packet to send.
     pub(super) fn prepare(
         &mut self,
         now: Time,
@@ -253,8 +256,8 @@ impl Aggregator {
         }
     }
 
-    /// The A-MPDU is transmitted; `chance` decides about each MPDU, which is damaged with the
-    /// probability given. Returns how many arrive.
+    /// Transmits the A-MPDU. `chance` decides whether an MPDU is damaged, given the probability.
+    /// Returns the number of MPDUs that arrive.
     pub(super) fn transmit(&mut self, now: Time, mut chance: impl FnMut(f64) -> bool) -> u32 {
         let Aggregator { peers, on_air: Some(on_air), damage, .. } = self else { return 0 };
         let Some(peer) = peers.get_mut(on_air.peer) else { return 0 };
@@ -270,19 +273,19 @@ impl Aggregator {
         on_air.acked.0
     }
 
-    /// The receiver of the A-MPDU that was put together last.
+    /// Returns the receiver of the A-MPDU that was assembled last.
     pub(super) fn receiver(&self) -> usize {
         self.last
     }
 
-    /// The next packet that has arrived and is in order.
+    /// Removes the next packet that has arrived and is in order.
     pub(super) fn deliver(&mut self) -> Option<Mpdu> {
         self.peers.get_mut(self.last)?.queue.deliver()
     }
 
-    /// The A-MPDU is over: the sender has its block acknowledgement, or there is none. Returns
-    /// what it learns from it, and when it was put together. `announced` tells that only the RTS was
-    /// transmitted, and lost.
+    /// Ends the A-MPDU: the sender has its block acknowledgement, or there is none. Returns what
+    /// the sender learns from it, and when the A-MPDU was assembled. `announced` is true if only
+    /// the RTS was transmitted, and lost.
     pub(super) fn finish(&mut self, air: &Air<'_>, announced: bool) -> Option<(Batch, Time)> {
         let on_air = self.on_air.take()?;
         let peer = self.peers.get_mut(on_air.peer)?;
@@ -303,13 +306,14 @@ impl Aggregator {
         (on_air.acked.0 > 0).then_some((batch, on_air.since))
     }
 
-    /// The next MPDU that was given up after the last A-MPDU.
+    /// Removes the next MPDU that was given up after the last A-MPDU.
     pub(super) fn pop_given_up(&mut self) -> Option<Mpdu> {
         self.given_up.pop()
     }
 }
 
-/// What a full A-MPDU of packets of so many bytes is: MPDUs, and bytes on air.
+/// Returns the number of MPDUs, and the bytes on air, of a full A-MPDU with packets of `packet`
+/// bytes.
 pub(super) fn full(air: &Air<'_>, mcs: Mcs, max_mpdus: u32, packet: u32) -> (u32, u32) {
     let each = subframe(packet, air.mac_overhead);
     let frames = air.aggregation.limits(air.phy, mcs, max_mpdus).most(each);

@@ -42,7 +42,7 @@ fn packet(route: u32, number: u32) -> Packet {
     Packet { route, body: Body::Opaque(number), ..Packet::opaque(1500) }
 }
 
-/// Everything that comes out until the medium is idle: times, routes and numbers.
+/// Returns the packets that come out until the medium is idle: times, routes and numbers.
 fn drain(medium: &mut Medium) -> Vec<(Time, u32, u64)> {
     let mut all = Vec::new();
     while medium.wake() != Time::NEVER {
@@ -75,12 +75,12 @@ fn a_station_alone_carries_what_the_times_say() {
 #[test]
 fn an_upload_has_as_many_turns_as_all_downloads() {
     let got = saturated(&config(2), Load::Both).streams_mbps;
-    // Two downloads share the access point's turns, each upload has as many.
+    // Two downloads share the access point's turns; each upload has as many turns.
     let down = got[0] + got[1];
     assert!((got[2] / down - 1.0).abs() < 0.05 && (got[3] / down - 1.0).abs() < 0.05, "{got:?}");
 }
 
-/// The performance anomaly is one of frames; A-MPDUs, which are limited in time, are without it.
+/// The performance anomaly affects frames; A-MPDUs that are limited in time do not have it.
 #[test]
 fn a_slow_station_takes_as_much_time_as_others_if_batches_are_limited_in_time() {
     let shares = |max_mpdus| {
@@ -90,13 +90,13 @@ fn a_slow_station_takes_as_much_time_as_others_if_batches_are_limited_in_time() 
         let got = saturated(&config, Load::Up).streams_mbps;
         got[0] / got[1]
     };
-    // After a collision with a longer frame a station waits for less than the other.
+    // After a collision with a longer frame a station waits for less time than the other.
     assert!((1.0..1.15).contains(&shares(1)), "{}", shares(1));
     // Two frames of 1.9 ms each against 28.
     assert!((shares(64) / 14.0 - 1.0).abs() < 0.1, "{}", shares(64));
 }
 
-/// Writes down what it is told.
+/// Records its calls.
 struct Notes(Sender<(Time, Batch)>);
 
 impl Router for Notes {
@@ -174,7 +174,7 @@ fn whoever_asks_late_gets_the_same() {
     let (mut prompt, mut late) = (busy(), busy());
     let (mut want, mut got) = (Vec::new(), Vec::new());
     for i in 0..400u32 {
-        // Pauses of two seconds, too, after which background stations begin anew.
+        // Includes pauses of two seconds, after which background stations start anew.
         let now = at(300 * u64::from(i) + 2_000_000 * u64::from(i / 100));
         while prompt.wake() < now {
             let at = prompt.wake();
@@ -199,11 +199,11 @@ fn background_stations_take_what_they_need() {
         saturated(&config, Load::Up).total_mbps()
             / saturated(&self::config(1), Load::Up).total_mbps()
     };
-    // 1 ms for 99 ms of pause, each: a twentieth of the time for five, and what it costs that they
-    // wait and collide.
+    // 1 ms of frame per 99 ms of pause, each: five of them take a twentieth of the time, plus the
+    // cost of their waiting and collisions.
     assert!((0.9..0.95).contains(&share(99, 5)), "{}", share(99, 5));
-    // One that always has a frame of 1 ms has as many turns as the station, of 5.5 ms; and each
-    // ninth turn is a collision of 5.5 ms.
+    // A station that always has a frame of 1 ms has as many turns as the station with A-MPDUs of
+    // 5.5 ms; and each ninth turn is a collision of 5.5 ms.
     assert!((share(0, 1) - 5.52 / (5.52 + 1.1 + 0.66)).abs() < 0.02, "{}", share(0, 1));
 }
 

@@ -1,28 +1,29 @@
 //! Background stations: stations of other networks that use the same channel, of whose frames only
-//! the times are known.
+//! the times are modelled.
 
 use paceline_cc::{Span, Stream, Time};
 
 use super::Medium;
 use super::backoff::Backoff;
 
-/// How far back background stations are simulated when a station gets something to send. What they
-/// did longer ago does not matter.
+/// How much of the past of background stations is simulated when a station gets a packet to send.
+/// Their earlier behaviour does not matter.
 const HISTORY: Span = Span::from_millis(500);
 
-/// The settings of a background station. It contends like any other, and never gives a frame up.
+/// Settings of a background station. It contends like any other station, and never gives a frame
+/// up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackgroundConfig {
-    /// The shortest and the longest time that a frame takes, acknowledgement included; lengths are
-    /// uniform between them.
+    /// Minimum and maximum duration of a frame, including its acknowledgement; durations are
+    /// uniform in between.
     pub airtime: (Span, Span),
-    /// The mean pause after a frame, exponentially distributed; zero if there always is another one.
+    /// Mean pause after a frame, exponentially distributed; zero if there always is another frame.
     pub gap: Span,
 }
 
 impl BackgroundConfig {
-    /// A station whose frames take from half to one and a half times `airtime`.
+    /// Creates a station whose frames take from half to one and a half times `airtime`.
     pub fn new(airtime: Span, gap: Span) -> BackgroundConfig {
         BackgroundConfig { airtime: (airtime / 2, airtime + airtime / 2), gap }
     }
@@ -34,13 +35,13 @@ pub(super) struct Background {
     pub(super) backoff: Backoff,
     settings: BackgroundConfig,
     pub(super) has_frame: bool,
-    /// It transmits.
+    /// True while it transmits.
     pub(super) on_air: bool,
     /// When its next frame comes, if it has none.
     comes: Time,
-    /// The time that its next frame takes, if it does not collide.
+    /// Duration of its next frame without a collision.
     pub(super) airtime: Span,
-    /// The same if it collides; `None` if that makes no difference.
+    /// Duration of its next frame with a collision; `None` if it is the same.
     pub(super) collision: Option<Span>,
     /// Frames that arrived, and frames that collided.
     pub(super) sent: u64,
@@ -67,7 +68,7 @@ impl Background {
         station
     }
 
-    /// When it does something next, if the medium stays idle.
+    /// Returns when it acts next, if the medium stays idle.
     #[inline]
     pub(super) fn next(&self) -> Time {
         if self.has_frame { self.backoff.start() } else { self.comes }
@@ -79,7 +80,7 @@ impl Background {
         if more.is_zero() { shortest } else { shortest + more.mul_f64(self.random.uniform()) }
     }
 
-    /// A pause begins at `from`.
+    /// Begins a pause at `from`.
     fn pause(&mut self, from: Time) {
         self.has_frame = false;
         self.comes = match self.settings.gap.is_zero() {
@@ -90,13 +91,14 @@ impl Background {
         };
     }
 
-    /// Its frame comes while somebody transmits until `end` (`busy`), or to the idle medium at `now`.
+    /// Handles the coming of its frame: during a transmission until `end` (`busy`), or at an idle
+    /// medium at `now`.
     fn receive_frame(&mut self, now: Time, slot: Span, difs: Span, busy: bool) {
         self.has_frame = true;
         self.backoff.frame_came(now, slot, difs, busy, true);
     }
 
-    /// Its transmission is over.
+    /// Ends its transmission.
     fn end(&mut self, at: Time, collided: bool, cw: (u32, u32), slot: Span) {
         self.on_air = false;
         if collided {
@@ -115,8 +117,8 @@ impl Background {
         self.backoff.resume(from, slot, self.has_frame);
     }
 
-    /// What it did before `from` is forgotten. Pauses that ended before are drawn anew, which is
-    /// right as exponential ones have no memory; without this, all background stations would
+    /// Forgets everything before `from`. Draws pauses again that ended before, which is correct
+    /// because exponential times have no memory. Without this, all background stations would
     /// transmit one after the other.
     fn restart(&mut self, from: Time, slot: Span) {
         if !self.settings.gap.is_zero() && (self.has_frame || self.comes < from) {
@@ -127,13 +129,13 @@ impl Background {
 }
 
 impl Medium {
-    /// When the next station or background station begins, or gets something to send.
+    /// Returns when the next station or background station starts, or gets a frame to send.
     pub(super) fn next_start(&self) -> Time {
         let stations = self.stations.iter().map(|station| station.backoff.start());
         stations.chain(self.background.iter().map(Background::next)).min().unwrap_or(Time::NEVER)
     }
 
-    /// True if no station has a frame, so that nobody needs to know what background stations do.
+    /// Returns true if no station has a frame, so that background stations need no simulation.
     fn nobody_waits(&self) -> bool {
         !self.simulating_background && self.stations.iter().all(|station| !station.has_frame())
     }
@@ -143,8 +145,8 @@ impl Medium {
         self.due = if self.nobody_waits() { Time::NEVER } else { self.next_start() };
     }
 
-    /// Frames come to background stations at `at`, while the medium is idle. True if a transmission
-    /// is due then, too.
+    /// Gives frames to background stations at `at`, while the medium is idle. Returns true if a
+    /// transmission is also due then.
     pub(super) fn background_frames(&mut self, at: Time) -> bool {
         let (slot, difs) = (self.config.phy.slot, self.config.phy.difs());
         for station in &mut self.background {
@@ -156,7 +158,7 @@ impl Medium {
         self.due <= at
     }
 
-    /// A background station transmits alone from `at` on.
+    /// Lets a background station transmit alone from `at` on.
     pub(super) fn transmit_background(&mut self, at: Time, number: usize) {
         let airtime = self.background.get(number).map_or(Span::ZERO, |station| station.airtime);
         let end = at + airtime;
@@ -164,7 +166,7 @@ impl Medium {
         self.end_at(end, false);
     }
 
-    /// An exchange ends at `at`: background stations turn to their next frames.
+    /// Ends an exchange at `at`: background stations continue with their next frames.
     pub(super) fn end_background(&mut self, at: Time) {
         let phy = &self.config.phy;
         let (slot, difs, cw) = (phy.slot, phy.difs(), (phy.cw_min, phy.cw_max));
@@ -177,8 +179,8 @@ impl Medium {
         }
     }
 
-    /// A packet comes at `now`, and for some time nobody had any: background stations are simulated
-    /// among themselves up to `now`.
+    /// Simulates background stations among themselves until `now`. For a packet that comes after a
+    /// time in which no station had any.
     pub(super) fn catch_up_background(&mut self, now: Time) {
         let (earliest, slot) = (now - HISTORY, self.config.phy.slot);
         if self.end < earliest {
@@ -193,7 +195,7 @@ impl Medium {
         self.simulating_background = false;
     }
 
-    /// Lets background stations contend among themselves until the first of them has had so many
+    /// Lets background stations contend among themselves until the first of them has had `turns`
     /// turns. Returns its turns without a collision, and when the last exchange ended.
     pub(super) fn run_background(&mut self, turns: u64) -> (u64, Time) {
         let had = |medium: &Medium| {

@@ -1,28 +1,28 @@
-//! The backoff of one station: its window, its slots, and when it may transmit.
+//! The backoff of one station: its window, its slots, and its time to transmit.
 
 use paceline_cc::{Span, Stream, Time};
 
 /// A station's part in the contention (IEEE 802.11-2020, 10.3.3 and 10.3.4).
 ///
-/// Slots count down while the medium is idle, from `count_from` on. They are only worked out when a
-/// transmission begins, so that idle slots cost nothing.
+/// Slots count down while the medium is idle, from `count_from` on. They are computed only when a
+/// transmission begins, so that idle slots need no work.
 #[derive(Clone, Debug)]
 pub(super) struct Backoff {
     random: Stream,
-    /// The contention window, in slots.
+    /// Contention window in slots.
     window: u32,
-    /// Slots still to wait.
+    /// Remaining slots.
     slots: u32,
-    /// When the countdown goes on: the end of the interframe space.
+    /// When the countdown continues: the end of the interframe space.
     count_from: Time,
     /// When it transmits, if the medium stays idle; [`Time::NEVER`] without a frame.
     start: Time,
-    /// It waits without a backoff, since the medium was idle when its frame came.
+    /// True if it transmits without a backoff, because the medium was idle when its frame came.
     immediate: bool,
 }
 
 impl Backoff {
-    /// A station with an empty window that has nothing to send.
+    /// Creates a station with the minimum window and no frame.
     pub(super) fn new(random: Stream, cw_min: u32) -> Backoff {
         Backoff {
             random,
@@ -34,7 +34,7 @@ impl Backoff {
         }
     }
 
-    /// When it transmits, if the medium stays idle.
+    /// Returns when it transmits, if the medium stays idle.
     #[inline]
     pub(super) fn start(&self) -> Time {
         self.start
@@ -46,26 +46,27 @@ impl Backoff {
         self.immediate = false;
     }
 
-    /// True with probability `p`: for what else is random about the station.
+    /// Returns true with probability `p`: for other random events of the station.
     pub(super) fn chance(&mut self, p: f64) -> bool {
         self.random.chance(p)
     }
 
-    /// The transmission has failed: the window doubles.
+    /// Doubles the window after a failed transmission.
     pub(super) fn widen(&mut self, cw_max: u32) {
         self.window = (2 * self.window + 1).min(cw_max);
     }
 
-    /// The frame was acknowledged, or given up: the window is the smallest again.
+    /// Resets the window to its minimum, after the frame was acknowledged or given up.
     pub(super) fn reset(&mut self, cw_min: u32) {
         self.window = cw_min;
     }
 
-    /// Another station begins to transmit at `now`: slots that have passed count, the others wait.
+    /// Stops the countdown because another station transmits at `now`. Slots that have passed
+    /// count.
     #[inline]
     pub(super) fn freeze(&mut self, now: Time, slot: Span) {
         if self.immediate {
-            // The medium is busy before it could transmit.
+            // The medium becomes busy before it could transmit.
             self.draw();
             return;
         }
@@ -75,8 +76,8 @@ impl Backoff {
         }
     }
 
-    /// The medium will be idle, and the countdown goes on at `from`; `has_frame` tells if there is
-    /// something to send then.
+    /// Continues the countdown at `from`, when the medium becomes idle; `has_frame` says whether it
+    /// then has a frame to send.
     #[inline]
     pub(super) fn resume(&mut self, from: Time, slot: Span, has_frame: bool) {
         self.count_from = from;
@@ -86,18 +87,18 @@ impl Backoff {
         };
     }
 
-    /// When the countdown goes on.
+    /// Returns when the countdown continues.
     pub(super) fn counts_from(&self) -> Time {
         self.count_from
     }
 
-    /// The station got something to send just when its last transmission ended.
+    /// Continues with a frame that came exactly when the station's last transmission ended.
     pub(super) fn go_on(&mut self, slot: Span) {
         self.resume(self.count_from, slot, true);
     }
 
-    /// A frame comes at `now` to a station that had none. `busy` tells that somebody transmits, and
-    /// `immediate` that a station may transmit without a backoff if nobody does.
+    /// Handles a frame that comes at `now` to a station without one. `busy` is true if some station
+    /// transmits; `immediate` is true if a station may otherwise transmit without a backoff.
     pub(super) fn frame_came(
         &mut self,
         now: Time,
@@ -114,7 +115,7 @@ impl Backoff {
             return self.go_on(slot);
         }
         if over > now {
-            // The backoff after the last transmission goes on, or the interframe space does.
+            // The backoff after the last transmission, or the interframe space, continues.
             self.immediate = self.slots == 0 && immediate;
             if self.slots == 0 && !immediate {
                 self.draw();
@@ -152,11 +153,11 @@ mod tests {
         backoff.slots = 7;
         backoff.resume(at(100), SLOT, true);
         assert_eq!(backoff.start(), at(240));
-        // Two whole slots have passed after 59 µs; the third begins anew.
+        // Two whole slots have passed after 59 µs; the third starts again.
         backoff.freeze(at(159), SLOT);
         backoff.resume(at(1000), SLOT, true);
         assert_eq!(backoff.start(), at(1100));
-        // Somebody transmits before the countdown goes on.
+        // Another station transmits before the countdown continues.
         backoff.freeze(at(990), SLOT);
         backoff.resume(at(2000), SLOT, true);
         assert_eq!(backoff.start(), at(2100));
@@ -167,12 +168,12 @@ mod tests {
         let mut backoff = station();
         backoff.frame_came(at(500), SLOT, DIFS, false, true);
         assert_eq!(backoff.start(), at(500));
-        // Within the interframe space it waits for the end of that.
+        // During the interframe space it waits for its end.
         let mut backoff = station();
         backoff.resume(at(550), SLOT, false);
         backoff.frame_came(at(510), SLOT, DIFS, false, true);
         assert_eq!(backoff.start(), at(550));
-        // If the medium is taken meanwhile, it draws a backoff.
+        // If the medium becomes busy meanwhile, it draws a backoff.
         let mut drawn = false;
         for seed in 0..20 {
             let mut other = Backoff { random: Stream::new(seed, "station"), ..backoff.clone() };

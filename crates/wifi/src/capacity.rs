@@ -1,4 +1,4 @@
-//! What stations carry that always have something to send.
+//! The capacity of stations that are always backlogged.
 
 use paceline_cc::{Rate, Span, Stream, Time};
 use paceline_path::{Schedule, ServiceError};
@@ -10,15 +10,15 @@ use super::minstrel::Minstrel;
 use super::sequence::Sequence;
 use super::{Addresses, Medium, MediumConfig, RateControl, StationConfig};
 
-/// The size of the packets for which rate control compares rates, as in Linux.
+/// Packet size at which rate control compares rates, in bytes, as in Linux.
 const TYPICAL_PACKET: u32 = 1200;
-/// The size of the packets that the capacity is stated for.
+/// Packet size for which the capacity is stated, in bytes.
 const FULL_PACKET: u32 = 1500;
-/// Transmissions that are simulated to find the mean time of one, those of background stations
-/// included. With a few of them that always have something to send it is then known to 2 %.
+/// Number of simulated transmissions, including those of background stations, from which the mean
+/// duration is computed. With a few backlogged background stations its error is then 2 %.
 const CAPACITY_TRIALS: u64 = 120_000;
 
-/// The mean bytes that an A-MPDU delivers, and the mean time from one to the next.
+/// Mean bytes that an A-MPDU delivers, and mean time between two of them.
 #[derive(Copy, Clone, Debug)]
 struct MeanAmpdu {
     bytes: f64,
@@ -26,12 +26,13 @@ struct MeanAmpdu {
 }
 
 impl MediumConfig {
-    /// What a station without competitors would carry at `rate`, in packets of so many bytes each.
+    /// Returns the throughput of a station without competitors at `rate`, with packets of `packet`
+    /// bytes.
     pub fn nominal_rate(&self, rate: Rate, packet: u32) -> Rate {
         Rate::from_bytes_in(u64::from(packet), self.alone(Sequence::of(self, rate, packet)))
     }
 
-    /// The same for a station with its first rate, or its first modulation.
+    /// Returns the throughput of a station without competitors at its first rate or modulation.
     pub(super) fn nominal_rate_of(&self, station: &StationConfig, packet: u32) -> Rate {
         if self.phy.high_throughput().is_none() {
             let rate = station.rates.first().map_or(Rate::ZERO, |(_, rate)| *rate);
@@ -43,7 +44,7 @@ impl MediumConfig {
         Rate::from_bytes_in(bytes, self.alone(Sequence::of_ampdu(self, mcs, air_bytes)))
     }
 
-    /// The mean time from one exchange to the next of a station that is alone.
+    /// Returns the mean time between exchanges of a station without competitors.
     fn alone(&self, times: Sequence) -> Span {
         let backoff = self.phy.slot * u64::from(self.phy.cw_min) / 2;
         self.phy.difs() + backoff + times.head + times.data + times.answer
@@ -55,7 +56,7 @@ impl MediumConfig {
         full(&self.air(&addresses), mcs, max_mpdus, packet)
     }
 
-    /// What stations need to know of the medium.
+    /// Returns the properties of the medium that stations need.
     pub(super) fn air<'a>(&'a self, addresses: &'a Addresses) -> Air<'a> {
         Air {
             phy: &self.phy,
@@ -65,8 +66,8 @@ impl MediumConfig {
         }
     }
 
-    /// The aggregator of a station: the access point sends to all others, and they to it. `None` for
-    /// layers without A-MPDUs.
+    /// Creates the aggregator of a station: the access point sends to all others, and they send to
+    /// it. `None` for layers without A-MPDUs.
     pub(super) fn aggregator(
         &self,
         number: usize,
@@ -86,7 +87,8 @@ impl MediumConfig {
         Ok(Some(Aggregator::new(peers, first)))
     }
 
-    /// What chooses rates to or from a station, if senders do; nothing else is drawn from `random`.
+    /// Creates the rate control of frames to or from a station, if senders choose rates. Otherwise
+    /// draws nothing from `random`.
     pub(super) fn minstrel(
         &self,
         station: &StationConfig,
@@ -112,15 +114,16 @@ impl MediumConfig {
         Some(Minstrel::new(&bytes, interval, random.split("minstrel")))
     }
 
-    /// What all stations together would get over time, in the mean, if the access point always had
-    /// packets of 1500 bytes for each of them, beside the background stations; for layers with
-    /// A-MPDUs. Stations whose modulation repeats must have the same period.
+    /// Returns the mean throughput of all stations together over time, if the access point were
+    /// always backlogged with packets of 1500 bytes for each of them, next to the background
+    /// stations; for layers with A-MPDUs. Stations whose modulation repeats must have equal
+    /// periods.
     ///
-    /// With background stations this has no closed form, so that it is found by simulating the
-    /// contention; `random` is for that.
+    /// With background stations there is no closed form, so the contention is simulated with random
+    /// numbers from `random`.
     ///
     /// # Errors
-    /// Steps that make no legal schedule.
+    /// The steps are not a valid schedule.
     pub(crate) fn downlink_capacity(&self, random: &Stream) -> Result<Schedule, ServiceError> {
         let stations = self.stations.get(1..).unwrap_or_default();
         let schedules = stations.iter().map(mcs_schedule).collect::<Result<Vec<_>, _>>()?;
@@ -130,7 +133,7 @@ impl MediumConfig {
         times.sort_unstable();
         times.dedup();
         let mut random = random.clone();
-        // The means of each modulation and number of MPDUs.
+        // Means for each modulation and number of MPDUs.
         let mut known: Vec<(Mcs, Option<u32>, MeanAmpdu)> = Vec::new();
         let mut steps = Vec::with_capacity(times.len());
         for at in times {
@@ -157,7 +160,7 @@ impl MediumConfig {
         Schedule::new(&steps, stations.iter().find_map(|station| station.mcs_period))
     }
 
-    /// The means of a turn with a full A-MPDU.
+    /// Returns the means of a turn with a full A-MPDU.
     fn saturated(
         &self,
         mcs: Mcs,
@@ -170,7 +173,7 @@ impl MediumConfig {
         if self.background.is_empty() {
             return Ok(MeanAmpdu { bytes, seconds: self.alone(times).as_secs_f64() });
         }
-        // Only how long it is on air matters to the others: it is like one of them.
+        // For the others only its time on air matters: model it as one of them.
         let exchange = times.head + times.data + times.answer;
         let mut settings = BackgroundConfig::new(exchange, Span::ZERO);
         settings.airtime = (exchange, exchange);
@@ -183,7 +186,7 @@ impl MediumConfig {
             first.collision = Some(times.collision);
         }
         let (through, end) = medium.run_background(turns);
-        // With RTS a turn ends with an A-MPDU, however often it was announced.
+        // With RTS, a turn ends with an A-MPDU, however many RTS it needed.
         let turns = if times.rts { through } else { turns }.max(1) as f64;
         let seconds = end.since(Time::ZERO).as_secs_f64() / turns;
         Ok(MeanAmpdu { bytes: bytes * through as f64 / turns, seconds })

@@ -1,13 +1,13 @@
-//! How often bits of OFDM are damaged by noise: modulations, and the convolutional code.
+//! Bit errors of OFDM in noise: modulations, and the convolutional code.
 //!
-//! The model that ns-3 has by the name of NIST (Pei and Henderson, "Validation of OFDM error rate
-//! model in ns-3", 2010): the bit error rate of the modulation in white noise, and from it a bound on
-//! that behind a Viterbi decoder with hard decisions, by the distance spectra of the code with
-//! constraint length 7 and of its punctured versions (Frenger, Orten and Ottosson 1999).
+//! ns-3's NIST model (Pei and Henderson, "Validation of OFDM error rate model in ns-3", 2010): the
+//! modulation's bit error rate in white noise, and from it a bound on the bit error rate after a
+//! Viterbi decoder with hard decisions, by the distance spectra of the code with constraint length
+//! 7 and of its punctured versions (Frenger, Orten and Ottosson 1999).
 
 use super::phy::{Modulation, Phy};
 
-/// The most rates that a layer has: the modulation and coding schemes of 802.11n.
+/// Maximum number of rates of a layer: the modulation and coding schemes of 802.11n.
 pub(super) const SCHEMES: usize = 16;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ enum Code {
     FiveSixths,
 }
 
-/// A modulation, a rate of the code, and how many spatial streams share the power.
+/// A modulation, a code rate, and the number of spatial streams that share the power.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Coding {
     constellation: Constellation,
@@ -36,8 +36,8 @@ pub(super) struct Coding {
 }
 
 impl Coding {
-    /// The coding of a layer's rate by its place; `None` for layers without OFDM, and beyond the
-    /// last.
+    /// Returns the coding of a layer's rate by its index; `None` for layers without OFDM, and
+    /// beyond the last rate.
     pub(super) fn of(phy: &Phy, rate: usize) -> Option<Coding> {
         use Code::{FiveSixths, Half, ThreeQuarters, TwoThirds};
         use Constellation::{Bpsk, Qam16, Qam64, Qpsk};
@@ -70,8 +70,8 @@ impl Coding {
         of_rate.map(|&(constellation, code)| Coding { constellation, code, streams })
     }
 
-    /// The logarithm of the probability that a data bit arrives at a ratio of signal to noise in
-    /// decibels. Streams share the signal's power.
+    /// Returns the logarithm of the probability that a data bit arrives, at a signal-to-noise ratio
+    /// in decibels. Streams share the signal's power.
     pub(super) fn bit_arrives(self, snr: f64) -> f64 {
         let ratio = libm::pow(10.0, snr / 10.0) / f64::from(self.streams);
         let error = self.constellation.bit_error(ratio);
@@ -80,7 +80,7 @@ impl Coding {
 }
 
 impl Constellation {
-    /// The bit error rate in white noise, bits Gray-coded.
+    /// Returns the bit error rate in white noise with Gray coding.
     fn bit_error(self, ratio: f64) -> f64 {
         let tail = |x: f64| 0.5 * libm::erfc(libm::sqrt(x));
         match self {
@@ -93,11 +93,12 @@ impl Constellation {
 }
 
 impl Code {
-    /// A bound on the bit error rate behind the decoder, for channel bits that are damaged with
-    /// probability `error`: errors of each distance, from the free distance on, at most as likely
-    /// as Chernoff has it.
+    /// Returns a bound on the bit error rate after the decoder, for channel bits that are damaged
+    /// with probability `error`: errors of each distance, from the free distance on, have at most
+    /// the probability of Chernoff's bound.
     fn bit_error(self, error: f64) -> f64 {
-        // The free distance, how far the next is, data bits per step, bit errors by distance.
+        // The free distance, the distance to the next term, data bits per step, bit errors by
+        // distance.
         let (free, apart, bits, weights): (i32, i32, f64, &[f64]) = match self {
             Code::Half => {
                 (10, 2, 1.0, &[36.0, 211.0, 1404.0, 11_633.0, 77_433.0, 502_690.0, 3_322_763.0])
@@ -125,7 +126,7 @@ impl Code {
 mod tests {
     use super::*;
 
-    /// The ratio in decibels at which a tenth of the frames of 1000 bytes is damaged.
+    /// Returns the ratio in decibels at which a tenth of the frames of 1000 bytes are damaged.
     fn tenth(phy: &Phy, rate: usize) -> f64 {
         let coding = Coding::of(phy, rate).expect("a rate");
         let damage = |snr| 1.0 - libm::exp(8000.0 * coding.bit_arrives(snr));
@@ -137,8 +138,8 @@ mod tests {
         low
     }
 
-    /// The least sensitivities of the standard (17.3.10.2: -82 to -65 dBm) differ by 17 dB from 6 to
-    /// 54 Mbit/s, and so do the ratios here, within 3 dB.
+    /// The minimum sensitivities of the standard (17.3.10.2: -82 to -65 dBm) differ by 17 dB from 6
+    /// to 54 Mbit/s, and the ratios here do too, within 3 dB.
     #[test]
     fn rates_need_about_the_ratios_of_the_standard() {
         let phy = Phy::ofdm();

@@ -1,4 +1,4 @@
-//! Frames that are damaged on air without a collision, by their rate and size.
+//! Frames damaged on air without a collision, by their rate and size.
 
 use paceline_cc::{Span, Time};
 use paceline_path::ServiceError;
@@ -7,22 +7,22 @@ use super::coding::{Coding, SCHEMES};
 use super::phy::Phy;
 use super::station::StationConfig;
 
-/// With which probability frames to and from a station are damaged.
+/// Probabilities with which frames to and from a station are damaged.
 #[derive(Clone, Debug)]
 pub(super) struct FrameErrors {
     frame_error: f64,
-    /// The logarithm of the probability that a byte arrives, whatever the rate.
+    /// Logarithm of the probability that a byte arrives, at any rate.
     byte_arrives: f64,
-    /// The same by rate, from each offset on; empty if the ratio of signal to noise is not given.
+    /// The same by rate, from each offset on; empty without a signal-to-noise ratio.
     by_rate: Vec<(Span, [f64; SCHEMES])>,
     period: Option<Span>,
 }
 
 impl FrameErrors {
-    /// The errors of a station.
+    /// Creates the errors of a station.
     ///
     /// # Errors
-    /// Steps of the ratio of signal to noise that make no legal schedule.
+    /// The steps of the signal-to-noise ratio are not a valid schedule.
     pub(super) fn new(config: &StationConfig, phy: &Phy) -> Result<FrameErrors, ServiceError> {
         let offsets = config.snr.iter().map(|(at, _)| *at);
         if let Some((first, last)) = offsets.clone().next().zip(offsets.clone().next_back()) {
@@ -54,13 +54,13 @@ impl FrameErrors {
         })
     }
 
-    /// True if the rate makes a difference.
+    /// Returns true if errors depend on the rate.
     pub(super) fn depend_on_rate(&self) -> bool {
         !self.by_rate.is_empty()
     }
 
-    /// The probability that a frame of so many bytes is damaged that begins at `now`, at the rate of
-    /// this place among those of the layer.
+    /// Returns the probability that a frame of `bytes` bytes is damaged which begins at `now`, at
+    /// the rate with this index in the layer.
     pub(super) fn damage(&self, now: Time, rate: usize, bytes: u32) -> f64 {
         let byte_arrives = self.byte_arrives + self.byte_arrives_at(now, rate);
         if byte_arrives == 0.0 {

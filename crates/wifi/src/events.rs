@@ -1,4 +1,4 @@
-//! What happens at a medium: a transmission begins, a frame arrives, an exchange ends.
+//! Events of a medium: a transmission begins, a frame arrives, an exchange ends.
 
 use paceline_cc::{Packet, Time};
 
@@ -7,14 +7,14 @@ use super::station::Chosen;
 use super::{Hop, Medium, Phase, receiver};
 
 impl Medium {
-    /// Does what was due before `now`, so that a packet can arrive.
+    /// Handles the events before `now`, so that a packet can arrive.
     pub(super) fn catch_up(&mut self, now: Time) {
         while self.due < now {
             self.next_event();
         }
     }
 
-    /// A packet comes to the station that sends it.
+    /// Handles a packet that comes to its sending station.
     pub(super) fn accept(&mut self, now: Time, Hop { from, to }: Hop, packet: &Packet) {
         if !self.background.is_empty() && self.due == Time::NEVER && self.phase == Phase::Contention
         {
@@ -23,7 +23,7 @@ impl Medium {
         let Medium { stations, config, addresses, phase, arrived, .. } = self;
         let Some(station) = stations.get_mut(from as usize) else { return };
         station.enqueue(now, packet, receiver(to));
-        // Until it knows what has become of its last frame, a station does not turn to another.
+        // A station takes the next packet only once its last frame has ended.
         if station.on_air || station.has_frame() {
             return;
         }
@@ -44,7 +44,7 @@ impl Medium {
         }
     }
 
-    /// The next event happens.
+    /// Handles the next event.
     pub(super) fn next_event(&mut self) {
         let at = self.due;
         match self.phase {
@@ -54,7 +54,7 @@ impl Medium {
         }
     }
 
-    /// One or several stations begin to transmit at `at`.
+    /// Lets the stations whose backoffs end at `at` transmit.
     fn begin(&mut self, at: Time) {
         if !self.background.is_empty() && !self.background_frames(at) {
             return;
@@ -87,8 +87,8 @@ impl Medium {
         }
     }
 
-    /// The times of the exchange that a station begins at `at`, and the probability that its frame
-    /// is damaged, where that is not decided for each MPDU.
+    /// Returns the times of the exchange that a station begins at `at`, and the probability that
+    /// its frame is damaged, unless that is decided per MPDU.
     fn sequence(&self, at: Time, number: usize) -> (Sequence, f64) {
         let station = self.stations.get(number);
         let aggregator = station.and_then(|station| station.aggregator.as_ref());
@@ -115,7 +115,7 @@ impl Medium {
         (Sequence::of(&self.config, rate, size), damage)
     }
 
-    /// The sender of a single frame chooses its rate.
+    /// Lets the sender of a single frame choose its rate.
     fn choose_rate(&mut self, at: Time, number: usize) {
         let Some(station) = self.stations.get(number) else { return };
         let (Some(packet), failed) = (station.frame(), station.failed()) else { return };
@@ -134,7 +134,7 @@ impl Medium {
         }
     }
 
-    /// The sender of a single frame learns if its transmission arrived.
+    /// Tells the sender of a single frame whether its transmission arrived.
     fn report_rate(&mut self, at: Time, number: usize) {
         let only_rts = self.collided && self.sequence(at, number).0.rts;
         let Some(station) = self.stations.get_mut(number) else { return };
@@ -146,7 +146,7 @@ impl Medium {
         }
     }
 
-    /// A station transmits alone.
+    /// Transmits the frame of one station.
     fn transmit(&mut self, at: Time, number: usize) {
         if self.controlled {
             self.choose_rate(at, number);
@@ -185,7 +185,7 @@ impl Medium {
         }
     }
 
-    /// All stations and background stations go on counting slots at `from`.
+    /// Lets all stations and background stations continue to count slots at `from`.
     pub(super) fn resume_all(&mut self, from: Time) {
         let slot = self.config.phy.slot;
         for station in &mut self.stations {
@@ -196,12 +196,12 @@ impl Medium {
         }
     }
 
-    /// The exchange will be over at `end`.
+    /// Sets the end of the exchange to `end`.
     pub(super) fn end_at(&mut self, end: Time, collided: bool) {
         (self.phase, self.due, self.end, self.collided) = (Phase::Answer, end, end, collided);
     }
 
-    /// Several stations transmit, and none of their frames arrives.
+    /// Lets several stations transmit; none of their frames arrives.
     fn collide(&mut self, at: Time) {
         let mut end = at;
         for number in 0..self.stations.len() {
@@ -216,7 +216,7 @@ impl Medium {
             station.stats.transmissions += 1;
             station.stats.collisions += 1;
             station.stats.airtime += collision;
-            // Until all are known to have ended, its own end stands here.
+            // Its own end, until the ends of all are known.
             station.backoff.resume(at + collision, self.config.phy.slot, true);
             end = end.max(at + collision);
         }
@@ -246,7 +246,7 @@ impl Medium {
         self.end_at(end, true);
     }
 
-    /// The frame on air has arrived; its acknowledgement follows.
+    /// Handles the arrival of the frame on air. Its acknowledgement follows.
     fn arrive(&mut self, at: Time) {
         let sender = self.stations.get_mut(self.sender);
         if sender.as_ref().is_some_and(|station| station.aggregator.is_some()) {
@@ -258,7 +258,7 @@ impl Medium {
         (self.phase, self.due) = (Phase::Answer, self.end);
     }
 
-    /// A packet has come to its receiver at `at`.
+    /// Hands a packet to its receiver at `at`.
     #[inline]
     fn arrived(&mut self, at: Time, mut packet: Packet) {
         let Hop { from, to } = self.hop(&packet);
@@ -268,7 +268,7 @@ impl Medium {
         self.ready.push_back((at, packet));
     }
 
-    /// The receiver of an A-MPDU hands on what is in order.
+    /// Hands on the packets of an A-MPDU that are in order at the receiver.
     fn hand_over(&mut self, at: Time, sender: usize) {
         loop {
             let Some(station) = self.stations.get_mut(sender) else { return };
@@ -277,7 +277,7 @@ impl Medium {
         }
     }
 
-    /// A station whose A-MPDU was on air learns what has become of it.
+    /// Tells a station which MPDUs of its A-MPDU have arrived.
     fn end_ampdu(&mut self, at: Time, number: usize) {
         let rts = self.sequence(at, number).0.rts;
         let Medium { stations, config, addresses, collided, .. } = self;
@@ -289,20 +289,20 @@ impl Medium {
         if answered {
             station.on_ack(cw.0);
         } else if !station.on_silence(rts && !*collided, limits, cw) && rts && *collided {
-            // Only the RTS was lost: the same A-MPDU goes again.
+            // Only the RTS was lost: the same A-MPDU is sent again.
             return;
         }
         let Some(aggregator) = &mut station.aggregator else { return };
         let batch = aggregator.finish(&config.air(addresses), rts && *collided);
         station.give_up_mpdus(at);
-        // What was held back behind those that are given up.
+        // Packets that waited behind those that were given up.
         self.hand_over(at, number);
         if let (Some(station), Some((batch, since))) = (self.stations.get_mut(number), batch) {
             station.note_batch(at, &batch, since);
         }
     }
 
-    /// The exchange is over: senders know how it went, and turn to their next frames.
+    /// Ends the exchange: senders learn its result, and continue with their next frames.
     fn end_exchange(&mut self, at: Time) {
         if self.config.phy.high_throughput().is_some() {
             for number in 0..self.stations.len() {
@@ -326,11 +326,11 @@ impl Medium {
             if station.on_air {
                 station.on_air = false;
                 if station.aggregator.is_some() {
-                    // It has been seen to.
+                    // Already handled.
                 } else if let Some(packet) = station.frame() {
                     let bytes = packet.size.saturating_add(config.mac_overhead);
                     let rts = config.rts_threshold.is_some_and(|most| bytes > most);
-                    // A frame that did not collide got its CTS.
+                    // A frame that did not collide has got its CTS.
                     let long = rts && !self.collided;
                     if station.on_silence(long, limits, cw) {
                         station.give_up(at);

@@ -1,34 +1,37 @@
 //! A shared medium: stations and an access point that contend for one channel by the distributed
 //! coordination function (DCF) of IEEE 802.11-2020, 10.3.
 //!
-//! Every station has a port with a queue and a router, a rate and retry counters of its own; the access
-//! point, station 0, has one port or one for each receiver. A station that has a frame waits until the
-//! medium has been idle for a DIFS, or for an EIFS after a frame that it received with errors, and for
-//! its backoff, a random number of slots that counts down while the medium is idle and stands still
-//! while it is busy. Stations whose backoffs end together collide: all of their frames are lost. The
-//! receiver acknowledges a frame after a SIFS. A sender without an acknowledgement doubles its contention window and transmits
-//! again, until it gives the packet up. After each packet a station draws a backoff anew; one that
-//! has nothing to send while the medium is idle transmits its next frame at once.
+//! Every station has a port with a queue and a router, a rate, and retry counters; the access
+//! point, station 0, has one port or one per receiver. A station with a frame waits until the
+//! medium has been idle for a DIFS, or for an EIFS after a frame that it received with errors, and
+//! then for its backoff: a random number of slots that counts down while the medium is idle and
+//! stops while it is busy. Stations whose backoffs end together collide, and all of their frames
+//! are lost. The receiver acknowledges a frame after a SIFS. A sender without an acknowledgement
+//! doubles its contention window and transmits again, until it gives the packet up. After each
+//! packet a station draws a new backoff; a station without a frame while the medium is idle
+//! transmits its next frame at once.
 //!
-//! That every station gets the same number of packets through, whatever its rate (the performance
-//! anomaly), and that an access point with downloads for many gets no more than one station with an
-//! upload, comes from this alone.
+//! Two known effects follow from this alone: every station gets the same number of packets through,
+//! whatever its rate (the performance anomaly); and an access point with downloads for many
+//! stations gets no more than one station with an upload.
 //!
 //! Stations of 802.11n transmit A-MPDUs: as many packets (MPDUs) for one receiver as the limits of
-//! the standard, the receiver and a limit on time allow. The block acknowledgement tells which of
-//! them have arrived; the others go again with the next A-MPDU for the same receiver, which hands
-//! packets on in order. A router at the station hears of each block acknowledgement
-//! ([`Router::on_batch`](paceline_cc::Router::on_batch)). What is given up is announced to the receiver at no cost.
+//! the standard, the receiver and a time limit allow. The block acknowledgement says which of them
+//! have arrived; the others are sent again in the next A-MPDU for the same receiver, which passes
+//! packets on in order. A router at the station receives each block acknowledgement
+//! ([`Router::on_batch`](paceline_cc::Router::on_batch)). Packets that are given up are announced
+//! to the receiver at no cost.
 //!
-//! Background stations are stations of other networks, of whose frames only the times are known.
-//! While no station has a frame they are not simulated; when one gets a frame, what they have done
-//! in the last half second is made up for.
+//! Background stations are stations of other networks, of whose frames only the times are modelled.
+//! They are not simulated while no station has a frame; when a station gets one, the last half
+//! second of background stations is simulated first.
 //!
-//! Not modelled: stations that do not hear each other, capture (the stronger of two frames that
-//! collide is received all the same), propagation delay, beacons and associations, fragments, and
-//! power saving. A station transmits to the access point, and the access point to stations.
+//! Not modelled: stations that do not hear each other, capture (the stronger of two colliding
+//! frames may be received), propagation delay, beacons and associations, fragments, and power
+//! saving. A station transmits to the access point, and the access point to stations.
 //!
-//! Nothing happens per slot: when a transmission begins, each station works out how many slots have
+//! There are no events per slot: when a transmission begins, each station computes how many slots
+//! have passed.
 //! passed.
 
 mod access_point;
@@ -74,16 +77,16 @@ use paceline_path::{Counters, Port, PortLog, Service, ServiceError};
 use self::background::Background;
 use self::station::Station;
 
-/// What comes on top of an IP packet in a frame: MAC header 24, LLC and SNAP 8, FCS 4.
+/// Overhead of a frame beyond its IP packet, in bytes: MAC header 24, LLC and SNAP 8, FCS 4.
 pub const MAC_OVERHEAD: u32 = 24 + 8 + 4;
 
-/// The same of a frame of 802.11n, whose header has 26 bytes.
+/// The same for a frame of 802.11n, whose header has 26 bytes.
 pub const QOS_OVERHEAD: u32 = 26 + 8 + 4;
 
-/// How 802.11g reserves the medium against stations of 802.11b, which cannot receive its frames.
+/// How 802.11g protects its frames from stations of 802.11b, which cannot receive them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Protection {
-    /// Not at all.
+    /// No protection.
     None,
     /// A CTS of 802.11b to the station itself before each frame, at this rate and with this
     /// preamble.
@@ -99,24 +102,24 @@ pub struct Hop {
     pub to: u32,
 }
 
-/// The place of a station among those that a station sends to: the access point sends to all others,
-/// of which the first is 0; a station sends to the access point alone.
+/// Returns the index of a station among the receivers of a sender: the access point sends to all
+/// others, the first of which is 0; a station sends only to the access point.
 fn receiver(station: u32) -> usize {
     station.saturating_sub(1) as usize
 }
 
-/// How a medium knows which stations send and receive a packet.
+/// How the sending and receiving stations of a packet are found.
 #[derive(Clone, Debug)]
 pub(crate) enum Addresses {
     /// By the number of its route.
     Routes(Vec<Hop>),
-    /// The access point sends it to the station of its flow: station 1 is 0 here. Flows beyond belong
-    /// to the last station, of which there are so many.
+    /// By its flow: the access point sends it to the station of the flow, where station 1 is 0.
+    /// Other flows use the last station; the number is that of all stations.
     Flows(Vec<u32>, u32),
 }
 
 impl Addresses {
-    /// The stations of a packet.
+    /// Returns the stations of a packet.
     #[inline]
     fn hop(&self, packet: &Packet) -> Hop {
         match self {
@@ -130,44 +133,44 @@ impl Addresses {
     }
 }
 
-/// The settings of a medium.
+/// Settings of a medium.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MediumConfig {
-    /// The times of the physical layer.
+    /// Times of the physical layer.
     pub phy: Phy,
     /// The stations, of which the first is the access point.
     pub stations: Vec<StationConfig>,
-    /// `dot11ShortRetryLimit`: how often a frame without RTS, or an RTS, is transmitted before the
-    /// packet is given up.
+    /// `dot11ShortRetryLimit`: number of transmissions of a frame without RTS, or of an RTS, before
+    /// the packet is given up.
     pub short_retry_limit: u32,
-    /// `dot11LongRetryLimit`: how often a frame behind an RTS is transmitted.
+    /// `dot11LongRetryLimit`: number of transmissions of a frame after an RTS.
     pub long_retry_limit: u32,
-    /// `dot11RTSThreshold`: frames of more bytes, MAC header and FCS included, have an RTS before
-    /// them; `None` for no RTS.
+    /// `dot11RTSThreshold`: frames of more bytes, including MAC header and FCS, are preceded by an
+    /// RTS; `None` for no RTS.
     pub rts_threshold: Option<u32>,
-    /// How the medium is reserved against stations of 802.11b.
+    /// Protection from stations of 802.11b.
     pub protection: Protection,
-    /// True if a frame that comes to a station without any while the medium is idle is transmitted
-    /// after a DIFS without a backoff, as the standard has it; false if it always waits for a
-    /// backoff, too, as in ns-2.
+    /// True if a frame that comes to a station without one, while the medium is idle, is
+    /// transmitted after a DIFS without a backoff, as in the standard; false if it also waits for a
+    /// backoff, as in ns-2.
     pub immediate_access: bool,
-    /// True if a frame that comes to a station without any at the instant at which another frame has
-    /// arrived, as an answer to it does, is transmitted without a backoff after the acknowledgement
-    /// and a DIFS, as in ns-3, for which the medium is idle at that instant; false if it waits for a
-    /// backoff, as the medium has not been idle for a DIFS (IEEE 802.11-2020, 10.3.4.3).
+    /// True if a frame that comes to a station without one, exactly when another frame has arrived
+    /// (as the answer to it does), is transmitted without a backoff after the acknowledgement and a
+    /// DIFS, as in ns-3, where the medium counts as idle at that instant; false if it waits for a
+    /// backoff, because the medium has not been idle for a DIFS (IEEE 802.11-2020, 10.3.4.3).
     pub access_at_arrival: bool,
-    /// Bytes that a frame has beyond its packet.
+    /// Overhead of a frame beyond its packet, in bytes.
     pub mac_overhead: u32,
-    /// The limits of A-MPDUs, for layers that have them.
+    /// Limits of A-MPDUs, for layers that have them.
     pub aggregation: Aggregation,
     /// Stations of other networks.
     pub background: Vec<BackgroundConfig>,
 }
 
 impl MediumConfig {
-    /// An access point and so many stations, all at one rate. Seven transmissions of a frame, no
-    /// RTS, no protection.
+    /// Creates an access point and `stations` stations, all at one rate, with seven transmissions
+    /// of a frame, no RTS and no protection.
     pub fn new(phy: Phy, stations: u32, rate: Rate) -> MediumConfig {
         let ht = phy.high_throughput().is_some();
         MediumConfig {
@@ -186,12 +189,12 @@ impl MediumConfig {
     }
 }
 
-/// What a medium does until its next event.
+/// The activity of a medium until its next event.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It is idle; the next event is the start of a transmission.
+    /// Idle; the next event is the start of a transmission.
     Contention,
-    /// A frame is on air that will arrive; the next event is its end.
+    /// A frame that will arrive is on air; the next event is its end.
     Frame,
     /// The next event is the end of the exchange, with or without an acknowledgement.
     Answer,
@@ -199,7 +202,7 @@ enum Phase {
 
 /// An access point and stations at one channel.
 ///
-/// As a [`Stage`] it takes packets in by their routes, once [`Medium::set_hops`] has told which
+/// As a [`Stage`] it takes packets by their routes. First [`Medium::set_hops`] must set which
 /// stations send and receive those of each route.
 pub struct Medium {
     config: MediumConfig,
@@ -207,30 +210,30 @@ pub struct Medium {
     background: Vec<Background>,
     addresses: Addresses,
     phase: Phase,
-    /// When the next event is due; [`Time::NEVER`] if nobody has a frame.
+    /// Time of the next event; [`Time::NEVER`] if no station has a frame.
     due: Time,
-    /// The end of the exchange on air.
+    /// End of the exchange on air.
     end: Time,
     /// When a frame last arrived.
     arrived: Time,
-    /// The sender of the frame that will arrive.
+    /// Sender of the frame that will arrive.
     sender: usize,
-    /// Several stations transmit.
+    /// True if several stations transmit.
     collided: bool,
-    /// Senders of single frames choose rates.
+    /// True if senders of single frames choose rates.
     controlled: bool,
-    /// Background stations are simulated among themselves.
+    /// True while background stations are simulated among themselves.
     simulating_background: bool,
-    /// Frames that have arrived and that the driver has not asked for.
+    /// Frames that have arrived and that the driver has not collected yet.
     ready: VecDeque<(Time, Packet)>,
 }
 
 impl Medium {
-    /// A medium whose stations have these ports, as many as the configuration has stations; `random` is
-    /// its own random stream.
+    /// Creates a medium whose stations have these ports, as many as the configuration has stations;
+    /// `random` is its own random stream.
     ///
     /// # Errors
-    /// Rates over time that make no legal schedule.
+    /// A station's rates over time are not a valid schedule.
     pub fn new(
         config: MediumConfig,
         ports: Vec<StationPorts>,
@@ -241,7 +244,7 @@ impl Medium {
         let cw_min = config.phy.cw_min;
         for (number, ports) in ports.into_iter().enumerate() {
             let Some(settings) = config.stations.get(number) else { break };
-            // What routers are told until frames have shown how long they take.
+            // The capacity for routers until frames have shown how long they take.
             let capacity = Service::constant(config.nominal_rate_of(settings, 1500));
             let aggregator = config.aggregator(number, &mut random)?;
             let own = random.split("station");
@@ -281,43 +284,43 @@ impl Medium {
         }
     }
 
-    /// Tells which stations send and receive the packets of each route, by its number.
+    /// Sets the stations that send and receive the packets of each route, by its number.
     pub fn set_hops(&mut self, hops: Vec<Hop>) {
         self.addresses = Addresses::Routes(hops);
     }
 
-    /// How many stations there are, the access point included.
+    /// Returns the number of stations, including the access point.
     pub fn len(&self) -> usize {
         self.stations.len()
     }
 
-    /// True without stations.
+    /// Returns true if there are no stations.
     pub fn is_empty(&self) -> bool {
         self.stations.is_empty()
     }
 
-    /// The logs of a station, one for each of its ports.
+    /// Returns the logs of a station, one per port.
     pub fn logs_mut(&mut self, number: usize) -> impl Iterator<Item = &mut PortLog> {
         let ports = self.stations.get_mut(number).map(|station| station.ports.all_mut());
         ports.unwrap_or_default().iter_mut().map(|port| port.log_mut())
     }
 
-    /// Counts of all ports of a station since the start.
+    /// Returns the counters of all ports of a station since the start.
     pub fn counters(&self, number: usize) -> Counters {
         self.stations.get(number).map_or_else(Counters::default, |one| one.ports.counters())
     }
 
-    /// Packets that wait at a station or are in transmission.
+    /// Returns the packets at a station, waiting or in transmission.
     pub fn backlog_packets(&self, number: usize) -> usize {
         self.ports(number).iter().map(Port::backlog_packets).sum()
     }
 
-    /// Bytes that wait at a station or are in transmission.
+    /// Returns the bytes at a station, waiting or in transmission.
     pub fn backlog_bytes(&self, number: usize) -> u64 {
         self.ports(number).iter().map(Port::backlog_bytes).sum()
     }
 
-    /// True if a port of the station has a router.
+    /// Returns true if a port of the station has a router.
     pub fn has_router(&self, number: usize) -> bool {
         self.ports(number).iter().any(|port| port.router().is_some())
     }
@@ -326,25 +329,26 @@ impl Medium {
         self.stations.get(number).map(|station| station.ports.all()).unwrap_or_default()
     }
 
-    /// The rate of a station while it has packets to send: bytes over times of its last frames, of
-    /// which the time is counted from the head of the queue to the receiver. Of an [`AccessPoint`], its
-    /// [capacity](AccessPoint::capacity). `None` if there is no such station.
+    /// Returns the rate of a station while it has packets to send: bytes divided by times of its
+    /// last frames, where a frame's time counts from the head of the queue to its arrival. For an
+    /// [`AccessPoint`], returns its [capacity](AccessPoint::capacity). `None` if there is no such
+    /// station.
     pub fn capacity(&self, number: usize) -> Option<&Service> {
         self.stations.get(number).map(|station| &station.capacity)
     }
 
-    /// Packets that have arrived and that the driver has not collected yet.
+    /// Returns the packets that have arrived and that the driver has not collected yet.
     pub fn uncollected(&self) -> usize {
         self.ready.len()
     }
 
-    /// What a station has done on air.
+    /// Returns what a station has done on air.
     pub fn stats(&self, number: usize) -> StationStats {
         self.stations.get(number).map_or_else(StationStats::default, |station| station.stats)
     }
 
-    /// Frames transmitted that collided, over all frames transmitted, retransmissions included;
-    /// where an RTS goes first, it counts in the frame's place. 0 before the first.
+    /// Returns collided frames divided by transmitted frames, including retransmissions; an RTS
+    /// counts in its frame's place. 0 before the first frame.
     pub fn collision_probability(&self) -> f64 {
         let sum = |part: fn(&StationStats) -> u64| {
             self.stations.iter().map(|station| part(&station.stats)).sum::<u64>() as f64
@@ -352,7 +356,8 @@ impl Medium {
         sum(|stats| stats.collisions) / sum(|stats| stats.transmissions).max(1.0)
     }
 
-    /// Takes the memory of a medium that is not needed any more; nothing must have happened here.
+    /// Reuses the memory of a medium that is no longer needed. No event may have happened in this
+    /// one.
     pub fn take_memory(&mut self, other: &mut Medium) {
         other.ready.clear();
         std::mem::swap(&mut self.ready, &mut other.ready);
@@ -365,7 +370,7 @@ impl Medium {
         });
     }
 
-    /// The packet's stations.
+    /// Returns the packet's stations.
     fn hop(&self, packet: &Packet) -> Hop {
         self.addresses.hop(packet)
     }

@@ -8,33 +8,33 @@ use paceline_cc::{Rate, Span};
 pub struct Mcs(u8);
 
 impl Mcs {
-    /// The largest index.
+    /// Maximum index.
     pub const MAX: u8 = 15;
-    /// The slowest.
+    /// The slowest scheme.
     pub const LOWEST: Mcs = Mcs(0);
 
-    /// The scheme of an index; `None` above [`Mcs::MAX`].
+    /// Returns the scheme with this index; `None` above [`Mcs::MAX`].
     pub fn new(index: u8) -> Option<Mcs> {
         (index <= Mcs::MAX).then_some(Mcs(index))
     }
 
-    /// The index.
+    /// Returns the index.
     pub fn index(self) -> u8 {
         self.0
     }
 
-    /// How many spatial streams it has.
+    /// Returns the number of spatial streams.
     pub fn streams(self) -> u64 {
         u64::from(self.0 / 8) + 1
     }
 
-    /// The rate of its data symbols in a channel of 20 MHz with the long guard interval: 6.5 to
-    /// 65 Mbit/s per stream.
+    /// Returns the rate of its data symbols in a channel of 20 MHz with the long guard interval:
+    /// 6.5 to 65 Mbit/s per stream.
     pub fn rate(self) -> Rate {
         Ht::default().rate(self)
     }
 
-    /// The rate of OFDM with the same modulation and coding, which decides about the rates of
+    /// Returns the OFDM rate with the same modulation and coding, which determines the rates of
     /// answers (10.6.11, non-HT reference rates).
     pub fn reference_rate(self) -> Rate {
         const MBPS: [u64; 8] = [6, 12, 18, 24, 36, 48, 54, 54];
@@ -69,15 +69,15 @@ pub struct Ht {
     pub width: ChannelWidth,
     /// The guard interval.
     pub guard: GuardInterval,
-    /// The signal extension behind each frame: 6 µs in the 2.4 GHz band, none at 5 GHz.
+    /// Signal extension after each frame: 6 µs in the 2.4 GHz band, none at 5 GHz.
     pub extension: Span,
 }
 
-/// 16 bits of service field and 6 of tail for the one encoder that rates up to 300 Mbit/s have.
+/// 16 bits of service field and 6 of tail for the single encoder of rates up to 300 Mbit/s.
 const SERVICE_AND_TAIL: u64 = 16 + 6;
 
 impl Ht {
-    /// `N_DBPS`: data bits of a symbol.
+    /// Returns `N_DBPS`: data bits per symbol.
     fn bits_per_symbol(&self, mcs: Mcs) -> u64 {
         let bits: [u64; 8] = match self.width {
             ChannelWidth::Mhz20 => [26, 52, 78, 104, 156, 208, 234, 260],
@@ -86,7 +86,7 @@ impl Ht {
         bits[usize::from(mcs.0 % 8)] * mcs.streams()
     }
 
-    /// A data symbol in nanoseconds.
+    /// Returns the duration of a data symbol in nanoseconds.
     fn symbol(&self) -> u64 {
         match self.guard {
             GuardInterval::Long => 4000,
@@ -94,18 +94,19 @@ impl Ht {
         }
     }
 
-    /// The rate of data symbols.
+    /// Returns the rate of data symbols.
     pub fn rate(&self, mcs: Mcs) -> Rate {
         Rate::from_bps(self.bits_per_symbol(mcs) * 1_000_000_000 / self.symbol())
     }
 
-    /// Preamble and headers in mixed format: 32 µs and a training field of 4 µs for each stream.
+    /// Returns the duration of preamble and headers in mixed format: 32 µs, and a training field of
+    /// 4 µs per stream.
     pub fn preamble(&self, mcs: Mcs) -> Span {
         Span::from_micros(32 + 4 * mcs.streams())
     }
 
-    /// `TXTIME`: the time on air of an A-MPDU of so many bytes (19.4.3). Symbols of the short guard
-    /// interval end at a multiple of 4 µs.
+    /// Returns `TXTIME`: the time on air of an A-MPDU of `bytes` bytes (19.4.3). With the short
+    /// guard interval, symbols end at a multiple of 4 µs.
     pub fn tx_time(&self, mcs: Mcs, bytes: u32) -> Span {
         let bits = 8 * u64::from(bytes) + SERVICE_AND_TAIL;
         let symbols = bits.div_ceil(self.bits_per_symbol(mcs));
@@ -113,7 +114,7 @@ impl Ht {
         self.preamble(mcs) + Span::from_nanos(data) + self.extension
     }
 
-    /// The most bytes of an A-MPDU that takes no longer than `longest`.
+    /// Returns the maximum bytes of an A-MPDU that takes at most `longest`.
     pub fn bytes_within(&self, mcs: Mcs, longest: Span) -> u32 {
         let data = (longest - self.preamble(mcs) - self.extension).as_nanos() / 4000 * 4000;
         let bits = (data / self.symbol()).saturating_mul(self.bits_per_symbol(mcs));
@@ -147,7 +148,7 @@ mod tests {
         let ht = Ht::default();
         // 12,374 bits in symbols of 260: 48 of 4 µs, after a preamble of 36 µs.
         assert_eq!(ht.tx_time(mcs(7), 1544), Span::from_micros(36 + 4 * 48));
-        // A second stream costs one more training field.
+        // A second stream needs one more training field.
         assert_eq!(ht.preamble(mcs(15)), Span::from_micros(40));
         // 48 symbols of 3.6 µs are 172.8 µs, which end after 176.
         let short = Ht { guard: GuardInterval::Short, ..ht };

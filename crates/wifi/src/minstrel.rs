@@ -1,27 +1,27 @@
-//! Rate control as Minstrel does it.
+//! Rate control by Minstrel's algorithm.
 
 use paceline_cc::{Span, Stream, Time};
 
 use super::coding::SCHEMES;
 
-/// The share of frames that try another rate than the best: one in ten.
+/// One in this many frames tries another rate than the best.
 const SAMPLE: u32 = 10;
-/// The weight of what is known already, against that of the last interval: 75 %.
+/// Weight of the previous mean against the last interval: 75 %.
 const OLD: f64 = 0.75;
-/// A rate at which fewer frames arrive is not used, however fast it is.
+/// Minimum share of frames that must arrive for a rate to be used.
 const LEAST: f64 = 0.1;
-/// How often each rate of a chain is tried.
+/// Number of tries per rate of a chain.
 const TRIES: u32 = 2;
 
-/// What is known of a rate.
+/// Statistics of a rate.
 #[derive(Copy, Clone, Debug, Default)]
 struct RateStats {
-    /// The time that a byte takes if all frames arrive, in seconds; none if there is no such rate.
+    /// Time per byte in seconds if all frames arrive; `None` if the rate does not exist.
     byte: f64,
     /// Frames (MPDUs) since the last update, and those of them that arrived.
     attempts: u32,
     successes: u32,
-    /// The mean share of frames that arrive; none before the first.
+    /// Mean share of frames that arrive; `None` before the first.
     arrives: Option<f64>,
 }
 
@@ -32,21 +32,22 @@ impl RateStats {
     }
 }
 
-/// The rates of a sender for one receiver, chosen by how many frames arrive at each (Minstrel, of
-/// Linux' mac80211 and before it of MadWifi, as its documentation describes it).
+/// The rates of a sender for one receiver, chosen by the share of frames that arrive at each
+/// (Minstrel, of Linux' mac80211 and before it of MadWifi, as its documentation describes it).
 ///
-/// Counts of each rate are taken into a moving mean at each interval: 100 ms, and 50 ms with A-MPDUs.
-/// A frame has a chain of rates: that with the most throughput, the second, the most reliable one, and
-/// the slowest; after two failed transmissions the next has its turn. One frame in ten samples: its
-/// chain begins with a rate drawn at random and goes on with the best; a rate that could not be faster
-/// than the best, even without losses, comes second, so that it is only tried if the best fails.
+/// At each interval, 100 ms or 50 ms with A-MPDUs, the counts of each rate update a moving mean. A
+/// frame has a chain of rates: the one with the highest throughput, the second highest, the most
+/// reliable one, and the slowest; after two failed transmissions the next rate of the chain is
+/// used. One frame in ten is a sample: its chain begins with a randomly drawn rate, followed by the
+/// best. A rate that could not be faster than the best, even without losses, comes second instead,
+/// so that it is tried only if the best fails.
 ///
-/// Of our own: as long as there are rates that were never tried, each second frame samples one of
-/// them, so that the first second is not spent on slow rates.
+/// Our addition: while some rates were never tried, every second frame samples one of them, so that
+/// the first second is not spent on slow rates.
 #[derive(Clone, Debug)]
 pub(super) struct Minstrel {
     rates: [RateStats; SCHEMES],
-    /// How many rates there are.
+    /// Number of rates.
     count: usize,
     interval: Span,
     updated: Time,
@@ -56,14 +57,14 @@ pub(super) struct Minstrel {
     frames: u32,
     samples: u32,
     chain: [usize; 4],
-    /// The first of the chain is a sample, which is tried once.
+    /// True if the first rate of the chain is a sample, which is tried once.
     sampling: bool,
     random: Stream,
 }
 
 impl Minstrel {
-    /// Nothing is known yet. `bytes` are the seconds that a byte takes at each rate, with its share of
-    /// what is sent around it.
+    /// Creates rate control without statistics. `bytes` are the seconds per byte at each rate,
+    /// including the byte's share of overheads.
     pub(super) fn new(bytes: &[f64], interval: Span, random: Stream) -> Minstrel {
         let mut rates = [RateStats::default(); SCHEMES];
         for (rate, byte) in rates.iter_mut().zip(bytes) {
@@ -87,12 +88,12 @@ impl Minstrel {
         }
     }
 
-    /// The best rate, as far as is known.
+    /// Returns the best rate by the statistics so far.
     pub(super) fn best(&self) -> usize {
         self.best
     }
 
-    /// A frame begins at `now`: its chain is chosen.
+    /// Begins a frame at `now`: chooses its chain.
     pub(super) fn begin(&mut self, now: Time) {
         if now.since(self.updated) >= self.interval {
             self.updated = now;
@@ -110,7 +111,7 @@ impl Minstrel {
         self.samples += 1;
         let sample = match untried {
             0 => {
-                // Any but the best.
+                // Any rate but the best.
                 let other = self.random.below(self.count as u64 - 1) as usize;
                 if other >= self.best { other + 1 } else { other }
             }
@@ -130,7 +131,7 @@ impl Minstrel {
         }
     }
 
-    /// The place of the rate for a transmission of the frame that began last, after so many failed
+    /// Returns the index of the rate for a transmission of the current frame, after `failed` failed
     /// ones.
     pub(super) fn rate(&self, failed: u32) -> usize {
         // A sample is tried once.
@@ -138,12 +139,13 @@ impl Minstrel {
         self.chain[(at as usize).min(self.chain.len() - 1)]
     }
 
-    /// True if a transmission after so many failed ones is a sample.
+    /// Returns true if a transmission after `failed` failed ones is a sample.
     pub(super) fn samples(&self, failed: u32) -> bool {
         self.sampling && failed == 0
     }
 
-    /// So many frames (MPDUs) were transmitted at a rate, and so many of them arrived.
+    /// Notes that `attempts` frames (MPDUs) were transmitted at a rate, of which `successes`
+    /// arrived.
     pub(super) fn report(&mut self, rate: usize, attempts: u32, successes: u32) {
         if let Some(stats) = self.rates.get_mut(rate) {
             stats.attempts = stats.attempts.saturating_add(attempts);
@@ -161,7 +163,7 @@ impl Minstrel {
         (0..self.count).max_by(slower).unwrap_or(0)
     }
 
-    /// An interval is over.
+    /// Updates the statistics at the end of an interval.
     fn update(&mut self) {
         for stats in self.rates.iter_mut().filter(|stats| stats.attempts > 0) {
             let share = f64::from(stats.successes) / f64::from(stats.attempts);
@@ -182,7 +184,7 @@ impl Minstrel {
         self.best = best.unwrap_or(slowest);
         let second = most(Some(self.best), &fast).filter(|&at| rates[at].throughput() > 0.0);
         self.second = second.unwrap_or(slowest);
-        // Of those that nearly always arrive, the fastest.
+        // Of the rates at which almost all frames arrive, the fastest.
         let reliable = |stats: &RateStats| match stats.arrives {
             Some(share) if share >= 0.95 => 1.0 + 1.0 / stats.byte,
             Some(share) => share,
@@ -203,8 +205,8 @@ mod tests {
         Minstrel::new(&bytes, Span::from_millis(100), Stream::new(1, "minstrel"))
     }
 
-    /// A frame each millisecond from `from` on, which arrives with a probability by its rate. Returns
-    /// how often each rate was tried.
+    /// Sends a frame per millisecond from `from` on, which arrives with a probability that depends
+    /// on its rate. Returns how often each rate was tried.
     fn run(control: &mut Minstrel, from: u64, count: u64, arrives: &[f64; 8]) -> [u32; 8] {
         let mut random = Stream::new(from, "channel");
         let mut tries = [0; 8];
@@ -225,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_rate_with_the_most_throughput_is_found_and_kept() {
-        // A half of the frames at 16 is more than all at 4 (and 0.2 at 32 is less).
+        // Half of the frames at 16 is more than all at 4 (and 0.2 at 32 is less).
         let arrives = [1.0, 1.0, 1.0, 0.95, 0.5, 0.2, 0.0, 0.0];
         let mut control = control();
         run(&mut control, 0, 1000, &arrives);

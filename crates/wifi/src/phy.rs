@@ -1,4 +1,4 @@
-//! Times of the physical layers: how long frames take, and how long stations wait between them.
+//! Times of the physical layers: durations of frames, and waiting times between them.
 
 use paceline_cc::{Rate, Span};
 
@@ -9,7 +9,7 @@ use super::mcs::{Ht, Mcs};
 pub enum Preamble {
     /// 144 + 48 µs.
     Long,
-    /// 72 + 24 µs. Frames at 1 Mbit/s have the long one all the same (16.2.2.3).
+    /// 72 + 24 µs. Frames at 1 Mbit/s have the long preamble in any case (16.2.2.3).
     Short,
 }
 
@@ -24,15 +24,15 @@ pub enum Modulation {
         /// The signal extension: 6 µs for 802.11g, none for 802.11a.
         extension: Span,
     },
-    /// 802.11n: A-MPDUs at the rates of a modulation and coding scheme each, and OFDM for answers,
-    /// RTS and CTS.
+    /// 802.11n: A-MPDUs at the rates of modulation and coding schemes, and OFDM for answers, RTS
+    /// and CTS.
     Ht(Ht),
 }
 
 /// The times of a physical layer, by the names of the standard.
 ///
-/// [`Phy::dsss`], [`Phy::erp_ofdm`] and [`Phy::ofdm`] have the standard's values; all of them can be
-/// changed.
+/// [`Phy::dsss`], [`Phy::erp_ofdm`] and [`Phy::ofdm`] have the standard's values, all of which can
+/// be changed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Phy {
@@ -44,32 +44,33 @@ pub struct Phy {
     pub cw_min: u32,
     /// `aCWmax`, in slots.
     pub cw_max: u32,
-    /// `AIFSN`: slots behind a SIFS for which the medium has to be idle. 2 is a DIFS; best effort
-    /// of stations with EDCA, 802.11n among them, has 3.
+    /// `AIFSN`: slots after a SIFS for which the medium must be idle. 2 gives a DIFS; best effort
+    /// of EDCA stations, which includes 802.11n, has 3.
     pub aifsn: u32,
     /// How frames are modulated.
     pub modulation: Modulation,
-    /// The basic rate set, out of which acknowledgements, RTS and CTS take their rates.
+    /// The basic rate set, from which acknowledgements, RTS and CTS take their rates.
     pub basic_rates: Vec<Rate>,
-    /// `aPHY-RX-START-Delay`, after which a station knows that an answer begins.
+    /// `aPHY-RX-START-Delay`, after which a station detects an answer.
     pub rx_start_delay: Span,
-    /// True if stations that hear a collision take it for a frame with errors, after which they
-    /// wait for an EIFS; false if they take it for noise and wait for a DIFS. The standard asks for
+    /// True if stations that hear a collision treat it as a frame with errors, after which they
+    /// wait for an EIFS; false if they treat it as noise and wait for a DIFS. The standard requires
     /// an EIFS after a frame whose beginning a station has received, and leaves open whether two
     /// frames that begin together are received as one. See [`Phy::dsss`] and [`Phy::ofdm`].
     pub eifs_after_collision: bool,
     /// True if a station whose own frame collided, and ended before another frame of the collision,
-    /// waits for an EIFS after that one, as ns-2's stations do, which receive the rest of it with
-    /// errors, while the sender of the longest waits until an acknowledgement would have ended, and
-    /// for nothing more. False if the former waits for a DIFS, since who transmits hears no preamble
-    /// and receives nothing (10.3.2.3.7), and the latter for [`Phy::answer_timeout`] and a DIFS.
+    /// waits for an EIFS after that one. This is ns-2's behaviour: such a station receives the rest
+    /// of the other frame with errors, and the sender of the longest frame waits only until an
+    /// acknowledgement would have ended. False if the former waits for a DIFS, because a
+    /// transmitting station hears no preamble and receives nothing (10.3.2.3.7), and the latter for
+    /// [`Phy::answer_timeout`] and a DIFS.
     pub eifs_after_own_collision: bool,
-    /// All times are divided by this, and all rates are multiples of it: Table 1 of the XCP-b
-    /// paper. 1 is the standard.
+    /// Divisor of all times, of which all rates are multiples: Table 1 of the XCP-b paper. 1 is the
+    /// standard.
     scale: u32,
 }
 
-/// The most that [`Phy::scaled`] takes.
+/// Maximum argument of [`Phy::scaled`].
 pub const MAX_SCALE: u32 = 100;
 
 const ACK_BYTES: u32 = 14;
@@ -78,11 +79,12 @@ const CTS_BYTES: u32 = 14;
 const BLOCK_ACK_BYTES: u32 = 32;
 
 impl Phy {
-    /// 802.11b: slots of 20 µs, SIFS of 10 µs, windows from 31 to 1023, answers at 1 Mbit/s.
+    /// Returns 802.11b: slots of 20 µs, SIFS of 10 µs, windows from 31 to 1023, answers at 1
+    /// Mbit/s.
     ///
-    /// After a collision stations wait for an EIFS: the spread preamble of DSSS lets a receiver lock
-    /// on one of two frames that overlap, so that it receives a beginning and then errors. ns-2 has
-    /// it so.
+    /// After a collision stations wait for an EIFS: with the spread preamble of DSSS, a receiver
+    /// can lock on one of two overlapping frames, and so receives a beginning and then errors. ns-2
+    /// does the same.
     pub fn dsss(preamble: Preamble) -> Phy {
         Phy {
             slot: Span::from_micros(20),
@@ -102,12 +104,12 @@ impl Phy {
         }
     }
 
-    /// 802.11a: slots of 9 µs, SIFS of 16 µs, windows from 15 to 1023, answers at 6, 12 or
+    /// Returns 802.11a: slots of 9 µs, SIFS of 16 µs, windows from 15 to 1023, answers at 6, 12 or
     /// 24 Mbit/s.
     ///
-    /// After a collision stations wait for a DIFS: to detect a preamble of OFDM takes a signal that
-    /// is some decibels stronger than all else, and of two frames that arrive alike neither is. ns-3
-    /// has it so.
+    /// After a collision stations wait for a DIFS: to detect an OFDM preamble, the signal must be
+    /// some decibels stronger than everything else, and of two equally strong frames neither is.
+    /// ns-3 does the same.
     pub fn ofdm() -> Phy {
         let mbps = |rate: u64| Rate::from_bps(rate * 1_000_000);
         Phy {
@@ -125,8 +127,8 @@ impl Phy {
         }
     }
 
-    /// 802.11g without stations of 802.11b: as [`Phy::ofdm`], but with a SIFS of 10 µs and 6 µs of
-    /// silence behind each frame, which comes to the same.
+    /// Returns 802.11g without stations of 802.11b: like [`Phy::ofdm`], but with a SIFS of 10 µs
+    /// and 6 µs of silence after each frame, which gives the same total.
     pub fn erp_ofdm() -> Phy {
         Phy {
             sifs: Span::from_micros(10),
@@ -136,21 +138,22 @@ impl Phy {
         }
     }
 
-    /// 802.11n at 5 GHz: the times of 802.11a, and best effort of EDCA, which waits for a slot more.
+    /// Returns 802.11n at 5 GHz: the times of 802.11a, with EDCA's best effort, which waits for one
+    /// slot more.
     pub fn ht(ht: Ht) -> Phy {
         Phy { aifsn: 3, modulation: Modulation::Ht(ht), ..Phy::ofdm() }
     }
 
-    /// 802.11n in the 2.4 GHz band: a SIFS of 10 µs, and 6 µs of silence behind each frame.
+    /// Returns 802.11n in the 2.4 GHz band: a SIFS of 10 µs, and 6 µs of silence after each frame.
     pub fn ht_2ghz(ht: Ht) -> Phy {
         let extension = Span::from_micros(6);
         let modulation = Modulation::Ht(Ht { extension, ..ht });
         Phy { aifsn: 3, modulation, ..Phy::erp_ofdm() }
     }
 
-    /// The same with all times divided by `scale` and the basic rates multiplied by it, so that a
-    /// medium with data rates multiplied by it carries `scale` times as much (XCP-b paper, Table 1).
-    /// `scale` is from 1 to [`MAX_SCALE`]; others are taken for the nearest of these.
+    /// Divides all times by `scale` and multiplies the basic rates by it, so that a medium with
+    /// data rates multiplied by it carries `scale` times as much (XCP-b paper, Table 1). `scale` is
+    /// limited to the range 1 to [`MAX_SCALE`].
     #[must_use]
     pub fn scaled(mut self, scale: u32) -> Phy {
         let scale = scale.clamp(1, MAX_SCALE);
@@ -170,8 +173,7 @@ impl Phy {
         self
     }
 
-    /// The rates in Mbit/s at which data can be sent, at scale 1: none are named for DSSS, which
-    /// takes any.
+    /// Returns the rates of data in Mbit/s, at scale 1; empty for DSSS, which allows any rate.
     pub fn data_rates(&self) -> &'static [u64] {
         match self.modulation {
             Modulation::Dsss(_) => &[],
@@ -179,8 +181,8 @@ impl Phy {
         }
     }
 
-    /// The rates among which rate control chooses: those of [`Phy::data_rates`], or the four of
-    /// 802.11b.
+    /// Returns a rate of rate control by its index: among those of [`Phy::data_rates`], or the four
+    /// of 802.11b.
     pub(super) fn rate(&self, place: usize) -> Option<Rate> {
         let bps = match self.data_rates() {
             [] => [1_000_000, 2_000_000, 5_500_000, 11_000_000].get(place).copied(),
@@ -189,19 +191,19 @@ impl Phy {
         bps.map(|bps| Rate::from_bps(bps * u64::from(self.scale)))
     }
 
-    /// The place of a rate among those.
+    /// Returns the index of a rate among those.
     pub(super) fn place_of(&self, rate: Rate) -> usize {
         (0..).map_while(|place| self.rate(place)).position(|one| one == rate).unwrap_or(0)
     }
 
-    /// True if data can be sent at this rate.
+    /// Returns true if data can be sent at this rate.
     pub fn has_rate(&self, rate: Rate) -> bool {
         let unit = u64::from(self.scale) * 1_000_000;
         let rates = self.data_rates();
         rate.as_bps() > 0 && (rates.is_empty() || rates.iter().any(|r| r * unit == rate.as_bps()))
     }
 
-    /// The slowest rate that every station can receive.
+    /// Returns the slowest rate, which every station can receive.
     fn lowest_rate(&self) -> Rate {
         let mbps = match self.modulation {
             Modulation::Dsss(_) => 1,
@@ -214,8 +216,8 @@ impl Phy {
         Span::from_micros(micros) / u64::from(self.scale)
     }
 
-    /// `TXTIME`: the time on air of a frame of so many bytes, MAC header and FCS included, at
-    /// `rate` (16.3.4, 17.4.3 and 18.5.3 of the standard).
+    /// Returns `TXTIME`: the time on air of a frame of `bytes` bytes, including MAC header and FCS,
+    /// at `rate` (16.3.4, 17.4.3 and 18.5.3 of the standard).
     pub fn tx_time(&self, rate: Rate, bytes: u32) -> Span {
         match self.modulation {
             Modulation::Dsss(preamble) => {
@@ -238,7 +240,7 @@ impl Phy {
         }
     }
 
-    /// The settings of 802.11n, if frames are A-MPDUs.
+    /// Returns the settings of 802.11n, if frames are A-MPDUs.
     pub fn high_throughput(&self) -> Option<Ht> {
         match self.modulation {
             Modulation::Ht(ht) => Some(ht),
@@ -246,14 +248,14 @@ impl Phy {
         }
     }
 
-    /// `TXTIME` of an A-MPDU of so many bytes; zero for layers without A-MPDUs.
+    /// Returns `TXTIME` of an A-MPDU of `bytes` bytes; zero for layers without A-MPDUs.
     pub fn ampdu_time(&self, mcs: Mcs, bytes: u32) -> Span {
         let Modulation::Ht(ht) = self.modulation else { return Span::ZERO };
         let unscaled = Ht { extension: Span::ZERO, ..ht };
         unscaled.tx_time(mcs, bytes) / u64::from(self.scale) + ht.extension
     }
 
-    /// The most bytes of an A-MPDU that takes no longer than `longest`.
+    /// Returns the maximum bytes of an A-MPDU that takes at most `longest`.
     pub fn ampdu_bytes_within(&self, mcs: Mcs, longest: Span) -> u32 {
         let Modulation::Ht(ht) = self.modulation else { return 0 };
         let unscaled = Ht { extension: Span::ZERO, ..ht };
@@ -261,59 +263,59 @@ impl Phy {
         unscaled.bytes_within(mcs, Span::from_nanos(longest))
     }
 
-    /// The rate of the data symbols of an A-MPDU.
+    /// Returns the rate of an A-MPDU's data symbols.
     pub fn ampdu_rate(&self, mcs: Mcs) -> Rate {
         let ht = self.high_throughput().unwrap_or_default();
         Rate::from_bps(ht.rate(mcs).as_bps().saturating_mul(u64::from(self.scale)))
     }
 
-    /// The rate that stands for an A-MPDU's where the rates of answers are chosen.
+    /// Returns the rate that replaces an A-MPDU's when the rates of answers are chosen.
     pub fn reference_rate(&self, mcs: Mcs) -> Rate {
         Rate::from_bps(mcs.reference_rate().as_bps().saturating_mul(u64::from(self.scale)))
     }
 
-    /// The time on air of the block acknowledgement of an A-MPDU: a compressed one of 32 bytes.
+    /// Returns the time on air of an A-MPDU's block acknowledgement: a compressed one of 32 bytes.
     pub fn block_ack_time(&self, mcs: Mcs) -> Span {
         self.tx_time(self.control_rate(self.reference_rate(mcs)), BLOCK_ACK_BYTES)
     }
 
-    /// The rate of the answer to a frame at `rate`: the highest basic rate that is no higher, or
-    /// else `rate` itself.
+    /// Returns the rate of the answer to a frame at `rate`: the highest basic rate that is not
+    /// higher, otherwise `rate` itself.
     pub fn control_rate(&self, rate: Rate) -> Rate {
         let basic = self.basic_rates.iter().copied();
         basic.filter(|basic| *basic <= rate).max().unwrap_or(rate)
     }
 
-    /// The time on air of the acknowledgement of a frame at `rate`.
+    /// Returns the time on air of the acknowledgement of a frame at `rate`.
     pub fn ack_time(&self, rate: Rate) -> Span {
         self.tx_time(self.control_rate(rate), ACK_BYTES)
     }
 
-    /// The times on air of the RTS and the CTS before a frame at `rate`.
+    /// Returns the times on air of the RTS and the CTS before a frame at `rate`.
     pub fn rts_cts_time(&self, rate: Rate) -> (Span, Span) {
         let control = self.control_rate(rate);
         (self.tx_time(control, RTS_BYTES), self.tx_time(control, CTS_BYTES))
     }
 
-    /// `DIFS`: SIFS and two slots; or `AIFS`, SIFS and [`Phy::aifsn`] slots.
+    /// Returns `DIFS`, a SIFS and two slots; or `AIFS`, a SIFS and [`Phy::aifsn`] slots.
     pub fn difs(&self) -> Span {
         self.sifs + self.slot * u64::from(self.aifsn)
     }
 
-    /// `EIFS`: SIFS, an acknowledgement at the slowest rate, and DIFS (10.3.2.3.7).
+    /// Returns `EIFS`: a SIFS, an acknowledgement at the slowest rate, and a DIFS (10.3.2.3.7).
     pub fn eifs(&self) -> Span {
         self.sifs + self.tx_time(self.lowest_rate(), ACK_BYTES) + self.difs()
     }
 
-    /// `AckTimeout` and `CTSTimeout`: SIFS, a slot and the delay until an answer is noticed
-    /// (10.3.2.11).
+    /// Returns `AckTimeout` and `CTSTimeout`: a SIFS, a slot and the delay until an answer is
+    /// detected (10.3.2.11).
     pub fn answer_timeout(&self) -> Span {
         self.sifs + self.slot + self.rx_start_delay
     }
 }
 
-/// The time of the CTS of 802.11b, at `rate`, by which stations of 802.11g reserve the medium
-/// against those of 802.11b (CTS-to-self).
+/// Returns the time of the CTS of 802.11b, at `rate`, by which stations of 802.11g protect their
+/// frames from stations of 802.11b (CTS-to-self).
 pub(super) fn cts_to_self(preamble: Preamble, rate: Rate) -> Span {
     Phy::dsss(preamble).tx_time(rate, CTS_BYTES)
 }
@@ -329,7 +331,7 @@ mod tests {
     #[test]
     fn times_of_802_11b() {
         let phy = Phy::dsss(Preamble::Long);
-        // 192 µs and 1334 bytes at 11 Mbit/s, 970.2 µs, of which whole ones are announced.
+        // 192 µs, and 1334 bytes at 11 Mbit/s, which are 970.2 µs and are announced as 971.
         assert_eq!(micros(phy.tx_time(Rate::from_mbps(11.0), 1334)), 192.0 + 971.0);
         assert_eq!(micros(phy.tx_time(Rate::from_mbps(1.0), 14)), 304.0);
         assert_eq!(micros(phy.ack_time(Rate::from_mbps(11.0))), 304.0);
@@ -344,7 +346,7 @@ mod tests {
     #[test]
     fn times_of_802_11g_come_to_those_of_802_11a() {
         let (a, g) = (Phy::ofdm(), Phy::erp_ofdm());
-        // 16 + 8 * 1336 + 6 bits are 50 symbols of 216.
+        // 16 + 8 * 1336 + 6 bits are 50 symbols of 216 bits.
         let fast = Rate::from_mbps(54.0);
         assert_eq!(micros(a.tx_time(fast, 1336)), 20.0 + 200.0);
         // An acknowledgement at 24 Mbit/s: 134 bits, two symbols of 96; at 6 Mbit/s six of 24.

@@ -1,22 +1,23 @@
-//! The ports of a station: one, or at an access point one for each receiver.
+//! The ports of a station: one, or at an access point one per receiver.
 
 use paceline_path::{Counters, Port};
 
 /// The ports of a station.
 pub struct StationPorts {
     ports: Vec<Port>,
-    /// Each receiver has a port of its own.
+    /// True if each receiver has its own port.
     is_per_receiver: bool,
 }
 
 impl StationPorts {
-    /// One port for all receivers.
+    /// Creates one port for all receivers.
     pub fn shared(port: Port) -> StationPorts {
         StationPorts { ports: vec![port], is_per_receiver: false }
     }
 
-    /// Of an access point: a port for each station. The first is that of station 1. Packets for a
-    /// station beyond go to the last port; without any ports, packets are lost uncounted.
+    /// Creates the ports of an access point, one per station. The first is that of station 1.
+    /// Packets for further stations use the last port; without any ports, packets are lost and not
+    /// counted.
     pub fn per_receiver(ports: Vec<Port>) -> StationPorts {
         StationPorts { ports, is_per_receiver: true }
     }
@@ -25,7 +26,7 @@ impl StationPorts {
         self.is_per_receiver
     }
 
-    /// All ports.
+    /// Returns all ports.
     pub(super) fn all(&self) -> &[Port] {
         &self.ports
     }
@@ -34,14 +35,14 @@ impl StationPorts {
         &mut self.ports
     }
 
-    /// The port of packets for a receiver, the first of which is 0.
+    /// Returns the port of packets for a receiver, counted from 0.
     pub(super) fn to_receiver_mut(&mut self, receiver: usize) -> Option<&mut Port> {
         let ports = self.all_mut();
         let last = ports.len().checked_sub(1)?;
         ports.get_mut(receiver.min(last))
     }
 
-    /// Counts of all ports together since the start.
+    /// Returns the counters of all ports together since the start.
     pub(super) fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.all().iter().for_each(|port| sum.add(&port.counters()));

@@ -1,4 +1,4 @@
-//! Rates of frames on a noisy medium: errors by rate, and senders that choose rates.
+//! Tests of rates on a noisy medium: errors by rate, and senders that choose rates.
 
 use paceline_cc::{Span, Stream};
 
@@ -9,7 +9,7 @@ fn saturated(config: MediumConfig, load: Load, seconds: u64) -> f64 {
     saturate(config, load, 1500, span, &Stream::new(1, "medium")).expect("legal").total_mbps()
 }
 
-/// One station with a ratio of signal to noise.
+/// One station with a signal-to-noise ratio.
 fn config(phy: &Phy, snr: f64) -> MediumConfig {
     let mut config = MediumConfig::new(phy.clone(), 1, Rate::from_mbps(6.0));
     config.stations[1].snr = vec![(Span::ZERO, snr)];
@@ -22,7 +22,7 @@ fn minstrel(phy: &Phy, snr: f64) -> MediumConfig {
     config
 }
 
-/// The most that one of the fixed rates carries.
+/// Returns the maximum throughput of the fixed rates.
 fn best_fixed(phy: &Phy, snr: f64) -> f64 {
     let each = |place: usize| {
         let mut config = config(phy, snr);
@@ -35,15 +35,15 @@ fn best_fixed(phy: &Phy, snr: f64) -> f64 {
     (0..).map_while(each).fold(0.0, f64::max)
 }
 
-/// Stated before the first run: after a second, Minstrel carries at least 85 % of what the best fixed
-/// rate does, up and down.
+/// Stated before the first run: after a second, Minstrel carries at least 85 % of what the best
+/// fixed rate carries, up and down.
 #[test]
 fn minstrel_finds_the_best_rate() {
     for phy in [Phy::ofdm(), Phy::ht(Ht::default())] {
         for snr in [8.0, 15.0, 24.0, 35.0] {
             let best = best_fixed(&phy, snr);
             for load in [Load::Up, Load::Down] {
-                // A second passes before anything is counted.
+                // The first second is not counted.
                 let got = saturated(minstrel(&phy, snr), load, 5);
                 assert!(got > 0.85 * best, "{snr} dB, {load:?}: {got} of {best}");
             }
@@ -51,8 +51,8 @@ fn minstrel_finds_the_best_rate() {
     }
 }
 
-/// Stated before the first run: a second after each change the same holds, so that with a change each
-/// 5 s at least 70 % of the best rates' mean is carried.
+/// Stated before the first run: a second after each change the same holds, so that with a change
+/// every 5 s at least 70 % of the best rates' mean is carried.
 #[test]
 fn minstrel_follows_the_channel() {
     for phy in [Phy::ofdm(), Phy::ht(Ht::default())] {
@@ -67,7 +67,7 @@ fn minstrel_follows_the_channel() {
     }
 }
 
-/// Collisions look like noise to Minstrel, but do not make it useless.
+/// Minstrel cannot distinguish collisions from noise, and still works.
 #[test]
 fn minstrel_lives_with_collisions() {
     for phy in [Phy::ofdm(), Phy::ht(Ht::default())] {

@@ -1,4 +1,4 @@
-//! What a medium carries when its stations always have something to send.
+//! The throughput of a medium whose stations are always backlogged.
 
 use paceline_cc::{Packet, Span, Stage, Stream, Time};
 use paceline_path::queue::Fifo;
@@ -6,38 +6,38 @@ use paceline_path::{Limit, Port, ServiceError};
 
 use super::{Hop, Medium, MediumConfig, StationPorts};
 
-/// Who always has something to send.
+/// Which senders are backlogged.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Every station, to the access point.
     Up,
-    /// The access point, to every station in turn out of one queue; with A-MPDUs, out of a queue for
-    /// each.
+    /// The access point, to every station in turn from one queue; with A-MPDUs, from a queue per
+    /// station.
     Down,
-    /// All of them.
+    /// The access point and all stations.
     Both,
 }
 
-/// What a saturated medium has carried.
+/// Results of a saturated medium.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Saturation {
-    /// The rate of each stream in Mbit/s, bytes of packets counted: those of the access point to
-    /// each station, then those of each station; of a load with one direction, only these.
+    /// Rate of each stream in Mbit/s, by bytes of packets: those of the access point to each
+    /// station, then those of each station. A load with one direction has only these.
     pub streams_mbps: Vec<f64>,
-    /// Frames that collided over frames transmitted.
+    /// Collided frames divided by transmitted frames.
     pub collision_probability: f64,
     /// Packets delivered.
     pub packets: u64,
 }
 
 impl Saturation {
-    /// The rates of all streams together, in Mbit/s.
+    /// Returns the rate of all streams together in Mbit/s.
     pub fn total_mbps(&self) -> f64 {
         self.streams_mbps.iter().sum()
     }
 
-    /// Jain's index of the streams' rates; 1 if nothing was carried.
+    /// Returns Jain's index of the streams' rates; 1 if nothing was carried.
     pub fn jain(&self) -> f64 {
         let squares: f64 = self.streams_mbps.iter().map(|rate| rate * rate).sum();
         let total = self.total_mbps();
@@ -45,22 +45,22 @@ impl Saturation {
     }
 }
 
-/// Before anything is counted, so that the start is forgotten.
+/// Time before anything is counted, so that the start has no effect.
 const WARMUP: Span = Span::from_secs(1);
-/// Packets that wait at each sender: enough for it never to run out. With A-MPDUs, for each
+/// Packets kept waiting at each sender, enough that it never runs out; with A-MPDUs, for each
 /// receiver.
 const WAITING: usize = 8;
-/// See [`WAITING`]: three full A-MPDUs.
+/// The same with A-MPDUs: three full ones.
 const WAITING_MPDUS: usize = 3 * 64;
-/// After so many packets, those that were given up are replaced.
+/// Interval, in packets, at which given-up packets are replaced.
 const CHECK: u64 = 64;
 
-/// Runs the stations of `config` (the access point excepted if they only send up) with packets of
-/// so many bytes for a second and then for `span`, which is measured. `random`
-/// is the medium's random stream.
+/// Runs the stations of `config` (without the access point if they only send up) with packets of
+/// this size, for a second that is not measured and then for `span`. `random` is the medium's
+/// random stream.
 ///
 /// # Errors
-/// As of [`Medium::new`].
+/// Those of [`Medium::new`].
 pub fn saturate(
     config: MediumConfig,
     load: Load,
@@ -107,7 +107,7 @@ pub fn saturate(
             if let Some(count) = counts.get_mut(place.route as usize).filter(|_| measuring) {
                 *count += 1;
             }
-            // Whoever has sent a packet has another one; the access point one for the same station.
+            // Each delivered packet is replaced; at the access point by one for the same station.
             medium.push(now, &place);
             delivered += 1;
             if delivered % CHECK == 0 {
@@ -124,7 +124,7 @@ pub fn saturate(
     })
 }
 
-/// Sees to it that at least so many packets wait at each sender.
+/// Adds packets until at least `most` wait at each sender.
 fn fill(medium: &mut Medium, now: Time, hops: &[Hop], packet: u32, most: usize) {
     for from in 0..medium.len() {
         let waits = |medium: &Medium| medium.backlog_packets(from);
@@ -145,7 +145,7 @@ fn fill(medium: &mut Medium, now: Time, hops: &[Hop], packet: u32, most: usize) 
     }
 }
 
-/// Frames transmitted, and those of them that collided.
+/// Returns the frames transmitted, and those of them that collided.
 fn frames(medium: &Medium) -> (u64, u64) {
     let stats = (0..medium.len()).map(|number| medium.stats(number));
     stats.fold((0, 0), |(all, lost), one| (all + one.transmissions, lost + one.collisions))

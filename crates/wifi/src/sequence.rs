@@ -6,24 +6,24 @@ use super::mcs::Mcs;
 use super::phy::cts_to_self;
 use super::{MediumConfig, Protection};
 
-/// The times of an exchange: what goes before the data frame, the frame, and what follows.
+/// Times of an exchange: the part before the data frame, the frame, and the part after it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sequence {
-    /// RTS and CTS, or a CTS to the station itself, with the SIFS behind each.
+    /// RTS and CTS, or a CTS to the station itself, each followed by a SIFS.
     pub(super) head: Span,
     /// The data frame.
     pub(super) data: Span,
     /// A SIFS and the acknowledgement.
     pub(super) answer: Span,
-    /// For how long the station is on air if it collides: an RTS that nobody answers, or all that
-    /// it has to say.
+    /// Time on air in a collision: of the RTS, which is not answered, or of all frames of the
+    /// station.
     pub(super) collision: Span,
-    /// An RTS goes first.
+    /// True if an RTS comes first.
     pub(super) rts: bool,
 }
 
 impl Sequence {
-    /// The exchange of a packet of so many bytes at `rate`.
+    /// Returns the exchange of a packet of `packet` bytes at `rate`.
     pub(super) fn of(config: &MediumConfig, rate: Rate, packet: u32) -> Sequence {
         let phy = &config.phy;
         let bytes = packet.saturating_add(config.mac_overhead);
@@ -31,7 +31,7 @@ impl Sequence {
         Sequence::around(config, bytes, rate, phy.tx_time(rate, bytes), answer)
     }
 
-    /// The exchange of an A-MPDU of so many bytes on air.
+    /// Returns the exchange of an A-MPDU of `bytes` bytes on air.
     pub(super) fn of_ampdu(config: &MediumConfig, mcs: Mcs, bytes: u32) -> Sequence {
         let phy = &config.phy;
         let answer = phy.sifs + phy.block_ack_time(mcs);
@@ -39,7 +39,7 @@ impl Sequence {
         Sequence::around(config, bytes, rate, phy.ampdu_time(mcs, bytes), answer)
     }
 
-    /// The same with what goes before `data`, for which answers are chosen as for a frame at `rate`.
+    /// Returns the exchange around `data`, with answers as for a frame at `rate`.
     fn around(config: &MediumConfig, bytes: u32, rate: Rate, data: Span, answer: Span) -> Sequence {
         let phy = &config.phy;
         if config.rts_threshold.is_some_and(|most| bytes > most) {

@@ -12,50 +12,50 @@ use super::phy::Phy;
 use super::ports::StationPorts;
 use super::transmit_queue::Mpdu;
 
-/// The settings of a station.
+/// Settings of a station.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StationConfig {
-    /// The rate of data frames to and from the station, from each offset on, the first at zero.
-    /// That of the access point is only what its router is told. Not for layers with A-MPDUs.
+    /// Rate of data frames to and from the station, from each offset on; the first offset is zero.
+    /// That of the access point is only passed to its router. Not for layers with A-MPDUs.
     pub rates: Vec<(Span, Rate)>,
-    /// The modulation and coding of A-MPDUs to and from the station, from each offset on, the first
-    /// at zero; the slowest if it is empty.
+    /// Modulation and coding of A-MPDUs to and from the station, from each offset on; the first
+    /// offset is zero. The slowest scheme if it is empty.
     pub mcs: Vec<(Span, Mcs)>,
-    /// When the steps of `mcs` repeat.
+    /// Time after which the steps of `mcs` repeat.
     pub mcs_period: Option<Span>,
-    /// The most MPDUs of an A-MPDU to or from the station, M of the ABC paper; `None` for the
-    /// medium's.
+    /// Maximum number of MPDUs in an A-MPDU to or from the station, M of the ABC paper; `None` for
+    /// the medium's.
     pub max_mpdus: Option<u32>,
-    /// The probability that a data frame, or an MPDU of an A-MPDU, to or from the station is damaged
-    /// on air.
+    /// Probability that a data frame, or an MPDU of an A-MPDU, to or from the station is damaged on
+    /// air.
     pub frame_error: f64,
-    /// The probability that a bit of such a frame is damaged, independently of others: the more
-    /// bytes a frame has, the more often it is lost.
+    /// Probability that a bit of such a frame is damaged, independently of others: longer frames
+    /// are lost more often.
     pub bit_error: f64,
-    /// The ratio of signal to noise of such frames in decibels, from each offset on, the first at
-    /// zero: by it frames of OFDM are damaged, the faster and the longer the more often. Empty for a
-    /// channel without noise.
+    /// Signal-to-noise ratio of such frames in decibels, from each offset on; the first offset is
+    /// zero. It determines how often OFDM frames are damaged: fast and long ones most often. Empty
+    /// for a channel without noise.
     pub snr: Vec<(Span, f64)>,
-    /// When the steps of `snr` repeat.
+    /// Time after which the steps of `snr` repeat.
     pub snr_period: Option<Span>,
-    /// Who chooses the rate, or the modulation and coding.
+    /// How the rate, or the modulation and coding, is chosen.
     pub rate_control: RateControl,
 }
 
-/// Who chooses the rates of data frames to and from a station.
+/// How the rates of data frames to and from a station are chosen.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum RateControl {
-    /// They are as the settings say.
+    /// By the settings.
     #[default]
     Fixed,
-    /// The senders at both ends, by what arrives: as Minstrel does, the rate control of Linux. The
-    /// rates of the settings do not count.
+    /// By the senders at both ends, with Minstrel, the rate control of Linux. The rates of the
+    /// settings are ignored.
     Minstrel,
 }
 
 impl StationConfig {
-    /// A station whose frames are never damaged.
+    /// Creates a station whose frames are never damaged.
     pub fn new(rate: Rate) -> StationConfig {
         StationConfig {
             rates: vec![(Span::ZERO, rate)],
@@ -71,52 +71,52 @@ impl StationConfig {
     }
 }
 
-/// What a station has done on air since the start.
+/// Counters of a station on air since the start.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StationStats {
-    /// Frames (or A-MPDUs) transmitted, retransmissions included; an RTS counts in the place of its
-    /// frame.
+    /// Frames (or A-MPDUs) transmitted, including retransmissions; an RTS counts in its frame's
+    /// place.
     pub transmissions: u64,
     /// Of these, frames (or RTS) that collided.
     pub collisions: u64,
-    /// Of these, frames that were damaged without a collision; of A-MPDUs, those of which nothing
-    /// arrived.
+    /// Of these, frames damaged without a collision; A-MPDUs of which no MPDU arrived.
     pub errors: u64,
-    /// The time that the medium was busy with frames of the station, answers included.
+    /// Time for which the medium was busy with the station's frames and the answers to them.
     pub airtime: Span,
 }
 
 /// A station.
 pub(super) struct Station {
     pub(super) ports: StationPorts,
-    /// The capacity that routers are told.
+    /// The capacity passed to routers.
     pub(super) capacity: Service,
-    /// Single frames: the packet that contends for the medium or is on air, and its port's place.
+    /// Single frames: the packet that contends for the medium or is on air, and the index of its
+    /// port.
     frame: Option<TakenPacket>,
     frame_port: usize,
     pub(super) backoff: Backoff,
-    /// It transmits a frame, or has transmitted one and waits for the answer.
+    /// True while it transmits a frame, or waits for the answer to one.
     pub(super) on_air: bool,
-    /// Transmissions of the frame that failed: of RTS or of frames without, and of frames behind an
+    /// Failed transmissions of the frame: of RTS or of frames without RTS, and of frames after an
     /// RTS.
     short_retries: u32,
     long_retries: u32,
     rates: Schedule,
     pub(super) errors: FrameErrors,
-    /// Single frames: the rates of frames to and from the station, if senders choose them.
+    /// Single frames: rate controls of frames to and from the station, if senders choose rates.
     pub(super) controls: Option<Box<[Minstrel; 2]>>,
     /// Single frames: the transmission whose rate the sender has chosen.
     pub(super) chosen: Option<Chosen>,
-    /// Layers with A-MPDUs: what puts them together.
+    /// Layers with A-MPDUs: assembles them.
     pub(super) aggregator: Option<Box<Aggregator>>,
-    /// Its router is told what the station carries.
+    /// True if its router receives the measured capacity.
     measures: bool,
     pub(super) stats: StationStats,
     /// When the frame came to the head of the queue.
     taken: Time,
     /// Means over the last frames: bytes of packets, and seconds from the head of the queue to the
-    /// receiver.
+    /// arrival.
     bytes: f64,
     seconds: f64,
 }
@@ -126,13 +126,13 @@ pub(super) struct Station {
 pub(super) struct Chosen {
     /// The station that is not the access point.
     pub(super) other: usize,
-    /// Which of its rate controls.
+    /// Index of its rate control.
     pub(super) way: usize,
-    /// The place of the rate.
+    /// Index of the rate.
     pub(super) rate: usize,
 }
 
-/// The weight of a frame in the means of bytes and times: that of one in sixteen.
+/// Weight of a frame in the means of bytes and times.
 const WEIGHT: f64 = 1.0 / 16.0;
 
 impl Station {
@@ -165,17 +165,17 @@ impl Station {
         })
     }
 
-    /// The rate of data frames to and from the station.
+    /// Returns the rate of data frames to and from the station.
     pub(super) fn rate(&self, now: Time) -> Rate {
         self.rates.rate_at(now)
     }
 
-    /// How many transmissions of the frame have failed.
+    /// Returns the number of failed transmissions of the frame.
     pub(super) fn failed(&self) -> u32 {
         self.short_retries + self.long_retries
     }
 
-    /// True if a frame or an A-MPDU contends for the medium, or is on air.
+    /// Returns true if a frame or an A-MPDU contends for the medium, or is on air.
     #[inline]
     pub(super) fn has_frame(&self) -> bool {
         match &self.aggregator {
@@ -184,27 +184,28 @@ impl Station {
         }
     }
 
-    /// The packet that contends for the medium or is on air, of layers without A-MPDUs.
+    /// Returns the packet that contends for the medium or is on air, for layers without A-MPDUs.
     #[inline]
     pub(super) fn frame(&self) -> Option<&Packet> {
         self.frame.as_ref().map(|taken| &taken.packet)
     }
 
-    /// A packet arrives for a receiver, the first of which is 0.
+    /// Adds a packet for a receiver, counted from 0.
     pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, receiver: usize) {
         if let Some(port) = self.ports.to_receiver_mut(receiver) {
             port.enqueue(now, packet, &self.capacity);
         }
     }
 
-    /// The station receives a packet of the sender with this number among its receivers.
+    /// Passes a received packet to the router, with the index of its sender among the station's
+    /// receivers.
     pub(super) fn show_input(&mut self, now: Time, packet: &mut Packet, sender: usize) {
         if let Some(port) = self.ports.to_receiver_mut(sender) {
             port.show_input(now, packet, &self.capacity);
         }
     }
 
-    /// Turns to the next packets in the ports; false if there are none.
+    /// Takes the next packets from the ports. Returns false if there are none.
     pub(super) fn take(&mut self, now: Time, air: &Air<'_>) -> bool {
         if let Some(aggregator) = &mut self.aggregator {
             return aggregator.prepare(now, (&mut self.ports, &self.capacity), air);
@@ -214,7 +215,7 @@ impl Station {
         self.frame.is_some()
     }
 
-    /// Takes a packet from the ports in turn. If there is none, the routers are told.
+    /// Takes a packet from the ports in turn. If there is none, tells the routers.
     fn take_frame(&mut self, now: Time) -> Option<TakenPacket> {
         let ports = self.ports.all_mut();
         let mut place = TakenPacket::unmarked(Packet::opaque(0));
@@ -229,14 +230,14 @@ impl Station {
         None
     }
 
-    /// Tells routers this capacity from now on, instead of the measured one.
+    /// Passes this capacity to routers from now on, instead of the measured one.
     pub(super) fn set_capacity(&mut self, capacity: Service) {
         self.measures = false;
         self.capacity = capacity;
     }
 
-    /// The frame arrives at `now`. What the station carries while it has something to send is known
-    /// to its driver, from the times that frames take: routers are told that.
+    /// Delivers the frame at `now`. A driver knows the capacity of its station from the times that
+    /// frames take, so routers receive that.
     pub(super) fn deliver(&mut self, now: Time) -> Option<Packet> {
         let taken = self.frame.take()?;
         self.ports.to_receiver_mut(self.frame_port)?.finish(now, &taken);
@@ -244,7 +245,7 @@ impl Station {
         Some(taken.packet)
     }
 
-    /// The frame is given up at `now`.
+    /// Gives up the frame at `now`.
     pub(super) fn give_up(&mut self, now: Time) {
         if let Some(taken) = self.frame.take()
             && let Some(port) = self.ports.to_receiver_mut(self.frame_port)
@@ -253,7 +254,7 @@ impl Station {
         }
     }
 
-    /// The next MPDU that has arrived at its receiver by `now` and is in order.
+    /// Removes the next MPDU that has arrived at its receiver by `now` and is in order.
     pub(super) fn deliver_mpdu(&mut self, now: Time) -> Option<Packet> {
         let aggregator = self.aggregator.as_mut()?;
         let Mpdu { taken, .. } = aggregator.deliver()?;
@@ -261,7 +262,7 @@ impl Station {
         Some(taken.packet)
     }
 
-    /// The MPDUs of the last A-MPDU that are not transmitted again are given up at `now`.
+    /// Gives up the MPDUs of the last A-MPDU that are not transmitted again, at `now`.
     pub(super) fn give_up_mpdus(&mut self, now: Time) {
         let Some(aggregator) = &mut self.aggregator else { return };
         let Some(port) = self.ports.to_receiver_mut(aggregator.receiver()) else { return };
@@ -270,7 +271,7 @@ impl Station {
         }
     }
 
-    /// An A-MPDU was acknowledged. What the station carries is worked out for a full one.
+    /// Notes that an A-MPDU was acknowledged. Computes the station's capacity for a full one.
     pub(super) fn note_batch(&mut self, now: Time, batch: &Batch, since: Time) {
         let frames = f64::from(batch.frames.max(1));
         let missing = f64::from(batch.max_frames.saturating_sub(batch.frames)) / frames;
@@ -293,14 +294,14 @@ impl Station {
         self.capacity = Service::constant(rate);
     }
 
-    /// The frame was acknowledged.
+    /// Handles the acknowledgement of the frame.
     pub(super) fn on_ack(&mut self, cw_min: u32) {
         (self.short_retries, self.long_retries) = (0, 0);
         self.backoff.reset(cw_min);
     }
 
-    /// Nobody answered an RTS or a frame without one, or (`long`) a frame behind an RTS. True if the
-    /// packet is to be given up.
+    /// Handles a missing answer to an RTS, to a frame without one, or (`long`) to a frame after an
+    /// RTS. Returns true if the packet is to be given up.
     pub(super) fn on_silence(&mut self, long: bool, limits: (u32, u32), cw: (u32, u32)) -> bool {
         let (short_limit, long_limit) = limits;
         let over = if long {

@@ -1,4 +1,4 @@
-//! The medium as a stage.
+//! Tests of the medium as a stage.
 
 use paceline_cc::{Span, Stream};
 use paceline_path::Limit;
@@ -28,7 +28,7 @@ fn packet(route: u32) -> Packet {
     Packet { route, ..Packet::opaque(1300) }
 }
 
-/// Everything that comes out until the medium is idle: times in microseconds, and routes.
+/// Returns the packets that come out until the medium is idle: times in microseconds, and routes.
 fn drain(medium: &mut Medium) -> Vec<(f64, u32)> {
     let mut all = Vec::new();
     while medium.wake() != Time::NEVER {
@@ -72,13 +72,13 @@ fn frames_that_begin_together_collide_and_are_sent_again() {
     let came = drain(&mut medium);
     assert_eq!(came.len(), 2);
     assert_eq!((medium.stats(1).collisions, medium.stats(2).collisions), (1, 1));
-    // The timeout and a DIFS at least lie between the collision and the next frame.
+    // At least the timeout and a DIFS lie between the collision and the next frame.
     assert!(came[0].0 >= (1000 + 2 * FRAME + 222 + 50) as f64);
     assert!(medium.collision_probability() >= 0.5);
 }
 
-/// For how long the senders of the longer and of the shorter frame of a collision wait after the end of
-/// the longer one until they count slots, in microseconds.
+/// Returns for how long the senders of the longer and of the shorter frame of a collision wait
+/// after the end of the longer one until they count slots, in microseconds.
 fn waits_after_a_shorter_frame(eifs: bool) -> [f64; 2] {
     let mut medium = medium(2, |config| config.phy.eifs_after_own_collision = eifs);
     medium.push(at(1000), &packet(1));
@@ -91,9 +91,9 @@ fn waits_after_a_shorter_frame(eifs: bool) -> [f64; 2] {
 
 #[test]
 fn who_sent_the_shorter_frame_waits_for_a_difs_or_as_in_ns2_for_an_eifs() {
-    // SIFS, a slot, the delay until an answer is noticed, and a DIFS; a DIFS.
+    // First: a SIFS, a slot, the delay until an answer is detected, and a DIFS. Second: a DIFS.
     assert_eq!(waits_after_a_shorter_frame(false), [10.0 + 20.0 + 192.0 + 50.0, 50.0]);
-    // SIFS and an acknowledgement; the same and a DIFS.
+    // First: a SIFS and an acknowledgement. Second: the same and a DIFS.
     assert_eq!(waits_after_a_shorter_frame(true), [10.0 + 304.0, 10.0 + 304.0 + 50.0]);
 }
 
@@ -184,8 +184,8 @@ fn whoever_asks_late_gets_the_same() {
     assert_eq!(got, want);
 }
 
-/// How often an answer that is queued when a frame has arrived follows the acknowledgement and a DIFS at
-/// once, in a hundred runs.
+/// Returns how often, in a hundred runs, an answer that is queued when a frame has arrived follows
+/// at once after the acknowledgement and a DIFS.
 fn answers_at_once(access_at_arrival: bool) -> usize {
     let at_once = |start: u64| {
         let mut medium = medium(1, |config| config.access_at_arrival = access_at_arrival);

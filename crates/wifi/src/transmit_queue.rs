@@ -1,43 +1,43 @@
-//! The MPDUs of a sender for one receiver, from the queue to the block acknowledgement.
+//! A sender's MPDUs for one receiver, from the queue to the block acknowledgement.
 
 use std::collections::VecDeque;
 
 use paceline_path::TakenPacket;
 
-/// The most subframes that a block acknowledgement covers.
+/// Maximum number of subframes that a block acknowledgement covers.
 pub(super) const BLOCK_ACK_WINDOW: usize = 64;
-/// The delimiter of a subframe; subframes are padded to a multiple of its size.
+/// Bytes of a subframe's delimiter; subframes are padded to a multiple of this.
 const DELIMITER: u32 = 4;
 
-/// The bytes on air of a packet of `size` bytes as a subframe of an A-MPDU, with so many bytes of
-/// headers.
+/// Returns the bytes on air of a packet of `size` bytes as a subframe of an A-MPDU, with `overhead`
+/// bytes of headers.
 pub(super) fn subframe(size: u32, overhead: u32) -> u32 {
     let bytes = size.saturating_add(overhead).saturating_add(DELIMITER);
     bytes.checked_next_multiple_of(DELIMITER).unwrap_or(u32::MAX)
 }
 
-/// A packet (MPDU) that has left the queue and awaits the acknowledgement of its station.
+/// A packet (MPDU) that has left the queue and waits for the acknowledgement of its station.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Mpdu {
     /// The packet.
     pub(super) taken: TakenPacket,
-    /// Bytes on air, as a subframe.
+    /// Bytes on air as a subframe.
     air_bytes: u32,
-    /// Transmissions that failed.
+    /// Number of failed transmissions.
     tries: u32,
-    /// It is part of the A-MPDU on air.
+    /// True if it is part of the A-MPDU on air.
     on_air: bool,
     acked: bool,
 }
 
 impl Mpdu {
-    /// An MPDU that has not been transmitted.
+    /// Creates an MPDU that was not transmitted.
     pub(super) fn new(taken: TakenPacket) -> Mpdu {
         Mpdu { taken, air_bytes: 0, tries: 0, on_air: false, acked: false }
     }
 }
 
-/// An A-MPDU as it goes on air.
+/// An A-MPDU for transmission.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ampdu {
     pub(super) frames: u32,
@@ -47,45 +47,45 @@ pub(super) struct Ampdu {
     pub(super) air_bytes: u32,
 }
 
-/// How large an A-MPDU may be.
+/// Limits of an A-MPDU.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct AmpduLimits {
     pub(super) frames: u32,
-    /// Bytes on air.
+    /// Maximum number of bytes on air.
     pub(super) bytes: u32,
 }
 
 impl AmpduLimits {
-    /// How many subframes of so many bytes a full A-MPDU has.
+    /// Returns the number of subframes of `subframe` bytes in a full A-MPDU.
     pub(super) fn most(self, subframe: u32) -> u32 {
         let by_bytes = self.bytes / subframe.max(1);
         self.frames.min(by_bytes).min(BLOCK_ACK_WINDOW as u32).max(1)
     }
 }
 
-/// The MPDUs for one receiver in order. Some may be acknowledged before older ones; packets leave in
-/// order all the same, as they leave the reordering buffer of the receiver.
+/// The MPDUs for one receiver in order. Some may be acknowledged before older ones; packets still
+/// leave in order, as they leave the receiver's reordering buffer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TransmitQueue {
     mpdus: VecDeque<Mpdu>,
     waiting: usize,
-    /// The bytes that those waiting will have on air.
+    /// Bytes on air of the waiting MPDUs.
     waiting_bytes: u32,
 }
 
 impl TransmitQueue {
-    /// MPDUs that are not acknowledged.
+    /// Returns the number of MPDUs that are not acknowledged.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Takes the memory of a queue that is not needed any more; this one must be empty.
+    /// Reuses the memory of a queue that is no longer needed; this one must be empty.
     pub(super) fn take_memory(&mut self, other: &mut TransmitQueue) {
         other.mpdus.clear();
         std::mem::swap(&mut self.mpdus, &mut other.mpdus);
     }
 
-    /// Takes a packet that has so many bytes of headers on air.
+    /// Adds a packet with `overhead` bytes of headers on air.
     pub(super) fn push(&mut self, mut frame: Mpdu, overhead: u32) {
         frame.air_bytes = subframe(frame.taken.packet.size, overhead);
         self.waiting += 1;
@@ -93,7 +93,8 @@ impl TransmitQueue {
         self.mpdus.push_back(frame);
     }
 
-    /// True if no A-MPDU could take more than what is waiting. Each takes at least one MPDU.
+    /// Returns true if further packets would not fit into the next A-MPDU. Each A-MPDU has at least
+    /// one MPDU.
     pub(super) fn is_full(&self, limits: AmpduLimits) -> bool {
         if self.waiting == 0 {
             return false;
@@ -102,8 +103,8 @@ impl TransmitQueue {
         self.waiting >= most || self.waiting_bytes > limits.bytes
     }
 
-    /// Puts the next A-MPDU together: the oldest MPDUs first, as many as all limits allow, and at
-    /// least one if one waits. All are within a window of 64 from the oldest that is missing on.
+    /// Assembles the next A-MPDU: the oldest MPDUs, as many as all limits allow, and at least one
+    /// if there is one. All are within a window of 64 from the oldest missing one.
     pub(super) fn next_ampdu(&mut self, limits: AmpduLimits) -> Ampdu {
         let mut batch = Ampdu::default();
         for frame in self.mpdus.iter_mut().take(BLOCK_ACK_WINDOW) {
@@ -123,11 +124,11 @@ impl TransmitQueue {
         batch
     }
 
-    /// The A-MPDU on air ends: `arrives` is asked for each of its MPDUs in turn, with the bytes that
-    /// it has on air, whether it arrives. Returns the number and the bytes of the packets that did.
+    /// Ends the A-MPDU on air. Calls `arrives` for each of its MPDUs in turn, with its bytes on
+    /// air. Returns the number and the bytes of the packets that arrived.
     pub(super) fn transmit(&mut self, mut arrives: impl FnMut(u32) -> bool) -> (u32, u32) {
         let (mut acked, mut bytes) = (0, 0_u32);
-        // Behind the first window nothing is on air.
+        // No MPDU after the first window is on air.
         for frame in self.mpdus.iter_mut().take(BLOCK_ACK_WINDOW) {
             if frame.on_air && arrives(frame.air_bytes) {
                 (frame.on_air, frame.acked) = (false, true);
@@ -140,8 +141,8 @@ impl TransmitQueue {
         (acked, bytes)
     }
 
-    /// The sender learns which MPDUs of the A-MPDU on air have not arrived. Those that have been
-    /// transmitted `limit` times go to `give_up`, the last first.
+    /// Tells the sender which MPDUs of the A-MPDU on air have not arrived. Those that were
+    /// transmitted `limit` times go to `give_up`, in reverse order.
     pub(super) fn retry_or_give_up(&mut self, limit: u32, give_up: &mut Vec<Mpdu>) {
         let mut over = false;
         for frame in self.mpdus.iter_mut().take(BLOCK_ACK_WINDOW).filter(|frame| frame.on_air) {
@@ -162,11 +163,11 @@ impl TransmitQueue {
             }
             !frame.on_air
         });
-        // Taken from the back, they come in order.
+        // Reversed, so that popping from the end returns them in order.
         give_up[first..].reverse();
     }
 
-    /// The next packet that has arrived and is in order.
+    /// Removes the next packet that has arrived and is in order.
     pub(super) fn deliver(&mut self) -> Option<Mpdu> {
         self.mpdus.pop_front_if(|frame| frame.acked)
     }
@@ -197,7 +198,8 @@ mod tests {
         std::iter::from_fn(|| station.deliver()).map(|frame| frame.taken.packet.number()).collect()
     }
 
-    /// A transmission whose MPDUs have the given fates, and what was given up after it.
+    /// Simulates a transmission whose MPDUs have the given fates. Returns its result, and the
+    /// numbers given up after it.
     fn sent(station: &mut TransmitQueue, limit: u32, fates: &[bool]) -> ((u32, u32), Vec<u64>) {
         let mut fates = fates.iter();
         let mut lost = Vec::new();
@@ -223,7 +225,7 @@ mod tests {
         assert_eq!(many.clone().next_ampdu(limits(64, 65_535)).frames, 42);
         let short = many.clone().next_ampdu(limits(64, 32_000));
         assert_eq!((short.frames, short.bytes, short.air_bytes), (20, 30_000, 20 * 1544));
-        // At least one, however long.
+        // At least one MPDU, however long it is.
         assert_eq!(many.next_ampdu(limits(64, 0)).frames, 1);
         assert_eq!(station(&[100; 80]).next_ampdu(limits(99, 65_535)).frames, 64);
         assert_eq!(station(&[]).next_ampdu(limits(99, 65_535)), Ampdu::default());
@@ -238,7 +240,7 @@ mod tests {
         assert!(!full(19, 20, 65_535) && full(20, 20, 65_535));
         assert!(!full(5, 20, 8000) && full(6, 20, 8000));
         assert!(!full(42, 100, 65_535) && full(43, 100, 65_535));
-        // One goes whatever the limits.
+        // One MPDU is sent whatever the limits are.
         assert!(!full(0, 0, 0) && full(1, 0, 0));
     }
 
@@ -250,7 +252,7 @@ mod tests {
         assert_eq!((acked, lost), ((3, 4500), vec![]));
         assert_eq!(numbers(&mut station), [0]);
         assert_eq!((station.waiting(), station.mpdus.len()), (3, 5));
-        // The second goes again with the two that have not been sent; then it is given up.
+        // The second MPDU is sent again with the two that have not been sent; then it is given up.
         assert_eq!(station.next_ampdu(limits(4, 65_535)).frames, 3);
         assert_eq!(sent(&mut station, 2, &[false, true, true]).1, [1]);
         assert_eq!(numbers(&mut station), [2, 3, 4, 5]);

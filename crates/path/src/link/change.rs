@@ -1,4 +1,4 @@
-//! Changes of a link while packets pass it: its rate, its buffer's limit, its router.
+//! Changes of a running link: its rate, its buffer's limit, its router.
 
 use paceline_cc::{Rate, Router, Time};
 
@@ -7,12 +7,12 @@ use crate::queue::Limit;
 use crate::service::Service;
 
 impl Link {
-    /// From `now` on the link transmits at `rate`. The packet in transmission continues at it. The
-    /// capacity of the time before stays what it was.
+    /// Sets the rate from `now` on, also for the rest of the packet in transmission. The offered
+    /// capacity before `now` does not change.
     ///
-    /// False, and nothing is changed, if the link has no constant rate from the start on or if `rate`
-    /// is zero. The rate of a link that had this call before can be changed again. `now` is not before
-    /// the last call of this link.
+    /// Returns false, without a change, if the link did not start with a constant rate, or if
+    /// `rate` is zero. Repeated calls are possible. `now` must not be before the last call of this
+    /// link.
     pub fn set_rate(&mut self, now: Time, rate: Rate) -> bool {
         if !self.service.can_set_rate() || rate == Rate::ZERO {
             return false;
@@ -27,28 +27,27 @@ impl Link {
         true
     }
 
-    /// The buffer has this limit from now on. Packets that it holds already stay; packets that come
-    /// are dropped, or push others out, until the buffer is within its limit.
+    /// Sets the buffer's limit from now on. Packets in the buffer stay; arriving packets are
+    /// dropped, or displace others, until the buffer is within its limit.
     ///
-    /// False, and nothing is changed, if the queue cannot do this.
+    /// Returns false, without a change, if the queue does not support this.
     pub fn set_limit(&mut self, limit: Limit) -> bool {
         self.port.set_limit(limit)
     }
 
-    /// Replaces the router, or removes it. The state of the old router is lost; its marks stay on their
-    /// packets.
+    /// Replaces or removes the router. The old router's state is lost; its marks on packets stay.
     pub fn set_router(&mut self, router: Option<Box<dyn Router>>) {
         self.port.set_router(router);
     }
 
-    /// True if the rate is one that [`Link::set_rate`] can change.
+    /// Returns true if [`Link::set_rate`] can change the rate.
     pub fn has_rate(&self) -> bool {
         self.service.can_set_rate()
     }
 }
 
 impl Service {
-    /// True if it is a constant rate, or has become a schedule by [`Service::set_rate`].
+    /// Returns true for a constant rate, and for a schedule made by [`Service::set_rate`].
     fn can_set_rate(&self) -> bool {
         match self {
             Service::Constant(constant) => constant.rate() != Rate::ZERO,
@@ -57,7 +56,8 @@ impl Service {
         }
     }
 
-    /// Another rate from `now` on; when the packet in transmission, if there is one, is through.
+    /// Sets the rate from `now` on. Returns when the packet in transmission, if there is one, will
+    /// have been sent.
     fn set_rate(&mut self, now: Time, rate: Rate) -> Time {
         if let Service::Constant(constant) = self {
             *self = Service::Schedule(constant.to_schedule());
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_packet_in_transmission_continues_at_the_new_rate() {
-        // 1500 bytes take 1 ms at 12 Mbit/s. Half of the first is through when the rate halves.
+        // 1500 bytes take 1 ms at 12 Mbit/s. Half of the first packet is sent when the rate halves.
         let mut link = link(12.0);
         link.push(Time::ZERO, &Packet::opaque(1500));
         link.push(Time::ZERO, &Packet::opaque(1500));
@@ -95,17 +95,17 @@ mod tests {
         assert_eq!(link.wake(), micros(1500));
         assert!(link.pop(micros(1500)).is_some());
         assert_eq!(link.wake(), micros(3500));
-        // Back, twice at one moment, of which the last holds.
+        // Back to the old rate; of two changes at one moment the last one applies.
         assert!(link.set_rate(micros(2500), Rate::from_mbps(1.0)));
         assert!(link.set_rate(micros(2500), Rate::from_mbps(12.0)));
         assert_eq!(link.wake(), micros(3000));
-        // The past is as it was.
+        // The capacity of the past has not changed.
         assert_eq!(link.service().offered(Time::ZERO, micros(500)), 750);
         assert_eq!(link.service().offered(micros(500), micros(2500)), 1500);
         assert_eq!(link.service().offered(micros(2500), micros(3500)), 1500);
     }
 
-    /// However often the rate changes, what is transmitted is what was offered.
+    /// With any number of rate changes, all offered bytes are transmitted and no others.
     #[test]
     fn nothing_is_lost_or_won_by_changes() {
         let mut link = link(12.0);

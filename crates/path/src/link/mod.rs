@@ -1,13 +1,13 @@
-//! A link: a port with a queue and a router's half of a scheme, and a service that transmits.
+//! A link: a port with a queue and a scheme's router half, and a service that transmits.
 //!
-//! A packet arrives: the router sees it, the queue takes it or drops it. When the service turns
-//! to the next packet, the queue gives one up (or drops some first) and the router sees it again:
-//! marks are decided when transmission *starts*. [`Stage::pop`] returns it when transmission has
-//! ended. On a trace, both happen at opportunities.
+//! When a packet arrives, the router sees it, and the queue takes or drops it. When the service
+//! starts the next packet, the queue returns one (and may first drop some), and the router sees it
+//! again: marks are decided when transmission *starts*. [`Stage::pop`] returns the packet when
+//! transmission has ended. On a trace, both happen at opportunities.
 //!
-//! Everything happens at the link's own times, however late the driver calls: the next
-//! transmission starts when the last one ended, and a packet pushed at time t finds the queue as
-//! it is at t. Transmitted packets that the driver has not collected yet wait in `ready`.
+//! Events have the link's own times, even if the driver calls late: the next transmission starts
+//! when the last one ended, and a packet pushed at time t meets the queue of time t. Transmitted
+//! packets that the driver has not yet collected wait in `ready`.
 
 mod change;
 mod serve;
@@ -24,30 +24,30 @@ use crate::service::Service;
 pub struct Link {
     port: Port,
     service: Service,
-    /// The packet in transmission, if `busy`. Not an `Option`: packets are moved by the million,
-    /// and in this way a move is one plain copy.
+    /// The packet in transmission, if `busy`. Not an `Option`, so that moving a packet is one plain
+    /// copy.
     serving: TakenPacket,
     busy: bool,
-    /// When the service next has something to do; [`Time::NEVER`] when idle.
+    /// Time of the service's next action; [`Time::NEVER`] when idle.
     due: Time,
-    /// Traces: bytes of the packet in transmission still to send, bytes of the current
-    /// opportunity still to use, and its time.
+    /// Traces: bytes of the packet in transmission that are still to be sent, unused bytes of the
+    /// current opportunity, and its time.
     owed: u64,
     credit: u64,
     at: Time,
-    /// The service transmits one packet after the other.
+    /// True if the service transmits one packet after the other.
     one_by_one: bool,
-    /// Transmitted, but the driver has not asked for them yet.
+    /// Transmitted packets that the driver has not yet collected.
     ready: VecDeque<(Time, Packet)>,
 }
 
 impl Link {
-    /// A link without a router.
+    /// Creates a link without a router.
     pub fn new(queue: Box<dyn Queue>, service: Service) -> Link {
         Link::with_port(Port::new(queue), service)
     }
 
-    /// A link with a port that no packet has entered.
+    /// Creates a link with a port into which no packet has entered.
     pub fn with_port(mut port: Port, service: Service) -> Link {
         port.set_overhead(service.overhead());
         Link {
@@ -64,14 +64,14 @@ impl Link {
         }
     }
 
-    /// Gives the link the network's half of a scheme.
+    /// Adds a scheme's router half to the link.
     pub fn with_router(mut self, router: Box<dyn Router>) -> Link {
         self.port.set_router(Some(router));
         self
     }
 
-    /// Takes the memory of a link that is not needed any more, so that this one, which no packet
-    /// must have entered, need not allocate what that one has. Queues and routers keep theirs.
+    /// Reuses the memory of a link that is no longer needed. No packet must have entered this link.
+    /// Queues and routers keep their memory.
     pub fn take_memory(&mut self, other: &mut Link) {
         self.port.take_memory(&mut other.port);
         other.ready.clear();
@@ -83,52 +83,52 @@ impl Link {
         self.port.record(on);
     }
 
-    /// Events and dropped packets.
+    /// Returns events and dropped packets.
     pub fn log(&self) -> &PortLog {
         self.port.log()
     }
 
-    /// Events and dropped packets, for a driver that takes them out.
+    /// Returns events and dropped packets, for a driver that takes them out.
     pub fn log_mut(&mut self) -> &mut PortLog {
         self.port.log_mut()
     }
 
-    /// Counts since the start, the marks of the queue included.
+    /// Returns the counters since the start, including the marks of the queue.
     pub fn counters(&self) -> Counters {
         self.port.counters()
     }
 
-    /// Packets in the queue and in transmission.
+    /// Returns the packets in the queue and in transmission.
     pub fn backlog_packets(&self) -> usize {
         self.port.backlog_packets()
     }
 
-    /// Bytes in the queue and in transmission, without overheads.
+    /// Returns the bytes in the queue and in transmission, without overheads.
     pub fn backlog_bytes(&self) -> u64 {
         self.port.backlog_bytes()
     }
 
-    /// Packets transmitted that the driver has not collected with [`Stage::pop`] yet.
+    /// Returns the transmitted packets that the driver has not yet collected with [`Stage::pop`].
     pub fn uncollected(&self) -> usize {
         self.ready.len()
     }
 
-    /// The capacity over time.
+    /// Returns the capacity over time.
     pub fn service(&self) -> &Service {
         &self.service
     }
 
-    /// The queue.
+    /// Returns the queue.
     pub fn queue(&self) -> &dyn Queue {
         self.port.queue()
     }
 
-    /// The router, if there is one.
+    /// Returns the router, if there is one.
     pub fn router(&self) -> Option<&dyn Router> {
         self.port.router()
     }
 
-    /// Does everything that was due by `now`, so that a packet can arrive.
+    /// Handles all events until `now`, so that a packet can arrive.
     #[inline(never)]
     fn catch_up(&mut self, now: Time) {
         while self.due <= now {
@@ -137,7 +137,7 @@ impl Link {
             if !self.serve(now, &mut packet) {
                 break;
             }
-            // On a trace, the service may have passed several opportunities.
+            // On a trace, the packet may have needed several opportunities.
             self.ready.push_back((ended.max(self.at), packet));
         }
     }

@@ -1,4 +1,4 @@
-//! Transmission: which packet is through when.
+//! Transmission: which packet has been sent at which time.
 
 use paceline_cc::{Packet, Time};
 
@@ -6,7 +6,7 @@ use super::Link;
 use crate::service::Service;
 
 impl Link {
-    /// The next packet whose transmission ends at or before `now`.
+    /// Transmits until the next packet ends, at or before `now`. Returns false if none does.
     #[inline]
     pub(super) fn serve(&mut self, now: Time, place: &mut Packet) -> bool {
         if !self.one_by_one {
@@ -22,12 +22,13 @@ impl Link {
         true
     }
 
-    /// An idle service turns to what the queue holds at `now`, if it holds anything.
+    /// Starts to transmit the next packet, if the service is idle and the queue is not empty at
+    /// `now`.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) {
         if !self.one_by_one {
             if let Service::Trace(trace) = &self.service {
-                // Nothing starts before the next opportunity.
+                // The transmission starts at the next opportunity.
                 self.due = if self.port.queue().is_empty() { Time::NEVER } else { trace.next() };
             }
             return;
@@ -41,8 +42,8 @@ impl Link {
         };
     }
 
-    /// Uses opportunities up to `now` until a packet is through. Between calls, bytes are left of
-    /// an opportunity only if a packet is there to use them.
+    /// Uses opportunities until `now` until a packet has been sent. Between calls, an opportunity
+    /// has bytes left only if a packet is there to use them.
     #[inline(never)]
     fn serve_trace(&mut self, now: Time, place: &mut Packet) -> bool {
         loop {
@@ -56,7 +57,7 @@ impl Link {
             self.credit -= used;
             self.owed -= used;
             if !self.busy || self.owed > 0 {
-                // The queue dropped all it had, or the opportunity was too small.
+                // The queue has dropped all packets, or the opportunity was too small.
                 self.due = self.next_due();
                 continue;
             }
@@ -70,7 +71,7 @@ impl Link {
         }
     }
 
-    /// Traces: when there is something to do next.
+    /// Traces: returns the time of the next action.
     fn next_due(&self) -> Time {
         match &self.service {
             _ if self.credit > 0 => self.at,
@@ -79,7 +80,7 @@ impl Link {
         }
     }
 
-    /// Traces: the opportunity at `at` has come, and there is something to send.
+    /// Traces: starts the opportunity at `at`. There must be a packet to send.
     fn open_opportunity(&mut self, at: Time) {
         let Service::Trace(trace) = &mut self.service else { return };
         trace.take();
@@ -90,7 +91,7 @@ impl Link {
         }
     }
 
-    /// Traces: turns to the next packet, or lets the rest of the opportunity go.
+    /// Traces: starts the next packet, or discards the rest of the opportunity.
     fn fill_opportunity(&mut self) {
         self.take_next(self.at);
         if self.busy {
@@ -103,8 +104,8 @@ impl Link {
         }
     }
 
-    /// Traces: lets the opportunities that went by while the link was idle go, so that an arrival
-    /// at `now` finds the next one. The router hears of each.
+    /// Traces: discards the opportunities that passed while the link was idle, so that an arrival
+    /// at `now` uses the next one. Reports each to the router.
     #[inline]
     pub(super) fn pass_unused(&mut self, now: Time) {
         let Service::Trace(trace) = &mut self.service else { return };
@@ -120,13 +121,13 @@ impl Link {
         }
     }
 
-    /// Takes the next packet out of the queue and into transmission.
+    /// Starts the transmission of the queue's next packet.
     #[inline]
     fn take_next(&mut self, now: Time) {
         self.busy = self.port.take(now, &self.service, &mut self.serving);
     }
 
-    /// The transmission of the packet in transmission ended at `at`.
+    /// Ends the transmission of the current packet at `at`.
     #[inline]
     fn finish(&mut self, at: Time) {
         self.port.finish(at, &self.serving);

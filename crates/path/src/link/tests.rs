@@ -23,7 +23,8 @@ fn trace(entries: &[u32], opportunity: u32, overhead: u32) -> Link {
     Link::new(Box::new(Fifo::new(Limit::NONE)), Service::trace(trace, options).expect("valid"))
 }
 
-/// Numbers of packets with the times at which the link names them due, until `end`.
+/// Returns the numbers of packets until `end`, with the times at which the link says that they are
+/// due.
 fn collect(link: &mut Link, end: Time) -> Vec<(u64, Time)> {
     let mut out = Vec::new();
     while link.wake() <= end {
@@ -69,7 +70,7 @@ fn a_large_packet_keeps_what_it_has_earned() {
     let mut link = trace(&[10], 1500, 0);
     link.push(ms(1), &packet(0, 500, Time::ZERO));
     link.push(ms(1), &packet(1, 1500, Time::ZERO));
-    // 1000 bytes are left of the second opportunity: just enough for two more.
+    // 1000 bytes are left of the second opportunity: exactly enough for two more packets.
     for number in 2..5 {
         link.push(ms(1), &packet(number, 500, Time::ZERO));
     }
@@ -87,7 +88,7 @@ fn a_full_packet_fills_an_opportunity_of_mahimahi() {
     assert_eq!(collect(&mut link, ms(100)), expected);
     assert_eq!(link.counters().delivered_bytes, link.service().offered(ms(5), ms(15)) + 1504);
     assert_eq!(link.wake(), Time::NEVER, "an idle link sleeps");
-    // It arrives at the very instant of an opportunity, and misses it.
+    // It arrives exactly at an opportunity, and misses it.
     link.push(ms(50), &packet(4, 1500, Time::ZERO));
     assert_eq!(collect(&mut link, ms(100)), [(4, ms(55))]);
 }
@@ -105,7 +106,7 @@ fn a_trace_may_end() {
     assert!(link.pop(Time::NEVER).is_none());
 }
 
-/// Writes down what it is told; marks packet 1 CE and makes packet 2 brake.
+/// Records its calls; marks packet 1 CE and makes packet 2 brake.
 #[derive(Clone, Default)]
 struct Spy(Arc<Mutex<Vec<String>>>);
 
@@ -154,7 +155,7 @@ fn a_router_sees_arrivals_starts_and_unused_opportunities() {
     link.push(ms(25), &abc_packet(1, 596));
     link.push(ms(25), &abc_packet(2, 1096));
     assert_eq!(spy.heard(), ["25ms arrival 1 behind 1", "25ms arrival 2 behind 2"]);
-    // Packet 2 starts at 40 ms and is through at 50 ms, with 1308 bytes to spare.
+    // Packet 2 starts at 40 ms and ends at 50 ms, which leaves 1308 bytes.
     let marks: Vec<_> = std::iter::from_fn(|| link.pop(ms(40))).map(|p| p.ecn).collect();
     assert_eq!(marks, [Ecn::ACCELERATE, Ecn::Ce]);
     let starts = [
@@ -212,7 +213,7 @@ fn dropped_packets_can_be_had() {
 
 #[test]
 fn a_push_finds_the_queue_as_it_is_then() {
-    // The driver comes late: packet 0 left at 1 ms, so the buffer has room at 1.5 ms.
+    // The driver calls late: packet 0 left at 1 ms, so the buffer has room at 1.5 ms.
     let mut link = constant(12.0, Limit::packets(1));
     link.push(ms(0), &packet(0, 1500, Time::ZERO));
     link.push(ms(0), &packet(1, 1500, Time::ZERO));

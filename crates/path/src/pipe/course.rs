@@ -3,12 +3,12 @@
 use paceline_cc::{Span, Time};
 use paceline_trace::Delays;
 
-/// Where a pipe is in a recording: packets come one after the other, so that the next delay is the
-/// last one's or one soon after.
+/// The position of a pipe in a recording. Packets enter in order, so that the next delay is the
+/// current one or one soon after it.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     delays: Delays,
-    /// When the lap began, and the step that held last.
+    /// Start of the current lap, and the step that applied last.
     lap: Time,
     step: usize,
 }
@@ -18,7 +18,7 @@ impl Course {
         Course { delays, lap: Time::ZERO, step: 0 }
     }
 
-    /// The delay of a packet that enters at `now`, which never goes back.
+    /// Returns the delay of a packet that enters at `now`, which must not go back.
     #[inline]
     pub(super) fn at(&mut self, now: Time) -> Span {
         let period = self.delays.period();
@@ -30,7 +30,7 @@ impl Course {
             self.step = 0;
         }
         let steps = self.delays.steps();
-        // A few steps on, or, after a silence, wherever it is.
+        // Usually a few steps on; after a pause, any step.
         for _ in 0..8 {
             match steps.get(self.step + 1) {
                 Some(&(begin, _)) if begin <= within => self.step += 1,

@@ -1,4 +1,4 @@
-//! What may happen to packets on the way, beyond a fixed delay.
+//! Impairments of packets, in addition to a fixed delay.
 
 use paceline_cc::{Span, Stream, Time};
 use paceline_trace::Delays;
@@ -6,35 +6,35 @@ use paceline_trace::Delays;
 use super::PipeError;
 use super::loss::{Loss, probability};
 
-/// What may happen to packets on the way. The default is nothing.
+/// Impairments of packets on the way. The default has none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Impairments {
-    /// Delay that follows a recording, beyond the fixed one.
+    /// Delay that follows a recording, in addition to the fixed one.
     pub delays: Option<Delays>,
-    /// Delay beyond the fixed one.
+    /// Random delay in addition to the fixed one.
     pub jitter: Option<Jitter>,
-    /// Lets packets with less jitter, or that enter when a recording's delay has fallen, overtake
-    /// those before them.
+    /// True if packets may overtake: those with less jitter, or those that enter after a
+    /// recording's delay has fallen.
     pub reorder_jitter: bool,
-    /// Which packets get lost.
+    /// How packets are lost.
     pub loss: Loss,
     /// Packets that leave their place in the order.
     pub reorder: Option<Reorder>,
-    /// The probability that a packet arrives twice.
+    /// Probability that a packet is duplicated.
     pub duplicate: f64,
-    /// Packets arrive in groups, at the next multiple of this time after they would have arrived
-    /// (netem's `slot`): a link that grants its uplink periodically.
+    /// Interval of arrivals: a packet arrives at the first multiple of this time at or after its
+    /// arrival time (netem's `slot`), as over a link that grants its uplink periodically.
     pub slot: Option<Span>,
 }
 
-/// A random delay in addition to the fixed one. The sum is never below zero.
+/// A random delay in addition to the fixed one. The sum is at least zero.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Jitter {
-    /// The kind of distribution.
+    /// Shape of the distribution.
     pub shape: JitterShape,
-    /// Its mean.
+    /// Mean.
     pub mean: Span,
-    /// Its standard deviation; an exponential's is its mean, whatever is written here.
+    /// Standard deviation; ignored for the exponential distribution, where it equals the mean.
     pub sd: Span,
 }
 
@@ -44,7 +44,7 @@ const SQRT_3: f64 = 1.732_050_807_568_877_2;
 /// Distributions of jitter.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum JitterShape {
-    /// Equally likely between mean ± √3 standard deviations.
+    /// Uniform between mean ± √3 standard deviations.
     Uniform,
     /// Normal.
     Normal,
@@ -55,9 +55,9 @@ pub enum JitterShape {
 /// Packets that leave their place in the order, each with a probability.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Reorder {
-    /// How likely.
+    /// Probability for each packet.
     pub probability: f64,
-    /// Such a packet is delayed by so much more; without it, it is not delayed at all (netem's
+    /// Additional delay of such a packet. `None` means that it has no delay at all (netem's
     /// `reorder`).
     pub extra: Option<Span>,
 }
@@ -75,13 +75,13 @@ impl Jitter {
 }
 
 impl Impairments {
-    /// True if packets may overtake each other.
+    /// Returns true if packets may overtake each other.
     pub(super) fn reorders(&self) -> bool {
         (self.reorder_jitter && (self.jitter.is_some() || self.delays.is_some()))
             || self.reorder.is_some_and(|reorder| reorder.probability > 0.0)
     }
 
-    /// When a packet arrives that would do so at `due`.
+    /// Returns when a packet arrives that without slots would arrive at `due`.
     pub fn arrival(&self, due: Time) -> Time {
         let Some(slot) = self.slot.map(Span::as_nanos).filter(|&slot| slot > 0) else {
             return due;
@@ -98,11 +98,12 @@ impl Impairments {
         Ok(())
     }
 
-    /// The delay of the next packet, where `base` is the fixed part; true if it left its place.
+    /// Returns the delay of the next packet, where `base` is the fixed part, and true if the packet
+    /// left its place.
     pub fn delay(&self, base: Span, stream: &mut Stream) -> (Span, bool) {
         let mut delay = base;
         if let Some(jitter) = &self.jitter {
-            // `as` saturates; negative sums become zero.
+            // `as` saturates; a negative sum becomes zero.
             delay = Span::from_nanos((base.as_nanos() as f64 + jitter.draw(stream) + 0.5) as u64);
         }
         match &self.reorder {

@@ -1,24 +1,24 @@
-//! Loss that the network inflicts by itself: independent, or in bursts.
+//! Random loss on the path: independent, or in bursts.
 
 use paceline_cc::Stream;
 
 use super::PipeError;
 
-/// Which packets get lost.
+/// How packets are lost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Loss {
-    /// None.
+    /// No packet is lost.
     #[default]
     None,
-    /// Each independently, with this probability.
+    /// Each packet independently, with this probability.
     Bernoulli(f64),
-    /// In bursts.
+    /// Packets are lost in bursts.
     GilbertElliott(GilbertElliott),
 }
 
-/// Gilbert's and Elliott's model: a good and a bad state, each with its probability of loss
-/// (Elliott, Bell System Technical Journal 42(5), 1963). As in netem, the state that a packet
-/// finds decides about it, then the state may change. Starts in the good state.
+/// Gilbert and Elliott's model: a good and a bad state, each with its probability of loss (Elliott,
+/// Bell System Technical Journal 42(5), 1963). As in netem, the state before a packet decides about
+/// the packet, and then the state may change. Starts in the good state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GilbertElliott {
     to_bad: f64,
@@ -29,11 +29,11 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// From the probabilities, per packet, of going from good to bad (`p`), of going back (`r`),
-    /// and of loss in the good and in the bad state.
+    /// Creates the model from the probabilities, per packet, of going from good to bad (`p`), of
+    /// going back (`r`), and of loss in the good and in the bad state.
     ///
     /// # Errors
-    /// A probability outside [0, 1].
+    /// A probability is outside [0, 1].
     pub fn new(p: f64, r: f64, loss_good: f64, loss_bad: f64) -> Result<GilbertElliott, PipeError> {
         Ok(GilbertElliott {
             to_bad: probability("p", p)?,
@@ -44,12 +44,12 @@ impl GilbertElliott {
         })
     }
 
-    /// All is lost in the bad state and nothing in the good one, with the given mean loss rate
-    /// and mean length of a burst, in packets.
+    /// Creates a model in which all packets are lost in the bad state and none in the good one,
+    /// with this mean loss rate and mean length of bursts in packets.
     ///
     /// # Errors
-    /// A rate outside [0, 1), bursts shorter than one packet, or bursts too short for the rate:
-    /// they must be separated by good packets.
+    /// The rate is outside [0, 1), bursts are shorter than one packet, or bursts are too short for
+    /// the rate: good packets must separate them.
     pub fn with_bursts(rate: f64, burst: f64) -> Result<GilbertElliott, PipeError> {
         if !(0.0..1.0).contains(&rate) {
             return Err(PipeError::Probability { what: "mean loss rate", value: rate });
@@ -62,14 +62,14 @@ impl GilbertElliott {
         if p > 1.0 { Err(PipeError::Burst(burst)) } else { GilbertElliott::new(p, r, 0.0, 1.0) }
     }
 
-    /// The mean loss rate in the long run.
+    /// Returns the mean loss rate in the long run.
     pub fn mean(&self) -> f64 {
         let sum = self.to_bad + self.to_good;
         let bad = if sum > 0.0 { self.to_bad / sum } else { 0.0 };
         bad * self.loss_bad + (1.0 - bad) * self.loss_good
     }
 
-    /// The probabilities of going from good to bad and back.
+    /// Returns the probabilities of going from good to bad and back.
     pub fn transitions(&self) -> (f64, f64) {
         (self.to_bad, self.to_good)
     }
@@ -93,7 +93,7 @@ impl Loss {
         }
     }
 
-    /// Decides about the next packet.
+    /// Returns true if the next packet is lost.
     pub(super) fn lost(&mut self, stream: &mut Stream) -> bool {
         match self {
             Loss::None => false,
@@ -103,7 +103,7 @@ impl Loss {
     }
 }
 
-/// `value` if it is a probability.
+/// Returns `value` if it is a probability.
 pub(super) fn probability(what: &'static str, value: f64) -> Result<f64, PipeError> {
     if (0.0..=1.0).contains(&value) {
         Ok(value)

@@ -1,4 +1,4 @@
-//! The way from one end to the other: propagation delay, and what else may happen on it.
+//! The way from one end to the other: propagation delay and impairments.
 
 mod course;
 mod impair;
@@ -19,19 +19,19 @@ use processing::Processing;
 
 use crate::ring::Ring;
 
-/// Why a pipe cannot be had.
+/// Why a pipe cannot be built.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum PipeError {
-    /// Not a probability.
+    /// A value is not a probability.
     #[error("the probability of {what} must lie between 0 and 1, not {value}")]
     Probability {
-        /// Of what.
+        /// Name of the value.
         what: &'static str,
-        /// What was given.
+        /// The value.
         value: f64,
     },
-    /// Not a length of bursts.
+    /// Bursts of this length are impossible.
     #[error(
         "bursts of {0} packets do not give this loss rate; they must be one packet or longer, \
          and long enough to be separated by good packets"
@@ -39,32 +39,32 @@ pub enum PipeError {
     Burst(f64),
 }
 
-/// Carries packets with a delay, and may lose, jitter, reorder or duplicate them.
+/// Delays packets, and may lose, jitter, reorder or duplicate them.
 ///
-/// Packets do not overtake each other unless an impairment says so. Lost packets vanish when they
-/// are pushed. A duplicate carries the same [`paceline_cc::Body`]: a driver that owns the bytes of
-/// opaque packets must expect to see a handle twice.
+/// Packets do not overtake each other unless an impairment allows it. Lost packets are removed when
+/// they are pushed. A duplicate has the same [`paceline_cc::Body`]: a driver that owns the bytes of
+/// opaque packets must expect a handle twice.
 #[derive(Debug)]
 pub struct Pipe {
     delay: Span,
-    /// Packets in order of their arrival at the far end.
+    /// Packets in the order of their arrival at the far end.
     line: Ring<(Time, Packet)>,
-    /// When the first packet arrives, of the line or of those that may overtake; [`Time::NEVER`] if
-    /// there is none.
+    /// Arrival time of the first packet, in the line or in the heap; [`Time::NEVER`] if there is
+    /// none.
     due: Time,
-    /// When the packet pushed last into `line` arrives.
+    /// Arrival time of the packet that was pushed last into `line`.
     last: Time,
     extras: Extras,
 }
 
-/// What a pipe does to packets in addition to its delay. One value, so that a packet that enters costs
-/// one comparison.
+/// Effects in addition to the fixed delay. One value, so that an entering packet needs one
+/// comparison.
 #[derive(Debug)]
 enum Extras {
     None,
     /// A host at the pipe's entry holds each packet for a random time.
     Processing(Box<Processing>),
-    /// Loss, jitter and the like; with the host at the entry, if there is one.
+    /// Impairments, and the host at the entry if there is one.
     Impairments(Box<ImpairmentState>),
 }
 
@@ -76,7 +76,7 @@ struct ImpairmentState {
     impairments: Impairments,
     course: Option<Course>,
     stream: Stream,
-    /// Packets that may overtake: in order of arrival, then of entry.
+    /// Packets that may overtake, ordered by arrival and then by entry.
     heap: BinaryHeap<Reverse<Entry>>,
     entered: u64,
     counters: PipeCounters,
@@ -84,7 +84,7 @@ struct ImpairmentState {
     lost: Vec<Packet>,
 }
 
-/// What a pipe has done to packets since the start.
+/// Counters of a pipe since the start.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PipeCounters {
@@ -92,7 +92,7 @@ pub struct PipeCounters {
     pub lost_packets: u64,
     /// Bytes lost.
     pub lost_bytes: u64,
-    /// Packets that arrive twice.
+    /// Packets duplicated.
     pub duplicated: u64,
     /// Packets that left their place by [`Impairments::reorder`].
     pub reordered: u64,
@@ -106,13 +106,13 @@ struct Entry {
 }
 
 impl Pipe {
-    /// A fixed delay.
+    /// Creates a pipe with a fixed delay.
     pub fn new(delay: Span) -> Pipe {
         Pipe { delay, line: Ring::new(), due: Time::NEVER, last: Time::ZERO, extras: Extras::None }
     }
 
-    /// The same with a host at its entry, which holds each packet for a time that is uniform in
-    /// [0, `longest`), drawn from `stream`. Packets keep their order.
+    /// Adds a host at the entry, which holds each packet for a time that is uniform in [0,
+    /// `longest`), drawn from `stream`. Packets keep their order.
     #[must_use]
     pub fn with_processing(mut self, longest: Span, stream: Stream) -> Pipe {
         let processing = Box::new(Processing::new(longest, stream));
@@ -123,10 +123,10 @@ impl Pipe {
         self
     }
 
-    /// A delay with impairments, which draw their randomness from `stream`.
+    /// Creates a pipe with a delay and impairments, which draw random numbers from `stream`.
     ///
     /// # Errors
-    /// A probability outside [0, 1].
+    /// A probability is outside [0, 1].
     pub fn with_impairments(
         delay: Span,
         impairments: Impairments,
@@ -147,7 +147,7 @@ impl Pipe {
         Ok(Pipe { extras: Extras::Impairments(Box::new(impaired)), ..Pipe::new(delay) })
     }
 
-    /// Returns the state of the impairments, if the pipe has some.
+    /// Returns the state of the impairments, if the pipe has any.
     fn impaired(&self) -> Option<&ImpairmentState> {
         match &self.extras {
             Extras::Impairments(impaired) => Some(impaired),
@@ -155,7 +155,7 @@ impl Pipe {
         }
     }
 
-    /// As [`Pipe::impaired`], to change it.
+    /// Returns the state of the impairments for changes, if the pipe has any.
     fn impaired_mut(&mut self) -> Option<&mut ImpairmentState> {
         match &mut self.extras {
             Extras::Impairments(impaired) => Some(impaired),
@@ -163,8 +163,7 @@ impl Pipe {
         }
     }
 
-    /// Takes the memory of a pipe that is not needed any more, so that this one, which must be
-    /// empty, need not allocate what that one has.
+    /// Reuses the memory of a pipe that is no longer needed. This pipe must be empty.
     pub fn take_memory(&mut self, other: &mut Pipe) {
         self.line.take_memory(&mut other.line);
         if let (Some(impaired), Some(other)) = (self.impaired_mut(), other.impaired_mut()) {
@@ -173,14 +172,14 @@ impl Pipe {
         }
     }
 
-    /// The fixed delay.
+    /// Returns the fixed delay.
     pub fn delay(&self) -> Span {
         self.delay
     }
 
-    /// Another fixed delay from `now` on. Packets on the way are moved by as much as the delay has
-    /// changed, but not into the past; they keep their order, and packets that enter later do not
-    /// overtake them.
+    /// Sets the fixed delay from `now` on. The arrivals of packets on the way are shifted by the
+    /// difference, but not into the past; these packets keep their order, and packets that enter
+    /// later do not overtake them.
     pub fn set_delay(&mut self, now: Time, delay: Span) {
         let old = std::mem::replace(&mut self.delay, delay);
         let moved = |due: Time| (due + delay - old).max(now);
@@ -197,22 +196,23 @@ impl Pipe {
         }
     }
 
-    /// True if it does nothing but delay.
+    /// Returns true if the pipe has only a fixed delay.
     pub fn is_plain(&self) -> bool {
         matches!(self.extras, Extras::None)
     }
 
-    /// What happened to packets since the start.
+    /// Returns the counters since the start.
     pub fn counters(&self) -> PipeCounters {
         self.impaired().map(|impaired| impaired.counters).unwrap_or_default()
     }
 
-    /// Packets on the way.
+    /// Returns the packets on the way.
     pub fn packets(&self) -> usize {
         self.line.len() + self.impaired().map_or(0, |impaired| impaired.heap.len())
     }
 
-    /// Keeps lost packets for [`Pipe::drain_lost`], for a driver that owns their bytes.
+    /// Sets whether lost packets are kept for [`Pipe::drain_lost`], for a driver that owns their
+    /// bytes.
     pub fn keep_lost(&mut self, on: bool) {
         if let Some(impaired) = self.impaired_mut() {
             impaired.keep_lost = on;
@@ -226,7 +226,7 @@ impl Pipe {
 
     #[inline]
     fn enter(&mut self, due: Time, packet: &Packet) {
-        // Never before the packet in front.
+        // Never before the packet ahead.
         self.last = self.last.max(due);
         if self.line.is_empty() {
             self.due = self.last;
@@ -241,9 +241,9 @@ impl Pipe {
         );
     }
 
-    /// Takes the next packet that is due at or before `now`, as [`Stage::pop_into`] does, but without
-    /// a copy if it stands in the pipe's line; else it is in `place`. Returns beside it when the pipe
-    /// is next to be called.
+    /// Takes the next packet that is due at or before `now`, like [`Stage::pop_into`], but without
+    /// a copy if the packet is in the pipe's line; otherwise the packet is in `place`. Also returns
+    /// when the pipe must be called next.
     #[inline(always)]
     pub fn take_due<'a>(
         &'a mut self,
@@ -253,7 +253,7 @@ impl Pipe {
         if self.due > now {
             return None;
         }
-        // Packets that may overtake stand in a heap; a pipe uses the line or the heap.
+        // A pipe uses either the line or, for packets that may overtake, the heap.
         if self.line.is_empty() {
             return if self.pop_rough(now, place) { Some((place, self.due)) } else { None };
         }
@@ -280,7 +280,7 @@ impl Pipe {
         }
     }
 
-    /// Takes a packet into a pipe with impairments.
+    /// Adds a packet to a pipe with impairments.
     #[inline(never)]
     fn push_rough(&mut self, now: Time, packet: &Packet) {
         let Extras::Impairments(impaired) = &mut self.extras else { return };
@@ -316,13 +316,13 @@ impl Pipe {
 }
 
 impl ImpairmentState {
-    /// When the first packet of the heap arrives.
+    /// Returns the arrival time of the heap's first packet.
     fn due(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |entry| entry.0.due)
     }
 
-    /// A packet that may overtake, or be overtaken. Without `reorder_jitter`, only packets that
-    /// `moved` leave the order.
+    /// Adds a packet to the heap. Without `reorder_jitter`, only packets that `moved` leave the
+    /// order.
     fn enter(&mut self, due: Time, moved: bool, last: &mut Time, packet: &Packet) {
         let mut due = due;
         if !moved && !self.impairments.reorder_jitter {

@@ -1,21 +1,21 @@
-//! The time that a host takes for a packet.
+//! Processing times of a host.
 
 use paceline_cc::{Span, Stream};
 
-/// Draws processing times, uniform in [0, `longest`) at a resolution of a 256th.
+/// Draws processing times, uniform in [0, `longest`) with a resolution of `longest` / 256.
 #[derive(Clone, Debug)]
 pub(super) struct Processing {
-    /// Nanoseconds.
+    /// In nanoseconds.
     longest: u64,
     stream: Stream,
-    /// What is left of the last 64 random bits: a draw takes 8.
+    /// The unused bits of the last 64 random bits: each draw uses 8.
     bits: u64,
     left: u32,
 }
 
 impl Processing {
     pub(super) fn new(longest: Span, stream: Stream) -> Processing {
-        // More than two years: the product of a draw fits.
+        // At most two years, so that the product of a draw fits into 64 bits.
         let longest = longest.as_nanos().min(u64::MAX >> 8);
         Processing { longest, stream, bits: 0, left: 0 }
     }

@@ -7,7 +7,8 @@ fn ms(n: u64) -> Time {
     Time::from_millis(n)
 }
 
-/// Pushes one packet per millisecond; numbers and times of what comes out, in order.
+/// Pushes one packet per millisecond. Returns the numbers and times of the packets that come out,
+/// in order.
 fn run(mut pipe: Pipe, count: u64) -> Vec<(u64, Time)> {
     let mut out = Vec::new();
     let collect = |pipe: &mut Pipe, until: Time, out: &mut Vec<(u64, Time)>| {
@@ -133,7 +134,7 @@ fn mistakes_are_told() {
     assert!(error(Impairments { reorder, ..Impairments::default() }).is_some());
 }
 
-/// Delays that fall from 30 ms to 5 ms after 100 ms, for ever.
+/// Delays that alternate between 30 ms and 5 ms, changing every 100 ms.
 fn falling() -> Impairments {
     let series = [
         (Span::from_millis(100), Span::from_millis(30)),
@@ -143,7 +144,8 @@ fn falling() -> Impairments {
     Impairments { delays: Some(delays), ..Impairments::default() }
 }
 
-/// When packets arrive, in milliseconds, that enter each 10 ms: in the order of arrival.
+/// Returns the arrival times, in milliseconds, of packets that enter every 10 ms, in the order of
+/// arrival.
 fn arrivals(impairments: Impairments) -> Vec<(u32, f64)> {
     let stream = Stream::new(1, "pipe");
     let mut pipe =
@@ -182,7 +184,7 @@ fn packets_overtake_where_that_is_asked_for() {
     assert!(seen.windows(2).any(|pair| pair[0].0 > pair[1].0), "some overtake");
 }
 
-/// Packets on the way are moved by the change of the delay, none into the past, and none overtakes.
+/// A change of the delay shifts packets on the way, none into the past, and none overtakes another.
 #[test]
 fn a_new_delay_moves_what_is_on_the_way() {
     for impairments in [None, Some(Impairments { reorder_jitter: true, ..Impairments::default() })]
@@ -203,10 +205,10 @@ fn a_new_delay_moves_what_is_on_the_way() {
         for at in [0, 20, 40] {
             pipe.push(Time::from_millis(at), &Packet::opaque(at as u32 + 1));
         }
-        // By 10 ms later.
+        // 10 ms later.
         pipe.set_delay(Time::from_millis(40), Span::from_millis(60));
         assert_eq!(pipe.wake().as_nanos() / 1_000_000, 60);
-        // By 45 ms sooner: the first would have arrived at 15 ms.
+        // 45 ms earlier: the first packet would have arrived at 15 ms.
         pipe.set_delay(Time::from_millis(41), Span::from_millis(15));
         let mut popped = Vec::new();
         for now in [41, 54, 56] {
@@ -226,11 +228,11 @@ fn slots_release_packets_in_groups_and_in_order() {
     let seen = run(impaired(Impairments { slot: Some(slot), ..Impairments::default() }), 100);
     assert!(seen.iter().all(|(_, at)| at.as_nanos() % slot.as_nanos() == 0), "{seen:?}");
     assert!(in_order(&seen));
-    // Nothing comes earlier than without slots, or a slot later.
+    // No packet arrives earlier than without slots, or more than a slot later.
     for (held, plain) in seen.iter().zip(run(Pipe::new(Span::from_millis(20)), 100)) {
         assert!(held.1 >= plain.1 && held.1.since(plain.1) < slot);
     }
-    // Those that overtake are held, too.
+    // Packets that overtake wait for slots too.
     let rough = Impairments {
         slot: Some(slot),
         jitter: jitter(JitterShape::Exponential),

@@ -1,11 +1,11 @@
-//! Counts of a port.
+//! Counters of a port.
 
 use paceline_cc::Span;
 
 use crate::queue::{DropReason, DroppedPacket};
 
-/// Counts since the start. On a link that charges packets an overhead (a trace), bytes include it,
-/// so that delivered over offered bytes is the link's utilisation.
+/// Counters since the start. On a link with an overhead per packet (a trace), bytes include it, so
+/// that delivered bytes divided by offered bytes are the link's utilization.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {
@@ -21,32 +21,32 @@ pub struct Counters {
     pub dropped_full: u64,
     /// Packets dropped by active queue management.
     pub dropped_aqm: u64,
-    /// Packets dropped because they had waited too long.
+    /// Packets dropped because their sojourn time exceeded the limit.
     pub dropped_stale: u64,
-    /// Packets given up by an 802.11 link after all its retries.
+    /// Packets that an 802.11 link gave up after all retransmissions.
     pub dropped_unacknowledged: u64,
     /// Bytes of all dropped packets.
     pub dropped_bytes: u64,
     /// Packets marked CE here, by the queue or the router.
     pub marks: u64,
-    /// Packets of ABC flows whose accelerate became a brake here.
+    /// Packets of ABC flows that changed from accelerate to brake here.
     pub brakes: u64,
-    /// The time from arrival to the end of transmission, summed over delivered packets.
+    /// Sum over delivered packets of the time from arrival to the end of transmission.
     pub sojourn: Span,
 }
 
 impl Counters {
-    /// Packets dropped, for whatever reason.
+    /// Returns the packets dropped for any reason.
     pub fn dropped_packets(&self) -> u64 {
         self.dropped_full + self.dropped_aqm + self.dropped_stale + self.dropped_unacknowledged
     }
 
-    /// The mean time from arrival to the end of transmission; zero before the first packet.
+    /// Returns the mean time from arrival to the end of transmission; zero before the first packet.
     pub fn mean_sojourn(&self) -> Span {
         self.sojourn / self.delivered_packets
     }
 
-    /// Adds those of another port, as if both were one.
+    /// Adds the counters of another port.
     pub fn add(&mut self, other: &Counters) {
         let Counters {
             arrived_packets,

@@ -5,14 +5,14 @@ use paceline_cc::{Packet, Time};
 use super::{Counters, EventKind, LinkEvent};
 use crate::queue::DroppedPacket;
 
-/// Counters of a port or of a link that looks ahead. Events and dropped packets are kept only for a
-/// driver that asks for them.
+/// Counters of a port or of a look-ahead link. Events and dropped packets are kept only for drivers
+/// that enable this.
 #[derive(Debug, Default)]
 pub struct PortLog {
     pub(super) counters: Counters,
-    /// Bytes that each packet costs beyond its size.
+    /// Overhead per packet in bytes.
     overhead: u32,
-    /// Dropped packets. Those from `counted` on have just been dropped and are not counted yet.
+    /// Dropped packets. Those from `counted` on were just dropped and are not yet counted.
     pub(super) drops: Vec<DroppedPacket>,
     counted: usize,
     keeps_drops: bool,
@@ -25,18 +25,18 @@ impl PortLog {
         self.overhead = overhead;
     }
 
-    /// Bytes that each packet costs beyond its size; events state sizes without them.
+    /// Returns the overhead per packet in bytes. Sizes in events do not include it.
     pub fn overhead(&self) -> u32 {
         self.overhead
     }
 
-    /// The counters, without a queue's marks.
+    /// Returns the counters, without a queue's marks.
     pub(crate) fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// The events since they were last cleared, in the order of their times; empty unless they are
-    /// recorded.
+    /// Returns the events since the last clear, in the order of their times; empty unless recording
+    /// is on.
     pub fn events(&self) -> &[LinkEvent] {
         &self.events
     }
@@ -51,8 +51,8 @@ impl PortLog {
         self.events.drain(..)
     }
 
-    /// Keeps dropped packets for [`PortLog::drain_drops`], for a driver that owns their bytes. The
-    /// driver must then collect them from time to time.
+    /// Sets whether dropped packets are kept for [`PortLog::drain_drops`], for a driver that owns
+    /// their bytes. The driver must then collect them regularly.
     pub fn keep_drops(&mut self, on: bool) {
         self.keeps_drops = on;
     }
@@ -63,7 +63,7 @@ impl PortLog {
         self.drops.drain(..)
     }
 
-    /// Takes the memory of the log of a port that is not needed any more.
+    /// Reuses the memory of a log that is no longer needed.
     pub(crate) fn take_memory(&mut self, other: &mut PortLog) {
         other.drops.clear();
         std::mem::swap(&mut self.drops, &mut other.drops);
@@ -76,19 +76,19 @@ impl PortLog {
         self.records = on;
     }
 
-    /// True if events are recorded.
+    /// Returns true if events are recorded.
     #[inline]
     pub(crate) fn records(&self) -> bool {
         self.records
     }
 
-    /// Adds an event. Only for a log that records.
+    /// Adds an event. Call it only while events are recorded.
     #[inline]
     pub(crate) fn add_event(&mut self, event: LinkEvent) {
         self.events.push(event);
     }
 
-    /// The event that was added last, if events are recorded.
+    /// Returns the event added last, if events are recorded.
     pub(super) fn last_event(&mut self) -> Option<&mut LinkEvent> {
         self.events.last_mut().filter(|_| self.records)
     }
@@ -108,13 +108,13 @@ impl PortLog {
         self.counters.sojourn += at.since(packet.queued);
     }
 
-    /// True if packets have been dropped that are not counted.
+    /// Returns true if dropped packets are not yet counted.
     #[inline]
     pub(super) fn has_uncounted_drops(&self) -> bool {
         self.drops.len() != self.counted
     }
 
-    /// Counts the packets that have just been dropped at `now`, and records their events.
+    /// Counts the packets that were just dropped at `now`, and records their events.
     #[inline(never)]
     pub(super) fn count_drops(&mut self, now: Time, queue_bytes: u64) {
         for dropped in self.drops.iter().skip(self.counted) {
@@ -130,7 +130,7 @@ impl PortLog {
         self.counted = self.drops.len();
     }
 
-    /// A packet was dropped at `now` that no queue held.
+    /// Counts and records a packet that was dropped at `now` without having been in a queue.
     pub(crate) fn drop_packet(&mut self, now: Time, dropped: DroppedPacket, queue_bytes: u64) {
         self.drops.push(dropped);
         self.count_drops(now, queue_bytes);

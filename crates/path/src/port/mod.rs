@@ -1,7 +1,7 @@
-//! Where packets wait to be transmitted: a queue and a router's half of a scheme.
+//! A port: a queue and a scheme's router half, where packets wait for transmission.
 //!
-//! A port does not transmit. Its owner, a link or a station at a medium, takes packets out of it, and
-//! reports each as transmitted or given up.
+//! A port does not transmit. Its owner, a link or a station at a medium, takes packets out of it,
+//! and reports each as transmitted or given up.
 
 mod counters;
 mod event;
@@ -17,23 +17,23 @@ use crate::queue::{DropReason, DroppedPacket, Limit, Queue};
 
 /// A queue, an optional router, and the log of both.
 ///
-/// [`enqueue`](Port::enqueue) takes packets in, [`take`](Port::take) hands the next one out for
+/// [`enqueue`](Port::enqueue) adds packets, [`take`](Port::take) returns the next one for
 /// transmission, and [`finish`](Port::finish) or [`give_up`](Port::give_up) ends it.
 pub struct Port {
     queue: Box<dyn Queue>,
     router: Option<Box<dyn Router>>,
     log: PortLog,
-    /// True with a router or a log of events: then every packet is looked at closely.
+    /// True with a router or with recorded events: then every packet needs additional steps.
     is_watched: bool,
-    /// Packets that were taken and have not ended, and their bytes.
+    /// Packets that were taken and are still in transmission, and their bytes.
     taken_packets: usize,
     taken_bytes: u64,
 }
 
-/// A packet that was taken out of a port to be transmitted.
+/// A packet that was taken out of a port for transmission.
 #[derive(Copy, Clone, Debug)]
 pub struct TakenPacket {
-    /// The packet, with the marks of queue and router.
+    /// The packet, with marks of the queue and the router.
     pub packet: Packet,
     /// Its ECN field before the router saw it.
     before: Ecn,
@@ -42,14 +42,14 @@ pub struct TakenPacket {
 }
 
 impl TakenPacket {
-    /// A packet that neither a queue nor a router has marked.
+    /// Wraps a packet that neither a queue nor a router has marked.
     pub fn unmarked(packet: Packet) -> TakenPacket {
         TakenPacket { packet, before: packet.ecn, is_marked: false }
     }
 }
 
 impl Port {
-    /// A port without a router.
+    /// Creates a port without a router.
     pub fn new(queue: Box<dyn Queue>) -> Port {
         Port {
             queue,
@@ -61,26 +61,25 @@ impl Port {
         }
     }
 
-    /// From now on each packet counts with `overhead` bytes beyond its size.
+    /// Sets the overhead per packet in bytes.
     pub(crate) fn set_overhead(&mut self, overhead: u32) {
         self.log.set_overhead(overhead);
     }
 
-    /// Gives the port the network's half of a scheme.
+    /// Adds a scheme's router half to the port.
     #[must_use]
     pub fn with_router(mut self, router: Box<dyn Router>) -> Port {
         self.set_router(Some(router));
         self
     }
 
-    /// Replaces the router, or removes it. The state of the old router is lost; its marks stay on their
-    /// packets.
+    /// Replaces or removes the router. The old router's state is lost; its marks on packets stay.
     pub fn set_router(&mut self, router: Option<Box<dyn Router>>) {
         self.router = router;
         self.is_watched = self.log.records() || self.router.is_some();
     }
 
-    /// As [`Queue::set_limit`].
+    /// Sets the queue's limit, like [`Queue::set_limit`].
     pub fn set_limit(&mut self, limit: Limit) -> bool {
         self.queue.set_limit(limit)
     }
@@ -91,50 +90,51 @@ impl Port {
         self.is_watched = on || self.router.is_some();
     }
 
-    /// The log.
+    /// Returns the log.
     pub fn log(&self) -> &PortLog {
         &self.log
     }
 
-    /// The log, for a driver that takes events and dropped packets out.
+    /// Returns the log, for a driver that takes events and dropped packets out.
     pub fn log_mut(&mut self) -> &mut PortLog {
         &mut self.log
     }
 
-    /// The counts since the start, the queue's marks included.
+    /// Returns the counters since the start, including the queue's marks.
     pub fn counters(&self) -> Counters {
         let mut counters = self.log.counters();
         counters.marks += self.queue.marks();
         counters
     }
 
-    /// Packets in the queue and in transmission.
+    /// Returns the packets in the queue and in transmission.
     pub fn backlog_packets(&self) -> usize {
         self.queue.packets() + self.taken_packets
     }
 
-    /// Bytes in the queue and in transmission, without overheads.
+    /// Returns the bytes in the queue and in transmission, without overheads.
     pub fn backlog_bytes(&self) -> u64 {
         self.queue.bytes() + self.taken_bytes
     }
 
-    /// The queue.
+    /// Returns the queue.
     pub fn queue(&self) -> &dyn Queue {
         &*self.queue
     }
 
-    /// The router, if there is one.
+    /// Returns the router, if there is one.
     pub fn router(&self) -> Option<&dyn Router> {
         self.router.as_deref()
     }
 
-    /// Takes the memory of a port that is not needed any more. The queue and the router keep theirs.
+    /// Reuses the memory of a port that is no longer needed. The queue and the router keep their
+    /// memory.
     pub fn take_memory(&mut self, other: &mut Port) {
         self.log.take_memory(&mut other.log);
     }
 
-    /// A packet arrives: the router sees it, and the queue takes it or drops it. `capacity` is that of
-    /// the port's owner, which the router may ask.
+    /// Handles an arriving packet: the router sees it, and the queue takes or drops it. `capacity`
+    /// is that of the port's owner, for the router.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: &Packet, capacity: &dyn Capacity) {
         self.log.count_arrival(packet);
@@ -146,7 +146,7 @@ impl Port {
         }
     }
 
-    /// Takes the next packet out of the queue into `place`, to be transmitted; false if there is none.
+    /// Takes the queue's next packet for transmission into `place`. Returns false if there is none.
     /// The router sees the packet: marks are decided when transmission starts.
     #[inline]
     pub fn take(&mut self, now: Time, capacity: &dyn Capacity, place: &mut TakenPacket) -> bool {
@@ -167,7 +167,7 @@ impl Port {
         true
     }
 
-    /// The transmission of a packet that was taken ended at `at`.
+    /// Ends the transmission of a taken packet at `at`.
     #[inline]
     pub fn finish(&mut self, at: Time, taken: &TakenPacket) {
         self.release(taken);
@@ -177,18 +177,18 @@ impl Port {
         }
     }
 
-    /// A packet that was taken is given up at `now`: it counts as dropped.
+    /// Gives up a taken packet at `now`: it counts as dropped.
     pub fn give_up(&mut self, now: Time, taken: &TakenPacket) {
         self.release(taken);
         let dropped = DroppedPacket { packet: taken.packet, reason: DropReason::Unacknowledged };
         self.log.drop_packet(now, dropped, self.queue.bytes());
-        // Unlike what a queue drops, this packet has been marked already.
+        // Unlike a packet dropped by the queue, this packet may already have a mark.
         if let Some(event) = self.log.last_event() {
             (event.before, event.marked) = (taken.before, taken.is_marked);
         }
     }
 
-    /// Shows the router a packet that the port's owner receives.
+    /// Passes a packet that the port's owner receives to the router.
     pub fn show_input(&mut self, now: Time, packet: &mut Packet, capacity: &dyn Capacity) {
         let Some(router) = &mut self.router else { return };
         let (queue_packets, queue_bytes) =
@@ -196,7 +196,7 @@ impl Port {
         router.on_input(now, packet, &LinkView { capacity, queue_packets, queue_bytes });
     }
 
-    /// Tells the router that an opportunity for `bytes` passed at `now` without a packet.
+    /// Tells the router that an opportunity for `bytes` bytes passed at `now` without a packet.
     pub fn tell_unused(&mut self, now: Time, bytes: u32) {
         if let Some(router) = &mut self.router {
             router.on_unused(now, bytes);
@@ -245,7 +245,7 @@ impl Port {
         self.count_drops(now);
     }
 
-    /// The router's and the log's part in a departure; the queue had made `marks` marks before it.
+    /// Passes a departure to the router and the log. The queue had made `marks` marks before it.
     #[inline(never)]
     fn watch_departure(
         &mut self,
@@ -270,7 +270,7 @@ impl Port {
         }
     }
 
-    /// Counts the router's changes of the ECN field; true if it marked the packet.
+    /// Counts the router's changes of the ECN field. Returns true if the router marked the packet.
     fn count_marks(&mut self, before: Ecn, packet: &Packet) -> bool {
         let is_mark = before != Ecn::Ce && packet.ecn == Ecn::Ce;
         let is_brake = packet.class == TrafficClass::EXPLICIT

@@ -27,7 +27,7 @@ paceline_cc::params! {
     pub struct DropHeadParams {}
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "drophead",
     "First in, first out; drops the oldest packets when the buffer is full",
@@ -47,7 +47,7 @@ pub struct DropHead {
 }
 
 impl DropHead {
-    /// An empty buffer with the given limit.
+    /// Creates an empty buffer with this limit.
     pub fn new(limit: Limit) -> DropHead {
         DropHead { limit, fifo: Fifo::new(limit) }
     }
@@ -60,7 +60,7 @@ impl Queue for DropHead {
     }
 
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
-        // A packet that is larger than the whole buffer must not push all others out.
+        // A packet larger than the whole buffer must not displace all others.
         if self.limit.holds(1, u64::from(packet.size)) {
             while !self.fifo.fits(packet.size) {
                 let Some(packet) = self.fifo.take_front() else { break };
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(dropped(&drops), [0, 1]);
         queue.push(Time::ZERO, &packet(5, 1500, Time::ZERO), &mut drops);
         assert_eq!(dropped(&drops), [0, 1, 2, 3]);
-        // Larger than the buffer: dropped itself.
+        // Larger than the buffer: the packet itself is dropped.
         queue.push(Time::ZERO, &packet(6, 4000, Time::ZERO), &mut drops);
         assert_eq!(dropped(&drops), [0, 1, 2, 3, 6]);
         assert_eq!((queue.packets(), queue.bytes()), (2, 2500));
@@ -110,7 +110,7 @@ mod tests {
     fn under_constant_overload_the_queue_stands_full() {
         let outcome = open_loop(&mut DropHead::new(Limit::packets(100)), 800, 1000, 10_000, |p| *p);
         assert!((outcome.loss() - 0.2).abs() < 0.01, "{outcome:?}");
-        // Places move up by departures and drops: 100 at 1.25 per millisecond.
+        // A packet advances by departures and drops: 100 places at 1.25 per millisecond.
         assert!((outcome.delay_ms - 80.0).abs() < 1.0, "{outcome:?}");
     }
 }

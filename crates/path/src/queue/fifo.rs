@@ -30,7 +30,7 @@ paceline_cc::params! {
     pub struct FifoParams {}
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "droptail",
     "First in, first out; drops what arrives at a full buffer",
@@ -53,7 +53,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// An empty buffer with the given limit.
+    /// Creates an empty buffer with this limit.
     pub fn new(limit: Limit) -> Fifo {
         Fifo {
             packets: VecDeque::new(),
@@ -64,40 +64,40 @@ impl Fifo {
         }
     }
 
-    /// True if a packet of this size would be let in.
+    /// Returns true if the buffer has room for a packet of this size.
     #[inline]
     pub(super) fn fits(&self, size: u32) -> bool {
         (self.packets.len() as u64) < self.max_packets
             && self.bytes.saturating_add(u64::from(size)) <= self.max_bytes
     }
 
-    /// The packet at the head.
+    /// Returns the packet at the head.
     #[inline]
     pub(super) fn front(&self) -> Option<&Packet> {
         self.packets.front()
     }
 
-    /// Takes the packet at the head, however long it has waited.
+    /// Removes the packet at the head, whatever its sojourn time.
     pub(super) fn take_front(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)
     }
 
-    /// Takes a packet in that has waited elsewhere; it keeps its time of arrival.
+    /// Adds a packet that has waited elsewhere; it keeps its arrival time.
     pub(super) fn put(&mut self, packet: Packet) {
         self.bytes += u64::from(packet.size);
         self.packets.push_back(packet);
     }
 
-    /// Takes the packet at the tail.
+    /// Removes the packet at the tail.
     pub(super) fn take_back(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_back()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)
     }
 
-    /// Drops those at the head that have waited for too long.
+    /// Drops packets at the head whose sojourn time exceeds the limit.
     #[inline(never)]
     fn drop_stale(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) {
         while let Some(&packet) = self.packets.front() {
@@ -180,7 +180,7 @@ mod tests {
         Time::from_millis(n)
     }
 
-    /// Pushes packets of 1000 bytes, one per millisecond; the numbers of those dropped.
+    /// Pushes packets of 1000 bytes, one per millisecond. Returns the numbers of those dropped.
     fn fill(fifo: &mut Fifo, count: u64) -> Vec<u64> {
         let mut drops = Vec::new();
         for number in 0..count {
@@ -204,7 +204,7 @@ mod tests {
         let mut fifo = Fifo::new(Limit::sojourn(Span::from_millis(50)));
         assert!(fill(&mut fifo, 5).is_empty());
         let mut drops = Vec::new();
-        // Packet 2 has waited for exactly 50 ms: not longer.
+        // Packet 2 has waited for exactly 50 ms, which is not longer than the limit.
         assert_eq!(fifo.pop(ms(52), &mut drops).map(|p| p.number()), Some(2));
         assert!(drops.iter().all(|dropped| dropped.reason == DropReason::Stale));
         assert_eq!(drops.len(), 2);

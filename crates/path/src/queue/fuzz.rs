@@ -1,4 +1,4 @@
-//! Every queue of the registry under random packets, times and limits.
+//! Runs every queue of the registry with random packets, times and limits.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use paceline_cc::{Ecn, Packet, Span, Spec, Stream, Time, TrafficClass};
 use super::testing::{self, packet};
 use super::{DroppedPacket, Limit, Queue, build, builtin};
 
-/// Variants beside the defaults.
+/// Variants in addition to the defaults.
 const VARIANTS: &[&str] = &[
     "codel[ecn=true,target=1ms,interval=10ms]",
     "codel[ecn=true,ring=2,target=1ms,interval=10ms]",
@@ -28,7 +28,7 @@ const VARIANTS: &[&str] = &[
     "abc_dual[weights=zombie,period=1ms,list=2,split=0.1]",
 ];
 
-/// What went in, and what became of it.
+/// The packets in the queue, and counters of their fates.
 #[derive(Default)]
 struct Books {
     held: BTreeMap<u64, Packet>,
@@ -37,7 +37,7 @@ struct Books {
 }
 
 impl Books {
-    /// Takes a packet off the books: it must be one that is held, and the same but for a mark.
+    /// Removes a packet from the books. It must be in the queue, unchanged except for a mark.
     fn close(&mut self, packet: &Packet) {
         let was = self.held.remove(&packet.number()).expect("held once");
         assert_eq!((was.flow, was.size, was.sent), (packet.flow, packet.size, packet.sent));
@@ -89,7 +89,7 @@ fn random_packet(stream: &mut Stream, number: u64, now: Time) -> Packet {
         2 => 40,
         _ => 1500,
     };
-    // One code point per flow, or a dual queue may reorder it.
+    // One ECN codepoint per flow, because a dual queue may otherwise reorder the flow.
     let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4];
     let class = if flow >= 4 { TrafficClass::EXPLICIT } else { TrafficClass::DEFAULT };
     Packet { flow, ecn, class, ..packet(number, size, now) }
@@ -111,7 +111,7 @@ fn fuzz(text: &str, seed: u64, steps: u64) {
         build(&Spec::parse(text).expect("legal"), limit, testing::stream()).expect("known");
     let (mut books, mut drops) = (Books::default(), Vec::new());
     let (mut now, mut busy) = (Time::ZERO, 0.5);
-    // Packets that were held when the limit changed, and may be more than it allows.
+    // Packets that were held when the limit changed, which may exceed it.
     let (mut above, mut changed) = (0, false);
     for number in 0..steps {
         if seed.is_multiple_of(3) && stream.chance(0.002) {
@@ -138,11 +138,11 @@ fn fuzz(text: &str, seed: u64, steps: u64) {
         books.drops(&mut drops);
         books.agrees(&*queue, text);
         let (packets, bytes) = (queue.packets() as u64, queue.bytes());
-        // What a device's ring holds is beside the buffer.
+        // Packets in a device's ring are not counted in the buffer.
         let unlimited = text == "infinite" || text.contains("ring=");
         let within = limit.holds(packets, bytes);
         above = if within { 0 } else { above.min(queue.packets()) };
-        // The parts of a dual queue come back within their limits one by one.
+        // The parts of a dual queue come within their limits separately.
         let parts = changed && text.starts_with("abc_dual");
         assert!(within || unlimited || parts || packets <= above as u64, "{text} {limit:?}");
         assert!(queue.marks() >= books.changed);
@@ -157,7 +157,7 @@ fn fuzz(text: &str, seed: u64, steps: u64) {
     assert_eq!(queue.marks(), books.changed, "{text}");
 }
 
-/// How many times as long as usual to run: `PACELINE_FUZZ`.
+/// Returns the factor of the run's usual length: `PACELINE_FUZZ`.
 pub(super) fn budget() -> u64 {
     std::env::var("PACELINE_FUZZ").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
 }

@@ -25,7 +25,7 @@ paceline_cc::params! {
     pub struct InfiniteParams {}
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "infinite",
     "First in, first out, without limit, whatever the buffer's size",
@@ -37,7 +37,7 @@ pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     },
 );
 
-/// A buffer to which no limit can be given.
+/// A buffer whose limit cannot be set.
 struct Infinite(Fifo);
 
 impl QueueWrapper for Infinite {

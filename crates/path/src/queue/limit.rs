@@ -1,4 +1,4 @@
-//! How much a buffer may hold.
+//! Limits of buffers.
 
 use paceline_cc::params::ParamValue;
 use paceline_cc::{Rate, Span};
@@ -9,12 +9,11 @@ pub const FULL_PACKET: u32 = 1514;
 /// The limits of a buffer; it is full when any of them is reached.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// How many packets the buffer may hold.
+    /// Maximum number of packets.
     pub packets: Option<u64>,
-    /// How many bytes the buffer may hold.
+    /// Maximum number of bytes.
     pub bytes: Option<u64>,
-    /// The longest sojourn time: a packet that has waited longer is dropped when its turn to leave
-    /// comes.
+    /// Maximum sojourn time: a packet that has waited longer is dropped when it reaches the head.
     pub sojourn: Option<Span>,
 }
 
@@ -22,19 +21,19 @@ impl Limit {
     /// No limit.
     pub const NONE: Limit = Limit { packets: None, bytes: None, sojourn: None };
 
-    /// A buffer for at most so many packets.
+    /// Limits a buffer to this many packets.
     pub fn packets(packets: u64) -> Limit {
         Limit { packets: Some(packets), ..Limit::NONE }
     }
-    /// A buffer for at most so many bytes.
+    /// Limits a buffer to this many bytes.
     pub fn bytes(bytes: u64) -> Limit {
         Limit { bytes: Some(bytes), ..Limit::NONE }
     }
-    /// A buffer that drops packets at the head once they have waited for longer than `sojourn`.
+    /// Makes a buffer drop packets at the head whose sojourn time exceeds `sojourn`.
     pub fn sojourn(sojourn: Span) -> Limit {
         Limit { sojourn: Some(sojourn), ..Limit::NONE }
     }
-    /// True if a buffer of this size may hold so many packets of so many bytes together.
+    /// Returns true if the limit allows this many packets with this many bytes together.
     #[inline]
     pub fn holds(&self, packets: u64, bytes: u64) -> bool {
         self.packets.is_none_or(|most| packets <= most)
@@ -42,7 +41,7 @@ impl Limit {
     }
 }
 
-/// The size of a buffer as a user writes it: `250`, `250p`, `64kB`, `50ms`, `1.5bdp`, `inf`, or
+/// The size of a buffer in the user's notation: `250`, `250p`, `64kB`, `50ms`, `1.5bdp`, `inf`, or
 /// `sojourn=50ms`.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum BufferSize {
@@ -56,17 +55,17 @@ pub enum BufferSize {
     Bdp(f64),
     /// No limit: `inf`, `unlimited`.
     Unlimited,
-    /// Any number of packets, of which each may wait for so long: `sojourn=50ms`. Those that have waited
-    /// longer are dropped when their turn to leave comes, as in the buffers of cellular base stations
-    /// that discard stale data.
+    /// Any number of packets, each with this maximum sojourn time: `sojourn=50ms`. Packets that
+    /// have waited longer are dropped when they reach the head, as in the buffers of cellular base
+    /// stations that discard stale data.
     Sojourn(Span),
 }
 
-/// What a limit of waiting times begins with.
+/// Prefix of a limit of sojourn times.
 const SOJOURN: &str = "sojourn=";
 
 impl BufferSize {
-    /// Reads the size of a buffer; the error says what was expected.
+    /// Parses the size of a buffer. The error says what was expected.
     pub fn parse(text: &str) -> Result<BufferSize, String> {
         let text = text.trim();
         if matches!(text, "inf" | "infinite" | "unlimited") {
@@ -111,8 +110,9 @@ impl BufferSize {
         }
     }
 
-    /// The limit of the buffer on a path of this mean rate and round-trip time. Times depend on the rate,
-    /// multiples of the bandwidth-delay product on both: they become bytes, at least one full packet.
+    /// Returns the limit of the buffer on a path with this mean rate and RTT. Times depend on the
+    /// rate, multiples of the bandwidth-delay product on both; they are converted to bytes, at
+    /// least one full packet.
     pub fn resolve(self, rate: Rate, rtt: Span) -> Limit {
         let bytes = |bytes: u64| Limit::bytes(bytes.max(u64::from(FULL_PACKET)));
         match self {
@@ -125,7 +125,7 @@ impl BufferSize {
         }
     }
 
-    /// True if the limit depends on the rate of the link.
+    /// Returns true if the limit depends on the rate of the link.
     pub fn needs_rate(self) -> bool {
         matches!(self, BufferSize::Time(_) | BufferSize::Bdp(_))
     }
@@ -145,7 +145,7 @@ impl ParamValue for BufferSize {
     }
 }
 
-/// As [`BufferSize::parse`] reads it.
+/// Writes the notation that [`BufferSize::parse`] reads.
 impl std::fmt::Display for BufferSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -188,7 +188,7 @@ mod tests {
         for wrong in ["sojourn", "sojourn=", "sojourn=50", "sojourn=0ms", "sojourn=1bdp"] {
             assert!(BufferSize::parse(wrong).is_err(), "{wrong}");
         }
-        // So many digits are more than a number can hold.
+        // A number with this many digits does not fit.
         for unit in ["", "bdp", "ms"] {
             let wrong = "9".repeat(400) + unit;
             assert!(BufferSize::parse(&wrong).is_err(), "{unit}");

@@ -1,8 +1,8 @@
 //! The queues that links can have, as types and by name.
 //!
 //! Scenarios and command lines name a queue with its parameters, `codel[target=20ms]`, and
-//! [`build`] makes it. To write a queue of your own, implement [`Queue`] and hand it to
-//! [`Link::new`](crate::Link::new), or add it to a [`Queues`] table, so that it has a name too.
+//! [`build`] builds it. To write your own queue, implement [`Queue`] and pass it to
+//! [`Link::new`](crate::Link::new), or add it to a [`Queues`] table so that it has a name.
 
 pub mod abc_dual;
 pub mod codel;

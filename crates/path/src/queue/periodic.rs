@@ -1,14 +1,13 @@
-//! Periodic updates of a queue's controller without a timer. Nothing changes while a queue is not
-//! called, so that it makes up for the updates that it missed at the next call, each with the time
-//! at which it was due.
+//! Periodic updates of a queue's controller without a timer. A queue's state does not change
+//! between calls, so each call makes up for the updates since the last one, each with its due time.
 
 use paceline_cc::{Span, Time};
 
-/// The most updates that one call makes up for. After a longer gap the oldest are left out, so that
-/// a jump of the clock costs a bounded amount of work.
+/// Maximum number of updates per call. After a longer gap the oldest are skipped, so that a jump of
+/// the clock costs a bounded amount of work.
 const MOST: u64 = 1 << 16;
 
-/// The times at which updates are due: every multiple of the period.
+/// The due times of updates: every multiple of the period.
 #[derive(Clone, Debug)]
 pub(super) struct PeriodicUpdates {
     next: Time,
@@ -16,13 +15,13 @@ pub(super) struct PeriodicUpdates {
 }
 
 impl PeriodicUpdates {
-    /// The first update is one period after the start of the run.
+    /// Creates updates of which the first is one period after the start of the run.
     pub(super) fn new(period: Span) -> PeriodicUpdates {
         let period = period.max(Span::from_nanos(1));
         PeriodicUpdates { next: Time::ZERO + period, period }
     }
 
-    /// The time of the next update that is due by now.
+    /// Returns the due time of the next update until `now`; `None` if there is none.
     #[inline]
     pub(super) fn due(&mut self, now: Time) -> Option<Time> {
         if now < self.next || self.next == Time::NEVER {
@@ -37,15 +36,14 @@ impl PeriodicUpdates {
         Some(at)
     }
 
-    /// Leaves out all updates that are due by now. For callers who know that they would change
-    /// nothing.
+    /// Skips all updates until `now`. For callers that know that they would change nothing.
     pub(super) fn skip(&mut self, now: Time) {
         if now >= self.next {
             self.next += self.period * self.missed(now).saturating_add(1);
         }
     }
 
-    /// How many updates are due by now beside the next one.
+    /// Returns the number of updates until `now`, without the next one.
     fn missed(&self, now: Time) -> u64 {
         now.since(self.next).as_nanos() / self.period.as_nanos()
     }

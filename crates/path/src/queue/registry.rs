@@ -1,5 +1,5 @@
 //! The table of queues. A queue of this crate is a file in this folder and a line in `BUILTIN`;
-//! users add theirs to a table of their own.
+//! users add their queues to their own table.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use paceline_cc::{Spec, SpecError, Stream};
 
 use super::{Limit, Queue, abc_dual, codel, drophead, dualpi2, fifo, fq, infinite, pie, red};
 
-/// What building a queue gives.
+/// The result of building a queue.
 pub type Built = Result<Box<dyn Queue>, SpecError>;
 
 /// The queues of this crate.
@@ -33,10 +33,10 @@ static BUILTIN: &[QueueEntry] = &[
 type PlainBuild = fn(&Spec, Limit, Stream) -> Built;
 type SharedBuild = dyn Fn(&Spec, Limit, Stream) -> Built + Send + Sync;
 
-/// A line of [`Queues`]: a queue of this crate, or a queue of the caller's.
+/// A line of [`Queues`]: a queue of this crate or of the caller.
 #[derive(Clone)]
 pub struct QueueEntry {
-    /// The name by which users call it.
+    /// Its name for users.
     pub name: Cow<'static, str>,
     /// What it does, in one sentence.
     pub summary: Cow<'static, str>,
@@ -46,7 +46,7 @@ pub struct QueueEntry {
     build: Build,
 }
 
-/// A plain function, which can stand in a constant, or a closure that holds data.
+/// A plain function, which can be a constant, or a closure with data.
 #[derive(Clone)]
 enum Build {
     Plain(PlainBuild),
@@ -54,9 +54,9 @@ enum Build {
 }
 
 impl QueueEntry {
-    /// A queue of the caller's. `build` gets what the user wrote, the buffer's limit, and the random
-    /// stream that is the queue's own. It reads its parameters with [`Spec::params`] if it has any. A
-    /// queue must draw from no other stream, or runs do not repeat.
+    /// Creates an entry for the caller's queue. `build` receives the user's text, the buffer's
+    /// limit, and the queue's own random stream. It reads parameters, if the queue has any, with
+    /// [`Spec::params`]. The queue must not use other random numbers, or runs would not repeat.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         build: impl Fn(&Spec, Limit, Stream) -> Built + Send + Sync + 'static,
@@ -70,7 +70,7 @@ impl QueueEntry {
         }
     }
 
-    /// A queue of this crate.
+    /// Creates an entry for a queue of this crate.
     pub(super) const fn builtin(
         name: &'static str,
         summary: &'static str,
@@ -87,19 +87,19 @@ impl QueueEntry {
         }
     }
 
-    /// The same with a sentence that says what it does.
+    /// Sets the sentence that says what the queue does.
     pub fn summary(mut self, summary: impl Into<Cow<'static, str>>) -> QueueEntry {
         self.summary = summary.into();
         self
     }
 
-    /// The same with where it comes from.
+    /// Sets the paper, RFC or file that the queue comes from.
     pub fn source(mut self, source: impl Into<Cow<'static, str>>) -> QueueEntry {
         self.source = source.into();
         self
     }
 
-    /// The same with the documentation of its parameters: `infos` of a struct made with
+    /// Sets the documentation of its parameters: `infos` of a struct made with
     /// [`paceline_cc::params!`].
     pub fn documented(mut self, params: fn() -> Vec<ParamInfo>) -> QueueEntry {
         self.params = params;
@@ -111,11 +111,11 @@ impl QueueEntry {
         (self.params)()
     }
 
-    /// Makes the queue with the parameters that `spec` sets. All its random decisions come from
-    /// `stream`, which should be keyed by the run's seed and the link's name.
+    /// Builds the queue with the parameters that `spec` sets. All its random numbers come from
+    /// `stream`, whose key should be the run's seed and the link's name.
     ///
     /// # Errors
-    /// An unknown parameter, or a value that does not fit.
+    /// A parameter is unknown, or a value is invalid.
     pub fn build(&self, spec: &Spec, limit: Limit, stream: Stream) -> Built {
         match &self.build {
             Build::Plain(build) => build(spec, limit, stream),
@@ -123,10 +123,10 @@ impl QueueEntry {
         }
     }
 
-    /// Returns whether the queue can be made with the parameters that `spec` sets.
+    /// Checks that the queue can be built with the parameters that `spec` sets.
     ///
     /// # Errors
-    /// As those of [`QueueEntry::build`].
+    /// Those of [`QueueEntry::build`].
     pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
         self.build(spec, Limit::NONE, Stream::new(0, "unused")).map(drop)
     }
@@ -148,23 +148,23 @@ impl std::fmt::Debug for QueueEntry {
 /// Queues by name: those of this crate, and those that users add.
 pub type Queues = Registry<QueueEntry>;
 
-/// Returns the queues of this crate, as a table to which users can add.
+/// Returns the queues of this crate, as a table to which users can add theirs.
 pub fn builtin() -> Queues {
     Registry::of(BUILTIN.iter().cloned())
 }
 
-/// Makes the queue of this crate that `spec` names: see [`QueueEntry::build`].
+/// Builds the queue of this crate that `spec` names: see [`QueueEntry::build`].
 ///
 /// # Errors
-/// An unknown name or parameter, or a value that does not fit.
+/// The name or a parameter is unknown, or a value is invalid.
 pub fn build(spec: &Spec, limit: Limit, stream: Stream) -> Built {
     find(BUILTIN, &spec.name)?.build(spec, limit, stream)
 }
 
-/// Returns whether the queue of this crate that `spec` names can be made.
+/// Checks that the queue of this crate that `spec` names can be built.
 ///
 /// # Errors
-/// As those of [`build`].
+/// Those of [`build`].
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     find(BUILTIN, &spec.name)?.check(spec)
 }

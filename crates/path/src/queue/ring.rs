@@ -7,9 +7,9 @@ use super::{DroppedPacket, DroptailLimit, Fifo, Limit, Queue, QueueWrapper};
 /// A queue whose first packets wait in the transmit ring of the network device.
 ///
 /// A device takes packets from its queue before it can transmit them. When the queue hands a packet
-/// over, it measures the waiting time for the last time, and it can neither drop nor mark the packet
-/// any more. An active queue management above a ring of `size` packets therefore sees a shorter delay
-/// than the packets have, and lets the queue grow by `size` packets more. ns-3's point-to-point
+/// over, it measures the sojourn time for the last time, and can no longer drop or mark the packet.
+/// An active queue management in front of a ring of `size` packets therefore measures a shorter
+/// delay than packets have, and lets the queue grow by `size` packets more. ns-3's point-to-point
 /// devices with a queue of one packet have a ring of one.
 pub(super) struct Ring {
     queue: Box<dyn Queue>,
@@ -18,10 +18,10 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// The most packets that a ring holds: as many as the largest rings of real devices.
+    /// Maximum number of packets in a ring: that of the largest rings of real devices.
     pub(super) const MOST: u32 = 4096;
 
-    /// The queue behind a ring of `size` packets; the queue itself for none.
+    /// Puts a ring of `size` packets after a queue; returns the queue itself if `size` is 0.
     pub(super) fn before(queue: Box<dyn Queue>, size: u32) -> Box<dyn Queue> {
         if size == 0 {
             return queue;
@@ -29,7 +29,7 @@ impl Ring {
         Box::new(Ring { queue, ring: Fifo::new(Limit::NONE), size: size as usize })
     }
 
-    /// Moves packets on until the ring is full.
+    /// Moves packets from the queue into the ring until it is full.
     fn fill(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) {
         while self.ring.packets() < self.size {
             let Some(packet) = self.queue.pop(now, drops) else { return };
@@ -97,8 +97,8 @@ mod tests {
         build(&spec, Limit::NONE, testing::stream()).expect("codel")
     }
 
-    /// The queue grows by a packet every 20 ms. A ring of one packet delays the first drop until there
-    /// is one packet more.
+    /// The queue grows by a packet every 20 ms. A ring of one packet delays the first drop until
+    /// there is one packet more.
     #[test]
     fn what_the_ring_holds_the_queue_does_not_see() {
         let worst = |ring: u32| {
@@ -119,7 +119,8 @@ mod tests {
         };
         let ((at, wait), (at_ring, wait_ring)) = (worst(0), worst(1));
         assert_eq!(at_ring, at + 20, "the delay that the queue sees is a packet shorter");
-        // One packet more waits, and the packet that leaves now was ahead of the drop, not behind it.
+        // One packet more waits, and the packet that leaves now was ahead of the drop, not behind
+        // it.
         assert_eq!(wait_ring, wait + 2);
     }
 

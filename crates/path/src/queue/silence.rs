@@ -1,4 +1,5 @@
-//! Every queue of the registry after a burst and a silence: no state of the burst may stop the link.
+//! Runs every queue of the registry through a burst and a pause: no state of the burst may stop the
+//! link.
 
 use paceline_cc::{Ecn, Packet, Rate, Span, Spec, Stage, Stream, Time, TrafficClass};
 use paceline_trace::Trace;
@@ -9,8 +10,8 @@ use super::{Limit, build, builtin};
 use crate::link::Link;
 use crate::service::{OpportunityOptions, Service};
 
-/// Variants beside the defaults. DualPI2 has its default target: its probability falls by `alpha` times
-/// `target` in each update, with a target of 1 ms from one to zero in 100 s.
+/// Variants in addition to the defaults. DualPI2 has its default target: its probability falls by
+/// `alpha` times `target` per update, which with a target of 1 ms takes 100 s from one to zero.
 const VARIANTS: &[&str] = &[
     "codel[ecn=true,ring=2,target=1ms,interval=10ms]",
     "fq_codel[ring=1,flows=2,limit=40,target=1ms,interval=10ms]",
@@ -30,7 +31,7 @@ const VARIANTS: &[&str] = &[
     "abc_dual[weights=zombie,period=1ms,list=2]",
 ];
 
-/// How long nothing arrives.
+/// Duration of the pause.
 const SILENCE: Span = Span::from_secs(10);
 
 fn random_limit(random: &mut Stream) -> Limit {
@@ -46,7 +47,8 @@ fn random_limit(random: &mut Stream) -> Limit {
     limit
 }
 
-/// 12 to 96 Mbit/s, with an outage during the burst or without, and 12 to 60 Mbit/s in opportunities.
+/// Returns a rate of 12 to 96 Mbit/s, with or without an outage during the burst, or opportunities
+/// of 12 to 60 Mbit/s.
 fn random_service(random: &mut Stream) -> Service {
     let rate = Rate::from_mbps(12.0 * (1 + random.below(8)) as f64);
     match random.below(3) {
@@ -75,7 +77,8 @@ fn random_packet(random: &mut Stream, number: u64, now: Time) -> Packet {
     Packet { flow, ecn, class, ..packet(number, size, now) }
 }
 
-/// Lets the link transmit until it has nothing to do before `until`; what has left it.
+/// Transmits until the link has nothing more to do before `until`. Returns the packets that have
+/// left.
 fn transmit(link: &mut Link, until: Time) -> Vec<u64> {
     let mut numbers = Vec::new();
     while link.wake() <= until {
@@ -85,8 +88,8 @@ fn transmit(link: &mut Link, until: Time) -> Vec<u64> {
     numbers
 }
 
-/// A burst of at most 2000 packets within 3 s, and two lone packets after 10 s of silence each: true if
-/// both get through.
+/// Sends a burst of at most 2000 packets within 3 s, then two single packets, each after 10 s of
+/// pause. Returns true if both get through.
 fn a_packet_gets_through(text: &str, seed: u64) -> bool {
     let mut random = Stream::new(seed, text);
     let limit = random_limit(&mut random);

@@ -1,21 +1,21 @@
-//! Packets and an open loop for unit tests.
+//! Packets and an open-loop sender for unit tests.
 
 use paceline_cc::{Body, Data, Ecn, Packet, Span, Stream, Time};
 
 use super::Queue;
 
-/// A random stream for a queue under test.
+/// Returns a random stream for a queue under test.
 pub(crate) fn stream() -> Stream {
     Stream::new(1, "queue under test")
 }
 
-/// A data packet that entered the queue at `queued`.
+/// Returns a data packet that entered the queue at `queued`.
 pub(crate) fn packet(number: u64, size: u32, queued: Time) -> Packet {
     let body = Body::Data(Data { number, segment: number, ..Data::default() });
     Packet { sent: queued, queued, body, ..Packet::opaque(size) }
 }
 
-/// What a run of [`open_loop`] saw, over its second half.
+/// Results of [`open_loop`], over the second half of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     /// Packets that arrived.
@@ -24,27 +24,27 @@ pub(crate) struct Outcome {
     pub(crate) dropped: u64,
     /// Packets delivered.
     pub(crate) delivered: u64,
-    /// Of these, marked CE.
+    /// Of the delivered packets, those marked CE.
     pub(crate) marked: u64,
-    /// Their mean waiting time in milliseconds.
+    /// Mean sojourn time in milliseconds.
     pub(crate) delay_ms: f64,
     /// Packets delivered, by flow.
     pub(crate) by_flow: [u64; 4],
 }
 
 impl Outcome {
-    /// The fraction of packets dropped.
+    /// Returns the fraction of packets dropped.
     pub(crate) fn loss(&self) -> f64 {
         self.dropped as f64 / self.arrived.max(1) as f64
     }
-    /// The fraction of delivered packets that are marked.
+    /// Returns the fraction of delivered packets that are marked.
     pub(crate) fn marking(&self) -> f64 {
         self.marked as f64 / self.delivered.max(1) as f64
     }
 }
 
-/// Packets of 1500 bytes arrive every `arrival` microseconds and leave every `service`, for
-/// `millis` milliseconds, whatever the queue drops or marks; `shape` may change them.
+/// Sends packets of 1500 bytes for `millis` milliseconds. One arrives every `arrival` microseconds
+/// and one leaves every `service`, independently of drops and marks; `shape` may change them.
 pub(crate) fn open_loop(
     queue: &mut dyn Queue,
     arrival: u64,

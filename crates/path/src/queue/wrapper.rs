@@ -6,63 +6,63 @@ use super::{DroppedPacket, DroptailLimit, Limit, Queue};
 
 /// A queue around another queue.
 ///
-/// Implement this trait, and not [`Queue`], for a queue that holds one queue and changes part of what
-/// it does. Every method that you leave out forwards to the queue inside; of a [`Queue`] it would have
-/// the default, which knows nothing of that queue.
+/// Implement this trait instead of [`Queue`] for a queue that contains one queue and changes part
+/// of its behaviour. Every method that you leave out forwards to the inner queue; the default
+/// methods of [`Queue`] do not.
 ///
 /// A wrapper that holds packets itself also overrides [`packets`](QueueWrapper::packets),
 /// [`bytes`](QueueWrapper::bytes) and [`backlog_for`](QueueWrapper::backlog_for).
 pub trait QueueWrapper: Send {
-    /// The type of the queue inside.
+    /// Type of the inner queue.
     type Inner: Queue + ?Sized;
 
-    /// The queue inside.
+    /// Returns the inner queue.
     fn inner(&self) -> &Self::Inner;
-    /// The queue inside, to be changed.
+    /// Returns the inner queue for changes.
     fn inner_mut(&mut self) -> &mut Self::Inner;
-    /// As [`Queue::droptail_limit`]. It has no default: a wrapper that drops, marks, delays or reorders
-    /// packets returns `None`, as a link that computes departures ahead never calls its other methods.
-    /// A wrapper that does none of this asks the queue inside.
+    /// Returns the limits like [`Queue::droptail_limit`]. It has no default: a wrapper that drops,
+    /// marks, delays or reorders packets must return `None`, because a link that computes
+    /// departures ahead never calls its other methods. Any other wrapper asks the inner queue.
     fn droptail_limit(&self) -> Option<DroptailLimit>;
 
-    /// As [`Queue::push`].
+    /// Pushes like [`Queue::push`].
     #[inline]
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         self.inner_mut().push(now, packet, drops);
     }
-    /// As [`Queue::pop_into`]; [`Queue::pop`] of the wrapper calls it, too.
+    /// Pops like [`Queue::pop_into`]; the wrapper's [`Queue::pop`] calls it too.
     #[inline]
     fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
         self.inner_mut().pop_into(now, drops, place)
     }
-    /// As [`Queue::packets`].
+    /// Returns the packets held, like [`Queue::packets`].
     #[inline]
     fn packets(&self) -> usize {
         self.inner().packets()
     }
-    /// As [`Queue::bytes`].
+    /// Returns the bytes held, like [`Queue::bytes`].
     #[inline]
     fn bytes(&self) -> u64 {
         self.inner().bytes()
     }
-    /// As [`Queue::marks`].
+    /// Returns the marks, like [`Queue::marks`].
     #[inline]
     fn marks(&self) -> u64 {
         self.inner().marks()
     }
-    /// As [`Queue::backlog_for`].
+    /// Returns the backlog, like [`Queue::backlog_for`].
     fn backlog_for(&self, class: TrafficClass, flow: u32) -> (usize, u64) {
         self.inner().backlog_for(class, flow)
     }
-    /// As [`Queue::take_unused_share`].
+    /// Returns the unused bytes, like [`Queue::take_unused_share`].
     fn take_unused_share(&mut self) -> u32 {
         self.inner_mut().take_unused_share()
     }
-    /// As [`Queue::set_limit`].
+    /// Sets the limit, like [`Queue::set_limit`].
     fn set_limit(&mut self, limit: Limit) -> bool {
         self.inner_mut().set_limit(limit)
     }
-    /// As [`Queue::inspect`].
+    /// Passes internal state, like [`Queue::inspect`].
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.inner().inspect(see);
     }
@@ -124,7 +124,8 @@ mod tests {
 
     const LIMIT: DroptailLimit = DroptailLimit { packets: 11, bytes: 12 };
 
-    /// Answers each method with a value that no default has, and counts the calls that change it.
+    /// Returns from each method a value that differs from the default, and counts calls that change
+    /// it.
     #[derive(Default)]
     struct Probe {
         pushed: u32,
@@ -178,7 +179,7 @@ mod tests {
         }
     }
 
-    /// A wrapper that says no more than it must.
+    /// A wrapper with only the required methods.
     struct Bare(Probe);
 
     impl QueueWrapper for Bare {
@@ -194,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Calls every method of a queue, and returns all that it answers.
+    /// Calls every method of a queue. Returns all results.
     fn answers(queue: &mut dyn Queue) -> Vec<String> {
         let (now, mut drops, mut place) = (Time::from_millis(7), Vec::new(), Packet::opaque(40));
         queue.push(now, &Packet::opaque(1500), &mut drops);
@@ -210,7 +211,7 @@ mod tests {
             format!("{} {}", queue.set_limit(Limit::packets(1)), queue.set_limit(Limit::NONE)),
         ];
         queue.inspect(&mut |name, value| answers.push(format!("{name} {value}")));
-        // `pop` may hand another place in than the caller's, whose contents do not count.
+        // `pop` may pass its own buffer, whose contents do not matter, to `pop_into`.
         let drops = drops.iter().map(|drop| (drop.reason, drop.packet.queued));
         answers.push(format!("{:?}", drops.collect::<Vec<_>>()));
         answers

@@ -4,16 +4,16 @@ use paceline_cc::{Capacity, Rate, Span, Time};
 
 use super::{Schedule, WORK_PER_BYTE};
 
-/// A constant rate, exact in the long run: the part of a nanosecond that rounding up a completion
-/// leaves over is credited to the next packet, if that follows without a pause.
+/// A constant rate without rounding drift: if completion times are rounded up to whole nanoseconds,
+/// the difference is credited to the next packet, if that follows without a pause.
 #[derive(Clone, Debug)]
 pub struct Constant {
     rate: u64,
-    /// Where the last packet ended.
+    /// End of the last packet.
     end: Time,
-    /// Work done between the last packet's true end and `end`; less than `rate`.
+    /// Work between the last packet's exact end and `end`; less than `rate`.
     credit: u64,
-    /// The last size, with its nanoseconds and the work left over: most packets are alike, and
+    /// The last size, with its nanoseconds and the remaining work. Most packets have one size, and
     /// divisions are slow.
     size: u32,
     nanos: u64,
@@ -21,23 +21,23 @@ pub struct Constant {
 }
 
 impl Constant {
-    /// A constant rate.
+    /// Creates a service with this rate.
     pub fn new(rate: Rate) -> Constant {
         Constant { rate: rate.as_bps(), end: Time::ZERO, credit: 0, size: 0, nanos: 0, rest: 0 }
     }
 
-    /// The rate.
+    /// Returns the rate.
     pub fn rate(&self) -> Rate {
         Rate::from_bps(self.rate)
     }
 
-    /// The same rate as a schedule to which steps can be added, in the midst of the packet that is in
-    /// transmission.
+    /// Returns a schedule with the same rate, to which steps can be added, also during the packet
+    /// in transmission.
     pub(crate) fn to_schedule(&self) -> Schedule {
         Schedule::open(self.rate(), self.end, self.credit)
     }
 
-    /// When a packet of `size` bytes whose transmission starts at `start` is through.
+    /// Returns when a packet of `size` bytes ends whose transmission starts at `start`.
     #[inline]
     pub fn finish(&mut self, start: Time, size: u32) -> Time {
         if size != self.size {
@@ -60,12 +60,12 @@ impl Constant {
         let work = u128::from(size) * u128::from(WORK_PER_BYTE);
         let rate = u128::from(self.rate);
         self.size = size;
-        // Both fit: the work is below 2⁶⁵ and a rate of 1 bit/s leaves no rest.
+        // Both values fit: the work is below 2⁶⁵, and a rate of 1 bit/s leaves no remainder.
         self.nanos = work.checked_div(rate).unwrap_or(u128::MAX).min(u64::MAX.into()) as u64;
         self.rest = work.checked_rem(rate).unwrap_or(0) as u64;
     }
 
-    /// Bytes offered from time zero to `time`.
+    /// Returns the bytes offered from time zero to `time`.
     fn total(&self, time: Time) -> u64 {
         const SECOND: u64 = 1_000_000_000;
         let (seconds, nanos) = (time.as_nanos() / SECOND, time.as_nanos() % SECOND);

@@ -1,7 +1,7 @@
-//! How fast a link transmits, and when.
+//! Services: how fast and when a link transmits.
 //!
-//! A constant rate and a schedule of rates transmit one packet after the other; a trace offers
-//! bytes at given instants (Mahimahi, Cellsim) and loses the bytes for which no packet waits.
+//! A constant rate and a schedule of rates transmit one packet after the other. A trace offers
+//! bytes at given instants (Mahimahi, Cellsim); bytes for which no packet waits are lost.
 
 mod constant;
 mod opportunities;
@@ -17,72 +17,73 @@ use paceline_cc::{Capacity, Rate, Span, Time};
 use paceline_trace::Trace;
 use thiserror::Error;
 
-/// Bits times nanoseconds of one byte at one bit per second: work is measured in these units, so
-/// that rate times time needs no division.
+/// Work for one byte, in bit/s times nanoseconds. In these units, rate times time needs no
+/// division.
 const WORK_PER_BYTE: u64 = 8_000_000_000;
 
 /// How a link transmits.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Service {
-    /// Always at the same rate.
+    /// A constant rate.
     Constant(Constant),
-    /// At a rate that changes at given times.
+    /// A rate that changes at given times.
     Schedule(Schedule),
-    /// A number of bytes at each of given instants.
+    /// A number of bytes at each of the given instants.
     Trace(Opportunities),
 }
 
-/// Why a service cannot be had.
+/// Why a service cannot be built.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// A schedule without steps.
+    /// The schedule has no steps.
     #[error("a schedule needs at least one step")]
     NoSteps,
-    /// The time before the first step has no rate.
+    /// The first step does not start at zero.
     #[error("a schedule begins at 0s, not at {0}; add a step at 0s")]
     LateStart(Span),
     /// The steps are not in order.
     #[error("the step at {0} of a schedule does not come after the one before it")]
     Unordered(Span),
-    /// The period ends before the last step begins.
+    /// The period ends before the last step starts.
     #[error("a schedule with a step at {last} cannot repeat every {period}")]
     ShortPeriod {
-        /// Where the last step begins.
+        /// Start of the last step.
         last: Span,
         /// The period.
         period: Span,
     },
-    /// Opportunities that offer nothing.
+    /// Opportunities offer no bytes.
     #[error("an opportunity must offer at least one byte")]
     EmptyOpportunity,
 }
 
 impl Service {
-    /// Always `rate`; at rate zero nothing is ever transmitted.
+    /// Creates a constant rate. With rate zero no packet is ever transmitted.
     pub fn constant(rate: Rate) -> Service {
         Service::Constant(Constant::new(rate))
     }
 
-    /// The rate of each step from its offset on, repeated every `period` if there is one.
+    /// Creates a schedule with the rate of each step from its offset on, repeated every `period` if
+    /// there is one.
     ///
     /// # Errors
-    /// No steps, a first offset other than zero, unordered offsets, or a period that ends before
-    /// the last step begins.
+    /// There are no steps, the first offset is not zero, offsets are not in order, or the period
+    /// ends before the last step starts.
     pub fn schedule(steps: &[(Span, Rate)], period: Option<Span>) -> Result<Service, ServiceError> {
         Ok(Service::Schedule(Schedule::new(steps, period)?))
     }
 
-    /// The opportunities of a trace.
+    /// Creates the opportunities of a trace.
     ///
     /// # Errors
-    /// Opportunities of no bytes.
+    /// Opportunities offer no bytes.
     pub fn trace(trace: Trace, options: OpportunityOptions) -> Result<Service, ServiceError> {
         Ok(Service::Trace(Opportunities::new(trace, options)?))
     }
 
-    /// Bytes that each packet costs beyond its size.
+    /// Returns the overhead per packet in bytes.
     pub fn overhead(&self) -> u32 {
         match self {
             Service::Constant(_) | Service::Schedule(_) => 0,
@@ -90,20 +91,20 @@ impl Service {
         }
     }
 
-    /// Returns the bytes offered in an interval that includes its start and excludes its end, as
-    /// everything that is measured counts events. [`Capacity::offered`], which routers ask, excludes
-    /// the start and includes the end: an opportunity at an edge lies in the other interval there.
+    /// Returns the bytes offered in an interval that includes its start and excludes its end, as in
+    /// all measurements. [`Capacity::offered`], which routers use, excludes the start and includes
+    /// the end, so that an opportunity at an edge lies in the other interval there.
     pub fn offered_in(&self, interval: Range<Time>) -> u64 {
         if interval.is_empty() {
             return 0;
         }
         match self {
             Service::Trace(trace) => {
-                // Opportunities are whole milliseconds, so that none lies between.
+                // Opportunities are at whole milliseconds, so none lies in between.
                 let before = |edge: Time| edge - Span::from_nanos(1);
                 trace.offered(before(interval.start), before(interval.end))
             }
-            // A rate offers nothing at a single moment.
+            // A rate offers no bytes at a single moment.
             _ => self.offered(interval.start, interval.end),
         }
     }

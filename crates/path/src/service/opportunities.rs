@@ -5,19 +5,19 @@ use paceline_trace::{Cursor, Trace};
 
 use super::ServiceError;
 
-/// What an opportunity of a trace is worth.
+/// How the opportunities of a trace are used.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct OpportunityOptions {
-    /// Bytes that each opportunity offers.
+    /// Bytes per opportunity.
     pub opportunity: u32,
-    /// Bytes that each packet costs beyond its size.
+    /// Overhead per packet in bytes.
     pub overhead: u32,
-    /// Starts again after the last opportunity; otherwise there are none after it.
+    /// True if the trace repeats; otherwise there are no opportunities after its last.
     pub repeat: bool,
 }
 
-/// Mahimahi's: 1504 bytes, the 4 bytes of the TUN header on each packet, so that a 1500-byte
-/// packet fills an opportunity.
+/// Returns Mahimahi's options: 1504 bytes, with the 4 bytes of the TUN header on each packet, so
+/// that a 1500-byte packet fills an opportunity.
 impl Default for OpportunityOptions {
     fn default() -> OpportunityOptions {
         OpportunityOptions { opportunity: 1504, overhead: 4, repeat: true }
@@ -26,22 +26,22 @@ impl Default for OpportunityOptions {
 
 /// The opportunities of a trace, as Mahimahi and Cellsim use them.
 ///
-/// Each opportunity offers a number of bytes. Whole packets leave at the opportunity; a packet too
-/// large for what is left is partially served and finishes in a later opportunity; bytes that
-/// nobody uses are lost. A packet that arrives at the very instant of an opportunity misses it.
+/// Each opportunity offers a number of bytes. Whole packets leave at the opportunity. A packet too
+/// large for the remaining bytes is served in part and ends in a later opportunity. Unused bytes
+/// are lost. A packet that arrives exactly at an opportunity misses it.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     cursor: Cursor,
     options: OpportunityOptions,
-    /// Opportunities from the cursor's on, if the trace does not repeat.
+    /// Number of remaining opportunities from the cursor on, if the trace does not repeat.
     left: usize,
 }
 
 impl Opportunities {
-    /// The opportunities of a trace.
+    /// Creates the opportunities of a trace.
     ///
     /// # Errors
-    /// Opportunities of no bytes.
+    /// Opportunities offer no bytes.
     pub fn new(trace: Trace, options: OpportunityOptions) -> Result<Opportunities, ServiceError> {
         if options.opportunity == 0 {
             return Err(ServiceError::EmptyOpportunity);
@@ -49,27 +49,28 @@ impl Opportunities {
         Ok(Opportunities { left: trace.len(), cursor: trace.cursor(), options })
     }
 
-    /// The trace.
+    /// Returns the trace.
     pub fn trace(&self) -> &Trace {
         self.cursor.trace()
     }
 
-    /// Bytes that each opportunity offers; never 0.
+    /// Returns the bytes per opportunity; never 0.
     pub fn bytes(&self) -> u32 {
         self.options.opportunity
     }
 
-    /// Bytes that each packet costs beyond its size.
+    /// Returns the overhead per packet in bytes.
     pub fn overhead(&self) -> u32 {
         self.options.overhead
     }
 
-    /// True if the trace starts again after its last opportunity.
+    /// Returns true if the trace repeats.
     pub fn repeats(&self) -> bool {
         self.options.repeat
     }
 
-    /// The next opportunity that is neither used nor skipped; [`Time::NEVER`] after the last.
+    /// Returns the time of the next opportunity that is neither used nor skipped; [`Time::NEVER`]
+    /// after the last.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         if self.options.repeat || self.left > 0 { self.cursor.peek() } else { Time::NEVER }
@@ -82,7 +83,7 @@ impl Opportunities {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// Skips the opportunities up to and including `now`; never goes back.
+    /// Skips the opportunities until and including `now`; never goes back.
     #[inline]
     pub(crate) fn skip(&mut self, now: Time) {
         if self.next() > now {
@@ -92,7 +93,7 @@ impl Opportunities {
         self.left = self.trace().len() - self.first_lap(now);
     }
 
-    /// Opportunities of the first lap up to and including `time`.
+    /// Returns the number of opportunities of the first lap until and including `time`.
     fn first_lap(&self, time: Time) -> usize {
         let ms = time.as_nanos() / 1_000_000;
         self.trace().opportunities().partition_point(|&entry| u64::from(entry) <= ms)
@@ -149,7 +150,7 @@ mod tests {
         service.skip(ms(4));
         assert_eq!(service.next(), ms(5));
         service.take();
-        // The entry at 0 of the second lap falls on the end of the first.
+        // The entry at 0 of the second lap coincides with the end of the first lap.
         assert_eq!(service.next(), ms(5));
         service.skip(ms(1));
         assert_eq!(service.next(), ms(5));

@@ -5,19 +5,19 @@ use paceline_cc::{Capacity, Rate, Span, Time};
 use super::{ServiceError, WORK_PER_BYTE};
 
 /// A piecewise-constant rate. A packet in transmission continues at the new rate; rate zero is an
-/// outage. Exact in the long run, as [`super::Constant`].
+/// outage. Without rounding drift, like [`super::Constant`].
 #[derive(Clone, Debug)]
 pub struct Schedule {
     steps: Vec<Step>,
     period: Option<Span>,
     /// Work of one period; 0 without a period.
     total: u128,
-    /// Where the last packet ended, and the work done since its true end.
+    /// End of the last packet, and the work done since its exact end.
     end: Time,
     credit: u64,
-    /// The step in which the last packet began, by absolute time.
+    /// The step in which the last packet started, by absolute time.
     here: Stretch,
-    /// True if steps are added as time goes by: see [`Schedule::set_rate`].
+    /// True if steps can be added: see [`Schedule::set_rate`].
     open: bool,
 }
 
@@ -29,7 +29,7 @@ struct Step {
     before: u128,
 }
 
-/// A stretch of time [from, until) of one rate.
+/// A period of time [from, until) with one rate.
 #[derive(Copy, Clone, Debug, Default)]
 struct Stretch {
     from: u64,
@@ -38,10 +38,11 @@ struct Stretch {
 }
 
 impl Schedule {
-    /// The rate of each step from its offset on, repeated every `period` if there is one.
+    /// Creates a schedule with the rate of each step from its offset on, repeated every `period` if
+    /// there is one.
     ///
     /// # Errors
-    /// See [`super::Service::schedule`].
+    /// Those of [`super::Service::schedule`].
     pub fn new(steps: &[(Span, Rate)], period: Option<Span>) -> Result<Schedule, ServiceError> {
         let (&(first, _), &(last, last_rate)) =
             steps.first().zip(steps.last()).ok_or(ServiceError::NoSteps)?;
@@ -74,8 +75,8 @@ impl Schedule {
         })
     }
 
-    /// One rate until others are set. The last packet ends at `end`, since whose true end `credit`
-    /// of work is done.
+    /// Creates a schedule of one rate, to which others can be added. The last packet ends at `end`,
+    /// and `credit` of work was done since its exact end.
     pub(super) fn open(rate: Rate, end: Time, credit: u64) -> Schedule {
         Schedule {
             steps: vec![Step { offset: 0, rate: rate.as_bps(), before: 0 }],
@@ -88,13 +89,13 @@ impl Schedule {
         }
     }
 
-    /// True if [`Schedule::set_rate`] may be called.
+    /// Returns true if [`Schedule::set_rate`] may be called.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Another rate, not zero, from `now` on, which is not before the last change. Returns when the
-    /// packet that began last is through.
+    /// Sets a rate, not zero, from `now` on, which must not be before the last change. Returns when
+    /// the packet that started last ends.
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) -> Time {
         let (at, rate) = (now.as_nanos(), rate.as_bps());
         let done = self.done(at);
@@ -112,12 +113,12 @@ impl Schedule {
         self.end
     }
 
-    /// The rate at `time`.
+    /// Returns the rate at `time`.
     pub fn rate_at(&self, time: Time) -> Rate {
         Rate::from_bps(self.stretch(time.as_nanos()).rate)
     }
 
-    /// When a packet of `size` bytes whose transmission starts at `start` is through.
+    /// Returns when a packet of `size` bytes ends whose transmission starts at `start`.
     pub(crate) fn finish(&mut self, start: Time, size: u32) -> Time {
         if start != self.end {
             self.credit = 0;
@@ -133,7 +134,8 @@ impl Schedule {
             self.credit -= size_work as u64;
             start_nanos
         } else if need <= work(rate, until - start_nanos) {
-            // Within this step: rate is above zero, and the quotient below `until - start`.
+            // Ends within this step: the rate is above zero, and the quotient is below `until -
+            // start`.
             let nanos = match u64::try_from(need) {
                 Ok(need) => need.div_ceil(rate),
                 Err(_) => need.div_ceil(u128::from(rate)) as u64,
@@ -150,7 +152,8 @@ impl Schedule {
         self.end
     }
 
-    /// Periods before `time`, and the index of the step it falls in with the offset of `time`.
+    /// Returns the number of periods before `time`, and the index of the step of `time` with the
+    /// offset of `time` in it.
     fn locate(&self, time: u64) -> (u64, usize, u64) {
         let (rounds, offset) = match self.period {
             Some(period) => (time / period.as_nanos(), time % period.as_nanos()),
@@ -169,18 +172,18 @@ impl Schedule {
         Stretch { from: begin + step.offset, until: begin.saturating_add(until), rate: step.rate }
     }
 
-    /// The work done from time zero to `time`.
+    /// Returns the work done from time zero to `time`.
     fn done(&self, time: u64) -> u128 {
         let (rounds, index, offset) = self.locate(time);
         let step = self.steps[index];
         u128::from(rounds) * self.total + step.before + work(step.rate, offset - step.offset)
     }
 
-    /// The first time at which `goal` > 0 work is done; `u64::MAX` if never.
+    /// Returns the first time at which `goal` > 0 work is done; `u64::MAX` if never.
     fn reach(&self, goal: u128) -> u64 {
         let (rounds, goal) = match self.period {
             Some(_) if self.total == 0 => return u64::MAX,
-            // The last of a period's work belongs to that period, not to the next.
+            // The last unit of a period's work belongs to that period, not to the next.
             Some(_) => ((goal - 1) / self.total, (goal - 1) % self.total + 1),
             None => (0, goal),
         };
@@ -221,7 +224,7 @@ mod tests {
     fn a_packet_continues_at_the_new_rate() {
         let steps = [(millis(0), Rate::from_mbps(12.0)), (millis(10), Rate::from_mbps(6.0))];
         let mut schedule = Schedule::new(&steps, None).expect("valid");
-        // Half the packet at 12 Mbit/s, half at 6 Mbit/s.
+        // Half of the packet at 12 Mbit/s, half at 6 Mbit/s.
         let start = Time::ZERO + Span::from_micros(9_500);
         assert_eq!(schedule.finish(start, 1500), Time::from_millis(11));
         assert_eq!(schedule.offered(Time::ZERO, Time::from_millis(20)), 15_000 + 7_500);
@@ -238,7 +241,7 @@ mod tests {
         let start = Time::ZERO + Span::from_micros(9_500);
         let end = Time::ZERO + Span::from_micros(30_500);
         assert_eq!(schedule.finish(start, 1500), end);
-        // A packet that needs exactly what is left ends before the outage, not after it.
+        // A packet that needs exactly the remaining work ends before the outage, not after it.
         assert_eq!(schedule.finish(Time::from_millis(9), 1500), Time::from_millis(10));
         let dead = [(millis(0), Rate::from_mbps(12.0)), (millis(10), Rate::ZERO)];
         let mut schedule = Schedule::new(&dead, None).expect("valid");
@@ -262,7 +265,7 @@ mod tests {
         assert_eq!(error(&[(Span::ZERO, rate)], Some(Span::ZERO)), Some(short));
     }
 
-    /// Integrates nanosecond by nanosecond.
+    /// Integrates in steps of one nanosecond.
     fn brute(steps: &[(Span, Rate)], period: Option<Span>, sizes: &[u32]) -> Vec<u64> {
         let rate_at = |time: u64| {
             let offset = period.map_or(time, |p| time % p.as_nanos());

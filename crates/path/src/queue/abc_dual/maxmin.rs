@@ -3,23 +3,23 @@
 use super::space_saving::SpaceSaving;
 use super::{AbcDualParams, Side};
 
-/// The bytes that have left one queue, in all and by flow.
+/// Bytes that have left one queue, in total and by flow.
 #[derive(Clone, Debug)]
 struct Measurement {
     flows: SpaceSaving,
     bytes: u64,
 }
 
-/// Measures flows, and finds the weights that are fair to them.
+/// Measures flows, and computes fair weights for the queues.
 #[derive(Clone, Debug)]
 pub(super) struct MaxMin {
     measured: [Measurement; 2],
     k: usize,
     x: f64,
     keep: f64,
-    /// Room for the demands of the large flows of both queues, ABC's first.
+    /// Buffer for the demands of the large flows of both queues, ABC's first.
     demands: Vec<f64>,
-    /// Room to sort them in.
+    /// Buffer for sorting them.
     sorted: Vec<f64>,
 }
 
@@ -37,15 +37,15 @@ impl MaxMin {
         }
     }
 
-    /// A packet has left a queue.
+    /// Notes that a packet has left a queue.
     pub(super) fn sent(&mut self, side: Side, flow: u32, size: u32) {
         let measured = &mut self.measured[side.index()];
         measured.bytes += u64::from(size);
         measured.flows.count(flow, u64::from(size));
     }
 
-    /// ABC's weight by what was measured, and the start of a new measurement. `None` if nothing
-    /// was.
+    /// Returns ABC's weight from the measurement, and starts a new one; `None` if nothing was
+    /// measured.
     pub(super) fn update(&mut self) -> Option<f64> {
         self.demands.clear();
         let mut short = [0.0; 2];
@@ -77,8 +77,8 @@ impl MaxMin {
     }
 }
 
-/// The level up to which `capacity` fills demands, which are in rising order; infinite if all of
-/// them fit.
+/// Returns the level up to which `capacity` can fill demands, which are sorted in rising order;
+/// infinite if all of them fit.
 pub(super) fn level(demands: &[f64], capacity: f64) -> f64 {
     let mut left = capacity.max(0.0);
     for (met, demand) in demands.iter().enumerate() {

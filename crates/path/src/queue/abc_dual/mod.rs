@@ -65,7 +65,7 @@ use zombie::ZombieLists;
 
 use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "abc_dual",
     "A queue for ABC's packets and one for all others, with shares that are fair to flows",
@@ -102,14 +102,14 @@ impl Side {
     }
 }
 
-/// How the weights are found.
+/// The rule that sets the weights.
 #[derive(Clone, Debug)]
 enum WeightRule {
     MaxMin(MaxMin),
     Zombie(Box<ZombieLists>),
 }
 
-/// The two queues, the shares of the link between them, and the rule that sets these.
+/// The two queues, their shares of the link, and the rule that sets the shares.
 #[derive(Clone, Debug)]
 pub struct AbcDual {
     abc: Fifo,
@@ -117,14 +117,14 @@ pub struct AbcDual {
     share: Share,
     rule: WeightRule,
     params: AbcDualParams,
-    /// When the weights are next set.
+    /// When the weights are set next.
     next: Time,
-    /// Bytes that left each queue since then.
+    /// Bytes that have left each queue since the last update.
     served: [u64; 2],
 }
 
 impl AbcDual {
-    /// Empty queues that may hold `limit` together, in parts that are fixed.
+    /// Creates empty queues that may hold `limit` together, in fixed parts.
     pub fn new(params: AbcDualParams, limit: Limit, stream: Stream) -> AbcDual {
         let (abc, other) = params.parts(limit);
         AbcDual {
@@ -141,8 +141,7 @@ impl AbcDual {
         }
     }
 
-    /// Sets the weights if it is time. Periods in which nothing was asked of the queue change
-    /// nothing and are passed over.
+    /// Updates the weights if it is time. Skips periods in which the queue was not called.
     #[inline]
     fn catch_up(&mut self, now: Time) {
         if now >= self.next && self.next != Time::NEVER {
@@ -169,7 +168,7 @@ impl AbcDual {
         }
     }
 
-    /// Charges a packet that leaves to its queue's share.
+    /// Charges a departing packet to its queue's share.
     fn sent(&mut self, side: Side, packet: &Packet) {
         let gainer_waits = match side {
             Side::Abc => !self.other.is_empty(),
@@ -206,7 +205,7 @@ impl Queue for AbcDual {
         self.catch_up(now);
         loop {
             let side = self.share.choose(!self.abc.is_empty(), !self.other.is_empty())?;
-            // There is no packet if all that waited in this queue was stale.
+            // There is no packet if all packets of this queue were stale.
             if let Some(packet) = self.fifo(side).pop(now, drops) {
                 self.sent(side, &packet);
                 return Some(packet);

@@ -6,20 +6,21 @@ use super::Side;
 /// The sum of both weights.
 const WHOLE: i64 = 1 << 16;
 
-/// The link's shares, and what each queue is owed.
+/// The link's shares, and the credit of each queue.
 ///
-/// Each byte sent belongs to the queues by their weights. What ABC did not send itself of its part
-/// is its credit; the others' credit is the negative of that. The queue with credit goes first. An
-/// empty queue saves up to `burst` bytes of its share; what is beyond is lost to it.
+/// Each sent byte is divided between the queues by their weights. ABC's credit is its part minus
+/// the bytes that it sent; the credit of the other queue is the negative of that. The queue with
+/// positive credit is served first. An empty queue saves up at most `burst` bytes of its share and
+/// loses the rest.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
-    /// ABC's weight, of [`WHOLE`].
+    /// ABC's weight in units of 1 / [`WHOLE`].
     weight: i64,
-    /// What ABC is owed, in bytes times [`WHOLE`].
+    /// ABC's credit in bytes times [`WHOLE`].
     credit: i64,
-    /// The most that is owed to an empty queue, in the same unit.
+    /// Maximum credit of an empty queue, in the same unit.
     burst: i64,
-    /// What ABC lost of its share while its queue was empty, in the same unit.
+    /// The part of its share that ABC lost while its queue was empty, in the same unit.
     unused: i64,
 }
 
@@ -36,12 +37,12 @@ impl Share {
         self.weight = (weight * WHOLE as f64 + 0.5) as i64;
     }
 
-    /// ABC's weight, from 0 to 1.
+    /// Returns ABC's weight, from 0 to 1.
     pub(super) fn weight(&self) -> f64 {
         self.weight as f64 / WHOLE as f64
     }
 
-    /// The queue to serve, by which of them wait.
+    /// Returns the queue to serve; `abc` and `other` say which of them have packets.
     #[inline]
     pub(super) fn choose(&self, abc: bool, other: bool) -> Option<Side> {
         match (abc, other) {
@@ -53,7 +54,7 @@ impl Share {
         }
     }
 
-    /// Charges `size` bytes to `side`; `waits` says whether the other queue has something to send.
+    /// Charges `size` bytes to `side`; `waits` is true if the other queue has packets.
     #[inline]
     pub(super) fn sent(&mut self, side: Side, size: u32, waits: bool) {
         let size = i64::from(size);
@@ -74,7 +75,7 @@ impl Share {
         }
     }
 
-    /// Whole bytes that ABC lost in this way since the last call.
+    /// Returns the whole bytes of its share that ABC lost since the last call.
     #[inline]
     pub(super) fn take_unused(&mut self) -> u32 {
         let bytes = u32::try_from(self.unused / WHOLE).unwrap_or(u32::MAX);

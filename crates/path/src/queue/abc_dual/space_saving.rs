@@ -4,23 +4,23 @@
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 struct Counter {
     flow: u32,
-    /// The flow's bytes, and at most `error` more.
+    /// Bytes of the flow, overestimated by at most `error`.
     bytes: u64,
     error: u64,
 }
 
-/// Counts the bytes of flows. A flow that has no counter takes over the smallest one, with its
-/// count: so no flow is counted for less than it is, and each one with more than the total
-/// divided by the number of counters has a counter (Metwally et al., 2005).
+/// Counts the bytes of flows. A flow without a counter takes over the smallest one, with its count.
+/// So no flow's count is too small, and each flow with more than the total divided by the number of
+/// counters has a counter (Metwally et al., 2005).
 #[derive(Clone, Debug)]
 pub(super) struct SpaceSaving {
-    /// The largest first.
+    /// Largest first.
     counters: Vec<Counter>,
     most: usize,
 }
 
 impl SpaceSaving {
-    /// No flows yet; never more than `most` counters.
+    /// Creates an empty set of at most `most` counters.
     pub(super) fn new(most: u32) -> SpaceSaving {
         let most = most as usize;
         SpaceSaving { counters: Vec::with_capacity(most), most }
@@ -33,7 +33,7 @@ impl SpaceSaving {
         let Some(counter) = self.counters.get_mut(place) else { return };
         counter.bytes += bytes;
         let counter = *counter;
-        // Up past all smaller ones, which are next to each other.
+        // Move it before all smaller ones, which are adjacent.
         let to = self.counters.iter().take(place).rposition(|above| above.bytes >= counter.bytes);
         let to = to.map_or(0, |above| above + 1);
         if let Some(passed) = self.counters.get_mut(to..=place) {
@@ -41,7 +41,7 @@ impl SpaceSaving {
         }
     }
 
-    /// A counter for a flow that has none; its place.
+    /// Assigns a counter to a flow that has none. Returns its index.
     fn take_over(&mut self, flow: u32) -> usize {
         if self.counters.len() < self.most {
             self.counters.push(Counter { flow, bytes: 0, error: 0 });
@@ -51,12 +51,13 @@ impl SpaceSaving {
         self.counters.len().saturating_sub(1)
     }
 
-    /// The bytes that each of the `k` largest flows surely had, the largest count first.
+    /// Returns a lower bound on the bytes of each of the `k` largest flows, in falling order of
+    /// their counts.
     pub(super) fn top(&self, k: usize) -> impl Iterator<Item = u64> + '_ {
         self.counters.iter().take(k).map(|counter| counter.bytes - counter.error)
     }
 
-    /// Keeps only this part of all counts.
+    /// Multiplies all counts by `keep`.
     pub(super) fn age(&mut self, keep: f64) {
         if keep <= 0.0 {
             self.counters.clear();
@@ -66,7 +67,7 @@ impl SpaceSaving {
             counter.error = (counter.error as f64 * keep) as u64;
             counter.bytes = counter.error + sure;
         }
-        // Rounding may have changed the order of near-equal ones.
+        // Rounding may have changed the order of almost equal counts.
         self.counters.sort_unstable_by_key(|counter| std::cmp::Reverse(counter.bytes));
     }
 }
@@ -98,7 +99,7 @@ mod tests {
         assert_eq!(counts.top(2).collect::<Vec<_>>(), [350, 500]);
     }
 
-    /// What the paper proves, on a stream of three large flows among thousands of small ones.
+    /// Checks the paper's bounds on a stream of three large flows among thousands of small ones.
     #[test]
     fn bounds_hold_and_large_flows_are_found() {
         let mut random = Stream::new(3, "space saving");

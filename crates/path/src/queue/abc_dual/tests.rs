@@ -12,7 +12,7 @@ fn ms(n: u64) -> Time {
     Time::from_millis(n)
 }
 
-/// Measurements of a second, without memory.
+/// Measurements over one second, without memory.
 fn params() -> AbcDualParams {
     AbcDualParams { period: Span::from_secs(1), keep: 0.0, ..AbcDualParams::default() }
 }
@@ -32,7 +32,7 @@ fn water_fills_the_lowest_demands_first() {
     assert_eq!(level(&[1.0], -1.0), 0.0);
 }
 
-/// ABC's weight after flows of these bytes: ABC's, and others'.
+/// Returns ABC's weight after flows with these bytes: ABC's, and others'.
 fn fair(abc: &[u32], other: &[u32]) -> f64 {
     let mut rule = MaxMin::new(&params());
     let mut flow = 0;
@@ -59,7 +59,7 @@ fn weights_are_max_min_allocations() {
 #[test]
 fn short_flows_get_what_they_demand_and_no_more() {
     // Three long flows of each kind at 80, and 990 short ones that make 480 together: the level is
-    // near 80, so ABC's weight is a quarter.
+    // about 80, so ABC's weight is a quarter.
     let mut rule = MaxMin::new(&params());
     for flow in 0..3 {
         rule.sent(Side::Abc, flow, 800_000);
@@ -79,7 +79,7 @@ fn the_weight_has_bounds() {
     assert!((bounded(0.0, [1, 1]) - 0.05).abs() < 1e-12);
     assert!((bounded(1.0, [1, 1]) - 0.95).abs() < 1e-12);
     let authors = AbcDualParams { clamp: 0.2, ..params() };
-    // The other queue had half: between 0.4 and 0.6.
+    // The other queue had half of the bytes: its weight stays between 0.4 and 0.6.
     assert!((authors.bounded(0.2, [5, 5]) - 0.4).abs() < 1e-12);
     assert!((authors.bounded(0.9, [5, 5]) - 0.6).abs() < 1e-12);
 }
@@ -100,8 +100,8 @@ fn equal_flows_make_hits_as_rare_as_they_are_many() {
     }
 }
 
-/// Bytes of each queue after sending for a while, both always waiting; ABC's packets have half
-/// the size.
+/// Returns the bytes of each queue after sending for a while, with both always backlogged; ABC's
+/// packets have half the size.
 fn served(weight: f64) -> [u64; 2] {
     let mut share = Share::new(weight, 3000);
     let mut bytes = [0; 2];
@@ -134,14 +134,14 @@ fn what_one_queue_leaves_the_other_gets() {
         assert!(queue.pop(ms(at), &mut drops).is_some());
         unused += queue.take_unused_share();
     }
-    // Half of what was sent, less what ABC's queue may save up.
+    // Half of the sent bytes, minus the bytes that ABC's queue may save up.
     assert_eq!(unused, 500 * 750 - 3000);
     for at in 0..400 {
         queue.push(ms(at), &of(2, true, 1500), &mut drops);
         assert!(queue.pop(ms(at), &mut drops).is_some());
         assert_eq!(queue.take_unused_share(), 0);
     }
-    // Nothing is owed for what nobody wanted, beyond the burst.
+    // A queue without packets gains no credit beyond the burst.
     for _ in 0..100 {
         queue.push(ms(499), &of(1, false, 1500), &mut drops);
         queue.push(ms(499), &of(2, true, 1500), &mut drops);
@@ -189,19 +189,19 @@ fn weights_change_at_the_end_of_a_period() {
         assert_eq!(weight(&queue), 0.5);
     }
     queue.push(ms(999) + Span::from_millis(1), &of(1, true, 1500), &mut drops);
-    // Others may grow by 10 % to 0.55.
+    // Other flows may grow by 10 % to 0.55.
     assert!((weight(&queue) - 0.45).abs() < 1e-3, "{}", weight(&queue));
 }
 
 #[derive(Default, PartialEq, Debug)]
 struct Heard {
-    /// Bytes, all together.
+    /// Total bytes.
     unused: u32,
-    /// Of each departure: whether it is ABC's, and how many packets wait.
+    /// For each departure: whether it is ABC's, and how many packets wait.
     departures: Vec<(bool, usize)>,
 }
 
-/// Writes down what it is told.
+/// Records its calls.
 #[derive(Clone, Default)]
 struct Spy(Arc<Mutex<Heard>>);
 
@@ -238,7 +238,7 @@ fn the_router_hears_of_abcs_queue_and_of_its_unused_share() {
         link.push(ms(10), &of(2, true, 1500));
     }
     while link.pop(ms(20)).is_some() {}
-    // The first packet found an idle link; then ABC has its credit to spend.
+    // The first packet arrives at an idle link; then ABC has credit to spend.
     let departures = vec![(false, 0), (true, 1), (true, 0), (false, 0)];
     assert_eq!(spy.heard(), Heard { unused: 750, departures });
 }

@@ -1,16 +1,16 @@
-//! Numbers of flows by zombie lists.
+//! Estimates numbers of flows by zombie lists.
 
 use paceline_cc::Stream;
 
 use super::{AbcDualParams, Side};
 
-/// One list of recent flows, and how often an arrival hits it.
+/// A list of recent flows, and the frequency with which arrivals hit it.
 #[derive(Clone, Debug)]
 struct ZombieList {
     flows: Vec<u32>,
     most: usize,
-    /// The estimated probability that an arrival is of the same flow as a random entry: the sum
-    /// of the squares of the flows' shares, 1/N for N equal flows.
+    /// Estimated probability that an arrival belongs to the same flow as a random entry: the sum of
+    /// the squares of the flows' shares, 1/N for N equal flows.
     p: f64,
 }
 
@@ -30,7 +30,7 @@ impl ZombieLists {
         ZombieLists { lists: [list(), list()], random, gain: params.gain, replace: params.replace }
     }
 
-    /// A packet of a flow has come to a queue.
+    /// Notes that a packet of a flow has arrived at a queue.
     pub(super) fn arrived(&mut self, side: Side, flow: u32) {
         let list = &mut self.lists[side.index()];
         list.p *= 1.0 - self.gain;
@@ -48,19 +48,19 @@ impl ZombieLists {
         }
     }
 
-    /// The estimated frequency of hits.
+    /// Returns the estimated frequency of hits.
     pub(super) fn frequency(&self, side: Side) -> f64 {
         self.lists[side.index()].p
     }
 
-    /// The estimated number of flows of a queue, at least 1.
+    /// Returns the estimated number of flows of a queue, at least 1.
     pub(super) fn flows(&self, side: Side) -> f64 {
         let p = self.frequency(side);
-        // A list that is empty or was never hit tells nothing.
+        // A list that is empty or was never hit gives no estimate.
         if p > 1e-9 { (1.0 / p).max(1.0) } else { 1.0 }
     }
 
-    /// ABC's weight: that at which an average flow of either queue gets the same.
+    /// Returns ABC's weight, at which average flows of both queues get equal rates.
     pub(super) fn weight(&self) -> f64 {
         let (abc, other) = (self.flows(Side::Abc), self.flows(Side::Other));
         abc / (abc + other)

@@ -26,21 +26,21 @@ use paceline_cc::{Packet, Span, Time};
 use super::FirstAbove;
 use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
-/// Bytes: a trace opportunity's worth, below which it never drops.
+/// Bytes of a trace opportunity. CoDel never drops while fewer bytes are queued.
 const PACKET_SIZE: u64 = 1504;
 
 paceline_cc::params! {
     /// Parameters of Mahimahi's CoDel.
     pub struct CodelMahimahiParams {
-        /// The waiting time that is acceptable as a standing queue.
+        /// Sojourn time that is acceptable as a standing queue.
         target: Span = Span::from_millis(5), source "RFC 8289 §4.2";
-        /// How long the waiting time must stay above the target.
+        /// How long the sojourn time must stay above the target before the first drop.
         interval: Span = Span::from_millis(100), in Span::from_millis(1)..,
             source "RFC 8289 §4.3";
     }
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     "codel-mahimahi",
     "CoDel as Mahimahi has it: delivers the packet it meant to drop, discards the next",
@@ -63,7 +63,7 @@ pub struct CodelMahimahi {
 }
 
 impl CodelMahimahi {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: CodelMahimahiParams, limit: Limit) -> CodelMahimahi {
         CodelMahimahi {
             target: cut(params.target),
@@ -77,7 +77,7 @@ impl CodelMahimahi {
         }
     }
 
-    /// The next packet, and whether a drop is allowed.
+    /// Removes the next packet. Also returns true if a drop is allowed.
     fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<(Packet, bool)> {
         let packet = self.fifo.pop(now, drops)?;
         let clock = tick(now);
@@ -87,7 +87,7 @@ impl CodelMahimahi {
         Some((packet, self.above.note(clock, below, self.interval)))
     }
 
-    /// Discards the packet behind the one at hand; whether a drop was still allowed.
+    /// Drops the packet after the current one. Returns true if a drop was still allowed.
     fn discard(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> bool {
         let Some((packet, ok_to_drop)) = self.take(now, drops) else { return false };
         drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
@@ -99,12 +99,12 @@ impl CodelMahimahi {
     }
 }
 
-/// Whole milliseconds only.
+/// Rounds down to whole milliseconds.
 fn cut(span: Span) -> Span {
     Span::from_millis(span.as_nanos() / 1_000_000)
 }
 
-/// The time on a clock of whole milliseconds.
+/// Returns the time on a clock of whole milliseconds.
 fn tick(time: Time) -> Time {
     Time::from_millis(time.as_nanos() / 1_000_000)
 }
@@ -168,17 +168,18 @@ mod tests {
         for number in 0..400 {
             queue.push(Time::ZERO, &packet(number, 1500, Time::ZERO), &mut drops);
         }
-        // One packet a millisecond, from 20 ms on: above target from the start.
+        // One packet per millisecond, from 20 ms on: above target from the start.
         let mut lost = Vec::new();
         for time in 20..300 {
             let out = queue.pop(Time::from_millis(time), &mut drops).expect("held");
             for dropped in drops.drain(..) {
-                // Delivered first, discarded next.
+                // One packet is delivered, and the next one is dropped.
                 assert_eq!(dropped.packet.number(), out.number() + 1);
                 lost.push(time);
             }
         }
-        // Times worked out by hand from 20 ms on, cut to milliseconds: 100/√2 = 70, 100/√3 = 57.
+        // Times computed by hand from 20 ms on, rounded down to milliseconds: 100/√2 = 70, 100/√3 =
+        // 57.
         assert_eq!(lost, [120, 220, 290]);
     }
 

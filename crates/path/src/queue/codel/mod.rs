@@ -38,20 +38,20 @@ use super::{DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueEntry};
 paceline_cc::params! {
     /// Parameters of CoDel.
     pub struct CodelParams {
-        /// The waiting time that is acceptable as a standing queue.
+        /// Sojourn time that is acceptable as a standing queue.
         target: Span = Span::from_millis(5), source "RFC 8289 §4.2";
-        /// How long the waiting time must stay above the target; about a worst-case round trip.
+        /// How long the sojourn time must stay above the target; about a worst-case RTT.
         interval: Span = Span::from_millis(100), in above(Span::ZERO), source "RFC 8289 §4.3";
         /// Marks ECN-capable packets CE instead of dropping them.
         ecn: bool = false, source "ours: off in all queues";
-        /// CoDel never drops while this or less is queued.
+        /// CoDel never drops while at most this many bytes are queued.
         mtu: u32 = FULL_PACKET, unit "bytes", source "RFC 8289 §5.4: MAXPACKET";
-        /// Packets that the device's transmit ring holds, out of the queue's reach.
+        /// Packets in the device's transmit ring, where the queue cannot drop or mark them.
         ring: u32 = 0, in 0..=Ring::MOST, unit "packets", source "ours: none; ns-3's devices: 1";
     }
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "codel",
     "Drops at the head when packets have waited too long for an interval",
@@ -64,7 +64,7 @@ pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     },
 );
 
-/// CoDel over a first-in-first-out buffer.
+/// CoDel with a FIFO buffer.
 #[derive(Clone, Debug)]
 pub struct Codel {
     params: CodelParams,
@@ -74,7 +74,7 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: CodelParams, limit: Limit) -> Codel {
         Codel { params, fifo: Fifo::new(limit), state: CodelState::default(), marks: 0 }
     }

@@ -1,30 +1,29 @@
-//! CoDel's state machine without a buffer. Each queue that CoDel controls has one.
+//! CoDel's state machine without a buffer. Each queue controlled by CoDel has one.
 
 use paceline_cc::{Packet, Span, Time};
 
 use super::CodelParams;
 use crate::queue::{DropReason, DroppedPacket, mark};
 
-/// The buffer that a CoDel takes its packets from.
+/// The buffer from which a CoDel takes its packets.
 pub(in crate::queue) trait PacketSource {
-    /// The next packet.
+    /// Removes the next packet.
     fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet>;
-    /// The bytes that are left. CoDel drops nothing while this is one MTU or less.
+    /// Returns the bytes left in the buffer. CoDel drops nothing while this is at most one MTU.
     fn backlog(&self) -> u64;
 }
 
-/// Whether the sojourn time has been above the target for an interval (RFC 8289 §5.5,
+/// Tracks whether the sojourn time has been above the target for an interval (RFC 8289 §5.5,
 /// `first_above_time`).
 #[derive(Clone, Debug, Default)]
 pub(in crate::queue) struct FirstAbove {
-    /// The time at which it will have been above the target for an interval; `None` while it is
-    /// below.
+    /// When it will have been above the target for an interval; `None` while it is below.
     until: Option<Time>,
 }
 
 impl FirstAbove {
-    /// Takes a departing packet into account, whose sojourn time was or was not `below` the
-    /// target. True if all packets of an interval were above it.
+    /// Notes a departing packet, whose sojourn time was or was not `below` the target. Returns true
+    /// if all packets of an interval were above it.
     pub(in crate::queue) fn note(&mut self, now: Time, below: bool, interval: Span) -> bool {
         match self.until {
             _ if below => {
@@ -40,12 +39,12 @@ impl FirstAbove {
     }
 }
 
-/// CoDel's control law: the next drop comes after the interval divided by √count.
+/// Returns the next drop by CoDel's control law: after the interval divided by √count.
 pub(in crate::queue) fn next_drop(from: Time, interval: Span, count: u32) -> Time {
     from + interval.mul_f64(1.0 / f64::from(count.max(1)).sqrt())
 }
 
-/// The state of one queue. Names of fields as in RFC 8289 §5.
+/// CoDel's state for one queue. Fields are named as in RFC 8289 §5.
 #[derive(Clone, Debug, Default)]
 pub(in crate::queue) struct CodelState {
     above: FirstAbove,
@@ -55,7 +54,7 @@ pub(in crate::queue) struct CodelState {
     pub(super) dropping: bool,
 }
 
-/// The arguments of one call of [`CodelState::pop`].
+/// Arguments of a call of [`CodelState::pop`].
 struct Dequeue<'a, S> {
     params: &'a CodelParams,
     source: &'a mut S,
@@ -65,8 +64,8 @@ struct Dequeue<'a, S> {
 }
 
 impl<S> Dequeue<'_, S> {
-    /// Marks the packet and gives it back, if `ecn` is set and the packet is ECN-capable; else drops
-    /// it.
+    /// Marks the packet and returns it, if `ecn` is set and the packet is ECN-capable; otherwise
+    /// drops it.
     fn signal(&mut self, mut packet: Packet) -> Option<Packet> {
         if self.params.ecn && mark(&mut packet, self.marks) {
             return Some(packet);
@@ -77,7 +76,7 @@ impl<S> Dequeue<'_, S> {
 }
 
 impl CodelState {
-    /// The next packet to transmit; drops and marks on the way.
+    /// Returns the next packet to transmit. May drop and mark packets before.
     pub(in crate::queue) fn pop<S: PacketSource>(
         &mut self,
         params: &CodelParams,
@@ -101,8 +100,8 @@ impl CodelState {
         }
     }
 
-    /// The RFC's `dodequeue`: the next packet, and `ok_to_drop`, which is true if the sojourn time
-    /// has been above the target for an interval.
+    /// Does the RFC's `dodequeue`: returns the next packet, and `ok_to_drop`, which is true if the
+    /// sojourn time has been above the target for an interval.
     fn take<S: PacketSource>(&mut self, call: &mut Dequeue<'_, S>) -> Option<(Packet, bool)> {
         let Some(packet) = call.source.take(call.now, call.drops) else {
             self.above = FirstAbove::default();
@@ -113,14 +112,14 @@ impl CodelState {
         Some((packet, self.above.note(call.now, below, call.params.interval)))
     }
 
-    /// Makes the drops that are due in the dropping state, while packets stay above the target.
+    /// Makes the due drops of the dropping state, while packets stay above the target.
     fn keep_dropping<S: PacketSource>(
         &mut self,
         mut packet: Packet,
         call: &mut Dequeue<'_, S>,
     ) -> Option<Packet> {
         let interval = call.params.interval;
-        // At high drop rates the next drop may be due at once: hence the loop.
+        // At high drop rates the next drop may also be due: hence the loop.
         while call.now >= self.drop_next {
             self.count = self.count.saturating_add(1);
             if let Some(marked) = call.signal(packet) {
@@ -152,8 +151,8 @@ impl CodelState {
             None => self.take(call).map(|(next, _)| next),
         };
         self.dropping = true;
-        // If it left the dropping state less than 16 intervals ago, it starts near the drop rate
-        // that it had then (RFC 8289 §5.4).
+        // If the dropping state ended less than 16 intervals ago, start near the drop rate that it
+        // had then (RFC 8289 §5.4).
         let delta = self.count.saturating_sub(self.last_count);
         let interval = call.params.interval;
         let lately = call.now.since(self.drop_next) < interval * 16;
@@ -163,7 +162,7 @@ impl CodelState {
         next
     }
 
-    /// Names and values for plots.
+    /// Passes names and values to `see`, for plots.
     pub(in crate::queue) fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("dropping", f64::from(u8::from(self.dropping)));
         see("count", f64::from(self.count));

@@ -47,7 +47,7 @@ use scheduler::Scheduler;
 use super::periodic::PeriodicUpdates;
 use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry, mark};
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "dualpi2",
     "A low-latency queue for scalable senders coupled to a classic queue (L4S)",
@@ -63,7 +63,7 @@ enum Side {
     C,
 }
 
-/// DualPI2. Names as in RFC 9332, Appendix A.1.
+/// DualPI2. Fields are named as in RFC 9332, Appendix A.1.
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
     params: DualPi2Params,
@@ -78,7 +78,7 @@ pub struct DualPi2 {
 }
 
 impl DualPi2 {
-    /// Empty queues that may hold `limit` together.
+    /// Creates empty queues that may hold `limit` together.
     pub fn new(params: DualPi2Params, limit: Limit, stream: Stream) -> DualPi2 {
         let stale = Limit { packets: None, bytes: None, ..limit };
         DualPi2 {
@@ -94,7 +94,7 @@ impl DualPi2 {
         }
     }
 
-    /// The updates that have come due since the last call.
+    /// Makes up for the updates since the last call.
     fn catch_up(&mut self, now: Time) {
         while let Some(at) = self.updates.due(now) {
             let waited =
@@ -106,10 +106,10 @@ impl DualPi2 {
         }
     }
 
-    /// L's own probability of marks for a packet that has just been taken out.
+    /// Returns L's own marking probability for a packet that was just removed from it.
     fn native(&self, now: Time, packet: &Packet) -> f64 {
         let params = &self.params;
-        // The packet at hand has left L, which held one more before.
+        // Before that, L had one packet more.
         if (self.l.packets() as u64) < u64::from(params.th_len) {
             return 0.0;
         }
@@ -117,7 +117,7 @@ impl DualPi2 {
             return f64::from(u8::from(self.l.packets() as u64 > u64::from(params.step_packets)));
         }
         let waited = now.since(packet.queued);
-        // The ramp is centred on the threshold; without one it is a step.
+        // The ramp is centred on the threshold; with a range of zero it is a step.
         let start = params.step_thresh - params.range / 2;
         let above = waited - start;
         match waited > start {
@@ -127,7 +127,7 @@ impl DualPi2 {
         }
     }
 
-    /// Marks or drops a packet of L; `None` if dropped.
+    /// Marks or drops a packet of L. Returns `None` if it was dropped.
     fn low_latency(
         &mut self,
         now: Time,
@@ -149,7 +149,7 @@ impl DualPi2 {
         Some(packet)
     }
 
-    /// Marks or drops a packet of C; `None` if dropped.
+    /// Marks or drops a packet of C. Returns `None` if it was dropped.
     fn classic(&mut self, mut packet: Packet, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         if !self.decider.decide(Side::C, self.pi2.classic()) {
             return Some(packet);
@@ -190,7 +190,7 @@ impl Queue for DualPi2 {
                 Side::L => self.l.pop(now, drops).map(|p| self.low_latency(now, p, drops)),
                 Side::C => self.c.pop(now, drops).map(|p| self.classic(p, drops)),
             };
-            // There is no packet if all that waited in this queue was stale or has been dropped.
+            // There is no packet if all packets of this queue were stale or dropped.
             if let Some(packet) = sent.flatten() {
                 self.scheduler.sent(side, &packet, self.l.is_empty(), self.c.is_empty());
                 return Some(packet);

@@ -1,4 +1,4 @@
-//! The controller, and how its probabilities become decisions.
+//! The controller, and decisions by its probabilities.
 
 use paceline_cc::{Span, Stream};
 
@@ -12,13 +12,13 @@ pub(super) struct Pi2 {
 }
 
 impl Pi2 {
-    /// One update; false if it changed nothing.
+    /// Does one update. Returns false if nothing changed.
     pub(super) fn update(&mut self, params: &DualPi2Params, delay: Span) -> bool {
         let before = (self.base, self.previous);
         let above = |other: Span| delay.as_secs_f64() - other.as_secs_f64();
         let p =
             self.base + params.alpha * above(params.target) + params.beta * above(self.previous);
-        // The comparison is false for NaN as well, which infinite gains give.
+        // The comparison is false also for NaN, which infinite gains give.
         self.base = if p > 0.0 { p.min(1.0) } else { 0.0 };
         self.previous = delay;
         before != (self.base, self.previous)
@@ -28,18 +28,18 @@ impl Pi2 {
         self.base
     }
 
-    /// L's probability of marks, by the coupling; one or more is overload.
+    /// Returns L's marking probability by the coupling; one or more means overload.
     pub(super) fn coupled(&self, k: f64) -> f64 {
         k * self.base
     }
 
-    /// C's probability of drops or marks.
+    /// Returns C's probability of drops or marks.
     pub(super) fn classic(&self) -> f64 {
         self.base * self.base
     }
 }
 
-/// Decides whether an event of a given probability happens: at random, or with a counter for each
+/// Decides whether an event with a given probability happens: at random, or with a counter per
 /// queue that adds up the probabilities (`recur` in RFC 9332, Appendix A.1).
 #[derive(Clone, Debug)]
 pub(super) struct Decider {
@@ -63,7 +63,7 @@ impl Decider {
             Side::C => &mut self.c,
         };
         *count += p.min(1.0);
-        // The comparison includes one, so that an event of probability one always happens.
+        // The comparison includes one, so that an event with probability one always happens.
         let reached = *count >= 1.0;
         *count -= f64::from(u8::from(reached));
         reached
@@ -82,7 +82,7 @@ mod tests {
     fn the_gains_are_per_update_and_second() {
         let params = DualPi2Params::default();
         let mut pi2 = Pi2 { base: 0.5, previous: ms(25) };
-        // 10 ms above the target and no growth: 0.16 · 0.01.
+        // 10 ms above the target without growth: 0.16 · 0.01.
         assert!(pi2.update(&params, ms(25)));
         assert!((pi2.base() - 0.5016).abs() < 1e-12);
         // 10 ms of growth to 35 ms: 0.16 · 0.02 + 3.2 · 0.01.

@@ -1,11 +1,11 @@
-//! Which of the two queues goes next.
+//! Chooses which of the two queues is served next.
 
 use paceline_cc::{Packet, Span, Time};
 
 use super::{DualPi2Params, Scheduling, Side};
 use crate::queue::{FULL_PACKET, Fifo};
 
-/// Bytes by which L may be ahead at first.
+/// Bytes by which L may initially be ahead.
 const MTU: i64 = FULL_PACKET as i64;
 /// The sum of both weights.
 const WHOLE: i64 = 1000;
@@ -15,9 +15,9 @@ const WHOLE: i64 = 1000;
 pub(super) struct Scheduler {
     kind: Scheduling,
     tshift: Span,
-    /// C's weight, of [`WHOLE`].
+    /// C's weight in units of 1 / [`WHOLE`].
     weight: i64,
-    /// What L's packets have cost C, less what C's have cost L; C's turn when positive.
+    /// Cost of L's packets for C minus that of C's packets for L. If positive, C is served.
     credit: i64,
 }
 
@@ -30,12 +30,12 @@ impl Scheduler {
         scheduler
     }
 
-    /// The queue with the larger weight starts.
+    /// Resets the credit, so that the queue with the larger weight starts.
     fn reset(&mut self) {
         self.credit = MTU * (2 * self.weight - WHOLE);
     }
 
-    /// The queue to serve; `None` if both are empty.
+    /// Returns the queue to serve; `None` if both are empty.
     pub(super) fn choose(&mut self, now: Time, l: &Fifo, c: &Fifo) -> Option<Side> {
         match (l.front(), c.front()) {
             (None, None) => {
@@ -54,7 +54,7 @@ impl Scheduler {
         }
     }
 
-    /// Accounts for a packet sent while the other queue waits.
+    /// Accounts for a packet that was sent while the other queue had packets.
     pub(super) fn sent(&mut self, side: Side, packet: &Packet, l_empty: bool, c_empty: bool) {
         let size = i64::from(packet.size);
         let change = match side {

@@ -1,4 +1,4 @@
-//! Sorting, scheduling, coupling, overload, and the loop as a whole.
+//! Tests of sorting, scheduling, coupling, overload, and of the whole loop.
 
 use paceline_cc::Spec;
 
@@ -10,7 +10,7 @@ fn queue(text: &str, limit: Limit) -> Box<dyn Queue> {
     build(&Spec::parse(text).expect("legal"), limit, stream()).expect("known")
 }
 
-/// Even packets classic with this code point, odd ones scalable.
+/// Makes even packets classic with this codepoint, odd ones scalable.
 fn mixed(classic: Ecn) -> impl FnMut(&Packet) -> Packet {
     move |packet| {
         let odd = packet.number() % 2 == 1;
@@ -31,8 +31,8 @@ fn classic_excess_is_dropped_and_the_delay_held() {
 
 #[test]
 fn classic_marks_turn_into_drops_on_overload() {
-    // An open loop does not heed marks: p' grows until ECN-capable packets are dropped, at
-    // p' = 1/k and a quarter of drops, which is more than the excess.
+    // An open loop does not react to marks: p' grows until ECN-capable packets are dropped, at p' =
+    // 1/k with a quarter of drops, which is more than the excess.
     let mut queue = queue("dualpi2", Limit::packets(1000));
     let capable = |packet: &Packet| Packet { ecn: Ecn::Ect0, ..*packet };
     let outcome = open_loop(&mut *queue, 800, 1000, 60_000, capable);
@@ -47,14 +47,14 @@ fn scalable_excess_is_marked_then_dropped() {
     let outcome = open_loop(&mut *l4s, 800, 1000, 60_000, scalable);
     assert!((outcome.loss() - 0.2).abs() < 0.02, "{outcome:?}");
     assert!(outcome.marking() > 0.99, "{outcome:?}");
-    // At light load nothing waits for a millisecond.
+    // At light load no packet waits for a millisecond.
     let outcome = open_loop(&mut *queue("dualpi2", Limit::NONE), 1100, 1000, 2_000, scalable);
     assert_eq!((outcome.dropped, outcome.marked), (0, 0));
 }
 
 #[test]
 fn the_low_latency_queue_goes_first() {
-    // A tenth of the link too little, all of it C's.
+    // The link lacks a tenth of the load, all of it C's.
     for text in ["dualpi2", "dualpi2[scheduler=tsfifo]"] {
         let mut queue = queue(text, Limit::packets(1000));
         let (mut drops, mut l_wait) = (Vec::new(), Span::ZERO);
@@ -64,21 +64,21 @@ fn the_low_latency_queue_goes_first() {
             let new = Packet { ecn, ..packet(time, 1500, now) };
             queue.push(now, &new, &mut drops);
             if time % 10 != 0 {
-                // Nothing comes out when all that was held is dropped on the way.
+                // `pop` returns nothing if it drops all packets.
                 let out = queue.pop(now, &mut drops).filter(|out| out.ecn != Ecn::NotEct);
                 let wait = out.map_or(Span::ZERO, |out| now.since(out.queued));
                 l_wait = if time > 10_000 { l_wait.max(wait) } else { Span::ZERO };
             }
         }
         assert!(l_wait <= Span::from_millis(2), "{text} {l_wait}");
-        // While the controller overshoots at first, packets of L are dropped or must wait.
+        // While the controller initially overshoots, packets of L are dropped or must wait.
         drops.retain(|dropped| dropped.packet.number() > 10_000);
         assert!((900..1100).contains(&drops.len()), "{text} {}", drops.len());
         assert!(drops.iter().all(|dropped| dropped.packet.ecn == Ecn::NotEct), "{text}");
     }
 }
 
-/// The share of C's packets among those sent while both queues are full.
+/// Returns the share of C's packets among those sent while both queues are full.
 fn share_of_classic(text: &str) -> f64 {
     let mut queue = queue(text, Limit::NONE);
     let mut drops = Vec::new();
@@ -104,7 +104,8 @@ fn classic_keeps_its_share() {
 
 #[test]
 fn coupled_probabilities_are_linear_and_squared() {
-    // Both queues full, no step: with p' held at 0.2, L marks 40 %, C drops 4 %.
+    // Both queues are full, and there is no step: with p' fixed at 0.2, L marks 40 % and C drops 4
+    // %.
     let text = "dualpi2[alpha=0,beta=0,step_thresh=1h,c_protection=0.5]";
     for (text, slack) in
         [(text.to_string(), 0.03), (text.replace("=0.5", "=0.5,random=false"), 0.005)]

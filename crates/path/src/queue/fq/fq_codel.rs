@@ -31,17 +31,17 @@ use crate::queue::codel::{CodelParams, CodelState, PacketSource};
 use crate::queue::ring::Ring;
 use crate::queue::{DropReason, DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueEntry};
 
-/// The most packets dropped at one overflow (RFC 8290 §4.1).
+/// Maximum number of packets dropped per overflow (RFC 8290 §4.1).
 const DROP_BATCH: usize = 64;
-/// The deficit of a queue never falls below minus this many quanta, however large its packets are.
+/// Maximum debt of a queue in quanta, however large its packets are.
 const MOST_DEBT: i64 = 1024;
 
 paceline_cc::choices! {
     /// The bytes that CoDel's guard of one MTU looks at.
     pub enum Backlog {
-        /// Those of all queues.
+        /// Bytes of all queues.
         Total = "total",
-        /// Those of the flow's queue.
+        /// Bytes of the flow's queue.
         Queue = "queue",
     }
 }
@@ -49,30 +49,30 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of FQ-CoDel, with the RFC's names.
     pub struct FqCodelParams {
-        /// CoDel's acceptable standing waiting time.
+        /// CoDel's target: sojourn time that is acceptable as a standing queue.
         target: Span = Span::from_millis(5), source "RFC 8290 §5.2.2";
         /// CoDel's interval.
         interval: Span = Span::from_millis(100), in above(Span::ZERO), source "RFC 8290 §5.2.1";
-        /// Queues that flows are hashed to.
+        /// Number of queues to which flows are hashed.
         flows: u32 = 1024, in 1..=MOST_BINS, unit "queues", source "RFC 8290 §5.2.5";
         /// Bytes per turn of the round robin.
         quantum: u32 = FULL_PACKET, in 64.., unit "bytes", source "RFC 8290 §5.2.4";
-        /// Packets in all queues together, beside the buffer's limit.
+        /// Maximum number of packets in all queues together, in addition to the buffer's limit.
         limit: u64 = 10_240, in above(0), unit "packets", source "RFC 8290 §5.2.3";
         /// Marks ECN-capable packets CE instead of dropping them.
         ecn: bool = false, source "ours: off in all queues; RFC 8290 §5.2.6: on";
-        /// CoDel never drops while this or less is queued.
+        /// CoDel never drops while at most this many bytes are queued.
         mtu: u32 = FULL_PACKET, unit "bytes", source "RFC 8289 §5.4: MAXPACKET";
-        /// Which bytes count for that: those of all queues, or of the flow's queue.
+        /// Which bytes count for `mtu`: those of all queues, or of the flow's queue.
         backlog: Backlog = Backlog::Total, source "Linux; ns-3: queue";
-        /// Changes the hash of flows to queues.
+        /// Changes the hash of flows.
         perturbation: u64 = 0, source "ours";
-        /// Packets that the device's transmit ring holds, out of the queue's reach.
+        /// Packets in the device's transmit ring, where the queue cannot drop or mark them.
         ring: u32 = 0, in 0..=Ring::MOST, unit "packets", source "ours: none; ns-3's devices: 1";
     }
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     "fq_codel",
     "A queue under CoDel for each flow, served in turn, new flows first",
@@ -91,11 +91,11 @@ struct Flow {
     fifo: Fifo,
     state: CodelState,
     deficit: i64,
-    /// True while it is on one of the two lists.
+    /// True while the queue is on one of the two lists.
     listed: bool,
 }
 
-/// A flow's queue as its CoDel takes packets from it.
+/// A flow's queue, from which its CoDel takes packets.
 struct FlowQueue<'a> {
     fifo: &'a mut Fifo,
     total: &'a mut Total,
@@ -121,7 +121,7 @@ pub struct FqCodel {
     quantum: i64,
     backlog: Backlog,
     limit: Limit,
-    /// The most packets of any limit.
+    /// Maximum number of packets by any limit.
     most: u64,
     bins: Bins<Flow>,
     total: Total,
@@ -131,7 +131,7 @@ pub struct FqCodel {
 }
 
 impl FqCodel {
-    /// Empty queues that may hold `limit` together.
+    /// Creates empty queues that may hold `limit` together.
     pub fn new(params: FqCodelParams, limit: Limit) -> FqCodel {
         let FqCodelParams { target, interval, ecn, mtu, .. } = params;
         let packets = limit.packets.unwrap_or(u64::MAX).min(params.limit);
@@ -149,7 +149,8 @@ impl FqCodel {
         }
     }
 
-    /// Drops from the head of the queue with the most bytes. False if nothing is held.
+    /// Drops packets from the head of the queue with the most bytes. Returns false if all queues
+    /// are empty.
     fn drop_fattest(&mut self, drops: &mut Vec<DroppedPacket>) -> bool {
         // The first of several equal queues; `max_by_key` takes the last, hence `rev`.
         let fattest = self
@@ -171,7 +172,7 @@ impl FqCodel {
 
 impl Queue for FqCodel {
     fn set_limit(&mut self, limit: Limit) -> bool {
-        // Each queue has taken its limit of sojourn times from the whole.
+        // Each queue was created with the limit of sojourn times, which cannot change.
         let same = limit.sojourn == self.limit.sojourn;
         if same {
             let packets = limit.packets.unwrap_or(u64::MAX).min(self.most);
@@ -181,7 +182,7 @@ impl Queue for FqCodel {
     }
 
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
-        // A packet that is larger than the whole buffer must not push all others out.
+        // A packet larger than the whole buffer must not displace all others.
         if !self.limit.holds(1, u64::from(packet.size)) {
             drops.push(DroppedPacket { packet: *packet, reason: DropReason::Full });
             return;
@@ -224,7 +225,7 @@ impl Queue for FqCodel {
                 return Some(packet);
             }
             list.pop_front();
-            // An empty new queue must wait for the old ones, or it would always be new again.
+            // An empty new queue becomes an old one; otherwise it would always be new again.
             if is_new {
                 self.old.push_back(index);
             } else {

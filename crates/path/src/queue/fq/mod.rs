@@ -1,4 +1,4 @@
-//! Fair queues: flows hashed to queues of their own, each under CoDel.
+//! Fair queues: flows are hashed to separate queues, each with its own CoDel.
 
 pub mod fq_codel;
 pub mod sfq_codel;
@@ -12,13 +12,13 @@ use paceline_cc::{Packet, Time};
 
 use super::{DroppedPacket, Fifo, Queue};
 
-/// The most queues that flows are hashed to.
+/// Maximum number of queues to which flows are hashed.
 const MOST_BINS: u32 = 65_536;
 
-/// The slot of a hash value that has no queue yet.
+/// Marks a hash value that has no queue yet.
 const NONE: u32 = u32::MAX;
 
-/// Assigns flows to queues by a hash. A queue is made when its first packet arrives.
+/// Assigns flows to queues by a hash. A queue is created when its first packet arrives.
 #[derive(Clone, Debug)]
 struct Bins<Q> {
     slots: Vec<u32>,
@@ -31,7 +31,7 @@ impl<Q> Bins<Q> {
         Bins { slots: vec![NONE; count.max(1) as usize], queues: Vec::new(), perturbation }
     }
 
-    /// The number of the flow's queue, counted in the order in which they were made.
+    /// Returns the number of the flow's queue, counted in the order of their creation.
     fn of(&mut self, flow: u32, make: impl FnOnce() -> Q) -> u32 {
         let hash = mix(u64::from(flow) ^ mix(self.perturbation));
         let at = (hash % self.slots.len() as u64) as usize;
@@ -45,7 +45,7 @@ impl<Q> Bins<Q> {
 }
 
 /// The finishing step of SplitMix64 (Steele, Lea and Flood 2014): every bit of the input changes
-/// half of those of the output.
+/// half of the output's bits.
 fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -53,7 +53,7 @@ fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// What all queues hold together.
+/// Packets and bytes of all queues together.
 #[derive(Clone, Debug, Default)]
 struct Total {
     packets: u64,
@@ -71,7 +71,7 @@ impl Total {
         self.bytes -= u64::from(packet.size);
     }
 
-    /// Takes a packet out of one of the queues, which may drop stale ones first.
+    /// Removes a packet from one of the queues, which may drop stale ones first.
     fn pop(
         &mut self,
         fifo: &mut Fifo,

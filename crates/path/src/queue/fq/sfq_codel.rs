@@ -30,24 +30,24 @@ use super::{Bins, MOST_BINS, Total};
 use crate::queue::codel::{FirstAbove, next_drop};
 use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
-/// The size of the largest packet seen so far, in bytes, is taken to be at least this.
+/// Lower bound of the largest packet size seen so far, in bytes.
 const SMALLEST_MAX: u32 = 256;
 
 paceline_cc::params! {
     /// Parameters of sfqCoDel.
     pub struct SfqCodelParams {
-        /// CoDel's acceptable standing waiting time.
+        /// CoDel's target: sojourn time that is acceptable as a standing queue.
         target: Span = Span::from_millis(5), source "Nichols' model";
         /// CoDel's interval.
         interval: Span = Span::from_millis(100), in above(Span::ZERO), source "Nichols' model";
-        /// Bins that flows are hashed to.
+        /// Number of bins to which flows are hashed.
         bins: u32 = 1024, in 1..=MOST_BINS, unit "bins", source "Nichols' model";
-        /// Changes the hash of flows to bins.
+        /// Changes the hash of flows.
         perturbation: u64 = 0, source "ours";
     }
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     "sfq_codel",
     "A queue under CoDel for each flow, served one packet at a time, new flows first",
@@ -77,7 +77,7 @@ pub struct SfqCodel {
     limit: Limit,
     bins: Bins<Bin>,
     total: Total,
-    /// The bins in the order in which their turns come.
+    /// The bins in the order of their turns.
     schedule: VecDeque<u32>,
     /// The bin that was longest at the last overflow.
     longest: usize,
@@ -85,7 +85,7 @@ pub struct SfqCodel {
 }
 
 impl SfqCodel {
-    /// Empty bins that may hold `limit` together.
+    /// Creates empty bins that may hold `limit` together.
     pub fn new(params: SfqCodelParams, limit: Limit) -> SfqCodel {
         SfqCodel {
             limit,
@@ -98,8 +98,8 @@ impl SfqCodel {
         }
     }
 
-    /// Drops the tail of the longest bin. Among equally long ones, it takes another one than the last
-    /// time.
+    /// Drops the tail of the longest bin. Of several equally long bins, chooses another one than
+    /// the last time.
     fn drop_longest(&mut self, drops: &mut Vec<DroppedPacket>) {
         let queues = &mut self.bins.queues;
         let mut longest = self.longest;
@@ -115,8 +115,8 @@ impl SfqCodel {
         }
     }
 
-    /// Puts a bin on the schedule, behind other new bins and before the rest, except that the
-    /// last of the round keeps its turn, as in the model.
+    /// Schedules a bin after other new bins and before the rest, except that the last bin of the
+    /// round keeps its turn, as in the model.
     fn schedule(&mut self, index: u32) {
         let new = |index: &&u32| self.bins.queues[**index as usize].new;
         let lead = self.schedule.iter().take_while(new).count();
@@ -129,7 +129,8 @@ impl SfqCodel {
         (bin.new, bin.listed) = (true, true);
     }
 
-    /// The bin's next packet, and whether its waiting time has been above target for an interval.
+    /// Removes the bin's next packet. Also returns whether its sojourn time has been above target
+    /// for an interval.
     fn take(
         &mut self,
         index: u32,
@@ -148,7 +149,7 @@ impl SfqCodel {
         Some((packet, bin.above.note(now, below, self.params.interval)))
     }
 
-    /// CoDel on one bin: the packet to send.
+    /// Runs CoDel on one bin. Returns the packet to send.
     fn codel(&mut self, index: u32, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         let interval = self.params.interval;
         let at = index as usize;
@@ -181,7 +182,7 @@ impl SfqCodel {
 
 impl Queue for SfqCodel {
     fn set_limit(&mut self, limit: Limit) -> bool {
-        // Each bin has taken its limit of sojourn times from the whole.
+        // Each bin was created with the limit of sojourn times, which cannot change.
         let same = limit.sojourn == self.limit.sojourn;
         if same {
             self.limit = limit;
@@ -191,7 +192,7 @@ impl Queue for SfqCodel {
 
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         let size = u64::from(packet.size);
-        // A packet that is larger than the whole buffer must not push all others out.
+        // A packet larger than the whole buffer must not displace all others.
         if !self.limit.holds(1, size) {
             drops.push(DroppedPacket { packet: *packet, reason: DropReason::Full });
             return;

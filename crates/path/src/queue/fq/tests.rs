@@ -1,4 +1,4 @@
-//! Shares of flows, precedence of new ones, overflow, and the loop as a whole.
+//! Tests of flows' shares, of the precedence of new flows, of overflow, and of the whole loop.
 
 use paceline_cc::{Ecn, Span, Spec};
 
@@ -14,7 +14,8 @@ fn of_flow(flow: u32, number: u64, size: u32) -> Packet {
     Packet { flow, ..packet(number, size, Time::ZERO) }
 }
 
-/// Fills two flows with packets of these sizes; packets of each among the first that leave.
+/// Fills two flows with packets of these sizes. Returns each flow's number of packets among the
+/// first `count` that leave.
 fn shares(text: &str, sizes: [u32; 2], count: usize) -> [usize; 2] {
     let (mut queue, mut drops) = (queue(text, Limit::NONE), Vec::new());
     for number in 0..2000 {
@@ -56,7 +57,7 @@ fn a_new_flow_goes_first_once() {
             queue.push(Time::ZERO, &of_flow(3, number, 1500), &mut Vec::new());
         }
         let order: Vec<_> = (0..9).filter_map(|_| pop(&mut *queue)).collect();
-        // Its quantum of 1514 bytes lets FQ-CoDel send two packets before it is in debt.
+        // With its quantum of 1514 bytes, FQ-CoDel sends two packets before the flow is in debt.
         let ahead = order.iter().take_while(|flow| **flow == 3).count();
         assert_eq!(ahead, if text == "fq_codel" { 2 } else { 1 }, "{order:?}");
         assert!(order[ahead..ahead + 3].iter().all(|flow| *flow != 3), "{text} {order:?}");
@@ -66,7 +67,7 @@ fn a_new_flow_goes_first_once() {
 #[test]
 fn a_sparse_flow_waits_for_little() {
     for text in ["fq_codel", "sfq_codel"] {
-        // Every 50th packet belongs to flow 1, of 12 Mbit/s overloaded by flow 0.
+        // Every 50th packet belongs to flow 1; flow 0 overloads the link of 12 Mbit/s.
         let shape =
             |packet: &Packet| Packet { flow: u32::from(packet.number() % 50 == 49), ..*packet };
         let (mut queue, mut worst) = (queue(text, Limit::packets(1000)), Span::ZERO);
@@ -96,7 +97,7 @@ fn the_fattest_pays_for_an_overflow() {
         fq.push(Time::ZERO, &of_flow(1, number, 1500), &mut drops);
     }
     assert!(drops.is_empty());
-    // Flow 1 has fewer packets and more bytes: half of its 100 go, oldest first.
+    // Flow 1 has fewer packets and more bytes: half of its 100 packets are dropped, oldest first.
     fq.push(Time::ZERO, &of_flow(1, 99, 1500), &mut drops);
     assert_eq!(drops.len(), 50);
     let oldest = |flow: u32| {
@@ -106,7 +107,7 @@ fn the_fattest_pays_for_an_overflow() {
     };
     assert!(drops.iter().enumerate().all(oldest(1)));
     drops.clear();
-    // Half of flow 0 are 125 then: 64 at most go at once.
+    // Half of flow 0 are then 125 packets: at most 64 are dropped at once.
     for number in 0..49 {
         fq.push(Time::ZERO, &of_flow(0, 201 + number, 500), &mut drops);
     }
@@ -121,7 +122,7 @@ fn the_fattest_pays_for_an_overflow() {
     for number in 0..12 {
         sfq.push(Time::ZERO, &of_flow(1, number, 1500), &mut drops);
     }
-    // The longest in packets, from its tail.
+    // The flow with the most packets loses them from its tail.
     let dropped: Vec<_> = drops.iter().map(|d| (d.packet.flow, d.packet.number())).collect();
     assert_eq!(dropped, [(0, 19), (0, 18)]);
 }
@@ -144,7 +145,7 @@ fn codel_works_in_each_queue() {
         let shape = |packet: &Packet| Packet { flow: packet.number() as u32 % 2, ..*packet };
         let mut queue = queue(text, Limit::packets(1000));
         let outcome = open_loop(&mut *queue, 950, 1000, 60_000, shape);
-        // CoDel's drop rate grows with the square root of time against what does not react.
+        // Against unresponsive flows, CoDel's drop rate grows with the square root of time.
         assert!((outcome.loss() - 0.05).abs() < 0.02, "{text} {outcome:?}");
         assert!(outcome.by_flow[0].abs_diff(outcome.by_flow[1]) < 100, "{text} {outcome:?}");
     }
@@ -160,7 +161,7 @@ fn sfq_codel_starts_again_from_count_less_two() {
     let mut times = Vec::new();
     for tick in 0..1200u64 {
         let now = Time::from_millis(tick);
-        // Above target but from 500 to 510 ms, with some packets in the bin at all times.
+        // Above target except from 500 to 510 ms, with packets in the bin at all times.
         let wait = if (500..510).contains(&tick) { 0 } else { 20 };
         for number in 0..2 {
             let at = now - Span::from_millis(wait);
@@ -183,7 +184,7 @@ fn the_hash_spreads_flows_and_depends_on_the_perturbation() {
         let mut bins: Bins<()> = Bins::new(1024, perturbation);
         (0..300).map(|flow| bins.of(flow, || ())).max().map_or(0, |most| most + 1)
     };
-    // 300 flows fall into about 1024 · (1 − e^(−300/1024)) = 260 bins.
+    // 300 flows use about 1024 · (1 − e^(−300/1024)) = 260 bins.
     assert!((240..=280).contains(&bins(0)), "{}", bins(0));
     assert_ne!((0..8).map(bins).min(), (0..8).map(bins).max());
 }

@@ -1,20 +1,20 @@
-//! The controller of PIE: from delays to a probability (RFC 8033 §4.2, §5.5).
+//! The controller of PIE, which turns delays into a probability (RFC 8033 §4.2, §5.5).
 
 use paceline_cc::Span;
 
 use super::PieParams;
 
-/// Probabilities below the first number have their steps divided by the second.
+/// For probabilities below the first number, steps are divided by the second.
 const TUNING: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
 
 /// Delays above this add [`CAP`] to each step.
 const HIGH_DELAY: Span = Span::from_millis(250);
 
-/// The largest step at probabilities of 10 % and above.
+/// Maximum step at probabilities of 10 % and above.
 const CAP: f64 = 0.02;
 
-/// Below this a decaying probability is zero.
+/// A decaying probability below this becomes zero.
 const NOTHING: f64 = 1e-15;
 
 /// The probability, and the delay at the last update.
@@ -25,7 +25,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// The step of the probability at this delay.
+    /// Returns the step of the probability at this delay.
     pub(super) fn step(&self, params: &PieParams, qdelay: Span) -> f64 {
         let delay = qdelay.as_secs_f64();
         let step = params.alpha * (delay - params.qdelay_ref.as_secs_f64())
@@ -41,14 +41,14 @@ impl Control {
         step
     }
 
-    /// One update; false if it changed nothing.
+    /// Does one update. Returns false if nothing changed.
     pub(super) fn update(&mut self, params: &PieParams, qdelay: Span) -> bool {
         let before = (self.drop_prob, self.qdelay_old);
         let mut p = self.drop_prob + self.step(params, qdelay);
         if qdelay.is_zero() && self.qdelay_old.is_zero() {
             p *= 0.98;
         }
-        // The comparison is false for NaN as well, which infinite gains give.
+        // The comparison is false also for NaN, which infinite gains give.
         self.drop_prob = if p > NOTHING { p.min(1.0) } else { 0.0 };
         self.qdelay_old = qdelay;
         before != (self.drop_prob, self.qdelay_old)
@@ -72,13 +72,13 @@ mod tests {
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9 * b.abs().max(1e-3);
         assert!(near(step(0.05, 30, 30), 9.375e-4));
         assert!(near(step(0.0, 30, 30) * 1e3, 9.155_273_437_5e-4));
-        // 15 ms above the reference: 0.001875 before tuning.
+        // 15 ms above the reference: 0.001875 before scaling.
         for (p, divisor) in
             [(5e-7, 2048.0), (5e-6, 512.0), (5e-5, 128.0), (5e-4, 32.0), (5e-3, 8.0), (0.1, 1.0)]
         {
             assert!(near(step(p, 30, 30) * divisor, 1.875e-3), "{p}");
         }
-        // Growth counts ten times as much.
+        // Delay growth counts ten times as much.
         assert!(near(step(0.5, 15, 7), 0.01));
         assert!(near(step(0.5, 0, 0), -1.875e-3));
     }

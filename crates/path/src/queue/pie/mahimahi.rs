@@ -31,19 +31,19 @@ use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
 /// Milliseconds between updates.
 const T_UPDATE: u64 = 30;
-/// Bytes of one measurement of the departure rate.
+/// Bytes per measurement of the departure rate.
 const DQ_THRESHOLD: u64 = 16_384;
 /// Bytes of a full packet.
 const PACKET_SIZE: u64 = 1504;
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
-/// The most updates that one call catches up on.
+/// Maximum number of updates that one call makes up for.
 const MOST: u64 = 1 << 16;
 
 paceline_cc::params! {
     /// Parameters of Mahimahi's PIE.
     pub struct PieMahimahiParams {
-        /// The queueing delay to hold.
+        /// Queueing delay to maintain.
         qdelay_ref: Span = Span::from_millis(15), in Span::from_millis(1)..,
             source "RFC 8033 §4.2: QDELAY_REF";
         /// How long a burst may last before drops begin.
@@ -52,7 +52,7 @@ paceline_cc::params! {
     }
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     "pie-mahimahi",
     "PIE as Mahimahi has it: delays in milliseconds with gains meant for seconds",
@@ -61,7 +61,7 @@ pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     |spec, limit, stream| Ok(Box::new(PieMahimahi::new(spec.params()?, limit, stream))),
 );
 
-/// Mahimahi's PIE. Times and spans are whole milliseconds, rates bytes per millisecond.
+/// Mahimahi's PIE. Times and spans are in whole milliseconds, rates in bytes per millisecond.
 #[derive(Clone, Debug)]
 pub struct PieMahimahi {
     qdelay_ref: u64,
@@ -72,7 +72,7 @@ pub struct PieMahimahi {
     burst_allowance: u64,
     qdelay: u64,
     qdelay_old: u64,
-    /// Start of the measurement that runs, and the bytes that left in it.
+    /// Start of the current measurement, and the bytes that have left during it.
     cycle: Option<(u64, u64)>,
     rate: u64,
     last_update: u64,
@@ -82,7 +82,7 @@ fn millis(time: Time) -> u64 {
     time.as_nanos() / 1_000_000
 }
 
-/// One step of the probability.
+/// Returns one step of the probability.
 fn step(drop_prob: f64, qdelay: u64, qdelay_old: u64, qdelay_ref: u64) -> f64 {
     let above = |other: u64| qdelay as f64 - other as f64;
     let divisor = match drop_prob {
@@ -94,7 +94,7 @@ fn step(drop_prob: f64, qdelay: u64, qdelay_old: u64, qdelay_ref: u64) -> f64 {
 }
 
 impl PieMahimahi {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: PieMahimahiParams, limit: Limit, stream: Stream) -> PieMahimahi {
         PieMahimahi {
             qdelay_ref: params.qdelay_ref.as_nanos() / 1_000_000,
@@ -139,7 +139,7 @@ impl PieMahimahi {
         }
     }
 
-    /// Learns of a packet that left.
+    /// Notes a packet that has left.
     fn measure(&mut self, now: u64, size: u32) {
         let full = self.fifo.bytes() >= DQ_THRESHOLD;
         if self.cycle.is_none() && full {

@@ -45,11 +45,11 @@ use super::ring::Ring;
 use super::{DropReason, DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueEntry, mark};
 
 paceline_cc::choices! {
-    /// How the queueing delay is known.
+    /// How the queueing delay is measured.
     pub enum Delay {
-        /// The waiting time of the last packet that left.
+        /// Sojourn time of the last packet that left.
         Sojourn = "sojourn",
-        /// The backlog over the measured departure rate.
+        /// Backlog divided by the measured departure rate.
         Rate = "rate",
     }
 }
@@ -57,39 +57,39 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of PIE, with the RFC's names.
     pub struct PieParams {
-        /// The queueing delay to hold.
+        /// Queueing delay to maintain.
         qdelay_ref: Span = Span::from_millis(15), source "RFC 8033 §4.2: QDELAY_REF";
         /// Time between updates of the probability.
         t_update: Span = Span::from_millis(15), in Span::from_micros(100)..,
             source "RFC 8033 §4.2: T_UPDATE";
         /// How long a burst may last before drops begin.
         max_burst: Span = Span::from_millis(150), source "RFC 8033 §4.4: MAX_BURST";
-        /// Probability per update and second of delay above the reference.
+        /// Increase of the probability per update and per second of delay above the reference.
         alpha: f64 = 0.125, in 0.0.., unit "1/s", source "RFC 8033 §4.2";
-        /// Probability per update and second by which the delay grew.
+        /// Increase of the probability per update and per second of delay growth.
         beta: f64 = 1.25, in 0.0.., unit "1/s", source "RFC 8033 §4.2";
-        /// How the queueing delay is known.
+        /// How the queueing delay is measured.
         delay: Delay = Delay::Sojourn, source "RFC 8033 §5.2; §4.3: rate";
-        /// Bytes of one measurement of the departure rate.
+        /// Bytes per measurement of the departure rate.
         dq_threshold: u32 = 16_384, in above(0), unit "bytes",
             source "RFC 8033 §5.2: DQ_THRESHOLD";
         /// Marks ECN-capable packets CE instead of dropping them.
         ecn: bool = false, source "ours: off in all queues; RFC 8033 §5.1";
-        /// At this probability and above, ECN-capable packets are dropped too.
+        /// Probability from which on ECN-capable packets are dropped too.
         mark_ecnth: f64 = 0.1, in 0.0..=1.0, source "RFC 8033 §5.1: mark_ecnth";
-        /// At probabilities of 10 % and above, no step is larger than 2 %.
+        /// Limits steps to 2 % at probabilities of 10 % and above.
         cap_drop: bool = true, source "RFC 8033 §5.5";
-        /// Spreads drops evenly: none until the probabilities since the last add up to 0.85, one
-        /// for certain from 8.5 on.
+        /// Spreads drops evenly: none until the probabilities since the last drop add up to 0.85,
+        /// one for certain from 8.5 on.
         derandomize: bool = false, source "RFC 8033 §5.4: optional";
-        /// The size of a full packet: nothing is dropped while two of these or less are queued.
+        /// Size of a full packet: no packet is dropped while at most two of these are queued.
         mtu: u32 = FULL_PACKET, unit "bytes", source "RFC 8033 §4.1";
-        /// Packets that the device's transmit ring holds, out of the queue's reach.
+        /// Packets in the device's transmit ring, where the queue cannot drop or mark them.
         ring: u32 = 0, in 0..=Ring::MOST, unit "packets", source "ours: none; ns-3's devices: 1";
     }
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "pie",
     "Drops arrivals at random so that the queueing delay stays near a reference",
@@ -102,7 +102,7 @@ pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     },
 );
 
-/// PIE over a first-in-first-out buffer. Names of fields as in RFC 8033.
+/// PIE with a FIFO buffer. Fields are named as in RFC 8033.
 #[derive(Clone, Debug)]
 pub struct Pie {
     params: PieParams,
@@ -112,15 +112,15 @@ pub struct Pie {
     updates: PeriodicUpdates,
     stream: Stream,
     burst_allowance: Span,
-    /// The sum of probabilities since the last drop, for `derandomize`.
+    /// Sum of probabilities since the last drop, for `derandomize`.
     accu_prob: f64,
-    /// The waiting time of the last packet that left.
+    /// Sojourn time of the last packet that left.
     sojourn: Span,
     marks: u64,
 }
 
 impl Pie {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: PieParams, limit: Limit, stream: Stream) -> Pie {
         Pie {
             fifo: Fifo::new(limit),
@@ -143,7 +143,7 @@ impl Pie {
         }
     }
 
-    /// The updates that have come due since the last call.
+    /// Makes up for the updates since the last call.
     fn catch_up(&mut self, now: Time) {
         while self.updates.due(now).is_some() {
             let qdelay = self.qdelay();
@@ -156,7 +156,7 @@ impl Pie {
         }
     }
 
-    /// True if the packet that arrives is to be dropped or marked.
+    /// Returns true if the arriving packet is to be dropped or marked.
     fn drop_early(&mut self) -> bool {
         let (p, half) = (self.control.drop_prob, self.params.qdelay_ref / 2);
         if p == 0.0 {

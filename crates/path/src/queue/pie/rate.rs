@@ -2,17 +2,17 @@
 
 use paceline_cc::{Span, Time};
 
-/// The weight of a cycle is its bytes over this many.
+/// A cycle's weight is its bytes divided by this.
 const WEIGHT_BYTES: f64 = 65_536.0;
 
-/// Measures the departure rate, as the time in which a threshold of bytes leaves. It measures only
-/// while at least so many bytes are queued.
+/// Measures the departure rate, as the time in which `threshold` bytes leave. It measures only
+/// while at least that many bytes are queued.
 #[derive(Clone, Debug)]
 pub(super) struct Departures {
     threshold: u32,
-    /// Start of the cycle that runs, and the bytes that left in it.
+    /// Start of the current cycle, and the bytes that have left during it.
     cycle: Option<(Time, u64)>,
-    /// The mean length of a cycle; zero before the first has ended.
+    /// Mean duration of a cycle; zero before the first has ended.
     avg_dq_time: Span,
 }
 
@@ -21,7 +21,7 @@ impl Departures {
         Departures { threshold: threshold.max(1), cycle: None, avg_dq_time: Span::ZERO }
     }
 
-    /// Takes a packet into account that left, with so many bytes left in the queue.
+    /// Notes a packet that has left, with `backlog` bytes left in the queue.
     pub(super) fn note(&mut self, now: Time, size: u32, backlog: u64) {
         let full = backlog >= u64::from(self.threshold);
         if self.cycle.is_none() && full {
@@ -32,8 +32,8 @@ impl Departures {
         if *bytes < u64::from(self.threshold) {
             return;
         }
-        // A cycle ends with a whole packet, mostly beyond the threshold. Its length is scaled to the
-        // time that the bytes of the threshold took.
+        // A cycle ends with a whole packet, usually beyond the threshold. Scale its duration to the
+        // threshold's bytes.
         let share = f64::from(self.threshold) / *bytes as f64;
         let time = now.since(*start).mul_f64(share);
         if !time.is_zero() {
@@ -47,7 +47,7 @@ impl Departures {
         self.cycle = full.then_some((now, 0));
     }
 
-    /// The delay of a packet behind so many bytes; zero while the rate is not known.
+    /// Returns the delay of a packet behind `backlog` bytes; zero while the rate is unknown.
     pub(super) fn delay(&self, backlog: u64) -> Span {
         self.avg_dq_time.mul_f64(backlog as f64 / f64::from(self.threshold))
     }
@@ -61,8 +61,8 @@ mod tests {
     fn the_rate_of_a_busy_link_is_found() {
         let mut departures = Departures::new(16_384);
         assert_eq!(departures.delay(1_000_000), Span::ZERO);
-        // 1500 bytes each millisecond: 12 Mbit/s. The packet that starts a cycle counts in it,
-        // though it took no time of it: 11 packets leave in 10 ms.
+        // 1500 bytes per millisecond are 12 Mbit/s. The packet that starts a cycle counts in it
+        // without taking any of its time: 11 packets leave in 10 ms.
         for time in 0..200 {
             departures.note(Time::from_millis(time), 1500, 30_000);
         }

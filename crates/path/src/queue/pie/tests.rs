@@ -1,4 +1,4 @@
-//! The safeguards, the burst allowance, marks, and the loop as a whole.
+//! Tests of the safeguards, the burst allowance, marks, and the whole loop.
 
 use paceline_cc::Ecn;
 
@@ -13,7 +13,7 @@ fn pie(params: PieParams) -> Pie {
     Pie::new(params, Limit::packets(1000), stream())
 }
 
-/// A queue with five packets, no burst allowance, and this much probability and delay.
+/// Returns a queue with five packets, without burst allowance, and with this probability and delay.
 fn loaded(params: PieParams, drop_prob: f64, qdelay_old: u64) -> Pie {
     let mut queue = pie(params);
     for number in 0..5 {
@@ -31,8 +31,8 @@ fn the_excess_is_dropped_and_the_delay_held() {
             let params = PieParams { delay, derandomize, ..PieParams::default() };
             let outcome = open_loop(&mut pie(params), 800, 1000, 60_000, |packet| *packet);
             assert!((outcome.loss() - 0.2).abs() < 0.01, "{delay:?} {outcome:?}");
-            // Against a load that does not react, the integral holds the reference. The rate is
-            // measured some percent too high: the packet that starts a cycle counts in it.
+            // With an unresponsive load, the integral term maintains the reference. The measured
+            // rate is some percent too high, because the packet that starts a cycle counts in it.
             assert!((13.0..19.0).contains(&outcome.delay_ms), "{delay:?} {outcome:?}");
         }
     }
@@ -42,8 +42,8 @@ fn the_excess_is_dropped_and_the_delay_held() {
 fn small_excess_is_marked() {
     let params = PieParams { ecn: true, ..PieParams::default() };
     let capable = |packet: &Packet| Packet { ecn: Ecn::Ect0, ..*packet };
-    // 5 % overload could be dropped with a probability below the threshold; marks do not help
-    // an open loop, so the probability grows until it drops.
+    // An overload of 5 % could be dropped with a probability below the threshold. Marks do not
+    // reduce an open loop's load, so the probability grows until packets are dropped.
     let outcome = open_loop(&mut pie(params.clone()), 950, 1000, 60_000, capable);
     assert!((outcome.loss() - 0.05).abs() < 0.02, "{outcome:?}");
     let mut queue = loaded(params, 0.099, 100);
@@ -70,13 +70,13 @@ fn the_safeguards_of_arrivals() {
     let params = PieParams::default;
     assert!(dropped(loaded(params(), 1.0, 8)));
     assert!(dropped(loaded(params(), 1.0, 0)));
-    // Half the reference is 7.5 ms; the probability counts below 20 %.
+    // Half the reference is 7.5 ms; this safeguard applies only below 20 %.
     assert!(!dropped(loaded(params(), 0.19, 7)));
-    // Burst allowance left.
+    // There is burst allowance left.
     let mut queue = loaded(params(), 1.0, 100);
     queue.burst_allowance = Span::from_millis(1);
     assert!(!dropped(queue));
-    // Two MTUs queued, then more.
+    // Two MTUs are queued, then more.
     let mut queue = loaded(params(), 1.0, 100);
     for _ in 0..3 {
         queue.pop(Time::ZERO, &mut Vec::new());
@@ -89,7 +89,7 @@ fn a_burst_passes() {
     let mut queue = pie(PieParams::default());
     queue.control.drop_prob = 0.5;
     let mut drops = Vec::new();
-    // Packets at twice the link's rate: ten updates use the allowance of 150 ms up.
+    // Packets arrive at twice the link's rate: ten updates use up the allowance of 150 ms.
     for time in 0..300 {
         for number in 0..2 {
             queue.push(ms(time), &packet(time * 2 + number, 1514, ms(time)), &mut drops);
@@ -110,12 +110,12 @@ fn missed_updates_are_made_up_for() {
         }
         queue.control.drop_prob
     };
-    // An idle queue decays the same, however often it is called.
+    // The probability of an idle queue decays in the same way, however often it is called.
     let all: Vec<u64> = (15..=300).collect();
     assert_eq!(run(&all), run(&[300]));
     assert!(run(&[300]) > 0.0 && run(&[300]) < 0.5);
     assert_eq!(run(&[u64::MAX]), 0.0);
-    // 19 updates fall after the first, in which the delay falls from 20 ms to none.
+    // 19 updates follow the first one, in which the delay falls from 20 ms to zero.
     let mut p = 0.5 - 0.001875 - 0.025;
     for _ in 0..19 {
         p = (p - 0.001875) * 0.98;
@@ -137,6 +137,6 @@ fn derandomized_drops_keep_their_distance() {
             since = 0;
         }
     }
-    // None before 0.85 / 0.1, at the latest at 8.5 / 0.1.
+    // No drop before 0.85 / 0.1 packets, and at the latest at 8.5 / 0.1.
     assert!(gaps.len() > 60 && gaps.iter().all(|gap| (9..=86).contains(gap)), "{gaps:?}");
 }

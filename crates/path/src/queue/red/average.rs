@@ -1,11 +1,11 @@
-//! The average length of RED, with its decay over idle times.
+//! RED's average queue length, with its decay over idle times.
 
 use paceline_cc::{Span, Time};
 
-/// Departures from a busy queue in one measurement of the time of a packet.
+/// Number of departures from a busy queue in one measurement of the packet time.
 const MEASURED: u32 = 16;
 
-/// The time of a packet until the first measurement: 1500 bytes at 12 Mbit/s.
+/// Packet time until the first measurement: 1500 bytes at 12 Mbit/s.
 const UNMEASURED: Span = Span::from_millis(1);
 
 /// An exponentially weighted average over arrivals.
@@ -16,16 +16,16 @@ pub(super) struct Average {
     packet_time: PacketTime,
     /// Since when the queue has been empty.
     idle: Option<Time>,
-    /// When the last packet left, if others were left behind.
+    /// When the last packet left, if others stayed in the queue.
     busy: Option<Time>,
 }
 
-/// The time of a packet on the link, in which idle times are counted.
+/// The transmission time of a packet, the unit of idle times.
 #[derive(Clone, Debug)]
 enum PacketTime {
-    /// As the user gave it; above zero.
+    /// The user's value; above zero.
     Given(Span),
-    /// The mean of measurements, and the measurement that runs: departures and their time together.
+    /// Mean of the measurements; departures and total time of the current one.
     Measured { mean: Option<Span>, departures: u32, time: Span },
 }
 
@@ -37,19 +37,18 @@ impl PacketTime {
         }
     }
 
-    /// Takes a departure into account that came `time` after the last one, from a queue that was busy in
-    /// between.
+    /// Notes a departure `time` after the previous one, from a queue that was busy in between.
     fn note(&mut self, time: Span) {
         let PacketTime::Measured { mean, departures, time: sum } = self else { return };
         *departures += 1;
         *sum += time;
-        // On a trace many packets leave at one instant: then the measurement goes on.
+        // On a trace many packets leave at one instant: then continue the measurement.
         if *departures < MEASURED || sum.is_zero() {
             return;
         }
         let sample = (*sum / u64::from(*departures)).max(Span::from_nanos(1));
-        // The mean of the rates, not of the times: in a mean of times one outage of seconds would
-        // outweigh thousands of packets, and the average would not decay afterwards.
+        // Average the rates, not the times: in a mean of times one outage of seconds would outweigh
+        // thousands of packets, and the average length would not decay afterwards.
         let (new, old) = (sample.as_nanos() as f64, mean.unwrap_or(sample).as_nanos() as f64);
         *mean = Some(Span::from_nanos((1.0 / (0.875 / old + 0.125 / new) + 0.5) as u64));
         (*departures, *sum) = (0, Span::ZERO);
@@ -57,7 +56,7 @@ impl PacketTime {
 }
 
 impl Average {
-    /// An average of zero. If `packet_time` is zero, the time of a packet is measured.
+    /// Creates an average of zero. If `packet_time` is zero, the packet time is measured.
     pub(super) fn new(weight: f64, packet_time: Span) -> Average {
         let packet_time = match packet_time {
             Span::ZERO => PacketTime::Measured { mean: None, departures: 0, time: Span::ZERO },
@@ -70,18 +69,19 @@ impl Average {
         self.value
     }
 
-    /// Updates the average at an arrival to a queue of this length.
+    /// Updates the average at an arrival at a queue of this length.
     pub(super) fn arrival(&mut self, now: Time, length: u64) {
         if let Some(idle) = self.idle.take() {
             let packets = now.since(idle).as_nanos() / self.packet_time.get().as_nanos();
             self.value *= power(1.0 - self.weight, packets);
-            // Still idle if this packet is dropped.
+            // The queue stays idle if this packet is dropped.
             self.idle = (length == 0).then_some(now);
         }
         self.value += self.weight * (length as f64 - self.value);
     }
 
-    /// Notes that the link asked for a packet: whether one left, and whether the queue is now empty.
+    /// Notes that the link requested a packet: whether one left, and whether the queue is now
+    /// empty.
     pub(super) fn departure(&mut self, now: Time, left: bool, empty: bool) {
         if let Some(busy) = self.busy.filter(|_| left) {
             self.packet_time.note(now.since(busy));
@@ -90,13 +90,13 @@ impl Average {
         self.idle = match (empty, left) {
             (false, _) => None,
             (true, true) => Some(now),
-            // Stale packets were dropped in place of a departure, or the queue was empty before.
+            // All packets were stale and dropped, or the queue was already empty.
             (true, false) => self.idle.or(Some(now)),
         };
     }
 }
 
-/// By repeated squaring, which gives the same result on every platform.
+/// Repeated squaring gives the same result on every platform.
 fn power(base: f64, mut exponent: u64) -> f64 {
     let (mut square, mut result) = (base, 1.0);
     while exponent > 0 && result > 0.0 {
@@ -136,7 +136,7 @@ mod tests {
         average.arrival(ms(400), 0);
         let expected = 10.0 * product(0.998, 301);
         assert!((average.value() - expected).abs() < 1e-9);
-        // A second arrival without a departure in between: only its own weight.
+        // A second arrival without a departure in between adds only its own weight.
         average.arrival(ms(400), 0);
         assert!((average.value() - expected * 0.998).abs() < 1e-9);
     }
@@ -155,9 +155,10 @@ mod tests {
             average.packet_time.get().as_millis_f64()
         };
         assert_eq!(busy(0, 2), 2.0);
-        // The pause before the second busy period does not count, and times of 4 ms weigh an eighth.
+        // The pause before the second busy period does not count, and times of 4 ms have a weight
+        // of an eighth.
         assert!((busy(1000, 4) - 2.133_333).abs() < 1e-6);
-        // Nor does an outage of 16 s in a busy period weigh more than an eighth of the rate.
+        // An outage of 16 s in a busy period also has a weight of at most an eighth of the rate.
         assert!((busy(2000, 1000) - 2.437).abs() < 1e-3);
     }
 
@@ -166,7 +167,7 @@ mod tests {
         let mut average = Average::new(1.0, Span::ZERO);
         average.arrival(ms(0), 100);
         average.departure(ms(10), true, false);
-        // What was left has been dropped.
+        // The remaining packets were dropped.
         average.departure(ms(20), false, true);
         average.departure(ms(30), false, true);
         assert_eq!(average.idle, Some(ms(20)));

@@ -4,7 +4,7 @@ use paceline_cc::params::ParamValue;
 
 use crate::queue::BufferSize;
 
-/// The length of a queue as a user writes it: `20` packets or `30kB`.
+/// The length of a queue in the user's notation: `20` packets or `30kB`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum QueueLength {
     /// Packets: `20`, `20p`.
@@ -14,12 +14,12 @@ pub enum QueueLength {
 }
 
 impl QueueLength {
-    /// True for a length in bytes.
+    /// Returns true for a length in bytes.
     pub fn in_bytes(self) -> bool {
         matches!(self, QueueLength::Bytes(_))
     }
 
-    /// The number of packets or bytes.
+    /// Returns the number of packets or bytes.
     pub fn number(self) -> u64 {
         match self {
             QueueLength::Packets(number) | QueueLength::Bytes(number) => number,

@@ -43,15 +43,15 @@ use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry, mark};
 paceline_cc::params! {
     /// Parameters of RED.
     pub struct RedParams {
-        /// The average below which nothing is dropped: packets (`5`) or bytes (`5kB`).
+        /// Average below which no packet is dropped: packets (`5`) or bytes (`5kB`).
         min: QueueLength = QueueLength::Packets(5), source "ns-3";
-        /// The average at which the probability is `max_p`, in the unit of `min`.
+        /// Average at which the probability is `max_p`, in the unit of `min`.
         max: QueueLength = QueueLength::Packets(15), source "ns-3";
-        /// The weight of one arrival in the average.
+        /// Weight of one arrival in the average.
         w: f64 = 0.002, in above(0.0).up_to(1.0), source "ns-3";
-        /// The probability of drops at `max`.
+        /// Probability of drops at `max`.
         max_p: f64 = 0.02, in above(0.0).up_to(1.0), source "ns-3";
-        /// Lets the probability grow to one from `max` to twice `max`, instead of jumping.
+        /// Increases the probability to one between `max` and twice `max`, instead of jumping.
         gentle: bool = true, source "Floyd 2000; ns-3";
         /// Waits longer between drops: distances from 1/p to 2/p instead of up to 1/p.
         wait: bool = true, source "ns-3";
@@ -59,14 +59,14 @@ paceline_cc::params! {
         ecn: bool = false, source "ours: off in all queues";
         /// Drops ECN-capable packets too where the probability is one.
         hard_drop: bool = true, source "RFC 3168 §7";
-        /// The time of a packet on the link, in which idle times are counted; 0s: as measured.
+        /// Transmission time of a packet, the unit of idle times; 0s: as measured.
         packet_time: Span = Span::ZERO, source "ours";
-        /// Packets that the device's transmit ring holds, out of the queue's reach.
+        /// Packets in the device's transmit ring, where the queue cannot drop or mark them.
         ring: u32 = 0, in 0..=Ring::MOST, unit "packets", source "ours: none; ns-3's devices: 1";
     }
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     "red",
     "Drops arrivals at random as the average length grows from one threshold to another",
@@ -82,7 +82,7 @@ pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     },
 );
 
-/// What happens to a packet that arrives.
+/// What happens to an arriving packet.
 #[derive(Copy, Clone, Debug, PartialEq)]
 enum Decision {
     Enqueue,
@@ -92,7 +92,7 @@ enum Decision {
     Forced,
 }
 
-/// RED over a first-in-first-out buffer.
+/// RED with a FIFO buffer.
 #[derive(Clone, Debug)]
 pub struct Red {
     params: RedParams,
@@ -108,7 +108,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: RedParams, limit: Limit, stream: Stream) -> Red {
         Red {
             min: params.min.number() as f64,
@@ -123,7 +123,8 @@ impl Red {
         }
     }
 
-    /// The probability at the present average, before drops are spread; `None` for certainty.
+    /// Returns the probability at the present average, before drops are spread; `None` for
+    /// certainty.
     fn probability(&self) -> Option<f64> {
         let (avg, max_p) = (self.average.value(), self.params.max_p);
         if avg < self.min {
@@ -137,7 +138,7 @@ impl Red {
         }
     }
 
-    /// Decides what happens to a packet that arrives.
+    /// Decides what happens to an arriving packet.
     fn decide(&mut self) -> Decision {
         if self.average.value() < self.min {
             self.count = None;
@@ -157,7 +158,8 @@ impl Red {
     }
 }
 
-/// The probability of a drop at so many arrivals after the last one, so that distances are even.
+/// Returns the probability of a drop `count` arrivals after the last one, so that distances between
+/// drops are uniform.
 fn spread(p: f64, count: u64, wait: bool) -> f64 {
     let reached = count as f64 * p;
     match wait {

@@ -1,4 +1,4 @@
-//! A step of marks, as DCTCP's switches do it.
+//! Marks by a step of the queue length, as DCTCP's switches do it.
 //!
 //! # What it does
 //! First in, first out. A packet that makes the queue longer than `k` is marked CE on arrival,
@@ -32,9 +32,9 @@ use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry, ma
 paceline_cc::choices! {
     /// Which packets are marked.
     pub enum StepAt {
-        /// Those that arrive at a long queue (the paper).
+        /// Packets that arrive at a long queue (the paper).
         Arrival = "arrival",
-        /// Those that leave a long queue (htsim).
+        /// Packets that leave a long queue (htsim).
         Departure = "departure",
     }
 }
@@ -42,17 +42,17 @@ paceline_cc::choices! {
 paceline_cc::params! {
     /// Parameters of the step.
     pub struct StepParams {
-        /// The length above which packets are marked: packets (`20`) or bytes (`30kB`).
+        /// Length above which packets are marked: packets (`20`) or bytes (`30kB`).
         k: QueueLength = QueueLength::Packets(20), source "DCTCP: at 1 Gbit/s";
         /// Drops packets that cannot be marked.
         drop: bool = false, source "ours";
-        /// Which packets are marked: those that arrive at a queue longer than k, or that leave one,
-        /// which are never dropped.
+        /// Which packets are marked: those that arrive at a queue longer than k, or those that
+        /// leave one, which are never dropped.
         at: StepAt = StepAt::Arrival, source "RFC 8257 §3.1; htsim: departure";
     }
 }
 
-/// The entry in the table of queues.
+/// The queue's entry in the registry.
 pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     "step",
     "Marks arrivals when the queue is longer than k, as DCTCP's switches do",
@@ -61,7 +61,7 @@ pub(in crate::queue) const QUEUE: QueueEntry = QueueEntry::builtin(
     |spec, limit, _stream| Ok(Box::new(Step::new(spec.params()?, limit))),
 );
 
-/// First in, first out, with a step of marks.
+/// A FIFO queue with a step of marks.
 #[derive(Clone, Debug)]
 pub struct Step {
     params: StepParams,
@@ -70,12 +70,12 @@ pub struct Step {
 }
 
 impl Step {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: StepParams, limit: Limit) -> Step {
         Step { params, fifo: Fifo::new(limit), marks: 0 }
     }
 
-    /// True if the queue is longer than `k` with this packet.
+    /// Returns true if the queue is longer than `k` with this packet.
     fn beyond(&self, packet: &Packet) -> bool {
         match self.params.k {
             QueueLength::Packets(packets) => self.fifo.packets() as u64 >= packets,
@@ -168,7 +168,7 @@ mod tests {
             assert_eq!(queue.marks(), 0, "{text}");
             for number in 0..50 {
                 let packet = queue.pop(Time::ZERO, &mut drops).expect("held");
-                // With 20 packets left, itself included, it is not marked.
+                // With 20 packets left, including itself, it is not marked.
                 assert_eq!(packet.ecn == Ecn::Ce, number < 30, "{text}");
             }
         }

@@ -1,4 +1,4 @@
-//! Probabilities, their spreading, and the loop as a whole.
+//! Tests of probabilities, of their spreading, and of the whole loop.
 
 use paceline_cc::{Ecn, Spec};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::queue::build;
 use crate::queue::testing::{open_loop, stream};
 
-/// A queue whose average is as given.
+/// Returns a queue with this average.
 fn at(average: f64, params: RedParams) -> Red {
     let mut red = Red::new(RedParams { w: 1.0, ..params }, Limit::NONE, stream());
     red.average.arrival(Time::ZERO, 1);
@@ -64,8 +64,8 @@ fn the_excess_is_dropped_at_the_average_that_drops_it() {
             build(&Spec::parse(text).expect("legal"), Limit::NONE, stream()).expect("known");
         let outcome = open_loop(&mut *red, 800, 1000, 60_000, |packet| *packet);
         assert!((outcome.loss() - 0.2).abs() < 0.01, "{text} {outcome:?}");
-        // Spreading by waiting makes the drop rate 2p / 3, without it 2p; both when p is small.
-        // The probability that drops a fifth lies between 0.1 and 0.4: 16 to 21 packets.
+        // For small p, the drop rate is 2p / 3 with `wait` and 2p without it. The probability that
+        // drops a fifth lies between 0.1 and 0.4: 16 to 21 packets.
         assert!((15.5..21.5).contains(&outcome.delay_ms), "{wait} {outcome:?}");
     }
 }
@@ -79,8 +79,8 @@ fn forced_drops_spare_none_unless_soft() {
         let outcome = open_loop(&mut *red, 800, 1000, 60_000, capable);
         (outcome.marking(), outcome.loss())
     };
-    // Marks do not help an open loop: it is held at twice max by drops, or at the limit. Waiting
-    // spares every other packet even when the probability is near one.
+    // Marks do not reduce an open loop's load: drops hold the queue at twice max, or the limit
+    // does. `wait` spares every other packet even at a probability near one.
     let (marking, loss) = marked("red[ecn=true]");
     assert!((0.45..0.55).contains(&marking) && (loss - 0.2).abs() < 0.02, "{marking} {loss}");
     let (marking, loss) = marked("red[ecn=true,wait=false]");

@@ -21,7 +21,7 @@ use crate::error::{argument, request_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
 
-/// The results of a comparison: a row for each run of each scheme on each trace.
+/// Results of a comparison: a row for each run of each scheme on each trace.
 #[pyclass(frozen, name = "Comparison", module = "paceline._native")]
 pub(crate) struct PyComparison {
     rows: Vec<CompareRow>,
@@ -31,57 +31,57 @@ pub(crate) struct PyComparison {
 
 #[pymethods]
 impl PyComparison {
-    /// The runs as a table.
+    /// Returns the runs as a table.
     fn table(&self) -> PyResult<PyTable> {
         PyTable::of(&self.rows)
     }
 
-    /// A row for each scheme on each trace: medians and ranges over its runs.
+    /// Returns a row for each scheme on each trace: medians and ranges over its runs.
     fn summary(&self) -> PyResult<PyTable> {
         PyTable::of(&summary(&self.rows))
     }
 
-    /// A row for each pair of schemes on each trace, compared run by run.
+    /// Returns a row for each pair of schemes on each trace, compared run by run.
     fn ratios(&self) -> PyResult<PyTable> {
         PyTable::of(&ratios(&self.rows))
     }
 
-    /// The JSON that `paceline compare --json` prints.
+    /// Returns the JSON that `paceline compare --json` prints.
     fn json(&self) -> PyResult<String> {
         crate::listing::document(CompareFields::of(&self.rows))
     }
 
-    /// The link of row `index` over time: columns `time_s`, `capacity_mbps`, `throughput_mbps` and
-    /// `queue_delay_ms`; `None` if it was not recorded.
+    /// Returns the link of row `index` over time: columns `time_s`, `capacity_mbps`,
+    /// `throughput_mbps` and `queue_delay_ms`; `None` if it was not recorded.
     fn series(&self, index: usize) -> PyResult<Option<PyTable>> {
         let series = self.rows.get(index).and_then(|row| row.series.as_ref());
         series.map(series_table).transpose()
     }
 
-    /// Throughput over delay, as SVG.
+    /// Draws throughput over delay, as SVG.
     fn scatter_svg(&self) -> String {
         paceline_report::scatter_svg(&self.views)
     }
 
-    /// Utilisation and delay of each scheme on each trace, as SVG.
+    /// Draws utilisation and delay of each scheme on each trace, as SVG.
     fn bars_svg(&self) -> String {
         paceline_report::bars_svg(&self.views)
     }
 
-    /// The schemes on one trace over time, as SVG.
+    /// Draws the schemes on one trace over time, as SVG.
     fn time_series_svg(&self, trace: &str) -> String {
         let here = self.views.iter().filter(|view| view.trace == trace);
         paceline_report::time_series_svg(&here.cloned().collect::<Vec<RunView>>())
     }
 
-    /// The page of `paceline compare -o`, as HTML.
+    /// Returns the page of `paceline compare -o`, as HTML.
     fn page(&self, title: &str) -> String {
         let info = PageInfo { title: title.into(), ..self.info.clone() };
         paceline_report::compare_page(&info, &self.views)
     }
 }
 
-/// A link over time as a table.
+/// Returns a link over time as a table.
 pub(crate) fn series_table(series: &paceline_sim::LinkSeries) -> PyResult<PyTable> {
     let times = (0..series.capacity_mbps.len()).map(|bin| bin as f64 * series.bin_s).collect();
     PyTable::of_numbers(vec![
@@ -153,7 +153,7 @@ pub(crate) fn compare(
     Ok(PyComparison { rows, views, info })
 }
 
-/// Makes all runs side by side. The first that fails ends the others.
+/// Makes all runs in parallel. The first one that fails ends the others.
 fn make_all(
     py: Python<'_>,
     runs: &mut CompareRuns,

@@ -1,4 +1,4 @@
-//! Controllers written in Python, and what they are told.
+//! Controllers written in Python, and the objects that they get.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use pyo3::types::PyDict;
 
 use crate::run::RunControl;
 
-/// What one acknowledgement, or one expiry of a loss timer, tells: see `paceline.Feedback` in
-/// `_native.pyi`, where each field is described.
+/// Content of one acknowledgement, or of one expiry of a loss timer: see `paceline.Feedback` in
+/// `_native.pyi`, which describes each field.
 #[pyclass(frozen, get_all, name = "Feedback", module = "paceline._native")]
 pub(crate) struct PyFeedback {
     now_s: f64,
@@ -85,7 +85,7 @@ impl PyFeedback {
     }
 }
 
-/// The words for ECN's code points, in their order.
+/// Words for ECN's code points, in the order of their numbers.
 const ECN: [(Ecn, &str); 4] =
     [(Ecn::NotEct, "not-ect"), (Ecn::Ect1, "ect1"), (Ecn::Ect0, "ect0"), (Ecn::Ce, "ce")];
 
@@ -93,12 +93,12 @@ fn ecn_name(ecn: Ecn) -> &'static str {
     ECN.iter().find(|(known, _)| *known == ecn).map_or("", |(_, word)| word)
 }
 
-/// The highest pacing rate in Mbit/s, as that of links.
+/// Highest pacing rate in Mbit/s, as for links.
 const MAX_PACING_MBPS: f64 = 1e6;
-/// The largest window in bytes under which packets leave as soon as it allows.
+/// Largest window in bytes without pacing, whose packets leave at one moment.
 const MAX_UNPACED_CWND_BYTES: f64 = 1e9;
 
-/// What a controller wants of its sender: see `paceline.Plan` in `_native.pyi`.
+/// Instructions of a controller to its sender: see `paceline.Plan` in `_native.pyi`.
 #[pyclass(frozen, name = "Plan", module = "paceline._native", from_py_object)]
 #[derive(Clone, Copy)]
 pub(crate) struct PyPlan {
@@ -136,7 +136,7 @@ impl PyPlan {
             let problem = format!("pacing_mbps: expected at most {MAX_PACING_MBPS}");
             return Err(PyValueError::new_err(problem));
         }
-        // Such a window would be filled at one moment, and with it memory.
+        // The sender would fill such a window in one moment, and the memory with it.
         if pacing_mbps.is_none() && gap_ms == 0.0 && cwnd_bytes > MAX_UNPACED_CWND_BYTES {
             let problem = format!(
                 "cwnd_bytes: expected at most {MAX_UNPACED_CWND_BYTES} without pacing_mbps"
@@ -196,7 +196,7 @@ impl PyPlan {
         self.plan.exact_window
     }
 
-    /// The arguments that differ from their defaults.
+    /// Shows the arguments that differ from their defaults.
     fn __repr__(&self) -> String {
         let mut text = format!("Plan({}", self.cwnd_bytes());
         let mut add = |name: &str, value: String| text += &format!(", {name}={value}");
@@ -225,31 +225,31 @@ impl PyPlan {
     }
 }
 
-/// What a driver tells a controller when it makes it: see `paceline.Setup` in `_native.pyi`.
+/// Facts that a driver gives to a new controller: see `paceline.Setup` in `_native.pyi`.
 #[pyclass(frozen, name = "Setup", module = "paceline._native")]
 pub(crate) struct PySetup(Setup);
 
 #[pymethods]
 impl PySetup {
-    /// The largest packet in bytes on the wire.
+    /// Size of the largest packet, in bytes on the wire.
     #[getter]
     fn mss_bytes(&self) -> u32 {
         self.0.mss
     }
 
-    /// The number of the flow.
+    /// Number of the flow.
     #[getter]
     fn flow(&self) -> u32 {
         self.0.flow
     }
 
-    /// The number of the flow's connection.
+    /// Number of the flow's connection.
     #[getter]
     fn connection(&self) -> u32 {
         self.0.connection
     }
 
-    /// Numbers at random: see the stub.
+    /// Returns a random generator: see the stub.
     #[pyo3(signature = (name = "controller"))]
     fn random<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let key = self.0.random(name).next_u64();
@@ -257,9 +257,9 @@ impl PySetup {
     }
 }
 
-/// A controller whose methods are Python's.
+/// A controller whose methods are in Python.
 struct PyController {
-    /// Nothing after an exception.
+    /// The Python object; `None` after an exception.
     object: Option<Py<PyAny>>,
     plan: Plan,
     sends: bool,
@@ -268,7 +268,7 @@ struct PyController {
 }
 
 impl PyController {
-    /// Makes a controller, and asks it for its first plan.
+    /// Creates a controller, and asks it for its first plan.
     fn new(
         class: &Py<PyAny>,
         setup: &Setup,
@@ -295,7 +295,7 @@ impl PyController {
         }
     }
 
-    /// Calls a method and takes its plan. An exception ends the run.
+    /// Calls a method and takes over the plan that it returns. An exception ends the run.
     fn call(&mut self, call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<Option<Plan>>) {
         let Some(object) = &self.object else { return };
         match self.control.call_python(|py| call(py, object.bind(py))) {
@@ -310,7 +310,7 @@ impl PyController {
     }
 }
 
-/// A plan, or `None`, which leaves the plan as it is.
+/// Converts a returned plan; `None` keeps the present plan.
 fn plan_from_answer(answer: &Bound<'_, PyAny>) -> PyResult<Option<Plan>> {
     if answer.is_none() {
         return Ok(None);
@@ -361,7 +361,7 @@ impl Controller for PyController {
     }
 }
 
-/// The signals that a class names.
+/// Returns the signals that a class requires.
 fn required_signals(class: &Bound<'_, PyAny>) -> PyResult<Signals> {
     let words: Vec<String> = class.getattr("needs")?.extract()?;
     let known = [
@@ -380,11 +380,11 @@ fn required_signals(class: &Bound<'_, PyAny>) -> PyResult<Signals> {
     Ok(all)
 }
 
-/// The built-in names and, beside them, those of `controllers`, a dictionary from names to classes,
-/// for a run that `control` ends.
+/// Returns the built-in names and those of `controllers`, a dictionary from names to classes, for a
+/// run that `control` can end.
 ///
 /// # Errors
-/// If a name is taken, or a class is none of a controller.
+/// A name is taken, or a class is not a controller.
 pub(crate) fn names_with_controllers(
     controllers: Option<&Bound<'_, PyDict>>,
     control: &Arc<RunControl>,

@@ -1,4 +1,4 @@
-//! Rust's errors as Python's exceptions.
+//! Conversion of Rust's errors to Python's exceptions.
 
 use std::fmt::Display;
 
@@ -7,22 +7,22 @@ use paceline_sim::scenario::ScenarioError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A `ValueError` about an argument.
+/// Returns a `ValueError` about an argument.
 pub(crate) fn argument_error(argument: &str, problem: impl Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {problem}"))
 }
 
-/// The value of an argument, or a `ValueError` about it.
+/// Returns the value of an argument, or a `ValueError` about it.
 pub(crate) fn argument<T>(name: &str, value: Result<T, impl Display>) -> PyResult<T> {
     value.map_err(|problem| argument_error(name, problem))
 }
 
-/// A `ValueError` about an argument of a request.
+/// Returns a `ValueError` about an argument of a request.
 pub(crate) fn request_error(error: ArgumentError) -> PyErr {
     argument_error(error.argument, error.problem)
 }
 
-/// A `paceline.RunError`: what was asked for makes sense, and cannot be run.
+/// Returns a `paceline.RunError`: a valid request that cannot be run.
 pub(crate) fn run_error(py: Python<'_>, problem: impl Display) -> PyErr {
     let class = py.import("paceline.errors").and_then(|module| module.getattr("RunError"));
     match class.and_then(|class| class.call1((problem.to_string(),))) {
@@ -31,7 +31,7 @@ pub(crate) fn run_error(py: Python<'_>, problem: impl Display) -> PyErr {
     }
 }
 
-/// A `paceline.ScenarioError` with its place.
+/// Returns a `paceline.ScenarioError` with its place.
 pub(crate) fn scenario_error(py: Python<'_>, error: ScenarioError) -> PyErr {
     let ScenarioError { file, line, column, message, help, .. } = error;
     let class = py.import("paceline.errors").and_then(|module| module.getattr("ScenarioError"));

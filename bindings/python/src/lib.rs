@@ -1,7 +1,7 @@
-//! Paceline for Python: the extension module `paceline._native`. What users see is the package in
-//! `python/paceline`, which adds conversions and documentation; here is what has to be quick, or
-//! needs the crates. All times, rates and sizes that cross this border are text or have their unit
-//! in their name.
+//! Paceline for Python: the extension module `paceline._native`. Users import the package in
+//! `python/paceline`, which adds conversions and documentation; this crate has the parts that must
+//! be fast or need the crates. All times, rates and sizes between the two are text or have their
+//! unit in their name.
 
 mod compare;
 mod controller;
@@ -18,7 +18,7 @@ mod value;
 
 use pyo3::prelude::*;
 
-/// What Python imports.
+/// The module that Python imports.
 #[pymodule]
 mod _native {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! What there is: schemes, queues, traces, in the fields of `paceline schemes --json` and
+//! Lists of schemes, queues and traces, in the fields of `paceline schemes --json` and
 //! `paceline trace list --json`; and the JSON documents of commands.
 
 use paceline_cc::{ParamInfo, Span};
@@ -47,7 +47,7 @@ struct TraceRow<'a> {
     target_recorded: bool,
 }
 
-/// The JSON document of these fields, as a command prints it.
+/// Returns the JSON document with these fields, as a command prints it.
 pub(crate) fn document(fields: impl Serialize) -> PyResult<String> {
     serde_json::to_string(&Document::new(fields))
         .map_err(|error| PyValueError::new_err(error.to_string()))
@@ -57,7 +57,7 @@ fn parameters(infos: Vec<ParamInfo>) -> Vec<ParameterFields> {
     infos.into_iter().map(ParameterFields::from).collect()
 }
 
-/// The built-in schemes: a row for each.
+/// Returns the built-in schemes: a row for each.
 #[pyfunction]
 pub(crate) fn schemes() -> PyResult<PyTable> {
     let row = |scheme: &paceline_schemes::Scheme| SchemeRow {
@@ -70,7 +70,7 @@ pub(crate) fn schemes() -> PyResult<PyTable> {
     PyTable::of(&SCHEMES.iter().map(row).collect::<Vec<_>>())
 }
 
-/// The built-in queues: a row for each.
+/// Returns the built-in queues: a row for each.
 #[pyfunction]
 pub(crate) fn queues() -> PyResult<PyTable> {
     let queues = queue::builtin();
@@ -86,7 +86,7 @@ pub(crate) fn queues() -> PyResult<PyTable> {
     PyTable::of(&queues.iter().map(row).collect::<Vec<_>>())
 }
 
-/// The built-in traces: a row for each.
+/// Returns the built-in traces: a row for each.
 #[pyfunction]
 pub(crate) fn traces() -> PyResult<PyTable> {
     let row = |trace| {

@@ -1,4 +1,4 @@
-//! `paceline.remy`: tables of rules in files, and what they reach.
+//! `paceline.remy`: tables of rules in files, and their evaluation.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) struct PyRuleTable {
     about: String,
 }
 
-/// A rule with its use in a trial run.
+/// A rule with its use in a test run.
 #[derive(Serialize)]
 struct RuleRow {
     rule: usize,
@@ -39,7 +39,7 @@ struct RuleRow {
 
 #[pymethods]
 impl PyRuleTable {
-    /// A built-in table by its name, or else one from a file.
+    /// Loads a built-in table by its name, or a table from a file.
     #[staticmethod]
     fn load(name: &str) -> PyResult<PyRuleTable> {
         let (table, about) = find_table(name).map_err(request_error)?;
@@ -55,18 +55,18 @@ impl PyRuleTable {
         self.table.rules().len()
     }
 
-    /// The table in its readable form.
+    /// Returns the table in its readable form.
     fn to_toml(&self) -> String {
         Readable::of(&self.table.tree(), self.about.clone()).to_toml()
     }
 
-    /// What the table does at the beginning of a connection, in words.
+    /// Describes the begin of a connection with this table, in words.
     fn beginning(&self) -> String {
         words::beginning(&self.table)
     }
 
-    /// A row for each rule: its number, how often it is used in a trial run, for which memories it is,
-    /// and what it does.
+    /// Returns a row for each rule: its number, the frequency of its use in a test run, the
+    /// memories to which it applies, and its action.
     #[pyo3(signature = (*, link, rtt, senders, duration))]
     fn rules(
         &self,
@@ -104,13 +104,13 @@ impl PyRuleTable {
     }
 }
 
-/// The names of the built-in tables.
+/// Returns the names of the built-in tables.
 #[pyfunction]
 pub(crate) fn rule_tables() -> Vec<String> {
     paceline_remy::tables().iter().map(|table| table.name.to_string()).collect()
 }
 
-/// What tables and schemes reach on the networks of a specification; messages call it `file`.
+/// Evaluates tables and schemes on the networks of a specification; `file` is its name in messages.
 #[pyfunction]
 #[pyo3(signature = (*, text, file, folder, tables, schemes, duration, first_seed, count, repairs, threads))]
 #[allow(clippy::too_many_arguments)]
@@ -139,7 +139,7 @@ pub(crate) fn evaluate_on(
     PyTable::of(&rows.map_err(|error| evaluation_error(py, error))?)
 }
 
-/// What tables and schemes reach on one network.
+/// Evaluates tables and schemes on one network.
 #[pyfunction]
 #[pyo3(signature = (*, link, rtt, senders, on, off, buffer, loss, jitter, resolution, spread, tables,
     schemes, duration, first_seed, count, repairs, threads))]

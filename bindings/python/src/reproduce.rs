@@ -1,4 +1,4 @@
-//! `paceline.reproduce`: the papers' claims, measured anew.
+//! `paceline.reproduce`: the papers' claims, measured with Paceline.
 
 use std::ffi::CString;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::error::{argument_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
 
-/// What was found.
+/// Results of a reproduction.
 #[pyclass(frozen, name = "Reproduction", module = "paceline._native")]
 pub(crate) struct PyReproduction {
     reproduction: Reproduction,
@@ -28,12 +28,12 @@ impl PyReproduction {
         self.reproduction.summary()
     }
 
-    /// A row for each claim.
+    /// Returns a row for each claim.
     fn table(&self) -> PyResult<PyTable> {
         PyTable::of(&self.reproduction.claims)
     }
 
-    /// Tasks that failed: name and reason.
+    /// Returns the tasks that failed: name and reason.
     fn failures(&self) -> Vec<(String, String)> {
         self.reproduction.failures.clone()
     }
@@ -55,7 +55,7 @@ impl PyReproduction {
     }
 }
 
-/// Nobody is told how far it is; the run ends with Python's signals.
+/// Reports no progress; Python's signals end the run.
 struct SilentProgress<'a>(&'a RunControl);
 
 impl Progress for SilentProgress<'_> {
@@ -80,7 +80,7 @@ fn find_claims(ids: &[String]) -> PyResult<Vec<Claim>> {
     ids.iter().map(find).collect()
 }
 
-/// A claim, before it is measured.
+/// A claim without measured values.
 #[derive(Serialize)]
 struct ClaimRow {
     id: String,
@@ -92,7 +92,7 @@ struct ClaimRow {
     checks: Vec<String>,
 }
 
-/// The claims: a row for each.
+/// Returns the claims: a row for each.
 #[pyfunction]
 pub(crate) fn list_claims() -> PyResult<PyTable> {
     let row = |claim: &Claim| ClaimRow {
@@ -107,7 +107,7 @@ pub(crate) fn list_claims() -> PyResult<PyTable> {
     PyTable::of(&find_claims(&[])?.iter().map(row).collect::<Vec<_>>())
 }
 
-/// Measures claims anew.
+/// Measures claims.
 #[pyfunction]
 #[pyo3(signature = (*, ids, quick, traces, tables, seed, output, threads))]
 #[allow(clippy::too_many_arguments)]

@@ -1,4 +1,4 @@
-//! Long work without Python's lock, which Ctrl-C ends, also where this work calls Python.
+//! Long work without Python's lock. Ctrl-C ends it, even while it calls Python code.
 
 use std::cell::Cell;
 use std::panic::resume_unwind;
@@ -11,37 +11,38 @@ use std::time::Duration;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 
-/// How often Python's signals are looked at.
+/// Interval at which Python's signals are checked.
 const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What ends work early: a signal, or an exception in Python code that the work calls.
+/// Reasons to end work early: a signal, or an exception in Python code that the work calls.
 #[derive(Debug, Default)]
 pub(crate) struct RunControl {
     stopped: AtomicBool,
-    /// Python's numbers of the threads that are in Python code which the work has called.
+    /// Python's numbers of the threads that run Python code called by the work.
     calling_threads: Mutex<Vec<u64>>,
-    /// The first exception of such code.
+    /// First exception in such code.
     exception: Mutex<Option<PyErr>>,
 }
 
 impl RunControl {
-    /// Asks the work to end.
+    /// Requests the end of the work.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// True until somebody asks for the end.
+    /// True until the end is requested.
     pub(crate) fn go_on(&self) -> bool {
         !self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Asks the work to end because Python code has raised an exception; the first one counts.
+    /// Requests the end of the work because Python code has raised an exception. Keeps the first
+    /// exception.
     pub(crate) fn fail(&self, error: PyErr) {
         lock(&self.exception).get_or_insert(error);
         self.stop();
     }
 
-    /// Calls Python code from the work, such that a signal can interrupt it.
+    /// Calls Python code from the work, so that a signal can interrupt it.
     pub(crate) fn call_python<T>(&self, call: impl FnOnce(Python<'_>) -> T) -> T {
         Python::attach(|py| {
             let _registered = RegisteredCall::new(py, &self.calling_threads);
@@ -49,7 +50,7 @@ impl RunControl {
         })
     }
 
-    /// Raises `KeyboardInterrupt` in all Python code that the work is in.
+    /// Raises `KeyboardInterrupt` in all Python code that the work is calling.
     fn interrupt_calls(&self, py: Python<'_>) -> PyResult<()> {
         let threads = lock(&self.calling_threads).clone();
         if threads.is_empty() {
@@ -60,7 +61,7 @@ impl RunControl {
     }
 }
 
-/// A call of Python code, for as long as it lasts.
+/// A call of Python code, registered while it lasts.
 struct RegisteredCall<'a> {
     threads: &'a Mutex<Vec<u64>>,
     thread: u64,
@@ -88,12 +89,12 @@ thread_local! {
     static THREAD_NUMBER: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Python's number of this thread: `threading.get_ident()`.
+/// Returns Python's number of this thread: `threading.get_ident()`.
 fn thread_number(py: Python<'_>) -> u64 {
     THREAD_NUMBER.with(|number| {
         if number.get() == 0 {
             let found = py.import("threading").and_then(|module| module.call_method0("get_ident"));
-            // Without a number the call is one that cannot be interrupted.
+            // If the number is unknown, signals cannot interrupt the call.
             number.set(found.and_then(|found| found.extract()).unwrap_or(0));
         }
         number.get()
@@ -104,13 +105,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does `work` on `threads` threads (0 for one on each core) while Python's other threads run, and
-/// ends it when Python gets a signal whose handler raises, as Ctrl-C does: `control` is stopped, and
-/// if the work is still in Python code at the next look, `KeyboardInterrupt` is raised there.
+/// Does `work` on `threads` threads (0 for one per core) while Python's other threads run. Ends it
+/// when Python gets a signal whose handler raises, as Ctrl-C does: stops `control`, and if the work
+/// is still in Python code at the next check, raises `KeyboardInterrupt` there.
 ///
 /// # Errors
-/// What the handler raised, with the exception in the Python code as its cause; without a signal, the
-/// exception that ended the work; or that there are no threads.
+/// The exception that the handler raised, with the exception in the Python code as its cause;
+/// without a signal, the exception that ended the work; or an error because no threads could be
+/// started.
 pub(crate) fn run_interruptibly<T: Send>(
     py: Python<'_>,
     threads: usize,
@@ -159,8 +161,8 @@ pub(crate) fn run_interruptibly<T: Send>(
     }
 }
 
-/// Runs the handlers of Python's signals. The first that raises stops the work; from the next look on,
-/// Python code that the work is still in is interrupted.
+/// Runs the handlers of Python's signals. The first handler that raises stops the work; from the
+/// next check on, Python code that still runs in the work is interrupted.
 fn check_signals(py: Python<'_>, control: &RunControl, interrupt: &mut Option<PyErr>) {
     let signals = py.check_signals();
     match interrupt {

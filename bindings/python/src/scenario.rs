@@ -1,4 +1,4 @@
-//! `paceline.Scenario` and `paceline.run`: scenario files and what comes out of them.
+//! `paceline.Scenario` and `paceline.run`: scenario files and their outcomes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use crate::error::{argument, argument_error, request_error, run_error, scenario_
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
 
-/// A scenario that has been read and checked.
+/// A scenario that was parsed and checked.
 #[pyclass(frozen, name = "Scenario", module = "paceline._native")]
 pub(crate) struct PyScenario {
     scenario: Arc<scenario::Scenario>,
-    /// The controllers in Python that it names.
+    /// The controllers in Python to which it refers.
     controllers: Option<Py<PyDict>>,
 }
 
@@ -38,8 +38,8 @@ impl PyScenario {
 
 #[pymethods]
 impl PyScenario {
-    /// Reads the text of a scenario file. `file` is for messages, `folder` is where files are looked
-    /// for that it names, `controllers` has schemes in Python by name.
+    /// Parses the text of a scenario file. `file` is its name in messages, `folder` the folder of
+    /// the files that it names, and `controllers` has schemes in Python by name.
     #[staticmethod]
     #[pyo3(signature = (text, file, folder, controllers))]
     fn parse(
@@ -56,7 +56,8 @@ impl PyScenario {
         Ok(PyScenario { scenario: Arc::new(scenario), controllers })
     }
 
-    /// The same with another seed, duration, warm-up, bin or other runs; `None` leaves it as it is.
+    /// Returns a copy with another seed, duration, warm-up, bin or other runs; `None` keeps a
+    /// value.
     #[pyo3(signature = (*, seed, duration, warmup, bin, runs, spread))]
     #[allow(clippy::too_many_arguments)]
     fn replace(
@@ -85,10 +86,10 @@ impl PyScenario {
         Ok(PyScenario { scenario: Arc::new(scenario), controllers })
     }
 
-    /// The scenario as a file.
+    /// Returns the scenario as a file's text.
     fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
         let names = self.names(py, &Arc::default())?;
-        // A trace is named as it was loaded.
+        // A trace keeps the name under which it was loaded.
         let mut name = |trace: &paceline_trace::Trace| trace.name().to_string();
         scenario::to_toml_with(&self.scenario, "", &mut name, &names)
             .map_err(|error| PyValueError::new_err(error.to_string()))
@@ -129,7 +130,7 @@ impl PyScenario {
         self.scenario.flows.iter().map(|flow| flow.name.clone()).collect()
     }
 
-    /// Makes its runs: all, or the one of this number.
+    /// Makes its runs: all, or the one with this number.
     #[pyo3(signature = (*, number, threads))]
     fn run(&self, py: Python<'_>, number: Option<u32>, threads: usize) -> PyResult<PyOutcome> {
         let control = Arc::new(RunControl::default());
@@ -156,11 +157,11 @@ impl PyScenario {
     }
 }
 
-/// What the runs of a scenario have shown.
+/// Outcomes of a scenario's runs.
 #[pyclass(frozen, name = "Outcome", module = "paceline._native")]
 pub(crate) struct PyOutcome {
     scenario: Arc<scenario::Scenario>,
-    /// At least one.
+    /// The runs, at least one.
     runs: Vec<(Run, Outcome)>,
 }
 
@@ -176,12 +177,12 @@ struct RunRow {
 }
 
 impl PyOutcome {
-    /// The first run, whose links and flows over time are shown.
+    /// Returns the first run, whose links and flows are shown over time.
     fn first(&self) -> &Outcome {
         &self.runs[0].1
     }
 
-    /// The runs together, if there are several.
+    /// Returns the runs together; `None` if there is only one.
     fn several(&self) -> Option<ScenarioRuns<'_>> {
         ScenarioRuns::of(&self.runs).filter(|all| all.runs.len() > 1)
     }
@@ -201,7 +202,7 @@ impl PyOutcome {
         &self.first().name
     }
 
-    /// A row for each run.
+    /// Returns a row for each run.
     fn runs(&self) -> PyResult<PyTable> {
         let row = |(run, outcome): &(Run, Outcome)| RunRow {
             run: run.number,
@@ -214,7 +215,7 @@ impl PyOutcome {
         PyTable::of(&self.runs.iter().map(row).collect::<Vec<RunRow>>())
     }
 
-    /// One of the runs by its number.
+    /// Returns one of the runs by its number.
     fn single(&self, number: u32) -> PyResult<PyOutcome> {
         let Some(run) = self.runs.iter().find(|(run, _)| run.number == number) else {
             let problem = format!("there are {} runs, and no run {number}", self.runs.len());
@@ -228,7 +229,7 @@ impl PyOutcome {
         &self.first().digest
     }
 
-    /// The JSON that `paceline run --json` prints.
+    /// Returns the JSON that `paceline run --json` prints.
     fn json(&self) -> PyResult<String> {
         match self.several() {
             Some(all) => crate::listing::document(all),
@@ -236,8 +237,8 @@ impl PyOutcome {
         }
     }
 
-    /// A row for each flow, without what was recorded over time; of several runs with figures over the
-    /// runs.
+    /// Returns a row for each flow, without time series. With several runs, figures are
+    /// distributions over the runs.
     fn flows(&self) -> PyResult<PyTable> {
         if let Some(all) = self.several() {
             return PyTable::of(&all.flows);
@@ -247,7 +248,7 @@ impl PyOutcome {
         PyTable::of(&flows)
     }
 
-    /// The same for each link.
+    /// Returns a row for each link, as `flows` does for flows.
     fn links(&self) -> PyResult<PyTable> {
         if let Some(all) = self.several() {
             return PyTable::of(&all.links);
@@ -257,7 +258,7 @@ impl PyOutcome {
         PyTable::of(&links)
     }
 
-    /// A link of the first run over time; `None` if it was not recorded.
+    /// Returns a link of the first run over time; `None` if it was not recorded.
     fn link_series(&self, link: &str) -> PyResult<Option<PyTable>> {
         let Some(link) = self.first().links.iter().find(|known| known.name == link) else {
             let known: Vec<&str> = self.first().links.iter().map(|l| l.name.as_str()).collect();
@@ -267,7 +268,8 @@ impl PyOutcome {
         link.series.as_ref().map(series_table).transpose()
     }
 
-    /// A flow of the first run over time: its goodput and its controller's inner values; `None` if not recorded.
+    /// Returns a flow of the first run over time: its goodput and its controller's inner state;
+    /// `None` if it was not recorded.
     fn flow_series(&self, flow: &str) -> PyResult<Option<PyTable>> {
         let Some(flow) = self.first().flows.iter().find(|known| known.name == flow) else {
             let known: Vec<&str> = self.first().flows.iter().map(|f| f.name.as_str()).collect();
@@ -284,14 +286,14 @@ impl PyOutcome {
         PyTable::of_numbers(columns).map(Some)
     }
 
-    /// A link over time, as SVG.
+    /// Draws a link over time, as SVG.
     fn time_series_svg(&self, link: &str) -> String {
         let (links, _) = self.views();
         let one: Vec<RunView> = links.into_iter().filter(|view| view.trace == link).collect();
         paceline_report::time_series_svg(&one)
     }
 
-    /// The page of `paceline run -o`, as HTML.
+    /// Returns the page of `paceline run -o`, as HTML.
     fn page(&self) -> String {
         let (links, flows) = self.views();
         let info = paceline_requests::run_page_info(&self.scenario, &self.runs);

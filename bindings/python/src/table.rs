@@ -1,5 +1,5 @@
-//! Tables in Arrow's memory layout, which polars, pyarrow, pandas, DuckDB and others take over
-//! without copying, by Arrow's PyCapsule interface.
+//! Tables in Arrow's memory layout, which polars, pyarrow, pandas, DuckDB and others use without
+//! copying, through Arrow's PyCapsule interface.
 
 use std::sync::Arc;
 
@@ -21,27 +21,27 @@ use serde::Serialize;
 
 use crate::value::Value;
 
-/// Rows and columns, in Arrow's layout.
+/// A table in Arrow's layout.
 #[pyclass(frozen, name = "Table", module = "paceline._native")]
 pub(crate) struct PyTable {
     batch: RecordBatch,
 }
 
 impl PyTable {
-    /// A table of rows, each an object of JSON: their fields are the columns, an object within is a
-    /// column of structures.
+    /// Returns a table of rows, each a JSON object. The objects' fields are the columns; a nested
+    /// object becomes a column of structures.
     ///
     /// # Errors
-    /// If the rows are no JSON.
+    /// A row cannot be written as JSON.
     pub(crate) fn of<R: Serialize>(rows: &[R]) -> PyResult<PyTable> {
         let text = serde_json::to_string(rows);
         PyTable::parse(&text.map_err(|error| PyValueError::new_err(error.to_string()))?)
     }
 
-    /// The same of the text of a list of such objects.
+    /// Returns the table of the text of a list of such objects.
     ///
     /// # Errors
-    /// If it is no such list.
+    /// The text is not such a list.
     pub(crate) fn parse(text: &str) -> PyResult<PyTable> {
         let rows: Vec<Value> = serde_json::from_str(text)
             .map_err(|error| PyValueError::new_err(format!("no list of rows: {error}")))?;
@@ -49,16 +49,16 @@ impl PyTable {
         PyTable::from_columns(columns(&rows), rows.len())
     }
 
-    /// A table of columns of numbers, which are taken over.
+    /// Returns a table of columns of numbers, which it takes over.
     ///
     /// # Errors
-    /// If they are not equally long.
+    /// The columns have different lengths.
     pub(crate) fn of_numbers(columns: Vec<(String, Vec<f64>)>) -> PyResult<PyTable> {
         let rows = columns.first().map_or(0, |(_, values)| values.len());
         let column = |(name, values): (String, Vec<f64>)| {
             let array: ArrayRef = match values.iter().any(|value| value.is_nan()) {
                 false => Arc::new(Float64Array::from(values)),
-                // NaN is where nothing was measured.
+                // NaN becomes a missing value.
                 true => Arc::new(Float64Array::from_iter(
                     values.into_iter().map(|value| (!value.is_nan()).then_some(value)),
                 )),
@@ -79,20 +79,20 @@ impl PyTable {
 
 #[pymethods]
 impl PyTable {
-    /// A table of the text of a list of objects of JSON.
+    /// Returns the table of the text of a list of JSON objects.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<PyTable> {
         PyTable::parse(text)
     }
 
-    /// Arrow's stream of this table: see Arrow's PyCapsule interface.
+    /// Returns Arrow's stream of this table: see Arrow's PyCapsule interface.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // Another layout may be asked for, and need not be given.
+        // The interface lets a producer ignore the requested layout.
         drop(requested_schema);
         let batches: Vec<Result<RecordBatch, ArrowError>> = vec![Ok(self.batch.clone())];
         let reader = RecordBatchIterator::new(batches, self.batch.schema());
@@ -100,20 +100,20 @@ impl PyTable {
         PyCapsule::new(py, stream, Some(c"arrow_array_stream".to_owned()))
     }
 
-    /// Arrow's schema of this table.
+    /// Returns Arrow's schema of this table.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.batch.schema().as_ref())
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         PyCapsule::new(py, schema, Some(c"arrow_schema".to_owned()))
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The values of a column as a list of Python's own.
+    /// Returns the values of a column as a list of Python values.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
         match self.batch.column_by_name(name) {
             Some(array) => (0..array.len()).map(|row| cell(py, array.as_ref(), row)).collect(),
@@ -124,7 +124,7 @@ impl PyTable {
         }
     }
 
-    /// The same table with the fields of each column of structures as columns of their own, called
+    /// Returns the table with each field of a column of structures as a column of its own, called
     /// `column.field`.
     fn flattened(&self) -> PyResult<PyTable> {
         let mut columns = Vec::new();
@@ -134,13 +134,13 @@ impl PyTable {
         PyTable::from_columns(columns, self.batch.num_rows())
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     fn __len__(&self) -> usize {
         self.batch.num_rows()
     }
 }
 
-/// The columns of rows of JSON, in the order in which their names first come.
+/// Returns the columns of JSON rows, in the order in which their names first occur.
 fn columns(rows: &[Option<&Value>]) -> Vec<(String, ArrayRef)> {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in rows.iter().flatten().flat_map(|row| row.fields()) {
@@ -154,8 +154,8 @@ fn columns(rows: &[Option<&Value>]) -> Vec<(String, ArrayRef)> {
     names.into_iter().map(|name| (name.to_string(), array(&cells(name)))).collect()
 }
 
-/// One column. The kind of its values is that of the first that is not null; a column of nulls is
-/// one of numbers, as all fields are that may be null.
+/// Returns one column. The first value that is not null determines its type. A column with only
+/// nulls becomes one of numbers, because every field that can be null is a number.
 fn array(cells: &[Option<&Value>]) -> ArrayRef {
     let known = || cells.iter().flatten().filter(|value| ***value != Value::Null);
     match known().next() {
@@ -193,13 +193,13 @@ fn array(cells: &[Option<&Value>]) -> ArrayRef {
     }
 }
 
-/// A column of lists; what they hold is a column by itself.
+/// Returns a column of lists, whose elements form a column of their own.
 fn list(cells: &[Option<&Value>]) -> ArrayRef {
     let lists: Vec<Option<&[Value]>> =
         cells.iter().map(|cell| cell.and_then(Value::elements)).collect();
     let all: Vec<Option<&Value>> = lists.iter().flatten().copied().flatten().map(Some).collect();
     let values = match all.is_empty() {
-        // Of lists of which all are empty nobody knows what they would hold.
+        // If all lists are empty, their element type is unknown.
         true => Arc::new(StringArray::from_iter_values(Vec::<String>::new())),
         false => array(&all),
     };
@@ -209,7 +209,7 @@ fn list(cells: &[Option<&Value>]) -> ArrayRef {
     Arc::new(ListArray::new(item, lengths, values, Some(present.into())))
 }
 
-/// The field of a column.
+/// Returns the field that describes a column.
 fn field((name, array): &(String, ArrayRef)) -> Field {
     Field::new(name, array.data_type().clone(), true)
 }
@@ -226,7 +226,7 @@ fn flatten(name: &str, array: &ArrayRef, columns: &mut Vec<(String, ArrayRef)>) 
     }
 }
 
-/// One value.
+/// Returns one value.
 fn cell<'py>(py: Python<'py>, array: &dyn Array, row: usize) -> PyResult<Bound<'py, PyAny>> {
     if array.is_null(row) {
         return Ok(py.None().into_bound(py));

@@ -1,4 +1,5 @@
-//! `paceline.remy.train`: on this machine, or by whoever answers its questions.
+//! `paceline.remy.train`: on this machine, or with a function in Python that evaluates tables
+//! elsewhere.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,14 +18,14 @@ use pyo3::prelude::*;
 use crate::error::{argument_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
 
-/// How many networks a question to somebody else has at most.
+/// Most networks in one question to a remote evaluator.
 const NETWORKS_PER_QUESTION: usize = 4;
 
-/// Where candidate tables are tried.
+/// Evaluator of candidate tables.
 enum TrialEvaluator {
     /// This machine.
     Local(TrainingEvaluator),
-    /// A function in Python, which takes a list of questions and gives a list of answers.
+    /// A function in Python that takes a list of questions and returns a list of answers.
     Remote { ask: Py<PyAny>, work: Arc<EvaluatorWork>, control: Arc<RunControl> },
 }
 
@@ -61,7 +62,7 @@ impl Evaluator for TrialEvaluator {
     }
 }
 
-/// Answers a question of a training elsewhere, on one thread.
+/// Answers a question of a training that runs elsewhere, on one thread.
 #[pyfunction]
 #[pyo3(signature = (text, folder, question))]
 pub(crate) fn answer(
@@ -76,7 +77,8 @@ pub(crate) fn answer(
     answered.map_err(|error| run_error(py, error))
 }
 
-/// Trains a table for a specification, which messages call `file`. Gives the table, the log as lines of JSON, and a report as JSON.
+/// Trains a table for a specification; `file` is its name in messages. Returns the table, the log
+/// as lines of JSON, and a report as JSON.
 #[pyfunction]
 #[pyo3(signature = (*, text, file, folder, output, generations, budget, cpu_hours, seed, threads, ask,
     report))]
@@ -123,7 +125,7 @@ pub(crate) fn train(
     })
 }
 
-/// What is trained, and until when.
+/// A training, and its limits.
 struct TrainingJob<'a> {
     text: &'a str,
     folder: Option<&'a Path>,

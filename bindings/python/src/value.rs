@@ -1,4 +1,5 @@
-//! JSON whose objects keep the order of their fields, in which the columns of tables come.
+//! JSON values whose objects keep the order of their fields, which becomes the order of tables'
+//! columns.
 
 use std::fmt;
 
@@ -17,12 +18,12 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// A field of an object.
+    /// Returns a field of an object.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.fields().iter().find(|(field, _)| field == name).map(|(_, value)| value)
     }
 
-    /// The fields of an object; none of anything else.
+    /// Returns the fields of an object; empty for other values.
     pub(crate) fn fields(&self) -> &[(String, Value)] {
         match self {
             Value::Object(fields) => fields,
@@ -30,7 +31,7 @@ impl Value {
         }
     }
 
-    /// A number, whole or not.
+    /// Returns a number, whole or not.
     pub(crate) fn number(&self) -> Option<f64> {
         match *self {
             Value::Whole(number) => Some(number as f64),
@@ -39,7 +40,7 @@ impl Value {
         }
     }
 
-    /// The elements of a list.
+    /// Returns the elements of a list.
     pub(crate) fn elements(&self) -> Option<&[Value]> {
         match self {
             Value::List(elements) => Some(elements),
@@ -48,7 +49,7 @@ impl Value {
     }
 }
 
-/// Anything else than text is written as JSON has it; objects within lists by their values.
+/// Writes values other than text as JSON, and objects within lists by their values.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Shared by all tests."""
 
 import pathlib
 
@@ -12,5 +12,5 @@ def names_in_doctests(doctest_namespace, tmp_path):
 
 @pytest.fixture(scope="session")
 def root() -> pathlib.Path:
-    """The repository."""
+    """Returns the root of the repository."""
     return pathlib.Path(__file__).parents[3]

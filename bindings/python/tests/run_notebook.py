@@ -8,9 +8,9 @@ import nbformat
 
 
 def run(path: pathlib.Path, timeout_s: int = 300) -> nbformat.NotebookNode:
-    """The notebook with its outputs. A cell that fails raises nbclient's CellExecutionError."""
+    """Returns the notebook with its outputs. A cell that fails raises nbclient's CellExecutionError."""
     notebook = nbformat.read(path, as_version=4)
-    # The kernel is the Python that runs this.
+    # Use the Python that runs this script as kernel.
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     nbclient.NotebookClient(notebook, timeout=timeout_s).execute(cwd=str(path.parent))
     return notebook

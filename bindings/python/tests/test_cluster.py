@@ -1,4 +1,4 @@
-"""Sweeps and training on Dask: same results on any number of workers, after a kill, after a stop."""
+"""Sweeps and training on Dask: equal results on any number of workers, after kills and stops."""
 
 import os
 import signal
@@ -104,7 +104,7 @@ def test_a_sweep_that_was_stopped_goes_on(workers, expected, tmp_path):
     kept = set((tmp_path / "runs").glob("*.parquet"))
     assert 1 <= len(kept) < 12
     times = {path: path.stat().st_mtime_ns for path in kept}
-    # A file that a crash has spoilt is done again.
+    # A run whose file was damaged by a crash is repeated.
     spoilt = kept.pop()
     spoilt.write_bytes(b"PAR1")
     again = []

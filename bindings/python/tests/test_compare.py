@@ -37,7 +37,7 @@ def test_several_runs_have_seeds_and_starts(several):
     assert several.to_dicts() == document["runs"] and len(several) == 2 * 3 * 7
     assert several["run"][:8] == [1, 2, 3, 4, 5, 6, 7, 1]
     assert several["scheme"][14:21] == ["omniscient"] * 7
-    # All schemes have the same seeds and starts on a trace; run 1 is the one as given.
+    # All schemes have equal seeds and starts on a trace; run 1 has the given ones.
     assert several["seed"][:7] == several["seed"][7:14] and several["seed"][0] == 1
     assert several["start_ms"][:7] == several["start_ms"][7:14] and several["start_ms"][0] == 0
     assert all(0 <= start < 1000 for start in several["start_ms"]) and len(set(several.digests[:7])) == 7
@@ -212,7 +212,7 @@ def test_other_threads_run_meanwhile():
 
     counter = threading.Thread(target=count)
     counter.start()
-    # A call that kept the interpreter to itself would let nothing be counted, however often it is made.
+    # If a call held the interpreter's lock, nothing would be counted, however often it is repeated.
     for _ in range(20):
         before = counted
         paceline.compare("100Mbps", "cubic", duration="60s", runs=1)
@@ -231,7 +231,7 @@ def test_other_threads_run_meanwhile():
     ],
 )
 def test_an_interrupt_ends_the_runs(work):
-    # Where the tests were started in the background, interrupts are ignored from the start on.
+    # If the tests run in the background, interrupts are ignored from the start.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     began = time.monotonic()

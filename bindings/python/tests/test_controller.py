@@ -39,7 +39,7 @@ def test_beside_built_in_schemes():
 
 
 def test_as_the_same_rule_in_rust():
-    # A window of 60 packets over 12 Mbit/s and 100 ms: 60 packets a round trip of 101 ms.
+    # A window of 60 packets over 12 Mbit/s and 100 ms: 60 packets per round trip of 101 ms.
     outcome = paceline.run(
         {
             "duration": 10,
@@ -92,7 +92,7 @@ def test_wrong_answers():
         paceline.compare("12Mbps", [Wrong], duration="1s")
     with pytest.raises(ValueError, match="cwnd_bytes"):
         Plan(float("nan"))
-    # Such plans would send without end at one moment.
+    # Such plans would send without end in one moment.
     with pytest.raises(ValueError, match="cwnd_bytes: .* without pacing_mbps"):
         Plan(float("inf"))
     with pytest.raises(ValueError, match="pacing_mbps: expected at most"):

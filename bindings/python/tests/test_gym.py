@@ -11,7 +11,7 @@ from paceline.gym import CongestionEnv, CongestionVectorEnv
 
 
 def episode(env, seed, steps=50):
-    """Observations and rewards under actions that a seed gives."""
+    """Returns observations and rewards under actions drawn from a seed."""
     random = np.random.default_rng(7)
     seen = [env.reset(seed=seed)[0]]
     rewards = []
@@ -82,7 +82,7 @@ def test_a_vector_is_single_environments_side_by_side():
             assert np.array_equal(observations, [one[0] for one in alone])
             assert np.array_equal(rewards, [one[1] for one in alone])
             assert list(truncated) == [one[3] for one in alone]
-        # Behind its end an episode is followed by the next one.
+        # After its end, an episode is followed by the next one.
         observations, rewards, _, truncated, _ = vector.step(actions)
         assert not truncated.any() and not rewards.any()
         assert np.array_equal(observations, [env.reset()[0] for env in singles])

@@ -1,4 +1,4 @@
-"""Ctrl-C during a run, also where a controller in Python does not return."""
+"""Ctrl-C during a run, also if a controller in Python does not return."""
 
 import signal
 import subprocess
@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-# Where the tests were started in the background, interrupts are ignored from the start on.
+# If the tests run in the background, interrupts are ignored from the start.
 HEARS = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 
-# The run begins in the main thread, as in a script; a controller says when it is in its loop. Several threads
-# may have one each.
+# The run begins in the main thread, as in a script. A controller prints when it is in its loop;
+# several threads may have one each.
 SCRIPT = HEARS + """
 import time
 import paceline
@@ -46,7 +46,7 @@ RUN = """paceline.run({"duration": 60, "links": [{"name": "link", "rate": "12Mbp
 
 
 def interrupted(method, body, call):
-    """What such a script prints behind a SIGINT."""
+    """Returns the lines that such a script prints after a SIGINT."""
     script = SCRIPT.replace("METHOD", method).replace("BODY", body).replace("CALL", call)
     process = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -68,7 +68,7 @@ def interrupted(method, body, call):
 )
 def test_a_controller_in_its_own_loop_is_interrupted(method, call):
     lines = interrupted(method, "pass", call)
-    # The cause says where the controller was, and the program goes on afterwards.
+    # The cause shows where the controller was, and the program continues afterwards.
     assert lines == [f"interrupted in ['{method}']", "['cubic']"]
 
 

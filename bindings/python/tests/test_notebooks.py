@@ -1,4 +1,4 @@
-"""The examples run from their first cell to their last, and so do the docstrings' examples."""
+"""The examples run from their first to their last cell, and the examples in docstrings hold."""
 
 import doctest
 import importlib
@@ -20,7 +20,7 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_notebooks_run(path, monkeypatch):
-    # Long examples have a short version.
+    # Makes long examples run in their short version.
     monkeypatch.setenv("PACELINE_QUICK", "1")
     notebook = run(path)
     assert any(cell.get("outputs") for cell in notebook.cells)

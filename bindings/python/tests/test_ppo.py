@@ -1,12 +1,12 @@
-"""The example of reinforcement learning learns."""
+"""The example of reinforcement learning improves its policy."""
 
 import importlib.util
 import pathlib
 
 PATH = pathlib.Path(__file__).parents[1] / "examples" / "ppo.py"
 
-# Stated before the first run: after 30 updates the mean reward of a step is above that of the policy
-# that the training begins with by so much.
+# Stated before the first run: after 30 updates the mean reward per step exceeds that of the initial
+# policy by this.
 LEARNT = 0.1
 
 

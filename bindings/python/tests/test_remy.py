@@ -1,4 +1,4 @@
-"""Tables of rules: loading, words, evaluation, training; and the papers' claims."""
+"""Tables of rules: loading, descriptions, evaluation, training; and the papers' claims."""
 
 import pytest
 

@@ -1,12 +1,14 @@
 #!/bin/sh
-# quinn through the emulator in real time, one controller after the other: the figures of docs/quic.md.
+# Runs quinn through the emulator in real time, one controller after the other: the figures of
+# docs/quic.md.
 #
 #   REALTIME=1 PACELINE=target/release/paceline TRANSFER=target/release/examples/transfer \
 #     bindings/quic/live/real_time.sh TRACE SECONDS CONTROLLER...
 #
-# As root or with user namespaces. REALTIME gives emulator and both ends priority over other programs, for
-# machines that have other work (root). TRACE is a built-in trace or a Mahimahi file; the path is that of the
-# example `controllers`: RTT 100 ms, 250 packets. Prints utilisation and one-way delays in ms.
+# Needs root or user namespaces. REALTIME gives the emulator and both ends priority over other
+# programs, for machines with other work (needs root). TRACE is a built-in trace or a Mahimahi file;
+# the path is that of the example `controllers`: RTT 100 ms, 250 packets. Prints utilisation and
+# one-way delays in ms.
 set -eu
 first= emulator=
 if [ -n "${REALTIME-}" ]; then first='chrt --rr 5' emulator=--realtime; fi

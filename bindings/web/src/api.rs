@@ -1,4 +1,4 @@
-//! Requests of the page, and what answers them.
+//! Requests of the page, and their dispatch.
 
 use paceline_cc::ParamInfo;
 use paceline_cc::params::VARIANT;
@@ -11,41 +11,41 @@ use crate::claims::ClaimTrial;
 use crate::compare::{ComparisonJob, WrittenRequest};
 use crate::play::{FlowChange, LinkChange, LiveRun, PlayRequest};
 
-/// A request, by its `method`.
+/// A request, selected by its `method`.
 #[derive(Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case")]
 enum Request {
-    /// Schemes, queues and traces that there are.
+    /// Lists schemes, queues and traces.
     Catalog,
     /// Begins a live run.
     Play(PlayRequest),
-    /// Changes its link.
+    /// Changes the link of the live run.
     Change(LinkChange),
-    /// Switches one of its flows, or gives it another scheme.
+    /// Switches one of its flows on or off, or gives it another scheme.
     Flow(FlowChange),
-    /// What it has counted.
+    /// Returns its counters.
     Status,
-    /// The table of rules of one of its flows.
+    /// Returns the table of rules of one of its flows.
     Rules { flow: usize },
     /// Runs the text of a scenario file to its end.
     Run { file: String, text: String },
     /// Plans a comparison.
     Compare(WrittenRequest),
-    /// Does the next of its runs.
+    /// Makes the next of its runs.
     CompareNext,
-    /// The plots and the JSON of those that are done.
+    /// Returns the plots and the JSON of the finished runs.
     CompareResult,
-    /// The claims that there are.
+    /// Lists the claims.
     Claims,
-    /// Plans what is behind a claim.
+    /// Plans the tasks of a claim.
     Claim { id: String },
-    /// Does the next of its tasks.
+    /// Runs the next of its tasks.
     ClaimNext,
-    /// What was found.
+    /// Returns the claim's verdict.
     ClaimEnd,
 }
 
-/// All that a page has open: at most one live run, one comparison and one claim.
+/// The open work of a page: at most one live run, one comparison and one claim.
 #[derive(Default)]
 pub struct Api {
     play: Option<LiveRun>,
@@ -54,8 +54,8 @@ pub struct Api {
 }
 
 impl Api {
-    /// Answers a request, which is JSON: an object with what was asked for, or with an `error`
-    /// in words. Nothing panics, whatever is asked.
+    /// Answers a request in JSON: with an object that has the result, or with an `error` in words.
+    /// Never panics, whatever the request.
     pub fn call(&mut self, request: &[u8]) -> String {
         let answer = match serde_json::from_slice(request) {
             Ok(request) => self.answer(request),
@@ -105,8 +105,8 @@ impl Api {
         self.claim.as_mut().ok_or_else(|| "no claim was chosen".to_string())
     }
 
-    /// Lets the live run go on until `seconds` of simulated time, with a row of numbers every
-    /// `every` seconds. Returns the new rows: see `play`'s answer for their columns.
+    /// Advances the live run to `seconds` of simulated time, with a row of numbers every `every`
+    /// seconds. Returns the new rows; the answer to `play` describes their columns.
     pub fn advance(&mut self, seconds: f64, every: f64) -> &[f64] {
         match &mut self.play {
             Some(play) => play.advance(seconds, every),
@@ -114,13 +114,13 @@ impl Api {
         }
     }
 
-    /// The rows of the last call of [`Api::advance`].
+    /// Returns the rows of the last call of [`Api::advance`].
     pub fn rows(&self) -> &[f64] {
         self.play.as_ref().map_or(&[], LiveRun::rows)
     }
 }
 
-/// Schemes with their looks, queues, built-in traces and tables of rules.
+/// Returns schemes with their plot styles, queues, built-in traces and tables of rules.
 fn catalog() -> Value {
     let schemes = SCHEMES.iter().map(|scheme| {
         let Paint { light, dark, dash, .. } = Paint::of(scheme.plot_style);
@@ -149,7 +149,7 @@ fn catalog() -> Value {
     })
 }
 
-/// The variants of a scheme with these parameters, but for the default one.
+/// Returns the variants of a scheme with these parameters, without the default one.
 fn variants(params: &[ParamInfo]) -> Vec<&'static str> {
     let variant = params.iter().find(|info| info.name == VARIANT);
     variant.map_or(Vec::new(), |info| {
@@ -157,7 +157,8 @@ fn variants(params: &[ParamInfo]) -> Vec<&'static str> {
     })
 }
 
-/// Runs a scenario to its end: its digest, and the packets that reached their receivers.
+/// Runs a scenario to its end. Returns its digest, and the number of packets that reached their
+/// receivers.
 fn run(file: &str, text: &str) -> Result<Value, String> {
     let names = paceline_remy::names();
     let scenario = paceline_sim::scenario::parse_with(file, text, None, &names)

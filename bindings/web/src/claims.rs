@@ -3,20 +3,21 @@
 use paceline_reproduce::{Claim, Exhibit, Setting, Trial};
 use serde_json::{Value, json};
 
-/// Seconds of simulated traffic beyond which a claim is not run here: they would take longer than a
-/// reader waits.
+/// Cost in seconds of simulated traffic above which a claim does not run in the page, because a
+/// reader would not wait for it.
 const MOST_WORK: f64 = 12_000.0;
 
 fn all() -> Result<Vec<Claim>, String> {
     paceline_reproduce::claims().map_err(|error| error.to_string())
 }
 
-/// Synthetic traces and shortened runs: a page has neither recordings nor hours.
+/// Returns a setting with synthetic traces and shortened runs: a page has neither recordings nor
+/// hours.
 fn setting() -> Setting {
     Setting { quick: true, traces: None, tables: None, seed: 1, live: None }
 }
 
-/// The claims, each with what it says and what measures it.
+/// Returns the claims, each with its statement and its experiment.
 pub(crate) fn list() -> Result<Value, String> {
     let entry = |claim: &Claim| {
         json!({
@@ -32,7 +33,7 @@ pub(crate) fn list() -> Result<Value, String> {
     Ok(json!({ "claims": all()?.iter().map(entry).collect::<Vec<_>>() }))
 }
 
-/// A claim whose runs are made here.
+/// A claim whose tasks run in the page.
 pub(crate) struct ClaimTrial {
     trial: Trial,
 }
@@ -50,20 +51,21 @@ impl ClaimTrial {
         Ok(ClaimTrial { trial: Trial::new(claim, &setting())? })
     }
 
-    /// Tasks, those done, and whether all together are little enough for a page.
+    /// Returns the number of tasks, the number of finished ones, and whether the claim's cost
+    /// allows it to run in the page.
     pub(crate) fn progress(&self) -> Value {
         let ((tasks, done), cost) = (self.trial.progress(), self.trial.cost());
         json!({ "tasks": tasks, "done": done, "cost": cost, "small": cost <= MOST_WORK })
     }
 
-    /// Does the next task.
+    /// Runs the next task.
     pub(crate) fn step(&mut self) -> Result<Value, String> {
         let name = self.trial.step()?.map(str::to_string);
         let (tasks, done) = self.trial.progress();
         Ok(json!({ "tasks": tasks, "done": done, "name": name }))
     }
 
-    /// The verdict with each check, and the experiment's figures.
+    /// Returns the verdict with each check, and the experiment's figures.
     pub(crate) fn end(&self) -> Result<Value, String> {
         let (judged, findings) = self.trial.judge()?;
         let exhibit = |(name, exhibit): &(String, Exhibit)| match exhibit {

@@ -1,7 +1,7 @@
 //! Comparisons: the runs of `paceline compare`, one after the other.
 //!
-//! Run 1 of every scheme on every trace comes first, then run 2 of each, so that a comparison of all
-//! schemes can be shown as soon as each has run once, and its ranges settle as further runs are made.
+//! Run 1 of every scheme on every trace comes first, then run 2 of each. So a comparison of all
+//! schemes can be shown when each has run once, and its ranges become accurate with further runs.
 
 use paceline_cc::{ParamValue as _, Span};
 use paceline_path::BufferSize;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::traces::NamedTrace;
 
-/// How large a comparison may be here; the bins of all runs take about 25 MB.
+/// Largest comparison in a page; the bins of all its runs take about 25 MB.
 const LIMITS: CompareLimits = CompareLimits {
     flows: 64,
     duration: Span::from_secs(600),
@@ -29,11 +29,11 @@ const LIMITS: CompareLimits = CompareLimits {
     all_time: Span::from_secs(100_000),
 };
 
-/// What is compared, in the words of `paceline compare`.
+/// A comparison, in the words of `paceline compare`.
 #[derive(Deserialize)]
 pub(crate) struct WrittenRequest {
     traces: Vec<NamedTrace>,
-    /// Separated by commas.
+    /// Schemes, separated by commas.
     schemes: String,
     duration: String,
     warmup: String,
@@ -46,13 +46,13 @@ pub(crate) struct WrittenRequest {
     spread: String,
 }
 
-/// A comparison, as far as it has come.
+/// A comparison in progress.
 pub(crate) struct ComparisonJob {
     request: CompareRequest,
     names: Names,
     runs: CompareRuns,
     jobs: Vec<CompareJob>,
-    /// Number of jobs that are done.
+    /// Number of finished jobs.
     done: usize,
 }
 
@@ -91,7 +91,8 @@ impl ComparisonJob {
         Ok(ComparisonJob { request, names, jobs: runs.jobs(), runs, done: 0 })
     }
 
-    /// Runs in all, those done, schemes times traces, and what the next run is.
+    /// Returns the number of runs, of finished runs, and of schemes times traces, and the name of
+    /// the next run.
     pub(crate) fn progress(&self) -> Value {
         let next = self.jobs.get(self.done).map(|job| self.runs.numbered_name(*job));
         json!({
@@ -102,7 +103,7 @@ impl ComparisonJob {
         })
     }
 
-    /// Does the next run.
+    /// Makes the next run.
     pub(crate) fn step(&mut self) -> Result<Value, String> {
         if let Some(&job) = self.jobs.get(self.done) {
             let row = self.runs.make(job, &self.names, &|| true);
@@ -114,8 +115,8 @@ impl ComparisonJob {
         Ok(self.progress())
     }
 
-    /// What the runs so far have shown: the JSON of `paceline compare`, the plots of its page, its
-    /// table, and the page itself.
+    /// Returns the results of the finished runs: the JSON of `paceline compare`, the plots of its
+    /// page, its table, and the page itself.
     pub(crate) fn result(&self) -> Value {
         let rows: Vec<CompareRow> = self.runs.rows();
         let views = compare_views(&rows, &self.names);

@@ -1,8 +1,8 @@
-//! What WebAssembly exports: places in memory and lengths.
+//! The exports of the WebAssembly module, which pass addresses and lengths.
 //!
-//! A caller writes the bytes of a request to the address that [`paceline_input`] gives, calls
-//! [`paceline_call`], and reads the answer at [`paceline_output`]. All addresses are valid until the
-//! next call of any of these functions.
+//! A caller writes the bytes of a request to the address from [`paceline_input`], calls
+//! [`paceline_call`], and reads the answer at [`paceline_output`]. All addresses are valid until
+//! the next call of any of these functions.
 #![allow(unsafe_code, reason = "a name for the linker is an unsafe attribute; nothing here is")]
 
 use std::cell::RefCell;
@@ -20,7 +20,7 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-/// Makes room for a request of `len` bytes; the address of its first byte.
+/// Allocates a request of `len` bytes; returns the address of its first byte.
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_input(len: usize) -> *mut u8 {
     STATE.with_borrow_mut(|state| {
@@ -30,7 +30,7 @@ pub extern "C" fn paceline_input(len: usize) -> *mut u8 {
     })
 }
 
-/// Answers the request that was written; how many bytes the answer has.
+/// Answers the request that was written; returns the number of bytes of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_call() -> usize {
     STATE.with_borrow_mut(|state| {
@@ -39,20 +39,20 @@ pub extern "C" fn paceline_call() -> usize {
     })
 }
 
-/// The address of the first byte of the last answer, which is JSON.
+/// Returns the address of the first byte of the last answer, which is JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_output() -> *const u8 {
     STATE.with_borrow(|state| state.output.as_ptr())
 }
 
-/// Lets the live run go on until `seconds` of simulated time, with a row of numbers every `every`
-/// seconds; how many numbers there are now, those of rows that were there before not included.
+/// Advances the live run to `seconds` of simulated time, with a row of numbers every `every`
+/// seconds. Returns the count of new numbers.
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_advance(seconds: f64, every: f64) -> usize {
     STATE.with_borrow_mut(|state| state.api.advance(seconds, every).len())
 }
 
-/// The address of the first number of the last rows.
+/// Returns the address of the first of these numbers.
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_rows() -> *const f64 {
     STATE.with_borrow(|state| state.api.rows().as_ptr())

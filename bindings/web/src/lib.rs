@@ -1,9 +1,9 @@
 //! The simulator for the page of `paceline serve`: live runs, comparisons, and single claims.
 //!
-//! The page's worker loads this crate as WebAssembly and talks to it by two ways: requests and
-//! answers in JSON ([`Api::call`]), and rows of numbers for what is drawn sixty times a second
-//! ([`Api::advance`]). There is no generated code between both sides: the functions that are
-//! exported ([`exports`]) take and return numbers only. docs/page.md has the protocol.
+//! The page's worker loads this crate as WebAssembly. It uses two interfaces: requests and answers
+//! in JSON ([`Api::call`]), and rows of numbers for drawings that are updated sixty times per
+//! second ([`Api::advance`]). There is no generated code between the two sides: the exported
+//! functions ([`exports`]) take and return only numbers. docs/page.md describes the protocol.
 
 mod api;
 mod claims;

@@ -1,4 +1,4 @@
-//! Live runs: one link, and up to eight flows that are switched on and off.
+//! Live runs: one link, and up to eight flows that can be switched on and off.
 
 use paceline_cc::{Rate, Span, Spec, Time};
 use paceline_path::BufferSize;
@@ -10,25 +10,25 @@ use serde_json::{Value, json};
 use crate::rules::Rules;
 use crate::traces::{NamedTrace, allowed};
 
-/// The most flows of a live run.
+/// Most flows of a live run.
 const MOST_FLOWS: usize = 8;
-/// The most rows of numbers that one step makes.
+/// Most rows of numbers from one call.
 const MOST_ROWS: f64 = 20_000.0;
-/// The numbers of a row before those of flows, and those of each flow.
+/// Columns of a row: first those of the link, then those of each flow.
 const LINK_COLUMNS: [&str; 4] = ["time_s", "backlog", "ideal", "capacity_mbps"];
 const FLOW_COLUMNS: [&str; 5] = ["in_flight", "cwnd", "accelerated", "braked", "marked"];
-/// The capacity of a link that varies is that of so much time before.
+/// Time over which the capacity of a varying link is averaged.
 const CAPACITY_OVER: Span = Span::from_millis(100);
 
-/// What a live run begins with.
+/// Start values of a live run.
 #[derive(Deserialize)]
 pub(crate) struct PlayRequest {
-    /// The link's trace; else its rate is `rate_mbps`.
+    /// Trace of the link; `None` for a constant rate of `rate_mbps`.
     #[serde(default)]
     trace: Option<NamedTrace>,
     rate_mbps: f64,
     rtt_ms: f64,
-    /// In packets of 1500 bytes; nothing for no limit.
+    /// Buffer in packets of 1500 bytes; `None` for no limit.
     buffer: Option<u64>,
     queue: String,
     #[serde(default = "one")]
@@ -46,16 +46,16 @@ struct FlowRequest {
     on: bool,
 }
 
-/// A change of the link; what is not named stays as it is.
+/// A change of the link; `None` keeps a value.
 #[derive(Deserialize)]
 pub(crate) struct LinkChange {
     rate_mbps: Option<f64>,
     rtt_ms: Option<f64>,
-    /// Zero for no limit.
+    /// Buffer in packets of 1500 bytes; zero for no limit.
     buffer: Option<u64>,
 }
 
-/// A change of a flow, which starts anew if it is on afterwards.
+/// A change of a flow, which restarts if it is on afterwards.
 #[derive(Deserialize)]
 pub(crate) struct FlowChange {
     flow: usize,
@@ -67,7 +67,7 @@ pub(crate) struct FlowChange {
 pub(crate) struct LiveRun {
     run: Interactive,
     names: Names,
-    /// The rules that flows follow, of those that do.
+    /// Rules of each flow whose scheme has some.
     rules: Vec<Option<Rules>>,
     rows: Vec<f64>,
     next_row: Time,
@@ -91,7 +91,7 @@ fn size(packets: Option<u64>) -> BufferSize {
     packets.filter(|&packets| packets > 0).map_or(BufferSize::Unlimited, BufferSize::Packets)
 }
 
-/// A scheme of a flow, and its rules if it has some to watch.
+/// Returns the scheme of a flow, and its rules if it follows a table.
 fn scheme(names: &Names, text: &str) -> Result<(SchemeChoice, Option<Rules>), String> {
     let spec = names.check_scheme(text.trim()).map_err(|error| error.to_string())?;
     if let Some(queue) = &spec.queue {
@@ -134,7 +134,7 @@ impl LiveRun {
         Ok(LiveRun { run, names, rules, rows: Vec::new(), next_row: Time::ZERO })
     }
 
-    /// The columns of rows.
+    /// Returns the names of the columns.
     pub(crate) fn layout(&self) -> Value {
         json!({ "link": LINK_COLUMNS, "flow": FLOW_COLUMNS, "flows": self.run.flows() })
     }
@@ -169,7 +169,7 @@ impl LiveRun {
         &self.rows
     }
 
-    /// Goes on until `seconds`, with a row every `every` seconds.
+    /// Advances the run to `seconds`, with a row every `every` seconds.
     pub(crate) fn advance(&mut self, seconds: f64, every: f64) -> &[f64] {
         self.rows.clear();
         let now = self.run.now().as_secs_f64();
@@ -178,7 +178,7 @@ impl LiveRun {
         }
         let every = Span::from_secs_f64(every.max((seconds - now) / MOST_ROWS).max(1e-4));
         let end = Time::ZERO + Span::from_secs_f64(seconds);
-        // A new distance of rows holds at once.
+        // A shorter distance between rows takes effect at once.
         self.next_row = self.next_row.min(self.run.now() + every);
         while self.next_row <= end {
             self.run.advance(self.next_row);
@@ -189,7 +189,7 @@ impl LiveRun {
         &self.rows
     }
 
-    /// The bandwidth-delay product in packets, and the link's capacity.
+    /// Returns the bandwidth-delay product in packets, and the link's capacity.
     fn ideal(&self) -> (f64, f64) {
         let scenario = self.run.scenario();
         let rate = match &scenario.links[0].capacity {
@@ -223,7 +223,7 @@ impl LiveRun {
         }
     }
 
-    /// Counts of the link and of flows, and the rules used since the last call.
+    /// Returns the counters of the link and of the flows, and the rules used since the last call.
     pub(crate) fn status(&mut self) -> Value {
         let link = self.run.link(0).unwrap_or_default();
         let flows = (0..self.run.flows()).map(|index| {
@@ -260,7 +260,7 @@ impl LiveRun {
         })
     }
 
-    /// The table of rules that a flow follows; `null` if it follows none.
+    /// Returns the table of rules of a flow; `null` if it follows none.
     pub(crate) fn rules(&self, flow: usize) -> Result<Value, String> {
         let rules = self.rules.get(flow).ok_or_else(|| format!("there is no flow {flow}"))?;
         Ok(json!({ "rules": rules.as_ref().map(Rules::table) }))

@@ -1,4 +1,4 @@
-//! Which rules of a RemyCC's table are used while it runs.
+//! Counts the rules of a RemyCC's table that are used while it runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,13 +8,13 @@ use paceline_schemes::remy::{Memory, RemyParams, RuleObserver, RuleTable, Signal
 use paceline_sim::scenario::CustomScheme;
 use serde_json::{Value, json};
 
-/// The table of rules that a flow follows, and how often each was used.
+/// Table of rules of a flow, and the number of uses of each rule.
 pub(crate) struct Rules {
     table: Arc<RuleTable>,
     uses: Arc<RuleUses>,
 }
 
-/// Uses of each rule since they were last read.
+/// Number of uses of each rule since the last reading.
 struct RuleUses(Vec<AtomicU32>);
 
 impl RuleObserver for RuleUses {
@@ -26,7 +26,8 @@ impl RuleObserver for RuleUses {
 }
 
 impl Rules {
-    /// The scheme that `spec` names, if it is `remy` with a built-in table, and what watches it.
+    /// Returns the scheme that `spec` names, if it is `remy` with a built-in table, and the counter
+    /// of its rules.
     pub(crate) fn watch(spec: &SchemeSpec) -> Result<Option<(CustomScheme, Rules)>, SpecError> {
         if spec.sender.name != "remy" {
             return Ok(None);
@@ -41,12 +42,12 @@ impl Rules {
         Ok(Some((CustomScheme::new(spec.to_string(), halves), Rules { table, uses })))
     }
 
-    /// How often each rule was used since the last call.
+    /// Returns the number of uses of each rule since the last call.
     pub(crate) fn take(&self) -> Vec<u32> {
         self.uses.0.iter().map(|count| count.swap(0, Ordering::Relaxed)).collect()
     }
 
-    /// The rules: their boxes by signal, and what they do.
+    /// Returns the rules: their boxes by signal, and their actions.
     pub(crate) fn table(&self) -> Value {
         let rule = |rule: &paceline_schemes::remy::Rule| {
             let axes = Signal::ALL.into_iter().filter(|signal| rule.domain.active[signal.index()]);

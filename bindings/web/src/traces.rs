@@ -1,22 +1,22 @@
-//! Links as the page names them.
+//! Links by the names that the page uses.
 
 use paceline_cc::{ParamValue as _, Rate};
 use paceline_sim::scenario::Capacity;
 use paceline_trace::Trace;
 use serde::Deserialize;
 
-/// A trace by name, or a file that was dropped on the page.
+/// A trace by its name, or a file that the user dropped on the page.
 #[derive(Deserialize)]
 pub(crate) struct NamedTrace {
     /// A built-in trace, a rate such as `12Mbps`, or the name of the file.
     pub(crate) name: String,
-    /// The file's text; nothing for built-in traces and rates.
+    /// Text of the file; `None` for built-in traces and rates.
     #[serde(default)]
     pub(crate) text: Option<String>,
 }
 
 impl NamedTrace {
-    /// Its capacity.
+    /// Returns its capacity.
     pub(crate) fn capacity(&self) -> Result<Capacity, String> {
         let NamedTrace { name, text } = self;
         if let Some(text) = text {
@@ -30,7 +30,7 @@ impl NamedTrace {
     }
 }
 
-/// A built-in trace: the page reads no files.
+/// Returns a built-in trace, because the page reads no files.
 fn built_in(name: &str) -> Result<Trace, String> {
     if paceline_trace::default_length(name).is_none() {
         let list = paceline_trace::names().collect::<Vec<_>>().join(", ");
@@ -39,10 +39,10 @@ fn built_in(name: &str) -> Result<Trace, String> {
     paceline_trace::load(name).map_err(|error| error.to_string())
 }
 
-/// The fastest link that a page simulates: a second of it has 80,000 packets.
+/// Fastest link that a page simulates: a second of it has 80,000 packets.
 const FASTEST: Rate = Rate::from_bps(1_000_000_000);
 
-/// A rate that a page may simulate.
+/// Returns the rate if a page may simulate it.
 pub(crate) fn allowed(rate: Rate) -> Result<Rate, String> {
     match rate {
         Rate::ZERO => Err("expected a rate above zero".into()),

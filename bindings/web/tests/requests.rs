@@ -1,4 +1,4 @@
-//! What the page asks, answered by the same code outside of a browser.
+//! Requests of the page, answered by its code outside of a browser.
 
 use paceline_requests::compare::Comparison;
 use paceline_sim::cc::Span;
@@ -26,7 +26,7 @@ fn a_live_run_is_watched_and_changed() {
     let width = link + 3 * flow;
     let rows = api.advance(5.0, 0.01).to_vec();
     assert_eq!(rows.len(), 501 * width);
-    // The bandwidth-delay product of 12 Mbit/s and 100 ms, and flows that fill it together.
+    // The bandwidth-delay product of 12 Mbit/s and 100 ms, which the flows fill together.
     let last = &rows[500 * width..];
     assert_eq!((last[0], last[2], last[3]), (5.0, 100.0, 12.0));
     assert!(last[link] + last[link + flow] > 80.0, "{last:?}");
@@ -38,7 +38,7 @@ fn a_live_run_is_watched_and_changed() {
         uses.iter().filter_map(Value::as_u64).sum()
     };
     assert!(uses(&status) > 100);
-    // They are told once.
+    // Uses are reported once.
     assert_eq!(uses(&ask(&mut api, &json!({ "method": "status" }))), 0);
     let rules = ask(&mut api, &json!({ "method": "rules", "flow": 0 }));
     let rules = rules["rules"].as_array().expect("rules");
@@ -74,13 +74,13 @@ fn a_comparison_is_that_of_the_command() {
         (&progress["pairs"], &progress["next"]),
         (&json!(4), &json!("abc on lte-driving, run 1"))
     );
-    // Whoever stops before the first run sees an empty table.
+    // Before the first run the table is empty.
     let none = ask(&mut api, &json!({ "method": "compare-result" }));
     assert_eq!((&none["json"]["runs"], &none["error"]), (&json!([]), &Value::Null), "{none}");
     for done in 1..=12 {
         assert_eq!(ask(&mut api, &json!({ "method": "compare-next" }))["done"], done);
         if done == 4 {
-            // Every scheme has run once on every trace: there is something to see.
+            // Every scheme has run once on every trace, so there is a result to show.
             let first = ask(&mut api, &json!({ "method": "compare-result" }));
             let runs: Vec<&Value> = first["json"]["summary"]
                 .as_array()

@@ -1,48 +1,48 @@
-//! The controller whose rate an agent sets, and what it sees meanwhile.
+//! The controller whose rate an agent sets, and the counters that the agent observes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_cc::{Controller, Feedback, Outgoing, Plan, Rate, Span, Time};
 
-/// The RTT that a window is for before the first sample.
+/// RTT assumed for the window before the first sample.
 const INITIAL_RTT: Span = Span::from_millis(100);
-/// How many bandwidth-delay products of the chosen rate may be in flight.
+/// Bandwidth-delay products of the chosen rate that may be in flight.
 const WINDOW_BDPS: f64 = 2.0;
 
-/// What a sender has seen within a step.
+/// Counters of a sender within a step.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct StepCounters {
     /// Packets sent.
     pub(super) sent: u32,
     /// Packets acknowledged.
     pub(super) acked: u32,
-    /// Bytes of them.
+    /// Bytes acknowledged.
     pub(super) acked_bytes: u64,
     /// Packets declared lost.
     pub(super) lost: u32,
-    /// The sum of the RTTs in milliseconds.
+    /// Sum of the RTT samples in milliseconds.
     pub(super) rtt_ms: f64,
-    /// How many RTTs.
+    /// Number of RTT samples.
     pub(super) rtts: u32,
 }
 
-/// What agent and controller share.
+/// State shared by agent and controller.
 #[derive(Debug)]
 pub(super) struct AgentState {
-    /// The pacing rate that the agent has chosen.
+    /// Pacing rate that the agent has chosen.
     pub(super) rate: Rate,
-    /// What was seen since the agent looked last.
+    /// Counters since the agent's last observation.
     pub(super) seen: StepCounters,
-    /// The smallest RTT in milliseconds; zero before the first.
+    /// Minimum RTT in milliseconds; zero before the first sample.
     pub(super) min_rtt_ms: f64,
 }
 
-/// A handle on what agent and controller share.
+/// A handle to the state shared by agent and controller.
 #[derive(Clone)]
 pub(super) struct Agent(Arc<Mutex<AgentState>>);
 
 impl Agent {
-    /// An agent that begins with a rate.
+    /// Returns an agent with an initial rate.
     pub(super) fn new(rate: Rate) -> Agent {
         Agent(Arc::new(Mutex::new(AgentState {
             rate,
@@ -51,12 +51,12 @@ impl Agent {
         })))
     }
 
-    /// What is shared, for as long as nobody else looks.
+    /// Locks the shared state.
     pub(super) fn lock(&self) -> MutexGuard<'_, AgentState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The controller of this agent, for packets of `mss` bytes.
+    /// Returns the controller of this agent, for packets of `mss` bytes.
     pub(super) fn controller(&self, mss: u32) -> impl Controller + use<> {
         AgentController { agent: self.clone(), mss, srtt: INITIAL_RTT }
     }

@@ -7,33 +7,33 @@ use paceline_sim::{BuildError, Simulation, mean_rate, transmitter};
 
 use super::agent::{Agent, StepCounters};
 
-/// How many numbers are observed of one step.
+/// Number of observed values per step.
 pub(super) const FEATURES: usize = 6;
-/// The bounds of each number that is observed.
+/// Bound of the magnitude of each observed value.
 pub(super) const BOUND: f32 = 10.0;
-/// The lowest rate that an agent can choose.
+/// Lowest rate that an agent can choose, in Mbit/s.
 const MIN_RATE_MBPS: f64 = 0.05;
 
-/// From which networks episodes are drawn, and how steps are rewarded.
+/// Distribution of the episodes' networks, and weights of the reward.
 #[derive(Clone, Debug)]
 pub(super) struct EpisodeConfig {
     /// Links to choose from; if empty, constant rates.
     pub(super) links: Vec<Capacity>,
-    /// Rates in Mbit/s, drawn such that their logarithms are uniform.
+    /// Range of rates in Mbit/s, drawn so that their logarithms are uniform.
     pub(super) rate_mbps: (f64, f64),
-    /// RTTs in milliseconds, drawn the same way.
+    /// Range of RTTs in milliseconds, drawn in the same way.
     pub(super) rtt_ms: (f64, f64),
-    /// Buffers in bandwidth-delay products, drawn the same way.
+    /// Range of buffers in bandwidth-delay products, drawn in the same way.
     pub(super) buffer_bdp: (f64, f64),
-    /// Shares of packets lost behind the link, drawn uniformly.
+    /// Range of the share of packets lost behind the link, drawn uniformly.
     pub(super) loss: (f64, f64),
-    /// Flows of other schemes beside the agent's.
+    /// Schemes of further flows beside the agent's.
     pub(super) rivals: Vec<SchemeSpec>,
-    /// How long a step is.
+    /// Length of a step.
     pub(super) step: Span,
-    /// How many steps an episode has.
+    /// Number of steps in an episode.
     pub(super) steps: u32,
-    /// How many steps an observation goes back.
+    /// Number of steps in an observation.
     pub(super) history: usize,
     /// The weights of throughput, delay and loss in the reward.
     pub(super) weights: [f64; 3],
@@ -46,16 +46,16 @@ pub(super) struct EpisodeConfig {
 pub(super) struct StepResult {
     pub(super) reward: f64,
     pub(super) done: bool,
-    /// The rate that the agent has chosen, and acknowledged bytes as a rate, in Mbit/s.
+    /// Rate that the agent has chosen, and acknowledged bytes as a rate, in Mbit/s.
     pub(super) rate_mbps: f64,
     pub(super) throughput_mbps: f64,
-    /// The mean RTT of the step; that of the step before if there was none.
+    /// Mean RTT of the step in milliseconds; that of the previous step if there was no sample.
     pub(super) rtt_ms: f64,
-    /// Lost packets over those lost or acknowledged.
+    /// Packets lost divided by packets lost or acknowledged.
     pub(super) loss: f64,
 }
 
-/// What was drawn for an episode.
+/// Values drawn for an episode.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct DrawnNetwork {
     pub(super) capacity_mbps: f64,
@@ -72,15 +72,15 @@ pub(super) struct Episode {
     steps: u32,
     last_rtt_ms: f64,
     pub(super) last_step: StepResult,
-    /// The observation: the newest step last.
+    /// The observation, with the newest step last.
     pub(super) observation: Vec<f32>,
 }
 
 impl Episode {
-    /// Episode `number` of the environment with this seed.
+    /// Returns episode `number` of the environment with this seed.
     ///
     /// # Errors
-    /// If the network cannot be built.
+    /// The network cannot be built.
     pub(super) fn new(
         config: &EpisodeConfig,
         seed: u64,
@@ -135,7 +135,7 @@ impl Episode {
         })
     }
 
-    /// Multiplies the rate by 2^action, and runs for one step.
+    /// Multiplies the rate by 2^action, and simulates one step.
     pub(super) fn step(&mut self, config: &EpisodeConfig, action: f32) -> StepResult {
         let action = if action.is_finite() { f64::from(action.clamp(-1.0, 1.0)) } else { 0.0 };
         let rate_mbps = {
@@ -184,13 +184,13 @@ impl Episode {
         self.last_step
     }
 
-    /// The digest of the run so far.
+    /// Returns the digest of the run so far.
     pub(super) fn digest(&self) -> String {
         self.simulation.world().digest()
     }
 }
 
-/// A number between two others, such that its logarithm is uniform.
+/// Draws a number between two others whose logarithm is uniform.
 fn log_uniform(random: &mut Stream, (from, to): (f64, f64)) -> f64 {
     from * (to / from).powf(random.uniform())
 }

@@ -1,5 +1,5 @@
-//! Environments for reinforcement learning: `paceline.gym`. Several at a time are stepped by one
-//! call, without Python's lock. Arrays cross the border as bytes, in the machine's order.
+//! Environments for reinforcement learning: `paceline.gym`. One call steps several of them, without
+//! Python's lock. Arrays are passed as bytes, in the machine's byte order.
 
 mod agent;
 mod episode;
@@ -18,17 +18,17 @@ use crate::error::{argument_error, run_error};
 use episode::{BOUND, Episode, EpisodeConfig, FEATURES};
 use pool::StepPool;
 
-/// Some environments of one kind.
+/// Environments with one configuration.
 #[pyclass(name = "Environments", module = "paceline._native")]
 pub(crate) struct PyEnvironments {
     config: EpisodeConfig,
-    /// Behind a lock, since simulations may move between threads, and not be shared by them.
+    /// In a mutex, because simulations are `Send` but not `Sync`.
     slots: Mutex<Vec<Slot>>,
     count: usize,
     pool: StepPool,
 }
 
-/// One environment, with where its next episode comes from.
+/// One environment, with the source of its next episodes.
 struct Slot {
     seed: u64,
     next: u64,
@@ -112,15 +112,15 @@ impl PyEnvironments {
         Ok(PyEnvironments { config, slots: Mutex::new(slots), count, pool })
     }
 
-    /// How many numbers are observed of one step.
+    /// Number of observed values per step.
     #[classattr]
     const FEATURES: usize = FEATURES;
 
-    /// No observed number is above this, or below its negative.
+    /// Bound of the magnitude of each observed value.
     #[classattr]
     const BOUND: f32 = BOUND;
 
-    /// Sets the seed of an environment; its next episode is the first with this seed.
+    /// Sets the seed of an environment, whose next episode is the first one with this seed.
     fn seed(&mut self, index: usize, seed: u64) -> PyResult<()> {
         let slot = slots_mut(&mut self.slots).get_mut(index);
         let slot = slot.ok_or_else(|| argument_error("index", "there is no such environment"))?;
@@ -128,8 +128,8 @@ impl PyEnvironments {
         Ok(())
     }
 
-    /// Begins the next episode of each environment for which `chosen` has a byte that is not zero,
-    /// and gives all observations.
+    /// Begins the next episode of each environment whose byte in `chosen` is not zero, and returns
+    /// all observations.
     fn reset<'py>(&mut self, py: Python<'py>, chosen: &[u8]) -> PyResult<Bound<'py, PyByteArray>> {
         if chosen.len() != self.count {
             return Err(PyValueError::new_err(format!("expected {} choices", self.count)));
@@ -149,9 +149,9 @@ impl PyEnvironments {
         Ok(observations(py, config, slots))
     }
 
-    /// A step of each environment: `actions` has a 32-bit float for each. An environment whose
-    /// episode is over begins its next one instead, with reward 0. Gives observations (32-bit
-    /// floats), rewards (64-bit floats) and whether episodes are over (bytes).
+    /// Steps each environment: `actions` has a 32-bit float for each. If an environment's episode
+    /// is over, begins its next one instead, with reward 0. Returns observations (32-bit floats),
+    /// rewards (64-bit floats) and whether episodes are over (bytes).
     #[allow(clippy::type_complexity)]
     fn step<'py>(
         &mut self,
@@ -193,7 +193,7 @@ impl PyEnvironments {
         ))
     }
 
-    /// What the last step of an environment led to.
+    /// Returns the `info` of an environment's last step.
     fn info<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
@@ -214,12 +214,12 @@ impl PyEnvironments {
     }
 }
 
-/// The environments, for whoever has them alone.
+/// Returns the environments, given exclusive access.
 fn slots_mut(slots: &mut Mutex<Vec<Slot>>) -> &mut Vec<Slot> {
     slots.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All observations, one environment after the other.
+/// Returns all observations, one environment after the other.
 fn observations<'py>(
     py: Python<'py>,
     config: &EpisodeConfig,

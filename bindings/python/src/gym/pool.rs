@@ -1,4 +1,4 @@
-//! The threads that step environments side by side, also after a fork.
+//! The threads that step environments in parallel, also after a fork.
 
 use std::{mem, process};
 
@@ -6,34 +6,34 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Threads that step environments. A forked process (`multiprocessing` with `fork`) has a copy of the
-/// pool, but none of its threads, for which the pool would wait without end: such a process makes a
-/// pool of its own when it first needs one.
+/// Threads that step environments. A forked process (`multiprocessing` with `fork`) has a copy of
+/// the pool but none of its threads, so using the copy would block for ever. Such a process builds
+/// a pool of its own at its first use.
 pub(super) struct StepPool {
     threads: usize,
-    /// The process that has the pool's threads.
+    /// Process that has the pool's threads.
     process: u32,
-    /// None if the caller's thread does the steps.
+    /// The pool; `None` if the caller's thread does the steps.
     pool: Option<ThreadPool>,
 }
 
 impl StepPool {
-    /// A pool of `threads` threads: 1 for the caller's own, 0 for one on each core.
+    /// Returns a pool of `threads` threads: 1 for the caller's own, 0 for one per core.
     ///
     /// # Errors
-    /// If threads cannot be made.
+    /// Threads cannot be started.
     pub(super) fn new(threads: usize) -> PyResult<StepPool> {
         let pool = if threads == 1 { None } else { Some(build(threads)?) };
         Ok(StepPool { threads, process: process::id(), pool })
     }
 
-    /// The pool; none if the caller's thread does the steps.
+    /// Returns the pool; `None` if the caller's thread does the steps.
     ///
     /// # Errors
-    /// If this process was forked, and threads cannot be made.
+    /// This process was forked, and threads cannot be started.
     pub(super) fn get(&mut self) -> PyResult<Option<&ThreadPool>> {
         if self.pool.is_some() && self.process != process::id() {
-            // Without its threads the old pool cannot be ended in order.
+            // Dropping the old pool would wait for its threads, which do not exist here.
             mem::forget(self.pool.replace(build(self.threads)?));
             self.process = process::id();
         }

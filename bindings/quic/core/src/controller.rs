@@ -1,4 +1,4 @@
-//! A controller of Paceline's under a QUIC stack.
+//! A controller of Paceline for a QUIC stack.
 
 use paceline_cc::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, Rate, Time};
 use paceline_flow::{RtoBounds, RttEstimator};
@@ -6,34 +6,34 @@ use paceline_flow::{RtoBounds, RttEstimator};
 use crate::ledger::Ledger;
 use crate::pacing::{Credit, Pacing};
 
-/// What a stack tells of losses.
+/// Report of a stack about lost packets.
 #[derive(Copy, Clone, Debug)]
 pub struct LossReport {
     /// Bytes declared lost.
     pub bytes: u64,
-    /// When the newest packet of these was sent.
+    /// Time at which the newest of these packets was sent.
     pub newest_sent: Time,
-    /// True if all packets of a long time are lost (RFC 9002 §7.6).
+    /// Whether the losses are persistent congestion (RFC 9002 §7.6).
     pub persistent: bool,
 }
 
-/// What an acknowledgement has brought so far.
+/// Sums over the packets of an acknowledgement so far.
 #[derive(Copy, Clone, Debug, Default)]
 struct AckTotals {
     bytes: u64,
     packets: u32,
-    /// When the newest of its packets was sent.
+    /// Time at which its newest packet was sent.
     newest_sent: Option<Time>,
-    /// Bytes delivered when the newest of its packets was sent.
+    /// Bytes delivered when its newest packet was sent.
     prior_delivered: Option<u64>,
 }
 
-/// A controller of Paceline's, told what a QUIC stack tells: sent and acknowledged packets, losses,
-/// ECN's echo.
+/// A controller of Paceline that is driven by a QUIC stack's reports: sent and acknowledged
+/// packets, losses, and the echo of ECN marks.
 ///
-/// Sizes are the stack's, in bytes of UDP payload. Times are since any start that the adapter
-/// chooses. Timers of schemes ([`Plan::timer`]) fire at the stack's next call: stacks have none for
-/// their controllers.
+/// Sizes are the stack's, in bytes of UDP payload. Times count from any start that the adapter
+/// chooses. Timers of schemes ([`Plan::timer`]) fire at the stack's next call, because stacks have
+/// no timers for their controllers.
 pub struct QuicController {
     controller: Box<dyn Controller>,
     plan: Plan,
@@ -43,8 +43,8 @@ pub struct QuicController {
     ledger: Ledger,
     rtt: RttEstimator,
     in_flight: u64,
-    /// The most bytes in flight in the last window of data, and when that was noted. The window of data is
-    /// over when a packet is acknowledged that was sent then or later.
+    /// Most bytes in flight in the last window of data, and the time of this record. The window of
+    /// data ends when a packet is acknowledged that was sent at or after that time.
     max_in_flight: u64,
     max_noted: Time,
     max_is_over: bool,
@@ -52,18 +52,18 @@ pub struct QuicController {
     acked: AckTotals,
     fates: Vec<Fate>,
     round: u64,
-    /// The total delivered that ends the present round trip.
+    /// Total of delivered bytes at which the present round trip ends.
     round_end: u64,
-    /// When the controller last reacted to congestion; packets sent until then belong to the same
-    /// event (RFC 9002 §7.3.2).
+    /// Time of the controller's last reaction to congestion. Packets sent up to it belong to that
+    /// congestion event (RFC 9002 §7.3.2).
     reacted: Option<Time>,
-    /// True if that was a reaction to a loss, which may turn out to be none; a mark stays a mark.
+    /// Whether that was a reaction to a loss, which may prove spurious; a mark cannot.
     reacted_to_loss: bool,
     in_recovery: bool,
 }
 
 impl QuicController {
-    /// `controller` for packets of up to `mss` bytes.
+    /// Returns a controller for packets of up to `mss` bytes.
     pub fn new(controller: Box<dyn Controller>, mss: u32, pacing: Pacing) -> QuicController {
         QuicController {
             plan: controller.plan(),
@@ -88,8 +88,8 @@ impl QuicController {
         }
     }
 
-    /// The bytes that may be in flight: two packets at least, as stacks refuse to send a packet that
-    /// fills the window to the byte.
+    /// Returns the bytes that may be in flight: at least two packets, because stacks refuse to send
+    /// a packet that fills the window exactly.
     pub fn window(&self) -> u64 {
         let least = u64::from(self.mss) * 2;
         let cwnd = match self.pacing {
@@ -99,36 +99,37 @@ impl QuicController {
         cwnd.max(least)
     }
 
-    /// The scheme's congestion window in bytes, whatever pacing makes of it.
+    /// Returns the scheme's congestion window in bytes, without the effect of pacing.
     pub fn cwnd(&self) -> u64 {
         self.plan.cwnd
     }
 
-    /// The rate at which packets are to leave, if the scheme has one.
+    /// Returns the scheme's pacing rate; `None` if it has none.
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.plan.pacing
     }
 
-    /// Bytes that may leave back to back under the pacing rate: a packet at least.
+    /// Returns the bytes that may leave back to back under the pacing rate: at least one packet.
     pub fn burst(&self) -> u64 {
         u64::from(self.plan.burst.max(self.mss))
     }
 
-    /// Names and values of the scheme's inner state: see [`Controller::inspect`].
+    /// Calls `see` with names and values of the scheme's inner state: see [`Controller::inspect`].
     pub fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.controller.inspect(see);
     }
 
-    /// The largest packet takes `mss` bytes now. The scheme is told with each feedback; what it took
-    /// from its setup, such as its first window, stays as it was.
+    /// Sets the size of the largest packet to `mss` bytes. The scheme gets it with each feedback;
+    /// values that it derived from its setup, such as its initial window, do not change.
     pub fn on_mtu(&mut self, mss: u32) {
         self.mss = mss.max(1);
     }
 
-    /// `bytes` leave, in packets of the largest size and one of what is left.
+    /// Records that `bytes` leave, in packets of the largest size and one with the rest.
     pub fn on_sent(&mut self, now: Time, bytes: u64) {
         self.fire(now);
-        // With nothing in flight, the pacer may have waited, or the application: only that is idle.
+        // With nothing in flight, either the pacer or the application may have waited; only the
+        // latter counts as idle.
         if self.in_flight == 0
             && self.ledger.is_app_limited()
             && let Some(last) = self.last_sent
@@ -152,8 +153,8 @@ impl QuicController {
         self.take_plan();
     }
 
-    /// A packet of `size` bytes that was sent at `sent` is acknowledged. After all packets of an
-    /// acknowledgement comes [`QuicController::on_acks_end`].
+    /// Records that a packet of `size` bytes, sent at `sent`, was acknowledged. Call
+    /// [`QuicController::on_acks_end`] after all packets of an acknowledgement.
     pub fn on_acked(&mut self, now: Time, sent: Time, size: u32) {
         let acked = &mut self.acked;
         acked.bytes += u64::from(size);
@@ -165,9 +166,10 @@ impl QuicController {
         }
     }
 
-    /// `bytes` are acknowledged, the newest of them in a packet that was sent at `newest_sent`, for
-    /// stacks that do not tell packets apart: they are taken for that packet's and those of the
-    /// oldest packets in flight, which is wrong only where packets have overtaken each other.
+    /// Records that `bytes` were acknowledged, the newest of them in a packet sent at
+    /// `newest_sent`, for stacks that do not report single packets. The bytes are attributed to
+    /// that packet and to the oldest packets in flight, which is wrong only if packets have
+    /// overtaken each other.
     pub fn on_acked_together(&mut self, now: Time, newest_sent: Time, bytes: u64) {
         let mut left = bytes;
         let mut next = self.ledger.newest_open_until(newest_sent);
@@ -179,13 +181,13 @@ impl QuicController {
             next = self.ledger.oldest_open_until(newest_sent);
         }
         if left > 0 {
-            // Packets that the ledger has forgotten.
+            // These packets are not in the ledger any more.
             self.on_acked(now, newest_sent, u32::try_from(left).unwrap_or(u32::MAX));
         }
     }
 
-    /// All packets of an acknowledgement have been told. `in_flight` is what the stack counts;
-    /// `app_limited` tells that the application, not the window or the pacer, limits sending.
+    /// Ends the report of an acknowledgement. `in_flight` is the stack's count; `app_limited` says
+    /// that the application, not the window or the pacer, limits sending.
     pub fn on_acks_end(&mut self, now: Time, in_flight: u64, app_limited: bool) {
         self.fire(now);
         let acked = std::mem::take(&mut self.acked);
@@ -218,14 +220,15 @@ impl QuicController {
         feedback.fates = &self.fates;
         self.controller.on_feedback(&feedback);
         self.fates.clear();
-        // What the stack has neither acknowledged nor declared lost after so long carried no data.
+        // Packets that the stack has neither acknowledged nor declared lost after this time carried
+        // no data.
         let patience = self.rtt.smoothed().max(sample) * 2;
         self.ledger.forget_before(newest_sent - patience.min(newest_sent.since(Time::ZERO)));
         self.take_plan();
         self.credit.grow(now, &self.plan, self.rtt.smoothed(), self.mss);
     }
 
-    /// The stack declares packets lost.
+    /// Processes packets that the stack declares lost.
     pub fn on_lost(&mut self, now: Time, losses: LossReport) {
         self.fire(now);
         let prior = self.in_flight;
@@ -253,8 +256,8 @@ impl QuicController {
         self.take_plan();
     }
 
-    /// The peer echoes that packets were marked with CE, the newest of them sent at `sent`.
-    /// `packets` is how many, or 0 if the stack does not count them.
+    /// Processes the peer's report that packets were marked with CE, the newest of them sent at
+    /// `sent`. `packets` is their number, or 0 if the stack does not count them.
     pub fn on_marked(&mut self, now: Time, sent: Time, packets: u32) {
         self.fire(now);
         let congestion = self.is_news(sent).then_some(Congestion::Ecn);
@@ -268,8 +271,8 @@ impl QuicController {
         self.take_plan();
     }
 
-    /// All packets that were declared lost came after all: a reaction to them is taken back. One to a
-    /// mark, which covered these losses too, is not.
+    /// Undoes the reaction to losses, because all packets declared lost have arrived. Keeps a
+    /// reaction to a mark, even if it covered these losses, too.
     pub fn on_spurious(&mut self, now: Time) {
         if !(self.in_recovery && self.reacted_to_loss) {
             return;
@@ -281,7 +284,7 @@ impl QuicController {
         self.take_plan();
     }
 
-    /// True if a packet that was sent at `sent` was not sent before the last reaction.
+    /// True if a packet sent at `sent` was sent after the last reaction.
     fn is_news(&self, sent: Time) -> bool {
         self.reacted.is_none_or(|reacted| sent > reacted)
     }
@@ -291,7 +294,7 @@ impl QuicController {
         self.in_recovery = true;
     }
 
-    /// Feedback with what every feedback has.
+    /// Returns feedback with the fields that every feedback has.
     fn feedback(&self, now: Time, prior_in_flight: u64) -> Feedback<'static> {
         let mut feedback = Feedback::new(now, self.mss);
         feedback.prior_in_flight = prior_in_flight;
@@ -305,8 +308,8 @@ impl QuicController {
         feedback
     }
 
-    /// Fires the scheme's timer if it is due. One that asks to be called again at once waits for the
-    /// stack's next call.
+    /// Fires the scheme's timer if it is due. A scheme that wants another call at once gets it with
+    /// the stack's next call.
     fn fire(&mut self, now: Time) {
         if self.plan.timer <= now {
             self.controller.on_timer(now);

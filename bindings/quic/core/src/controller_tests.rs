@@ -1,4 +1,4 @@
-//! What controllers are told of what stacks tell.
+//! Calls of controllers that follow from stacks' reports.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use paceline_cc::{Congestion, Controller, Feedback, Plan, Span, Time};
 use crate::controller::{LossReport, QuicController};
 use crate::pacing::Pacing;
 
-/// Notes the congestion that it is told of.
+/// Records the congestion in its feedback.
 #[derive(Clone, Default)]
 struct Recorder(Arc<Mutex<Vec<Congestion>>>);
 
@@ -36,7 +36,7 @@ fn a_window_has_one_congestion_event() {
     controller.on_sent(at(0), 4800);
     controller.on_sent(at(50), 1200);
     controller.on_lost(at(100), lost(0));
-    // Sent before the reaction: the same event, as a loss and as a mark.
+    // Packets sent before the reaction belong to its event, as losses and as marks.
     controller.on_lost(at(110), lost(50));
     controller.on_marked(at(110), at(50), 1);
     controller.on_sent(at(120), 1200);
@@ -50,13 +50,13 @@ fn only_a_reaction_to_losses_is_taken_back() {
     let mut controller = QuicController::new(Box::new(recorder.clone()), 1200, Pacing::Stack);
     controller.on_sent(at(0), 4800);
     controller.on_marked(at(100), at(0), 1);
-    // The mark's event covers this loss; that it was a mistake does not undo the mark.
+    // The mark's event covers this loss. Undoing the loss does not undo the mark.
     controller.on_lost(at(101), lost(0));
     controller.on_spurious(at(102));
     controller.on_sent(at(200), 1200);
     controller.on_lost(at(300), lost(200));
     controller.on_spurious(at(301));
-    // It has been taken back.
+    // The reaction was undone.
     controller.on_spurious(at(302));
     let seen = recorder.0.lock().expect("not poisoned").clone();
     assert_eq!(seen, [Congestion::Ecn, Congestion::Loss, Congestion::Undo]);
@@ -78,7 +78,7 @@ impl Controller for IdleCounter {
     }
 }
 
-/// A pacer that waits while nothing is in flight is no idle application (s2n
+/// A pacer that waits while nothing is in flight does not make the application idle (s2n
 /// `handle_restart_from_idle`).
 #[test]
 fn only_a_pause_of_the_application_is_idle() {

@@ -1,18 +1,18 @@
-//! Why a scheme cannot drive a QUIC stack.
+//! Errors of choosing a scheme for a QUIC stack.
 
 use paceline_cc::SpecError;
 use thiserror::Error;
 
-/// Why a scheme cannot drive a QUIC stack.
+/// Reason why a scheme cannot drive a QUIC stack.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SchemeError {
-    /// There is no such scheme, or its parameters are wrong.
+    /// There is no such scheme, or its parameters are invalid.
     #[error("scheme '{spec}': {source}")]
     Spec {
-        /// What was asked for.
+        /// Specification of the scheme.
         spec: String,
-        /// What is wrong with it.
+        /// Problem with the specification.
         source: SpecError,
     },
     /// The scheme needs signals that the stack does not give.
@@ -22,11 +22,11 @@ pub enum SchemeError {
         .missing.join(", ")
     )]
     MissingSignals {
-        /// What was asked for.
+        /// Specification of the scheme.
         spec: String,
-        /// The name of the stack.
+        /// Name of the stack.
         stack: &'static str,
-        /// The names of the signals.
+        /// Names of the missing signals.
         missing: Vec<&'static str>,
     },
 }

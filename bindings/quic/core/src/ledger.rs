@@ -1,12 +1,12 @@
-//! What is in flight, as a stack tells it.
+//! Packets in flight, from a stack's reports.
 
 use std::collections::VecDeque;
 
 use paceline_cc::{Fate, RateSample, Span, Time};
 
-/// Of more packets than so many, those are forgotten that were sent longer ago than this. A stack such as
-/// quinn tells of packets that carry acknowledgements only when it sends them, and never again: an end that
-/// only receives would fill memory with them.
+/// Number of packets above which those sent more than `LONG_AGO` ago are forgotten. A stack such as
+/// quinn reports packets that carry only acknowledgements when it sends them and never again, so an
+/// end that only receives would fill its memory with them.
 const MANY: usize = 1024;
 const LONG_AGO: Span = Span::from_secs(3);
 
@@ -15,16 +15,17 @@ const LONG_AGO: Span = Span::from_secs(3);
 struct Entry {
     sent: Time,
     size: u32,
-    /// True until it is acknowledged, lost or forgotten.
+    /// Whether it is neither acknowledged nor lost nor forgotten.
     open: bool,
-    /// True if the application, not the window, limited sending when it left.
+    /// Whether the application, not the window, limited sending when it left.
     app_limited: bool,
-    /// The controller's tag.
+    /// Tag from the controller.
     tag: u64,
-    /// Bytes delivered when it left, and when the last of these were.
+    /// Bytes delivered when it left, and the time of their last delivery.
     delivered: u64,
     delivered_at: Time,
-    /// When the packet left that was acknowledged last when it left: the start of its send phase.
+    /// Time at which the packet left that had been acknowledged last when this one left: the start
+    /// of its send phase.
     first_sent: Time,
 }
 
@@ -36,22 +37,23 @@ pub(crate) struct PacketOutcome {
     pub(crate) delivered: u64,
 }
 
-/// Packets in the order in which they were sent, with what delivery-rate samples need
+/// Packets in the order of sending, with the data for delivery-rate samples
 /// (draft-cheng-iccrg-delivery-rate-estimation).
 ///
-/// Packets are found by the time at which they were sent and their size, since not every stack tells
-/// their numbers. Of several that are alike it does not matter which one is taken.
+/// Packets are found by their time of sending and their size, because not every stack reports their
+/// numbers. Of several equal packets any one serves.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     entries: VecDeque<Entry>,
-    /// The number of the oldest entry.
+    /// Number of the oldest entry.
     first: u64,
-    /// Bytes delivered since the start, and when the last of them were.
+    /// Bytes delivered since the start, and the time of the last delivery.
     pub(crate) delivered: u64,
     delivered_at: Time,
     first_sent: Time,
-    /// Samples are limited by the application as long as `delivered` is less than this: one more than was
-    /// delivered or in flight when the application last had nothing to send; zero before.
+    /// Samples are limited by the application while `delivered` is below this: one more than the
+    /// bytes delivered or in flight when the application last had no data to send; zero before
+    /// that.
     app_limited_end: u64,
     /// The newest acknowledged packet since the last sample.
     newest: Option<Entry>,
@@ -70,17 +72,18 @@ impl Ledger {
         }
     }
 
-    /// The number that the next packet gets.
+    /// Returns the number of the next packet.
     pub(crate) fn next(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
 
-    /// A packet leaves. `resumed` tells that nothing is in flight.
+    /// Adds a packet that leaves. `resumed` says that nothing is in flight.
     pub(crate) fn on_sent(&mut self, now: Time, size: u32, tag: u64, resumed: bool) {
         if resumed {
             (self.first_sent, self.delivered_at) = (now, now);
         }
-        // Stacks report sending in order; a clock that goes back must not break the search.
+        // Stacks report packets in the order of sending; a clock that steps back must not break the
+        // search.
         let sent = self.entries.back().map_or(now, |last| last.sent.max(now));
         self.entries.push_back(Entry {
             sent,
@@ -97,19 +100,19 @@ impl Ledger {
         }
     }
 
-    /// The application has nothing to send.
+    /// Records that the application has no data to send.
     pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
         self.app_limited_end = self.delivered + in_flight + 1;
     }
 
-    /// Returns true until more is delivered than was in flight when the application last had nothing to
+    /// True until more is delivered than was in flight when the application last had no data to
     /// send (Linux `tcp_rate_gen`).
     pub(crate) fn is_app_limited(&self) -> bool {
         self.delivered < self.app_limited_end
     }
 
-    /// A packet of `size` bytes that was sent at `sent` has been acknowledged. `None` if the ledger
-    /// knows of none.
+    /// Removes a packet of `size` bytes, sent at `sent`, that was acknowledged. `None` if the
+    /// ledger does not have it.
     pub(crate) fn on_acked(&mut self, now: Time, sent: Time, size: u32) -> Option<PacketOutcome> {
         self.delivered += u64::from(size);
         self.delivered_at = now;
@@ -133,22 +136,24 @@ impl Ledger {
         })
     }
 
-    /// When the newest packet in flight that was sent by `until` was sent, and its size.
+    /// Returns the time of sending and the size of the newest packet in flight that was sent by
+    /// `until`.
     pub(crate) fn newest_open_until(&self, until: Time) -> Option<(Time, u32)> {
         let end = self.entries.partition_point(|entry| entry.sent <= until);
         let entry = self.entries.range(..end).rev().find(|entry| entry.open)?;
         Some((entry.sent, entry.size))
     }
 
-    /// When the oldest packet in flight was sent, if by `until`, and its size.
+    /// Returns the time of sending and the size of the oldest packet in flight, if it was sent by
+    /// `until`.
     pub(crate) fn oldest_open_until(&self, until: Time) -> Option<(Time, u32)> {
-        // Settled packets are dropped from the front, so that this looks at the first entry.
+        // Settled packets are removed from the front, so this finds the first entry.
         let entry = self.entries.iter().find(|entry| entry.open)?;
         (entry.sent <= until).then_some((entry.sent, entry.size))
     }
 
-    /// `bytes` have been declared lost, the newest of them sent at `newest`: the oldest ones in
-    /// flight.
+    /// Removes the oldest packets in flight up to `bytes`, which were declared lost; the newest of
+    /// them was sent at `newest`.
     pub(crate) fn on_lost(&mut self, newest: Time, bytes: u64, mut lost: impl FnMut(Fate)) {
         let mut left = bytes;
         for (at, entry) in self.entries.iter_mut().enumerate() {
@@ -165,8 +170,8 @@ impl Ledger {
         self.drop_settled();
     }
 
-    /// Forgets packets that were sent before `time`: such as carry acknowledgements only, of which
-    /// stacks tell nothing more.
+    /// Forgets packets that were sent before `time`, such as packets with acknowledgements only, of
+    /// which stacks report nothing more.
     pub(crate) fn forget_before(&mut self, time: Time) {
         while self.entries.front().is_some_and(|entry| entry.sent < time) {
             self.entries.pop_front();
@@ -182,8 +187,8 @@ impl Ledger {
         }
     }
 
-    /// Ends an acknowledgement: the delivery rate that its newest packet shows. Intervals shorter
-    /// than the smallest RTT are artefacts of acknowledgements that came together, and give none.
+    /// Ends an acknowledgement. Returns the delivery rate that its newest packet shows. Intervals
+    /// shorter than the minimum RTT come from aggregated acknowledgements, and give no sample.
     pub(crate) fn take_sample(&mut self, min_rtt: Span) -> Option<RateSample> {
         let newest = self.newest.take()?;
         let send_phase = newest.sent.since(newest.first_sent);
@@ -215,7 +220,7 @@ mod tests {
         ledger.on_sent(at(2), 1200, 12, false);
         let number = |settled: Option<PacketOutcome>| settled.map(|s| (s.fate.number, s.fate.tag));
         assert_eq!(number(ledger.on_acked(at(9), at(1), 500)), Some((1, 11)));
-        // A size that nobody has sent is taken for any packet of that time.
+        // A size that no packet has matches any packet of that time.
         assert_eq!(number(ledger.on_acked(at(9), at(1), 777)), Some((0, 10)));
         assert_eq!(number(ledger.on_acked(at(9), at(1), 1200)), None);
         assert_eq!(number(ledger.on_acked(at(9), at(2), 1200)), Some((2, 12)));
@@ -253,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_steady_flow_shows_its_rate() {
-        // A packet of 1000 bytes each millisecond, acknowledged 10 ms later: 8 Mbit/s.
+        // A packet of 1000 bytes every millisecond, acknowledged 10 ms later: 8 Mbit/s.
         let mut ledger = Ledger::new();
         let mut last = None;
         for millis in 0..100 {
@@ -268,8 +273,9 @@ mod tests {
         assert!(!sample.app_limited);
     }
 
-    /// The whole first flight after a pause gives limited samples, and the next one does not (s2n
-    /// `bandwidth/estimator` app_limited; quiche `bandwidth_sampler_test` AppLimited).
+    /// The whole first flight after a pause gives application-limited samples, and the next flight
+    /// does not (s2n `bandwidth/estimator` app_limited; quiche `bandwidth_sampler_test`
+    /// AppLimited).
     #[test]
     fn the_first_flight_after_a_pause_is_limited_by_the_application() {
         let mut ledger = Ledger::new();
@@ -305,7 +311,7 @@ mod tests {
             ledger.on_sent(at(millis), 40, 0, false);
         }
         assert_eq!((ledger.entries.len(), ledger.next()), (3001, 100_000));
-        // What was sent lately is still known.
+        // A packet sent recently is still in the ledger.
         assert!(ledger.on_acked(at(100_001), at(99_999), 40).is_some());
     }
 }

@@ -1,12 +1,12 @@
-//! What the adapters for QUIC stacks share.
+//! Shared by the adapters for QUIC stacks.
 //!
 //! A QUIC stack keeps its own account: it numbers packets, detects losses, estimates the RTT, and
-//! calls its congestion controller with what it found. A [`QuicController`] turns these calls into
-//! the [`Feedback`](paceline_cc::Feedback) that Paceline's controllers take, and adds what they need
-//! and stacks do not tell: delivery-rate samples, round trips, fates of packets, when a loss is a
-//! new congestion event.
+//! reports the results to its congestion controller. A [`QuicController`] converts these reports to
+//! the [`Feedback`](paceline_cc::Feedback) of Paceline's controllers, and adds facts that stacks do
+//! not report: delivery-rate samples, round trips, fates of packets, and whether a loss is a new
+//! congestion event.
 //!
-//! An adapter for one stack, such as `paceline-quinn`, implements the stack's trait by calling it.
+//! An adapter for one stack, such as `paceline-quinn`, implements the stack's trait with it.
 
 mod controller;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A scheme under a path, as stacks that know instants call it.
+//! A scheme for one path, with the calls of stacks that use instants.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -8,19 +8,19 @@ use paceline_cc::{Rate, Time};
 use crate::controller::{LossReport, QuicController};
 use crate::scheme::QuicScheme;
 
-/// A scheme under one path of a connection, for stacks that tell the time as [`Instant`]s and ask
-/// for windows and rates through `&self`, as quinn and its relatives do.
+/// A scheme for one path of a connection, for stacks that express time as [`Instant`]s and read
+/// windows and rates through `&self`, as quinn and its relatives do.
 pub struct PathController {
     scheme: QuicScheme,
-    /// Paceline counts time from here on.
+    /// Zero of Paceline's time.
     start: Instant,
-    /// The time of the stack's last call, for the calls that do not tell it.
+    /// Time of the stack's last call, for calls without a time.
     last: Time,
     mtu: u16,
-    /// Never contended: stacks change a controller through `&mut` only. It is there since schemes
-    /// need not be `Sync`.
+    /// Never contended, because stacks change a controller only through `&mut`. The mutex is needed
+    /// because schemes need not be `Sync`.
     inner: Mutex<QuicController>,
-    /// What stacks ask for without changing anything.
+    /// Values that stacks read without changing the controller.
     window: u64,
     initial: u64,
     pacing: Option<Rate>,
@@ -28,7 +28,8 @@ pub struct PathController {
 }
 
 impl PathController {
-    /// `scheme` on a path that takes packets of up to `mtu` bytes, from `start` on.
+    /// Returns a controller of `scheme` for a path with packets of up to `mtu` bytes; time counts
+    /// from `start`.
     pub fn new(scheme: QuicScheme, start: Instant, mtu: u16) -> PathController {
         let inner = scheme.controller(mtu);
         PathController {
@@ -44,39 +45,39 @@ impl PathController {
         }
     }
 
-    /// The same scheme on the same path, begun anew: what stacks get that want a copy. A scheme's
-    /// state cannot be copied.
+    /// Returns a fresh controller of this scheme for this path, for stacks that want a copy: a
+    /// scheme's state cannot be copied.
     #[must_use]
     pub fn anew(&self) -> PathController {
         PathController::new(self.scheme.clone(), self.start, self.mtu)
     }
 
-    /// The scheme.
+    /// Returns the scheme.
     pub fn scheme(&self) -> &QuicScheme {
         &self.scheme
     }
 
-    /// The bytes that may be in flight; see [`QuicController::window`].
+    /// Returns the bytes that may be in flight; see [`QuicController::window`].
     pub fn window(&self) -> u64 {
         self.window
     }
 
-    /// The window before anything was sent.
+    /// Returns the window before the first packet.
     pub fn initial_window(&self) -> u64 {
         self.initial
     }
 
-    /// The rate at which packets are to leave, if the scheme has one.
+    /// Returns the scheme's pacing rate; `None` if it has none.
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.pacing
     }
 
-    /// Bytes that may leave back to back under the pacing rate.
+    /// Returns the bytes that may leave back to back under the pacing rate.
     pub fn burst(&self) -> u64 {
         self.burst
     }
 
-    /// Names and values of the scheme's inner state, such as `cwnd` in packets.
+    /// Calls `see` with names and values of the scheme's inner state, such as `cwnd` in packets.
     pub fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).inspect(see);
     }
@@ -100,7 +101,8 @@ impl PathController {
         self.tell(|inner| inner.on_acks_end(now, in_flight, app_limited));
     }
 
-    /// `bytes` are lost, the newest of them sent at `sent`; see [`QuicController::on_lost`].
+    /// Processes the loss of `bytes`, the newest of them sent at `sent`; see
+    /// [`QuicController::on_lost`].
     pub fn on_lost(&mut self, now: Instant, sent: Instant, bytes: u64, persistent: bool) {
         let (now, newest_sent) = (self.time(now), self.time(sent));
         self.tell(|inner| inner.on_lost(now, LossReport { bytes, newest_sent, persistent }));
@@ -124,7 +126,7 @@ impl PathController {
         self.tell(|inner| inner.on_mtu(u32::from(mtu)));
     }
 
-    /// An instant of the stack's on Paceline's clock.
+    /// Converts an instant of the stack to Paceline's time.
     fn time(&mut self, at: Instant) -> Time {
         let nanos = at.saturating_duration_since(self.start).as_nanos();
         let time = Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX / 2));

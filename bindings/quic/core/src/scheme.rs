@@ -1,4 +1,4 @@
-//! A scheme, checked against what a stack tells.
+//! A scheme, checked against the signals of a stack.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::controller::QuicController;
 use crate::error::SchemeError;
 use crate::pacing::Pacing;
 
-/// The signals that [`QuicController`] makes out of what every QUIC stack tells its controllers.
-/// Stacks that also count CE marks add [`Signals::ECN`].
+/// Signals that [`QuicController`] derives from the reports of every QUIC stack. Stacks that also
+/// count CE marks add [`Signals::ECN`].
 ///
-/// There are no receive times (RFC 9000's acknowledgements have none), no marks of ABC's routers,
-/// no congestion headers and no reports of receivers.
+/// Not among them are receive times (RFC 9000's acknowledgements have none), marks of ABC's
+/// routers, congestion headers and reports of receivers.
 pub const QUIC_SIGNALS: Signals = Signals::DELIVERY_RATE.and(Signals::FATES);
 
-/// A scheme that can drive a stack: makes a controller for each connection and path.
+/// A scheme that can drive a stack; builds a controller for each connection and path.
 #[derive(Clone)]
 pub struct QuicScheme {
     spec: Arc<str>,
@@ -27,11 +27,11 @@ pub struct QuicScheme {
 }
 
 impl QuicScheme {
-    /// The scheme called `spec`, such as `cubic` or `copa[mode=competitive]`, for a stack called
-    /// `stack` that gives `available`.
+    /// Returns the scheme called `spec`, such as `cubic` or `copa[mode=competitive]`, for a stack
+    /// called `stack` with the signals `available`.
     ///
     /// # Errors
-    /// If there is no such scheme, or if it needs signals that the stack does not give.
+    /// There is no such scheme, or it needs signals that the stack does not have.
     pub fn parse(
         spec: &str,
         stack: &'static str,
@@ -42,10 +42,10 @@ impl QuicScheme {
         QuicScheme::new(spec, halves, stack, available)
     }
 
-    /// The same for a scheme that is made already, under the name `spec`.
+    /// Returns a scheme from its halves, under the name `spec`.
     ///
     /// # Errors
-    /// If it needs signals that the stack does not give.
+    /// It needs signals that the stack does not have.
     pub fn new(
         spec: &str,
         halves: Halves,
@@ -59,24 +59,24 @@ impl QuicScheme {
         Ok(QuicScheme { spec: spec.into(), halves, seed: 1, pacing: Pacing::Acknowledgements })
     }
 
-    /// The same with another seed for what schemes draw at random. The default is 1.
+    /// Sets the seed of the scheme's random numbers. The default is 1.
     #[must_use]
     pub fn seed(self, seed: u64) -> QuicScheme {
         QuicScheme { seed, ..self }
     }
 
-    /// The same with another way to keep to the scheme's pacing rate, for stacks that do not.
+    /// Sets the way to apply the scheme's pacing rate, for stacks that ignore it.
     #[must_use]
     pub fn pacing(self, pacing: Pacing) -> QuicScheme {
         QuicScheme { pacing, ..self }
     }
 
-    /// What was asked for.
+    /// Returns the specification of the scheme.
     pub fn spec(&self) -> &str {
         &self.spec
     }
 
-    /// A controller for a path that takes packets of up to `mtu` bytes.
+    /// Returns a controller for a path with packets of up to `mtu` bytes.
     pub fn controller(&self, mtu: u16) -> QuicController {
         let setup = Setup::new(self.seed, 0).with(|setup| setup.mss = u32::from(mtu.max(1)));
         QuicController::new((self.halves.controller)(&setup), setup.mss, self.pacing)

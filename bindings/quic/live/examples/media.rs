@@ -1,13 +1,13 @@
-//! A media-like stream over quinn in real time, for `paceline link`: 30 frames a second, each a stream
-//! of its own, as Media over QUIC sends groups.
+//! A media-like stream over quinn in real time, for `paceline link`: 30 frames per second, each on
+//! a stream of its own, as Media over QUIC sends groups.
 //!
 //! ```sh
 //! paceline link --scenario path.toml --outside 'media receive' -- media send base copa 30 2.5
 //! ```
-//! `send HOST CONTROLLER SECONDS MBPS [qlog=FILE]` sends frames of MBPS / 30. A frame that is not sent
-//! when 15 later ones are ready is given up (its stream is reset), as live media does. `receive` prints
-//! how many frames arrived whole and how long they took, from their making to their last byte, by the
-//! clock of the machine, on which both ends run.
+//! `send HOST CONTROLLER SECONDS MBPS [qlog=FILE]` sends frames of MBPS / 30. A frame that is not
+//! sent when 15 later ones are ready is dropped (its stream is reset), as in live media. `receive`
+//! prints the number of complete frames and their delays, from the creation of a frame to the
+//! arrival of its last byte, by the clock of the machine on which both ends run.
 #![allow(clippy::print_stdout)]
 
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 /// Frames per second.
 const FPS: f64 = 30.0;
-/// Frames that may be on their way at once: half a second.
+/// Most frames in flight: half a second.
 const MOST: usize = 15;
 
 #[tokio::main(flavor = "current_thread")]
@@ -38,7 +38,7 @@ async fn main() -> Result<(), Problem> {
     }
 }
 
-/// The machine's clock in nanoseconds.
+/// Returns the machine's clock in nanoseconds.
 fn clock() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
@@ -63,7 +63,7 @@ async fn send(
         if sending.len() >= MOST
             && let Some(oldest) = sending.pop_front()
         {
-            // A stream that is dropped before it is finished is reset.
+            // Dropping an unfinished stream resets it.
             oldest.abort();
             given_up += 1;
         }
@@ -73,7 +73,7 @@ async fn send(
             if stream.write_all(&frame).await.is_err() || stream.finish().is_err() {
                 return;
             }
-            // Until it is acknowledged.
+            // Waits until the frame is acknowledged.
             let _ = stream.stopped().await;
         }));
     }
@@ -91,7 +91,7 @@ async fn receive(at: SocketAddr) -> Result<(), Problem> {
     while let Some(incoming) = endpoint.accept().await {
         let connection = incoming.await?;
         let mut reading = Vec::new();
-        // An error is the sender's close.
+        // An error means that the sender has closed the connection.
         while let Ok(mut stream) = connection.accept_uni().await {
             reading.push(tokio::spawn(async move {
                 let frame = stream.read_to_end(1 << 24).await.ok()?;

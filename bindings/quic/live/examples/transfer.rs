@@ -5,10 +5,10 @@
 //! paceline link --scenario path.toml --summary summary.json \
 //!   --outside 'transfer receive' -- transfer send base bbr3 30
 //! ```
-//! `send HOST CONTROLLER SECONDS [qlog=FILE]` sends to HOST (`base` is the outside of the emulator) as
-//! fast as CONTROLLER allows; `own-cubic`, `own-newreno` and `own-bbr` are quinn's own, other names
-//! Paceline's. `receive` takes what comes and prints the rate, until it is ended. qlog needs
-//! `--features qlog`.
+//! `send HOST CONTROLLER SECONDS [qlog=FILE]` sends to HOST (`base` is the outside of the emulator)
+//! as fast as CONTROLLER allows. `own-cubic`, `own-newreno` and `own-bbr` are quinn's own
+//! controllers, other names are Paceline's. `receive` reads all data and prints the rate, until it
+//! is ended. qlog needs `--features qlog`.
 #![allow(clippy::print_stdout)]
 
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use paceline_quic_live::{NAME, Problem, address, option, receiver, sender};
 
-/// What is written at a time.
+/// Bytes of one write.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 #[tokio::main(flavor = "current_thread")]
@@ -45,7 +45,7 @@ async fn send(
     let mut stream = connection.open_uni().await?;
     let end = tokio::time::Instant::now() + seconds;
     let mut sent = 0u64;
-    // A write that the windows do not allow waits; the end of the time ends the wait.
+    // A write waits while the windows do not allow it; the end of the time ends the wait.
     while let Ok(written) = tokio::time::timeout_at(end, stream.write(&ZEROS)).await {
         sent += written? as u64;
     }
@@ -57,7 +57,8 @@ async fn send(
         path.sent_packets,
         path.rtt.as_secs_f64() * 1e3
     );
-    // What was not sent is given up. This is repeated if it gets lost in a full queue, as a close is not.
+    // Drops data that was not sent. A reset is repeated if it is lost in a full queue; a close is
+    // not.
     let _ = stream.reset(0u32.into());
     tokio::time::sleep(Duration::from_millis(300)).await;
     connection.close(0u32.into(), b"done");
@@ -71,7 +72,7 @@ async fn receive(at: SocketAddr) -> Result<(), Problem> {
         let connection = incoming.await?;
         let mut stream = connection.accept_uni().await?;
         let (start, mut received) = (Instant::now(), 0u64);
-        // An error is the sender's reset or close.
+        // An error means that the sender has reset the stream or closed the connection.
         while let Ok(Some(chunk)) = stream.read_chunk(usize::MAX, true).await {
             received += chunk.bytes.len() as u64;
         }

@@ -1,7 +1,7 @@
-//! What the examples share that run quinn in real time, over `tokio` and the system's sockets, through
-//! `paceline link`: the congestion control by name, endpoints, and qlog.
+//! Shared by the examples that run quinn in real time, over `tokio` and the system's sockets,
+//! through `paceline link`: congestion control by name, endpoints, and qlog.
 //!
-//! Certificates are the laboratory's and worth nothing: this is for experiments on one machine.
+//! The certificates are public, so this is only for experiments on one machine.
 
 use std::error::Error;
 use std::fs::File;
@@ -13,21 +13,21 @@ use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig, VarInt};
 
-/// Why an example cannot go on.
+/// Reason why an example cannot continue.
 pub type Problem = Box<dyn Error + Send + Sync>;
 
-/// Receive windows beyond what the emulated paths hold, as in the laboratory.
+/// Receive window larger than any emulated path, as in `paceline-quic-sim`.
 const WINDOW: u32 = 256 << 20;
 
-/// What is written and not yet acknowledged: more than the emulated paths hold, but not much more, as
-/// programs would think that it has been sent.
+/// Most bytes written and not yet acknowledged: more than the emulated paths hold, but not much
+/// more, because programs treat written data as sent.
 const SEND_WINDOW: u64 = 4 << 20;
 
-/// The congestion control called `name`: `own-cubic`, `own-newreno` and `own-bbr` are quinn's, all
-/// others schemes of Paceline's.
+/// Returns the congestion control called `name`: `own-cubic`, `own-newreno` and `own-bbr` are
+/// quinn's, all others are schemes of Paceline.
 ///
 /// # Errors
-/// If there is none of that name, or quinn cannot feed it.
+/// There is none of this name, or it needs signals that quinn does not have.
 pub fn congestion(name: &str) -> Result<Arc<dyn ControllerFactory + Send + Sync>, Problem> {
     Ok(match name {
         "own-cubic" => Arc::new(CubicConfig::default()),
@@ -37,7 +37,8 @@ pub fn congestion(name: &str) -> Result<Arc<dyn ControllerFactory + Send + Sync>
     })
 }
 
-/// quinn's defaults with windows that do not limit, and the congestion control called `name`.
+/// Returns quinn's defaults with windows that do not limit sending, and the congestion control
+/// called `name`.
 fn transport(name: &str) -> Result<TransportConfig, Problem> {
     let mut config = TransportConfig::default();
     config
@@ -49,10 +50,10 @@ fn transport(name: &str) -> Result<TransportConfig, Problem> {
     Ok(config)
 }
 
-/// A server at `listen`, which receives.
+/// Returns a server at `listen`, which receives.
 ///
 /// # Errors
-/// If the address is taken, and none of TLS that a change here has not brought.
+/// The address is taken. TLS errors come only from a change here.
 pub fn receiver(listen: SocketAddr) -> Result<Endpoint, Problem> {
     let crypto = QuicServerConfig::try_from(tls::server()?)?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
@@ -60,10 +61,11 @@ pub fn receiver(listen: SocketAddr) -> Result<Endpoint, Problem> {
     Ok(Endpoint::server(config, listen)?)
 }
 
-/// A client that sends with the congestion control called `name`, and writes quinn's qlog to `qlog`.
+/// Returns a client that sends with the congestion control called `name`, and writes quinn's qlog
+/// to `qlog`.
 ///
 /// # Errors
-/// If there is no such congestion control, no socket, or no qlog in this build.
+/// There is no such congestion control, no socket, or this build has no qlog.
 pub fn sender(name: &str, qlog: Option<&str>) -> Result<Endpoint, Problem> {
     let mut transport = transport(name)?;
     if let Some(path) = qlog {
@@ -77,7 +79,7 @@ pub fn sender(name: &str, qlog: Option<&str>) -> Result<Endpoint, Problem> {
     Ok(endpoint)
 }
 
-/// The name for which the laboratory's certificate stands.
+/// Host name in the certificate.
 pub const NAME: &str = "paceline.test";
 
 #[cfg(feature = "qlog")]
@@ -93,17 +95,17 @@ fn write_qlog(_transport: &mut TransportConfig, _file: File) -> Result<(), Probl
     Err("this build has no qlog; build with --features qlog".into())
 }
 
-/// An argument `name=value`, taken out of the others.
+/// Takes an argument `name=value` out of `arguments`.
 pub fn option(arguments: &mut Vec<String>, name: &str) -> Option<String> {
     let start = format!("{name}=");
     let at = arguments.iter().position(|argument| argument.starts_with(&start))?;
     Some(arguments.remove(at)[start.len()..].to_string())
 }
 
-/// The address to send to: `host`, or, if that is `base`, the outside of `paceline link`.
+/// Returns the address to send to: `host`, or for `base` the outside of `paceline link`.
 ///
 /// # Errors
-/// If it is no address, or there is no emulator.
+/// `host` is not an address, or there is no emulator.
 pub fn address(host: &str) -> Result<SocketAddr, Problem> {
     let host = match host {
         "base" => std::env::var("PACELINE_BASE")

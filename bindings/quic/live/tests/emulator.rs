@@ -19,7 +19,8 @@ path = [\"link\"]
 rtt = \"40ms\"
 ";
 
-/// The programs `paceline` and `example`, which `cargo test --workspace` builds beside this test.
+/// Returns the programs `paceline` and `example`, which `cargo test --workspace` builds beside this
+/// test.
 fn programs(test: &str, example: &str) -> Option<[PathBuf; 2]> {
     let own = std::env::current_exe().ok()?;
     let target = own.parent()?.parent()?;
@@ -34,7 +35,8 @@ fn programs(test: &str, example: &str) -> Option<[PathBuf; 2]> {
     }
 }
 
-/// Whether a network namespace can be made; by which options of `unshare`.
+/// Returns the options of `unshare` with which a network namespace can be made; `None` if it
+/// cannot.
 fn unshare(test: &str) -> Option<&'static [&'static str]> {
     let works = |options: &[&str]| {
         let mut command = Command::new("unshare");
@@ -50,7 +52,7 @@ fn unshare(test: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Runs `example send base ARGUMENTS` inside of the emulator and `example receive` outside; returns
-/// what both print. `None` if the test is skipped.
+/// the output of both. `None` if the test is skipped.
 fn through_link(test: &str, example: &str, arguments: &[&str]) -> Option<String> {
     let options = unshare(test)?;
     let [paceline, program] = programs(test, example)?;
@@ -77,7 +79,7 @@ fn through_link(test: &str, example: &str, arguments: &[&str]) -> Option<String>
     Some(out)
 }
 
-/// The number after `name` in what the receiver has printed.
+/// Returns the number after `name` in the receiver's output.
 fn figure(text: &str, name: &str) -> f64 {
     let line = text.lines().find(|line| line.starts_with("received"));
     let line = line.unwrap_or_else(|| panic!("{text}"));
@@ -86,9 +88,9 @@ fn figure(text: &str, name: &str) -> f64 {
     number.unwrap_or_else(|| panic!("no {name} in {text}"))
 }
 
-/// A tenth of the link's 12 Mbit/s at least: that the programs, the emulator and both kinds of congestion
-/// control work together. How fast they are no test says, as other programs may take the time; the
-/// bound was half of the link, of which 3.6 Mbit/s were left on a machine with twenty of them.
+/// Asserts a tenth of the link's 12 Mbit/s: programs, emulator and both kinds of congestion control
+/// work together. Tests assert no speed, because other programs may use the machine. The bound was
+/// half of the link at first, but on a machine with twenty such programs 3.6 Mbit/s were left.
 #[test]
 fn a_transfer_uses_the_link() {
     for name in ["own-cubic", "bbr3"] {
@@ -98,9 +100,9 @@ fn a_transfer_uses_the_link() {
     }
 }
 
-/// 1 Mbit/s of frames, which a link of 12 Mbit/s delays by 20 ms of propagation and 3 ms of
-/// transmission. A busy machine adds to that, and has some of the sixty given up; a connection that stands still
-/// delivers none in a second.
+/// Sends 1 Mbit/s of frames, which a link of 12 Mbit/s delays by 20 ms of propagation and 3 ms of
+/// transmission. A busy machine adds delay, and makes the sender drop some of the sixty frames. A
+/// connection that stalls delivers no frame within a second.
 #[test]
 fn frames_arrive_in_time() {
     let out = through_link("frames_arrive_in_time", "media", &["copa", "2", "1"]);

@@ -8,11 +8,11 @@ use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
 use paceline_quic::PathController;
 
-/// A scheme of Paceline's under a path of a connection of noq's.
+/// A scheme of Paceline for a path of a noq connection.
 pub struct Controller(pub(crate) PathController);
 
 impl Controller {
-    /// Names and values of the scheme's inner state, such as `cwnd` in packets.
+    /// Calls `see` with names and values of the scheme's inner state, such as `cwnd` in packets.
     pub fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.0.inspect(see);
     }
@@ -82,7 +82,7 @@ impl congestion::Controller for Controller {
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = self.0.window();
-        // noq counts bytes per second.
+        // noq expresses the rate in bytes per second.
         metrics.pacing_rate = self.0.pacing_rate().map(|rate| (rate.as_bps() / 8).max(1));
         metrics.send_quantum = metrics.pacing_rate.map(|_| self.0.burst());
         metrics

@@ -12,27 +12,27 @@
 //! ```
 //!
 //! # What noq tells, and what follows
-//! - Each packet that is sent, acknowledged or lost, and whether losses were a mistake: windows, RTTs,
-//!   delivery rates and the fates of packets come out of these.
-//! - That packets were marked with CE, but not how many. `cubic` and others that react once per round
-//!   trip work; `dctcp` and `prague` need counts and are refused. noq sends ECT(0) whatever the scheme
-//!   asks for.
-//! - No receive times, and no headers of Paceline's: `ledbat`, `gcc`, `sprout`, `xcp` and others like
-//!   them are refused.
+//! - noq reports each packet that is sent, acknowledged or lost, and whether losses were spurious.
+//!   Windows, RTTs, delivery rates and fates of packets are derived from these reports.
+//! - It reports that packets were marked with CE, but not how many. `cubic` and other schemes that
+//!   react once per round trip work; `dctcp` and `prague` need counts and are refused. noq sends
+//!   ECT(0) whatever code point the scheme chooses.
+//! - It has no receive times, and no headers of Paceline: `ledbat`, `gcc`, `sprout`, `xcp` and
+//!   similar schemes are refused.
 //!
 //! # Pacing
-//! noq keeps to a controller's pacing rate, but lets up to ten packets leave at once, whatever the
+//! noq applies a controller's pacing rate, but sends bursts of up to ten packets, whatever the
 //! scheme's burst.
 //!
-//! What that does, over 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets: the 95th percentile
-//! of one-way delay is 128 ms with `bbr3`, 79 with `bbr`, 300 with `cubic`, 92 with `vegas` and 88 with
-//! `vivace`, as good as in the simulator (130, 82, 300, 92, 82). `copa` takes itself for a competitor
-//! of others and fills the buffer (263, 59); `copa[mode=default]` does not (55, 63). ECT(1) cannot be
-//! sent, which only `prague` would.
+//! The effect, over 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets: the 95th
+//! percentile of one-way delay in ms is 128 with `bbr3`, 79 with `bbr`, 300 with `cubic`, 92 with
+//! `vegas` and 88 with `vivace`, about as in the simulator (130, 82, 300, 92, 82). `copa` takes the
+//! bursts for competing traffic and fills the buffer (263; simulator 59); `copa[mode=default]` does
+//! not (55; 63). ECT(1) cannot be sent; only `prague` would use it.
 //!
 //! # Other paths
-//! Each path of a connection has a controller of its own. Where noq copies a controller, because only
-//! a port has changed, the copy begins anew: a scheme's state cannot be copied.
+//! Each path of a connection has its own controller. If only a port has changed, noq copies the
+//! controller; the copy starts afresh, because a scheme's state cannot be copied.
 
 mod controller;
 
@@ -45,24 +45,24 @@ use paceline_quic::{Pacing, PathController, QUIC_SIGNALS, QuicScheme};
 pub use controller::Controller;
 pub use paceline_quic::SchemeError;
 
-/// A scheme that drives noq's connections; goes into
+/// A scheme that drives noq's connections. Pass it to
 /// [`TransportConfig::congestion_controller_factory`](noq_proto::TransportConfig::congestion_controller_factory).
 #[derive(Clone)]
 pub struct Scheme(QuicScheme);
 
 impl Scheme {
-    /// The scheme called `spec`, with its parameters: `"cubic"`, `"copa[mode=competitive]"`,
+    /// Parses the scheme called `spec`, with its parameters: `"cubic"`, `"copa[mode=competitive]"`,
     /// `"remy[table=NAME]"`.
     ///
     /// # Errors
-    /// If there is no such scheme, a parameter is wrong, or the scheme needs signals that noq does not
-    /// give.
+    /// There is no such scheme, a parameter is invalid, or the scheme needs signals that noq does
+    /// not have.
     pub fn parse(spec: &str) -> Result<Scheme, SchemeError> {
         let scheme = QuicScheme::parse(spec, "noq", QUIC_SIGNALS)?;
         Ok(Scheme(scheme.pacing(Pacing::Stack)))
     }
 
-    /// The same with another seed for what schemes draw at random. The default is 1.
+    /// Sets the seed of the scheme's random numbers. The default is 1.
     #[must_use]
     pub fn seed(self, seed: u64) -> Scheme {
         Scheme(self.0.seed(seed))

@@ -7,11 +7,11 @@ use paceline_quic::PathController;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{self, ControllerMetrics};
 
-/// A scheme of Paceline's under a connection of quinn's.
+/// A scheme of Paceline for a quinn connection.
 pub struct Controller(pub(crate) PathController);
 
 impl Controller {
-    /// Names and values of the scheme's inner state, such as `cwnd` in packets.
+    /// Calls `see` with names and values of the scheme's inner state, such as `cwnd` in packets.
     pub fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.0.inspect(see);
     }
@@ -50,7 +50,7 @@ impl congestion::Controller for Controller {
         is_persistent_congestion: bool,
         lost_bytes: u64,
     ) {
-        // quinn tells of marks as of a loss of no bytes.
+        // quinn reports marks as a loss of zero bytes.
         match lost_bytes {
             0 => self.0.on_marked(now, sent, 0),
             _ => self.0.on_lost(now, sent, lost_bytes, is_persistent_congestion),

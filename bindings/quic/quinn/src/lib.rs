@@ -12,30 +12,31 @@
 //! ```
 //!
 //! # What quinn tells, and what follows
-//! - Which bytes were sent and when, and which were acknowledged and lost: windows, RTTs, delivery
-//!   rates and the fates of packets come out of these.
-//! - That packets were marked with CE, but not how many. `cubic` and others that react once per round
-//!   trip work; `dctcp` and `prague` need counts and are refused. quinn sends ECT(0) whatever the
-//!   scheme asks for.
-//! - No receive times, and no headers of Paceline's: `ledbat`, `gcc`, `sprout`, `xcp` and others like
-//!   them are refused.
+//! - quinn reports the bytes that were sent, with their times, and those acknowledged and lost.
+//!   Windows, RTTs, delivery rates and fates of packets are derived from these reports.
+//! - It reports that packets were marked with CE, but not how many. `cubic` and other schemes that
+//!   react once per round trip work; `dctcp` and `prague` need counts and are refused. quinn sends
+//!   ECT(0) whatever code point the scheme chooses.
+//! - It has no receive times, and no headers of Paceline: `ledbat`, `gcc`, `sprout`, `xcp` and
+//!   similar schemes are refused.
 //!
 //! # Pacing
-//! quinn sends a window in four fifths of an RTT, whatever rate a scheme asks for. A scheme whose
-//! rate is lower is held to it at acknowledgements: see [`Pacing::Acknowledgements`], the default
-//! here, and [`Scheme::pacing`]. A rate that is higher than quinn's own is out of reach, and up to ten
-//! packets leave at once.
+//! quinn sends a window in four fifths of an RTT, whatever the scheme's rate. If the scheme's rate
+//! is lower, the window is limited at acknowledgements to keep to it: see
+//! [`Pacing::Acknowledgements`], the default here, and [`Scheme::pacing`]. A rate above quinn's own
+//! is not reached, and quinn sends bursts of up to ten packets.
 //!
-//! What that does, over 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets: the 95th percentile
-//! of one-way delay is 130 ms with `bbr3`, 300 with `cubic`, 297 with `newreno` and 89 with `vivace`, as
-//! good as in the simulator (130, 300, 296, 82); `bbr` has 118 (82), since its drain ends later, and
-//! `vegas` 111 (92). `copa` takes itself for a competitor of others and fills the buffer (243, 59);
-//! `copa[mode=default]` does not (56, 63). ECT(1) cannot be sent, which only `prague` would.
+//! The effect, over 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets: the 95th
+//! percentile of one-way delay in ms is 130 with `bbr3`, 300 with `cubic`, 297 with `newreno` and
+//! 89 with `vivace`, about as in the simulator (130, 300, 296, 82). `bbr` has 118 (82), because its
+//! drain ends later, and `vegas` 111 (92). `copa` takes the bursts for competing traffic and fills
+//! the buffer (243; simulator 59); `copa[mode=default]` does not (56; 63). ECT(1) cannot be sent;
+//! only `prague` would use it.
 //!
 //! # Other paths
-//! When a connection moves to another network, quinn asks for a new controller. When only the port
-//! changes, quinn copies the controller; a scheme's state cannot be copied, so the copy begins anew,
-//! as on a new path.
+//! When a connection moves to another network, quinn requests a new controller. When only the port
+//! changes, quinn copies the controller. The copy starts afresh, as on a new path, because a
+//! scheme's state cannot be copied.
 
 mod controller;
 
@@ -48,29 +49,29 @@ use quinn_proto::congestion;
 pub use controller::Controller;
 pub use paceline_quic::{Pacing, SchemeError};
 
-/// A scheme that drives quinn's connections; goes into
+/// A scheme that drives quinn's connections. Pass it to
 /// [`TransportConfig::congestion_controller_factory`](quinn_proto::TransportConfig::congestion_controller_factory).
 #[derive(Clone)]
 pub struct Scheme(QuicScheme);
 
 impl Scheme {
-    /// The scheme called `spec`, with its parameters: `"cubic"`, `"copa[mode=competitive]"`,
+    /// Parses the scheme called `spec`, with its parameters: `"cubic"`, `"copa[mode=competitive]"`,
     /// `"remy[table=NAME]"`.
     ///
     /// # Errors
-    /// If there is no such scheme, a parameter is wrong, or the scheme needs signals that quinn does
-    /// not give.
+    /// There is no such scheme, a parameter is invalid, or the scheme needs signals that quinn does
+    /// not have.
     pub fn parse(spec: &str) -> Result<Scheme, SchemeError> {
         QuicScheme::parse(spec, "quinn", QUIC_SIGNALS).map(Scheme)
     }
 
-    /// The same with another way to keep to the scheme's pacing rate.
+    /// Sets the way to apply the scheme's pacing rate.
     #[must_use]
     pub fn pacing(self, pacing: Pacing) -> Scheme {
         Scheme(self.0.pacing(pacing))
     }
 
-    /// The same with another seed for what schemes draw at random. The default is 1.
+    /// Sets the seed of the scheme's random numbers. The default is 1.
     #[must_use]
     pub fn seed(self, seed: u64) -> Scheme {
         Scheme(self.0.seed(seed))

@@ -15,28 +15,29 @@ use s2n_quic_core::time::Timestamp;
 use crate::clock::Clock;
 use crate::departure::Departure;
 
-/// A scheme of Paceline's under a path of a connection of s2n-quic's.
+/// A scheme of Paceline for a path of an s2n-quic connection.
 pub struct Controller {
     scheme: QuicScheme,
     inner: QuicController,
     mtu: u16,
-    /// Made at the first call that tells the time.
+    /// The clock; created at the first call with a time.
     clock: Option<Clock>,
-    /// Bytes in flight, which s2n-quic leaves to its controllers to count.
+    /// Bytes in flight, which s2n-quic's controllers count themselves.
     in_flight: u32,
     departure: Departure,
-    /// The pacing rate that was published last.
+    /// Pacing rate published last.
     published: Option<Rate>,
     app_limited: bool,
-    /// When the newest acknowledged packet was sent.
+    /// Time at which the newest acknowledged packet was sent.
     newest_acked: Time,
-    /// When persistent congestion was last told: s2n-quic tells it with each lost packet.
+    /// Time of the last report of persistent congestion, which s2n-quic repeats with each lost
+    /// packet.
     persistent_at: Option<Timestamp>,
     /// True from the reaction to a loss until a packet is sent (RFC 9002 §7.3.2).
     may_retransmit: bool,
 }
 
-/// What s2n-quic keeps of a packet that was sent.
+/// Data that s2n-quic stores for a packet in flight.
 #[derive(Copy, Clone, Debug)]
 pub struct SentPacket {
     sent: Time,
@@ -59,7 +60,7 @@ impl Controller {
         }
     }
 
-    /// Names and values of the scheme's inner state, such as `cwnd` in packets.
+    /// Calls `see` with names and values of the scheme's inner state, such as `cwnd` in packets.
     pub fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.inner.inspect(see);
     }
@@ -82,7 +83,8 @@ impl Controller {
     }
 }
 
-/// The same scheme on the same path, begun anew: a scheme's state cannot be copied.
+/// Returns a fresh controller of this scheme for this path, because a scheme's state cannot be
+/// copied.
 impl Clone for Controller {
     fn clone(&self) -> Controller {
         Controller::new(self.scheme.clone(), self.mtu)
@@ -125,7 +127,7 @@ impl CongestionController for Controller {
         publisher: &mut Pub,
     ) -> SentPacket {
         let sent = self.time(time_sent);
-        // Packets of acknowledgements only are not congestion-controlled.
+        // Packets with acknowledgements only are not congestion-controlled.
         if let Ok(size @ 1..) = u32::try_from(sent_bytes) {
             self.inner.on_sent(sent, u64::from(size));
             self.in_flight = self.in_flight.saturating_add(size);

@@ -1,19 +1,19 @@
-//! When packets may leave under a pacing rate.
+//! Departure times of packets under a pacing rate.
 
 use paceline_cc::{Rate, Span, Time};
 
 /// Spreads packets over time by a rate, in groups of a scheme's burst.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Departure {
-    /// When all that has left so far would have left at the rate.
+    /// Time at which all packets so far would have left at the pacing rate.
     paid: Time,
-    /// How far ahead of that the next packet may leave.
+    /// Time by which the next packet may leave before that.
     ahead: Span,
     paced: bool,
 }
 
 impl Departure {
-    /// A packet of `size` bytes leaves at `now`; `burst` bytes may leave back to back.
+    /// Records that a packet of `size` bytes leaves at `now`; `burst` bytes may leave back to back.
     pub(crate) fn on_sent(&mut self, now: Time, size: u32, rate: Option<Rate>, burst: u64) {
         let Some(rate) = rate else {
             *self = Departure::default();
@@ -24,7 +24,7 @@ impl Departure {
         self.paced = true;
     }
 
-    /// When the next packet may leave; `None` for at once.
+    /// Returns the time at which the next packet may leave; `None` for at once.
     pub(crate) fn next(&self) -> Option<Time> {
         self.paced.then(|| self.paid - self.ahead.min(self.paid.since(Time::ZERO)))
     }
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn packets_leave_at_the_rate_in_groups() {
-        // 12 Mbit/s: a packet of 1500 bytes each millisecond, in groups of three.
+        // 12 Mbit/s: a packet of 1500 bytes every millisecond, in groups of three.
         let rate = Some(Rate::from_mbps(12.0));
         let mut departure = Departure::default();
         let mut now = Time::ZERO;
@@ -47,7 +47,7 @@ mod tests {
             left.push(now.as_nanos() / 1_000_000);
         }
         assert_eq!(left, [0, 0, 0, 1, 2, 3, 4]);
-        // After a pause no more than a group is made up for.
+        // After a pause, at most one group leaves early.
         let later = Time::from_millis(100);
         departure.on_sent(later, 1500, rate, 4500);
         assert_eq!(departure.next(), Some(Time::from_millis(99)));

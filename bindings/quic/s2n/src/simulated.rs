@@ -1,4 +1,4 @@
-//! s2n-quic's congestion control as a scheme of the simulator's.
+//! s2n-quic's congestion control as a scheme of the simulator.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,13 +21,14 @@ use s2n_quic_core::recovery::{DEFAULT_INITIAL_RTT, RttEstimator};
 
 use crate::clock::Clock;
 
-/// A scheme that runs the controllers of s2n-quic which `make` makes, such as `cubic::Endpoint` and
-/// `bbr::Endpoint`, once for each flow.
+/// Returns a scheme that runs s2n-quic's controllers, one per flow. `make` builds their endpoint,
+/// such as `cubic::Endpoint` or `bbr::Endpoint`.
 ///
-/// They are told what s2n-quic's recovery tells: packets and losses one by one, acknowledgements
-/// together, RTTs without the peer's delay of acknowledgements, which the simulator does not
-/// subtract, counts of CE marks. Their window is kept to, and so is the pacing rate that they publish.
-/// The simulator's sender paces by rates, not by times of departure.
+/// The controllers get the calls of s2n-quic's recovery: packets and losses one by one,
+/// acknowledgements together, counts of CE marks, and RTTs without the peer's delay of
+/// acknowledgements (the simulator does not subtract this delay). Their window is applied, and so
+/// is the pacing rate that they publish: the simulator's sender paces by rates, not by times of
+/// departure.
 ///
 /// ```
 /// use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, CustomScheme, Scenario};
@@ -48,7 +49,7 @@ pub fn halves<E: Endpoint>(make: impl Fn() -> E + Send + Sync + 'static) -> Halv
     })
 }
 
-/// A path whose packets have the size of the simulator's.
+/// Returns a path whose packets have the simulator's size.
 fn path(setup: &Setup) -> PathInfo<'static> {
     static NOBODY: std::sync::LazyLock<SocketAddress> =
         std::sync::LazyLock::new(SocketAddress::default);
@@ -62,11 +63,11 @@ struct Simulated<C: CongestionController> {
     mss: u32,
     clock: Clock,
     rtt: RttEstimator,
-    /// What the controller wants to be told again of packets in flight, from number `first` on.
+    /// Data of the controller for each packet in flight, from number `first` on.
     packets: VecDeque<Option<C::PacketInfo>>,
     first: u64,
     random: Random,
-    /// Packets of this event.
+    /// Packets of the present event.
     acked: Vec<Fate>,
     published: PublishedPacing,
 }
@@ -86,7 +87,7 @@ impl<C: CongestionController> Simulated<C> {
         }
     }
 
-    /// Takes what is kept of packet `number`.
+    /// Takes the data of packet `number`.
     fn take(&mut self, number: u64) -> Option<C::PacketInfo> {
         let at = usize::try_from(number.checked_sub(self.first)?).ok()?;
         let info = self.packets.get_mut(at)?.take();
@@ -118,7 +119,7 @@ impl<C: CongestionController> Simulated<C> {
         let mut bytes = 0;
         let mut newest = None;
         for fate in &acked {
-            // A packet that was declared lost is not in flight any more.
+            // A packet that was declared lost is no longer in flight.
             let Some(info) = self.take(fate.number) else { continue };
             bytes += fate.size as usize;
             if newest.as_ref().is_none_or(|(before, _): &(Fate, _)| before.number < fate.number) {
@@ -166,7 +167,7 @@ impl<C: CongestionController> Controller for Simulated<C> {
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
-        // The order of s2n-quic's recovery: RTT, losses, marks, acknowledgements.
+        // As in s2n-quic's recovery: first RTT, then losses, marks, acknowledgements.
         if let Some(sample) = feedback.rtt {
             self.on_rtt(feedback, sample);
         }
@@ -193,7 +194,7 @@ impl<C: CongestionController> Controller for Simulated<C> {
     }
 }
 
-/// Random numbers by the run's seed.
+/// Random numbers from the run's seed.
 struct Random(Stream);
 
 impl Generator for Random {
@@ -209,7 +210,7 @@ impl Generator for Random {
     }
 }
 
-/// The pacing that a controller has published.
+/// Pacing that a controller has published.
 #[derive(Default)]
 struct PublishedPacing {
     rate: Option<Rate>,

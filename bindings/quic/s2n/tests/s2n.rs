@@ -24,9 +24,10 @@ fn made<E: Endpoint>(make: impl Fn() -> E + Send + Sync + 'static) -> CustomSche
     CustomScheme::new("behind s2n-quic's trait", halves(make))
 }
 
-/// A scheme of Paceline's, put behind s2n-quic's trait, and that into the simulator: within 5 points
-/// of utilisation and a fifth of the mean delay of the scheme itself. What both translations lose
-/// together would show. The bound is that of the other stacks, written before the first run.
+/// Puts a scheme of Paceline behind s2n-quic's trait, and that into the simulator. It must stay
+/// within 5 points of utilisation and a fifth of the mean delay of the scheme itself, which shows
+/// losses in either conversion. The bound is that of the other stacks, written before the first
+/// run.
 #[test]
 fn a_scheme_behind_the_trait_does_what_it_does_without() {
     for spec in ["cubic", "newreno", "bbr", "bbr3", "copa", "vegas"] {
@@ -42,7 +43,7 @@ fn a_scheme_behind_the_trait_does_what_it_does_without() {
     }
 }
 
-/// s2n-quic's own fill the link, and a run is the same each time.
+/// s2n-quic's own controllers fill the link, and each run repeats exactly.
 #[test]
 fn s2n_quics_own_controllers_run_in_the_simulator() {
     for make in [|| made(cubic::Endpoint::default), || made(bbr::Endpoint::default)] {

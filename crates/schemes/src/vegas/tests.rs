@@ -5,12 +5,12 @@ use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
-/// Linux' thresholds and round trips, with the paper's count of the packets that wait.
+/// Returns Linux' thresholds and round trips, with the paper's count of packets in queues.
 fn paper() -> VegasParams {
     VegasParams { diff: Diff::Paper, ..VegasParams::default() }
 }
 
-/// A window of `packets` in congestion avoidance whose smallest RTT is 100 ms.
+/// Returns a window of `packets` in congestion avoidance with a smallest RTT of 100 ms.
 fn avoiding(params: &VegasParams, packets: f64) -> (VegasSender, Acks) {
     let mut vegas = VegasSender::new(params, MSS);
     let mut acks = Acks::new(RTT);
@@ -49,7 +49,7 @@ fn facts_of_congestion_avoidance() {
     assert_eq!(after_a_round_at(&params, 20.0, 125), 20.0);
     assert_eq!(after_a_round_at(&params, 20.0, 150), 19.0);
     assert_eq!(after_a_round_at(&params, 20.0, 105), 21.0);
-    // One packet more or less than a whole decides.
+    // The result differs by one packet more or less than an integer.
     assert_eq!(after_a_round_at(&params, 20.0, 111), 20.0);
     assert_eq!(after_a_round_at(&params, 20.0, 126), 19.0);
     assert_eq!(after_a_round_at(&params, 20.0, 104), 21.0);
@@ -66,12 +66,12 @@ fn linux_counts_more_packets_in_the_queue() {
 #[test]
 fn a_shorter_handshake_makes_transmission_count_as_queue() {
     let params = VegasParams { handshake: Span::from_millis(90), ..paper() };
-    // 20 packets of which 18 would be under way at the handshake's RTT.
+    // At the handshake's RTT, 18 of the 20 packets would be on the path.
     assert_eq!(after_a_round_at(&params, 20.0, 100), 20.0);
     assert_eq!(after_a_round_at(&paper(), 20.0, 100), 21.0);
 }
 
-/// The windows after so many round trips at this RTT, from 20 packets on.
+/// Returns the windows after each of `rounds` round trips at this RTT, from 20 packets on.
 fn windows(params: &VegasParams, rtt: u64, rounds: usize) -> Vec<f64> {
     let (mut vegas, mut acks) = avoiding(params, 20.0);
     acks.rtt = Span::from_millis(rtt);
@@ -82,8 +82,8 @@ fn windows(params: &VegasParams, rtt: u64, rounds: usize) -> Vec<f64> {
     (0..rounds).map(|_| after()).collect()
 }
 
-/// Linux 2.6.22: the step starts from the window that the round trip before ended with, and the present
-/// one moves towards its goal, so that every second round trip changes nothing.
+/// Checks Linux 2.6.22: the step counts from the window at the end of the previous round trip, and
+/// the present window moves towards the result, so that every second round trip has no effect.
 #[test]
 fn a_step_may_take_two_round_trips() {
     let present = paper();
@@ -95,7 +95,7 @@ fn a_step_may_take_two_round_trips() {
 
 #[test]
 fn packets_in_queues_may_be_rounded() {
-    // 20 * (1 - 100 / 107) = 1.31: up it is 2, to the nearest 1.
+    // 20 * (1 - 100 / 107) = 1.31: rounded up it is 2, rounded to the nearest integer 1.
     assert_eq!(after_a_round_at(&paper(), 20.0, 107), 20.0);
     let params = VegasParams { diff: Diff::Rounded, ..paper() };
     assert_eq!(after_a_round_at(&params, 20.0, 107), 21.0);
@@ -115,7 +115,7 @@ fn the_mean_of_a_round_trip_counts_its_longer_rtts() {
     assert_eq!((after(RttKind::Sample), after(RttKind::Mean)), (21.0, 19.0));
 }
 
-/// A clock of 100 ms shows 0 or 100 ms for 150 ms, depending on when they begin.
+/// A clock with ticks of 100 ms shows 150 ms as 100 or 200 ms, depending on when they begin.
 #[test]
 fn rtts_are_as_coarse_as_the_clock() {
     let params = VegasParams { clock: Span::from_millis(100), ..paper() };
@@ -129,7 +129,7 @@ fn rtts_are_as_coarse_as_the_clock() {
     assert_eq!(measured, [Span::from_millis(200), Span::from_millis(100)]);
 }
 
-/// ns-2's own: two round trips for each doubling, and an eighth less at the end.
+/// Checks ns-2's own Vegas: two round trips for each doubling, and an eighth less at the end.
 #[test]
 fn slow_start_may_double_in_every_second_round_trip() {
     let params = VegasParams { doubles: Doubles::Second, ..paper() };
@@ -142,7 +142,7 @@ fn slow_start_may_double_in_every_second_round_trip() {
         };
         (0..rounds).map(|_| after()).collect()
     };
-    // The acknowledgement that ends a round trip counts already for the next.
+    // The acknowledgement that ends a round trip already counts for the next.
     assert_eq!(windows(&mut vegas, &mut acks, 6), [11.0, 12.0, 23.0, 24.0, 47.0, 48.0]);
     acks.rtt = Span::from_millis(150);
     assert_eq!(windows(&mut vegas, &mut acks, 2), [95.0, 95.0 - 11.0]);
@@ -160,7 +160,8 @@ fn slow_start_doubles_each_round_and_ends_at_the_target() {
     acks.rtt = Span::from_millis(150);
     let begun = vegas.begun;
     round(&mut vegas, &mut acks);
-    // A whole round of long RTTs: the window that it began with, scaled to the path, and one.
+    // A whole round of long RTTs: the window becomes its initial value scaled to the path, plus
+    // one.
     round(&mut vegas, &mut acks);
     let cwnd = vegas.window.cwnd();
     assert!(!vegas.window.in_slow_start() && begun < 40, "{begun}");
@@ -177,7 +178,7 @@ fn few_samples_mean_reno() {
     for _ in 0..4 {
         vegas.on_feedback(&acks.ack(15));
     }
-    // Each acknowledgement is a round trip with one sample.
+    // Each acknowledgement ends a round trip with one sample.
     assert_eq!(vegas.window.cwnd(), 22.0);
 }
 

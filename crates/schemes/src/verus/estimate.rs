@@ -1,17 +1,18 @@
-//! The desired delay, and how much of a window an epoch may send. Delays are in milliseconds.
+//! The desired delay, and the part of a window that an epoch may send. Delays are in milliseconds.
 
 use super::VerusParams;
 
-/// Smaller rises of the largest delay do not count (authors' code).
+/// Smallest rise of the largest delay that counts (authors' code).
 const RISE: f64 = 1e-4;
-/// The share of the past in the smoothed largest delay (authors' code).
+/// Weight of the past in the smoothed largest delay (authors' code).
 const PAST: f64 = 0.2;
-/// How far the smallest delay is raised when even that much is too long (authors' code).
+/// Amount by which the smallest delay is raised if the ratio is exceeded at that delay (authors'
+/// code).
 const RAISE: f64 = 10.0;
-/// The smallest delay before there is any (authors' code).
+/// The smallest delay before the first measurement (authors' code).
 const NO_DELAY: f64 = 1000.0;
 
-/// The desired delay and the delays that move it.
+/// The desired delay, and the delays by which it changes.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
     /// The desired delay.
@@ -27,9 +28,9 @@ impl Estimate {
         Estimate { desired: 0.0, min: NO_DELAY, last_max: None }
     }
 
-    /// Moves the desired delay after an epoch whose largest delay was `max`, with `outstanding`
-    /// packets in flight. `leaving` slow start, delays above the ratio do nothing yet. False if
-    /// the epoch is not to send.
+    /// Updates the desired delay after an epoch whose largest delay was `max`, with `outstanding`
+    /// packets in flight. While `leaving` slow start, delays above the ratio have no effect.
+    /// Returns false if the epoch must not send.
     pub(super) fn on_epoch(
         &mut self,
         max: f64,
@@ -59,13 +60,14 @@ impl Estimate {
     }
 }
 
-/// The packets that an epoch sends under a window of `window`, if a round trip has `epochs`
-/// epochs: what brings those in flight to the window, less what leaves the network meanwhile.
+/// Returns the number of packets that an epoch sends with a window of `window`, if a round trip has
+/// `epochs` epochs: as many as raise the flight to the window, minus those that leave the network
+/// meanwhile.
 pub(super) fn quota(window: f64, outstanding: u64, epochs: u64) -> u64 {
     if epochs <= 1 {
         return (window - outstanding as f64).max(0.0) as u64;
     }
-    // Whole packets, towards zero, as the authors' code divides.
+    // Integer division towards zero, as in the authors' code.
     let n = epochs as i64;
     let leave = (outstanding as i64).saturating_mul(2 - n) / (n - 1);
     (window + leave as f64).max(0.0) as u64

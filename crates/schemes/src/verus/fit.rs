@@ -1,45 +1,46 @@
-//! A smooth curve through the delay profile: least squares with a penalty on its bends.
+//! Fits a smooth curve to the delay profile: least squares with a penalty for curvature.
 //!
-//! The authors' program takes ALGLIB's penalised cubic spline: natural, with nodes at even
-//! distances, minimising the sum of squared errors plus `p` times the integral of the squared
-//! second derivative. With the basis of splines that are one at a node and zero at the others, `p`
-//! is 100 times the largest sum of a basis function's squared values at the data over the largest
-//! integral of a basis function's squared second derivative. Here the same curve is computed with
-//! B-splines, which overlap with few others.
+//! The authors' program uses ALGLIB's penalised cubic spline: natural, with equidistant nodes,
+//! minimising the sum of squared errors plus `p` times the integral of the squared second
+//! derivative. With the basis of splines that are one at a node and zero at the others, `p` is 100
+//! times the largest sum of a basis function's squared values at the data, divided by the largest
+//! integral of a basis function's squared second derivative. This code computes that curve with
+//! B-splines, each of which overlaps with only a few others.
 
 use super::curve::weights;
 
-/// Windows per node, at most (authors' code).
+/// Largest number of windows per node (authors' code).
 pub(super) const SPACING: u32 = 15;
-/// The fewest nodes (authors' code).
+/// Smallest number of nodes (authors' code).
 const FEWEST: u32 = 5;
 /// Ten to the power of the authors' smoothing parameter, 2.
 const SMOOTHING: f64 = 100.0;
-/// A basis function falls to a quarter from node to node: farther away it is nothing.
+/// Number of nodes beyond which a basis function counts as zero: it falls to a quarter from node to
+/// node.
 const REACH: usize = 28;
 
-/// A second difference.
+/// Coefficients of a second difference.
 const DIFFERENCE: [f64; 3] = [1.0, -2.0, 1.0];
 
-/// A symmetric matrix: a row's diagonal element and the three right of it.
+/// A symmetric band matrix: for each row the diagonal element and the three to its right.
 type Banded = Vec<[f64; 4]>;
 
 /// Fits curves; keeps its buffers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fitter {
-    /// What the squared errors add to the normal equations.
+    /// Part of the normal equations due to the squared errors.
     errors: Banded,
-    /// What the squared second derivative adds.
+    /// Part due to the squared second derivative.
     bends: Banded,
     /// The right-hand sides.
     right: Vec<f64>,
-    /// A basis function's factors, and what eliminating them leaves.
+    /// Coefficients of a basis function, and the remainder of their elimination.
     basis: Vec<f64>,
     eliminated: Vec<f64>,
 }
 
-/// The number of nodes for a largest window, and the windows per node, which fall from `spacing`
-/// until there are five nodes; `None` if they cannot.
+/// Returns the number of nodes for a largest window, and the windows per node, which decrease from
+/// `spacing` until there are five nodes; `None` if there are too few windows.
 pub(super) fn nodes(largest: u32, spacing: u32) -> Option<(u32, u32)> {
     if largest < FEWEST {
         return None;
@@ -48,7 +49,7 @@ pub(super) fn nodes(largest: u32, spacing: u32) -> Option<(u32, u32)> {
     Some((largest / spacing, spacing))
 }
 
-/// The value of a quadratic form.
+/// Returns the value of a quadratic form.
 fn form(matrix: &[[f64; 4]], vector: &[f64]) -> f64 {
     let mut sum = 0.0;
     for (j, row) in matrix.iter().enumerate() {
@@ -60,8 +61,8 @@ fn form(matrix: &[[f64; 4]], vector: &[f64]) -> f64 {
 }
 
 impl Fitter {
-    /// The factors of the curve with `count` nodes spread evenly from `first` to `last` that comes
-    /// near the `points`. False if the points do not determine a curve.
+    /// Computes the coefficients of the curve with `count` equidistant nodes from `first` to `last`
+    /// that fits the `points`. Returns false if the points do not determine a curve.
     pub(super) fn fit(
         &mut self,
         first: f64,
@@ -99,12 +100,13 @@ impl Fitter {
         }
     }
 
-    /// The integral of the squared second derivative, per node: that is linear between the nodes,
-    /// where it is the factors' second difference, and nothing at the ends.
+    /// Computes the integral of the squared second derivative, per node. The second derivative is
+    /// linear between the nodes, where it is the second difference of the coefficients, and zero at
+    /// the ends.
     fn bend(&mut self, count: usize) {
         self.bends.clear();
         self.bends.resize(count, [0.0; 4]);
-        // The product of two second differences: each factor of the one with each of the other.
+        // Product of two second differences: each coefficient of one with each of the other.
         let mut add = |first: usize, second: usize, share: f64| {
             for (a, one) in DIFFERENCE.iter().enumerate() {
                 for (b, other) in DIFFERENCE.iter().enumerate() {
@@ -118,14 +120,14 @@ impl Fitter {
         for j in 0..count - 2 {
             add(j, j, 2.0 / 3.0);
             if j + 3 < count {
-                // In both orders, of which a symmetric matrix keeps the upper half.
+                // Both orders; of a symmetric matrix only the upper half is stored.
                 add(j, j + 1, 1.0 / 6.0);
                 add(j + 1, j, 1.0 / 6.0);
             }
         }
     }
 
-    /// The factor of the second derivative's part.
+    /// Returns the weight of the second derivative's part.
     fn penalty(&mut self) -> f64 {
         let count = self.errors.len();
         let (mut errors, mut bends) = (0.0_f64, 0.0_f64);
@@ -138,9 +140,9 @@ impl Fitter {
         if bends > 0.0 { SMOOTHING * errors / bends } else { 0.0 }
     }
 
-    /// The factors from one node to another of the spline that is one at `node` and zero at the
-    /// others. A spline's value at a node is (1, 4, 1)/6 of the factors around it, at an end the
-    /// factor.
+    /// Computes the coefficients, from one node to another, of the spline that is one at `node` and
+    /// zero at the others. A spline's value at a node is (1, 4, 1)/6 times the coefficients around
+    /// it, at an end the coefficient.
     fn basis_function(&mut self, node: usize, from: usize, to: usize) {
         let count = self.errors.len();
         self.basis.clear();
@@ -194,8 +196,8 @@ mod tests {
     use super::super::curve::Curve;
     use super::*;
 
-    /// The values and second derivatives of the natural cubic spline through `values` at nodes one
-    /// apart, at `places`: from the textbook's equations, by elimination.
+    /// Returns the values and second derivatives, at `places`, of the natural cubic spline through
+    /// `values` at nodes one apart: from the textbook's equations, by elimination.
     fn natural(values: &[f64], places: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let count = values.len();
         let mut bends = vec![0.0; count];
@@ -215,7 +217,7 @@ mod tests {
         (places.iter().map(at).collect(), bends)
     }
 
-    /// The integral of the square of what is linear between `bends`, one apart.
+    /// Returns the integral of the square of a function that is linear between `bends`, one apart.
     fn integral(bends: &[f64]) -> f64 {
         let piece = |w: &[f64]| (w[0] * w[0] + w[0] * w[1] + w[1] * w[1]) / 3.0;
         bends.windows(2).map(piece).sum()
@@ -232,7 +234,7 @@ mod tests {
                 .collect();
             points.iter_mut().for_each(|(_, y)| *y += 100.0 * random.normal());
             let places: Vec<f64> = points.iter().map(|(x, _)| (x - 1.0) / 6.0).collect();
-            // The factor of the penalty by its definition.
+            // The penalty's weight by its definition.
             let (mut norms, mut bends) = (0.0_f64, 0.0_f64);
             for node in 0..count {
                 let unit: Vec<f64> = (0..count).map(|j| (j == node) as u8 as f64).collect();

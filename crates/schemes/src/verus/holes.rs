@@ -1,4 +1,4 @@
-//! Packets that are missing: for how long, and under which window they were sent.
+//! Missing packets: since when, and the window with which they were sent.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use paceline_cc::{Span, Time};
 struct Hole {
     number: u64,
     window: u32,
-    /// When a later packet's acknowledgement showed it; [`Time::NEVER`] until then.
+    /// When the acknowledgement of a later packet revealed it; [`Time::NEVER`] before.
     noticed: Time,
 }
 
@@ -16,25 +16,26 @@ struct Hole {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holes {
     holes: VecDeque<Hole>,
-    /// The first number after those that were forgotten.
+    /// The first number after the forgotten packets.
     expired: u64,
 }
 
 impl Holes {
-    /// A packet is missing, as an acknowledgement of a later one shows if `noticed`.
+    /// Adds a missing packet. `noticed` is when the acknowledgement of a later packet revealed it.
     pub(super) fn open(&mut self, number: u64, window: u32, noticed: Time) {
         self.holes.push_back(Hole { number, window, noticed });
     }
 
-    /// A packet was acknowledged: those that were missing already are noticed now.
+    /// Notes an acknowledgement, which reveals the packets that were missing before.
     pub(super) fn notice(&mut self, now: Time) {
-        // The latest are noticed last.
+        // Packets not noticed yet are the latest ones.
         for hole in self.holes.iter_mut().rev().take_while(|hole| hole.noticed == Time::NEVER) {
             hole.noticed = now;
         }
     }
 
-    /// The packet arrived. True if it was missing for so long that it has been forgotten.
+    /// Removes a packet that has arrived. Returns true if it was forgotten, since it was missing
+    /// too long.
     pub(super) fn close(&mut self, number: u64) -> bool {
         if let Ok(at) = self.holes.binary_search_by_key(&number, |hole| hole.number) {
             self.holes.remove(at);
@@ -43,7 +44,7 @@ impl Holes {
         number < self.expired
     }
 
-    /// Forgets those missing for `patience`; the window of the first of them.
+    /// Forgets packets missing for `patience`; returns the window of the first of them.
     pub(super) fn expire(&mut self, now: Time, patience: Span) -> Option<u32> {
         let expired = |hole: &Hole| hole.noticed != Time::NEVER && hole.noticed + patience <= now;
         let first = self.holes.front().copied().filter(expired)?;
@@ -53,7 +54,7 @@ impl Holes {
         Some(first.window)
     }
 
-    /// Packets missing.
+    /// Returns the number of missing packets.
     pub(super) fn len(&self) -> u64 {
         self.holes.len() as u64
     }

@@ -1,23 +1,23 @@
-//! The delay profile: which delay goes with which window. Delays are in milliseconds.
+//! The delay profile: the delay of each window. Delays are in milliseconds.
 
 use super::curve::Curve;
 use super::fit::{Fitter, SPACING, nodes};
 
-/// Windows are below this (authors' code).
+/// Upper bound of windows, exclusive (authors' code).
 pub(super) const WINDOWS: u32 = 40_000;
-/// The share of the past in a window's smoothed delay (authors' code).
+/// Weight of the past in a window's smoothed delay (authors' code).
 const PAST: f64 = 0.875;
-/// No delay is known for a window.
+/// Value of windows without a known delay.
 const UNKNOWN: f64 = -1.0;
 
-/// The profile: a smoothed delay per window, and the curve last fitted to them.
+/// The profile: a smoothed delay for each window, and the curve last fitted to them.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     delays: Vec<f64>,
     curve: Curve,
     fitted: bool,
     fitter: Fitter,
-    /// Windows per node; never more again until all is forgotten (authors' code).
+    /// Number of windows per node; it never increases until the profile is cleared (authors' code).
     spacing: u32,
 }
 
@@ -34,7 +34,7 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// A packet sent under `window` had this delay.
+    /// Adds the delay of a packet sent with `window`.
     pub(super) fn note(&mut self, window: u32, delay: f64) {
         let at = window.min(WINDOWS - 1) as usize;
         if at >= self.delays.len() {
@@ -44,7 +44,7 @@ impl Profile {
         *known = if *known < 0.0 { delay } else { PAST * *known + (1.0 - PAST) * delay };
     }
 
-    /// Forgets all.
+    /// Clears the profile.
     pub(super) fn clear(&mut self) {
         self.delays.fill(UNKNOWN);
         self.fitted = false;
@@ -58,7 +58,7 @@ impl Profile {
         }
     }
 
-    /// Fits the curve anew. False if there is too little to fit.
+    /// Fits the curve anew. Returns false if there are too few points.
     pub(super) fn fit(&mut self) -> bool {
         let known = |(_, delay): &(usize, &f64)| **delay >= 0.0;
         let all = || self.delays.iter().enumerate().skip(1).filter(known);
@@ -76,9 +76,9 @@ impl Profile {
         self.fitted
     }
 
-    /// The window for a delay: one below the first, from 2, whose delay is above it. Without a
-    /// curve, a delay above all known ones is lowered by steps of `lower`. `None` if the curve
-    /// does not get there.
+    /// Returns the window for a delay: one less than the first window, from 2, whose delay is above
+    /// it. Without a curve, a delay above all known ones is lowered by steps of `lower`. `None` if
+    /// the curve does not reach the delay.
     pub(super) fn window(&self, delay: f64, lower: f64) -> Option<u32> {
         if self.fitted {
             return self.curve.first_above(delay, WINDOWS).map(|above| above - 1);
@@ -96,8 +96,8 @@ impl Profile {
         Some(above.map_or(1, |at| at as u32 + 1))
     }
 
-    /// The delay for a window; without a curve, that of the nearest window below of which one is
-    /// known. `None` if nothing is known.
+    /// Returns the delay of a window; without a curve, that of the nearest smaller window with a
+    /// known delay. `None` if no delay is known.
     pub(super) fn delay(&self, window: f64) -> Option<f64> {
         if self.fitted {
             return Some(self.curve.at(window));
@@ -135,7 +135,7 @@ mod tests {
     fn without_a_curve_the_first_delay_above_counts() {
         let profile = filled(|w| 50.0 + w as f64, 20);
         assert_eq!(profile.window(58.0, 2.0), Some(8));
-        // 70 ms are the most: 74 becomes 68, which the window of 19 exceeds.
+        // The largest delay is 70 ms: 74 becomes 68, which the window of 19 exceeds.
         assert_eq!(profile.window(74.0, 2.0), Some(18));
         assert_eq!(profile.window(10.0, 2.0), Some(1));
         assert_eq!(Profile::default().window(10.0, 2.0), Some(1));

@@ -7,17 +7,18 @@ use super::estimate::{Estimate, quota};
 use super::holes::Holes;
 use super::profile::{Profile, WINDOWS};
 
-/// The share of the past in the smoothed delay (authors' code).
+/// Weight of the past in the smoothed delay (authors' code).
 const PAST: f64 = 0.875;
-/// Slow start is left upon loss only if the window stays above this (authors' code).
+/// A loss ends slow start only if the window stays above this (authors' code).
 const LEAST_EXIT: f64 = 20.0;
-/// Upon loss, slow start's delays at larger windows do not count, but those up to here do.
+/// After a loss, slow start's delays at larger windows are deleted, but never those up to this
+/// window.
 const LEAST_CUT: u32 = 100;
-/// The timeout: so many delays, within bounds (authors' code).
+/// The timeout in multiples of the delay, and its bounds (authors' code).
 const TIMEOUT_DELAYS: f64 = 5.0;
 const TIMEOUT_MIN: f64 = 150.0;
 const TIMEOUT_MAX: f64 = 1000.0;
-/// Epochs end when nothing has been in flight for so long.
+/// Epochs stop when nothing has been in flight for this time.
 const REST: Span = Span::from_secs(1);
 
 /// The sender's half of Verus.
@@ -25,28 +26,28 @@ const REST: Span = Span::from_secs(1);
 pub struct VerusSender {
     params: VerusParams,
     mss: u64,
-    /// The number of the slow start; acknowledgements of older ones do not count.
+    /// Number of the present slow start; acknowledgements of packets of older ones do not count.
     id: u32,
     slow_start: bool,
-    /// Slow start was left because of its delay, and the loss phase that follows goes on.
+    /// True if slow start ended because of its delay, and the loss phase that follows continues.
     leaving: bool,
     loss_phase: bool,
     window: f64,
     estimate: Estimate,
-    /// The smoothed delay; begins at zero, as the authors' does.
+    /// The smoothed delay; starts at zero, as the authors' does.
     mean: f64,
     /// The largest delay of this epoch.
     epoch_max: Option<f64>,
     profile: Profile,
     fit_at: Time,
     holes: Holes,
-    /// Bytes in flight; of these, bytes given up by a timeout, and the first number after them.
+    /// Bytes in flight; those of them given up by a timeout; and the first number after the latter.
     in_flight: u64,
     given_up: u64,
     counted_from: u64,
-    /// The number of the next packet.
+    /// Number of the next packet.
     next: u64,
-    /// Packets that may leave now.
+    /// Number of packets that may leave now.
     budget: u64,
     timer: Time,
     last_ack: Time,
@@ -60,7 +61,7 @@ fn pack(id: u32, window: f64) -> u64 {
 }
 
 impl VerusSender {
-    /// A sender of packets of `mss` bytes.
+    /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &VerusParams, mss: u32) -> VerusSender {
         VerusSender {
             params: params.clone(),
@@ -89,8 +90,8 @@ impl VerusSender {
         }
     }
 
-    /// Packets in flight: those that wait for an acknowledgement, and those missing for less than
-    /// the patience.
+    /// Returns the number of packets in flight: those that wait for an acknowledgement, and those
+    /// missing for less than the patience.
     fn outstanding(&self) -> u64 {
         self.in_flight.saturating_sub(self.given_up).div_ceil(self.mss) + self.holes.len()
     }
@@ -102,7 +103,7 @@ impl VerusSender {
         self.holes.clear();
     }
 
-    /// Begins slow start anew, and forgets the delay profile.
+    /// Begins slow start anew, and clears the delay profile.
     fn restart(&mut self, now: Time) {
         self.id = self.id.wrapping_add(1);
         self.slow_start = true;
@@ -124,13 +125,13 @@ impl VerusSender {
         self.fit_at = now;
     }
 
-    /// The delay that goes with the window.
+    /// Returns the delay of the present window.
     fn profiled(&self) -> f64 {
         self.profile.delay(self.window).unwrap_or(self.estimate.min)
     }
 
-    /// A packet sent under `window` was acknowledged after `delay`. If it does not `count`, since
-    /// it was given up before, it only shows that the path works.
+    /// Takes in the delay of a packet sent with `window`. With `counts` false, since the packet was
+    /// given up before, the acknowledgement only shows that the path works.
     fn on_delay(&mut self, now: Time, window: u32, delay: f64, counts: bool) {
         if self.slow_start && delay > self.params.exit_delay.as_millis_f64() {
             self.window = (self.params.decrease * window as f64).max(1.0);
@@ -182,13 +183,13 @@ impl VerusSender {
             let delay = feedback.now.since(fate.sent).as_millis_f64();
             self.on_delay(feedback.now, window, delay, !given_up);
         } else if fate.number >= self.counted_from {
-            // A timeout's losses are not seen yet: no later packet was acknowledged.
+            // Losses of a timeout are not noticed yet: no later packet was acknowledged.
             let seen = feedback.congestion != Some(Congestion::Timeout);
             self.holes.open(fate.number, window, if seen { feedback.now } else { Time::NEVER });
         }
     }
 
-    /// A packet was missing for too long that was sent under `window`.
+    /// Reacts to a packet, sent with `window`, that was missing for too long.
     pub(super) fn hole_is_lost(&mut self, now: Time, window: u32) {
         if !self.loss_phase {
             self.loss_phase = true;
@@ -213,7 +214,7 @@ impl VerusSender {
         self.timeout_at = now + self.timeout;
     }
 
-    /// The end of an epoch.
+    /// Ends an epoch.
     fn on_epoch(&mut self, now: Time) {
         if now >= self.fit_at {
             self.fit_at = now + self.params.refit;
@@ -237,7 +238,7 @@ impl VerusSender {
         self.budget = if sends { quota(self.window, outstanding, epochs) } else { 0 };
         let socket = self.params.socket as u64;
         if socket > 0 && self.budget > socket {
-            // What the socket does not take is not sent, and counts as a loss.
+            // Packets that the socket refuses are not sent, and count as a loss.
             self.budget = socket;
             self.window = (self.params.decrease * self.window).max(1.0);
             self.estimate.desired = self.profiled();
@@ -299,7 +300,7 @@ impl Controller for VerusSender {
     }
 
     fn on_idle(&mut self, now: Time, _idle: Span, _rto: Span) {
-        // No acknowledgement was to come meanwhile.
+        // No acknowledgement was expected meanwhile.
         self.last_ack = now;
         if self.timer == Time::NEVER {
             self.timer = now + self.params.epoch;

@@ -14,7 +14,7 @@ fn estimate(desired: f64, last_max: f64) -> Estimate {
 
 #[test]
 fn an_epoch_sends_what_keeps_the_window_in_flight() {
-    // 50 + 50 * (-18) / 19, cut off.
+    // 50 + 50 * (-18) / 19, truncated.
     assert_eq!(quota(50.0, 50, 20), 3);
     assert_eq!(quota(50.0, 0, 20), 50);
     assert_eq!(quota(50.0, 60, 20), 0);
@@ -57,13 +57,13 @@ fn the_smallest_delay_stops_an_epoch_or_gives_way() {
     assert_eq!((low.desired, low.min), (10.0, 10.0));
     assert!(low.on_epoch(100.0, 1, false, &params));
     assert_eq!((low.desired, low.min), (10.0, 20.0));
-    // Just out of slow start, the ratio does not count.
+    // Just after slow start, the ratio has no effect.
     let mut leaving = estimate(40.0, 100.0);
     assert!(leaving.on_epoch(100.0, 50, true, &params));
     assert_eq!(leaving.desired, 40.0);
 }
 
-/// A sender and a path that acknowledges what it is told.
+/// A sender, and a path that acknowledges packets when the test asks for it.
 struct Path {
     verus: VerusSender,
     acks: Acks,
@@ -89,7 +89,7 @@ impl Path {
         found
     }
 
-    /// Sends what the plan allows; the number of packets.
+    /// Sends as many packets as the plan allows; returns their number.
     fn send(&mut self) -> usize {
         let before = self.sent.len();
         let cwnd = self.verus.plan().cwnd;
@@ -105,7 +105,7 @@ impl Path {
         self.sent.len() - before
     }
 
-    /// Tells the fates of the oldest packets.
+    /// Reports the fates of the oldest packets.
     fn fates(&mut self, count: usize, lost: bool, congestion: Option<Congestion>) {
         let mut fates: Vec<Fate> = self.sent.drain(..count).collect();
         fates.iter_mut().for_each(|fate| fate.lost = lost);
@@ -122,7 +122,7 @@ impl Path {
         self.fates(1, false, None);
     }
 
-    /// Time passes, with an epoch every 5 ms.
+    /// Advances time, with an epoch every 5 ms.
     fn pass(&mut self, time: Span) {
         let end = self.acks.now + time;
         while self.verus.plan().timer <= end {
@@ -132,8 +132,8 @@ impl Path {
         self.acks.now = end;
     }
 
-    /// Slow start over `rounds` round trips of 100 ms and 10 ms more each; then 2^rounds packets
-    /// are in flight.
+    /// Runs slow start over `rounds` round trips, the first of 100 ms and each further one 10 ms
+    /// longer; 2^rounds packets are then in flight.
     fn slow_start(rounds: u32) -> Path {
         let mut path = Path::new();
         path.send();
@@ -157,7 +157,7 @@ fn slow_start_doubles_per_round_trip() {
 #[test]
 fn a_packet_missing_for_150_ms_starts_the_loss_phase() {
     let mut path = Path::slow_start(7);
-    // All in flight were sent under a window of 128: of these, 89.6 are left.
+    // All packets in flight were sent with a window of 128: 0.7 of it is 89.6.
     path.pass(ms(100));
     path.fates(1, true, Some(Congestion::Loss));
     path.ack();
@@ -165,12 +165,12 @@ fn a_packet_missing_for_150_ms_starts_the_loss_phase() {
     assert_eq!(path.see("loss_phase"), 0.0);
     path.pass(ms(5));
     assert_eq!(path.see("loss_phase"), 1.0);
-    // The epoch has asked the profile since.
+    // The epoch has consulted the profile since.
     assert!(path.see("cwnd") < 90.0, "{}", path.see("cwnd"));
-    // Packets from before do not end it, nor does another loss shrink the window once more.
+    // Packets sent before do not end it, and another loss does not reduce the window once more.
     path.ack();
     assert_eq!(path.see("loss_phase"), 1.0);
-    // Those sent under the smaller window do.
+    // Packets sent with the smaller window do.
     path.send();
     while path.see("loss_phase") > 0.0 {
         assert!(path.sent.len() > 1, "no packet ended the loss phase");
@@ -226,7 +226,8 @@ fn half_a_second_of_delay_ends_slow_start() {
 #[test]
 fn too_small_a_profile_starts_over_and_forgets_old_packets() {
     let mut path = Path::slow_start(1);
-    // Nothing comes back for a second: slow start ends, there is no curve, and it starts again.
+    // No acknowledgement arrives for a second: slow start ends, there is no curve, and it starts
+    // again.
     path.pass(ms(1010));
     assert_eq!((path.see("slow_starts"), path.see("cwnd")), (2.0, 1.0));
     path.ack();
@@ -251,7 +252,8 @@ fn a_timeout_makes_the_desired_delay_the_smallest() {
     path.pass(ms(60));
     let after = path.see("desired_delay");
     assert!(after <= path.see("smallest_delay") + 30.0, "{after}");
-    // Nothing counts as in flight: an epoch may send again though nothing came back.
+    // No packet counts as in flight: an epoch may send again although no acknowledgement has
+    // arrived.
     assert!(path.send() > 0);
 }
 
@@ -281,7 +283,7 @@ fn an_epoch_sends_no_more_than_the_socket_takes() {
             }
             path.send();
         }
-        // A long delay ends slow start; then all that is in flight arrives at once.
+        // A long delay ends slow start; then all packets in flight arrive at once.
         path.pass(ms(505));
         for _ in 0..path.sent.len() {
             path.ack();

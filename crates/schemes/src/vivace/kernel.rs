@@ -1,4 +1,4 @@
-//! The rule of the kernel module. Rates are bytes per second, in integers, as there.
+//! The rule of the kernel module. As there, rates are bytes per second, in integers.
 
 use paceline_cc::{Setup, Span, Stream, Time};
 
@@ -7,19 +7,19 @@ use super::monitor::{Interval, Summary};
 use super::sender::RateRule;
 use super::utility;
 
-/// Packets at each end of an interval that do not count.
+/// Number of packets at each end of an interval that do not count.
 pub(super) const MARGIN: u32 = 10;
 const LEAST_PACKETS: u32 = 50;
 const INITIAL: i64 = 512 * 1024;
-/// Thousandths.
+/// Unit of shares: thousandths.
 const SCALE: i64 = 1000;
-/// Rates closer than this, in thousandths, have no gradient.
+/// Smallest difference of two rates, in thousandths, that gives a gradient.
 const LEAST_DIFFERENCE: i64 = 20;
 const BOUND: i64 = 100;
 const BOUND_STEP: i64 = 70;
 const LEAST_AMPLIFIER: i64 = 2;
 const STEP: i64 = 25;
-/// Faster than any link; keeps products in range.
+/// Largest rate, above that of any link; keeps products in range.
 const FASTEST: i64 = 1 << 37;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -45,19 +45,19 @@ pub(super) struct KernelRule {
     rate: i64,
     last_rate: i64,
     trials: [Trial; 4],
-    /// How many of the trials there are, and how many have begun.
+    /// Number of trials planned, and number of those that have begun.
     planned: usize,
     begun: usize,
-    /// The rate of the interval being sent.
+    /// Rate of the interval being sent.
     sending: i64,
-    /// The utility of the last interval of starting or moving.
+    /// Utility of the last interval of starting or moving.
     last_worth: i64,
-    /// The retransmission timer has expired, and losses are still being repaired.
+    /// True after the retransmission timer has expired, while losses are still being repaired.
     repairs: bool,
     amplifier: i64,
     swing: i64,
     bound: i64,
-    /// Two packets per RTT.
+    /// Smallest rate: two packets per RTT.
     floor: i64,
 }
 
@@ -85,7 +85,7 @@ impl KernelRule {
         kernel
     }
 
-    /// The next interval is sent at `rate`, and then awaited.
+    /// Sends the next interval at `rate`, and awaits its result.
     fn try_one(&mut self, rate: i64) {
         self.trials[0] = Trial { rate, ..Trial::default() };
         (self.planned, self.begun) = (1, 0);
@@ -130,7 +130,8 @@ impl KernelRule {
         self.last_rate = self.rate;
         self.last_worth = worth[winner];
         self.phase = Phase::Moving;
-        // The module notes the interval's rate before it changes its own.
+        // The module stores the interval's rate before it changes its own, so the interval has the
+        // old rate.
         self.try_one(old);
     }
 
@@ -149,7 +150,8 @@ impl KernelRule {
         let up = rate + step > rate;
         self.last_rate = self.rate;
         self.rate = (rate + step).max(self.floor).clamp(1, FASTEST);
-        // The module compares with a last direction that stays "up" for ever.
+        // The module compares with a last direction that stays "up" for ever, so only a step up
+        // continues.
         if up {
             self.try_one(self.rate);
         } else {
@@ -157,7 +159,7 @@ impl KernelRule {
         }
     }
 
-    /// From the gradient's step to the one taken.
+    /// Returns the step taken for the gradient's step: amplified and bounded.
     fn step(&mut self, step: i64) -> i64 {
         if (step > 0) == (self.rate > self.last_rate) {
             if self.swing > 0 {
@@ -233,7 +235,7 @@ impl RateRule for KernelRule {
     fn on_recovered(&mut self) -> bool {
         let ended = std::mem::take(&mut self.repairs);
         if ended {
-            // The module sets up probes, of which it only takes the first unless it was probing.
+            // The module plans four probes, but uses only the first unless it was probing.
             let phase = self.phase;
             self.probe();
             self.phase = phase;
@@ -255,7 +257,7 @@ mod tests {
         KernelRule::new(Utility::Latency, &Setup::default())
     }
 
-    /// Lets the intervals be worth what `worth` says of their rate in bytes per second.
+    /// Runs intervals whose utility is `worth` of their rate in bytes per second.
     fn run(kernel: &mut KernelRule, numbers: std::ops::Range<u64>, loss: impl Fn(f64) -> f64) {
         for number in numbers {
             kernel.begin(number);
@@ -298,13 +300,13 @@ mod tests {
         let mut kernel = kernel();
         (kernel.rate, kernel.last_rate) = (1_000_000, 900_000);
         let one = SCALE * SCALE * STEP;
-        // Up, as before: 25000 * amplifier per unit of gradient.
+        // Up again: 25000 * amplifier per unit of gradient.
         assert_eq!(kernel.step(one), 75_000);
-        // Down: the amplifier is least again, the next one up only ends the swing.
+        // Down: the amplifier is at its minimum again, and the next step up only ends the swing.
         assert_eq!(kernel.step(-one), -50_000);
         assert_eq!(kernel.step(one), 50_000);
         assert_eq!(kernel.step(one), 75_000);
-        // Bounds of 10 %, 17 %, 24 %; and at least 2.2 %.
+        // Bounds of 10 %, 17 %, 24 %; and a minimum of 2.2 %.
         for bound in [100_000, 170_000, 240_000] {
             assert_eq!(kernel.step(100 * one), bound);
         }

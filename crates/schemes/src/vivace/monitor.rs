@@ -1,14 +1,15 @@
-//! Monitor intervals: what became of the packets that were sent at one rate.
+//! Monitor intervals: the fates of the packets sent at one rate.
 //!
-//! A packet counts once, with the fate that becomes known first: one that was declared lost and is
-//! acknowledged after all stays lost, as its interval may have been judged by then. So the fates of
-//! an interval are never more than its packets.
+//! A packet counts once, with the fate that becomes known first: a packet that was declared lost
+//! and is acknowledged after all stays lost, as its interval may have been judged by then. So an
+//! interval never has more fates than packets.
 
 use std::collections::VecDeque;
 
 use paceline_cc::{Fate, Feedback, Span, Time};
 
-/// Intervals that may wait for their results. More only wait while nothing comes back at all.
+/// Largest number of intervals that wait for results. More would wait only if no acknowledgement
+/// arrives at all.
 const MOST: usize = 256;
 const INDEX_BITS: u32 = 20;
 const INDEX_MAX: u64 = (1 << INDEX_BITS) - 1;
@@ -17,7 +18,7 @@ const INDEX_MAX: u64 = (1 << INDEX_BITS) - 1;
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Interval {
     pub(super) number: u64,
-    /// When its first packet was sent; [`Time::NEVER`] before that.
+    /// When its first packet was sent; [`Time::NEVER`] before.
     pub(super) start: Time,
     /// When the first packet of the next interval was sent.
     end: Time,
@@ -25,9 +26,9 @@ pub(super) struct Interval {
     sent_bytes: u64,
     acked: u32,
     lost: u32,
-    /// Packets left out of the counts because they came first.
+    /// Packets not counted because they are at the beginning.
     skipped: u32,
-    /// The smoothed RTT, and the time, when the first and the last packet that counts was acked.
+    /// Smoothed RTT and time when the first and the last counted packet was acknowledged.
     first: Option<(Span, Time)>,
     last: Option<(Span, Time)>,
     line: LeastSquares,
@@ -51,30 +52,30 @@ impl LeastSquares {
         self.tt += t * t;
         self.tr += t * r;
     }
-    /// 0 unless two times differ.
+    /// Returns the slope; 0 unless two times differ.
     fn slope(&self) -> f64 {
         let spread = self.n * self.tt - self.t * self.t;
         if spread > 1e-18 { (self.n * self.tr - self.t * self.r) / spread } else { 0.0 }
     }
 }
 
-/// What an interval has shown.
+/// The results of an interval.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Summary {
     pub(super) number: u64,
-    /// Packets with a known fate.
+    /// Number of packets with a known fate.
     pub(super) total: u32,
-    /// Of these, lost ones.
+    /// Number of lost packets among these.
     pub(super) lost: u32,
-    /// Bits per second that were sent.
+    /// Sending rate in bits per second.
     pub(super) rate: f64,
-    /// Seconds of sending.
+    /// Time of sending in seconds.
     pub(super) seconds: f64,
-    /// Seconds of RTT per second, by least squares over the send times.
+    /// Slope of the RTT in seconds per second, by least squares over the send times.
     pub(super) gradient: f64,
-    /// The change of the smoothed RTT from the first to the last acknowledgement, in seconds.
+    /// Change of the smoothed RTT from the first to the last acknowledgement, in seconds.
     pub(super) rtt_change: f64,
-    /// Bits per second that were acknowledged; 0 if unknown.
+    /// Acknowledged bits per second; 0 if unknown.
     pub(super) delivered: f64,
     /// The smoothed RTT in seconds.
     pub(super) rtt: f64,
@@ -103,7 +104,7 @@ impl Interval {
         }
     }
 
-    /// Packets whose fate is known.
+    /// Returns the number of packets whose fate is known.
     pub(super) fn resolved(&self) -> u32 {
         self.acked + self.lost + self.skipped
     }
@@ -132,14 +133,14 @@ impl Interval {
     }
 }
 
-/// The intervals whose results are not known yet, the last one still being sent.
+/// The intervals whose results are not known yet; the last one is still being sent.
 #[derive(Clone, Debug)]
 pub(super) struct Monitor {
     intervals: VecDeque<Interval>,
-    /// The tags of the packets of these intervals that were declared lost, in ascending order.
+    /// Tags of the packets of these intervals that were declared lost, in ascending order.
     lost: VecDeque<u64>,
     mss: u32,
-    /// How many packets at each end of an interval do not count.
+    /// Number of packets at each end of an interval that do not count.
     margin: u32,
 }
 
@@ -150,13 +151,13 @@ impl Monitor {
         Monitor { intervals, lost: VecDeque::with_capacity(MOST), mss, margin }
     }
 
-    /// The interval being sent.
+    /// Returns the interval being sent.
     pub(super) fn open(&self) -> &Interval {
-        // There always is one.
+        // There is always one.
         &self.intervals[self.intervals.len() - 1]
     }
 
-    /// A packet is sent; returns its tag.
+    /// Notes a packet sent; returns its tag.
     pub(super) fn on_send(&mut self, now: Time, size: u32) -> u64 {
         let last = self.intervals.len() - 1;
         if self.intervals[last].start == Time::NEVER {
@@ -182,20 +183,20 @@ impl Monitor {
         number + 1
     }
 
-    /// The fate of a packet is known.
+    /// Takes in the fate of a packet.
     pub(super) fn on_fate(&mut self, fate: &Fate, feedback: &Feedback<'_>) {
         let front = self.intervals[0].number;
         let Some(at) = (fate.tag >> INDEX_BITS).checked_sub(front) else { return };
         let margin = u64::from(self.margin);
         let Some(interval) = self.intervals.get_mut(at as usize) else { return };
-        // Most packets are newer than all that were lost.
+        // Most packets are newer than all lost ones.
         let place = match self.lost.back() {
             Some(newest) if fate.tag <= *newest => self.lost.binary_search(&fate.tag),
             _ => Err(self.lost.len()),
         };
         match place {
             Ok(_) => return,
-            // Indices are cut off at the largest: packets beyond it cannot be told apart.
+            // Indices saturate: packets with the largest index cannot be distinguished.
             Err(place) if fate.lost && fate.tag & INDEX_MAX < INDEX_MAX => {
                 self.lost.insert(place, fate.tag);
             }
@@ -213,14 +214,14 @@ impl Monitor {
         let seen = (feedback.srtt, feedback.now);
         interval.first.get_or_insert(seen);
         interval.last = Some(seen);
-        // Only the newest packet's RTT is its own; the others waited for the acknowledgement.
+        // Only the newest packet's RTT is accurate; the others waited for the acknowledgement.
         if fate.received != Time::NEVER {
             let sent = fate.sent.since(interval.start).as_secs_f64();
             interval.line.add(sent, feedback.now.since(fate.sent).as_secs_f64());
         }
     }
 
-    /// The oldest interval, if the fates of all its packets that count are known.
+    /// Removes and returns the oldest interval, if the fates of all its counted packets are known.
     pub(super) fn take(&mut self, rtt: Span) -> Option<Summary> {
         let oldest = self.intervals.front()?;
         if oldest.end == Time::NEVER {
@@ -235,7 +236,7 @@ impl Monitor {
             self.lost.pop_front();
         }
         if waits {
-            // Nothing was heard of the other packets for so long that they count as lost.
+            // No fate of the other packets was reported for so long that they count as lost.
             oldest.lost = oldest.sent.saturating_sub(oldest.acked + oldest.skipped);
         }
         Some(oldest.summary(self.mss, rtt))
@@ -251,7 +252,8 @@ mod tests {
         Fate::new(0, MSS, sent, tag, lost).with(|fate| fate.received = Time::from_secs(7777))
     }
 
-    /// 20 packets, one a millisecond, whose RTTs rise by 0.2 ms each; every tenth is lost.
+    /// Returns the results of 20 packets, one per millisecond, whose RTTs rise by 0.2 ms each;
+    /// every tenth is lost.
     fn run(margin: u32) -> Summary {
         let mut monitor = Monitor::new(MSS, margin);
         let at = |i: u64| Time::from_millis(1000 + i);
@@ -294,7 +296,7 @@ mod tests {
         assert_eq!(monitor.take(acks.rtt).map(|summary| summary.total), Some(10));
     }
 
-    /// Packets 0, 1 and 3 of four are declared lost; the acknowledgements of 0 and 3 come after all.
+    /// Packets 0, 1 and 3 of four are declared lost; 0 and 3 are acknowledged after all.
     #[test]
     fn a_packet_counts_with_its_first_fate() {
         for margin in [0, 1] {
@@ -307,7 +309,7 @@ mod tests {
             for (packet, lost) in [(3, true), (0, true), (3, false), (0, false), (3, false)] {
                 monitor.on_fate(&fate(tags[packet], now, lost), &acks.ack(1));
             }
-            // The fates of two packets are known, whatever was said of them.
+            // The fates of two packets are known, however often they were reported.
             assert_eq!(monitor.open().number, 1);
             assert_eq!(monitor.intervals[0].resolved(), 2);
             assert!(monitor.take(acks.rtt).is_none());

@@ -1,4 +1,4 @@
-//! The rule of the program that the paper was evaluated with. Rates are megabits per second.
+//! The rule of the program with which the paper was evaluated. Rates are megabits per second.
 
 use paceline_cc::{Setup, Span, Stream, Time};
 
@@ -13,7 +13,7 @@ const FLOOR: f64 = 1.3;
 const FASTEST: f64 = 1024.0;
 const INITIAL: f64 = 0.8;
 const HIBERNATE: f64 = 0.04;
-/// The program counts megabits of 2²⁰ in its utility, of 10⁶ in its pacing.
+/// The program's megabit has 2²⁰ bits in its utility, and 10⁶ in its pacing.
 const MBIT: f64 = 1_048_576.0;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -32,34 +32,35 @@ struct MoveInterval {
     result: Option<IntervalResult>,
 }
 
-/// Probes around a rate, and moves it by the utility's gradient.
+/// Probes around a rate, and moves the rate by the utility's gradient.
 pub(super) struct Nsdi2018Rule {
     utility: Utility,
     mss: f64,
     random: Stream,
     phase: Phase,
-    /// The rate around which probes lie.
+    /// The rate around which it probes.
     base: f64,
     sending: f64,
     probes: Probes,
-    /// Probes are to be drawn when the next interval begins.
+    /// True if probes are to be drawn when the next interval begins.
     search: bool,
     reference: MoveInterval,
     target: MoveInterval,
     /// The last step of a move.
     change: f64,
-    /// The interval whose result starting waits for, and the utility of the one before.
+    /// Number of the interval whose result is awaited while starting, and the utility of the
+    /// previous one.
     start_number: Option<u64>,
     last_worth: f64,
-    /// Losses that starting still forgives.
+    /// Number of losses that starting still ignores.
     forgiven: f64,
     steps: Steps,
-    /// A vote that losses contradict is to be tried once more.
+    /// True if a vote that losses contradict is to be repeated.
     doubt: bool,
-    /// After heavy losses have halved the rate: results of intervals before this one do not halve
+    /// After heavy losses have halved the rate: number of the first interval whose result may halve
     /// it again.
     stopped: Option<u64>,
-    /// How often it has hibernated without an answer, and the interval from which on it is awake.
+    /// Number of hibernations without an answer, and the interval at which the present one ends.
     depth: i32,
     awake_from: u64,
 }
@@ -136,23 +137,23 @@ impl Nsdi2018Rule {
         IntervalResult { worth: self.worth(&result, lost / total), ..result }
     }
 
-    /// An interval has ended that may have been a probe.
+    /// Takes in the result of an interval that may have been a probe.
     fn on_probe(&mut self, summary: &Summary, result: IntervalResult) {
         if self.probes.record(summary, result) {
             self.decide_probes();
         }
     }
 
-    /// Once the results of all probes are known: takes a step, small enough to probe again from
-    /// there, or else moves.
+    /// Decides once the results of all probes are known: probes again after a small step, or moves.
     fn decide_probes(&mut self) {
         let worth = |result: &IntervalResult, loss: f64| {
-            // Up to 1 % of losses count alike for all probes.
+            // Losses of up to 1 % are averaged over all probes.
             if loss <= 0.01 { self.worth(result, loss) } else { result.worth }
         };
         let Some(comparison) = self.probes.compare(worth) else { return };
         let Comparison { mut vote, up, down, lost_up, lost_down, loss } = comparison;
-        // More losses at the lower rate, and yet it is to rise: it is tried once more.
+        // More losses at the lower rate, and yet the rate should rise: the probes are repeated
+        // once.
         if lost_down - lost_up > 2.0 && vote > 0 && lost_up != 0.0 && loss >= 0.05 {
             if self.doubt {
                 vote = 0;
@@ -209,7 +210,7 @@ impl Nsdi2018Rule {
         self.start_search();
     }
 
-    /// More than half of an interval is lost: halves the rate, once for what is under way.
+    /// Halves the rate if more than half of an interval is lost, once for all intervals under way.
     fn stop(&mut self, summary: &Summary, open: u64) {
         if summary.loss() <= 0.5 {
             self.stopped = None;
@@ -308,7 +309,7 @@ impl RateRule for Nsdi2018Rule {
     }
 
     fn on_timeout(&mut self, open: u64) -> bool {
-        // Packets from before the awakening say nothing new.
+        // Packets from before the end of hibernation carry no new information.
         if open <= self.awake_from && self.awake_from > 0 {
             return false;
         }

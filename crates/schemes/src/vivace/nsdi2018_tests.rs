@@ -8,7 +8,7 @@ fn nsdi(base: f64) -> Nsdi2018Rule {
 fn facts_of_probes() {
     assert_eq!(nsdi(1.0).epsilon(), 0.5);
     assert_eq!(nsdi(100.0).epsilon(), 0.05);
-    // One pair while the direction lasts, else two, each up and down.
+    // One pair while the direction is unchanged, else two, each with an upper and a lower rate.
     for (trend, count) in [(0, 4), (1, 2)] {
         let mut nsdi = nsdi(20.0);
         nsdi.steps.trend = trend;

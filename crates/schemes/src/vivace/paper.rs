@@ -10,9 +10,9 @@ use super::utility;
 
 const INITIAL: f64 = 0.8;
 const FASTEST: f64 = 100_000.0;
-/// The share by which probes differ from the rate.
+/// Share of the rate by which probes differ from it.
 const EPSILON: f64 = 0.05;
-/// Bounds of a step as a share of the rate: the first, and what is added each time it is hit.
+/// First bound of a step as a share of the rate, and the increase each time that the bound applies.
 const BOUND: f64 = 0.05;
 const BOUND_STEP: f64 = 0.1;
 const LEAST_PACKETS: u32 = 10;
@@ -40,15 +40,15 @@ pub(super) struct PaperRule {
     sending: f64,
     probes: [Probe; 4],
     begun: usize,
-    /// The interval whose result starting or moving waits for.
+    /// Number of the interval whose result is awaited, while starting or moving.
     awaited: Option<u64>,
     /// Rate and utility before the last step.
     before: Option<(f64, f64)>,
-    /// Steps in the direction of the last one, and that direction.
+    /// Number of steps in the last direction, and that direction.
     steps: f64,
     direction: f64,
     bound: f64,
-    /// Two packets per RTT.
+    /// Smallest rate: two packets per RTT.
     floor: f64,
 }
 
@@ -88,7 +88,8 @@ impl PaperRule {
         self.begun = 0;
     }
 
-    /// The step for a gradient (§4.3): amplified while the direction lasts, and bounded.
+    /// Returns the step for a gradient (§4.3): amplified while the direction is unchanged, and
+    /// bounded.
     fn step(&mut self, gradient: f64) -> f64 {
         let direction = if gradient < 0.0 { -1.0 } else { 1.0 };
         if direction != self.direction {
@@ -103,7 +104,7 @@ impl PaperRule {
             self.bound += 1.0;
             return bounded.copysign(step);
         }
-        // The least bound that would have held.
+        // Reduces the bound to the smallest one that the step satisfies.
         while self.bound > 0.0 && step.abs() <= most(self.bound - 1.0) {
             self.bound -= 1.0;
         }
@@ -251,10 +252,10 @@ mod tests {
         let mut paper = PaperRule { rate: 100.0, ..paper() };
         let mut step = |gradient: f64| paper.step(gradient);
         assert_eq!([step(1.0), step(1.0), step(1.0)], [1.0, 2.0, 3.0]);
-        // The other way: small steps again, then bounded by 5 %, 15 %, 25 %.
+        // In the other direction: small steps again, then bounded by 5 %, 15 %, 25 %.
         assert_eq!(step(-1.0), -1.0);
         assert_eq!([step(-50.0), step(-50.0), step(-50.0)].map(f64::round), [-5.0, -15.0, -25.0]);
-        // 0.5 * 6 needs no more than the first bound, which is in force again afterwards.
+        // 0.5 * 6 satisfies the first bound, which applies again afterwards.
         assert_eq!([step(-0.5), step(-50.0)], [-3.0, -5.0]);
     }
 
@@ -281,7 +282,7 @@ mod tests {
             paper.on_result(&summary, number + 1);
             top = top.max(paper.rate);
         }
-        // Doubled up to the first rate that loses, and never beyond.
+        // Doubled up to the first rate with losses, never beyond.
         assert!(top < 2.0 * capacity, "{top}");
         assert!((0.85 * capacity..1.15 * capacity).contains(&paper.rate), "{}", paper.rate);
     }

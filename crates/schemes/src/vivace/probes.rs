@@ -1,16 +1,17 @@
-//! The probes of the program of the paper's evaluation: pairs of intervals above and below a rate.
+//! The probes of the program of the paper's evaluation: pairs of intervals, one above and one below
+//! a rate.
 
 use paceline_cc::Stream;
 
 use super::monitor::Summary;
 
-/// What an interval at a rate has shown.
+/// The result of an interval at a rate.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct IntervalResult {
-    /// Megabits (2²⁰) per second that were sent.
+    /// Sending rate in megabits (2²⁰) per second.
     pub(super) sent: f64,
     pub(super) gradient: f64,
-    /// Packets with a known fate, and of these lost ones.
+    /// Number of packets with a known fate, and number of lost packets among these.
     pub(super) total: f64,
     pub(super) lost: f64,
     /// The utility.
@@ -26,31 +27,32 @@ pub(super) struct Probe {
     result: Option<IntervalResult>,
 }
 
-/// One or two pairs of probes; the members of a pair lie equally far above and below the base.
+/// One or two pairs of probes; the two rates of a pair are equally far above and below the base.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Probes {
     pub(super) all: [Option<Probe>; 4],
-    /// How many of them have begun.
+    /// Number of probes that have begun.
     begun: usize,
 }
 
-/// What the results of all probes say together.
+/// The combined results of all probes.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Comparison {
-    /// Pairs whose upper probe was worth more, less those whose lower one was.
+    /// Number of pairs whose upper probe had the higher utility, minus the number of the other
+    /// pairs.
     pub(super) vote: i32,
-    /// Rate and mean utility of the probes above, and of those below.
+    /// Rate and mean utility of the upper probes, and of the lower ones.
     pub(super) up: (f64, f64),
     pub(super) down: (f64, f64),
-    /// Packets lost above and below, and the share of lost packets in all.
+    /// Numbers of packets lost in upper and in lower probes, and the total share of lost packets.
     pub(super) lost_up: f64,
     pub(super) lost_down: f64,
     pub(super) loss: f64,
 }
 
 impl Probes {
-    /// Draws `pairs` pairs around `base`, a share of `epsilon` above and below, each in random
-    /// order.
+    /// Draws `pairs` pairs around `base`, a share of `epsilon` above and below it, each pair in
+    /// random order.
     pub(super) fn draw(&mut self, base: f64, epsilon: f64, pairs: usize, random: &mut Stream) {
         self.all = [None; 4];
         for at in 0..pairs {
@@ -63,7 +65,7 @@ impl Probes {
         self.begun = 0;
     }
 
-    /// Interval `number` begins: the rate of the next probe, if there is one.
+    /// Begins interval `number`. Returns the rate of the next probe, if there is one.
     pub(super) fn begin(&mut self, number: u64) -> Option<f64> {
         let probe = self.all.get_mut(self.begun).and_then(Option::as_mut)?;
         probe.number = Some(number);
@@ -71,7 +73,7 @@ impl Probes {
         Some(probe.rate)
     }
 
-    /// The result of an interval. Returns whether that was a probe.
+    /// Takes in the result of an interval. Returns whether that was a probe.
     pub(super) fn record(&mut self, summary: &Summary, result: IntervalResult) -> bool {
         let number = Some(summary.number);
         match self.all.iter_mut().flatten().find(|probe| probe.number == number) {
@@ -83,8 +85,8 @@ impl Probes {
         }
     }
 
-    /// Compares the probes, if the results of all are known. `worth` gives the utility of a result
-    /// with the share of lost packets of all probes.
+    /// Compares the probes, once the results of all are known. `worth` returns the utility of a
+    /// result, given the share of lost packets of all probes.
     pub(super) fn compare(
         &self,
         worth: impl Fn(&IntervalResult, f64) -> f64,

@@ -10,29 +10,32 @@ use super::nsdi2018::Nsdi2018Rule;
 use super::paper::PaperRule;
 use super::{Rule, VivaceParams};
 
-/// Chooses the rates of intervals from what earlier ones have shown.
+/// Chooses the rates of intervals from the results of earlier ones.
 pub(super) trait RateRule: Send {
-    /// Interval `number` is about to begin.
+    /// Called when interval `number` is about to begin.
     fn begin(&mut self, number: u64);
-    /// The rate to send at, in bits per second.
+    /// Returns the rate to send at, in bits per second.
     fn rate(&self) -> f64;
-    /// True if the interval being sent is long enough.
+    /// Returns true if the interval being sent is long enough.
     fn is_full(&self, open: &Interval, now: Time, rtt: Span) -> bool;
-    /// The result of an interval; `open` is the one being sent. True if that one is to end now.
+    /// Takes in the result of an interval; `open` is the number of the one being sent. Returns true
+    /// if that one is to end now.
     fn on_result(&mut self, summary: &Summary, open: u64) -> bool;
-    /// The retransmission timer expired. True if the interval being sent is to end now.
+    /// Handles an expired retransmission timer. Returns true if the interval being sent is to end
+    /// now.
     fn on_timeout(&mut self, open: u64) -> bool;
-    /// Losses are repaired, or there are none. True if the interval being sent is to end now.
+    /// Called when no losses are being repaired. Returns true if the interval being sent is to end
+    /// now.
     fn on_recovered(&mut self) -> bool {
         false
     }
-    /// The phase, for plots: 0 starting, 1 probing, 2 moving, 3 hibernating.
+    /// Returns the phase, for plots: 0 starting, 1 probing, 2 moving, 3 hibernating.
     fn phase(&self) -> u32;
 }
 
-/// The window of the user-space programs in packets: so large that it never limits.
+/// Window of the user-space programs in packets, so large that it never limits sending.
 const WIDE: u64 = 100_000;
-/// The initial window in packets, until an RTT is known.
+/// Initial window in packets, until the first RTT sample.
 const INITIAL: u64 = 10;
 
 /// The sender's half of PCC Vivace.
@@ -42,12 +45,12 @@ pub struct VivaceSender {
     rule: Rule,
     mss: u32,
     rtt: Span,
-    /// True from an expiry of the retransmission timer until an acknowledgement comes.
+    /// True from an expiry of the retransmission timer until an acknowledgement arrives.
     timed_out: bool,
 }
 
 impl VivaceSender {
-    /// A sender as `setup` describes it.
+    /// Returns a sender for `setup`.
     pub fn new(params: &VivaceParams, setup: &Setup) -> VivaceSender {
         let mss = setup.mss.max(1);
         let mut rates: Box<dyn RateRule> = match params.rule {
@@ -107,12 +110,13 @@ impl Controller for VivaceSender {
         let rate = Rate::from_bps(self.rates.rate().clamp(1000.0, 1e12) as u64);
         let mss = u64::from(self.mss);
         let (cwnd, burst) = match self.rule {
-            // Linux takes the window to one packet (`tcp_enter_loss`), and the module sets it anew at each acknowledgement.
+            // Linux reduces the window to one packet (`tcp_enter_loss`), and the module sets it
+            // again at each acknowledgement.
             Rule::Kernel if self.timed_out => (mss, 2 * self.mss),
             Rule::Kernel if self.rtt.is_zero() => (INITIAL * mss, 2 * self.mss),
             Rule::Kernel => {
                 let cwnd = rate.bytes_in(self.rtt).saturating_mul(2).clamp(4 * mss, 1 << 40);
-                // Linux sends a millisecond's worth at once, at least two packets.
+                // Linux sends the bytes of a millisecond at once, at least two packets.
                 let burst = rate.bytes_in(Span::from_millis(1)).clamp(2 * mss, 1 << 16);
                 (cwnd, burst as u32)
             }

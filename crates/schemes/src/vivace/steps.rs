@@ -1,13 +1,13 @@
-//! The program's steps: amplified while the direction lasts, bounded by a share of the rate.
+//! The program's steps: amplified while the direction is unchanged, bounded by a share of the rate.
 
 const LEAST: f64 = 0.5;
-/// Bounds of a step as a share of the rate: the first, and what is added each time it is hit.
+/// First bound of a step as a share of the rate, and the increase each time that the bound applies.
 const BOUND: f64 = 0.05;
 const BOUND_STEP: f64 = 0.06;
-/// Steps the same way that a swing keeps small, at most.
+/// Largest number of steps in one direction that stay small after a change of direction.
 const SWINGS: u32 = 2;
 
-/// The factor of a step after so many in the same direction (paper §4.3).
+/// Returns the factor of a step after `a` steps in one direction (paper §4.3).
 pub(super) fn amplify(a: f64) -> f64 {
     if a < 3.0 {
         a + 1.0
@@ -20,31 +20,32 @@ pub(super) fn amplify(a: f64) -> f64 {
     }
 }
 
-/// What the steps so far mean for the next one.
+/// State of past steps that determines the next one.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Steps {
-    /// The last step, in megabits per second; 0 if it says nothing of a direction.
+    /// The last step in megabits per second; 0 if it implies no direction.
     previous: f64,
     amplifier: f64,
     boundary: f64,
     swing: u32,
-    /// Steps in the direction of the last one, or 2 if a pair of probes will do for other reasons.
+    /// Number of steps in the last direction; also 2 if one pair of probes suffices for another
+    /// reason.
     pub(super) trend: u32,
 }
 
 impl Steps {
-    /// The next step has no direction before it.
+    /// Lets the next step have no previous direction.
     pub(super) fn forget_direction(&mut self) {
         (self.trend, self.previous) = (2, 0.0);
     }
 
-    /// The next step is small.
+    /// Makes the next step small.
     pub(super) fn calm(&mut self) {
         (self.amplifier, self.boundary) = (0.0, 0.0);
     }
 
-    /// The change of a rate `base` that two pairs of rate and utility suggest, in megabits per
-    /// second.
+    /// Returns the change of a rate `base` that two pairs of rate and utility suggest, in megabits
+    /// per second.
     pub(super) fn step(&mut self, base: f64, low: (f64, f64), high: (f64, f64)) -> f64 {
         let apart = high.0 - low.0;
         if apart == 0.0 {
@@ -97,12 +98,14 @@ mod tests {
     #[test]
     fn facts_of_steps() {
         let mut steps = Steps::default();
-        // A gradient of 1: 1 Mbit/s, then 1 more (the first has no direction before it), then 2.
+        // A gradient of 1: a step of 1 Mbit/s, another of 1 (the first had no previous direction),
+        // then 2.
         let mut step = |gradient: f64| steps.step(100.0, (95.0, 0.0), (105.0, 10.0 * gradient));
         assert_eq!([step(1.0), step(1.0), step(1.0), step(1.0)], [1.0, 1.0, 2.0, 3.0]);
-        // A swing: the step is plain, and stays so for the next one the same way.
+        // A change of direction: the step is not amplified, nor is the next one in its direction.
         assert_eq!([step(-1.0), step(-1.0), step(-1.0), step(-1.0)], [-1.0, -1.0, -1.0, -2.0]);
-        // At least 0.5, at most 5 %, which a turn does not widen; then 11 %, 17 %.
+        // At least 0.5, at most 5 %, a bound that a change of direction does not widen; then 11 %,
+        // 17 %.
         assert_eq!(step(0.001), 0.5);
         assert_eq!([step(50.0), step(50.0), step(50.0)], [5.0, 11.0, 17.0]);
         assert_eq!([step(-50.0), step(-50.0)], [-5.0, -5.0]);

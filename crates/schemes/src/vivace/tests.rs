@@ -3,7 +3,8 @@ use paceline_cc::{Congestion, Controller, Fate, Outgoing, Rate, Setup, Span, Str
 use super::*;
 use crate::testing::{Acks, MSS};
 
-/// A link of fixed capacity without a buffer, one RTT long: packets beyond the capacity are lost.
+/// Returns the rate's ratio to the capacity on a link without a buffer, one RTT long, that loses
+/// packets beyond the capacity.
 fn share_of(rule: Rule, capacity: Rate) -> f64 {
     let params = VivaceParams { rule, utility: Utility::Loss };
     let mut sender = VivaceSender::new(&params, &Setup::new(3, 0).with(|setup| setup.mss = MSS));
@@ -53,7 +54,7 @@ fn timeouts_halve_the_programs_rate_and_take_the_modules_window_to_one_packet() 
         let mut acks = Acks::new(Span::from_millis(100));
         let mut now = Time::from_secs(1);
         let rate = |sender: &VivaceSender| sender.plan().pacing.map_or(0.0, |rate| rate.as_mbps());
-        // Nothing lost: the rate rises.
+        // No losses: the rate rises.
         for number in 0..2_000 {
             let tag = sender.on_send(now, &mut Outgoing::new(number, MSS, 0));
             let fate = Fate::new(number, MSS, now, tag, false).with(|fate| fate.received = now);
@@ -68,7 +69,8 @@ fn timeouts_halve_the_programs_rate_and_take_the_modules_window_to_one_packet() 
         let ratio = rate(&sender) / before;
         // Probing may begin at once, 5 % above or below.
         assert!((0.94 * factor..=1.06 * factor).contains(&ratio), "{rule:?}: {ratio}");
-        // Where nothing answers, the module's sender does not send a window for each expiry of the timer.
+        // Without acknowledgements, the module's sender does not send a window for each expiry of
+        // the timer.
         let before = sender.plan().cwnd;
         sender.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
         assert_eq!(sender.plan().cwnd, if rule == Rule::Kernel { u64::from(MSS) } else { before });
@@ -77,7 +79,7 @@ fn timeouts_halve_the_programs_rate_and_take_the_modules_window_to_one_packet() 
     }
 }
 
-/// Random events under the rules and utilities that are not the default.
+/// Random events for the rules and utilities that are not the default.
 #[test]
 fn fuzz_keeps_rates_sane() {
     for rule in [Rule::Kernel, Rule::Nsdi2018, Rule::Paper] {
@@ -101,7 +103,7 @@ fn fuzz_keeps_rates_sane() {
                     .drain(..count)
                     .map(|(tag, sent)| {
                         let lost = random.chance(0.1);
-                        // Some are not ours, or twice.
+                        // Some tags are foreign, or repeated.
                         let tag = if random.chance(0.01) { random.next_u64() } else { tag };
                         let received = if random.chance(0.5) { Time::NEVER } else { Time::ZERO };
                         Fate::new(number, MSS, sent, tag, lost)

@@ -1,15 +1,17 @@
-//! What an interval was worth.
+//! The utility of an interval.
 
 use super::Utility;
 use super::monitor::Summary;
 
-/// The paper's utility (§3.2) of `mbps` megabits a second (10⁶), an RTT gradient and a share lost.
+/// Returns the paper's utility (§3.2) of `mbps` megabits (10⁶) per second, an RTT gradient and a
+/// share of lost packets.
 pub(super) fn paper(utility: Utility, mbps: f64, gradient: f64, loss: f64) -> f64 {
     let latency = if utility == Utility::Latency { 900.0 } else { 0.0 };
     libm::pow(mbps, 0.9) - latency * mbps * gradient - 11.35 * mbps * loss
 }
 
-/// The program's: `mbps` in megabits of 2²⁰, the gradient cut towards zero to even hundredths.
+/// Returns the program's utility: `mbps` in megabits of 2²⁰, the gradient truncated to even
+/// hundredths.
 pub(super) fn nsdi(utility: Utility, mbps: f64, gradient: f64, loss: f64) -> f64 {
     let latency = if utility == Utility::Latency { 11_330.0 } else { 0.0 };
     let hundredths = (gradient * 100.0) as i64;
@@ -18,10 +20,10 @@ pub(super) fn nsdi(utility: Utility, mbps: f64, gradient: f64, loss: f64) -> f64
     libm::pow(mbps, 0.9) - (price * loss + latency * gradient) * mbps
 }
 
-/// Thousandths, as the kernel module counts.
+/// Unit of shares: thousandths, as in the kernel module.
 const SCALE: i64 = 1000;
 
-/// The kernel module's, in integers; `rate` in bytes per second.
+/// Returns the kernel module's utility, in integers; `rate` in bytes per second.
 pub(super) fn kernel(utility: Utility, rate: i64, summary: &Summary, mss: u32, start: bool) -> i64 {
     let delivered = i64::from(summary.total - summary.lost.min(summary.total));
     if delivered == 0 {
@@ -69,7 +71,7 @@ mod tests {
         near(nsdi(Utility::Latency, 10.0, 0.0199, 0.0), 7.943);
         near(nsdi(Utility::Latency, 10.0, -0.0199, 0.0), 7.943);
         near(nsdi(Utility::Latency, 10.0, 0.02, 0.0), 7.943 - 2266.0);
-        // Falling RTTs are rewarded, small losses hardly cost.
+        // Falling RTTs are rewarded, small losses cost little.
         near(nsdi(Utility::Latency, 10.0, -0.025, 0.0), 7.943 + 2266.0);
         near(nsdi(Utility::Loss, 10.0, 0.0, 0.03), 7.943 - 0.3);
     }
@@ -92,7 +94,7 @@ mod tests {
             kernel(Utility::Latency, 1_000_000, &summary, 1500, start)
         };
         assert_eq!(worth(0.0, 0, false), 1_000_000);
-        // Under 3 % of the time.
+        // Under 3 % of the time: ignored.
         assert_eq!(worth(0.0029, 0, false), 1_000_000);
         // 5 % of the time: 900 * 0.05.
         assert_eq!(worth(0.005, 0, false), -44_000_000);
@@ -103,7 +105,7 @@ mod tests {
         assert_eq!(worth(0.0, 10, true), -100_000);
         assert_eq!(worth(0.0, 100, false), 0);
         let slow = Summary { rtt_change: 0.02, delivered: 1e6, ..summary };
-        // Less than the time of two packets.
+        // Less than the time of two packets: ignored.
         assert_eq!(kernel(Utility::Latency, 1_000_000, &slow, 1500, false), 1_000_000);
         let steep = Summary { rtt_change: 0.03, ..slow };
         assert!(kernel(Utility::Latency, 1_000_000, &steep, 1500, false) < 0);

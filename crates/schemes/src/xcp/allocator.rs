@@ -1,36 +1,37 @@
-//! Shares the aggregate feedback of an interval out among the packets of the next.
+//! Distributes the aggregate feedback of an interval among the packets of the next one.
 
 use paceline_cc::{Span, XcpHeader, xcp_feedback::clamp_feedback};
 
-/// RTTs above this count as this, in seconds.
+/// Largest RTT in seconds; longer ones count as this.
 const LONGEST_RTT: f64 = 1.0;
 
 /// The allocator of XCP, in ns-2's form: feedback is a change of throughput, in bytes per second,
 /// until it is written into a header as a change of the window.
 ///
-/// Increases are the same for every flow, whatever its rate and RTT: a packet's share goes with
-/// the time to its flow's next packet. Decreases go with a flow's rate: a packet's share goes with
-/// its size. Beside the aggregate, a part of the traffic is taken from all and given to all, so
-/// that shares become fair when there is nothing to hand out.
+/// Increases are equal for all flows, whatever their rates and RTTs: a packet's share is
+/// proportional to the time to its flow's next packet. Decreases are proportional to a flow's rate:
+/// a packet's share is proportional to its size. In addition to the aggregate, a part of the
+/// traffic is taken from all flows and given to all flows, so that shares become equal even without
+/// an aggregate.
 #[derive(Clone, Debug)]
 pub(crate) struct FairnessController {
-    /// The share of the traffic that changes hands.
+    /// Share of the traffic that is redistributed.
     gamma: f64,
-    /// What came in this interval: bytes, the sum of the packets' intervals in seconds, and the
-    /// sum of their intervals times their RTTs.
+    /// Traffic of this interval: bytes; the sum of the packets' intervals in seconds; and the sum
+    /// of their intervals times their RTTs.
     input: f64,
     intervals: f64,
     weighted: f64,
-    /// What is left to hand out, and to take back, in bytes per second.
+    /// Remaining increase and remaining decrease, in bytes per second.
     positive: f64,
     negative: f64,
-    /// Shares: per second of a packet's interval, and per byte.
+    /// Shares: increase per second of a packet's interval, and decrease per byte.
     per_interval: f64,
     per_byte: f64,
 }
 
 impl FairnessController {
-    /// An allocator that shuffles the share `gamma` of the traffic.
+    /// Returns an allocator that redistributes the share `gamma` of the traffic.
     pub(crate) fn new(gamma: f64) -> FairnessController {
         FairnessController {
             gamma,
@@ -44,7 +45,7 @@ impl FairnessController {
         }
     }
 
-    /// A packet of `size` bytes has come. All traffic counts, with a header or without.
+    /// Counts an arriving packet of `size` bytes. All traffic counts, with a header or without.
     #[inline]
     pub(crate) fn count(&mut self, size: u32, header: Option<&XcpHeader>) {
         self.input += f64::from(size);
@@ -55,26 +56,26 @@ impl FairnessController {
         }
     }
 
-    /// The bytes that came in this interval.
+    /// Returns the bytes that arrived in this interval.
     pub(crate) fn input(&self) -> f64 {
         self.input
     }
 
-    /// The mean RTT of the packets that came, in seconds, weighted so that every flow counts the
-    /// same; nothing if none had an RTT.
+    /// Returns the mean RTT of the packets that arrived, in seconds, weighted so that every flow
+    /// counts equally; `None` if none had an RTT.
     pub(crate) fn rtt(&self) -> Option<f64> {
         (self.intervals > 0.0).then(|| self.weighted / self.intervals)
     }
 
-    /// The interval, of length `span`, ends: `aggregate`, in bytes per second, is to be shared out
-    /// in the next. Without traffic there is nobody to give it to.
+    /// Ends the interval, of length `span`, and prepares `aggregate`, in bytes per second, for
+    /// distribution in the next one. Without traffic nothing is distributed.
     pub(crate) fn share_out(&mut self, aggregate: f64, span: Span) {
         let rate = self.input / span.as_secs_f64().max(1e-9);
         let shuffled = (self.gamma * rate - aggregate.abs()).max(0.0);
         if self.input > 0.0 {
             self.positive = aggregate.max(0.0) + shuffled;
             self.negative = (-aggregate).max(0.0) + shuffled;
-            // As in ns-2, intervals that nobody told add up to a second.
+            // As in ns-2, the sum is a second if no packet had an interval.
             let intervals = if self.intervals > 0.0 { self.intervals } else { 1.0 };
             self.per_interval = self.positive / intervals;
             self.per_byte = self.negative / self.input;
@@ -89,7 +90,7 @@ impl FairnessController {
         self.weighted = 0.0;
     }
 
-    /// A packet of `size` bytes leaves: lowers its header to what it may have.
+    /// Lowers the header of a departing packet of `size` bytes to its share.
     pub(crate) fn grant(&mut self, size: u32, header: &mut XcpHeader) {
         let rtt = header.rtt.as_secs_f64();
         if rtt == 0.0 {
@@ -104,7 +105,7 @@ impl FairnessController {
         if asked >= granted {
             header.feedback = clamp_feedback(granted * rtt).min(header.feedback);
         } else {
-            // Another router, or the sender, wants less: what lacks counts as taken back.
+            // Another router, or the sender, wants less: the difference counts as a decrease.
             negative = (negative + (granted - asked)).min(self.negative);
             positive = asked + negative;
         }
@@ -118,7 +119,7 @@ impl FairnessController {
         }
     }
 
-    /// What is left to hand out and to take back, in bytes per second.
+    /// Returns the remaining increase and the remaining decrease, in bytes per second.
     #[cfg(test)]
     pub(crate) fn residues(&self) -> (f64, f64) {
         (self.positive, self.negative)

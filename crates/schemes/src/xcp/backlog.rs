@@ -1,4 +1,4 @@
-//! What waits at a link, and how much of it persists.
+//! The queue of a link, and its persistent part.
 
 use paceline_cc::LinkView;
 
@@ -12,12 +12,12 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// The queue without the packet in question.
+    /// Returns the queue without the packet in question.
     pub(crate) fn of(link: &LinkView<'_>) -> Backlog {
         Backlog { bytes: link.queue_bytes, packets: link.queue_packets as u64 }
     }
 
-    /// The queue with one more packet.
+    /// Returns the queue with one more packet.
     pub(crate) fn with(self, size: u32) -> Backlog {
         Backlog { bytes: self.bytes + u64::from(size), packets: self.packets + 1 }
     }
@@ -27,7 +27,7 @@ impl Backlog {
     }
 }
 
-/// The persistent queue: the shortest of an interval. Bursts that drain do not count.
+/// The persistent queue: the shortest queue of an interval, which excludes bursts that drain.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct PersistentQueue {
     running: Backlog,
@@ -35,19 +35,19 @@ pub(crate) struct PersistentQueue {
 }
 
 impl PersistentQueue {
-    /// The queue had this length.
+    /// Takes in the present length of the queue.
     #[inline]
     pub(crate) fn see(&mut self, backlog: Backlog) {
         self.running = self.running.min(backlog);
     }
 
-    /// The interval ends, and another begins with what waits now.
+    /// Ends the interval, and begins another with the present queue.
     pub(crate) fn close(&mut self, now: Backlog) {
         self.last = self.running;
         self.running = now;
     }
 
-    /// The shortest queue of the last whole interval.
+    /// Returns the shortest queue of the last whole interval.
     pub(crate) fn last(&self) -> Backlog {
         self.last
     }

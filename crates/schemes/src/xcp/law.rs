@@ -1,4 +1,5 @@
-//! The aggregate feedback of XCP: what the link has to spare, less what drains its queue.
+//! The aggregate feedback of XCP: the link's spare capacity minus the capacity that drains its
+//! queue.
 
 use paceline_cc::{LinkView, Rate, Span, Time};
 
@@ -6,17 +7,17 @@ use super::XcpParams;
 use super::backlog::{Backlog, PersistentQueue};
 use super::router::{ControlInterval, EfficiencyController};
 
-/// The shortest time over which a queue must persist to count (ns-2).
+/// Minimum time for which a queue must persist to count (ns-2).
 const SHORTEST: Span = Span::from_millis(2);
 
 /// XCP's efficiency controller (paper §3.5.1, in ns-2's form): `alpha*(C - y) - beta*Q/d`.
 ///
-/// `Q` is the shortest queue of the last half RTT without queueing delay.
+/// `Q` is the shortest queue during the last half of an RTT without queueing delay.
 #[derive(Clone, Debug)]
 pub(crate) struct XcpEfficiency {
     alpha: f64,
     beta: f64,
-    /// The capacity in bytes per second: as configured, or as last measured.
+    /// Capacity in bytes per second, as configured or as last measured.
     capacity: f64,
     configured: bool,
     queue: PersistentQueue,
@@ -26,7 +27,7 @@ pub(crate) struct XcpEfficiency {
 }
 
 impl XcpEfficiency {
-    /// The law before the first packet.
+    /// Returns the law before the first packet.
     pub(crate) fn new(params: &XcpParams) -> XcpEfficiency {
         XcpEfficiency {
             alpha: params.alpha,

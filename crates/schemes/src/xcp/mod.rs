@@ -1,45 +1,46 @@
-//! XCP (eXplicit Control Protocol): routers write into each packet how far its flow may open its
-//! window.
+//! XCP (eXplicit Control Protocol): routers write into each packet by how much its flow may
+//! increase its window.
 //!
 //! # What it does
-//! Each packet tells its flow's RTT and the time to the flow's next packet, and asks for as much
-//! as there is. Once per mean RTT `d`, a router computes by how much its flows together should
-//! change their rate, `phi = alpha*(C - y) - beta*Q/d`, with `C` the capacity, `y` the traffic that
-//! came and `Q` the persistent queue. It shares `phi` out among the packets of the next `d`: gains
-//! equally among flows, cuts in proportion to their rates. Beside it, `gamma*y - |phi|` is taken
-//! from all and given to all, so that shares become equal. A router lowers what a header asks for
-//! to what it grants itself, so that the tightest link of the path decides. The receiver returns the
-//! sum of what its packets were granted, and the sender adds it to its window. Upon loss the window
-//! halves; a timeout leaves one packet.
+//! Each packet carries its flow's RTT and the time to the flow's next packet, and asks for an
+//! unlimited increase. Once per mean RTT `d`, a router computes by how much its flows together
+//! should change their rate, `phi = alpha*(C - y) - beta*Q/d`, with `C` the capacity, `y` the
+//! arriving traffic and `Q` the persistent queue. It distributes `phi` among the packets of the
+//! next `d`: increases equally among flows, decreases in proportion to their rates. In addition,
+//! `gamma*y - |phi|` is taken from all flows and given to all, so that shares become equal. A
+//! router lowers the request in a header to its own grant, so that the tightest link of the path
+//! decides. The receiver returns the sum of its packets' grants, and the sender adds it to its
+//! window. Upon loss the window halves; after a timeout it is one packet.
 //!
 //! # Signals it needs
 //! Congestion headers. The router needs the capacity of its link over time, or `capacity`.
-//! Acknowledgements carry feedback in units of 1/256 byte (an `i32`: up to 8 MB); what rounding or
-//! these bounds leave over goes into the next acknowledgement.
+//! Acknowledgements carry feedback in units of 1/256 byte (an `i32`: up to 8 MB); the remainder due
+//! to rounding or these bounds goes into the next acknowledgement.
 //!
 //! # Parameters
-//! ABC's experiments are `variant=abc`, though their queue recomputed feedback as
-//! [`crate::xcpw`] does.
+//! ABC's experiments are `variant=abc`, though their queue recomputed feedback as [`crate::xcpw`]
+//! does.
 //!
-//! The router is ns-2's: feedback is a change of throughput per packet, debited from two residues,
-//! and what one packet may not take is taken back less from others; `Q` is the shortest queue of the
-//! last half RTT without queueing delay, the packet about to leave included; RTTs above 1 s count
-//! as 1 s; without traffic the mean RTT is 50 ms; an interval that nobody told its RTT in counts as
-//! one of 1 s. The window moves by the header's RTT times the change of throughput, where ns-2's
-//! sender takes its smoothed RTT when the acknowledgement arrives. ns-2 starts its timers at
-//! random; here all start with the run.
+//! The router is ns-2's. Feedback is a change of throughput per packet, subtracted from two
+//! residues; what one packet may not take lowers the decrease of others. `Q` is the shortest queue
+//! of the last half of an RTT without queueing delay, including the departing packet. RTTs above 1
+//! s count as 1 s. Without traffic the mean RTT is 50 ms. An interval without a packet that carries
+//! an RTT counts as 1 s. The window changes by the header's RTT times the change of throughput,
+//! where ns-2's sender uses its smoothed RTT when the acknowledgement arrives. ns-2 starts its
+//! timers at random; here all start with the run.
 //!
-//! A packet without an RTT, as the first ones are, gets no feedback. Without a router on the path,
-//! what was asked for comes back, and the receiver takes it for none. The window does not grow while
-//! it does not limit sending: ns-2's would, without end. All traffic counts in `y`, with a header or
-//! without, but acknowledgements are not controlled. The feedback of lost acknowledgements is lost.
+//! A packet without an RTT, such as the first ones, gets no feedback. Without a router on the path
+//! the request comes back unchanged, and the receiver takes it for no feedback. The window does not
+//! grow while it does not limit sending; ns-2's would grow without limit. All traffic counts in
+//! `y`, with a header or without, but acknowledgements are not controlled. The feedback of lost
+//! acknowledgements is lost.
 //!
 //! # Where it fails
-//! It believes its capacity. If that is too high by `e`, a queue of `alpha/beta*d*e` persists (XCP-b,
-//! eq. 5), and `d` contains its delay; if it is too low, the difference stays unused. On links whose
-//! capacity varies within an RTT the feedback is that much too old, and the window of a flow jumps
-//! rather than slides. Unpaced senders answer a large grant with a burst. Beside traffic that does
-//! not obey, it yields. Headers are believed.
+//! It relies on its capacity. If that is too high by `e`, a queue of `alpha/beta*d*e` persists
+//! (XCP-b, eq. 5), and `d` contains its delay; if it is too low, the difference stays unused. On
+//! links whose capacity varies within an RTT the feedback is too old, and the window of a flow
+//! jumps. Unpaced senders answer a large grant with a burst. XCP yields to traffic that does not
+//! follow its feedback. Headers are trusted.
 //!
 //! # Source
 //! D. Katabi, M. Handley, C. Rohrs: Congestion Control for High Bandwidth-Delay Product Networks,
@@ -77,16 +78,16 @@ paceline_cc::params! {
     pub struct XcpParams {
         /// Sender: initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
-        /// Sender: pacing rate; 0 does not pace.
+        /// Sender: pacing rate; 0 turns pacing off.
         pacing: f64 = 0.0, in 0.0..=100.0, unit "windows per RTT", source "ns-2";
-        /// Router: share of the spare capacity that is handed out per RTT.
+        /// Router: share of the spare capacity that is distributed per RTT.
         alpha: f64 = 0.4, in above(0.0).up_to(2.0), source "paper §3.5; ABC's experiments: 0.55";
-        /// Router: share of the persistent queue that is to drain per RTT.
+        /// Router: share of the persistent queue that drains per RTT.
         beta: f64 = 0.226, in 0.0..=2.0, source "paper §3.5; ABC's experiments: 0.4";
-        /// Router: share of the traffic that changes hands per RTT.
+        /// Router: share of the traffic that is redistributed per RTT.
         gamma: f64 = 0.1, in 0.0..=1.0, source "paper §3.5";
-        /// Router: the capacity that it believes its link has; 0 for what the link has offered
-        /// in the last interval of control.
+        /// Router: assumed capacity of its link; 0 for the capacity that the link has offered in
+        /// the last control interval.
         capacity: Rate = Rate::ZERO, source "ours: what the link offers";
     }
     variants {
@@ -97,7 +98,7 @@ paceline_cc::params! {
     }
 }
 
-/// The halves of a variant: every packet is acknowledged, with the sum of its feedback.
+/// Returns the halves of a variant: every packet is acknowledged, with the sum of its feedback.
 pub(crate) fn halves<R: Router + 'static>(
     sender: impl Fn(&Setup) -> XcpSender + Send + Sync + 'static,
     router: impl Fn() -> R + Send + Sync + 'static,
@@ -110,7 +111,7 @@ pub(crate) fn halves<R: Router + 'static>(
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "xcp",
     summary: "Routers write into each packet how far its flow may open its window",

@@ -1,15 +1,15 @@
-//! The receiver's half: adds up the feedback of the packets that an acknowledgement covers.
+//! The receiver's half: sums the feedback of the packets that an acknowledgement covers.
 
 use paceline_cc::{
     Body, Header, Packet, Reporter, Time, Verdict,
     xcp_feedback::{MOST, clamp_feedback, decode, encode},
 };
 
-/// Returns the sum of the feedback that has come since the last acknowledgement. What rounding or
-/// the bounds of the format leave over goes into the next one.
+/// Returns the sum of the feedback that has arrived since the last acknowledgement. The remainder
+/// due to rounding or the bounds of the format goes into the next one.
 #[derive(Clone, Debug, Default)]
 pub struct XcpReceiver {
-    /// Bytes not returned yet.
+    /// Feedback not returned yet, in bytes.
     bytes: f64,
 }
 
@@ -19,7 +19,7 @@ impl Reporter for XcpReceiver {
             && let Header::Xcp(header) = &data.header
         {
             let feedback = clamp_feedback(header.feedback);
-            // What the sender asked for is still there if no router has spoken.
+            // If no router has set it, the feedback is still the sender's request.
             if feedback < MOST {
                 self.bytes += feedback;
             }

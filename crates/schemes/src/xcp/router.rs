@@ -1,4 +1,4 @@
-//! The network's half: an interval of control after another, whatever the law of their aggregate.
+//! The network's half: control intervals, with any law for their aggregate feedback.
 
 use paceline_cc::{LinkView, Packet, Router, Span, Time, xcp_feedback::header};
 
@@ -6,73 +6,74 @@ use super::allocator::FairnessController;
 use super::backlog::Backlog;
 use crate::parts::IdleCapacity;
 
-/// The mean RTT before any is known, and while no traffic tells one (ns-2).
+/// The mean RTT in seconds before the first one is known, and while no traffic carries one (ns-2).
 const INITIAL_RTT: f64 = 0.05;
-/// The shortest interval of control (ns-2).
+/// The shortest control interval (ns-2).
 const SHORTEST: Span = Span::from_millis(1);
-/// After so many intervals without an event, nothing changes from one to the next.
+/// Number of intervals without an event after which nothing changes from one to the next.
 const SETTLED: u32 = 100;
 
-/// What a router has measured in an interval of control.
+/// The measurements of a control interval.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct ControlInterval {
     /// When it began.
     pub(crate) from: Time,
     /// When it ended.
     pub(crate) to: Time,
-    /// Traffic that came, in bytes per second.
+    /// Arriving traffic in bytes per second.
     pub(crate) traffic: f64,
-    /// The mean RTT in seconds; never 0.
+    /// Mean RTT in seconds; never 0.
     pub(crate) rtt: f64,
     /// The queue at the end.
     pub(crate) queue: Backlog,
-    /// Bytes that the queue has refused or dropped.
+    /// Bytes that the queue refused or dropped.
     pub(crate) dropped: u64,
 }
 
 impl ControlInterval {
-    /// Its length.
+    /// Returns its length.
     pub(crate) fn span(&self) -> Span {
         self.to.since(self.from)
     }
 }
 
-/// How much the flows of a link are to send more, or less.
+/// Computes by how much the flows of a link are to change their rate.
 pub(crate) trait EfficiencyController: Send {
-    /// The queue has had this length since the last call, until `now`.
+    /// Takes in the length that the queue has had since the last call, until `now`.
     fn watch(&mut self, _now: Time, _queue: Backlog) {}
-    /// The queue had this length; for persistent queues.
+    /// Takes in a length that the queue has had, for the persistent queue.
     fn see(&mut self, queue: Backlog);
-    /// An interval has ended: the aggregate feedback in bytes per second.
+    /// Returns the aggregate feedback in bytes per second, at the end of an interval.
     fn aggregate(&mut self, interval: &ControlInterval, link: &LinkView<'_>) -> f64;
-    /// Names and values of inner state, for plots.
+    /// Calls `see` with names and values of inner state, for plots.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// The router's half of XCP, with the aggregate of some law.
+/// The router's half of XCP, with any law for the aggregate feedback.
 ///
-/// Its timers are evaluated when the next packet comes or goes: nothing changes at a link between
-/// its events. ns-2 starts its timers at random, so that routers are not in step; these all
-/// start with the run, and mean RTTs of different traffic take them out of step.
+/// Its timers are evaluated when the next packet arrives or leaves, since nothing changes at a link
+/// between its events. ns-2 starts its timers at random, so that routers are not synchronised; here
+/// all start with the run, and different mean RTTs desynchronise them.
 #[derive(Clone, Debug)]
 pub(crate) struct XcpRouter<L> {
     law: L,
     allocator: FairnessController,
     idle: IdleCapacity,
-    /// The interval of control.
+    /// Beginning and end of the control interval.
     from: Time,
     due: Time,
     rtt: f64,
-    /// Bytes that wait unless the queue drops them.
+    /// Bytes that should wait unless the queue has dropped some.
     expected: u64,
     dropped: u64,
     aggregate: f64,
-    /// What comes in over a shared medium gets feedback, too.
+    /// True if packets that arrive over a shared medium get feedback, too.
     inputs: bool,
 }
 
 impl<L: EfficiencyController> XcpRouter<L> {
-    /// A router before the first packet; `gamma` is the share of the traffic that is shuffled.
+    /// Returns a router before its first packet; `gamma` is the share of the traffic that is
+    /// redistributed.
     pub(crate) fn new(law: L, gamma: f64) -> XcpRouter<L> {
         XcpRouter {
             law,
@@ -88,13 +89,14 @@ impl<L: EfficiencyController> XcpRouter<L> {
         }
     }
 
-    /// The same for half-duplex media: data that comes in counts and gets feedback, too.
+    /// Returns this router for half-duplex media: with `inputs`, data that arrives over the medium
+    /// counts and gets feedback, too.
     pub(crate) fn with_inputs(mut self, inputs: bool) -> XcpRouter<L> {
         self.inputs = inputs;
         self
     }
 
-    /// Does what was due by `now`; until then, `queue` has waited.
+    /// Evaluates the timers that were due by `now`; until then, `queue` has waited.
     fn catch_up(&mut self, now: Time, queue: Backlog, link: &LinkView<'_>) {
         self.dropped += self.expected.saturating_sub(queue.bytes);
         let mut intervals = 0;
@@ -112,7 +114,7 @@ impl<L: EfficiencyController> XcpRouter<L> {
         self.law.watch(now, queue);
     }
 
-    /// An interval of control ends.
+    /// Ends a control interval.
     #[cold]
     fn conclude(&mut self, queue: Backlog, link: &LinkView<'_>) {
         self.law.watch(self.due, queue);

@@ -15,11 +15,11 @@ fn router(capacity: f64) -> XcpRouter<XcpEfficiency> {
     XcpRouter::new(XcpEfficiency::new(&params), params.gamma)
 }
 
-/// The aggregate of an interval of 100 ms, in bytes per second.
+/// Returns the aggregate of an interval of 100 ms, in bytes per second.
 fn aggregate(traffic_mbps: f64, queue: u64) -> f64 {
     let mut law = XcpEfficiency::new(&XcpParams::default());
     let backlog = Backlog { bytes: queue, packets: queue / 1500 };
-    // Two ends of the queue's interval: it persists.
+    // The queue lasts over two ends of its interval: it persists.
     for ms in [50, 100, 200] {
         law.see(backlog);
         law.watch(Time::from_millis(ms), backlog);
@@ -51,7 +51,8 @@ fn header(rtt_ms: u64, window: u64, feedback: f64) -> XcpHeader {
     XcpHeader { rtt, interval: rtt / window, feedback }
 }
 
-/// What two flows of 100 ms get over an interval of 100 ms, in bytes: windows in packets.
+/// Returns the feedback of two flows with an RTT of 100 ms over an interval of 100 ms, in bytes;
+/// windows are in packets.
 fn shares(aggregate: f64, windows: [u64; 2]) -> [f64; 2] {
     let mut allocator = FairnessController::new(0.1);
     let mut sums = [0.0; 2];
@@ -77,7 +78,7 @@ fn shares(aggregate: f64, windows: [u64; 2]) -> [f64; 2] {
 
 #[test]
 fn gains_are_equal_and_cuts_go_with_the_rate() {
-    // No shuffling here: the aggregate exceeds a tenth of the traffic, 1.2 MB/s.
+    // No redistribution here: the aggregate exceeds a tenth of the traffic, 1.2 MB/s.
     let [a, b] = shares(300_000.0, [20, 60]);
     assert!((a - 15_000.0).abs() < 1.0 && (b - 15_000.0).abs() < 1.0, "{a} {b}");
     let [a, b] = shares(-300_000.0, [20, 60]);
@@ -88,7 +89,7 @@ fn gains_are_equal_and_cuts_go_with_the_rate() {
 fn shuffling_moves_a_tenth_from_the_fast_to_the_slow() {
     let [a, b] = shares(0.0, [40, 40]);
     assert!(a.abs() < 1e-6 && b.abs() < 1e-6, "{a} {b}");
-    // 12 kB are taken, 3 and 9 kB, and 6 kB given to each.
+    // 12 kB are taken, 3 and 9 kB, and 6 kB are given to each.
     let [a, b] = shares(0.0, [20, 60]);
     assert!((a - 3_000.0).abs() < 1.0 && (b + 3_000.0).abs() < 1.0, "{a} {b}");
     let mut allocator = FairnessController::new(0.1);
@@ -110,12 +111,12 @@ fn a_header_that_asks_for_less_keeps_what_it_has() {
     let mut modest = header(100, 10, 50.0);
     allocator.grant(1500, &mut modest);
     assert_eq!(modest.feedback, 50.0);
-    // What it has not taken is left.
+    // The part that it has not taken remains.
     assert!((allocator.residues().0 - 7_500.0).abs() < 1e-9);
     let mut eager = header(100, 10, 100.0);
     allocator.grant(1500, &mut eager);
     assert!((eager.feedback - 80.0).abs() < 1e-9);
-    // No more than there is, however many come.
+    // The sum is limited, however many packets there are.
     let mut sum = 0.0;
     for _ in 0..100 {
         let mut header = header(100, 10, MOST);
@@ -136,7 +137,7 @@ fn nobody_gets_anything_before_an_interval_has_passed() {
     }
     assert_eq!(grants[..3], [0.0; 3]);
     assert!(grants[3] > 1000.0, "{grants:?}");
-    // Without an RTT, nothing is granted and nothing taken.
+    // Without an RTT, a packet gets no increase and no decrease.
     let mut first = packet(Header::Xcp(XcpHeader::default()));
     road.pass(Time::from_millis(61), &mut first);
     assert_eq!(feedback(&first), 0.0);
@@ -167,7 +168,7 @@ fn the_tightest_of_several_routers_decides() {
     }
 }
 
-/// What one packet of 10 gets when `other` packets without a header came beside them.
+/// Returns the feedback of one of 10 packets when `other` packets without a header arrived, too.
 fn beside(other: u64) -> f64 {
     let mut road = RouterLink::new(router(0.0), LINK);
     for i in 0..40 {
@@ -185,11 +186,11 @@ fn beside(other: u64) -> f64 {
 
 #[test]
 fn traffic_without_a_header_counts() {
-    // 60 kB of the 75 kB of 50 ms came: 0.4 * 300 kB/s among 40 packets, 100 ms each. With 30 kB
-    // more there is less than nothing.
+    // 60 of 75 kB in 50 ms arrived: 0.4 * 300 kB/s among 40 packets, 100 ms each. With 30 kB more
+    // the aggregate is negative.
     assert!((beside(0) - 0.1 * (0.4 * 300_000.0) / 40.0).abs() < 1e-6, "{}", beside(0));
     assert!(beside(10) < 0.0, "{}", beside(10));
-    // They are left as they are.
+    // They are not changed.
     let mut road = RouterLink::new(router(0.0), LINK);
     let mut other = packet(Header::Vcp(Load::Low));
     road.pass(Time::from_millis(60), &mut other);
@@ -222,7 +223,7 @@ fn a_queue_persists_only_if_it_never_drains() {
                 (road.queue_bytes, road.queue_packets) = (15_000, 10);
             }
         }
-        // The packet about to leave counts.
+        // The departing packet counts.
         let expected = if drains { 1.5 } else { 15.0 };
         assert_eq!(road.inspect("persistent_queue_kb"), expected);
     }
@@ -235,7 +236,7 @@ fn a_silent_link_that_was_idle_had_no_queue() {
         road.pass(Time::from_millis(2 * ms), &mut asking(100, 10, MOST));
     }
     assert_eq!(road.inspect("persistent_queue_kb"), 0.0);
-    // A link that tells of unused opportunities.
+    // A link that reports unused opportunities.
     let mut road = RouterLink::new(router(0.0), LINK);
     for ms in 1..=200 {
         road.router.on_unused(Time::from_millis(ms), 1500);
@@ -255,7 +256,7 @@ fn days_of_silence_are_caught_up_with_at_once() {
     }
     assert!((road.inspect("rtt_ms") - 1.0).abs() < 1e-6);
     assert!(road.inspect("aggregate_mbps").is_finite());
-    // The end of all time.
+    // The largest time.
     road.pass(Time::NEVER, &mut asking(1, 10, MOST));
 }
 
@@ -271,21 +272,21 @@ fn the_receiver_returns_sums_and_loses_nothing() {
     }
     assert_eq!(decode(receiver.explicit()), 6.75);
     assert_eq!(receiver.explicit(), 0);
-    // What is lost in rounding comes with the next.
+    // The rounding error goes into the next one.
     let mut sum = 0.0;
     for _ in 0..1000 {
         receiver.on_arrival(Time::ZERO, &asking(100, 10, 0.001));
         sum += decode(receiver.explicit());
     }
     assert!((sum - 1.0).abs() < 1.0 / 256.0, "{sum}");
-    // So does what does not fit.
+    // So does the part beyond the bounds.
     let mut receiver = XcpReceiver::default();
     for _ in 0..3 {
         receiver.on_arrival(Time::ZERO, &asking(100, 10, -MOST));
     }
     let told: f64 = (0..5).map(|_| decode(receiver.explicit())).sum();
     assert_eq!(told, -3.0 * MOST);
-    // No router has spoken; nonsense; somebody else's.
+    // No router has set it; invalid values; a header of another scheme.
     for feedback in [MOST, f64::INFINITY, f64::NAN] {
         receiver.on_arrival(Time::ZERO, &asking(100, 10, feedback));
     }

@@ -1,11 +1,11 @@
-//! The sender's half: a window that moves by what the routers say.
+//! The sender's half: a window that changes by the routers' feedback.
 
 use paceline_cc::{
     Congestion, Controller, Feedback, Header, Outgoing, Plan, Rate, Signals, Span, Time, XcpHeader,
     xcp_feedback::{MOST, decode},
 };
 
-/// The largest window in bytes: only sums that went astray come near it.
+/// Largest window in bytes; only wrong sums come near it.
 const LIMIT: f64 = (1u64 << 40) as f64;
 
 /// The sender's half of XCP and its variants.
@@ -18,13 +18,13 @@ pub struct XcpSender {
     mss: f64,
     pacing: f64,
     srtt: Span,
-    /// The window before the last halving, for its undoing.
+    /// The window before the last halving, to undo it.
     before: Option<f64>,
 }
 
 impl XcpSender {
-    /// A sender of packets of `mss` bytes, whose window begins with `initial` packets, has at
-    /// least `floor` packets, and is paced at `pacing` windows per RTT (0: not at all).
+    /// Returns a sender of packets of `mss` bytes. Its window begins with `initial` packets, has at
+    /// least `floor` packets, and is paced at `pacing` windows per RTT (0 for no pacing).
     pub fn new(initial: f64, floor: f64, pacing: f64, mss: u32) -> XcpSender {
         let mss = f64::from(mss.max(1));
         let floor = floor * mss;
@@ -36,7 +36,7 @@ impl XcpSender {
         self.cwnd = bytes.clamp(self.floor, LIMIT);
     }
 
-    /// The whole packets of the window.
+    /// Returns the whole packets of the window.
     fn packets(&self) -> f64 {
         libm::floor(self.cwnd / self.mss).max(1.0)
     }
@@ -48,8 +48,8 @@ impl Controller for XcpSender {
     }
 
     fn on_send(&mut self, _now: Time, packet: &mut Outgoing) -> u64 {
-        // Before there is an RTT, nothing can be asked for. Then every sender asks for as much as
-        // there is.
+        // Before the first RTT sample, it can request nothing. Afterwards every sender requests an
+        // unlimited increase.
         let feedback = if self.srtt.is_zero() { 0.0 } else { MOST };
         let interval = self.srtt.mul_f64(1.0 / self.packets());
         packet.header = Header::Xcp(XcpHeader { rtt: self.srtt, interval, feedback });
@@ -59,8 +59,8 @@ impl Controller for XcpSender {
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.srtt = feedback.srtt;
         let change = decode(feedback.explicit);
-        // A window that does not limit sending says nothing about the path, and would grow
-        // without end.
+        // A window that does not limit sending shows nothing about the path, and would grow without
+        // limit.
         if change < 0.0 || feedback.cwnd_limited {
             self.set(self.cwnd + change);
         }

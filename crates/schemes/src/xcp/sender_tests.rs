@@ -49,7 +49,7 @@ fn the_window_moves_by_what_is_granted_and_by_nothing_else() {
     assert_eq!(sender.plan().cwnd, 14_000);
     sender.on_feedback(&granted(&mut acks, -1e6));
     assert_eq!(sender.plan().cwnd, 1500);
-    // A window that does not limit sending shrinks only.
+    // A window that does not limit sending may only shrink.
     acks.cwnd_limited = false;
     sender.on_feedback(&granted(&mut acks, 3000.0));
     assert_eq!(sender.plan().cwnd, 1500);

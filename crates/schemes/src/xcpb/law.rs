@@ -1,16 +1,16 @@
-//! The aggregate feedback of XCP-b: what the queue's growth tells, or blind growth.
+//! The aggregate feedback of XCP-b: from the queue's growth, or blind growth.
 
 use paceline_cc::LinkView;
 
 use super::{Detect, Sample, Unit, XcpbParams};
 use crate::xcp::{Backlog, ControlInterval, EfficiencyController, PersistentQueue};
 
-/// The weight of the present queue in its average (eq. 10).
+/// Weight of the present queue in its average (eq. 10).
 const WEIGHT: f64 = 0.25;
-/// The size that a packet is taken for where no queue tells: that of `kappa` in bytes.
+/// Packet size in bytes that is assumed while no queue shows one, and for `kappa` in bytes.
 const PACKET: f64 = 1500.0;
 
-/// Equations 6 to 13 of the paper. In packets or bytes, as the unit says.
+/// Equations 6 to 13 of the paper, in packets or bytes, depending on the unit.
 #[derive(Clone, Debug)]
 pub(crate) struct XcpbEfficiency {
     params: XcpbParams,
@@ -20,17 +20,17 @@ pub(crate) struct XcpbEfficiency {
     queue: PersistentQueue,
     /// The queue of the last interval.
     before: f64,
-    /// Its weighted average, lambda.
+    /// The weighted average of the queue, lambda.
     average: f64,
-    /// The intervals in a row in which it was empty.
+    /// Number of consecutive intervals in which the queue was empty.
     empty: u32,
     blind: bool,
-    /// The mean size of queued packets, when last there were any.
+    /// Mean size of queued packets, when there last were any.
     size: f64,
 }
 
 impl XcpbEfficiency {
-    /// The law before the first packet: blind.
+    /// Returns the law before the first packet: blind.
     pub(crate) fn new(params: &XcpbParams) -> XcpbEfficiency {
         let unit = if params.unit == Unit::Bytes { PACKET } else { 1.0 };
         XcpbEfficiency {
@@ -46,7 +46,7 @@ impl XcpbEfficiency {
         }
     }
 
-    /// What a queue counts for.
+    /// Returns the length of a queue in the unit.
     fn measure(&self, queue: Backlog) -> f64 {
         match self.params.unit {
             Unit::Packets => queue.packets as f64,

@@ -1,39 +1,39 @@
-//! XCP-b (XCP-blind): XCP for links whose capacity nobody knows.
+//! XCP-b (XCP-blind): XCP for links whose capacity is unknown.
 //!
 //! # What it does
-//! Everything is as in [`crate::xcp`] but the aggregate feedback `F`, which does without
-//! the capacity and the traffic. What the link has to spare shows in the speed of its queue:
-//! `F = -alpha*dq/d - beta*(q - kappa)/d`, with `q` the persistent queue of the last interval of
-//! control, `dq` its change, `d` the mean RTT and `kappa` a small queue that is to stand, so that
-//! there is a speed to measure. While the queue is empty there is none, and the router is blind: it
-//! hands out `F = chi*Qmax/d` per interval, as much as cannot fill the buffer before the queue tells
-//! (eq. 7). It takes the link for not fully used if the weighted average `lambda` of the queue is
-//! below `tau*kappa` (eq. 10 to 12), or if the queue was empty `n` times in a row (eq. 9).
+//! It is [`crate::xcp`] with another aggregate feedback `F`, which needs neither the capacity nor
+//! the traffic. The speed of the link's queue shows its spare capacity: `F = -alpha*dq/d - beta*(q
+//! - kappa)/d`, with `q` the persistent queue of the last control interval, `dq` its change, `d`
+//! the mean RTT and `kappa` a small queue that is to stand, so that there is a speed to measure.
+//! While the queue is empty there is none, and the router is blind: it distributes `F = chi*Qmax/d`
+//! per interval, an amount that cannot fill the buffer before the queue shows it (eq. 7). It
+//! considers the link not fully used if the weighted average `lambda` of the queue is below
+//! `tau*kappa` (eq. 10 to 12), or if the queue was empty `n` times in a row (eq. 9).
 //!
 //! # Signals it needs
-//! Congestion headers. The router needs its queue alone.
+//! Congestion headers. The router needs only its queue.
 //!
 //! # Parameters
-//! Equation 8 to the letter is `xcpb[detect=empty,kappa=0]`. The paper calls an interval with
-//! `q = 0` and `dq < 0` neither blind nor not; here it is not, and equation 6 holds.
+//! Exactly equation 8 is `xcpb[detect=empty,kappa=0]`. The paper does not say whether an interval
+//! with `q = 0` and `dq < 0` is blind; here it is not, and equation 6 applies.
 //!
-//! `q` is the shortest queue of the interval, as the text says. The bound of Fig. 4 supposes the
-//! queue at the interval's end, which shows growth an interval earlier: `sample=boundary`. The
-//! average begins at 0 and the counter at `n`, so that a router begins blind. In a full buffer the
-//! queue stands still and seems to match the link; the paper leaves that to the senders, which halve
-//! their windows; with `count_drops` the router knows, too.
+//! `q` is the shortest queue of the interval, as in the text. The bound of Fig. 4 assumes the queue
+//! at the interval's end, which shows growth an interval earlier: `sample=boundary`. The average
+//! begins at 0 and the counter at `n`, so that a router begins blind. In a full buffer the queue
+//! does not change and seems to match the link; the paper leaves that to the senders, which halve
+//! their windows; with `count_drops` the router notices it, too.
 //!
 //! At a shared medium each router also processes the data that its node receives (§5: "data packets
-//! have to be processed at input queues"): an access point so controls the uploads of its stations,
-//! whose acknowledgements wait in its queue. `inputs=false` leaves that out. Other links never tell
-//! of such packets.
+//! have to be processed at input queues"). So an access point controls the uploads of its stations,
+//! whose acknowledgements wait in its queue. `inputs=false` turns that off. Other links never
+//! report such packets.
 //!
 //! # Where it fails
-//! Blind growth is linear: its time to fill a link goes with the bandwidth-delay product over
-//! `Qmax` (Fig. 5), and starts anew whenever a capacity has risen. The queue is seen a round trip
-//! late: where capacity falls within an RTT, it overshoots as XCP does. A queue of `kappa` packets
-//! stands. A `Qmax` larger than the buffer loses packets. On cellular links it spends much of its
-//! time blind (ABC, §8).
+//! Blind growth is linear: the time to fill a link is proportional to the bandwidth-delay product
+//! divided by `Qmax` (Fig. 5), and growth starts anew whenever the capacity has risen. The router
+//! sees the queue a round trip late: where capacity falls within an RTT, it overshoots as XCP does.
+//! A queue of `kappa` packets stands. With a `Qmax` larger than the buffer packets are lost. On
+//! cellular links it is blind much of the time (ABC, §8).
 //!
 //! # Source
 //! F. Abrantes, M. Ricardo: XCP for Shared-Access Multi-Rate Media, ACM SIGCOMM Computer
@@ -58,7 +58,7 @@ use crate::xcp::{XcpRouter, XcpSender, halves};
 pub(crate) type XcpbRouter = XcpRouter<XcpbEfficiency>;
 
 paceline_cc::choices! {
-    /// How a router tells that its link is not used fully.
+    /// How a router detects that its link is not fully used.
     pub enum Detect {
         /// The weighted average of the queue is below `tau * kappa` (eq. 11).
         Average = "average",
@@ -70,7 +70,7 @@ paceline_cc::choices! {
 }
 
 paceline_cc::choices! {
-    /// In what queues are counted.
+    /// The unit of queues.
     pub enum Unit {
         /// Packets, of the mean size of those that wait (eq. 13).
         Packets = "packets",
@@ -80,11 +80,11 @@ paceline_cc::choices! {
 }
 
 paceline_cc::choices! {
-    /// What the queue of an interval is.
+    /// How the queue of an interval is defined.
     pub enum Sample {
         /// Its shortest length, the persistent queue (paper §3).
         Minimum = "minimum",
-        /// Its length at the end, which the bound of Fig. 4 supposes.
+        /// Its length at the end, which the bound of Fig. 4 assumes.
         Boundary = "boundary",
     }
 }
@@ -94,33 +94,33 @@ paceline_cc::params! {
     pub struct XcpbParams {
         /// Sender: initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
-        /// Sender: pacing rate; 0 does not pace.
+        /// Sender: pacing rate; 0 turns pacing off.
         pacing: f64 = 0.0, in 0.0..=100.0, unit "windows per RTT", source "ns-2";
         /// Router: share of the queue's growth that is taken back per RTT.
         alpha: f64 = 0.4, in above(0.0).up_to(2.0), source "paper §2.1";
-        /// Router: share of the queue beyond kappa that is to drain per RTT.
+        /// Router: share of the queue beyond kappa that drains per RTT.
         beta: f64 = 0.2263, in 0.0..=2.0, source "paper §2.1";
-        /// Router: share of the traffic that changes hands per RTT.
+        /// Router: share of the traffic that is redistributed per RTT.
         gamma: f64 = 0.1, in 0.0..=1.0, source "paper §2.1";
-        /// Router: length that the queue may grow to after blind growth.
+        /// Router: length up to which blind growth may fill the queue.
         qmax: u64 = 64_000, in 1_000..=1_000_000_000_000, unit "bytes", source "paper §4.2: 64 kbyte";
-        /// Router: share of qmax that is handed out blindly per RTT; 0 for 1/(5 - alpha - beta),
+        /// Router: share of qmax that is distributed blindly per RTT; 0 for 1/(5 - alpha - beta),
         /// which keeps the queue below qmax.
         chi: f64 = 0.0, in 0.0..=1.0, source "eq. 7: 0.2286";
-        /// Router: packets that are to wait, so that the queue's speed can be measured.
+        /// Router: number of packets that should wait, so that the queue's speed can be measured.
         kappa: f64 = 3.0, in 0.0..=10_000.0, unit "packets", source "paper §4.2; with 12 stations: 6";
-        /// Router: how it tells that the link is not used fully.
+        /// Router: how it detects that the link is not fully used.
         detect: Detect = Detect::Average, source "eq. 11; eq. 9: counter; eq. 8: empty";
-        /// Router: empty intervals until growth is blind.
+        /// Router: number of empty intervals after which growth is blind.
         n: u32 = 6, in 1..=64, unit "intervals", source "paper §3.1: at least pi*alpha/beta = 5.55";
         /// Router: share of kappa below which the average queue makes growth blind; 0 for 0.75 to
         /// the power of n.
         tau: f64 = 0.0, in 0.0..=1.0, source "eq. 12: 0.178; paper §4.2: 0.17";
-        /// Router: in what queues are counted.
+        /// Router: unit of queues.
         unit: Unit = Unit::Packets, source "eq. 13; eq. 9 and 11: bytes";
-        /// Router: what the queue of an interval is.
+        /// Router: how the queue of an interval is defined.
         sample: Sample = Sample::Minimum, source "paper §3; Fig. 4: boundary";
-        /// Router: whether data that comes in over a shared medium is processed, too.
+        /// Router: whether data that arrives over a shared medium is processed, too.
         inputs: bool = true, source "paper §5";
         /// Router: whether bytes that the buffer drops count as growth of the queue. The paper
         /// leaves drops to the senders, which halve their windows.
@@ -138,7 +138,7 @@ impl XcpbParams {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "xcpb",
     summary: "XCP that learns the spare capacity from its queue's growth",

@@ -6,7 +6,7 @@ use crate::xcp::{Backlog, ControlInterval, EfficiencyController};
 
 const D: f64 = 0.1;
 
-/// A law that is told the queue at the end of every interval of 100 ms.
+/// A law that takes in the queue at the end of every interval of 100 ms.
 struct Fed {
     law: XcpbEfficiency,
     ends: u64,
@@ -28,7 +28,7 @@ impl Fed {
         self.law.aggregate(&interval, &link)
     }
 
-    /// A queue of packets of 1300 bytes.
+    /// Takes in a queue of packets of 1300 bytes.
     fn packets(&mut self, packets: u64) -> f64 {
         self.end(1300.0 * packets as f64, packets, 0)
     }
@@ -72,8 +72,8 @@ fn the_recurrence_of_the_worst_case() {
     let unit = params.chi() * params.qmax as f64;
     let most = 1.0 / params.chi();
     let mut fed = Fed::new(params);
-    // Two blind intervals' feedback acts after the link is full: the second is computed from the
-    // empty queue that the first finds.
+    // The feedback of two blind intervals takes effect after the link is full: the second is
+    // computed from the empty queue that the first finds.
     let mut excess = 1.0;
     let mut pending = fed.end(0.0, 0, 0) * D / unit;
     let (mut queue, mut queues) = (0.0, Vec::new());
@@ -126,7 +126,7 @@ fn the_average_and_the_counter_wait_n_intervals() {
             eager.blind()
         })
         .collect();
-    // Empty but not still: the gap in equation 8.
+    // Empty, but not in the last interval: the gap in equation 8.
     assert_eq!(blind, [true, false, false, false, true, true]);
 }
 
@@ -135,7 +135,7 @@ fn the_queue_settles_at_kappa_in_packets_or_bytes() {
     let settled = |params: XcpbParams, size: f64| {
         let mut fed = Fed::new(params);
         let mut at = |packets: u64| fed.end(size * packets as f64, packets, 0);
-        // Growth of nothing, and kappa waits: no feedback.
+        // The queue does not grow, and kappa packets wait: no feedback.
         at(3);
         let still = at(3);
         // Equation 13: -alpha * 2 * s / d - beta * 2 * s / d.
@@ -162,7 +162,7 @@ fn dropped_bytes_count_as_growth_if_asked() {
     }
 }
 
-/// The router infers drops from what waits.
+/// Checks that the router infers drops from the queue.
 #[test]
 fn a_router_notices_what_the_buffer_refuses() {
     let aggregate = |refuses: bool| {
@@ -202,7 +202,8 @@ fn packets_without_size_do_no_harm() {
     }
 }
 
-/// What a node receives over a shared medium: with `inputs` it counts and gets feedback.
+/// Checks packets that a node receives over a shared medium: with `inputs` they count and get
+/// feedback.
 #[test]
 fn data_that_comes_in_over_a_medium_gets_feedback_too() {
     let capacity = Constant(Rate::ZERO);

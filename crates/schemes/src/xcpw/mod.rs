@@ -1,35 +1,35 @@
-//! XCPw: XCP for wireless links, with feedback computed anew for every packet.
+//! XCPw: XCP for wireless links, with feedback computed for every packet.
 //!
 //! # What it does
-//! When a packet leaves, the router looks back over the last mean RTT: at the bytes that the link
-//! offered, `C*d`, those that came, `y*d`, and the shortest queue `Q`. By
-//! `phi = alpha*d*(C - y) - beta*Q` the flows should change their windows together, and each packet
-//! that left within the same RTT has an equal share of it, the leaving one included: the header is
-//! lowered to `phi` over their number (in bytes, to its own bytes' share). The next packet's is
-//! computed anew, so that a change of capacity is told at once. Sender and receiver are XCP's, but
-//! that the window has at least two packets.
+//! When a packet leaves, the router considers the last mean RTT: the bytes that the link offered,
+//! `C*d`, those that arrived, `y*d`, and the shortest queue `Q`. The flows should together change
+//! their windows by `phi = alpha*d*(C - y) - beta*Q`. Each packet that left within this RTT,
+//! including the departing one, has an equal share of it: the header is lowered to `phi` divided by
+//! their number (in bytes: to the share of its bytes). The next packet's share is computed again,
+//! so that senders learn of a change of capacity at once. Sender and receiver are XCP's, but the
+//! window has at least two packets.
 //!
 //! # Signals it needs
 //! Congestion headers. The router needs the capacity of its link over time.
 //!
 //! # Parameters
-//! The router is the one that ABC's authors published; the sender they did not publish. Their
+//! The router is the one that ABC's authors published; they did not publish the sender. Their
 //! router counts packets where this one counts bytes, and milliseconds where this one has
-//! nanoseconds. Theirs writes into every packet of 300 bytes or more, this one into those with a
-//! header; other traffic counts in `y` alone and has no share. As in theirs, what came is counted
-//! when something comes, whatever the buffer does with it, and a pause longer than the window leaves
-//! one packet in it.
+//! nanoseconds. Theirs writes into every packet of 300 bytes or more, this one into packets with a
+//! header; other traffic counts only in `y` and has no share. As in theirs, arriving packets are
+//! counted whatever the buffer does with them, and a pause longer than the window leaves one packet
+//! in it.
 //!
-//! `update=rtt` is the published router with the update once per mean RTT that stands there as a
-//! comment, which is the nearest that they published to the XCP of their figures. It has no residues:
-//! however many packets come until the next update, each has the share that it would have if they
-//! were as many as before.
+//! `update=rtt` is the published router with one update per mean RTT, which its source contains as
+//! a comment; it is the nearest that they published to the XCP of their figures. It has no
+//! residues: however many packets arrive until the next update, each has the share that it would
+//! have if their number had not changed.
 //!
 //! # Where it fails
-//! Every packet has the same share, so that windows grow and shrink in proportion to themselves:
-//! flows do not become fair, and there is no shuffling. `rtt` is what the router supposes: with a
-//! longer path `C` and `y` are over less than a round trip, and gains are taken as often as the
-//! windows turn over. In an outage nothing leaves, and nothing is computed. Headers are believed.
+//! Every packet has an equal share, so that windows grow and shrink in proportion to themselves:
+//! flows do not become fair, and nothing is redistributed. `rtt` is the router's assumption: on a
+//! longer path `C` and `y` cover less than a round trip, and the gains apply more often than once
+//! per round trip. In an outage no packet leaves, and nothing is computed. Headers are trusted.
 //!
 //! # Source
 //! P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan: ABC: A Simple Explicit
@@ -54,7 +54,7 @@ use crate::xcp::{XcpSender, halves};
 paceline_cc::choices! {
     /// When a router computes the feedback.
     pub enum Update {
-        /// With every packet that leaves.
+        /// With every departing packet.
         Packet = "packet",
         /// Once per mean RTT: XCP as the authors' routers would have it.
         RoundTrip = "rtt",
@@ -68,24 +68,24 @@ paceline_cc::params! {
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
         /// Sender: smallest window.
         min_window: f64 = 2.0, in WINDOWS, unit "packets", source "ours";
-        /// Sender: pacing rate; 0 does not pace.
+        /// Sender: pacing rate; 0 turns pacing off.
         pacing: f64 = 0.0, in 0.0..=100.0, unit "windows per RTT", source "ours";
-        /// Router: share of the spare capacity that is handed out.
+        /// Router: share of the spare capacity that is distributed.
         alpha: f64 = 0.55, in above(0.0).up_to(2.0), source "ABC §7.3, authors' code";
-        /// Router: share of the queue that is to drain.
+        /// Router: share of the queue that drains.
         beta: f64 = 0.4, in 0.0..=2.0, source "ABC §7.3, authors' code";
-        /// Router: the RTT of an empty path, to which sojourn times are added; 0 takes the RTTs of
+        /// Router: RTT of an empty path, to which sojourn times are added; 0 to use the RTTs in
         /// headers.
         rtt: Span = Span::from_millis(100), in within(ROUTER_TIMES).or(Span::ZERO..=Span::ZERO),
             source "authors' code";
-        /// Router: the time whose shortest queue counts.
+        /// Router: time over which the shortest queue counts.
         t: Span = Span::from_millis(100), in ROUTER_TIMES, source "authors' code";
         /// Router: when feedback is computed.
         update: Update = Update::Packet, source "ABC §7.3";
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "xcpw",
     summary: "XCP with feedback computed anew for every packet, for wireless links",

@@ -1,4 +1,4 @@
-//! The network's half: feedback anew for every packet, from what the last RTT has brought.
+//! The network's half: feedback for every packet, computed from the last RTT.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use paceline_cc::{
 use super::{Update, XcpwParams};
 use crate::parts::WindowedMin;
 
-/// The mean RTT before any packet has left, if headers are to tell it.
+/// The mean RTT before the first packet has left, if it comes from headers.
 const INITIAL_RTT: Span = Span::from_millis(100);
 
-/// A packet in a window: when it passed, its bytes, and its RTT where that matters.
+/// A packet in a window: when it passed, its size in bytes, and its RTT where that matters.
 #[derive(Copy, Clone, Debug)]
 struct PassedPacket {
     at: Time,
@@ -21,7 +21,7 @@ struct PassedPacket {
     rtt: Span,
 }
 
-/// The packets of the last while, and one that is older, as the authors' routers keep them.
+/// The packets of a recent period, and one older packet, as in the authors' routers.
 #[derive(Clone, Debug)]
 struct RecentPackets {
     packets: VecDeque<PassedPacket>,
@@ -49,7 +49,7 @@ impl RecentPackets {
         self.rtts += packet.rtt;
     }
 
-    /// The bytes after the oldest packet, with which the window begins.
+    /// Returns the bytes after the oldest packet, which marks the beginning of the window.
     fn since_first(&self) -> u64 {
         self.bytes - self.packets.front().map_or(0, |first| u64::from(first.size))
     }
@@ -64,14 +64,14 @@ pub struct XcpwRouter {
     queue: WindowedMin<u64>,
     /// The mean RTT.
     rtt: Span,
-    /// The feedback per byte of a packet.
+    /// Feedback per byte of a packet.
     share: f64,
     updated: Time,
     aggregate: f64,
 }
 
 impl XcpwRouter {
-    /// A router before the first packet.
+    /// Returns a router before its first packet.
     pub fn new(params: &XcpwParams) -> XcpwRouter {
         let rtt = if params.rtt.is_zero() { INITIAL_RTT } else { params.rtt };
         XcpwRouter {
@@ -86,7 +86,7 @@ impl XcpwRouter {
         }
     }
 
-    /// The aggregate in bytes of window, and each byte's share of it.
+    /// Computes the aggregate in bytes of window, and the share of each byte.
     fn update(&mut self, now: Time, queue: u64, link: &LinkView<'_>) {
         let entries = self.departed.packets.len().max(1) as u64;
         self.rtt = (self.departed.rtts / entries).max(Span::from_millis(1));
@@ -118,7 +118,7 @@ impl Router for XcpwRouter {
             Span::ZERO => told,
             base => base + sojourn,
         };
-        // An RTT of hours would make the window keep everything.
+        // With an RTT of hours the window would keep all packets.
         let rtt = rtt.min(Span::from_secs(10));
         self.departed.push(PassedPacket { at: now, size, rtt }, self.rtt);
         let due = self.params.update == Update::Packet || now.since(self.updated) > self.rtt;

@@ -9,7 +9,7 @@ fn road(params: XcpwParams) -> RouterLink<XcpwRouter> {
     RouterLink::new(XcpwRouter::new(&params), 12.0)
 }
 
-/// Packets every 2 ms into a link of one per ms.
+/// Sends a packet every 2 ms into a link that carries one per ms.
 fn half_used(road: &mut RouterLink<XcpwRouter>, until_ms: u64) -> Packet {
     let mut last = asking(100, 50, MOST);
     for ms in (2..=until_ms).step_by(2) {
@@ -87,7 +87,7 @@ fn other_traffic_counts_but_has_no_share() {
             road.pass(now, &mut Packet::opaque(1500));
         }
     }
-    // The link is full.
+    // The link is fully used.
     assert!(feedback(&last).abs() < 1e-9, "{}", feedback(&last));
     let mut fourth = packet(Header::None);
     road.pass(Time::from_millis(1001), &mut fourth);
@@ -114,7 +114,7 @@ fn an_outage_leaves_one_packet_in_the_window() {
     let mut packet = asking(100, 50, MOST);
     road.arrive(Time::from_millis(1001), &mut packet);
     road.depart(Time::from_millis(4001), &mut packet, MS * 3000);
-    // The mean of the last one's RTT and the next one's.
+    // The mean of the last packet's RTT and the next one's.
     assert!((road.inspect("rtt_ms") - 0.5 * (100.0 + 3100.0)).abs() < 1e-9);
     road.router.on_unused(Time::from_millis(4001), 1500);
     assert!(feedback(&packet).is_finite());

@@ -1,4 +1,4 @@
-//! Random links under random traffic: what must hold for each of them.
+//! Properties of random links under random traffic.
 
 mod common;
 
@@ -8,7 +8,7 @@ use paceline_path::{EventKind, Link, LinkEvent};
 
 const END: Time = Time::from_secs(100_000);
 
-/// Pops until nothing is due, and checks that the link then looks forward.
+/// Pops until no packet is due, and checks that the link's next wake-up is in the future.
 fn collect(link: &mut Link, now: Time, out: &mut Vec<u64>) {
     while let Some(packet) = link.pop(now) {
         out.push(packet.number());
@@ -16,7 +16,8 @@ fn collect(link: &mut Link, now: Time, out: &mut Vec<u64>) {
     assert!(link.wake() > now, "{:?} at {now:?}", link.wake());
 }
 
-/// A driver that comes whenever the link wants, before or after an arrival of the same time.
+/// A driver that calls exactly when the link asks for it, before or after an arrival at the same
+/// time.
 fn timely(mut link: Link, arrivals: &[(Time, Packet)], first: bool) -> (Vec<u64>, Vec<LinkEvent>) {
     let mut out = Vec::new();
     link.record(true);
@@ -35,7 +36,7 @@ fn timely(mut link: Link, arrivals: &[(Time, Packet)], first: bool) -> (Vec<u64>
     (out, link.log().events().to_vec())
 }
 
-/// A driver that comes now and then.
+/// A driver that calls at irregular times, later than the link asks for.
 fn late(
     mut link: Link,
     arrivals: &[(Time, Packet)],
@@ -120,7 +121,7 @@ fn the_log_and_the_counters_agree() {
         let drops = count(|event| matches!(event.kind, EventKind::Drop { .. }));
         assert_eq!(drops, counters.dropped_packets());
         assert_eq!(count(|event| event.kind == EventKind::Arrival), counters.arrived_packets);
-        // A marked packet may still be in the queue's or the service's hands, if a trace has ended.
+        // After the end of a trace, a marked packet may still be in the queue or in transmission.
         let marked = count(|event| event.marked);
         let seen = counters.marks + counters.brakes;
         assert!(marked <= seen && seen <= marked + link.backlog_packets() as u64, "seed {seed}");
@@ -132,7 +133,7 @@ fn odd_calls_do_not_panic() {
     let times = [0, 1, 999_999, 1_000_000, 5_000_000_000, u64::MAX - 1, u64::MAX];
     for seed in 3000..3200 {
         let mut stream = Stream::new(seed, "odd");
-        // No long walks over unused opportunities: a router hears of each.
+        // Keep walks over unused opportunities short, because a router is told about each.
         let mut link = random_link(&mut stream);
         let span = if link.router().is_some() { 5 } else { times.len() as u64 };
         for number in 0..200 {

@@ -1,4 +1,4 @@
-//! A link that looks ahead does what the same link and the delay behind it do one after the other.
+//! A look-ahead link behaves like the same link followed by the delay.
 
 use paceline_cc::{Body, Data, Ecn, Packet, Rate, Span, Stage, Stream, Time};
 use paceline_path::queue::Fifo;
@@ -9,7 +9,7 @@ fn packet(number: u64, size: u32) -> Packet {
     Packet { body, ecn: Ecn::Ect0, ..Packet::opaque(size) }
 }
 
-/// What came out, what was counted, and what was logged.
+/// The packets that came out, the counters, and the log.
 #[derive(Debug, PartialEq)]
 struct Seen {
     arrivals: Vec<(Time, u64, Time)>,
@@ -17,11 +17,11 @@ struct Seen {
     events: Vec<LinkEvent>,
 }
 
-/// The link under test, and the delay behind it.
+/// The link under test, with the delay after it.
 enum Stages {
     /// A link and a delay.
     Two(Box<(Link, Pipe)>),
-    /// The link that stands for both.
+    /// The look-ahead link that replaces both.
     One(Box<LookAheadLink>),
 }
 
@@ -33,7 +33,7 @@ impl Stages {
         }
     }
 
-    /// Lets everything happen that is due up to `now`.
+    /// Handles all events until `now`.
     fn advance(&mut self, now: Time, out: &mut Vec<(Time, u64, Time)>) {
         let mut place = Packet::opaque(0);
         let last: &mut dyn Stage = match self {
@@ -79,7 +79,7 @@ fn run(seed: u64, ahead: bool) -> Seen {
     let mut arrivals = Vec::new();
     let mut now = Time::ZERO;
     for number in 0..2000 {
-        // Bursts, pauses, and arrivals at the very moment of a departure.
+        // Bursts, pauses, and arrivals exactly at a departure.
         now = match random.below(10) {
             0..5 => now,
             5..9 => now + Span::from_micros(random.below(3000)),

@@ -1,4 +1,5 @@
-//! A trace link against a plain rewriting of Mahimahi's `LinkQueue`, millisecond by millisecond.
+//! Compares a trace link with a simple reimplementation of Mahimahi's `LinkQueue`, millisecond by
+//! millisecond.
 
 mod common;
 
@@ -9,7 +10,7 @@ use paceline_cc::{Capacity, Stage, Stream, Time};
 use paceline_path::queue::Fifo;
 use paceline_path::{Limit, Link, OpportunityOptions, Service};
 
-/// What Mahimahi does, with its names: departures as (number, millisecond).
+/// Mahimahi's algorithm, with its names. Records departures as (number, millisecond).
 struct LinkQueue {
     schedule: Vec<u64>,
     next_delivery: usize,
@@ -81,7 +82,7 @@ fn departures_match_mahimahi() {
         let mut number = 0;
         let busy = stream.uniform();
         for ms in 0..2000 {
-            // The link is asked at its own times only, the model every millisecond.
+            // The link is called only at its own times, the model every millisecond.
             while link.wake() <= Time::from_millis(ms) {
                 let wake = link.wake();
                 while let Some(packet) = link.pop(wake) {

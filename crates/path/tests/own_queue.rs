@@ -10,12 +10,12 @@ use paceline_path::{DropReason, DroppedPacket, Limit, Link, Queue, Service};
 paceline_cc::params! {
     /// Parameters of a queue that drops at random.
     pub struct CoinParams {
-        /// The probability of a drop.
+        /// Probability of a drop.
         p: f64 = 0.5, in 0.0..=1.0, source "this test";
     }
 }
 
-/// Drops arrivals with a fixed probability, whatever the load is.
+/// Drops arriving packets with a fixed probability, at any load.
 struct Coin {
     packets: VecDeque<Packet>,
     p: f64,

@@ -1,4 +1,4 @@
-//! Published files: read and written without loss, and what is broken is told.
+//! Published files: read and written without loss, and errors in broken files.
 
 mod support;
 
@@ -19,7 +19,7 @@ fn published_files_are_written_as_they_were_read() {
         let bytes = std::fs::read(&path).expect("readable");
         let dna = Dna::read(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert_eq!(dna.write().as_ref(), Ok(&bytes), "{}", path.display());
-        // Every rule and every end survives the readable form, too, and so do the other fields.
+        // Every rule and every end survives the readable form too, and so do the other fields.
         let loaded = load(&path).expect("a table");
         assert!(loaded.table.has_grid(), "{}", path.display());
         let readable = loaded.readable();
@@ -35,7 +35,7 @@ fn published_files_are_written_as_they_were_read() {
 #[test]
 fn shapes_of_the_published_tables() {
     let Some(folder) = support::reference() else { return };
-    // Rules, divisions, depth, and boxes that are empty.
+    // Rules, divisions, nested boxes, and empty boxes.
     let shapes = [
         ("2013-delta0.1", (162, 23, 7, 12)),
         ("2013-delta1", (190, 27, 9, 24)),
@@ -69,18 +69,18 @@ fn broken_files_are_told_with_the_rule() {
         Err(error) => error.to_string(),
     };
     assert_eq!(Dna::read(&[]), Err(DnaError::Empty));
-    // Cut off anywhere it is no table any more, and says where.
+    // Truncated at any byte, the file is not a table, and the error says where.
     for end in 1..bytes.len() {
         let told = error(&bytes[..end]);
         let gap = told.contains("no rule is for a memory of") && told.contains("rtt_ratio");
         assert!(gap || told.contains("rule "), "{end}: {told}");
     }
-    // Rule 2 gets a time between packets that is no number: its last double.
+    // In rule 2, the time between packets becomes NaN: its last double.
     let mut second = Dna::of(&starter()).write().expect("published signals");
     let place = second.windows(8).position(|eight| eight == 0.25f64.to_le_bytes()).expect("there");
     second[place..place + 8].copy_from_slice(&f64::NAN.to_le_bytes());
     assert!(error(&second).contains("at rule 2, in a rule"), "{}", error(&second));
-    // A tree of another kind, and boxes within boxes without end.
+    // A tree of another kind, and endlessly nested boxes.
     assert_eq!(Dna::read(&[0xd2, 5, 0]), Err(DnaError::FinTree));
     let mut deep = vec![0x1a, 0];
     for _ in 0..200 {

@@ -1,4 +1,4 @@
-//! Single senders over a link of their own, beside traces of the published simulator.
+//! Compares single senders over their own link with traces of the published simulator.
 
 #[path = "support/published.rs"]
 mod published;
@@ -14,7 +14,7 @@ use paceline_path::BufferSize;
 use paceline_schemes::remy::{RemyParams, RemySender, RuleTable};
 use paceline_sim::scenario::{Capacity, CustomScheme, FlowSpec, LinkSpec, Record, Scenario};
 
-/// Bytes of a packet: one per millisecond is 10 Mbit/s.
+/// Bytes of a packet: one packet per millisecond is 10 Mbit/s.
 const PACKET: u32 = 1250;
 
 /// A sender at some instant.
@@ -25,7 +25,7 @@ struct State {
     sender: RemySender,
 }
 
-/// A sender that writes down its states.
+/// A sender that records its states.
 struct RecordingSender {
     sender: RemySender,
     acked: u64,
@@ -63,7 +63,7 @@ fn published_params() -> RemyParams {
     RemyParams { as_published: true, ..RemyParams::default() }
 }
 
-/// The states of one sender over a link of so many packets per millisecond.
+/// Returns the states of one sender over a link with this many packets per millisecond.
 fn states(table: RuleTable, packets_per_ms: f64, rtt: Span, duration: Span) -> Vec<State> {
     let states = Arc::new(Mutex::new(Vec::new()));
     let params = published_params();
@@ -82,8 +82,8 @@ fn states(table: RuleTable, packets_per_ms: f64, rtt: Span, duration: Span) -> V
     let rate = Rate::from_mbps(packets_per_ms * f64::from(PACKET) * 8.0 / 1e3);
     let link = LinkSpec::new("link", Capacity::Constant(rate))
         .with(|link| link.buffer = BufferSize::Unlimited);
-    // The whole RTT is behind the link. The published sender has its first packet wait as if one
-    // had been sent at time zero.
+    // The whole RTT is after the link. The published sender delays its first packet as if one had
+    // been sent at time zero.
     let flow = FlowSpec::bulk(CustomScheme::new("watched", halves), &["link"]).with(|flow| {
         flow.rtt = Span::ZERO;
         flow.data.delay = rtt;
@@ -150,14 +150,14 @@ fn near(ours: f64, theirs: f64, tolerance: f64) -> bool {
     (ours - theirs).abs() <= tolerance * theirs.abs().max(1e-3)
 }
 
-/// A value of the memory. Times are rounded to a nanosecond here, so that a difference of RTTs may be
-/// 2 ns off; averages are within 1e-5. (The first bound was 1e-5 of each value alone, which
-/// differences of 47 us miss by these nanoseconds.)
+/// Returns true if two values of the memory agree. Times are rounded to a nanosecond here, so that
+/// a difference of RTTs may differ by 2 ns; averages agree within 1e-5. (The first bound was only
+/// 1e-5 of each value, which differences of 47 us exceed by these nanoseconds.)
 fn near_memory(ours: f64, theirs: f64) -> bool {
     near(ours, theirs, 1e-5) || (ours - theirs).abs() <= 2e-6
 }
 
-/// True if a sender's state is that of a row.
+/// Returns true if a sender's state equals that of a row.
 fn is_met(row: &Row, sender: &RemySender, received: u64) -> bool {
     let memory = sender.memory().values;
     memory.iter().zip(&row.memory).all(|(ours, theirs)| near_memory(*ours, *theirs))
@@ -175,7 +175,7 @@ fn published_traces_are_met_in_the_published_order_of_events() {
         let mut sender = RemySender::new(&published_params(), Arc::new(table), &setup);
         let path = published::Path::new(packets_per_ms, 150.0);
         let mut rows = rows.iter().enumerate().peekable();
-        // A row shows the first instant from each tenth of a second on.
+        // A row shows the first instant at or after each tenth of a second.
         let gap = RemySender::intersend_ms;
         published::run(&mut sender, path, 20_000.0, gap, |now, sender, [sent, arrived, acked]| {
             let Some((number, row)) =
@@ -192,10 +192,11 @@ fn published_traces_are_met_in_the_published_order_of_events() {
     }
 }
 
-/// In our simulator an acknowledgement that comes in the very nanosecond in which the next packet is
-/// due is heard first. In the published one the last bits of floating-point numbers decide, and
-/// the packet goes first if they are equal. Where that never matters the whole trace is met; else
-/// the two part at such a moment, and go on alike but not equal.
+/// In Paceline's simulator, an acknowledgement that arrives in the same nanosecond in which the
+/// next packet is due is handled first. In the published one the last bits of floating-point
+/// numbers decide, and the packet goes first if they are equal. Where this never happens the whole
+/// trace agrees; otherwise both diverge at such a moment, and then continue similarly but not
+/// equally.
 #[test]
 fn published_traces_are_met_by_our_simulator_until_events_coincide() {
     let Some(all) = golden() else { return };
@@ -215,9 +216,10 @@ fn published_traces_are_met_by_our_simulator_until_events_coincide() {
     }
 }
 
-/// A trace of the built-in table `starter`, made by a separate program of sixty lines that was written
-/// from the description of the published simulator and met all its traces to the last bit:
-/// packets per ms, ms, memory, window, packets acknowledged. Each RTT is 60 ms and the queue.
+/// A trace of the built-in table `starter`, made by a separate program of sixty lines that was
+/// written from the description of the published simulator and reproduced all its traces to the
+/// last bit: packets per ms, ms, memory, window, packets acknowledged. Each RTT is 60 ms plus the
+/// queue.
 const OWN: [(f64, f64, [f64; 6], u32, u64); 6] = [
     (
         1.5,

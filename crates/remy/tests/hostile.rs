@@ -1,4 +1,4 @@
-//! Files of tables that somebody has tampered with: an error or a table, and never a panic.
+//! Manipulated files of tables: reading them gives an error or a table, never a panic.
 
 use paceline_cc::Stream;
 use paceline_remy::spec::Specification;
@@ -11,7 +11,7 @@ fn starter() -> RuleTree {
     tables.find("starter").expect("built in").table().expect("sane").tree()
 }
 
-/// Changes, removes, adds or repeats a few bytes.
+/// Changes, removes, adds or repeats some bytes.
 fn mutate(bytes: &mut Vec<u8>, random: &mut Stream) {
     for _ in 0..1 + random.below(4) {
         let at = random.below(bytes.len().max(1) as u64) as usize;
@@ -49,7 +49,7 @@ fn tampered_files_give_an_error_or_a_table() {
                     errors += 1;
                 }
                 Ok(loaded) => {
-                    // What has a signal of ours cannot be written.
+                    // A table with a signal of Paceline cannot be written.
                     let Ok(written) = loaded.dna.write() else { continue };
                     assert_eq!(Dna::read(&written).expect("its own bytes").write(), Ok(written));
                     let _ = loaded.table.rule_for(&Memory { values: [f64::INFINITY; SIGNALS] });
@@ -61,8 +61,8 @@ fn tampered_files_give_an_error_or_a_table() {
     }
 }
 
-/// Thousands of boxes that cover everything, one within another side by side: no time or memory
-/// beyond what their number needs.
+/// Thousands of overlapping boxes, one inside another or side by side, take only time and memory in
+/// proportion to their number.
 #[test]
 fn many_overlapping_boxes_take_bounded_time() {
     let mut children = Vec::new();

@@ -1,4 +1,5 @@
-//! Scores of published tables beside those of the published program, and of the core of a trainer.
+//! Compares scores of published tables with those of the published program, and with those of the
+//! trainer's core.
 
 mod support;
 
@@ -12,8 +13,8 @@ use paceline_remy::{Network, eval};
 use paceline_schemes::remy::{Action, RemyParams, RuleTable, RuleTree};
 use paceline_sim::runs::Spread;
 
-/// The rows of eight senders, whose scores vary little from run to run: 1000 s instead of 10,000 s,
-/// so that the bound is .03. `paceline remy eval` takes all rows at their length: docs/remy.md.
+/// The rows with eight senders, whose scores vary little between runs: 1000 s instead of 10,000 s,
+/// so the tolerance is .03. `paceline remy eval` runs all rows at full length: docs/remy.md.
 #[test]
 fn published_tables_score_as_published() {
     let Some(folder) = support::reference() else { return };
@@ -182,9 +183,10 @@ fn a_table_is_evaluated_with_the_uses_of_its_rules() {
     assert_eq!(score.specimens.len(), 36);
     assert!((score.total - score.specimens.iter().sum::<f64>()).abs() < 1e-9);
     assert_eq!((score.uses.len(), score.simulated_s), (1, 180.0));
-    // Each acknowledgement is a use, and so is the beginning of each connection.
+    // Each acknowledgement is a use, and so is the start of each connection.
     assert!(score.uses[0].count as f64 > 0.9 * score.packets, "{}", score.uses[0].count);
-    // The same networks with the same seed; uses change nothing, and neither do threads.
+    // The same networks with the same seed: neither counting uses nor the number of threads changes
+    // the score.
     let again = evaluate_by(&Local, &table, &specification, 1, false).expect("runs");
     assert_eq!(again.specimens, score.specimens);
     assert!(again.uses.is_empty());

@@ -1,4 +1,4 @@
-//! What specifications say of networks: values, lists, ranges, and what is refused with a remedy.
+//! Specifications of networks: values, lists, ranges, and errors with a remedy.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 const WHOLE: &str =
     "[networks]\nlink = \"10Mbps\"\nrtt = \"150ms\"\nsenders = 2\non = \"5s\"\noff = \"5s\"\n";
 
-/// The specification with a key in place of the one of this name, or with one more.
+/// Returns the specification with this line in place of the one with the same key, or in addition.
 fn with(line: &str) -> String {
     let key = line.split('=').next().unwrap_or_default().trim();
     let lines = WHOLE.lines().filter(|old| !old.starts_with(&format!("{key} =")));
@@ -79,7 +79,7 @@ fn buffers_have_lists_and_ranges() {
     }
 }
 
-/// What the outside review of the trainer found, and its neighbours.
+/// Errors found by an outside review of the trainer, and similar ones.
 #[test]
 fn what_is_refused_is_named_with_key_line_and_remedy() {
     for (line, place, problem) in [
@@ -183,7 +183,7 @@ fn throughput(network: &Network, scheme: &SchemeChoice) -> f64 {
     senders.iter().map(score::SenderFigures::raw_throughput).sum()
 }
 
-/// The table divides its rules at an RTT ratio that only networks without any jitter reach.
+/// The table divides its rules at an RTT ratio that occurs only in networks without jitter.
 #[test]
 fn jitter_takes_its_throughput_from_a_table_and_a_coarser_clock_gives_it_back() {
     let network = |jitter: Span| {
@@ -237,7 +237,7 @@ fn senders_start_at_their_own_times_and_are_judged_from_then_on() {
     for (sender, start) in senders.iter().zip(starts) {
         assert!((sender.on_s - (60.0 - start.as_secs_f64())).abs() < 0.1, "{start}: {sender:?}");
     }
-    // The first has the link alone until the second comes, then half of it.
+    // The first sender has the link alone until the second starts, then half of it.
     let (first, last) = (starts.iter().min().expect("two"), starts.iter().max().expect("two"));
     let alone = last.as_secs_f64() - first.as_secs_f64();
     let shared = (60.0 - last.as_secs_f64()) / 2.0;
@@ -268,7 +268,7 @@ fn queues_are_named_and_recordings_begin_anywhere() {
     assert_ne!(begun("trace_start = \"random\"").0, beginning.0);
 }
 
-/// The networks of specifications that are shipped are those with which their tables were trained.
+/// The networks of shipped specifications are those with which their tables were trained.
 #[test]
 fn shipped_networks_stay_as_they_were() {
     let text = include_str!("../../../scenarios/remy/range-100x.toml");
@@ -308,7 +308,7 @@ fn rivals_come_beside_the_senders_in_a_share_of_the_networks() {
     let present = shared.iter().filter(|counts| **counts == (2, 3)).count();
     assert!((70..130).contains(&present), "{present} of 400");
     assert_eq!(shared.iter().filter(|counts| **counts == (2, 2)).count(), 400 - present);
-    // Without them a network is one that never had any, and its senders are the same.
+    // Without other senders, a network equals one that never had any, and its senders are equal.
     let alone = specimens("others = { scheme = \"cubic\", share = 0 }");
     assert_eq!(alone[0].network.to_string(), specimens("draws = 1")[0].network.to_string());
     for (line, problem) in [
@@ -336,9 +336,9 @@ fn traces_are_drawn_anew_from_the_model() {
     assert_eq!(first, words(1));
     assert!(first.len() == 8 && first.iter().all(|word| word.contains("over lte-")), "{first:?}");
     assert!(first.iter().zip(&second).all(|(one, other)| one != other), "{first:?} {second:?}");
-    // One after the other, each name has as many.
+    // The names are used in turn, each equally often.
     assert_eq!(first.iter().filter(|word| word.contains("lte-walking")).count(), 2, "{first:?}");
-    // A single network is the one among all: others ask for it by its number.
+    // A single network equals the one among all: other machines request it by its index.
     let one = specification.specimen(2, 5);
     let all = specification.specimens(2);
     assert_eq!((one.network.to_string(), one.seed), (second[5].clone(), all[5].seed));
@@ -370,12 +370,12 @@ fn aims_count_quantiles_of_delay_and_packets_sent_in_vain() {
     let p95 = run(&aimed("buffer = 40", "delay = \"p95\""), "cubic");
     let median = run(&aimed("buffer = 40", "delay = \"median\""), "cubic");
     for ((plain, p95), median) in plain.iter().zip(&p95).zip(&median) {
-        // What is measured changes nothing of the run.
+        // What is measured does not affect the run.
         assert_eq!((plain.packets, plain.delay_ms), (p95.packets, p95.delay_ms));
         assert!(p95.delay_quantile_ms > p95.delay_ms, "{p95:?}");
         assert!((150.0..p95.delay_quantile_ms).contains(&median.delay_quantile_ms), "{median:?}");
     }
-    // 2 % of what is sent gets lost, and is sent again.
+    // 2 % of the packets are lost and sent again.
     let lossy = run(&aimed("loss = 0.02", "repeats = 1"), "bbr3");
     for sender in &lossy {
         assert!((0.01..0.04).contains(&sender.repeats), "{sender:?}");

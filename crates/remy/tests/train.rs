@@ -1,4 +1,4 @@
-//! Training: the same table on any number of threads, and after any stop.
+//! Training gives the same table on any number of threads, and after any stop.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn trainer(text: &str, seed: u64) -> Trainer<TrainingEvaluator> {
     Trainer::new(&plan(text, seed), evaluator, work).expect("a specification")
 }
 
-/// The table and the notes of the steps after some generations.
+/// Returns the table and the notes of the steps after some generations.
 fn trained(text: &str, seed: u64, generations: u32) -> (RuleTable, Vec<String>) {
     let mut trainer = trainer(text, seed);
     let mut notes = Vec::new();
@@ -75,14 +75,14 @@ fn the_thesis_procedure_divides_at_all_medians() {
     assert_eq!(trainer.table().gap(), None);
     let improvements = entries.iter().filter(|entry| entry.what == "improve");
     let gains: Vec<f64> = improvements.map(|entry| entry.gain).collect();
-    // Each of them gained but the last, at which no candidate did.
+    // Each step gained except the last, in which no candidate did.
     assert!(gains.len() > 1 && gains[..gains.len() - 1].iter().all(|&gain| gain > 0.0));
     assert_eq!(gains.last(), Some(&0.0));
 }
 
 #[test]
 fn what_gives_a_racing_candidate_up_decides_nothing_else() {
-    // Without racing all candidates run to the end: what wins a step gains as much there.
+    // Without racing all candidates run to the end: the winner of a step gains as much there.
     let first = |racing: bool| {
         let text = format!("{SPECIFICATION}[training]\nracing = {racing}\n");
         let mut trainer = trainer(&text, 1);
@@ -97,7 +97,7 @@ fn what_gives_a_racing_candidate_up_decides_nothing_else() {
     assert!(raced.0 <= all.0 && raced.0 > 0.0, "{raced:?} {all:?}");
 }
 
-/// Only networks on which a rule is used can change when the rule does.
+/// A change of a rule affects only networks on which the rule is used.
 #[test]
 fn evaluating_only_what_a_rule_touches_changes_nothing() {
     let train = |incremental: bool| {
@@ -107,7 +107,7 @@ fn evaluating_only_what_a_rule_touches_changes_nothing() {
     assert_eq!(train(true), train(false));
 }
 
-/// The sets by which trainings are shown, chosen and judged depend on the specification alone.
+/// The validation and test sets depend only on the specification.
 #[test]
 fn validation_changes_nothing_and_is_the_same_for_all_seeds() {
     let silent = format!("{SPECIFICATION}[training]\nvalidate = false\n");
@@ -121,7 +121,8 @@ fn validation_changes_nothing_and_is_the_same_for_all_seeds() {
     while !trainer.is_done(2) {
         shown.extend(trainer.step(&|| false).expect("a step").validation);
     }
-    // That of the first rule, and that after each check, the last of which is the table's.
+    // The first is the first rule's; one follows after each check, and the last is the final
+    // table's.
     assert_eq!((shown[0], shown.len()), (first, 3));
     assert_eq!(shown.last().copied(), Some(trainer.validate().expect("runs")));
     assert!(shown[2] > shown[0], "{shown:?}");
@@ -135,7 +136,7 @@ fn a_table_says_with_which_clocks_it_was_trained() {
     assert!(about(&jitter).contains("remy[file=...,resolution=1ms]"), "{}", about(&jitter));
 }
 
-/// An aim on the worst networks is reached on these, and the training says so.
+/// With an objective on the worst networks, training improves these, and its notes say so.
 #[test]
 fn tables_can_be_trained_for_the_worst_networks() {
     let text = format!("{SPECIFICATION}[objective]\nworst = 0.5\n");
@@ -155,7 +156,7 @@ fn tables_can_be_trained_for_the_worst_networks() {
     assert!((after.total - 2.0 * (worst[0] + worst[1])).abs() < 1e-9, "{after:?}");
 }
 
-/// Two kinds of senders, of which each has a table of its own.
+/// Two kinds of senders, each with its own table.
 const TWO: &str = r#"
 duration = "3s"
 
@@ -184,7 +185,7 @@ fn two_tables_are_trained_in_turn_each_for_its_own_delta() {
     let others = both.others_table().expect("two tables");
     assert_ne!(both.table(), others);
     assert_eq!(both.uses().expect("runs").len(), both.table().rules().len());
-    // Those who mind delay send less: alone on a link they have a shorter queue.
+    // Senders with a high weight on delay send less: alone on a link they have a shorter queue.
     let network = paceline_remy::Network::new(Rate::from_mbps(3.0), Span::from_millis(40));
     let delay = |table: &Arc<RuleTable>| {
         let scheme = paceline_remy::evaluate::scheme(table, false, None);
@@ -236,14 +237,14 @@ fn tables_can_be_trained_for_completion_times() {
     while !trainer.is_done(2) {
         trainer.step(&|| false).expect("a step");
     }
-    // On networks that it was not trained on, too.
+    // Also on networks on which it was not trained.
     let specification = Specification::parse(text).expect("a specification");
     let score = |table: &Arc<RuleTable>| evaluate(table, &specification, 77).expect("runs").total;
     let (before, after) = (score(&first), score(trainer.table()));
     assert!(after > before + 0.5 && after < 0.0, "{before} {after}");
 }
 
-/// A folder that is removed in the end.
+/// A folder that is removed at the end.
 struct TemporaryFolder(PathBuf);
 
 impl TemporaryFolder {
@@ -280,7 +281,7 @@ fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
             assert_eq!(log.into_iter().map(|entry| entry.note).collect::<Vec<_>>(), notes);
             break;
         }
-        // Each time a few more runs are allowed, and then none.
+        // Each time a few more runs are allowed before the stop.
         let left = AtomicU32::new(40 + stops % 7);
         let stop = || left.fetch_sub(1, Ordering::Relaxed) == 0;
         while !trainer.is_done(3) {
@@ -302,7 +303,7 @@ fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
 fn what_gains_beyond_doubt_need_not_be_confirmed() {
     let runs = |confirm: &str| {
         let counting = CountingEvaluator::default();
-        // The same network again and again, on which the first rule sends far too much all the time.
+        // The same network repeatedly, on which the first rule always sends far too much.
         let text = format!(
             "duration = \"3s\"\n[networks]\nlink = \"2Mbps\"\nrtt = \"40ms\"\nsenders = 2\non = \"100s\"\n\
              off = \"1ms\"\ndraws = 16\n[training]\nconfirm = {confirm}\n"
@@ -314,7 +315,7 @@ fn what_gains_beyond_doubt_need_not_be_confirmed() {
     };
     let (always, doubtful, never) = (runs("true"), runs("\"doubtful\""), runs("false"));
     assert_eq!((always.0, never.0), (doubtful.0, doubtful.0));
-    // The first gains are beyond doubt, later ones may not be.
+    // The first gains are certain, later ones may not be.
     assert!(never.1 <= doubtful.1 && doubtful.1 < always.1, "{never:?} {doubtful:?} {always:?}");
 }
 
@@ -378,7 +379,7 @@ fn broken_files_are_named_with_a_remedy() {
         assert!(error.contains("state.json") && error.contains("remove this"), "{error}");
     }
     assert!(again(&good.replace("\"seed\":3", "\"seed\":4")).is_err());
-    // Broken lines of log and memo are of steps that were not finished, or are no loss.
+    // Broken lines of log and memo belong to unfinished steps, or can be lost without harm.
     std::fs::write(folder.0.join("step.jsonl"), "{\"step\":2,\"candi").expect("written");
     std::fs::write(folder.0.join("log.jsonl"), "{\n").expect("written");
     again(&good).expect("goes on");

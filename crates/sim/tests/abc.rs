@@ -16,7 +16,8 @@ fn flows(scheme: &str, count: u32, mbps: f64) -> Scenario {
     scenario
 }
 
-/// The mean goodput of each flow between two seconds of a run recorded in bins of one second.
+/// Returns the mean goodput of each flow between two seconds of a run recorded in bins of one
+/// second.
 fn goodput(outcome: &Outcome, from: usize, to: usize) -> Vec<f64> {
     let mean = |values: &[f64]| {
         (from..to).map(|at| values.get(at).copied().unwrap_or(0.0)).sum::<f64>()
@@ -26,8 +27,8 @@ fn goodput(outcome: &Outcome, from: usize, to: usize) -> Vec<f64> {
     series.map(|series| mean(&series.goodput_mbps)).collect()
 }
 
-/// Fig. 3: five flows on 24 Mbit/s start one by one every 25 s and stop one by one. By chance a phase of
-/// 15 s has an index from .88 to 1, so that the bound of .95 holds for the median of all phases with
+/// Fig. 3: five flows on 24 Mbit/s start one by one every 25 s and stop one by one. A single phase
+/// of 15 s has an index between .88 and 1. So the bound of .95 is for the median of all phases with
 /// several flows over five starts, and that of .9 for each phase's mean.
 #[test]
 fn additive_increase_makes_flows_fair() {
@@ -40,7 +41,7 @@ fn additive_increase_makes_flows_fair() {
         scenario.flows[0].stagger_stop = Span::from_secs(25);
         scenario.record = Record::Series(Span::from_secs(1));
         let outcome = run(&scenario).expect("runs");
-        // Each phase of 25 s with all of its flows active, its first 10 s left out.
+        // Each phase of 25 s with all of its flows, without its first 10 s.
         (0..9)
             .map(|phase| {
                 let active = if phase < 5 { phase + 1 } else { 9 - phase };
@@ -64,7 +65,7 @@ fn additive_increase_makes_flows_fair() {
     assert!(worst < 0.85, "without additive increase: {without:?}");
 }
 
-/// §3.1.3: N flows with the same share f of accelerates hold windows of 1/(1 - 2f).
+/// §3.1.3: N flows with the same share f of accelerates have windows of 1/(1 - 2f).
 #[test]
 fn windows_settle_where_the_paper_says() {
     for (count, mbps) in [(1u32, 24.0), (2, 24.0), (5, 24.0)] {
@@ -74,7 +75,7 @@ fn windows_settle_where_the_paper_says() {
         scenario.record = Record::Series(Span::from_millis(100));
         let outcome = run(&scenario).expect("runs");
         let link = &outcome.links[0];
-        // What was not braked was accelerated.
+        // Every packet that was not braked was accelerated.
         let packets = link.throughput_mbps * outcome.duration_s * 1e6 / 8.0 / 1500.0;
         let f = 1.0 - link.marks as f64 / packets;
         let windows = outcome.flows.iter().map(|flow| {
@@ -90,8 +91,8 @@ fn windows_settle_where_the_paper_says() {
     }
 }
 
-/// Theorem 1 (appendix C): with A = (eta - 1) + N/(mu*l), l the RTT, the queueing delay settles at
-/// A*delta + dt if A > 0; otherwise the queue is empty and the link used by 1 + A.
+/// Theorem 1 (appendix C): with A = (eta - 1) + N/(mu*l), l the RTT, the queueing delay converges
+/// to A*delta + dt if A > 0; otherwise the queue is empty and the utilization is 1 + A.
 #[test]
 fn queues_settle_at_the_fixed_points() {
     let (delta, dt, eta) = (0.133, 0.050, 0.98);
@@ -102,7 +103,8 @@ fn queues_settle_at_the_fixed_points() {
         let outcome = run(&scenario).expect("runs");
         let link = &outcome.links[0];
         let mu = mbps * 1e6 / 8.0 / 1500.0;
-        // The additive increase adds a packet per round trip, of which the queue is a part.
+        // The additive increase adds a packet per round trip, of which the queueing delay is a
+        // part.
         let delay = link.queue_delay_ms.mean / 1e3;
         let a = (eta - 1.0) + count as f64 / (mu * (0.1 + delay));
         if a > 0.0 {
@@ -117,8 +119,8 @@ fn queues_settle_at_the_fixed_points() {
     }
 }
 
-/// Fig. 4: a wireless link with an ABC router whose rate changes, then a wired droptail link of
-/// 12 Mbit/s. Whichever is slower decides which window counts.
+/// Fig. 4: a wireless link with an ABC router whose rate changes, then a wired droptail link of 12
+/// Mbit/s. The slower link determines which of both windows applies.
 #[test]
 fn the_dual_window_follows_the_bottleneck() {
     let mut scenario = Scenario::new("dual window");
@@ -149,7 +151,7 @@ fn the_dual_window_follows_the_bottleneck() {
     let (wireless, wired) = (link(0), link(1));
 
     // Wired bottleneck, seconds 10 to 30: Cubic's window is the smaller one, its queue fills, and
-    // the wireless one stays empty.
+    // the wireless queue stays empty.
     let smaller = (100..300).filter(|&at| cubic[at] <= abc[at]).count();
     assert!(smaller > 190, "Cubic's window counts in {smaller} of 200 bins");
     assert!(mean(&wired.throughput_mbps[100..300]) > 11.5);
@@ -159,8 +161,8 @@ fn the_dual_window_follows_the_bottleneck() {
     assert!(smaller > 270, "ABC's window counts in {smaller} of 280 bins");
     assert!(mean(&wireless.throughput_mbps[320..600]) > 0.95 * 6.0);
     assert!(mean(&wireless.queue_delay_ms[320..600]) < 30.0);
-    // When the wireless link is fast again, the flow takes the wired link's rate within 2 s: the
-    // idle window had not fallen behind by more than the cap.
+    // When the wireless link is fast again, the flow uses the wired link's whole rate within 2 s:
+    // the unused window was limited by the cap.
     assert!(
         mean(&wired.throughput_mbps[620..650]) > 11.0,
         "{:?}",

@@ -1,12 +1,12 @@
-//! BBR and BBR3 where bulk transfers never look: small transfers with pauses between them, and a path whose
-//! bandwidth-delay product is below a burst.
+//! BBR and BBR3 in cases that bulk transfers do not cover: small transfers with pauses, and a path
+//! whose bandwidth-delay product is smaller than a burst.
 
 use paceline_cc::{Rate, Span};
 use paceline_sim::scenario::{self, Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
 use paceline_sim::{Outcome, run};
 
-/// The 99th percentile of the completion times in ms of transfers of `bytes` in the mean (Pareto, shape
-/// 1.05) with pauses of 1 s between them, over 4 Mbit/s and 70 ms.
+/// Returns the 99th percentile of completion times in ms, of transfers of `bytes` on average
+/// (Pareto, shape 1.05) with pauses of 1 s, over 4 Mbit/s and 70 ms.
 fn slowest_transfers(scheme: &str, bytes: f64) -> f64 {
     let text = format!(
         "duration = \"600s\"\n\
@@ -23,7 +23,7 @@ fn slowest_transfers(scheme: &str, bytes: f64) -> f64 {
     outcome.flows[0].completion_ms.as_ref().expect("transfers").p99
 }
 
-/// The samples of a flight after a pause are limited by the application, and say little about the path
+/// Samples of a flight after a pause are limited by the application, and say little about the path
 /// (quiche `bbr_sender_test` ApplicationLimitedBursts).
 #[test]
 fn small_transfers_leave_the_bandwidth_known() {
@@ -33,8 +33,9 @@ fn small_transfers_leave_the_bandwidth_known() {
     }
 }
 
-/// A flow whose path carries less than a burst per round trip has nothing in flight while the pacer waits.
-/// It looks for more bandwidth all the same (quiche `bbr2_simulator_test` BandwidthIncrease).
+/// A flow whose path carries less than a burst per round trip has no packets in flight while the
+/// pacer waits. It probes for more bandwidth in spite of that (quiche `bbr2_simulator_test`
+/// BandwidthIncrease).
 #[test]
 fn bbr3_finds_a_hundredfold_bandwidth() {
     let mut scenario = Scenario::new("increase").with(|s| s.duration = Span::from_secs(60));

@@ -1,5 +1,4 @@
-//! Buffers in time: the bytes of so long at the link's mean rate, or a limit of the time that packets
-//! wait.
+//! Buffers given in time: as bytes at the link's mean rate, or as a limit of the sojourn time.
 
 use paceline_cc::{Rate, Span, Time};
 use paceline_path::BufferSize;
@@ -26,7 +25,7 @@ fn constant(mbps: f64) -> Capacity {
     Capacity::Constant(Rate::from_mbps(mbps))
 }
 
-/// A second of 12 Mbit/s and a second of 4 in turn: 8 in the mean.
+/// 12 Mbit/s for a second and 4 Mbit/s for a second in turn: 8 Mbit/s on average.
 fn varying() -> Capacity {
     let second = Span::from_secs(1);
     let steps = [(Span::ZERO, 12.0), (second, 4.0)].map(|(at, rate)| (at, Rate::from_mbps(rate)));
@@ -46,7 +45,7 @@ fn a_time_is_the_bytes_of_so_long_at_the_mean_rate() {
     // The buffer and the packet in transmission.
     let full = outcome(&constant(12.0), "50ms");
     assert_eq!((full.links[0].queue_delay_ms.max, full.links[0].drops > 0), (51.0, true));
-    // At a third of 12 Mbit/s the same bytes are 100 ms, and 3 ms for the packet in transmission.
+    // At a third of 12 Mbit/s the same bytes take 100 ms, and the packet in transmission 3 ms.
     let slower = outcome(&varying(), "50ms").links[0].queue_delay_ms.max;
     assert!((95.0..=103.0).contains(&slower), "{slower}");
 }
@@ -56,7 +55,7 @@ fn a_limit_of_sojourn_times_holds_at_any_rate() {
     for capacity in [constant(12.0), varying()] {
         let link = outcome(&capacity, "sojourn=50ms").links.swap_remove(0);
         let (waited, drops) = (link.queue_delay_ms.max, link.drops);
-        // The last packet may have waited for 50 ms before its transmission, of 1 or 3 ms.
+        // The last packet may have waited for 50 ms before its transmission, which takes 1 or 3 ms.
         assert!((45.0..=53.0).contains(&waited) && drops > 0, "{waited} {drops}");
     }
 }

@@ -1,4 +1,4 @@
-//! ABC beside other flows at a router with two queues (ABC paper, §4.3 and §7.5).
+//! ABC next to other flows at a router with two queues (ABC paper, §4.3 and §7.5).
 
 use paceline_cc::{Rate, Span, Spec};
 use paceline_flow::Amount;
@@ -12,13 +12,13 @@ const JITTER: Jitter = Jitter {
     sd: Span::from_millis(1),
 };
 
-/// 96 Mbit/s, RTT 100 ms; three ABC flows, as many Cubic flows as asked for, and short Cubic flows
-/// that offer `load` of the link. The first ten of thirty seconds do not count.
+/// 96 Mbit/s, RTT 100 ms; three ABC flows, `cubic` Cubic flows, and short Cubic flows that offer
+/// `load` of the link. The first ten of thirty seconds are not measured.
 fn share(queue: &str, buffer: u64, cubic: u32, load: f64) -> Outcome {
     share_by_seed(queue, buffer, cubic, load, Scenario::new("").seed)
 }
 
-/// The same with a seed.
+/// The same with a given seed.
 fn share_by_seed(queue: &str, buffer: u64, cubic: u32, load: f64, seed: u64) -> Outcome {
     let mut scenario = Scenario::new("coexistence");
     scenario.seed = seed;
@@ -46,16 +46,16 @@ fn share_by_seed(queue: &str, buffer: u64, cubic: u32, load: f64, seed: u64) -> 
     run(&scenario).expect("runs")
 }
 
-/// Mean throughput in Mbit/s of the flows of a scheme.
+/// Returns the mean throughput in Mbit/s of a scheme's flows.
 fn mean(outcome: &Outcome, scheme: &str) -> f64 {
     let flows = outcome.flows.iter().filter(|flow| flow.scheme == scheme);
     let rates: Vec<f64> = flows.map(|flow| flow.goodput_mbps).collect();
     rates.iter().sum::<f64>() / rates.len() as f64
 }
 
-/// One run of 20 s: a tolerance of 15 %, where the paper's 5 % are over 10 runs of 40 s. Zombie
-/// lists give Cubic more than twice ABC's share here, by the median of five seeds (one seed until its ratio was
-/// 3.2004, above the bound of 3.2), and a single queue leaves ABC almost nothing.
+/// One run of 20 s, so the tolerance is 15 %; the paper's 5 % are over 10 runs of 40 s. Zombie
+/// lists give Cubic more than twice ABC's share here, by the median of five seeds (one seed until
+/// its ratio was 3.2004, above the bound of 3.2), and a single queue leaves ABC almost nothing.
 #[test]
 fn long_flows_share_alike_beside_short_ones() {
     let fair = share("abc_dual", 1600, 3, 0.5);
@@ -75,8 +75,8 @@ fn long_flows_share_alike_beside_short_ones() {
     assert!(ratio > 2.0, "one queue: {ratio}");
 }
 
-/// What the other queue does not use is ABC's: alone it uses the link up to its target, though
-/// its weight cannot be more than 0.95; beside short flows it gets what they leave.
+/// ABC may use what the other queue does not use: alone it fills the link up to its target,
+/// although its weight cannot exceed 0.95; next to short flows it gets the rest.
 #[test]
 fn an_unused_share_is_abcs() {
     let alone = share("abc_dual", 1600, 0, 0.0);
@@ -86,7 +86,7 @@ fn an_unused_share_is_abcs() {
     assert!((65.0..74.0).contains(&abc), "{abc} Mbit/s beside 24 of short flows");
 }
 
-/// Cubic's queue is not ABC's: the 95th percentile of ABC's delay stays low.
+/// Cubic's queue does not delay ABC: the 95th percentile of ABC's delay stays low.
 #[test]
 fn abc_keeps_its_delay() {
     let both = share("abc_dual", 1600, 3, 0.0);

@@ -1,4 +1,4 @@
-//! What flows leave open for their link, and what they must not leave open.
+//! Settings that flows may leave to their link, and those where they must agree.
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
@@ -7,7 +7,7 @@ use paceline_sim::scenario::{
 };
 use paceline_sim::{Outcome, choose, run};
 
-/// Flows of these schemes over one link, for a second.
+/// Flows with these schemes over one link, for a second.
 fn scenario(schemes: &[&str]) -> Scenario {
     let mut scenario = Scenario::new("conflicts");
     scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0))));
@@ -20,7 +20,7 @@ fn scenario(schemes: &[&str]) -> Scenario {
     scenario
 }
 
-/// The error of a scenario that does not run.
+/// Returns the error of a scenario that cannot run.
 fn error(scenario: &Scenario) -> String {
     run(scenario).expect_err("a conflict").to_string()
 }

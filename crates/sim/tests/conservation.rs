@@ -1,5 +1,5 @@
-//! Properties of runs over random scenarios: no packet is made or lost without a record, no link
-//! carries more than it can, what is to arrive arrives once, and runs can be repeated and cut.
+//! Properties of runs of random scenarios: every packet is accounted for, no link carries more than
+//! it can, reliable data arrives exactly once, and runs can be repeated and interrupted.
 
 #[path = "support/random.rs"]
 mod random;
@@ -21,7 +21,7 @@ fn simulate(scenario: &Scenario) -> (Outcome, Census) {
     (simulation.outcome().expect("measured"), simulation.world().census())
 }
 
-/// Everything that a run shows, in words.
+/// Returns all results of a run as text.
 fn everything(outcome: &Outcome) -> String {
     format!("{outcome:?}")
 }
@@ -43,7 +43,7 @@ fn packets_are_conserved_and_links_carry_what_they_can() {
         let bytes = |mbps: f64| mbps * 1e6 / 8.0 * SECONDS as f64;
         for (spec, link) in scenario.links.iter().zip(&outcome.links) {
             let (carried, offered) = (bytes(link.throughput_mbps), bytes(link.capacity_mbps));
-            // What Wi-Fi offers is a mean over stations that always have something to receive.
+            // Wi-Fi's offered capacity is a mean over backlogged stations.
             let wifi = matches!(spec.capacity, Capacity::Wifi(_));
             assert!(wifi || carried <= offered + 0.5, "seed {seed}: {carried} of {offered}");
             let over = |path: &[String]| path.contains(&spec.name);
@@ -123,8 +123,8 @@ fn recording_changes_nothing() {
     }
 }
 
-/// Every byte of a finite transfer arrives exactly once, whatever happens on the way, and then
-/// there is silence.
+/// Every byte of a finite transfer arrives exactly once, with any impairments on the way, and then
+/// no more packets are sent.
 #[test]
 fn transfers_complete() {
     for seed in 0..60 {
@@ -133,12 +133,12 @@ fn transfers_complete() {
         scenario.arrivals.clear();
         scenario.flows.clear();
         for link in &mut scenario.links {
-            // Schedules may end with an outage, or begin again with one.
+            // Schedules may end with an outage, or repeat one.
             if let Capacity::Schedule { steps, period } = &mut link.capacity {
                 *period = None;
                 steps.push((Span::from_secs(60), Rate::from_mbps(2.0)));
             }
-            // A packet that never fits into its buffer never arrives.
+            // A packet that is larger than its buffer never arrives.
             if !matches!(link.buffer, BufferSize::Packets(_)) {
                 link.buffer = BufferSize::Packets(20);
             }
@@ -172,13 +172,13 @@ fn transfers_complete() {
     }
 }
 
-/// Whether what a scheme loses is sent again.
+/// Returns true if a scheme retransmits lost data.
 fn is_reliable(scheme: &str) -> bool {
     let spec = check_scheme(scheme).expect("a scheme").sender;
     paceline_schemes::registry::build(&spec).expect("a scheme").reliable
 }
 
-/// One flow of each scheme on 12 Mbit/s with 40 ms.
+/// One flow of each scheme over 12 Mbit/s with 40 ms.
 fn single(scheme: &str) -> Scenario {
     let mut scenario = Scenario::new(scheme);
     scenario.duration = Span::from_secs(20);
@@ -196,13 +196,13 @@ fn goodput(scenario: &Scenario) -> f64 {
 #[test]
 fn lost_acknowledgements_do_not_stall() {
     for scheme in SCHEMES {
-        // With one packet in flight every lost acknowledgement is waited for, whatever the sender
-        // makes of others: VCP begins so, and stays there for 45 round trips.
+        // With one packet in flight, every lost acknowledgement causes a wait: VCP starts like
+        // this, and stays there for 45 round trips.
         let name = if scheme.name == "vcp" { "vcp[initial_window=10]" } else { scheme.name };
         let mut scenario = single(name);
         let clean = goodput(&scenario);
         scenario.flows[0].acks.impairments.loss = Loss::Bernoulli(0.3);
-        // Each lost SYN-ACK would cost seconds.
+        // Each lost SYN-ACK would take seconds.
         scenario.flows[0].handshake = false;
         let lossy = goodput(&scenario);
         assert!(lossy > 0.85 * clean, "{name}: {lossy} after {clean}");
@@ -236,20 +236,20 @@ fn flows_stop_when_told() {
         let mut simulation = Simulation::new(&scenario).expect("builds");
         simulation.advance(Time::from_secs(3));
         let before = simulation.world().census();
-        // GCC begins at 300 kbit/s.
+        // GCC starts at 300 kbit/s.
         assert!(before.under_way > 0 && before.sent > 50, "{}: {before:?}", scheme.name);
         simulation.advance(Time::from_secs(6));
         let after = simulation.world().census();
         assert_eq!(after.under_way, 0, "{}: {after:?}", scheme.name);
         simulation.advance(Time::from_secs(20));
         assert_eq!(simulation.world().census(), after, "{}", scheme.name);
-        // Nothing but repairs after the stop.
+        // After the stop only retransmissions are sent.
         let repairs = before.under_way + after.dropped;
         assert!(after.sent - before.sent <= repairs, "{}: {before:?} {after:?}", scheme.name);
     }
 }
 
-/// A timeout that a late packet proves wrong takes back what was lost by mistake, and nothing else.
+/// A timeout that turns out to be spurious undoes only the losses that it declared wrongly.
 #[test]
 fn late_packets_do_not_hide_lost_ones() {
     for seed in 0..150 {
@@ -272,7 +272,7 @@ fn late_packets_do_not_hide_lost_ones() {
     }
 }
 
-/// The offset of a receiver's clock depends on its flow's name, and on nothing else.
+/// The offset of a receiver's clock depends only on its flow's name.
 #[test]
 fn clocks_do_not_matter() {
     for scheme in SCHEMES {
@@ -285,8 +285,8 @@ fn clocks_do_not_matter() {
     }
 }
 
-/// What a connection leaves lost behind is not waited for by the next: its receiver goes back to
-/// delayed acknowledgements, and its sender out of recovery.
+/// A new connection does not wait for packets that the previous one lost: its receiver returns to
+/// delayed acknowledgements, and its sender leaves recovery.
 #[test]
 fn new_connections_begin_anew() {
     let mut scenario = single("cubic");
@@ -303,7 +303,7 @@ fn new_connections_begin_anew() {
     assert!(share < 0.7, "{share} acknowledgements per packet");
 }
 
-/// Links with the same delay behind them each have a pipe of their own.
+/// Links with equal delays after them have separate pipes.
 #[test]
 fn equal_delays_behind_links_do_not_mix() {
     let mut scenario = single("cubic");
@@ -320,7 +320,7 @@ fn equal_delays_behind_links_do_not_mix() {
     assert_eq!(error, "flow `cubic` passes link `link` twice");
 }
 
-/// Packets that go round in no time neither fill the stack nor stop the clock.
+/// Packets that circulate without any delay neither overflow the stack nor stop the clock.
 #[test]
 fn no_delay_at_all_is_endured() {
     let trace = paceline_trace::Trace::new("bursts", vec![100]).expect("valid");

@@ -1,4 +1,4 @@
-//! Copa and Verus: what their papers say of them, and what they must not do.
+//! Copa and Verus: claims of their papers, and behaviour that must not occur.
 
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::{BufferSize, Loss};
@@ -14,7 +14,7 @@ fn constant(mbps: f64) -> Capacity {
     Capacity::Constant(Rate::from_mbps(mbps))
 }
 
-/// Flows of the given schemes over one link, RTT 100 ms, each starting at its second.
+/// Flows of the given schemes over one link, RTT 100 ms, each starting at its given second.
 fn scenario(
     capacity: Capacity,
     buffer: u64,
@@ -43,7 +43,7 @@ fn goodputs(outcome: &Outcome) -> Vec<f64> {
     outcome.flows.iter().map(|flow| flow.goodput_mbps).collect()
 }
 
-/// The goodput of the only flow in each second.
+/// Returns the goodput of the only flow per second.
 fn per_second(scheme: &str, steps: &[(u64, f64)], length: u64) -> Vec<f64> {
     let steps = steps.iter().map(|(at, mbps)| (secs(*at), Rate::from_mbps(*mbps))).collect();
     let capacity = Capacity::Schedule { steps, period: None };
@@ -57,9 +57,9 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Copa paper §3: where the queue is short beside the path, `n` flows swing between an empty queue
-/// and one of 2.5 n / delta packets, 1.25 n / delta in the mean. Here a packet takes 1 ms, which
-/// the queue's delay includes, and 100 packets fill the path.
+/// Copa paper §3: if the queue is short relative to the path, `n` flows oscillate between an empty
+/// queue and one of 2.5 n / delta packets, with a mean of 1.25 n / delta. Here a packet takes 1 ms,
+/// which the queue's delay includes, and 100 packets fill the path.
 #[test]
 fn copa_s_queue_is_as_long_as_delta_says() {
     for (delta, flows) in [(0.5, 1), (0.5, 2), (0.5, 4), (0.25, 1), (0.25, 2), (0.25, 4), (0.1, 1)]
@@ -78,8 +78,8 @@ fn copa_s_queue_is_as_long_as_delta_says() {
     }
 }
 
-/// Copa paper §2.2: alone, the queue is nearly empty every five round trips, which keeps a flow in
-/// the default mode but for moments.
+/// Copa paper §2.2: for a single flow, the queue is almost empty every five round trips, which
+/// keeps the flow in the default mode almost always.
 #[test]
 fn a_lone_copa_seldom_takes_itself_for_a_competitor() {
     for scheme in ["copa", "copa[variant=paper]"] {
@@ -90,8 +90,8 @@ fn a_lone_copa_seldom_takes_itself_for_a_competitor() {
     }
 }
 
-/// Copa paper §2.2: beside Cubic the default mode starves, and the competitive one does
-/// not; the flow finds the mode by itself, though it loses it whenever Cubic backs off.
+/// Copa paper §2.2: next to Cubic the default mode starves and the competitive one does not. The
+/// flow finds the mode by itself, but leaves it whenever Cubic backs off.
 #[test]
 fn copa_competes_with_cubic() {
     let share = |copa: &str| {
@@ -100,7 +100,7 @@ fn copa_competes_with_cubic() {
     };
     let starved = share("copa[variant=paper,mode=default]");
     assert!(starved < 0.06, "default mode: {starved}");
-    // One run is a point: with other seeds the share lies between 0.57 and 0.76.
+    // A single run is not enough: between seeds the share varies from 0.57 to 0.76.
     let mut fair = [1, 2, 3, 4, 5].map(|seed| {
         let flows = [("cubic", 0), ("copa[variant=paper,mode=competitive]", 10)];
         let scenario = scenario(constant(12.0), 200, &flows, (20, 120)).with(|s| s.seed = seed);
@@ -114,22 +114,23 @@ fn copa_competes_with_cubic() {
     }
 }
 
-/// A flow that finds another's queue takes no more than its share for long, because the queue is
-/// emptied every five round trips.
+/// A flow that starts with another flow's queue does not keep more than its share for long, because
+/// the queue is emptied every five round trips.
 #[test]
 fn a_copa_that_comes_late_gets_its_share() {
     for scheme in ["copa[variant=paper]", "copa[variant=paper,mode=default]"] {
         let outcome = outcome(constant(12.0), 1000, &[(scheme, 0), (scheme, 20)], (40, 100));
         let shares = goodputs(&outcome);
         assert!(jain(&shares) > 0.97, "{scheme}: {shares:?}");
-        // Up to 1 ms of processing time per acknowledgement hides a packet of the queue it aims at.
+        // Up to 1 ms of processing time per acknowledgement hides one packet of the queue that it
+        // aims at.
         let used = outcome.links[0].utilization;
         assert!(used > 0.96, "{scheme}: {used}");
     }
 }
 
-/// A buffer shorter than the queue that Copa wants is never empty: losses keep the window in bounds
-/// where delays no longer tell anything.
+/// A buffer shorter than Copa's target queue is never empty: losses limit the window where delays
+/// carry no information.
 #[test]
 fn a_short_buffer_does_not_let_copa_run_away() {
     for velocity in ["paper", "mvfst", "authors"] {
@@ -141,8 +142,8 @@ fn a_short_buffer_does_not_let_copa_run_away() {
     }
 }
 
-/// Copa paper §2.2: in the default mode, losses that no queue causes cost nothing but the packets. Verus takes them for
-/// congestion, and keeps going.
+/// Copa paper §2.2: in the default mode, random losses cost only the lost packets. Verus treats
+/// them as congestion, and still makes progress.
 #[test]
 fn random_loss_slows_verus_and_not_copa() {
     let goodput = |scheme: &str, loss: f64| {
@@ -155,7 +156,7 @@ fn random_loss_slows_verus_and_not_copa() {
     assert!(none > 11.5 && some < none && some > 0.5 * none, "{none} without, {some} with");
 }
 
-/// Two packets per acknowledgement do not make Copa see a queue where there is none.
+/// With one acknowledgement per two packets Copa does not see a queue where there is none.
 #[test]
 fn copa_bears_delayed_acknowledgements() {
     for (scheme, least) in [("copa[variant=paper]", 0.98), ("copa", 0.95)] {
@@ -167,8 +168,8 @@ fn copa_bears_delayed_acknowledgements() {
     }
 }
 
-/// Verus paper §5: delays rise to about `r` times the smallest, whatever the rate, and the link is
-/// full.
+/// Verus paper §5: delays rise to about `r` times the minimum at any rate, and the link is fully
+/// used.
 #[test]
 fn verus_s_delay_is_r_times_the_smallest() {
     for mbps in [1.0, 3.0, 12.0, 48.0] {
@@ -183,7 +184,8 @@ fn verus_s_delay_is_r_times_the_smallest() {
     }
 }
 
-/// ABC paper Fig. 1b: on a cellular link Verus uses what there is, at delays that swing widely.
+/// ABC paper Fig. 1b: on a cellular link Verus uses the available capacity, with delays that vary
+/// widely.
 #[test]
 fn verus_uses_a_cellular_link_at_long_delays() {
     let row = |scheme: &str| {
@@ -199,10 +201,10 @@ fn verus_uses_a_cellular_link_at_long_delays() {
     assert!(copa.utilization > 0.6 && copa.utilization < verus.utilization);
 }
 
-/// Five seconds without any capacity, and half a minute at a sixth of it: both find their way
-/// back. The first bound only says what the link is used before. It was 11 Mbit/s for all; since Verus
-/// fits its profile as the authors' program does, it overruns this buffer every five seconds and then
-/// sends half as much for a second.
+/// Five seconds without any capacity, and half a minute at a sixth of it: both schemes recover. The
+/// first bound is only for the utilization before. It was 11 Mbit/s for both; since Verus fits its
+/// profile as the authors' program does, it overruns this buffer every five seconds and then sends
+/// half as much for a second.
 #[test]
 fn both_recover_from_an_outage_and_from_a_slow_link() {
     for scheme in ["verus", "copa", "verus[r=2]"] {

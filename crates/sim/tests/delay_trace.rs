@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use paceline_cc::Span;
 use paceline_sim::{run, scenario};
 
-/// A folder with a recording of 30 ms for a second and 10 ms for another.
+/// Creates a folder with a recording of 30 ms for a second and 10 ms for another.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("paceline-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
@@ -31,7 +31,7 @@ fn the_rtt_is_the_recordings() {
     assert_eq!(delays.period(), Span::from_secs(2));
     let outcome = run(&scenario).expect("runs");
     let rtt = &outcome.flows[0].rtt_ms;
-    // A little data every 12 ms: 2 ms beside twice 10 or twice 30, and 0.12 ms to be transmitted.
+    // Few bytes every 12 ms: 2 ms plus twice 10 or twice 30, and 0.12 ms of transmission.
     assert!((62.1..62.3).contains(&rtt.p95) && (62.1..62.3).contains(&rtt.max), "{rtt:?}");
     let one_way = &outcome.flows[0].one_way_delay_ms;
     assert!((20.0..22.5).contains(&one_way.mean), "half of the time each: {one_way:?}");

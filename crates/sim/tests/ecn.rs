@@ -1,4 +1,4 @@
-//! How congestion marks come back: accurate counters, the classic echo, or not at all.
+//! Feedback of congestion marks: accurate counters, the classic echo, or none.
 
 use paceline_cc::{EcnFeedback, Rate, Span};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
@@ -26,7 +26,7 @@ fn marks_replace_drops_and_the_classic_echo_does_as_well() {
         assert_eq!(outcome.flows[0].sender.retransmits, 0);
         assert!(link.utilization > 0.85, "{}", link.utilization);
     }
-    // One reaction per round trip either way.
+    // In both cases one reaction per round trip.
     let (one, other) = (accurate.links[0].utilization, classic.links[0].utilization);
     assert!((one - other).abs() < 0.02, "{one} {other}");
     assert!(off.links[0].marks == 0 && off.links[0].drops > 5);

@@ -1,4 +1,4 @@
-//! The XCP family on whole paths: against ns-2, against the XCP-b paper's formulas, and on links
+//! The XCP family on whole paths: compared with ns-2, with the XCP-b paper's formulas, and on links
 //! that vary.
 
 #[path = "support/recordings.rs"]
@@ -14,7 +14,7 @@ fn mbps(rate: f64) -> Capacity {
     Capacity::Constant(Rate::from_mbps(rate))
 }
 
-/// Capacities from their seconds on.
+/// Capacities, each from its second on.
 fn steps(steps: &[(f64, f64)], period: Option<Span>) -> Capacity {
     let step = |&(at, rate): &(f64, f64)| (Span::from_secs_f64(at), Rate::from_mbps(rate));
     Capacity::Schedule { steps: steps.iter().map(step).collect(), period }
@@ -46,7 +46,7 @@ fn recorded(mut scenario: Scenario, bin: Span) -> (Outcome, LinkSeries) {
     (outcome, series)
 }
 
-/// The values of a series from one second to another.
+/// Returns the values of a series between two seconds.
 fn between(series: &LinkSeries, values: &[f64], from: f64, to: f64) -> Vec<f64> {
     let at = |second: f64| (second / series.bin_s).round() as usize;
     values[at(from)..at(to)].iter().copied().filter(|value| value.is_finite()).collect()
@@ -60,8 +60,8 @@ fn largest(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
-/// Agent/TCP/Reno/XCP of ns-2.35, seconds 10 to 60: throughput within 2 %, queueing delay until
-/// transmission starts within 2 ms.
+/// Agent/TCP/Reno/XCP of ns-2.35, seconds 10 to 60: throughput within 2 %, queueing delay until the
+/// start of transmission within 2 ms.
 #[test]
 fn xcp_agrees_with_ns2() {
     let peers = [
@@ -84,8 +84,8 @@ fn xcp_agrees_with_ns2() {
     }
 }
 
-/// XCP-b paper, eq. 5: a capacity that is too high by e leaves q = alpha/beta * d * e, with d the
-/// RTT that the queue makes.
+/// XCP-b paper, eq. 5: a configured capacity that is too high by e causes q = alpha/beta * d * e,
+/// with d the RTT that the queue makes.
 #[test]
 fn xcp_settles_where_its_error_says() {
     for (alpha, beta) in [(0.4, 0.226), (0.2, 0.226)] {
@@ -95,7 +95,7 @@ fn xcp_settles_where_its_error_says() {
             scenario.duration = Span::from_secs(90);
             scenario.warmup = Span::from_secs(60);
             let outcome = run(&scenario).expect("runs");
-            // What waits, without the packet in transmission.
+            // The waiting packets, without the one in transmission.
             let queue = (outcome.links[0].queue_delay_ms.mean - 1.0) * 12.0 / 8.0;
             let d = outcome.pooled.rtt_ms.mean;
             let expected = alpha / beta * d * error / 8.0;
@@ -104,12 +104,12 @@ fn xcp_settles_where_its_error_says() {
             assert!(outcome.links[0].utilization > 0.999);
         }
     }
-    // Too low by e leaves e unused.
+    // A capacity too low by e leaves e unused.
     let outcome = settled(mbps(12.0), 250, "xcp[capacity=9Mbps]", 2);
     assert!((outcome.links[0].throughput_mbps - 9.0).abs() < 0.1);
 }
 
-/// Over several routers the tightest decides, wherever it is; the others stay without a queue.
+/// With several routers the tightest link decides, wherever it is; the other links have no queue.
 #[test]
 fn the_tightest_link_decides() {
     for scheme in ["xcp", "xcpw", "xcpb"] {
@@ -134,7 +134,8 @@ fn the_tightest_link_decides() {
     }
 }
 
-/// Flows of different RTTs get equal shares; what is not XCP's is counted and left its share.
+/// Flows with different RTTs get equal shares; traffic of other schemes is measured and keeps its
+/// share.
 #[test]
 fn shares_are_equal_whatever_the_rtt() {
     for scheme in ["xcp", "xcpb"] {
@@ -155,14 +156,15 @@ fn shares_are_equal_whatever_the_rtt() {
     }
 }
 
-/// XCP-b paper, Fig. 5: the intervals to 90 % of a link go with the bandwidth-delay product over
-/// chi * Qmax. Three round trips pass before the first feedback acts, one of them the handshake.
+/// XCP-b paper, Fig. 5: the number of intervals to 90 % of a link grows with the bandwidth-delay
+/// product divided by chi * Qmax. Three round trips pass before the first feedback takes effect,
+/// one of them for the handshake.
 #[test]
 fn xcpb_fills_a_link_in_the_predicted_intervals() {
     const BDP: f64 = 150_000.0;
     let chi = 1.0 / (5.0 - 0.4 - 0.2263);
     for qmax in [32_000.0, 64_000.0, 150_000.0, 300_000.0] {
-        // The window begins with 15 kB.
+        // The initial window is 15 kB.
         let predicted = ((0.9 * BDP - 15_000.0) / (chi * qmax)).ceil();
         let scheme = format!("xcpb[qmax={qmax}]");
         let scenario = scenario(mbps(12.0), 1000, &scheme, 1);
@@ -179,7 +181,7 @@ fn xcpb_fills_a_link_in_the_predicted_intervals() {
 fn xcpb_stays_below_qmax() {
     for (rate, flows) in [(4.0, 1), (12.0, 1), (12.0, 6), (48.0, 3)] {
         for options in ["", ",sample=boundary", ",unit=bytes", ",detect=counter"] {
-            // Windows that begin with ten packets are a burst of their own.
+            // Initial windows of ten packets would themselves be a burst.
             let scheme = format!("xcpb[qmax=64000,initial_window=1{options}]");
             let (_, series) =
                 recorded(scenario(mbps(rate), 1000, &scheme, flows), Span::from_secs(1));
@@ -188,14 +190,14 @@ fn xcpb_stays_below_qmax() {
             let used = mean(&between(&series, &series.throughput_mbps, 10.0, 60.0)) / rate;
             assert!(used > 0.98, "{scheme}, {flows} flows on {rate} Mbit/s: {used}");
             let delays = between(&series, &series.queue_delay_ms, 20.0, 60.0);
-            // Kappa is 3 packets, and a packet or two per flow come and go.
+            // Kappa is 3 packets, and one or two packets per flow come and go.
             let standing = mean(&delays) * rate / 8.0 / 1.5;
             assert!(standing < 5.0 + 2.0 * flows as f64, "{scheme} on {rate}: {standing} packets");
         }
     }
 }
 
-/// XCP-b paper, Fig. 9: six flows, the capacity falls at 20 s and rises at 40 s. XCP-b follows; XCP
+/// XCP-b paper, Fig. 9: six flows; the capacity falls at 20 s and rises at 40 s. XCP-b follows; XCP
 /// with one configured capacity leaves the link unused, then builds a large queue.
 #[test]
 fn xcpb_adapts_where_a_configured_xcp_does_not() {
@@ -206,7 +208,7 @@ fn xcpb_adapts_where_a_configured_xcp_does_not() {
             let used = mean(&between(&series, &series.throughput_mbps, from, to)) / rate;
             (used, largest(&between(&series, &series.queue_delay_ms, from, to)))
         };
-        // The queues of the fall take 13 and 12 s to drain.
+        // The queues after the fall take 13 and 12 s to drain.
         [phase(10.0, 20.0, 20.0), phase(33.0, 40.0, 1.5), phase(52.0, 60.0, 5.0)]
     };
     let (blind, fixed) = (run("xcpb"), run("xcp[capacity=5.5Mbps]"));
@@ -222,9 +224,9 @@ fn xcpb_adapts_where_a_configured_xcp_does_not() {
     assert!(fixed[2].0 > 0.99 && fixed[2].1 < 40.0, "xcp: {fixed:?}");
 }
 
-/// ABC, Fig. 19: 12 and 24 Mbit/s in turn, 500 ms each. A sender hears of a change a round trip
-/// after it: with nothing waiting at a rise, 6.7 % of the link cannot be had, and a fall leaves a
-/// queue of 100 ms.
+/// ABC, Fig. 19: 12 and 24 Mbit/s in turn, 500 ms each. A sender learns of a change one round trip
+/// later: without a queue at the rise, 6.7 % of the link cannot be used, and a fall leaves a queue
+/// of 100 ms.
 #[test]
 fn a_square_wave_is_nearly_filled() {
     let wave = || steps(&[(0.0, 12.0), (0.5, 24.0)], Some(Span::from_secs(1)));
@@ -248,8 +250,8 @@ fn a_loss_halves_the_window_and_feedback_restores_it() {
     assert!(link.queue_delay_ms.p95 < 10.0, "{:?}", link.queue_delay_ms);
 }
 
-/// ABC §7.3, on eight LTE traces: XCP has ABC's utilisation and more delay (paper: 0.97 and 2.04
-/// times), XCPw lies between them (1.4 times).
+/// ABC §7.3, on eight LTE traces: XCP has ABC's utilization and more delay (paper: 0.97 and 2.04
+/// times), XCPw lies in between (1.4 times).
 #[test]
 fn on_lte_xcp_is_later_than_xcpw_and_that_than_abc() {
     let schemes = ["xcp[alpha=0.55,beta=0.4]", "xcpw", "abc"];

@@ -1,4 +1,4 @@
-//! A flow whose ends are outside of the simulation gets what the same flow inside gets.
+//! A flow with ends outside of the simulation gets what the same simulated flow gets.
 
 use paceline_sim::flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig};
 use paceline_sim::path::BufferSize;
@@ -13,7 +13,7 @@ use paceline_sim::{
     schemes::registry,
 };
 
-/// Six stations with an upload by Cubic each, behind a line of 100 Mbit/s.
+/// Six stations, each with a Cubic upload, behind a line of 100 Mbit/s.
 fn scenario() -> Scenario {
     let mut scenario = Scenario::new("six stations");
     for name in ["down", "up"] {
@@ -34,15 +34,15 @@ fn scenario() -> Scenario {
         scenario.flows.push(flow);
     }
     scenario.media.push(medium);
-    // Flows from outside have no processing time, so that those inside must not have it either.
+    // Flows from outside have no processing time, so the simulated ones must have none either.
     scenario.host_jitter = Some(Span::ZERO);
     (scenario.warmup, scenario.duration) = (Span::from_secs(5), Span::from_secs(35));
     scenario
 }
 
-/// Drives a sender and a receiver at the ends of a gateway until the scenario's end. The goodput
-/// after the warm-up in Mbit/s, the 95th percentile of one-way delays in milliseconds, and how many
-/// packets were told of as lost.
+/// Drives a sender and a receiver at the ends of a gateway until the scenario's end. Returns the
+/// goodput after the warm-up in Mbit/s, the 95th percentile of one-way delays in milliseconds, and
+/// the number of packets reported as lost.
 fn drive(gateway: &mut Gateway, scenario: &Scenario) -> (f64, f64, usize) {
     let halves = registry::build(&Spec::parse("cubic").expect("legal")).expect("known");
     let config = SenderConfig::of(&halves, Setup::new(1, 0)).with(|config| config.handshake = true);
@@ -90,8 +90,8 @@ fn drive(gateway: &mut Gateway, scenario: &Scenario) -> (f64, f64, usize) {
     (bytes as f64 * 8e-6 / end.since(warm).as_secs_f64(), p95, lost)
 }
 
-/// Means of ten seeds. Until Cubic grew by whole packets one seed was judged alone, and the flow outside had no
-/// handshake.
+/// Means of ten seeds. The test used a single seed until Cubic grew by whole packets, and the flow
+/// outside had no handshake.
 #[test]
 fn it_gets_what_a_simulated_flow_gets() {
     const SEEDS: u64 = 10;
@@ -113,7 +113,8 @@ fn it_gets_what_a_simulated_flow_gets() {
         assert!(lost > 0, "its queue overflows, and whoever has the bytes is told");
         assert!(others > 2.0, "{others}");
     }
-    // Stated with the test: a medium whose events come in another order draws other backoffs.
+    // Tolerance stated when the test was written: with events in another order, a medium draws
+    // other backoffs.
     assert!((shares[0] - shares[1]).abs() < 0.03, "share, outside and inside: {shares:?}");
     assert!(
         (delays[0] / delays[1] - 1.0).abs() < 0.15,

@@ -1,5 +1,5 @@
-//! Golden results: every scenario in `scenarios/` runs and gives what `scenarios/golden.txt` says,
-//! to the last bit. After an intended change of behaviour,
+//! Golden results: every scenario in `scenarios/` runs and gives the results of
+//! `scenarios/golden.txt`, to the last bit. After an intended change of behaviour,
 //! `PACELINE_UPDATE=1 cargo test -p paceline-sim --test golden` rewrites the file.
 
 use std::fmt::Write;
@@ -20,7 +20,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// The scenario files, sorted by name.
+/// Returns the scenario files, sorted by name.
 fn files() -> Vec<PathBuf> {
     let entries = fs::read_dir(folder()).expect("the scenarios").flatten();
     let mut files: Vec<_> = entries
@@ -31,7 +31,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// The golden text of one scenario.
+/// Returns the golden text of one scenario.
 fn block(outcome: &Outcome) -> String {
     let Outcome { name, digest, packets, .. } = outcome;
     let mut text = format!("\nscenario {name}: {digest} {packets}\n");
@@ -76,7 +76,7 @@ fn block(outcome: &Outcome) -> String {
     text
 }
 
-/// The blocks of a golden file by the name of their scenario.
+/// Returns the blocks of a golden file with the names of their scenarios.
 fn blocks(text: &str) -> Vec<(&str, &str)> {
     let parts = text.split("\n\n").map(str::trim_end).filter(|part| part.starts_with("scenario "));
     parts.map(|part| (part["scenario ".len()..].split(':').next().unwrap_or(""), part)).collect()
@@ -123,7 +123,7 @@ fn every_scenario_gives_its_golden_results() {
     assert_eq!(golden, fresh, "golden.txt differs in its remarks or order");
 }
 
-/// Four of the five ways to write a buffer mean the same on that link.
+/// Four of the five notations of a buffer have the same meaning on that link.
 #[test]
 fn sizes_of_buffers_agree() {
     let scenario = scenario::load(&folder().join("buffers.toml")).expect("valid");

@@ -1,4 +1,4 @@
-//! Runs that are changed on the way.
+//! Runs that are changed while they run.
 
 use paceline_sim::cc::{Rate, Span, Time};
 use paceline_sim::path::BufferSize;
@@ -23,7 +23,7 @@ fn secs(at: f64) -> Time {
     Time::ZERO + Span::from_secs_f64(at)
 }
 
-/// What arrives between two times, in Mbit/s.
+/// Returns the goodput over the next `seconds` in Mbit/s.
 fn goodput(run: &mut Interactive, flow: usize, seconds: f64) -> f64 {
     let bytes = |run: &Interactive| run.flow(flow).expect("a flow").goodput_bytes;
     let (before, end) = (bytes(run), run.now() + Span::from_secs_f64(seconds));
@@ -31,7 +31,7 @@ fn goodput(run: &mut Interactive, flow: usize, seconds: f64) -> f64 {
     (bytes(run) - before) as f64 * 8e-6 / seconds
 }
 
-/// Without changes, it is the run that the scenario describes, whatever the steps.
+/// Without changes, the run equals the scenario's, whatever the steps are.
 #[test]
 fn without_changes_it_is_the_scenario_itself() {
     let schemes = ["abc", "cubic", "remy", "bbr"];
@@ -49,7 +49,7 @@ fn without_changes_it_is_the_scenario_itself() {
     }
 }
 
-/// A script of every kind of change.
+/// A script with every kind of change.
 fn play(first: f64, step: f64) -> Interactive {
     let mut scenario = scenario(12.0, &["abc", "cubic", "vegas", "remy"]);
     scenario.flows[3].start = Span::MAX;
@@ -98,16 +98,16 @@ fn a_flow_follows_the_link() {
     run.advance(secs(15.0));
     let slow = goodput(&mut run, 0, 5.0);
     assert!((2.7..=3.01).contains(&slow), "{slow}");
-    // What the link offered is what it was told, before and after.
+    // The offered bytes follow the rate that was set, before and after the change.
     assert_eq!(run.offered(0, secs(9.0), secs(10.0)), 1_500_000);
     assert_eq!(run.offered(0, secs(10.0), secs(11.0)), 375_000);
-    // Whatever is taken from the buffer, what is in it stays until it has left.
+    // After the buffer is made smaller, its packets stay until they have left.
     run.set_link_buffer(0, BufferSize::Packets(5)).expect("a buffer");
     run.advance(secs(30.0));
     assert!(run.link(0).expect("a link").backlog_packets <= 6);
 }
 
-/// With less delay, the RTT that senders see is less; packets on the way are brought in at once.
+/// With less delay, senders measure a smaller RTT; packets on the way are shifted at once.
 #[test]
 fn a_new_rtt_holds_for_packets_on_the_way() {
     let mut run = Interactive::new(scenario(12.0, &["vegas"])).expect("builds");
@@ -140,7 +140,7 @@ fn flows_are_switched_off_and_on() {
     assert_eq!(run.scenario().flows[1].scheme.name(), "bbr");
 }
 
-/// ABC's router comes with the first ABC flow; marks are counted for each flow.
+/// ABC's router is added with the first ABC flow; marks are counted per flow.
 #[test]
 fn routers_come_with_the_flows() {
     let mut run = Interactive::new(scenario(12.0, &["cubic", "cubic"])).expect("builds");
@@ -155,7 +155,7 @@ fn routers_come_with_the_flows() {
     let mut seen = Vec::new();
     run.inspect_router(0, &mut |name, _| seen.push(name));
     assert!(seen.contains(&"accel_fraction"));
-    // One link has one router.
+    // A link has only one router.
     let error = run.start_flow(1, scheme("xcp")).expect_err("two routers").to_string();
     assert!(error.contains("router"), "{error}");
     assert!(!run.flow(1).expect("a flow").on && run.flow(0).expect("a flow").on);

@@ -1,12 +1,13 @@
-//! Acknowledgements that are lost in bursts, while data is lost, too: the next one tells what has
-//! arrived, so that what counts as lost at the end was lost.
+//! Acknowledgements are lost in bursts while data is lost too. The next acknowledgement reports all
+//! arrived packets, so that only lost packets count as lost at the end.
 
 use paceline_sim::scenario::{Record, parse};
 use paceline_sim::{Outcome, run};
 
-/// A bulk transfer that ends, over 96 Mbit/s and an RTT of 50 ms; 2 % of the data is lost, and 10 % of
-/// the acknowledgements in bursts of so many: as bursts count packets and not time, one that outlasts
-/// the window goes on for as many timeouts, two minutes each in the end: some transfers take days.
+/// A finite transfer over 96 Mbit/s with an RTT of 50 ms. 2 % of the data is lost, and 10 % of the
+/// acknowledgements in bursts of `burst`. Bursts count packets, not time, so a burst longer than
+/// the window lasts for as many timeouts, each of which grows to two minutes: some transfers take
+/// days.
 fn transfer(burst: u32, seed: u64) -> Outcome {
     let text = format!(
         r#"
@@ -39,7 +40,8 @@ fn what_arrived_is_not_declared_lost() {
             let flow = &outcome.flows[0];
             let sender = &flow.sender;
             let really = sender.sent - flow.sums.as_ref().expect("sums").packets;
-            // After a timeout everything counts as lost until an acknowledgement tells better.
+            // After a timeout all packets count as lost until an acknowledgement reports their
+            // arrival.
             let declared = sender.lost - sender.late;
             assert!(flow.transfers == 1 && really > 500, "{flow:?}");
             assert!(declared.abs_diff(really) <= 5, "{declared} declared lost of {really}");

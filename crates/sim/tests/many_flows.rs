@@ -5,9 +5,10 @@ use paceline_path::BufferSize;
 use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
 
-/// A buffer of one packet, from which FQ-CoDel drops all but the newest packet of a burst: repairs, which
-/// go first, are lost again and again. 30 real Cubic flows of Linux 6.18 send 1354 packets again in 30 s.
-/// Before lost repairs counted as congestion after a timeout, one flow here sent 558,612.
+/// A buffer of one packet, from which FQ-CoDel drops all but the newest packet of a burst:
+/// retransmissions, which are sent first, are lost repeatedly. 30 real Cubic flows of Linux 6.18
+/// retransmit 1354 packets in 30 s. Before lost retransmissions counted as congestion after a
+/// timeout, one flow here sent 558,612.
 #[test]
 fn flows_whose_repairs_never_get_through_do_not_flood() {
     let link = LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(2.0)));

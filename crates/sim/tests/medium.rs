@@ -1,7 +1,7 @@
-//! Flows over a shared 802.11 medium, held against ns-2 2.35.
+//! Flows over a shared 802.11 medium, compared with ns-2 2.35.
 //!
-//! Stated before the first run: NewReno's uploads and downloads within 15 % of ns-2's totals, in the
-//! same order. ns-2 counts 1300 bytes of packets that have 1340 on the wire.
+//! Stated before the first run: NewReno's uploads and downloads are within 15 % of ns-2's totals,
+//! in the same order. ns-2 counts 1300 bytes of packets that have 1340 on the wire.
 
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
@@ -49,7 +49,7 @@ fn flow(scheme: &str, station: usize, direction: Direction) -> FlowSpec {
     flow
 }
 
-/// Sums of the downloads and of the uploads, in Mbit/s as ns-2 counts them.
+/// Returns the sums of the downloads and of the uploads, in Mbit/s as ns-2 counts them.
 fn sums(outcome: &Outcome) -> (f64, f64) {
     let sum = |way: &str| {
         let flows = outcome.flows.iter().filter(|flow| flow.name.starts_with(way));
@@ -71,7 +71,7 @@ fn one_download_carries_what_ns2_says() {
 
 #[test]
 fn uploads_starve_downloads_as_in_ns2() {
-    // Twelve of each: 4.82 Mbit/s up and 0.005 down, in 50 to 300 s. Shorter here.
+    // ns-2 with twelve of each: 4.82 Mbit/s up and 0.005 down, in 50 to 300 s. Shorter here.
     let mut scenario = scenario(12, 50);
     for station in 0..12 {
         scenario.flows.push(flow("newreno", station, Direction::Down));
@@ -89,7 +89,7 @@ fn uploads_starve_downloads_as_in_ns2() {
 
 #[test]
 fn twelve_downloads_share_the_medium_as_in_ns2() {
-    // 3.97 Mbit/s, Jain's index 0.996 with equal RTTs.
+    // ns-2: 3.97 Mbit/s, and Jain's index 0.996 with equal RTTs.
     let mut scenario = scenario(12, 50);
     for station in 0..12 {
         scenario.flows.push(flow("newreno", station, Direction::Down));
@@ -122,14 +122,14 @@ fn acknowledgements_contend_and_all_packets_are_somewhere() {
     assert!(medium.collision_probability > 0.02);
     let airtime: f64 = medium.stations.iter().map(|station| station.airtime).sum();
     assert!(airtime > 0.5 && airtime < 1.2, "{airtime}");
-    // A restart gives the same.
+    // A restart gives the same results.
     let digest = outcome.digest;
     simulation.restart(scenario.seed).expect("legal");
     simulation.advance(paceline_cc::Time::from_millis(9900));
     assert_eq!(simulation.outcome().expect("legal").digest, digest);
 }
 
-/// A home of 802.11n: two downloads and an upload at MCS 7, beside a neighbour.
+/// A home with 802.11n: two downloads and an upload at MCS 7, next to a neighbour's network.
 fn new_home(scheme: &str) -> Scenario {
     let text = format!(
         r#"
@@ -171,7 +171,7 @@ rtt = "20ms"
     paceline_sim::scenario::parse("home.toml", &text, None).expect("a scenario")
 }
 
-/// ABC's routers at the access point and at the station estimate what they carry: the queues stay
+/// ABC's routers at the access point and at the station estimate their capacities: the queues stay
 /// short, and the channel is used.
 #[test]
 fn abc_estimates_the_capacity_at_each_station_of_802_11n() {

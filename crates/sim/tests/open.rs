@@ -14,7 +14,7 @@ use paceline_sim::scenario::{
 };
 use paceline_sim::{CustomTransport, Names, Simulation, TransportEnd, run, run_with};
 
-/// A window that never changes.
+/// A constant window.
 struct Fixed(u64);
 
 impl Controller for Fixed {
@@ -44,7 +44,7 @@ fn a_made_scheme_runs_and_may_run_again() {
     scenario.flows[0].count = 2;
     let (first, again) = (run(&scenario).expect("runs"), run(&scenario).expect("runs"));
     assert_eq!(first.digest, again.digest);
-    // Twice 20 packets of 12 kbit in 101 ms.
+    // Two flows with 20 packets of 12 kbit per 101 ms.
     for flow in &first.flows {
         assert_eq!(flow.scheme, "fixed");
         assert!((flow.goodput_mbps - 2.3).abs() < 0.15, "{}", flow.goodput_mbps);
@@ -65,7 +65,7 @@ fn a_simulation_owns_its_scenario_or_shares_it() {
     assert_eq!(handle.join().expect("no panic"), digest);
 }
 
-/// A router that shortens nothing and counts nothing: it marks every packet.
+/// A router that marks every packet and has no state.
 struct MarkAll;
 
 impl Router for MarkAll {
@@ -171,7 +171,7 @@ fn what_is_made_has_no_name_to_write() {
     assert!(error.contains("queue `mine`"), "{error}");
 }
 
-/// An end of a transport that has stopped to work.
+/// An end of a transport that has stopped working.
 struct Dead;
 
 impl Stage for Dead {

@@ -1,12 +1,12 @@
-//! Parameters of all schemes and queues: each states its unit, range and source, and its range is
-//! what the program accepts.
+//! Parameters of all schemes and queues: each states its unit, range and source, and the program
+//! accepts exactly that range.
 
 use paceline_cc::ParamInfo;
 use paceline_cc::params::VARIANT;
 use paceline_cc::registry::Entry as _;
 use paceline_sim::Names;
 
-/// Every scheme and every queue as users write it, with its parameters.
+/// Returns every scheme and every queue in the user's notation, with its parameters.
 fn all(names: &Names) -> Vec<(String, Vec<ParamInfo>)> {
     let schemes = names.schemes.iter().map(|scheme| (scheme.name().to_string(), scheme.params()));
     let queues = names.queues.iter();
@@ -14,7 +14,7 @@ fn all(names: &Names) -> Vec<(String, Vec<ParamInfo>)> {
     schemes.chain(queues).collect()
 }
 
-/// The message with which `value` is refused; `None` if it is accepted.
+/// Returns the error for `value`; `None` if it is accepted.
 fn refusal(names: &Names, name: &str, param: &str, value: &str) -> Option<String> {
     let checked = names.check_scheme(&format!("{name}[{param}={value}]"));
     checked.err().map(|error| error.to_string())
@@ -67,7 +67,7 @@ fn values_at_the_edges_of_a_range_are_accepted() {
                     accepted += 1;
                     continue;
                 };
-                // What it is refused for is its relation to another parameter.
+                // It is refused only because of its relation to another parameter.
                 let text = format!("{name}[{}={value}]", info.name);
                 assert!(!message.contains(&info.range), "{text}: {message}");
                 related.push(text);

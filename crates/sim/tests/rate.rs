@@ -32,9 +32,9 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::from(count.max(1))
 }
 
-/// One flow over the square wave of the ABC paper's Fig. 19, half a second of 12 Mbit/s and half a
-/// second of 24; from 10 s on. The shares of the capacity used in each tenth of the period, over
-/// all periods.
+/// One flow over the square wave of the ABC paper's Fig. 19: half a second of 12 Mbit/s and half a
+/// second of 24; from 10 s on. Returns the results, and the utilization in each tenth of the
+/// period, over all periods.
 fn square_wave(scheme: &str) -> (Outcome, Vec<f64>) {
     let steps = [(Span::ZERO, 12.0), (Span::from_millis(500), 24.0)]
         .map(|(at, rate)| (at, Rate::from_mbps(rate)));
@@ -49,14 +49,14 @@ fn square_wave(scheme: &str) -> (Outcome, Vec<f64>) {
     (outcome, phases)
 }
 
-/// ABC paper, Fig. 19: ABC uses close to all of the link at once after each change. RCP fills the
+/// ABC paper, Fig. 19: ABC uses almost all of the link at once after each change. RCP fills the
 /// queue when the capacity falls, drains it, and has then lowered its rate too far: it under-uses
-/// the link long after.
+/// the link for a long time.
 #[test]
 fn on_a_square_wave_rcp_reduces_too_far_and_abc_does_not() {
     let (abc, fast) = square_wave("abc");
     assert!(abc.links[0].utilization > 0.93, "{}", abc.links[0].utilization);
-    // The tenth in which the capacity doubles excepted: an RTT goes by until anybody can know.
+    // Except in the tenth in which the capacity doubles: senders learn of it an RTT later.
     assert!(fast.iter().enumerate().all(|(at, used)| at == 5 || *used > 0.95), "abc: {fast:?}");
     for scheme in ["rcp", "rcp[rule=authors]", "rcp[refresh=ack]"] {
         let (rcp, slow) = square_wave(scheme);
@@ -64,13 +64,13 @@ fn on_a_square_wave_rcp_reduces_too_far_and_abc_does_not() {
         assert!(used < abc.links[0].utilization - 0.2, "{scheme}: {used}");
         assert!(slow[6..].iter().all(|used| *used < 0.65), "{scheme}: {slow:?}");
         assert!(delay.p95 > abc.links[0].queue_delay_ms.p95, "{scheme}: p95 {} ms", delay.p95);
-        // What was sent at 24 Mbit/s until senders knew better, and drains at 12.
+        // The packets sent at 24 Mbit/s until senders learned of the fall drain at 12.
         assert!(delay.max > 150.0, "{scheme}: {} ms", delay.max);
     }
 }
 
 /// ABC paper, §8: VCP takes 12 RTTs to double its window. With an RTT of one interval, 200 ms, a
-/// step of 1.0625 per RTT takes 11.4; its start at one packet is as slow.
+/// step of 1.0625 per RTT takes 11.4; its start with one packet is as slow.
 #[test]
 fn vcp_doubles_in_twelve_round_trips() {
     let mut scenario = scenario(mbps(1000.0), "vcp", 1);
@@ -91,7 +91,7 @@ fn vcp_doubles_in_twelve_round_trips() {
     assert!(((at[3] - at[0]) as f64 - expected).abs() <= 1.0, "{at:?}, not {expected}");
 }
 
-/// RCP's thesis: flows finish sooner than with slow start, since they send at their share after
+/// RCP's thesis: flows finish sooner than with slow start, because they send at their share after
 /// one round trip.
 #[test]
 fn short_flows_finish_sooner_with_rcp() {
@@ -110,7 +110,7 @@ fn short_flows_finish_sooner_with_rcp() {
             let arrivals = outcome.arrivals.expect("arrivals");
             let under_way = arrivals.arrived - arrivals.finished;
             assert!(arrivals.finished > 600 && under_way < 30, "{scheme}: {arrivals:?}");
-            // The round trip that asks for the rate, and that of the rest.
+            // One round trip to request the rate, and one for the data.
             let times = arrivals.completion_ms.expect("finished flows");
             assert!(times.p50 > 200.0, "{scheme}: {times:?}");
             means.push(times.mean);
@@ -121,7 +121,8 @@ fn short_flows_finish_sooner_with_rcp() {
     }
 }
 
-/// One flow of 12 Mbit/s whose data and acknowledgements get lost; from 10 s on.
+/// One flow over 12 Mbit/s whose data and acknowledgements are lost with this probability; from 10
+/// s on.
 fn lossy(scheme: &str, loss: f64) -> Outcome {
     let mut scenario = scenario(mbps(12.0), scheme, 1);
     scenario.flows[0].data.impairments.loss = Loss::Bernoulli(loss);
@@ -130,7 +131,7 @@ fn lossy(scheme: &str, loss: f64) -> Outcome {
     run(&scenario).expect("runs")
 }
 
-/// RCP's losses are repaired and mean nothing; to VCP they are Reno's.
+/// RCP repairs losses without a reaction; VCP reacts to them like Reno.
 #[test]
 fn loss_slows_vcp_down_and_not_rcp() {
     for scheme in ["rcp", "rcp[rule=authors]"] {
@@ -153,8 +154,8 @@ fn loss_slows_vcp_down_and_not_rcp() {
     }
 }
 
-/// VCP's fairness: four flows that start 10 s apart have equal shares in the end, second by
-/// second, and use most of the link without loss. RCP's are equal at once.
+/// VCP's fairness: four flows that start 10 s apart finally have equal shares in each second, and
+/// use most of the link without loss. RCP's shares are equal at once.
 #[test]
 fn shares_become_equal() {
     for (scheme, warmup, used) in
@@ -172,8 +173,8 @@ fn shares_become_equal() {
     }
 }
 
-/// RCP settles where its law stands still, at `eta` of the capacity without a queue; VCP moves
-/// between high load and overload below its target of 98 %. Neither keeps a queue.
+/// RCP converges to its law's fixed point, at `eta` of the capacity without a queue; VCP alternates
+/// between high load and overload below its target of 98 %. Neither has a standing queue.
 #[test]
 fn queues_stay_short_on_constant_links() {
     for rate in [12.0, 24.0, 96.0] {
@@ -193,7 +194,7 @@ fn queues_stay_short_on_constant_links() {
                 let (used, delay) = (link.utilization, link.queue_delay_ms);
                 let range = if scheme.starts_with("rcp") { 0.94..0.96 } else { 0.90..0.98 };
                 assert!(range.contains(&used), "{what}: {used}");
-                // One packet's own transmission, and ten milliseconds.
+                // A packet's own transmission time, plus ten milliseconds.
                 assert!(delay.p95 < 12.0 / rate + 10.0, "{what}: {delay:?}");
                 assert_eq!(link.drops, 0, "{what}");
             }

@@ -8,7 +8,7 @@ use paceline_sim::scenario::{
 };
 use paceline_sim::{FlowSeries, Outcome, run};
 
-/// One link with a buffer of packets, RTT 100 ms.
+/// One link with a buffer of `buffer` packets, RTT 100 ms.
 fn scenario(capacity: Capacity, buffer: u64, seconds: u64, warmup: u64) -> Scenario {
     let mut scenario = Scenario::new("rate based");
     scenario.duration = Span::from_secs(seconds);
@@ -50,8 +50,8 @@ fn vivace_uses_a_link() {
     }
 }
 
-/// Paper §3.2: with the latency utility no queue persists, with the loss utility losses are the
-/// only limit.
+/// Paper §3.2: with the latency utility no standing queue forms; with the loss utility only losses
+/// limit the rate.
 #[test]
 fn vivace_latency_keeps_the_queue_shorter() {
     for rule in RULES {
@@ -64,13 +64,13 @@ fn vivace_latency_keeps_the_queue_shorter() {
     }
 }
 
-/// Paper §5.2: flows of the same utility converge to equal shares. How fast they do depends on the
-/// rule, so that each is judged over the last 100 s of its own time.
+/// Paper §5.2: flows with the same utility converge to equal shares. The speed depends on the rule,
+/// so that each rule is judged over the last 100 s of its own duration.
 ///
-/// All rules once had 200 s, which `rule=paper` kept by the luck of one seed: of the seeds 1 to 20,
-/// 20 have an index above 0.9 then under `kernel` and `nsdi2018`, and 7 under `paper` (least 0.70,
-/// median 0.83, the first flow ahead in each). After 600 s all 20 are at 1.000 under `paper`, too:
-/// its steps are a share of the rate and grow only while the direction stays the same, so that it
+/// All rules once had 200 s, in which `rule=paper` passed by the luck of one seed: of the seeds 1
+/// to 20, 20 have an index above 0.9 with `kernel` and `nsdi2018`, and 7 with `paper` (minimum
+/// 0.70, median 0.83, the first flow ahead in each). After 600 s all 20 are at 1.000 with `paper`
+/// too: its steps are a share of the rate and grow only while the direction stays the same, so it
 /// converges, but slowly.
 #[test]
 fn two_vivace_flows_converge() {
@@ -90,7 +90,7 @@ fn two_vivace_flows_converge() {
     }
 }
 
-/// Paper §5.1.1: random losses hardly hurt.
+/// Paper §5.1.1: random losses cause almost no harm.
 #[test]
 fn one_per_cent_of_loss_hurts_cubic_and_not_vivace() {
     let used = |scheme: &str| {
@@ -107,7 +107,7 @@ fn one_per_cent_of_loss_hurts_cubic_and_not_vivace() {
     }
 }
 
-/// The mean of a flow's goodput from one second to another.
+/// Returns the mean of a flow's goodput between two seconds.
 fn mean(series: &FlowSeries, from: u64, to: u64) -> f64 {
     let at = |second: u64| (second as f64 / series.bin_s) as usize;
     let bins = &series.goodput_mbps[at(from)..at(to)];
@@ -126,7 +126,7 @@ fn video_over_gcc_has_a_sane_share_and_little_delay() {
         let frames = flow.frames.expect("a video");
         assert!((0.7..1.0).contains(&link.utilization), "{filter}: {}", link.utilization);
         assert!(link.queue_delay_ms.p95 < 150.0, "{filter}: {:?}", link.queue_delay_ms);
-        // Half of 100 ms, the frame's own 30 ms, and some queue.
+        // Half of 100 ms, the frame's own 30 ms, and some queueing delay.
         assert!(frames.delay_ms.p50 < 120.0, "{filter}: {frames:?}");
         assert_eq!(flow.sender.retransmits, 0);
         assert!(frames.delivered as f64 > 0.95 * 60.0 * 30.0, "{filter}: {frames:?}");
@@ -153,9 +153,9 @@ fn gcc_backs_off_within_a_second_and_recovers() {
     }
 }
 
-/// Beside Cubic in a deep buffer the media keep alive, with much less than their half; and they
-/// come back when Cubic has gone. The upper bound is ours; it was 1.5 Mbit/s until Cubic's HyStart
-/// took every acknowledgement in, as Linux' does, which makes Cubic leave slow start earlier.
+/// Next to Cubic in a deep buffer the media flow survives with much less than half, and recovers
+/// when Cubic has gone. The upper bound is ours; it was 1.5 Mbit/s until Cubic's HyStart handled
+/// every acknowledgement as Linux' does, which makes Cubic leave slow start earlier.
 #[test]
 fn gcc_yields_to_cubic_in_a_deep_buffer_and_comes_back() {
     for (filter, least) in [("kalman", 0.1), ("trendline", 0.04)] {
@@ -185,7 +185,7 @@ fn a_bulk_flow_over_gcc_keeps_to_its_target() {
     assert!(link.queue_delay_ms.p95 < 150.0, "{:?}", link.queue_delay_ms);
 }
 
-/// Schemes without a target of their own: the encoder takes what they would let through.
+/// Schemes without their own target: the encoder uses the rate that they would allow.
 #[test]
 fn video_adapts_to_schemes_without_a_target() {
     for scheme in ["cubic", "bbr", "abc", "vivace"] {
@@ -194,14 +194,14 @@ fn video_adapts_to_schemes_without_a_target() {
         let outcome = run(&scenario).expect("runs");
         let flow = &outcome.flows[0];
         let frames = flow.frames.expect("a video");
-        // There is room for the encoder's largest rate.
+        // The link has room for the encoder's maximum rate.
         assert!((2.2..2.8).contains(&flow.goodput_mbps), "{scheme}: {}", flow.goodput_mbps);
         assert!(frames.delay_ms.p95 < 200.0, "{scheme}: {frames:?}");
     }
 }
 
-/// Frames count as delivered only if all of them arrives: what is lost is lost under GCC, and sent
-/// again, late, if the scheme is told to.
+/// A frame counts as delivered only if all of its packets arrive. GCC does not retransmit lost
+/// packets, so those frames are lost; a scheme that retransmits delivers them late.
 #[test]
 fn lost_packets_cost_frames_unless_they_are_sent_again() {
     let frames = |scheme: &str| {
@@ -211,12 +211,12 @@ fn lost_packets_cost_frames_unless_they_are_sent_again() {
         scenario.flows.push(flow);
         run(&scenario).expect("runs").flows[0].frames.expect("a video")
     };
-    // From two packets up to nine to a frame.
+    // Between two and nine packets per frame.
     let gcc = frames("gcc[initial_rate=2Mbps]");
     let lost = gcc.made - gcc.delivered;
     assert!((0.01..0.1).contains(&(lost as f64 / gcc.made as f64)), "{gcc:?}");
     let again = frames("gcc[initial_rate=2Mbps,reliable=true]");
-    // All but what is still under way at the end.
+    // All except those that are still under way at the end.
     assert!(again.made - again.delivered <= 10, "{again:?}");
     assert!(again.delay_ms.p99 > gcc.delay_ms.p99 + 50.0, "{again:?} {gcc:?}");
 }

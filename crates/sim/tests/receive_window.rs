@@ -5,7 +5,8 @@ use paceline_path::{BufferSize, Loss};
 use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
 
-/// One flow over an unlimited queue at 12 Mbit/s, RTT 100 ms: 150 kB are one of them.
+/// One flow over an unlimited queue at 12 Mbit/s, RTT 100 ms: the bandwidth-delay product is 150
+/// kB.
 fn scenario(scheme: &str, window: Option<u64>) -> Scenario {
     let mut scenario = Scenario::new("window");
     scenario.duration = Span::from_secs(30);
@@ -23,13 +24,13 @@ fn scenario(scheme: &str, window: Option<u64>) -> Scenario {
 #[test]
 fn it_bounds_throughput_and_queue() {
     for scheme in ["newreno", "cubic", "bbr", "abc"] {
-        // Half of what is on its way: half of the link, and no queue.
+        // Half of the bandwidth-delay product: half of the link, and no queue.
         let half = run(&scenario(scheme, Some(75_000))).expect("runs");
         let link = &half.links[0];
         assert!((link.utilization - 0.5).abs() < 0.03, "{scheme}: {}", link.utilization);
         assert!(link.queue_delay_ms.p95 < 40.0, "{scheme}: {:?}", link.queue_delay_ms);
     }
-    // 600 kB beyond the 150 kB on their way are 400 ms of queue.
+    // 600 kB beyond the bandwidth-delay product of 150 kB are 400 ms of queue.
     let four = run(&scenario("newreno", Some(750_000))).expect("runs");
     let delay = four.links[0].queue_delay_ms.max;
     assert!(four.links[0].utilization > 0.99 && (380.0..=402.0).contains(&delay), "{delay}");
@@ -43,13 +44,13 @@ fn the_controllers_window_does_not_grow_meanwhile() {
     let series = outcome.flows[0].series.as_ref().expect("recorded");
     let (_, cwnd) = series.state.iter().find(|(name, _)| *name == "cwnd").expect("shown");
     let last = cwnd.last().copied().expect("a bin");
-    // RFC 9002 §7.8, Linux: a window that is not used is no measure of the path.
+    // RFC 9002 §7.8, Linux: a window that is not used does not measure the path.
     assert!(last < 2.5 * 50.0, "{last} packets");
 }
 
 #[test]
 fn probes_of_the_tail_stay_within_it() {
-    // One packet at a time: whatever is sent when nothing comes back is that one again.
+    // One packet at a time: without an acknowledgement, only that packet is sent again.
     let mut lossy = scenario("newreno", Some(1500));
     lossy.flows[0].data.impairments.loss = Loss::Bernoulli(0.2);
     lossy.warmup = Span::ZERO;

@@ -1,4 +1,4 @@
-//! A simulation that is restarted does what a new one does.
+//! A restarted simulation gives the results of a new one.
 
 use paceline_sim::scenario::{self, Record, Scenario};
 use paceline_sim::{Outcome, Simulation};

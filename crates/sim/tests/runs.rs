@@ -64,7 +64,7 @@ fn runs_are_the_same_for_all_schemes_and_for_any_number_of_runs() {
     assert_eq!(seeds.len(), runs.len());
     assert!(runs.iter().all(|run| run.start < Span::from_secs(1)));
     assert!(runs.iter().any(|run| run.start > Span::from_millis(800)));
-    // Another base seed: other starts.
+    // A different base seed gives other starts.
     let other = cubic.clone().with(|scenario| scenario.seed = 2);
     assert_ne!(Run::of(&other, 2).start, runs[1].start);
 }

@@ -1,5 +1,5 @@
-//! `docs/scenarios.md` and the fuzzer's words have the keys of scenario files as the program's tables have
-//! them. `PACELINE_UPDATE=1 cargo test -p paceline-sim --test scenario_docs` writes both.
+//! `docs/scenarios.md` and the fuzzer's words have the same keys of scenario files as the program's
+//! tables. `PACELINE_UPDATE=1 cargo test -p paceline-sim --test scenario_docs` writes both.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use paceline_sim::scenario::{self, KeyTable};
 
 const REMEDY: &str = "PACELINE_UPDATE=1 cargo test -p paceline-sim --test scenario_docs";
 
-/// Asserts that `file` has this text between two lines, each of which stands there once, or writes it.
+/// Checks that `file` has this text between two lines, each of which occurs once, or writes it.
 fn hold(file: &str, begin: &str, end: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
     let whole = std::fs::read_to_string(&path).expect(file);

@@ -1,5 +1,5 @@
-//! What is said about mistakes in scenario files: where, what, and what to do about it; and that
-//! no file, however broken, makes the simulator panic, hang or fill the memory.
+//! Error messages for mistakes in scenario files: position, mistake and remedy. No file, however
+//! broken, makes the simulator panic, hang or fill the memory.
 
 use std::path::{Path, PathBuf};
 
@@ -25,8 +25,8 @@ const RATE: &str = "rate = \"12Mbps\"";
 const FLOW: &str = "[[flow]]";
 const SCHEME: &str = "scheme = \"abc\"";
 
-/// Mistakes: a part of the valid scenario, what stands in its place, and what is said about that;
-/// … stands for a list that grows with the program.
+/// Mistakes: a part of the valid scenario, its replacement, and the error message; … stands for a
+/// list that grows with the program.
 #[rustfmt::skip]
 const MISTAKES: &[(&str, &str, &str)] = &[
     // The syntax
@@ -118,7 +118,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "s.toml:9:17: there is no link `other` (the links are link)"),
     (SCHEME, "scheme = \"abc\"\ndata = { jitter = \"1ms\", jitter_shape = \"gauss\" }",
         "s.toml:9:41: unknown variant `gauss`, expected one of `uniform`, `normal`, `exponential`"),
-    // What is missing or too much
+    // Missing and superfluous keys
     (DURATION, "", r#"s.toml:1:1: missing field `duration` (say first how long it runs: duration = "60s")"#),
     (NAME, "", "s.toml:3:1: missing field `name`"),
     (SCHEME, "count = 1", "s.toml:7:1: missing field `scheme` (write scheme = \"cubic\")"),
@@ -243,7 +243,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "s.toml:9:10: the shape of a Pareto distribution is positive and finite (write pareto = 1.5)"),
     (SCHEME, "scheme = \"abc\"\non_off = { on = \"1s\", off = \"1s\", pareto = inf }",
         "s.toml:9:10: the shape of a Pareto distribution is positive and finite (write pareto = 1.5)"),
-    // Nearly all on-periods would last a nanosecond.
+    // Almost all on-periods would last a nanosecond.
     (SCHEME, "scheme = \"abc\"\non_off = { on = \"1s\", off = \"0s\", pareto = 1.000000001 }",
         r#"s.toml:9:10: an on-period and an off-period take less than 1 ms together (write on = "5s", off = "5s")"#),
     (SCHEME, "scheme = \"abc\"\narrivals = { per_second = 1, bytes = 1000, sizes = \"pareto\", shape = inf }",
@@ -306,7 +306,7 @@ fn mistakes_are_told_with_place_and_remedy() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A folder of its own for files of this test.
+/// Creates a separate folder for files of this test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -353,14 +353,14 @@ fn files_that_cannot_be_read_are_told() {
     assert!(told.contains("cannot be read"), "{told}");
 }
 
-/// The scenarios that come with the program.
+/// Returns the scenarios that come with the program.
 fn valid() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut files: Vec<_> =
         std::fs::read_dir(folder).expect("the scenarios").flatten().map(|e| e.path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
-    // Building a trace takes longer than all the rest.
+    // Building a trace takes longer than everything else.
     let text = |path| std::fs::read_to_string(path).expect("text");
     let mut texts: Vec<String> =
         files.iter().map(text).filter(|text| !text.contains("trace =")).collect();
@@ -368,7 +368,7 @@ fn valid() -> Vec<String> {
     texts
 }
 
-/// A number in the text gives way to another that is absurd, or nearly so.
+/// Replaces a number in the text by an absurd or almost absurd one.
 fn absurd(random: &mut Stream, text: &str) -> String {
     const NUMBERS: [&str; 16] = [
         "0",
@@ -436,7 +436,7 @@ fn mutate(random: &mut Stream, text: &str, others: &[String]) -> String {
     }
 }
 
-/// Runs what a mutated file asks for, for as long as that is little work.
+/// Runs the scenario of a mutated file for a time that takes little work.
 fn exercise(mut scenario: Scenario) {
     let flows: u32 = scenario.flows.iter().map(|flow| flow.count).sum();
     let arrivals: f64 = scenario.arrivals.iter().map(|few| few.per_second).sum();

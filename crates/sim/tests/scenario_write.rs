@@ -1,4 +1,4 @@
-//! Scenarios that are written read back as they were, and run as they did.
+//! Written scenarios read back unchanged, and run unchanged.
 
 #[path = "support/random.rs"]
 mod random;
@@ -21,7 +21,8 @@ fn write(scenario: &Scenario) -> Result<String, ScenarioError> {
     to_toml(scenario, "a test", &mut |trace| trace.name().to_string())
 }
 
-/// Writes and reads back; what comes back is the same in every detail and in what it does.
+/// Writes and reads back a scenario, and checks that the result is equal in every detail and in its
+/// results.
 fn returns(scenario: &Scenario, folder: Option<&Path>, seconds: Span) {
     let name = &scenario.name;
     let text = write(scenario).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -36,7 +37,8 @@ fn returns(scenario: &Scenario, folder: Option<&Path>, seconds: Span) {
     assert_eq!(digest(back), digest(scenario.clone()), "{text}");
 }
 
-/// The nearest scenario that files can say; how many amounts had to be changed for it.
+/// Changes the scenario to the nearest one that files can express. Returns the number of changed
+/// amounts.
 fn nearest(scenario: &mut Scenario) -> u32 {
     let mut changed = 0;
     scenario.record = Record::Series(Span::from_millis(100 + scenario.seed % 3 * 7));
@@ -56,7 +58,7 @@ fn nearest(scenario: &mut Scenario) -> u32 {
                 *off = Amount::Exponential(whole(mean));
                 changed += 1;
             }
-            // Files have at most a million messages a second.
+            // Files allow at most a million messages per second.
             Workload::Limited { message, .. } => *message = (*message).max(3),
             _ => {}
         }
@@ -72,7 +74,7 @@ fn random_scenarios_come_back() {
         scenario.record = Record::Series(Span::from_millis(100));
         refused += u32::from(write(&scenario).is_err());
         changed += nearest(&mut scenario);
-        // Most flows are to start within the time of the run below.
+        // Most flows should start within the time of the run below.
         for flow in &mut scenario.flows {
             flow.start = Span::from_nanos(flow.start.as_nanos() / 4);
         }
@@ -96,7 +98,7 @@ fn example_scenarios_come_back() {
     }
 }
 
-/// Every key with a value that is not the usual one, a table a line.
+/// Every key with a value that is not the default, one table per line.
 const EVERY_KEY: &str = r#"
 name = "all"
 duration = "3s"
@@ -259,13 +261,13 @@ mcs = 15
 snr = 30
 "#;
 
-/// A key of scenario files that the writer does not know fails here.
+/// Fails if the writer does not know a key of scenario files.
 #[test]
 fn every_key_comes_back() {
     let scenario = parse("all", EVERY_KEY, None).expect("a scenario");
     returns(&scenario, None, Span::from_secs(3));
     let written = write(&scenario).expect("written");
-    // Descriptions are for readers; scenarios do not hold them. Hosts are written as schemes.
+    // Descriptions are for readers and are not in scenarios. Hosts are written as schemes.
     const NOT_WRITTEN: [&str; 6] = ["description", "host", "cc", "qdisc", "mtu", "sysctls"];
     for key in keys().iter().flat_map(|table| &table.keys) {
         let name = key.name;
@@ -308,7 +310,8 @@ fn odd_names_come_back() {
     assert!(parse("x", &text, None).is_ok(), "{text}");
 }
 
-/// What a change makes of the plain scenario is refused with these words.
+/// Checks that the plain scenario with this change is refused with an error that contains these
+/// words.
 fn refused(change: impl FnOnce(&mut Scenario), words: &[&str]) {
     let mut scenario = plain();
     change(&mut scenario);

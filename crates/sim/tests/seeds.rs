@@ -1,18 +1,18 @@
-//! The seed of a run reaches everything that is random, and parts draw different numbers.
+//! The seed of a run affects everything random, and each part draws different numbers.
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
 use paceline_sim::{Outcome, run};
 
-/// Queues that decide at random.
+/// Queues that draw random numbers.
 const RANDOM: [&str; 5] = ["pie", "pie-mahimahi", "red", "dualpi2", "abc_dual[weights=zombie]"];
 
 fn ran(scenario: &Scenario) -> Outcome {
     run(scenario).expect("a legal scenario")
 }
 
-/// Links with the same queue; over each of them go the same flows and nothing else.
+/// Links with the same queue, each used by equal flows and by no others.
 fn links(queue: &str, count: usize) -> Scenario {
     let mut scenario = Scenario::new("seeds");
     scenario.duration = Span::from_secs(20);
@@ -21,7 +21,7 @@ fn links(queue: &str, count: usize) -> Scenario {
         let mut link = LinkSpec::new(&name, Capacity::Constant(Rate::from_mbps(12.0)));
         link.buffer = BufferSize::Packets(100);
         scenario.links.push(link);
-        // Zombie lists only matter if packets of several flows are in one list.
+        // Zombie lists matter only if a list has packets of several flows.
         let schemes: &[&str] = match queue.starts_with("abc_dual") {
             true => &["abc", "cubic", "newreno"],
             false => &["cubic", "newreno"],
@@ -71,7 +71,7 @@ fn no_queue_has_a_seed_of_its_own() {
     }
 }
 
-/// One flow over a queue that draws nothing; several flows, whose hosts do.
+/// One flow over a queue that draws no random numbers; several flows, whose hosts draw some.
 #[test]
 fn a_run_says_whether_its_seed_decides_anything() {
     let one = |queue: &str, count: u32| {

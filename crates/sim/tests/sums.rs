@@ -9,7 +9,7 @@ use paceline_sim::scenario::{
 };
 use paceline_sim::{Simulation, run};
 
-/// Two on-off flows, 15 Mbit/s, 150 ms, 100 s, as a trainer of schemes runs them.
+/// Two on-off flows, 15 Mbit/s, 150 ms, 100 s, as in a trainer's runs.
 fn scenario(record: Record) -> Scenario {
     let mut scenario = Scenario::new("sums");
     scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(15.0))));

@@ -1,4 +1,4 @@
-//! The same scenarios give the same digests on one thread and on several at once.
+//! The same scenarios give the same digests on one thread and on several threads at once.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn scenarios() -> Vec<scenario::Scenario> {
     files.iter().map(|file| scenario::load(file).expect("valid")).collect()
 }
 
-/// The digest and what else a run shows, in words.
+/// Returns the digest and the other results of a run as text.
 fn result(scenario: &scenario::Scenario) -> String {
     let outcome = run(scenario).expect("a scenario that runs");
     format!("{} {:?} {:?}", outcome.digest, outcome.links, outcome.flows)
@@ -28,7 +28,8 @@ fn threads_change_nothing() {
         let run_all = |first: usize| {
             let scenarios = &scenarios;
             scope.spawn(move || {
-                // Each thread begins elsewhere, so that different scenarios run side by side.
+                // Each thread starts at another scenario, so that different scenarios run at the
+                // same time.
                 let count = scenarios.len();
                 let mut results = vec![String::new(); count];
                 for at in (0..count).map(|at| (first + at) % count) {

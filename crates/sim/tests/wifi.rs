@@ -13,7 +13,7 @@ fn mcs(index: u8) -> Mcs {
     Mcs::new(index).expect("an index")
 }
 
-/// A user for each scheme; modulation alternates between MCS 1 and 7 every 2 s.
+/// A station for each scheme; modulation alternates between MCS 1 and 7 every 2 s.
 fn alternating(schemes: &[&str], queue_per_station: bool) -> Scenario {
     let mut scenario = Scenario::new("wifi");
     scenario.duration = Span::from_secs(40);
@@ -77,7 +77,7 @@ fn queues_of_their_own_keep_users_apart() {
     assert!((goodput[0] / goodput[1] - 1.0).abs() < 0.15, "{goodput:?}");
     let delay: Vec<f64> = own.flows.iter().map(|flow| flow.one_way_delay_ms.p95).collect();
     assert!(2.0 * delay[0] < delay[1], "{delay:?}");
-    // In one FIFO the Cubic flow takes the room that ABC leaves.
+    // In one FIFO the Cubic flow fills the space that ABC leaves.
     let shared = ran(&alternating(&both, false));
     assert!(shared.flows[1].goodput_mbps > 3.0 * shared.flows[0].goodput_mbps);
 }
@@ -97,12 +97,12 @@ fn stations_have_their_own_modulation_and_flows() {
     let rates: Vec<f64> = outcome.flows.iter().map(|flow| flow.goodput_mbps).collect();
     // Two stations take turns, and two flows share one of them.
     assert!((rates[0] / (rates[1] + rates[2]) - 1.0).abs() < 0.1, "{rates:?}");
-    // 65 Mbit/s without pause, of which the rest is headers, waiting and competitors.
+    // 65 Mbit/s without pauses; the rest is used by headers, waiting and competitors.
     let sum: f64 = rates.iter().sum();
     assert!((30.0..60.0).contains(&sum), "{sum}");
 }
 
-/// A station that gets nothing takes no turns: it is no part of the capacity.
+/// A station without traffic takes no turns and is not counted in the capacity.
 #[test]
 fn stations_without_flows_do_not_count() {
     let capacity = |names: &[&[&str]]| {

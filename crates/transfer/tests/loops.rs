@@ -1,4 +1,4 @@
-//! A server of several event loops over UDP: its limits hold for all of them together.
+//! A server of several event loops over UDP: its limits apply to all loops together.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc;
@@ -16,10 +16,10 @@ const HALF_OPEN: usize = 24;
 struct DiscardingSink;
 impl Sink for DiscardingSink {}
 
-/// How long anything may take before the test has failed.
+/// Maximum time of any step before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Clients of the server, several of them at each socket: a socket's handshakes all reach one loop.
+/// Clients of the server, several per socket: all handshakes of a socket reach the same loop.
 struct Clients {
     key: Key,
     to: SocketAddr,
@@ -39,14 +39,15 @@ impl Clients {
         socket
     }
 
-    /// A handshake; `None` if the server has not answered it twice.
+    /// Makes a handshake. Returns `None` if the server has not answered it twice.
     fn shake(&self, socket: &UdpSocket) -> Result<Option<Connection>, ConnectError> {
         let offer =
             Offer { scheme: "cubic".into(), mtu: 1500, window: 1 << 20, ..Offer::default() };
         let began = self.now();
         let mut one = Initiator::new(began, &self.key, self.to, offer, Limits::default())?;
         let (mut place, mut sent) = (vec![0; 2048], 0);
-        // The first is answered with a cookie; each further one ought to be answered with a connection.
+        // The server answers the first packet with a cookie; it should answer each further one with
+        // a connection.
         while sent < 4 {
             if let Some(length) = one.transmit(self.now(), &mut place)? {
                 sent += 1;
@@ -61,7 +62,7 @@ impl Clients {
         Ok(None)
     }
 
-    /// Sends what a connection has to say now.
+    /// Sends the packets that a connection has to send now.
     fn flush(&self, socket: &UdpSocket, one: &mut Connection) {
         let mut place = vec![0; 2048];
         while let Some(out) = one.transmit(self.now(), &mut place) {
@@ -69,7 +70,7 @@ impl Clients {
         }
     }
 
-    /// Shows the server that this end has the keys, and waits until it has seen that.
+    /// Shows the server that this end has the keys, and waits until the server knows.
     fn establish(&self, socket: &UdpSocket, one: &mut Connection) {
         one.send_message(b"here".to_vec());
         let (mut place, end) = (vec![0; 2048], Instant::now() + PATIENCE);
@@ -93,12 +94,13 @@ fn burst(clients: &Clients) {
         let one = clients.shake(&first).expect("no refusal");
         all.push(one.unwrap_or_else(|| panic!("one loop has room for all, not for {n}")));
     }
-    // Neither that loop nor another one has room now.
+    // Neither this loop nor another one has room now.
     for socket in [&first, &second] {
         assert!(clients.shake(socket).expect("no refusal").is_none());
     }
     all.iter_mut().for_each(|one| clients.establish(&first, one));
-    // Half-open connections leave their room to others, of any loop, until there are enough of both.
+    // Established connections do not count as half-open: all loops have room for others, until the
+    // limit of connections is reached.
     for _ in HALF_OPEN..CONNECTIONS {
         let one = clients.shake(&second).expect("no refusal");
         all.push(one.expect("there is room again"));
@@ -108,14 +110,15 @@ fn burst(clients: &Clients) {
         let Err(ConnectError::Refused(reason)) = refused else { panic!("{refused:?}") };
         assert!(reason.contains("as many connections as it may have"), "{reason}");
     }
-    // The first connection that ends ends the server.
+    // The end of the first connection ends the server.
     let one = &mut all[0];
     one.close(0, "");
     clients.flush(&first, one);
 }
 
-/// A server of so many loops that ends with its first connection, while `clients` does its work. Returns
-/// whether all ended well, and what the server told of connections: that they began, or why they ended.
+/// Runs a server of `loops` loops that ends with its first connection, while `clients` runs.
+/// Returns whether all connections ended without an error, and the server's events about
+/// connections: that they began, or why they ended.
 fn serve_once(
     loops: usize,
     clients: impl FnOnce(&Clients) + Send + 'static,
@@ -152,7 +155,7 @@ fn serve_once(
         Event::Connected(_) => told.push(None),
         Event::Ended { reason, .. } => {
             told.push(Some(reason));
-            // The clients may have done their work.
+            // The clients may already be finished.
             let _ = tell_ended.send(());
         }
         _ => {}
@@ -168,13 +171,13 @@ fn a_burst_at_one_of_eight_loops_may_use_the_limits_of_the_whole_server() {
     assert_eq!(told.iter().filter(|told| told.is_none()).count(), CONNECTIONS);
 }
 
-/// One client says nothing after its handshake. Of two others, the first closes; the second waits for what
-/// the server says.
+/// One client is silent after its handshake. Of two others, the first closes its connection; the
+/// second waits for the server's message.
 fn silent_and_others(clients: &Clients) {
     let sockets = [(); 3].map(|()| clients.socket());
     let shake = |socket| clients.shake(socket).expect("no refusal").expect("a connection");
     let _silent = shake(&sockets[0]);
-    // After 5 s the server forgets it, and goes on.
+    // After 5 s the server removes the silent client and continues.
     clients.ended.recv_timeout(PATIENCE).expect("it is forgotten");
     let [mut first, mut second] = [1, 2].map(|at| shake(&sockets[at]));
     clients.establish(&sockets[1], &mut first);

@@ -1,4 +1,4 @@
-//! The Saturator's server, and somebody who records a client's packets and sends them again.
+//! The Saturator's server, and an attacker who records a client's packets and replays them.
 
 use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
@@ -11,13 +11,13 @@ use paceline_transfer::saturate::{ClientOptions, Event, ServerOptions, client, s
 use paceline_wire::key::{Identity, Key};
 use paceline_wire::saturator::{Body, COOKIE, Channel, Codec, HELLO, SessionCodec, new_nonce};
 
-/// How long anything may take before the test has failed.
+/// Maximum time of any step before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Client {
     codec: Codec,
     to: SocketAddr,
-    /// The link and the way of acknowledgements.
+    /// Sockets of the link and of the feedback way.
     ways: [UdpSocket; 2],
 }
 
@@ -31,7 +31,7 @@ impl Client {
         Client { codec, to, ways: [socket(), socket()] }
     }
 
-    /// Says hello on both ways until the server knows both.
+    /// Sends hellos on both ways until the server knows both.
     fn connect(&self, session: u64) -> SessionCodec {
         let nonce = new_nonce().expect("random numbers");
         let mut its = None;
@@ -58,7 +58,8 @@ impl Client {
         self.codec.session(session, &nonce, &its.expect("an answer"))
     }
 
-    /// Reads what has come on the way of acknowledgements, until nothing comes for a while.
+    /// Reads acknowledgements from the feedback way until it stays silent for a while. Returns
+    /// their number.
     fn acks(&self, codec: &mut SessionCodec) -> usize {
         let (mut place, mut count) = ([0; 2048], 0);
         while let Ok((length, _)) = self.ways[1].recv_from(&mut place) {
@@ -82,7 +83,7 @@ fn recorded_packets_are_not_answered_whoever_sends_them_again() {
     while client.acks(&mut codec) == 0 {
         assert!(began.elapsed() < PATIENCE, "data is acknowledged");
     }
-    // The recorded packet again: from its own address, from another one, and cut short.
+    // Replays the recorded packet: from its own address, from another one, and truncated.
     let other = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     for _ in 0..100 {
         for bytes in [&data[..length], &data[..56], &data[..80]] {
@@ -92,7 +93,8 @@ fn recorded_packets_are_not_answered_whoever_sends_them_again() {
         }
     }
     assert_eq!(client.acks(&mut codec), 0, "none of them is answered");
-    // A new packet from an address that has said no hello is not taken either, and a new one of the link is.
+    // The server also ignores a new packet from an address without a hello, and accepts a new one
+    // from the link's address.
     let new = Body::Data { number: 1, sent: 2, steady: false };
     let length = codec.write(new, 1400, &mut data).expect("room");
     other.send_to(&data[..length], to).expect("sent");
@@ -107,7 +109,7 @@ fn recorded_packets_are_not_answered_whoever_sends_them_again() {
     assert_eq!(serving.join().expect("no panic"), Ok(true));
 }
 
-/// A server on a thread of its own, its address and its key.
+/// Runs a server on its own thread. Returns the thread, the server's address and its key.
 fn serving() -> (std::thread::JoinHandle<Result<bool, String>>, SocketAddr, Key) {
     let identity = Identity::generate().expect("random numbers");
     let key = identity.key().clone();
@@ -149,7 +151,8 @@ fn a_silent_address_is_passed_over() {
     assert_eq!(serving.join().expect("no panic"), Ok(true));
 }
 
-/// Carries datagrams between a client and a server, half a second each way, until `ends` is closed.
+/// Relays datagrams between a client and a server with a delay of half a second each way, until
+/// `ends` is closed.
 fn relay(to: SocketAddr, ends: mpsc::Receiver<()>) -> SocketAddr {
     const DELAY: Duration = Duration::from_millis(500);
     let front = UdpSocket::bind("127.0.0.1:0").expect("a socket");
@@ -157,7 +160,7 @@ fn relay(to: SocketAddr, ends: mpsc::Receiver<()>) -> SocketAddr {
     let at = front.local_addr().expect("an address");
     std::thread::spawn(move || {
         let mut ways: Vec<(SocketAddr, UdpSocket)> = Vec::new();
-        // When, on which way, whether to the server, and what.
+        // Time, way, direction (true to the server) and bytes of each datagram.
         let mut waiting: VecDeque<(Instant, usize, bool, Vec<u8>)> = VecDeque::new();
         let mut place = [0; 2048];
         while ends.try_recv() == Err(mpsc::TryRecvError::Empty) {
@@ -180,7 +183,7 @@ fn relay(to: SocketAddr, ends: mpsc::Receiver<()>) -> SocketAddr {
             }
             while waiting.front().is_some_and(|(due, ..)| *due <= Instant::now()) {
                 let Some((_, way, up, bytes)) = waiting.pop_front() else { break };
-                // What finds no room is lost, as on any link.
+                // A datagram that does not fit into the socket's buffer is lost, as on any link.
                 let _ = match up {
                     true => ways[way].1.send(&bytes),
                     false => front.send_to(&bytes, ways[way].0),
@@ -199,7 +202,7 @@ fn what_was_measured_is_kept_if_the_server_falls_silent() {
     let at = relay(to, ends);
     let mut options = options(vec![at], key, Span::from_secs(600));
     options.patience = Span::from_secs(15);
-    // The path is cut after the first time that the traces were to be written.
+    // The path is cut after the first time that the traces should be written.
     let (mut cut, mut flushed) = (Some(cut), 0);
     let measured = client(&options, &mut |so_far| {
         flushed = so_far.up.as_ref().map_or(0, |up| up.recorded.packets);

@@ -1,4 +1,4 @@
-//! Random access points of 802.11n that only send, under random traffic: what must hold for each.
+//! Properties of random access points of 802.11n that only send, under random traffic.
 
 #[path = "../../path/tests/common/mod.rs"]
 mod common;
@@ -11,7 +11,7 @@ use paceline_wifi::{
 };
 
 const END: Time = Time::from_secs(100_000);
-/// Flows; the last has no station of its own.
+/// Number of flows; the last one has no station of its own.
 const FLOWS: u64 = 4;
 
 fn random_config(stream: &mut Stream) -> MediumConfig {
@@ -48,7 +48,7 @@ fn random_config(stream: &mut Stream) -> MediumConfig {
     config
 }
 
-/// A random access point that can be made again and again, all alike.
+/// A random access point that can be built repeatedly, always equal.
 struct Plan {
     access_point: AccessPoint,
     seed: u64,
@@ -91,7 +91,7 @@ fn arrivals(stream: &mut Stream, count: u64) -> Vec<(Time, Packet)> {
     arrivals
 }
 
-/// The events of all ports, in the order of their times.
+/// Returns the events of all ports, in the order of their times.
 fn events(medium: &mut Medium) -> Vec<LinkEvent> {
     let mut events: Vec<LinkEvent> = Vec::new();
     for log in medium.logs_mut(0) {
@@ -102,7 +102,7 @@ fn events(medium: &mut Medium) -> Vec<LinkEvent> {
     events
 }
 
-/// Pops until nothing is due, and checks that the medium then looks forward.
+/// Pops until no packet is due, and checks that the medium's next wake-up is in the future.
 fn collect(medium: &mut Medium, now: Time, out: &mut Vec<Packet>) {
     while let Some(packet) = medium.pop(now) {
         out.push(packet);
@@ -114,7 +114,8 @@ fn numbers(out: &[Packet]) -> Vec<u64> {
     out.iter().map(Packet::number).collect()
 }
 
-/// A driver that comes whenever the link wants, before or after an arrival of the same time.
+/// A driver that calls exactly when the medium asks for it, before or after an arrival at the same
+/// time.
 fn timely(
     mut medium: Medium,
     arrivals: &[(Time, Packet)],
@@ -136,7 +137,7 @@ fn timely(
     (numbers(&out), events(&mut medium))
 }
 
-/// A driver that comes now and then.
+/// A driver that calls at irregular times, later than the medium asks for.
 fn late(mut medium: Medium, arrivals: &[(Time, Packet)], stream: &mut Stream) -> Vec<LinkEvent> {
     let mut out = Vec::new();
     medium.record(true);
@@ -193,7 +194,7 @@ fn packets_are_conserved_and_stay_in_order() {
             }
         }
         collect(&mut medium, END, &mut out);
-        // Everything got a turn, and each station got its packets in order.
+        // All packets were sent, and each station got its packets in order.
         assert_eq!((medium.backlog_packets(0), medium.backlog_bytes(0)), (0, 0), "seed {seed}");
         for station in 0..3 {
             let of = |packet: &&Packet| plan.access_point.station_of(packet.flow) == station;

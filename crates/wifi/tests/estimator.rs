@@ -1,7 +1,8 @@
-//! ABC's estimate of what a station carries (paper §5.1), from the block acknowledgements of a medium.
+//! ABC's estimate of a station's capacity (paper §5.1), from the block acknowledgements of a
+//! medium.
 //!
-//! Stated before the first run, as in claim A12: beside a station that always has something to send,
-//! within 5 % of what the station carries when it never runs out of packets.
+//! Stated before the first run, as in claim A12: next to a backlogged station, within 5 % of the
+//! throughput that the station has when it never runs out of packets.
 
 use std::sync::mpsc::{Sender, channel};
 
@@ -24,7 +25,8 @@ impl Router for Tap {
     }
 }
 
-/// What a station carries with packets of 1500 bytes that come at `mbps`, and its mean estimate.
+/// Returns the throughput of a station with packets of 1500 bytes that come at `mbps`, and its mean
+/// estimate.
 fn run(mcs: u8, upload: bool, mbps: f64) -> (f64, f64) {
     let mut config = MediumConfig::new(Phy::ht(Ht::default()), 1, Rate::ZERO);
     config.stations[1].mcs = vec![(Span::ZERO, Mcs::new(mcs).expect("an index"))];
@@ -68,7 +70,7 @@ fn the_estimate_is_what_a_backlogged_station_would_carry() {
             let error = estimate / truth - 1.0;
             assert!(error.abs() < 0.05, "MCS {mcs} at {share}: {estimate} for {truth}");
         }
-        // A station cannot more than double what it sends in a round trip.
+        // The estimate is at most twice the rate that the station sends.
         let capped = run(mcs, upload, 0.2 * truth).1;
         assert!(capped < 0.42 * truth, "MCS {mcs}: {capped} of {truth}");
     }

@@ -1,8 +1,8 @@
-//! The shared medium, held against Bianchi's model and against ns-2 and ns-3.
+//! Compares the shared medium with Bianchi's model, and with ns-2 and ns-3.
 //!
 //! Stated before the first run: throughput within 3 % of Bianchi's fixed point for 1 to 20 stations
 //! at each rate, and within 3 % of both simulators; with one slow station within 5 %. Stated before
-//! the first run with A-MPDUs: within 3 % of Bianchi's fixed point, too.
+//! the first run with A-MPDUs: also within 3 % of Bianchi's fixed point.
 
 use paceline_cc::{Rate, Span, Stream};
 use paceline_wifi::{Ht, Load, Mcs, MediumConfig, Phy, Preamble, Saturation, saturate};
@@ -19,8 +19,8 @@ fn run(phy: &Phy, stations: u32, mbps: f64, load: Load, seconds: u64) -> Saturat
         .expect("legal settings")
 }
 
-/// Bianchi's fixed point (JSAC 2000) with a retry limit: the throughput in Mbit/s and the
-/// probability of a collision with `n` stations that always have packets.
+/// Bianchi's fixed point (JSAC 2000) with a retry limit: returns the throughput in Mbit/s and the
+/// probability of a collision with `n` backlogged stations.
 fn bianchi(phy: &Phy, n: i32, mbps: f64) -> (f64, f64) {
     let config = MediumConfig::new(phy.clone(), 1, Rate::from_mbps(mbps));
     let rate = Rate::from_mbps(mbps);
@@ -28,7 +28,7 @@ fn bianchi(phy: &Phy, n: i32, mbps: f64) -> (f64, f64) {
     fixed_point(phy, n, data, phy.sifs + phy.ack_time(rate), PACKET)
 }
 
-/// The same for frames that take `data` and carry so many bytes.
+/// The same for frames that take `data` and carry `bytes` bytes.
 fn fixed_point(phy: &Phy, n: i32, data: Span, answer: Span, bytes: u32) -> (f64, f64) {
     let config = MediumConfig::new(phy.clone(), 1, Rate::ZERO);
     let limit = config.short_retry_limit as i32;
@@ -78,7 +78,7 @@ fn one_to_twenty_stations_match_bianchi() {
     }
 }
 
-/// A-MPDUs of up to 5.484 ms, without RTS, so that a collision costs all of one.
+/// A-MPDUs of up to 5.484 ms without RTS, so that a collision destroys a whole A-MPDU.
 #[test]
 fn batches_match_bianchi() {
     let phy = Phy::ht(Ht::default());
@@ -87,7 +87,7 @@ fn batches_match_bianchi() {
         for n in [1, 2, 5, 10, 20] {
             let mut config = MediumConfig::new(phy.clone(), n, Rate::ZERO);
             config.stations.iter_mut().for_each(|station| station.mcs = vec![(Span::ZERO, mcs)]);
-            // 1300 bytes, 38 of headers, a delimiter of 4, and 2 to a multiple of 4.
+            // 1300 bytes, 38 of headers, a delimiter of 4, and 2 of padding to a multiple of 4.
             let subframe = 1344;
             let longest = phy.ampdu_bytes_within(mcs, config.aggregation.max_duration);
             let frames = (longest.min(65_535) / subframe).min(64);
@@ -105,8 +105,8 @@ fn batches_match_bianchi() {
     }
 }
 
-/// Totals of ns-2 2.35 and ns-3 3.37 in Mbit/s: the rate, stations, load, and both figures (ns-3
-/// alone for OFDM).
+/// Total throughput of ns-2 2.35 and ns-3 3.37 in Mbit/s: rate, stations, load, and both values
+/// (only ns-3's for OFDM).
 const PEERS: [(f64, u32, Load, &[f64]); 18] = [
     (1.0, 1, Load::Up, &[0.9021, 0.9016]),
     (1.0, 5, Load::Up, &[0.8298, 0.8306]),

@@ -57,7 +57,8 @@ pub(crate) fn random_queue(stream: &mut Stream) -> Box<dyn Queue> {
     build(&Spec::parse(name).expect(name), limit.unwrap_or(Limit::NONE), own).expect(name)
 }
 
-/// Marks what it sees by all that it is told, so that two runs agree only if all of it does.
+/// Marks packets by a hash of all arguments of its calls, so that two runs agree only if all calls
+/// agree.
 #[derive(Default)]
 pub(crate) struct Hasher(u64);
 
@@ -90,14 +91,14 @@ impl Router for Hasher {
     }
 }
 
-/// A random link; the same for the same state of the stream.
+/// Returns a random link; equal states of the stream give equal links.
 pub(crate) fn random_link(stream: &mut Stream) -> Link {
     let queue = random_queue(stream);
     let link = Link::new(queue, random_service(stream));
     if stream.chance(0.5) { link.with_router(Box::new(Hasher::default())) } else { link }
 }
 
-/// Random arrivals: bursts, pauses, whole milliseconds, all sizes.
+/// Returns random arrivals: bursts, pauses, whole milliseconds, all sizes.
 pub(crate) fn random_arrivals(stream: &mut Stream, count: u64) -> Vec<(Time, Packet)> {
     let mut now = Time::ZERO;
     (0..count)

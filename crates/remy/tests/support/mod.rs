@@ -1,15 +1,15 @@
-//! Published tables and reference results, which are no part of the repository.
+//! Published tables and reference results, which are not in the repository.
 
 use std::path::{Path, PathBuf};
 
-/// The folder that has both, if it is there.
+/// Returns the folder that contains both, if it exists.
 pub(crate) fn reference() -> Option<PathBuf> {
     let tables = paceline_testing::reference("remycc")?;
     paceline_testing::reference("reference/remy-golden")?;
     tables.parent().map(Path::to_path_buf)
 }
 
-/// All files of a folder and the folders in it.
+/// Returns all files of a folder and of the folders in it.
 #[allow(dead_code, reason = "not every test walks folders")]
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -1,10 +1,10 @@
-//! The event loop of the published simulator for one sender, after its description: a clock of
-//! milliseconds in floating point, and at each instant first the sender, then the link, then the
-//! delay; what arrives at the receiver is acknowledged in a second pass at the same instant.
+//! The event loop of the published simulator for one sender, written from its description: a clock
+//! in floating-point milliseconds. At each instant come first the sender, then the link, then the
+//! delay; packets that reach the receiver are acknowledged in a second pass at the same instant.
 //!
-//! It drives any [`Controller`]. Times that happen to be equal are common with a paced sender, and
-//! then the order of events depends on the last bit of these numbers: a clock of whole nanoseconds
-//! cannot reproduce that.
+//! It drives any [`Controller`]. With a paced sender, coinciding times are frequent, and then the
+//! order of events depends on the last bit of these numbers: a clock of whole nanoseconds cannot
+//! reproduce that.
 
 use std::collections::VecDeque;
 
@@ -16,18 +16,18 @@ fn time(ms: f64) -> Time {
     Time::from_nanos((ms * 1e6).round() as u64)
 }
 
-/// A link of one packet at a time with an unlimited queue, and a delay behind it.
+/// A link that sends one packet at a time from an unlimited queue, and a delay after it.
 pub(crate) struct Path {
     per_packet_ms: f64,
     delay_ms: f64,
-    /// The packet that is being sent, with the end of its sending; those that wait; those that are
-    /// delayed, with the end of that.
+    /// The packet in transmission with the end of its transmission; waiting packets; delayed
+    /// packets with the end of their delay.
     sending: Option<(f64, Packet)>,
     waiting: VecDeque<Packet>,
     delayed: VecDeque<(f64, Packet)>,
 }
 
-/// A packet's number and the time at which it was sent.
+/// A packet's number and its send time.
 type Packet = (u64, f64);
 
 impl Path {
@@ -48,7 +48,7 @@ impl Path {
         self.delayed.front().map_or(sent, |(end, _)| sent.min(*end))
     }
 
-    /// Moves on to `now`; returns what has come to the receiver.
+    /// Advances to `now`. Returns the packets that have reached the receiver.
     fn advance(&mut self, now: f64) -> Vec<Packet> {
         if let Some((_, packet)) = self.sending.take_if(|(end, _)| *end <= now) {
             self.delayed.push_back((now + self.delay_ms, packet));
@@ -63,9 +63,9 @@ impl Path {
     }
 }
 
-/// Runs a controller for so long. `gap_ms` tells the least time between its packets, to the last bit;
-/// `each` sees it after every instant, with the numbers of packets
-/// that were sent, that have come to the receiver, and that were acknowledged.
+/// Runs a controller for `duration_ms`. `gap_ms` returns the minimum time between its packets, to
+/// the last bit. `each` is called after every instant with the numbers of packets sent, received
+/// and acknowledged.
 pub(crate) fn run<C: Controller>(
     controller: &mut C,
     mut path: Path,

@@ -113,7 +113,7 @@ impl Dice {
             4 => BufferSize::Sojourn(self.span(10, 300)),
             _ => BufferSize::Unlimited,
         };
-        // Some behind several links are equal, so that pipes could be mixed up.
+        // Some links have equal delays after them, so that mixed-up pipes would show.
         link.after.delay = Span::from_millis(5 * self.below(3));
         if self.0.chance(0.2) {
             link.after.impairments = self.impairments(0.02);
@@ -176,10 +176,10 @@ impl Dice {
     }
 }
 
-/// How long they run.
+/// Duration of the scenarios in seconds.
 pub(crate) const SECONDS: u64 = 8;
 
-/// A random scenario.
+/// Returns a random scenario.
 pub(crate) fn random(seed: u64) -> Scenario {
     let mut dice = Dice(Stream::new(seed, "random scenario"));
     let mut scenario = Scenario::new(&format!("random {seed}"));
@@ -207,8 +207,8 @@ pub(crate) fn random(seed: u64) -> Scenario {
     scenario
 }
 
-/// Lets links decide what their flows disagree on: they take the queue, the router and the RTT of
-/// the first flow.
+/// Sets on links what their flows disagree about: the queue, the router and the RTT of the first
+/// flow.
 pub(crate) fn settle(scenario: &mut Scenario) {
     for at in 0..scenario.links.len() {
         let mut link = scenario.links[at].clone();

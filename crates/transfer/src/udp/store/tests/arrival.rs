@@ -1,4 +1,4 @@
-//! What arrives, and what is said of what does not.
+//! Tests of entries that arrive, and of the reports about those that do not.
 
 use super::*;
 
@@ -14,13 +14,14 @@ fn a_folder_arrives_with_modes_times_and_links_and_is_skipped_then() {
     let folder = here.path("d").display().to_string();
     assert_eq!(heard.events[1], Event::Kept { name: folder, bytes: 300_010 });
     check_all_kinds(&here);
-    // Once more: nothing is sent.
+    // A second time, nothing is sent.
     let heard = sent.send(&here.store(), 2, usize::MAX);
     let resume = heard.resume.expect("an answer");
     assert!(resume.complete && resume.places.len() == 4 && heard.sent == 0);
     assert_eq!(resume.places[1], here.path("d").display().to_string());
     assert_eq!(heard.status, Some(TransferStatus::Complete));
-    // After a change there it is received anew, beside what is there.
+    // After a change of the received files, the transfer is received again, next to the changed
+    // files.
     std::fs::write(here.path("d/zero"), "x").expect("written");
     let heard = sent.send(&here.store(), 3, usize::MAX);
     assert_eq!(heard.resume.expect("an answer").entry, 1);
@@ -40,19 +41,20 @@ fn a_file_with_a_given_name_is_replaced_and_takes_no_folders() {
         assert_eq!(std::fs::read(here.path("out")).expect("a file"), content);
     }
     assert_eq!(here.names(), ["out"]);
-    // What is in one file is not in another.
+    // A transfer that is complete in one file is not complete in another.
     let sent = Sent::new(b'o', vec![(file(1, "in"), b"one".to_vec())]);
     let second = store(Target::File(here.path("second")));
     assert!(!sent.send(&second, 1, usize::MAX).resume.expect("an answer").complete);
     assert!(sent.send(&second, 1, usize::MAX).resume.expect("an answer").complete);
     assert_eq!(here.names(), ["out", "second"]);
-    // Under its own name it is not there yet. Then it is, and comes no third time.
+    // The folder does not have the file under its own name yet. After the second transfer it does,
+    // and a third sends nothing.
     let folder = here.store();
     for complete in [false, true] {
         assert_eq!(sent.send(&folder, 1, usize::MAX).resume.expect("an answer").complete, complete);
         assert_eq!(here.names(), ["in", "out", "second"]);
     }
-    // Where its name was taken, a numbered one counts as its own.
+    // If the name was taken, the numbered name counts as the entry's own.
     let other = Sent::new(b'n', vec![(file(1, "in"), b"two".to_vec())]);
     for complete in [false, true] {
         let heard = other.send(&folder, 1, usize::MAX);
@@ -85,7 +87,7 @@ fn entries_that_fail_are_told_and_the_others_arrive() {
         vec![
             (entry(1, "d", Content::Folder), vec![]),
             (file(2, "d/a\u{200b}"), b"1".to_vec()),
-            // The name that the one before was given.
+            // This file's name equals the name under which the previous one is kept.
             (file(3, "d/a%E2%80%8B"), b"2".to_vec()),
             (entry(4, "d/x", Content::HardLink { target: 3 }), vec![]),
             (file(5, "d/last"), b"3".to_vec()),
@@ -97,7 +99,7 @@ fn entries_that_fail_are_told_and_the_others_arrive() {
     assert_eq!(heard.status, Some(TransferStatus::Complete));
     assert_eq!(names(&here.path("d")), ["a%E2%80%8B", "last"]);
     assert_eq!(std::fs::read(here.path("d/a%E2%80%8B")).expect("a file"), b"1");
-    // A wrong hash, and a file that the sender gives up.
+    // A file with a wrong hash, and a file that the sender gives up.
     let given_up = [
         Record::Transfer(Transfer { id: [9; 32], resumable: true, entries: 2, bytes: None }),
         Record::Entry(file(1, "a")),
@@ -138,7 +140,7 @@ fn links_that_lead_outside_are_not_made() {
     assert_eq!(failed, [2, 3, 4, 7]);
     assert!(heard.failures()[0].1.contains("--outside-links"), "{:?}", heard.failures());
     assert_eq!(names(&here.path("d")), ["d", "e"]);
-    // It is not complete: the same command again sends it again.
+    // The transfer is not complete: the same command sends it again.
     assert!(!sent.send(&here.store(), 2, 0).resume.expect("an answer").complete);
     let (end, _) = io::pipe().expect("a pipe");
     let other = Here::new("outside-allowed");

@@ -1,4 +1,4 @@
-//! Planted links, other connections and streams that are none do no harm.
+//! Tests that planted links, other connections and invalid streams do no harm.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn links_that_were_planted_lead_nowhere() {
     let whole = sent.stream(1, 0).len();
     sent.send(&here.store(), 1, whole - 150_000);
     let staged = here.staged().expect("it is underway");
-    // The folder of the file that goes on, and the partial file, lead elsewhere.
+    // The folder of the current file, and the partial file, are replaced by links to other places.
     std::fs::remove_dir_all(staged.join("tree/2/e")).expect("removed");
     symlink(&outside.0, staged.join("tree/2/e")).expect("a link");
     std::fs::write(outside.path("victim"), "x").expect("written");
@@ -19,7 +19,7 @@ fn links_that_were_planted_lead_nowhere() {
     let heard = sent.send(&here.store(), 2, usize::MAX);
     assert_eq!((heard.status, heard.failures()), (Some(TransferStatus::Complete), vec![]));
     check_all_kinds(&here);
-    // A further name of another file as the partial file.
+    // A hard link to another file in place of the partial file.
     let other = Here::new("planted-partial");
     sent.send(&other.store(), 1, whole - 150_000);
     let partial = other.staged().expect("it is underway").join("partial.5");
@@ -29,7 +29,7 @@ fn links_that_were_planted_lead_nowhere() {
     check_all_kinds(&other);
     assert_eq!(names(&outside.0), ["victim"]);
     assert_eq!(std::fs::read(outside.path("victim")).expect("a file"), b"x");
-    // The folder of what is staged, planted by others.
+    // A staging folder that another user has planted.
     let root = Here::new("planted-root");
     symlink(&outside.0, root.path(ROOT)).expect("a link");
     let second = root.path(&format!("{ROOT}-{}", nix::unistd::geteuid().as_raw()));
@@ -52,14 +52,14 @@ fn a_newer_connection_takes_the_transfer_over() {
     assert!(heard.resume.is_some());
     let newer = sent.send(&store, 2, 100_000);
     assert!(newer.resume.as_ref().is_some_and(|resume| resume.entry == 5));
-    // Nothing of the older one comes between.
+    // Bytes of the older connection are not mixed in.
     old.push(&stream[200_000..], &mut |told| heard.hear(told));
     assert!(heard.taken_over && old.status() == TransferStatus::Underway);
     old.end();
     let newest = sent.send(&store, 3, usize::MAX);
     assert_eq!(newest.status, Some(TransferStatus::Complete));
     check_all_kinds(&here);
-    // Another process is not cut off: it keeps the transfer.
+    // Another process keeps the transfer that it receives.
     let there = Here::new("over-process");
     let (one, other) = (there.store(), there.store());
     let mut first = Intake::new(one, 1, None);
@@ -76,7 +76,8 @@ fn what_is_no_transfer_or_goes_on_elsewhere_is_refused_and_what_is_staged_stays(
     let sent = Sent::all_kinds();
     sent.send(&here.store(), 1, 250_000);
     let refused = [
-        // An offset that was not offered; an entry that is here; a folder that is none.
+        // An offset that was not offered; an entry that was already received; a parent that is not
+        // a folder.
         Record::Entry(file(5, "large").at(1000)),
         Record::Entry(file(3, "large")),
         Record::Entry(entry(1, "first", Content::Folder)),

@@ -1,4 +1,4 @@
-//! Transfers into a store: what tests of it share.
+//! Transfers into a store, and functions shared by their tests.
 
 mod arrival;
 mod intrusion;
@@ -17,7 +17,7 @@ use super::*;
 use crate::udp::note::Note;
 use crate::udp::server::Event;
 
-/// A folder of a test, which goes at its end.
+/// A folder for a test, which is removed at its end.
 struct Here(PathBuf);
 
 impl Here {
@@ -37,12 +37,12 @@ impl Here {
         self.0.join(name)
     }
 
-    /// Names in the folder, without the one of what is staged.
+    /// Returns the names in the folder, without the staging folder.
     fn names(&self) -> Vec<String> {
         names(&self.0).into_iter().filter(|name| name != ROOT).collect()
     }
 
-    /// The folder of the transfer, if something is staged.
+    /// Returns the transfer's staging folder, if there is one.
     fn staged(&self) -> Option<PathBuf> {
         let root = self.path(ROOT);
         names(&root).into_iter().find(|name| name != finished::FINISHED).map(|name| root.join(name))
@@ -66,11 +66,11 @@ fn names(path: &Path) -> Vec<String> {
 
 fn store(target: Target) -> Arc<Store> {
     let (end, _) = io::pipe().expect("a pipe");
-    // The other end is closed: readable. Only standard output looks at it.
+    // The other end is closed, so this end is readable. Only standard output checks it.
     Arc::new(Store::new(target, false, end.into()))
 }
 
-/// A transfer for tests: its entries and what is in its files.
+/// A transfer for tests: its entries and the contents of its files.
 struct Sent<'a> {
     transfer: Transfer,
     entries: Vec<(Entry<'a>, Vec<u8>)>,
@@ -103,7 +103,7 @@ impl<'a> Sent<'a> {
         Sent { transfer, entries }
     }
 
-    /// Files, folders in each other, links: each kind, at the top level and below.
+    /// Files, nested folders and links: each kind, at the top level and below.
     fn all_kinds() -> Sent<'a> {
         Sent::new(
             1,
@@ -123,7 +123,8 @@ impl<'a> Sent<'a> {
         )
     }
 
-    /// The stream of a sender that goes on at entry `from`, of which the receiver has `offset` bytes.
+    /// Returns the stream of a sender that continues at entry `from`, of which the receiver has
+    /// `offset` bytes.
     fn stream(&self, from: u32, offset: u64) -> Vec<u8> {
         let mut stream = Vec::new();
         Record::Transfer(self.transfer).write(&mut stream);
@@ -199,7 +200,7 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// What sender and user hear of a connection.
+/// What sender and user are told about a connection.
 #[derive(Default)]
 struct Heard {
     resume: Option<Resume>,
@@ -207,7 +208,7 @@ struct Heard {
     events: Vec<Event>,
     taken_over: bool,
     status: Option<TransferStatus>,
-    /// Bytes of the stream behind its first record.
+    /// Bytes of the stream after its first record.
     sent: usize,
     offset: u64,
 }
@@ -228,7 +229,7 @@ impl Heard {
     }
 }
 
-/// Checks that everything of [`Sent::all_kinds`] is in its place and nothing else.
+/// Checks that all entries of [`Sent::all_kinds`] are in place, and no others.
 fn check_all_kinds(here: &Here) {
     let sent = Sent::all_kinds();
     assert_eq!(here.names(), ["again", "d", "first", "last"]);
@@ -256,7 +257,7 @@ fn check_all_kinds(here: &Here) {
     assert_eq!(here.staged(), None);
 }
 
-/// A copy of a folder with what is staged, as a kill would leave it.
+/// Copies a folder with its staged entries, as a kill would leave it.
 fn copy(from: &Path, to: &Path) {
     let status = std::process::Command::new("cp").arg("-a").args([from, to]).status();
     assert!(status.expect("cp").success());

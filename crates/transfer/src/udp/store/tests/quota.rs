@@ -1,8 +1,10 @@
-//! What is kept stays within the limits of the disk, whatever senders say and whatever ends them.
+//! Tests that received files stay within the disk limits, whatever senders announce and however
+//! they end.
 
 use super::*;
 
-/// Bytes that a transfer of `entries` entries with `bytes` bytes of files needs while it comes.
+/// Returns the disk space that a transfer of `entries` entries with `bytes` bytes of files needs
+/// while it is received.
 fn need(entries: u64, bytes: u64) -> u64 {
     bytes + entries * (4096 + 1024) + 4 * 4096 + 1024
 }
@@ -25,7 +27,7 @@ fn one_file(id: u8, name: &str, length: usize) -> Sent<'_> {
     sent
 }
 
-/// Bytes on the disk, counted as quotas count them, by a simple walk.
+/// Returns the bytes on the disk as quotas count them, by a simple walk.
 fn on_disk(path: &Path) -> u64 {
     let entries = std::fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry"));
     entries
@@ -62,10 +64,10 @@ fn an_offer_that_does_not_fit_is_refused_before_its_data_and_leaves_nothing() {
     );
     assert!(heard.resume.is_none() && heard.sent == 0);
     assert_eq!((here.names(), here.staged()), (vec![], None));
-    // The last byte fits.
+    // A transfer that fills the quota exactly.
     let heard = one_file(2, "in", 100_000).send(&store, 2, usize::MAX);
     assert_eq!((heard.status, heard.failures()), (Some(TransferStatus::Complete), vec![]));
-    // An announcement that no disk can hold.
+    // A sender that announces more bytes than any disk has.
     let mut sent = one_file(3, "huge", 10);
     sent.transfer.bytes = Some(u64::MAX - 1);
     refusal(&sent.send(&store, 3, usize::MAX));
@@ -86,10 +88,10 @@ fn more_than_was_announced_ends_at_the_quota_and_what_is_whole_stays() {
         let failures = heard.failures();
         assert!(failures.len() == 1 && failures[0].1.contains("no room"), "{failures:?}");
         let count = here.names().len();
-        // Each costs 24,096 bytes and some lines of the journal.
+        // Each file takes 24,096 bytes and some lines of the journal.
         assert!((13..=16).contains(&count), "{count}");
         assert!(on_disk(&here.0) <= quota, "{}", on_disk(&here.0));
-        // One file that never ends.
+        // A file that never ends.
         let heard =
             Sent::new(5, vec![(file(1, "endless"), bytes(500_000, 1))]).send(&store, 2, 600_000);
         assert!(heard.failures()[0].1.contains("no room"), "{:?}", heard.failures());
@@ -107,7 +109,7 @@ fn what_is_granted_to_one_transfer_is_not_granted_to_another() {
     let stream = first.stream(1, 0);
     let (begin, rest) = stream.split_at(HEAD_OF_STREAM);
     intake.push(begin, &mut |_| {});
-    // It has sent nothing yet, and its room is kept.
+    // It has sent no data yet, and its reservation stays.
     refusal(&second.send(&store, 2, usize::MAX));
     let third = one_file(3, "c", 50_000).send(&store, 3, usize::MAX);
     assert_eq!(third.status, Some(TransferStatus::Complete));
@@ -115,7 +117,7 @@ fn what_is_granted_to_one_transfer_is_not_granted_to_another() {
     assert_eq!(intake.status(), TransferStatus::Complete);
     intake.end();
     assert_eq!(here.names(), ["a", "c"]);
-    // One that gives up leaves its room to others.
+    // A transfer that is given up releases its reservation.
     std::fs::remove_file(here.path("a")).expect("removed");
     let mut intake = Intake::new(Arc::clone(&store), 4, None);
     let mut begin = Vec::new();
@@ -129,10 +131,11 @@ fn what_is_granted_to_one_transfer_is_not_granted_to_another() {
     assert_eq!((heard.status, heard.failures()), (Some(TransferStatus::Complete), vec![]));
 }
 
-/// Bytes of the record of a transfer.
+/// Bytes of the record that announces a transfer.
 const HEAD_OF_STREAM: usize = paceline_wire::records::HEAD + 32 + 1 + 4 + 8;
 
-/// The quota has room for one transfer, which breaks off anywhere; the receiver stays, or is started again.
+/// The quota has room for one transfer, which breaks off at any byte; the receiver keeps running,
+/// or is restarted.
 #[test]
 fn a_transfer_that_goes_on_does_not_count_twice() {
     let sent = || {
@@ -153,13 +156,13 @@ fn a_transfer_that_goes_on_does_not_count_twice() {
             connection += 1;
             heard = sent().send(&store, connection, random.below(whole as u64 / 2) as usize);
             assert_eq!(heard.failures(), [], "round {round}, connection {connection}");
-            // Two files have a further name.
+            // Two files have a second name.
             assert!(on_disk(&here.0) <= quota + 370_000);
             if round % 2 == 1 {
                 store = with_quota(&here, quota);
             }
         }
-        // Folders are left readable.
+        // Folders stay readable.
         let mode = here.path("d/none").metadata().expect("a folder").mode();
         assert_eq!(mode & 0o777, 0o750);
         check_all_kinds(&here);
@@ -209,11 +212,11 @@ fn each_client_has_a_folder_and_a_quota_of_its_own() {
     std::fs::remove_file(here.path("ada/a")).expect("removed");
     let heard = send(&store, &one_file(2, "b", 80_000), Some("ada"));
     assert_eq!(heard.status, Some(TransferStatus::Complete));
-    // Who is not on the list has no folder, and no link is followed to one.
+    // A client that is not listed has no folder, and links to a client's folder are not followed.
     refusal(&send(&store, &one_file(3, "c", 1), None));
     symlink("/tmp", here.path("eve")).expect("a link");
     refusal(&send(&store, &one_file(3, "c", 1), Some("eve")));
-    // What breaks off in a client's folder is found again.
+    // A transfer that broke off in a client's folder is found again.
     let intake = Intake::new(Arc::clone(&store), 9, Some(Store::client_folder("bob")));
     let cut = Sent::all_kinds().send_into(intake, 30_000);
     assert_eq!(cut.failures(), []);
@@ -230,7 +233,7 @@ fn everything_in_the_folder_counts_and_of_a_given_file_that_file_alone() {
     symlink("nowhere", here.path("z")).expect("a link");
     let (used, _) = with_quota(&here, 1).count().expect("counted").expect("a quota");
     assert_eq!(used, 5 * 4096 + 1000);
-    // A file that is replaced needs room beside the old one, and not for a third.
+    // A file that is replaced needs space for the old and the new version, not for three.
     let (end, _) = io::pipe().expect("a pipe");
     let limits =
         DiskLimits { quota: Some(2 * need(1, 100_000) + 6 * 8192), ..DiskLimits::default() };
@@ -255,7 +258,7 @@ fn space_for_others_stays_free() {
     assert_eq!((heard.status, heard.failures()), (Some(TransferStatus::Complete), vec![]));
 }
 
-/// Folders that their owner may not read arrive readable, so that what is in them counts.
+/// Folders that their owner may not read arrive readable, so that their contents are counted.
 #[test]
 fn folders_that_nobody_may_read_are_counted() {
     let here = Here::new("quota-closed");

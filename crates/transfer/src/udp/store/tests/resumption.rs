@@ -1,8 +1,9 @@
-//! Transfers that were cut off at any step go on.
+//! Tests that transfers continue after they were cut off at any step.
 
 use super::*;
 
-/// The connection breaks off after each number of bytes, and another process goes on.
+/// The connection breaks off after each number of bytes, and another process continues the
+/// transfer.
 #[test]
 fn a_transfer_goes_on_after_a_break_anywhere() {
     let whole = Sent::all_kinds().stream(1, 0).len();
@@ -21,7 +22,7 @@ fn a_transfer_goes_on_after_a_break_anywhere() {
             received += heard.sent.min(most);
         }
         check_all_kinds(&here);
-        // Of each break at most 64 KiB and half of what the partial file had are lost.
+        // Each break loses at most 64 KiB plus half of the partial file.
         let most = whole + connection as usize * 230_000;
         assert!(received <= most, "{received} bytes over {connection} connections");
         let kept = heard.files.iter().filter(|file| file.1).count();
@@ -29,7 +30,7 @@ fn a_transfer_goes_on_after_a_break_anywhere() {
     }
 }
 
-/// The process is killed within a step: the journal is longer or shorter than what was done.
+/// The process is killed within a step: the journal has more or less than was done.
 #[test]
 fn a_kill_between_a_record_and_its_step_loses_and_mixes_nothing() {
     let sent = Sent::all_kinds();
@@ -51,7 +52,7 @@ fn a_kill_between_a_record_and_its_step_loses_and_mixes_nothing() {
             let heard = sent.send(&other.store(), 1, usize::MAX);
             assert_eq!(heard.status, Some(TransferStatus::Complete), "{count}");
             assert_eq!(heard.failures(), [], "{count}");
-            // Entries that had their places before the journal lost them are there twice.
+            // Entries that had their final names before the journal lost them are received twice.
             let twice = other.names().iter().filter(|name| name.ends_with(".1")).count();
             for name in other.names().iter().filter(|name| name.ends_with(".1")) {
                 let first = other.path(name.trim_end_matches(".1"));
@@ -68,7 +69,7 @@ fn a_kill_between_a_record_and_its_step_loses_and_mixes_nothing() {
     }
 }
 
-/// After a power cut the disk has some things of the journal and not others.
+/// After a power cut the disk has some of the journal's entries and not others.
 #[test]
 fn after_another_start_of_the_system_files_are_read_back() {
     let sent = Sent::all_kinds();
@@ -119,14 +120,15 @@ fn after_another_start_of_the_system_files_are_read_back() {
         let heard = sent.send(&here.store(), 2, usize::MAX);
         let resume = heard.resume.as_ref().expect("an answer");
         assert_eq!(resume.entry, expected, "{damage}");
-        // What is left of a damaged file is of use.
+        // The undamaged part of a damaged file is reused.
         assert_eq!(damage == "content", heard.offset > 100_000, "{damage}: {}", heard.offset);
         assert_eq!((heard.status, heard.failures()), (Some(TransferStatus::Complete), vec![]));
         check_all_kinds(&here);
     }
 }
 
-/// On a file system that is full in the middle of a file: the sender hears it in words, and goes on when there is room.
+/// The file system becomes full in the middle of a file: the sender gets an error in words, and
+/// continues when there is space.
 #[test]
 fn a_full_disk_keeps_what_is_whole_and_goes_on_later() {
     let here = Here::new("full");
@@ -170,7 +172,8 @@ fn what_cannot_go_on_leaves_nothing_behind() {
     assert!(here.staged().is_some());
     intake.end();
     assert_eq!((here.names(), here.staged()), (vec!["a".to_string()], None));
-    // Killed: the next start removes it, and counts those that can go on.
+    // A killed transfer that cannot continue is removed at the next start; those that can are
+    // counted.
     let killed = sent.send(&here.store(), 2, 0);
     assert!(killed.resume.is_none());
     let mut intake = Intake::new(here.store(), 3, None);
@@ -186,7 +189,8 @@ fn what_cannot_go_on_leaves_nothing_behind() {
     assert_eq!(found.transfers, 1);
     assert!((150_000..200_000).contains(&found.bytes), "{found:?}");
     assert!(!staged.exists());
-    // A sender that changes nothing and says that all is sent leaves its staged entries to nobody.
+    // A sender that ends without sending any entry again can never resume: its staged entries are
+    // removed.
     assert_eq!(other.send(&here.store(), 5, usize::MAX).status, Some(TransferStatus::Complete));
     assert_eq!(here.store().unfinished().expect("a folder"), Unfinished::default());
 }

@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 SKIPS = $(TARGET)/skipped.tsv
-# What of the workspace can be built here beside the rest: the programs of `paceline kernel`.
+# Features that can be built on this machine: the programs of `paceline kernel`.
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
@@ -19,9 +19,10 @@ demo: build
 	$(PROGRAM) compare --trace lte-driving --trace lte-walking --trace umts-driving \
 	  --schemes 'abc,cubic,cubic+codel[target=50ms,interval=100ms]' -o $(OUT)/demo
 
-## Everything that must hold before a change lands. Ends with a list of what could not be tested
-## here; PACELINE_REQUIRE=net,traces makes the lack of these a failure. Installs the programs that tests
-## run, as root or by a sudo that asks for no password; else prints the line that installs them.
+## Checks everything that must hold before a change lands. Ends with a list of skipped tests;
+## PACELINE_REQUIRE=net,traces turns skips for these requirements into failures. Installs the
+## programs that tests need, as root or with a sudo that asks for no password; otherwise prints the
+## command that installs them.
 test: setup-tests style
 	tests/all.sh $(SKIPS)
 	@tests/skipped.sh $(SKIPS)
@@ -48,40 +49,44 @@ style: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets $(FEATURES) -- -D warnings
 
-## Speed: packets per CPU second, memory, and instructions per packet where valgrind is installed.
+## Measures speed: packets per CPU second, memory, and instructions per packet if valgrind is
+## installed.
 bench: build
 	$(PROGRAM) bench --instructions
 
-## A Debian package and an OCI image in target/dist: docs/installing.md.
+## Builds a Debian package and an OCI image in target/dist: docs/installing.md.
 DIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
 dist: build
 	@mkdir -p $(DIST)
 	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && echo $$package && \
 	  { packaging/oci.sh $$package $(DIST) || echo 'no image was made; the package is whole' >&2; }
 
-## The tests in real time, twenty times beside 0, 4 and 12 busy processes: hours. As root.
+## Runs the tests in real time twenty times beside 0, 4 and 12 busy processes: hours. As root.
 loads: setup-tests
 	tests/loads.sh 20 0 4 12
 
-## What `make test` does in short: a download in the tunnel outlives half a minute without network. As root.
+## The long form of a test in `make test`: a download in the tunnel survives half a minute without
+## network. As root.
 tunnel-long: setup
 	$(CARGO) test --locked -p paceline-cli --test tunnel -- --ignored
 
-## An office of 20 clients at one tunnel's server, with the figures of docs/tunnel.md: three runs with one event loop and with two, minutes. As root.
+## An office of 20 clients at one tunnel server, for the figures of docs/tunnel.md: three runs each
+## with one and two event loops, minutes. As root.
 tunnel-office: setup
 	$(CARGO) test --release --locked -p paceline-cli --test tunnel_clients -- --ignored --nocapture
 
-## A tunnel at full rate for an hour, with the memory of both ends: docs/tunnel.md. As root. MINUTES and SCHEME change it.
+## A tunnel at full rate for an hour, with the memory of both ends: docs/tunnel.md. As root. MINUTES
+## and SCHEME change it.
 tunnel-soak: build
 	tests/tunnel-soak.sh $(PROGRAM) $(or $(MINUTES),60) $(or $(SCHEME),cubic)
 
-## A folder of 10,000 files and 2 GB over an emulated LTE link, with outages, kills of both ends and another address: an hour.
-## As root. FILES and BYTES make it smaller.
+## Sends a folder of 10,000 files and 2 GB over an emulated LTE link, with outages, kills of both
+## ends and a new address: an hour. As root. FILES and BYTES make it smaller.
 transfer-long: build
 	tests/transfer-long.sh $(PROGRAM) $(or $(FILES),10000) $(or $(BYTES),2000000000)
 
-## The program once more, optimised by a profile of its own runs: target/pgo/paceline. What it gains
-## stands in docs/performance.md. Needs the toolchain's llvm-tools.
+## Builds the program again, optimised by a profile of its own runs: target/pgo/paceline.
+## docs/performance.md has the gain. Needs the toolchain's llvm-tools.
 PGO = $(abspath $(or $(CARGO_TARGET_DIR),target))/pgo
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 PROFDATA = $(shell rustc --print sysroot)/lib/rustlib/$(HOST)/bin/llvm-profdata
@@ -96,21 +101,24 @@ pgo: setup
 	RUSTFLAGS='-Cprofile-use=$(PGO)/profile' $(PGO_BUILD)
 	cp $(PGO)/$(HOST)/release/paceline $(PGO)/paceline
 
-## The event digests of an unoptimised and of an optimised build, on one and on two threads.
+## Compares the event digests of an unoptimised and an optimised build, on one and two threads.
 digests: setup
 	tests/digests.sh
 
-## The documents that the tree does not keep, in $(OUT)/docs: reproduction.md, validation.md and a page for each
-## scheme, from sources, measured figures and a short run of each scheme. And their summaries in docs, anew.
+## Writes the documents that the tree does not keep to $(OUT)/docs: reproduction.md, validation.md
+## and a page for each scheme, from sources, measured figures and a short run of each scheme. Also
+## updates their summaries in docs.
 docs: setup
 	$(CARGO) run --release --locked -p paceline-xtask -- documents $(OUT)/docs --summaries
 
-## Holds the measured figures, the summaries in docs, the README's counts and the schemes' pages against the program.
+## Compares the measured figures, the summaries in docs, the README's counts and the schemes' pages
+## with the program.
 docs-check: setup
 	$(CARGO) test --locked -p paceline-reproduce --test document --test scheme_pages
 	$(CARGO) test --locked -p paceline-lab --lib validate
 
-## What cc, schemes, flow, path, wifi and sim make public, as a list: $(OUT)/docs/api.md. Needs a nightly toolchain.
+## Lists the public items of cc, schemes, flow, path, wifi and sim: $(OUT)/docs/api.md. Needs a
+## nightly toolchain.
 api: setup
 	@mkdir -p $(OUT)/docs
 	for crate in cc schemes flow path wifi sim; do \
@@ -120,36 +128,38 @@ api: setup
 	$(CARGO) run --locked --quiet -p paceline-xtask --no-default-features -- api \
 	  $(or $(CARGO_TARGET_DIR),target)/doc $(OUT)/docs/api.md
 
-## What `make test` does in short: programs loaded and unloaded a hundred times under traffic, loaders
-## that are killed, a thousand connections. As root.
+## The long form of a test in `make test`: programs loaded and unloaded a hundred times under
+## traffic, loaders that are killed, a thousand connections. As root.
 kernel-long: setup
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-kernel --features bpf --test load
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-cli --features bpf --test kernel killed
 
-## A Linux guest for the simulator in ~/.cache/paceline/linux (docs/linux-guest.md): minutes the first time.
+## Builds a Linux guest for the simulator in ~/.cache/paceline/linux (docs/linux-guest.md): minutes
+## the first time.
 linux-guest: build
 	@.ci/setup linux-guest
 	$(PROGRAM) linux build
 	$(PROGRAM) linux test
 
-## docs/home.md, anew: what a user of a home network sees with other schemes and queues.
+## Updates docs/home.md: the effect of other schemes and queues in a home network.
 home: setup
 	$(CARGO) run --release --locked -p paceline-lab --example home -- docs/home.md
 
-## docs/default-scheme.md, anew: which scheme `paceline send` takes if none is named, and why.
+## Updates docs/default-scheme.md: the default scheme of `paceline send`, and the reasons for it.
 default-scheme: setup
 	$(CARGO) run --release --locked -p paceline-lab --example default_scheme -- docs/default-scheme.md
 
-## A web page beside a bulk download over an LTE trace, Cubic against ABC. As root, with Chromium.
+## Loads a web page beside a bulk download over an LTE trace, with Cubic and with ABC. As root, with
+## Chromium.
 page-load: build
 	PACELINE=$(PROGRAM) examples/page-load/run.sh
 
-## The page with the simulator in WebAssembly, as static files: target/site. Needs Node.js 20.19 and
-## Rust's target wasm32-unknown-unknown; `paceline serve` serves it.
+## Builds the page with the simulator in WebAssembly, as static files: target/site. Needs Node.js
+## 20.19 and Rust's target wasm32-unknown-unknown; `paceline serve` serves it.
 site: setup
 	site/build.sh web $(TARGET)/site
 
-## How evenly the page draws eight flows at 20 Mbit/s, in Chromium.
+## Measures how evenly the page draws eight flows at 20 Mbit/s, in Chromium.
 page-frames: build site
 	cd site && PACELINE=$(TARGET)/release/paceline PACELINE_SITE_BUILT=$(TARGET)/site node test/frames.mjs
 

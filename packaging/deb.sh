@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Makes a Debian package of a built program: packaging/deb.sh PROGRAM OUTPUT-FOLDER
+# Builds a Debian package of a built program: packaging/deb.sh PROGRAM OUTPUT-FOLDER
 #
-# In it: the program, a manual page for each command, completions for bash, zsh and fish, the units of
-# systemd for the tunnel and for recv, with examples in /etc/paceline, licences and the list of changes. What it depends on is asked of the
-# program itself (dpkg-shlibdeps), so that it suits the release of Debian or Ubuntu that it is made on.
+# Contents: the program, a manual page for each command, completions for bash, zsh and fish, systemd
+# units for the tunnel and for recv, examples in /etc/paceline, licences and the list of changes.
+# dpkg-shlibdeps derives the dependencies from the program, so the package suits the release of
+# Debian or Ubuntu on which it is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$1
@@ -41,7 +42,7 @@ done
   printf '\nThe Apache licence 2.0 is in /usr/share/common-licenses/Apache-2.0.\n'
 } | install -D -m 644 /dev/stdin "$doc/copyright"
 gzip -9nc CHANGELOG.md | install -D -m 644 /dev/stdin "$doc/CHANGELOG.md.gz"
-# In Debian's format, which its tools read (Debian policy 12.7).
+# In Debian's format, which Debian's tools read (Debian policy 12.7).
 printf 'paceline (%s) unstable; urgency=medium\n\n  * Changes: CHANGELOG.md.gz in this folder.\n\n -- %s  %s\n' \
   "$version" "$maintainer" "$(date -uR -r CHANGELOG.md)" | gzip -9nc | install -D -m 644 /dev/stdin "$doc/changelog.gz"
 # The page of `paceline serve`, if `make site` has built it.
@@ -53,7 +54,7 @@ fi
 mkdir -p "$doc/examples"
 cp -r scenarios "$doc/examples/"
 
-# dpkg-shlibdeps wants to stand in a source package.
+# dpkg-shlibdeps must run inside a source package.
 mkdir "$tree/debian"
 printf 'Source: paceline\n\nPackage: paceline\nArchitecture: any\n' >"$tree/debian/control"
 depends=$(cd "$tree" && dpkg-shlibdeps -O root/usr/bin/paceline 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
@@ -74,7 +75,7 @@ Description: congestion control on wireless links: simulator, emulator, tunnel
  Remy, C2TCP, XCP, Cubic, BBR, Copa and others, over recorded cellular links,
  Wi-Fi and satellites.
 CONTROL
-# What is below /etc is the administrator's: dpkg asks before it changes it.
+# Files below /etc belong to the administrator: dpkg asks before it changes them.
 (cd "$root" && find etc -type f -printf '/%p\n') >"$root/DEBIAN/conffiles"
 (cd "$root" && find . -type f -not -path './DEBIAN/*' -printf '%P\0' | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 mkdir -p "$out"

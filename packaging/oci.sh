@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes an OCI image of a Debian package: packaging/oci.sh PACKAGE OUTPUT-FOLDER
+# Builds an OCI image of a Debian package: packaging/oci.sh PACKAGE OUTPUT-FOLDER
 #
-# The image is the smallest Debian of the release that this runs on with the package installed. It
-# needs mmdebstrap and umoci, and no daemon; the result is an archive for `podman load`, `skopeo copy`
-# and `docker load` (Docker 25 or newer).
+# The image is the smallest Debian of this machine's release, with the package installed. Needs
+# mmdebstrap and umoci, and no daemon. The result is an archive for `podman load`, `skopeo copy` and
+# `docker load` (Docker 25 or newer).
 set -euo pipefail
 package=$(realpath "$1")
 out=$(realpath "$2")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the page: site/build.sh PROFILE FOLDER. The simulator is compiled to WebAssembly with the
-# cargo profile PROFILE (`web` for use, `dev` for tests), and the page is put into FOLDER.
+# Builds the page: site/build.sh PROFILE FOLDER. Compiles the simulator to WebAssembly with the
+# cargo profile PROFILE (`web` for use, `dev` for tests), and writes the page to FOLDER.
 set -euo pipefail
 profile=$1 out=$2
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ ${CARGO:-cargo} build --locked -p paceline-web --profile "$profile" --target was
 built=$([ "$profile" = dev ] && echo debug || echo "$profile")
 wasm=$target/wasm32-unknown-unknown/$built/paceline_web.wasm
 cmp -s "$wasm" site/src/paceline.wasm || cp "$wasm" site/src/paceline.wasm
-# The documents: those of the tree, and over their summaries the whole ones.
+# The documents: those of the tree, with the whole documents in place of their summaries.
 documents=site/public/docs
 rm -rf "$documents"
 mkdir -p "${documents%/*}"

@@ -1,7 +1,7 @@
 import { defineConfig } from "vite";
 
-// Relative addresses, so that the page works in any folder of any server; nothing comes from
-// elsewhere. `make site` sets the folder of the output.
+// Relative addresses let the page work in any folder of any server; it loads nothing from other
+// servers. `make site` sets the output folder.
 export default defineConfig({
   base: "./",
   publicDir: "public",

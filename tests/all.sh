@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What `make test` runs after rustfmt and clippy: tests/all.sh SKIPS. The tests of Rust wait for sockets and
-# clocks most of the time, so that rustdoc, the Python package and the page are built and tested beside them. What
-# these print is shown when they are done. The list of tests that could not run here is written to the file SKIPS.
+# Run by `make test` after rustfmt and clippy: tests/all.sh SKIPS. The Rust tests mostly wait for
+# sockets and clocks, so rustdoc, the Python package and the page are built and tested at the same
+# time; their output is shown when they are done. Tests that could not run are listed in the file
+# SKIPS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 skips=$1
@@ -14,7 +15,7 @@ export PACELINE_SKIPS=$skips
 
 $cargo test --locked --workspace $features --no-run
 log=$(mktemp)
-set -m # A process group of its own, so that Ctrl-C and failures end all of it.
+set -m # Each job has its own process group, so that Ctrl-C and failures end all of it.
 (
   set -e
   make --no-print-directory rustdoc
@@ -32,7 +33,7 @@ trap ended EXIT
 trap 'exit 130' INT TERM
 
 $cargo test --locked --workspace $features
-# cargo test has built the examples, too: cargo run would build the crates once more, with fewer features.
+# cargo test has built the examples; cargo run would build the crates again, with fewer features.
 "$target/debug/examples/own_controller"
 "$target/debug/examples/by_hand"
 echo "Waiting for rustdoc, the tests of the Python package and of the page."

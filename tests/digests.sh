@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows that an unoptimised, a lightly optimised and a fully optimised build give the golden digests
-# of scenarios/golden.txt, on one thread and on several.
+# Checks that an unoptimised, a lightly optimised and a fully optimised build give the golden
+# digests of scenarios/golden.txt, on one thread and on several.
 set -eu
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs the tests that use real time ROUNDS times beside each LOAD of busy processes: tests/loads.sh ROUNDS LOAD...
-# Prints a line for each round, with its failed tests, and fails if any test failed. What the tests print is kept
-# in target/loads. As root, tests of namespaces, the kernel and the page included.
+# Runs the tests that use real time ROUNDS times beside each LOAD of busy processes: tests/loads.sh
+# ROUNDS LOAD... Prints a line for each round, with its failed tests, and fails if any test failed.
+# target/loads has the output of the tests. Run it as root to include tests of namespaces, of the
+# kernel and of the page.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:?usage: tests/loads.sh ROUNDS LOAD...}
@@ -10,7 +11,7 @@ target=$(realpath "${CARGO_TARGET_DIR:-target}")
 logs=$target/loads
 mkdir -p "$logs"
 
-# The tests that open sockets, start processes or wait for a clock.
+# Tests that open sockets, start processes or wait for a clock.
 tests=(allocations emulation faults kernel load loops marks queues
   live live_faults live_killed live_medium live_outputs reproduce_live saturate serve train tunnel wire wire_loops)
 round() {
@@ -30,7 +31,7 @@ for load in "$@"; do
   for n in $(seq "$rounds"); do
     log=$logs/load-$load-round-$n.txt
     began=$SECONDS
-    # `set -e` does not hold inside of an `if`: each command's failure is found in what it printed.
+    # `set -e` has no effect inside an `if`, so failures are found in the output.
     if (set +e; round) >"$log" 2>&1 && ! grep -qE '^test result: FAILED|^error|^not ok|^# fail [1-9]' "$log"; then
       echo "load $load, round $n: passed in $((SECONDS - began)) s"
     else

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# The Python package: `tests/python.sh test` builds it with the profile of tests and tests it,
-# `wheel` leaves one wheel in target/wheels, `wheel-test` installs that into a fresh virtual
-# environment and runs the quick-start notebook. Packages come from the Python Package Index, with the
-# versions of bindings/python/requirements-test.txt, into target/python.
+# Builds and tests the Python package. `tests/python.sh test` builds it with the profile of tests
+# and tests it; `wheel` leaves one wheel in target/wheels; `wheel-test` installs this wheel into a
+# fresh virtual environment and runs the quick-start notebook. Packages come from the Python Package
+# Index, with the versions in bindings/python/requirements-test.txt, into target/python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 package=bindings/python
 environment=$target/python/venv
 
-# Says that the tests cannot run for want of something; a failure if PACELINE_REQUIRE asks for it.
+# Reports that the tests cannot run because a requirement is missing; fails if PACELINE_REQUIRE
+# names it.
 skip() {
   echo "SKIPPED the Python package: $1" >&2
   case ",${PACELINE_REQUIRE:-}," in
@@ -24,7 +25,8 @@ skip() {
   exit 0
 }
 
-# A virtual environment with the packages of the tests, made anew when their versions change.
+# Prepares a virtual environment with the packages of the tests; rebuilds it when their versions
+# change.
 prepare() {
   local wanted have
   wanted=$(sha256sum $package/requirements-test.txt | cut -d' ' -f1)
@@ -40,7 +42,7 @@ prepare() {
   echo "$wanted" >"$environment/wanted"
 }
 
-# A wheel of the given cargo profile in the given folder, alone there.
+# Builds a wheel with the given cargo profile into the given folder, which then has no other file.
 build() {
   rm -rf "$2"
   mkdir -p "$2"
@@ -53,7 +55,7 @@ install() {
 }
 
 # Installs the wheel of a folder into a fresh environment, and runs the quick start there. The other
-# packages are those of the tests' environment: nothing is downloaded twice.
+# packages are those of the tests' environment, so nothing is downloaded twice.
 fresh() {
   local new=$target/python/fresh
   rm -rf "$new"

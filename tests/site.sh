@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests the page: digests in WebAssembly, then the page in a browser. tests/site.sh PROGRAM SKIPS.
-# What is missing here is told, and appended to the list SKIPS; a failure with PACELINE_REQUIRE=browser.
+# Reports missing requirements and appends them to the list SKIPS; fails with
+# PACELINE_REQUIRE=browser.
 set -euo pipefail
 program=$1 skips=$2
 cd "$(dirname "$0")/.."

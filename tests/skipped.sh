@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints what the tests could not test here, by what they lack, and how to bring it. The list has a
-# line for each skip: the need, the test and the reason, with tabs between them.
+# Prints the skipped tests by their missing requirement, and how to provide it. The list has a line
+# for each skip: requirement, test and reason, separated by tabs.
 set -euo pipefail
 list=$1
 if [ ! -s "$list" ]; then
@@ -27,7 +27,7 @@ echo "Skipped, whole or in part, since something is missing here: $total tests."
 cut -f1 "$list" | sort -u | while read -r need; do
   echo
   echo "$need ($(remedy "$need")):"
-  # One line for each test: its first reason, and how many more there are.
+  # One line for each test: its first reason, and the number of further reasons.
   awk -F'\t' -v need="$need" '
     $1 == need && !count[$2]++ { order[++tests] = $2; why[$2] = $3 }
     END {

@@ -1,8 +1,9 @@
 #!/bin/bash
-# A folder goes over an emulated LTE link while everything happens to it that may: three outages of 15 s, a kill -9 of each
-# end, another address of the sender. Compares what arrives, and counts what is sent twice (5 % at most).
+# Sends a folder over an emulated LTE link with all kinds of faults: three outages of 15 s, a kill
+# -9 of each end, a new address of the sender. Compares the received files, and counts bytes sent
+# twice (5 % at most).
 # usage: transfer-long.sh PROGRAM [FILES [BYTES [TRACE [SCHEME]]]]; as root; needs ip, nft, unshare, python3.
-# Prints one line of results. All of it is in network namespaces of its own, and in a temporary folder.
+# Prints one line of results. Runs in network namespaces of its own and in a temporary folder.
 set -euo pipefail
 
 program=$(realpath "$1") files=${2:-10000} bytes=${3:-2000000000} trace=${4:-lte-driving} scheme=${5:-}
@@ -19,7 +20,7 @@ ip link set lo up
 (umask 077; "$program" key new -o server.key > client.key)
 mkdir from into
 
-# Files of many sizes: half of the bytes in a tenth of the files, empty ones, links, modes.
+# Files of many sizes: half of the bytes in a tenth of the files, empty files, links, modes.
 python3 - "$files" "$bytes" <<'PYTHON'
 import os, random, sys
 files, total = int(sys.argv[1]), int(sys.argv[2])
@@ -42,7 +43,7 @@ for n, size in enumerate(sizes):
 PYTHON
 
 receive() {
-  # Started again whenever it ends.
+  # Restarts the program whenever it ends.
   while [ ! -e done ]; do
     "$program" recv --listen "0.0.0.0:$port" --key-file server.key -o into/ >> recv.out 2>> recv.err &
     echo $! > recv.pid
@@ -51,10 +52,10 @@ receive() {
   done
 }
 
-# The device of the emulated link in the receiver's network.
+# Prints the device of the emulated link in the receiver's network.
 device() { ip -o link | sed -n 's/^[0-9]*: \(link-[0-9]*\)[:@].*/\1/p' | head -1; }
 
-# For 15 s, the receiver gets no packets of the sender, and the sender none of the receiver.
+# Blocks packets in both directions between receiver and sender for 15 s.
 outage() {
   local link
   link=$(device)
@@ -69,7 +70,7 @@ RULES
   echo "$(date +%s) outage of 15 s" >> events
 }
 
-# Another address of the sender, with a route to it.
+# Gives the sender another address, with a route to it.
 move() {
   ip route add 100.127.0.9/32 dev "$(device)"
   touch move
@@ -79,10 +80,10 @@ move() {
 kill_receiver() { kill -9 "$(cat recv.pid)"; echo "$(date +%s) kill -9 of the receiver" >> events; }
 kill_sender() { kill -9 "$(cat send.pid)"; echo "$(date +%s) kill -9 of the sender" >> events; }
 
-# Bytes that the receiver has, by its staging folder.
+# Prints the bytes that the receiver has, from its staging folder.
 arrived() { { du -sb into 2> /dev/null || true; } | cut -f 1; }
 
-# Each event at its share of the bytes.
+# Triggers each event at its share of the bytes.
 events() {
   local share event
   for event in "10 outage" "25 kill_sender" "35 outage" "50 kill_receiver" "65 outage" "80 move"; do
@@ -97,7 +98,7 @@ events() {
 
 cat > inside.sh <<'INSIDE'
 program=$1 port=$2 scheme=$3
-# The second address, once it is asked for.
+# Adds the second address when it is requested.
 (
   while [ ! -e move ] && [ ! -e done ]; do sleep 0.2; done
   [ -e done ] && exit
@@ -110,7 +111,7 @@ for run in 1 2 3 4 5; do
   echo $! > send.pid
   if wait $!; then break; fi
 done
-# Bytes and packets that left by the link's device.
+# Bytes and packets that left through the link's device.
 awk -v device="$(ip -o -4 addr show scope global | awk '{ print $2; exit }'):" '$1 == device { print $10, $11 }' /proc/net/dev > counters
 touch done
 INSIDE
@@ -150,7 +151,7 @@ for run in sorted(glob.glob("send.*.json")):
     except Exception:
         rows.append(None)
 last = rows[-1] or {}
-# IP, UDP, identifier, number, congestion header and tag of each packet: 58 bytes and more.
+# Overhead per packet: IP, UDP, identifier, number, congestion header and tag, 58 bytes or more.
 sent, packets = map(int, open("counters").read().split())
 more = (sent - 58 * packets) / total - 1
 events = [line.split(" ", 1)[1].strip() for line in open("events")] if os.path.exists("events") else []

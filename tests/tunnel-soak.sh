@@ -1,6 +1,6 @@
 #!/bin/bash
-# Client and server of a tunnel carry bulk TCP in both directions at full rate, in two network namespaces, while the memory
-# of both is sampled every 10 s.
+# Client and server of a tunnel carry bulk TCP in both directions at full rate, in two network
+# namespaces, while the memory of both is sampled every 10 s.
 # usage: tunnel-soak.sh PROGRAM [MINUTES [SCHEME [FOLDER]]]; as root; needs ip, unshare, nsenter, awk.
 # Prints the resident memory after 1, 5, 15, 30 and 60 minutes, and a verdict. FOLDER keeps the samples (samples.tsv).
 #
@@ -16,7 +16,7 @@ if [ -z "${TUNNEL_SOAK_INSIDE:-}" ]; then
   done
   folder=${folder:-$(mktemp -d "${TMPDIR:-/tmp}/paceline-soak.XXXXXX")}
   mkdir -p "$folder"
-  # It takes what other programs leave of the processors.
+  # Low priority, so that it uses only the processor time that other programs leave.
   TUNNEL_SOAK_INSIDE=1 exec nice -n 19 unshare --net "$0" "$program" "$minutes" "$scheme" "$folder"
 fi
 
@@ -25,7 +25,8 @@ rm -f server.key client.key server.log client.log samples.tsv up down
 ip link set lo up
 unshare --net sleep 100000 & other=$!
 started="$other"
-# Ends what was started here, and nothing else; the namespaces go with the last process in them.
+# Ends only the processes that this script started; the namespaces end with the last process in
+# them.
 end() { kill $started 2> /dev/null || true; wait 2> /dev/null || true; rm -f server.key client.key; }
 trap end EXIT
 trap 'exit 1' INT TERM
@@ -61,7 +62,7 @@ PACELINE_BASE=10.77.0.2 \
   "$program" traffic send cubic --system-buffers --duration "$((seconds + 30))s" --counts down.json 2> /dev/null &
 started="$! $started"
 
-# Resident memory of a process in bytes; fails if the process has ended.
+# Prints the resident memory of a process in bytes; fails if the process has ended.
 resident() { awk '$1 == "VmRSS:" { print $2 * 1024; found = 1 } END { exit !found }' "/proc/$1/status"; }
 begin=$SECONDS
 while [ $((SECONDS - begin)) -lt $seconds ]; do
@@ -77,7 +78,7 @@ done
 awk -v minutes="$minutes" -v scheme="$scheme" '
   function mb(bytes) { return sprintf("%.1f", bytes / 1e6) }
   function gb(bytes) { return sprintf("%.1f", bytes / 1e9) }
-  # The largest memory in each minute, which is numbered by its end.
+  # Largest memory in each minute; a minute is numbered by its end.
   { minute = int(($1 + 59) / 60); if (minute > minutes) minute = minutes
     if ($2 > server[minute]) server[minute] = $2
     if ($3 > client[minute]) client[minute] = $3

@@ -1,9 +1,10 @@
 #!/bin/bash
-# Inside the emulation: loads the page with headless Chromium, cold each time, once per line of
-# output, beside a bulk download. Arguments: scheme, address and port, page loads, file for results.
+# Runs inside the emulation: loads the page with headless Chromium beside a bulk download, each time
+# with an empty cache, and prints a line per load. Arguments: scheme, address and port, page loads,
+# file for results.
 set -u
 scheme=$1 server=$2 loads=$3 results=$4
-# The server sends. ABC has to be at both ends; Cubic's receiver is like any other.
+# The server sends. ABC is needed at both ends; Cubic needs nothing at the receiver.
 [ "$scheme" = cubic ] || echo "$scheme" > /proc/sys/net/ipv4/tcp_congestion_control || exit 1
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 work=$(mktemp -d)
@@ -14,7 +15,7 @@ for _ in $(seq 100); do
 done
 curl -s -o /dev/null --max-time 600 "http://$server/bulk" &
 bulk=$!
-# The download fills the link before the first page is asked for.
+# The download fills the link before the first page load.
 sleep 5
 for n in $(seq "$loads"); do
   timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-quic --disable-extensions \

@@ -1,12 +1,11 @@
 #!/bin/bash
-# A web page and a bulk download over an LTE trace: Cubic against ABC. Prints for each scheme the
-# page-load times in milliseconds and what the link measured.
+# A web page and a bulk download over an LTE trace, with Cubic and with ABC. Prints for each scheme
+# the page-load times in milliseconds and the link's figures.
 #
 #   sudo examples/page-load/run.sh [TRACE] [PAGE LOADS]
 #
-# PACELINE names the program. Everything happens in a network namespace of its own; `abc` is loaded
-# into the kernel for as long as this runs, if it is not loaded already. Needs chromium, curl and
-# python3.
+# PACELINE is the program. Runs in a network namespace of its own. Loads `abc` into the kernel while
+# it runs, unless it is loaded already. Needs chromium, curl and python3.
 set -u
 trace=${1:-lte-driving} loads=${2:-5}
 paceline=$(realpath "${PACELINE:-target/release/paceline}")
@@ -38,7 +37,7 @@ for scheme in cubic abc; do
   accelerate=true
   if [ "$scheme" = abc ]; then
     queue=abc
-    # What leaves for the emulation leaves as accelerates.
+    # Packets that leave for the emulation leave as accelerates.
     accelerate="$paceline kernel accelerate \$(ip -o link | sed -n 's/^[0-9]*: \\(delay-[0-9]*\\)[:@].*/\\1/p')"
   fi
   "$paceline" delay 50ms --quiet --realtime \

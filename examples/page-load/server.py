@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A web server for the page-load example.
 
-`/` is a page of 44 objects (10 scripts, 4 style sheets, 30 pictures; 1.6 MB), which writes into
-itself how long it took to load, in milliseconds. `/bulk` is a download without an end. Arguments:
+`/` is a page of 44 objects (10 scripts, 4 style sheets, 30 pictures; 1.6 MB), which shows
+its load time in milliseconds. `/bulk` is an endless download. Arguments:
 address, port, congestion control.
 """
 
@@ -14,7 +14,7 @@ SCRIPTS, SHEETS, PICTURES = 10, 4, 30
 
 
 def size(kind, number):
-    """Bytes of an object: the same in every run, from 2 to 125 kB."""
+    """Returns the size of an object, from 2 to 125 kB; equal in every run."""
     return 2_000 + (7919 * (number + 1) * len(kind)) % 123_000 // (1 + number % 3)
 
 
@@ -32,7 +32,7 @@ def page():
 
 
 def thing(path):
-    """The body and the type of an object, padded with a comment to its size."""
+    """Returns the body and the type of an object, padded with a comment to its size."""
     kind, name = path.strip("/").split("/")
     pad = b"x" * size(kind, int(name.split(".")[0]))
     if kind == "css":
@@ -80,6 +80,6 @@ if __name__ == "__main__":
     ThreadingHTTPServer.daemon_threads = True
     ThreadingHTTPServer.request_queue_size = 128
     server = ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Handler)
-    # Before the first connection: ECN is agreed on in its first packets.
+    # Set this before the first connection: its first packets negotiate ECN.
     server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, sys.argv[3].encode())
     server.serve_forever()

@@ -1,12 +1,14 @@
 #!/bin/bash
-# Throughput of `paceline tunnel`: bulk TCP (Linux' own Cubic) through a tunnel between two network namespaces,
-# and the same TCP over the bare cable. Prints Mbit/s and processor seconds per gigabyte of both ends.
+# Throughput of `paceline tunnel`: bulk TCP (Linux' own Cubic) through a tunnel between two network
+# namespaces, and directly over the cable. Prints Mbit/s, and the processor seconds per gigabyte of
+# both ends.
 #
 #   sudo examples/tunnel-speed/run.sh [SCHEME] [RUNS] [SECONDS]
 #
-# PACELINE names the program; SERVER and CLIENT are further options of the two ends; FLOWS is the number of TCP
-# connections; FAMILY=6 measures IPv6 inside. The cable delays packets by .1 ms if the kernel has netem, and MTU
-# is its MTU. Everything happens in namespaces of its own and vanishes with them.
+# PACELINE is the program; SERVER and CLIENT are further options of the two ends; FLOWS is the
+# number of TCP connections; FAMILY=6 measures IPv6 inside the tunnel. The cable delays packets by
+# .1 ms if the kernel has netem, and MTU is its MTU. Runs in namespaces of its own, which end with
+# it.
 set -u
 scheme=${1:-cubic} runs=${2:-3} seconds=${3:-10}
 paceline=$(realpath "${PACELINE:-target/release/paceline}")
@@ -45,10 +47,10 @@ nsenter --net --target $other "$paceline" tunnel client 192.168.9.1:5312 --key-f
 for i in $(seq 600); do grep -q ": connected" "$files/server.log" "$files/client.log" && break; sleep 0.1; done
 grep -q ": connected" "$files/client.log" || { cat "$files/server.log" "$files/client.log" >&2; exit 1; }
 
-# Processor time of a process so far, user and system, in clock ticks.
+# Prints the processor time of a process so far, user and system, in clock ticks.
 ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat" 2> /dev/null || echo 0; }
-# measure NAME BASE: TCP from the client's namespace to BASE, for $seconds. Prints Mbit/s, and the processor
-# seconds per gigabyte of server and client.
+# measure NAME BASE: sends TCP from the client's namespace to BASE for $seconds. Prints Mbit/s, and
+# the processor seconds per gigabyte of server and client.
 measure() {
   PACELINE_BASE=$2 "$paceline" traffic receive --bytes "$files/bytes" & receiver=$!
   for i in $(seq 100); do [ -e "$files/bytes" ] && break; sleep 0.05; done

@@ -1,13 +1,13 @@
 #!/bin/bash
-# What several event loops gain at the server of a tunnel: bulk TCP between two clients and one server with one loop, the
-# same server with two loops, each of which has one client, and two servers, each with a device of its own. Two servers share
-# nothing, so that two loops gain no more than they. Prints Mbit/s of both clients together, and how much of a processor the
-# servers take.
+# Gain of several event loops at the server of a tunnel. Bulk TCP runs between two clients and (a)
+# one server with one loop, (b) one server with two loops, each with one client, and (c) two
+# servers, each with its own device. Two servers share nothing, so they are the upper limit for two
+# loops. Prints Mbit/s of both clients together, and the share of a processor that the servers use.
 #
 #   sudo examples/tunnel-speed/servers.sh [RUNS] [SECONDS]
 #
-# PACELINE names the program, AHEAD a command that runs it, such as "chrt -f 3". Everything happens in namespaces of its own
-# and vanishes with them.
+# PACELINE is the program, AHEAD a command that runs it, such as "chrt -f 3". Runs in namespaces of
+# its own, which end with it.
 set -u
 runs=${1:-3} seconds=${2:-5} ahead=${AHEAD:-}
 paceline=$(realpath "${PACELINE:-target/release/paceline}")
@@ -38,7 +38,7 @@ for n in 1 2; do
 done
 (umask 077; "$paceline" key new -o identity > key)
 
-# client N: starts a client, in the place of the one before.
+# client N: starts client N in place of the previous one.
 client() {
   [ -z "${process[$1]:-}" ] || { kill "${process[$1]}"; wait "${process[$1]}" 2> /dev/null; }
   nsenter --net --target "${client[$1]}" $ahead "$paceline" tunnel client "192.168.$1.1:${port[$1]}" --key-file key \
@@ -52,13 +52,14 @@ client() {
   cat server* client* >&2
   exit 1
 }
-# loop_of N: the event loop that has the connection of a client.
+# loop_of N: prints the event loop that has the connection of client N.
 loop_of() {
   "$paceline" tunnel status outer1 --json | awk -v from="192.168.$1.2" '/"event_loop"/ { number = $2 + 0 }
     /"remote"/ && index($2, from) { print number }'
 }
 
-# up SERVERS LOOPS: starts one or two servers, and both clients, each at a loop or server of its own if there are two.
+# up SERVERS LOOPS: starts one or two servers, and both clients; with two loops or servers, one
+# client at each.
 up() {
   tunnels="" servers="" process=() base=(- 10.77.0.1 10.77.0.1) own=(- 10.77.0.2 10.77.0.3) port=(- 5312 5312)
   [ "$1" = 2 ] && base[2]=10.78.0.1 own[2]=10.78.0.2 port[2]=5313
@@ -78,7 +79,7 @@ up() {
   exit 1
 }
 
-# Processor time of the servers so far, in clock ticks.
+# Prints the processor time of the servers so far, in clock ticks.
 ticks() { local pid; for pid in $servers; do awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$pid/stat"; done | awk '{ s += $1 } END { printf "%.0f\n", s }'; }
 carried() { awk '{ s += $1 } END { printf "%.0f\n", s }' bytes1 bytes2; }
 
@@ -87,7 +88,7 @@ measure() {
   traffic="" receivers="1 2"
   rm -f bytes1 bytes2
   if [ "$3" = up ]; then
-    # The clients of one server send to one address.
+    # Both clients of a single server send to one address.
     [ "$1" = 1 ] && receivers=1 && echo 0 > bytes2
     for n in $receivers; do
       PACELINE_BASE=${base[n]} $ahead "$paceline" traffic receive --bytes bytes$n & traffic="$traffic $!"

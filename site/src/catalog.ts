@@ -1,18 +1,18 @@
-// What the simulator has: schemes with their looks, queues, traces, tables of rules.
+// The simulator's catalog: schemes with their plot styles, queues, traces, tables of rules.
 
 export type Dash = "solid" | "dashed" | "dotted" | "dashdot";
 
 export interface Scheme {
   name: string;
   summary: string;
-  /** Its colour on white, and on a dark background. */
+  /** Its colour on white; below, on a dark background. */
   light: string;
   dark: string;
   dash: Dash;
-  /** How it is written for bulk data, if its defaults do not fit. */
+  /** Its specification for bulk data, if its defaults do not fit; otherwise null. */
   bulk: string | null;
   router: boolean;
-  /** Its variants, but for the default one. */
+  /** Its variants, without the default one. */
   variants: string[];
 }
 
@@ -24,21 +24,21 @@ export interface Catalog {
   tables: { name: string; summary: string }[];
 }
 
-/** How a flow is drawn. */
+/** Plot style of a flow. */
 export interface FlowStyle {
   light: string;
   dark: string;
   dash: Dash;
 }
 
-/** The name of a scheme without parameters. */
+/** Returns the name of a scheme without parameters. */
 export function schemeName(scheme: string): string {
   return scheme.split(/[[+]/, 1)[0]!.trim().toLowerCase();
 }
 
 const DASHES: Dash[] = ["solid", "dashed", "dotted", "dashdot"];
 
-/** A look for each flow: its scheme's, and for a second flow of a scheme another dash. */
+/** Returns a style for each flow: its scheme's, with another dash for a second flow of a scheme. */
 export function flowStyles(catalog: Catalog, schemes: string[]): FlowStyle[] {
   const used: string[] = [];
   return schemes.map((text) => {
@@ -51,7 +51,7 @@ export function flowStyles(catalog: Catalog, schemes: string[]): FlowStyle[] {
   });
 }
 
-/** How a dash is drawn on a canvas. */
+/** Returns the pattern of a dash on a canvas. */
 export function dashPattern(dash: Dash): number[] {
   return { solid: [], dashed: [7, 4], dotted: [2, 3], dashdot: [8, 3, 2, 3] }[dash];
 }

@@ -1,4 +1,4 @@
-// Claims: what `paceline reproduce` has found, and runs of single claims in the page.
+// Claims: the results of `paceline reproduce`, and runs of single claims in the page.
 
 import { Client } from "./client";
 import { fetchDocument } from "./documents";
@@ -44,12 +44,12 @@ export class Claims {
   private asked = "";
   private running = false;
 
-  /** Shows the claims, and opens one of them. */
+  /** Shows the claims, and opens the one with this id. */
   async activate(id: string): Promise<void> {
     this.asked = id;
     this.loading ??= this.load();
     await this.loading;
-    // Another claim, or none, was asked for while the list was loaded.
+    // While the list was loading, another claim was requested, or none.
     if (id !== this.asked) return;
     const wanted = id === "" ? null : byId("claims").querySelector<HTMLDetailsElement>(`#claim-${CSS.escape(id.toLowerCase())}`);
     if (wanted) {
@@ -104,11 +104,11 @@ export class Claims {
     byId("claims-count").textContent = shown === 1 ? "1 claim" : `${shown} claims`;
   }
 
-  /** The button that runs a claim, or the reason why there is none. */
+  /** Returns the button that runs a claim, or the reason why there is none. */
   private trial(id: string): HTMLElement {
     const place = element("section", { class: "trial" });
     const claim = this.listed.get(id);
-    // Without the simulator there is no list of claims; why, stands at the top of the page.
+    // Without the simulator there is no list of claims; the top of the page says why.
     if (!claim || claim.unmeasured) return place;
     if (claim.tables) {
       place.append("It is about published tables of rules, which are no part of this page.");

@@ -7,7 +7,7 @@ export class Client {
   private readonly worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   private readonly waiting = new Map<number, (answer: Answer) => void>();
   private next = 1;
-  /** Why the worker answers nothing, if it could not be loaded. */
+  /** Reason why the worker cannot answer, if it could not be loaded. */
   private broken: string | undefined;
   onrows: (message: FromWorker & { kind: "rows" }) => void = () => {};
   onstatus: (status: Answer) => void = () => {};
@@ -22,8 +22,8 @@ export class Client {
         this.waiting.delete(message.id);
       }
     };
-    // Nobody else would answer what is waiting. An event without a message means that the worker's file
-    // could not be loaded: then no later request has an answer either.
+    // No other event answers the waiting requests. An event without a message means that the
+    // worker's file could not be loaded; then no later request gets an answer, either.
     this.worker.onerror = (event) => {
       const error = `the simulator cannot be loaded: ${event.message || "its file is missing"}`;
       if (!event.message) this.broken = error;
@@ -32,7 +32,7 @@ export class Client {
     };
   }
 
-  /** Answers a request; an error in words is thrown. */
+  /** Sends a request and returns its answer; throws an error in words. */
   async ask<T>(request: object): Promise<T> {
     if (this.broken !== undefined) throw new Error(this.broken);
     const id = this.next++;
@@ -44,12 +44,12 @@ export class Client {
     return answer as T;
   }
 
-  /** How fast the live run goes, and how far apart its rows are. */
+  /** Sets the speed of the live run, and the time between its rows. */
   pace(speed: number, every: number): void {
     this.post({ kind: "pace", speed, every });
   }
 
-  /** A frame was drawn. */
+  /** Tells the worker that a frame was drawn. */
   frame(): void {
     this.post({ kind: "frame" });
   }

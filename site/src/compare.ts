@@ -1,4 +1,4 @@
-// Compare: schemes side by side over traces, as `paceline compare` has them.
+// Compare: schemes side by side over traces, as `paceline compare` runs them.
 
 import type { Catalog } from "./catalog";
 import type { Client } from "./client";
@@ -7,10 +7,10 @@ import { CompareResults, type Result } from "./results";
 import { currentTab } from "./tabs";
 
 interface Progress {
-  /** Runs in all, and those that are made. */
+  /** Number of runs; below, of finished ones. */
   runs: number;
   done: number;
-  /** Schemes times traces: so many runs later each has one more. */
+  /** Schemes times traces: the number of runs after which each has one more. */
   pairs: number;
   next: string | null;
 }
@@ -20,9 +20,9 @@ interface TraceChoice {
   text?: string;
 }
 
-/** The fields of the form that are text or numbers: their names in the address, too. */
+/** Fields of the form with text or numbers; their names in the address are the same words. */
 const FIELDS = ["duration", "warmup", "rtt", "buffer", "flows", "seed", "runs", "spread"];
-/** Results that are not complete are shown again after this time in milliseconds at the earliest. */
+/** Minimum time in milliseconds between two displays of incomplete results. */
 const SHOW_INTERVAL = 1500;
 
 export class Compare {
@@ -31,7 +31,7 @@ export class Compare {
   private readonly form = byId<HTMLFormElement>("compare-form");
   private readonly results = new CompareResults();
   private stopped = false;
-  /** What the address of the form as it came would say. */
+  /** Address of the form's initial state. */
   private readonly initial: string;
 
   constructor(catalog: Catalog, private readonly client: Client) {
@@ -76,13 +76,13 @@ export class Compare {
     byId("compare-files").replaceChildren(...list);
   }
 
-  /** Shown: with the setting of the address, if it has one. */
+  /** Shows the tab, with the setting in the address if it has one. */
   activate(rest: string): void {
     if (rest !== "") this.readAddress(rest);
     else if (this.address() !== this.initial) this.remember();
   }
 
-  /** The setting in the words of an address. Traces from files are no part of it. */
+  /** Returns the setting as an address. Traces from files are not part of it. */
   private address(): string {
     const data = new FormData(this.form);
     const words = new URLSearchParams();
@@ -95,7 +95,7 @@ export class Compare {
     return words.toString();
   }
 
-  /** Takes over the setting of an address; what it leaves out stays as it is. */
+  /** Applies the setting in an address; values that the address does not have stay unchanged. */
   private readAddress(address: string): void {
     const words = new URLSearchParams(address);
     for (const name of ["more-schemes", ...FIELDS]) {
@@ -143,7 +143,7 @@ export class Compare {
         bar.value = progress.done;
         line.textContent = `${progress.done + 1} of ${progress.runs}: ${progress.next ?? ""}`;
         progress = await this.client.ask<Progress>({ method: "compare-next" });
-        // Each scheme has as many runs as the others on each trace: that can be compared.
+        // Compare only when each scheme has as many runs as the others on each trace.
         const isEven = progress.done % progress.pairs === 0;
         if (isEven && progress.done < progress.runs && performance.now() - shownAt >= SHOW_INTERVAL) {
           this.results.show(await this.client.ask<Result>({ method: "compare-result" }), false);

@@ -1,16 +1,18 @@
-// Documents: the pages of the folder `docs`, and those that `make site` makes beside them.
+// Documents: the pages in the folder `docs`, and those that `make site` builds beside them.
 
 import { byId, element, showError } from "./dom";
 import { renderMarkdown } from "./markdown";
 
-/** The Markdown of a document, by its path below `docs`. */
+/** Returns the Markdown of a document, by its path below `docs`. */
 export async function fetchDocument(path: string): Promise<string> {
   const answer = await fetch(`docs/${path}`);
   if (!answer.ok) throw new Error(`docs/${path}: ${answer.status} ${answer.statusText}`);
   return answer.text();
 }
 
-/** A path that is written in a document of this folder, from `docs` on; null if it leads out of `docs`. */
+/**
+ * Returns a path in a document of this folder relative to `docs`; null if it leads out of `docs`.
+ */
 export function joinPath(folder: string, path: string): string | null {
   const parts = folder === "" ? [] : folder.split("/");
   for (const part of path.split("/")) {
@@ -31,7 +33,7 @@ export class Documents {
     this.choice.addEventListener("change", () => (location.hash = `#documents/${this.choice.value}`));
   }
 
-  /** Shows a document; `rest` is its path without `.md`, and a heading's anchor behind a `#`. */
+  /** Shows a document; `rest` is its path without `.md`, with a heading's anchor after a `#`. */
   async activate(rest: string): Promise<void> {
     const [path, heading] = decodeURIComponent(rest || "schemes").split("#") as [string, string?];
     this.asked = rest;
@@ -40,7 +42,7 @@ export class Documents {
       this.listed ??= this.list();
       await this.listed;
       const markdown = await fetchDocument(`${path}.md`);
-      // Another document was asked for while this one was loaded.
+      // While this document was loading, another one was requested.
       if (rest !== this.asked) return;
       this.choice.value = path;
       this.text.replaceChildren(...renderMarkdown(markdown, 2, (target) => this.resolve(path, target)));

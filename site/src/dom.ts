@@ -1,8 +1,8 @@
-// Small helpers for the document.
+// Small helpers for the page's document.
 
 type Child = Node | string;
 
-/** An element with attributes and children; `on...` attributes are listeners. */
+/** Returns an element with attributes and children; `on...` attributes are listeners. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: Record<string, string | boolean | ((event: Event) => void)> = {},
@@ -18,29 +18,29 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** The element with this id. */
+/** Returns the element with this id. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
   if (!found) throw new Error(`there is no #${id}`);
   return found as T;
 }
 
-/** Says something to those who hear the page, and shows errors to all. */
+/** Announces a text to users of screen readers. */
 export function announce(text: string): void {
   const line = byId("announcement");
   line.textContent = "";
-  // A change is only read if it comes after the line was empty.
+  // Screen readers read a change only if the line was empty before.
   setTimeout(() => (line.textContent = text), 50);
 }
 
-/** Shows an error; an empty text takes it away. */
+/** Shows an error; an empty text removes it. */
 export function showError(place: HTMLElement, error: unknown): void {
   const text = error instanceof Error ? error.message : String(error ?? "");
   place.textContent = text;
   place.hidden = text === "";
 }
 
-/** A number with about three digits. */
+/** Formats a number with about three digits. */
 export function formatShort(value: number): string {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -55,14 +55,14 @@ export function saveFile(name: string, type: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** A drawing or a table of the simulator's own making, whose texts it has escaped. */
+/** Parses a drawing or a table from the simulator, which has escaped its texts. */
 export function parseMarkup(markup: string): DocumentFragment {
   const template = document.createElement("template");
   template.innerHTML = markup;
   return template.content;
 }
 
-/** The text of files that are dropped on a place or chosen; `onFile` hears of each. */
+/** Calls `onFile` with each file that is chosen or dropped on a place. */
 export function acceptFiles(place: HTMLElement, onFile: (name: string, text: string) => void): void {
   place.addEventListener("dragover", (event) => {
     event.preventDefault();

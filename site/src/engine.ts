@@ -1,6 +1,6 @@
 // The simulator in WebAssembly. docs/page.md has the requests.
 
-/** What WebAssembly exports: bindings/web/src/exports.rs. */
+/** The exports of the WebAssembly module: bindings/web/src/exports.rs. */
 interface Exports {
   memory: WebAssembly.Memory;
   paceline_input(length: number): number;
@@ -20,7 +20,7 @@ export class Engine {
     this.exports = instance.exports as unknown as Exports;
   }
 
-  /** An engine from the bytes of the module. It imports nothing. */
+  /** Loads an engine from the bytes of the module, which imports nothing. */
   static async load(bytes: BufferSource): Promise<Engine> {
     const { instance } = await WebAssembly.instantiate(bytes, {});
     return new Engine(instance);
@@ -37,7 +37,7 @@ export class Engine {
     return JSON.parse(new TextDecoder().decode(answer)) as Answer;
   }
 
-  /** Lets the live run go on until `seconds`; a copy of its new rows. */
+  /** Advances the live run to `seconds`; returns a copy of its new rows. */
   advance(seconds: number, every: number): Float64Array {
     const numbers = this.exports.paceline_advance(seconds, every);
     return new Float64Array(this.exports.memory.buffer, this.exports.paceline_rows(), numbers).slice();

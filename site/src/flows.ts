@@ -1,10 +1,10 @@
-// The table of flows: switches, schemes, and what each flow reaches.
+// The table of flows: switches, schemes, and each flow's figures.
 
 import { flowStyles, type Catalog, type FlowStyle } from "./catalog";
 import { element, formatShort } from "./dom";
 import type { FlowSetting } from "./state";
 
-/** What the simulator has counted of a flow. */
+/** Counters of a flow in the simulator. */
 export interface FlowStatus {
   on: boolean;
   starts: number;
@@ -36,7 +36,9 @@ export class FlowTable {
   constructor(
     private readonly catalog: Catalog,
     private readonly settings: FlowSetting[],
-    /** Hears of a flow that was switched or has another scheme; what it was before. */
+    /**
+     * Called when a flow was switched or got another scheme; with its setting before the change.
+     */
     private readonly changed: (flow: number, before: FlowSetting) => void,
   ) {
     const heads = ["Flow", "Scheme", "Mbit/s", "RTT ms", "In flight", "Lost", "Marks"];
@@ -96,7 +98,7 @@ export class FlowTable {
     this.changed(flow, before);
   }
 
-  /** Shows the settings as they are. */
+  /** Shows the present settings. */
   repaint(): void {
     this.styles = flowStyles(this.catalog, this.settings.map((flow) => flow.scheme));
     this.lines.forEach((line, flow) => {
@@ -114,7 +116,7 @@ export class FlowTable {
     });
   }
 
-  /** Shows what was counted; rates are those since about a second before. */
+  /** Shows the counters; rates are averages over about a second. */
   update(time: number, flows: FlowStatus[]): void {
     const before = this.before;
     if (!before || time < before.time) {

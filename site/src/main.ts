@@ -21,7 +21,7 @@ async function start(): Promise<void> {
   let ready = false;
   const show = () => {
     const { tab, rest } = currentTab();
-    // Another setting by hand or by a link: the page begins with it.
+    // The user has changed the setting in the address: reload, so that the page begins with it.
     if (ready && tab === "ratatouille" && rest !== "" && rest !== live.address()) return location.reload();
     for (const name of TABS) {
       byId(name).hidden = name !== tab;
@@ -38,9 +38,9 @@ async function start(): Promise<void> {
   show();
   ready = true;
   window.addEventListener("hashchange", show);
-  // What was changed just before the tab is left is there when the browser goes back.
+  // Store a pending change before the tab is left, so that it is there when the browser goes back.
   for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => live.remember());
-  // For tests and for those who measure.
+  // For tests and measurements.
   Object.assign(window, { paceline: { frames: () => [...live.frames], times: () => live.times() } });
   document.documentElement.dataset["ready"] = "yes";
 }

@@ -1,14 +1,14 @@
-// Shows Markdown as the documents have it: headings, paragraphs, lists, quotations, tables, code, figures, links,
-// emphasis.
+// Renders the Markdown of the documents: headings, paragraphs, lists, quotations, tables, code,
+// figures, links, emphasis.
 
 import { element } from "./dom";
 
-/** Where a link or the source of a figure leads in this page; null if nowhere. */
+/** Returns the target of a link or the source of a figure in this page; null if there is none. */
 export type Resolve = (target: string) => string | null;
 
 const claimLinks: Resolve = (target) => (target.startsWith("#") ? `#claims/${target.slice(1)}` : null);
 
-/** Text with `code`, *emphasis*, [links](to) and ![figures](from). */
+/** Renders text with `code`, *emphasis*, [links](to) and ![figures](from). */
 export function renderInline(text: string, resolve: Resolve = claimLinks): Node[] {
   const nodes: Node[] = [];
   const pattern = /`([^`]+)`|(!?)\[((?:[^[\]]|\[[^\]]*\])+)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*/g;
@@ -31,7 +31,7 @@ export function renderInline(text: string, resolve: Resolve = claimLinks): Node[
   return nodes;
 }
 
-/** The cells of a row of a table. */
+/** Returns the cells of a table's row. */
 export function tableCells(line: string): string[] {
   return line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
@@ -40,22 +40,22 @@ const isTableRule = (line: string | undefined) => line !== undefined && /^\|[\s:
 
 const LIST_ITEM = /^( *)(?:[-*]|(\d+)\.) (.*)$/;
 
-/** Whether a line begins something else than the paragraph before it. */
+/** True if a line ends the paragraph before it. */
 const endsParagraph = (line: string) =>
   line.trim() === "" || /^(#+ |> |\||```)/.test(line) || LIST_ITEM.test(line);
 
-/** An anchor as links to a heading have it. */
+/** Returns the anchor of a heading, as links to it have it. */
 export function anchor(heading: string): string {
   return heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-");
 }
 
-/** The elements of some Markdown. Headings inside become `level` and deeper. */
+/** Returns the elements of a Markdown text. Its headings get `level` and deeper levels. */
 export function renderMarkdown(markdown: string, level: 2 | 3 | 4 = 4, resolve: Resolve = claimLinks): Node[] {
   const lines = markdown.split("\n");
   const nodes: Node[] = [];
   const inline = (text: string) => renderInline(text, resolve);
   let at = 0;
-  /** The text of a paragraph that begins with `first`, whose other lines are the next ones. */
+  /** Returns the text of a paragraph that begins with `first` and continues in the next lines. */
   const paragraph = (first: string): string => {
     let text = first;
     for (; at < lines.length && !endsParagraph(lines[at]!); at += 1) text += ` ${lines[at]!.trim()}`;
@@ -93,7 +93,7 @@ export function renderMarkdown(markdown: string, level: 2 | 3 | 4 = 4, resolve: 
       for (let item: RegExpExecArray | null = first; item; item = LIST_ITEM.exec(lines[at] ?? "")) {
         if (item !== first) at += 1;
         const entry = element("li", {}, ...inline(paragraph(item[3]!)));
-        // An item that is indented belongs to the one before it.
+        // An indented item belongs to the item before it.
         const last = list.lastElementChild;
         if (item[1]!.length > first[1]!.length && last) {
           let inner = last.querySelector(":scope > ul");
@@ -107,7 +107,7 @@ export function renderMarkdown(markdown: string, level: 2 | 3 | 4 = 4, resolve: 
   return nodes;
 }
 
-/** A claim as the document has it. */
+/** A claim in the document. */
 export interface Section {
   id: string;
   title: string;
@@ -117,7 +117,7 @@ export interface Section {
   body: string;
 }
 
-/** The introduction and the claims of the document. */
+/** Returns the introduction and the claims of the document. */
 export function parseClaims(markdown: string): { introduction: string; sections: Section[] } {
   const lines = markdown.split("\n");
   const rows = new Map<string, string[]>();

@@ -1,8 +1,8 @@
 // The plot of Ratatouille: packets in flight over time, on a canvas.
 //
-// Own code rather than a chart library: the lines scroll with a time of their own, the area between
-// two curves is the buffer, and below stand the marks of each flow. All of it is drawn anew sixty
-// times a second, from numbers that lie in a ring.
+// Own code instead of a chart library: the lines scroll with simulated time, the area between two
+// curves is the buffer, and the marks of each flow are below. The plot is redrawn sixty times per
+// second, from numbers in a ring buffer.
 
 import { dashPattern, type FlowStyle } from "./catalog";
 import { FLOW, LINK, type Rows } from "./rows";
@@ -10,12 +10,12 @@ import { FLOW, LINK, type Rows } from "./rows";
 export interface View {
   rows: Rows;
   time: number;
-  /** Seconds that are shown. */
+  /** Visible time in seconds. */
   window: number;
-  /** Packets of the buffer; 0 for no limit. */
+  /** Buffer in packets; 0 for no limit. */
   buffer: number;
   styles: FlowStyle[];
-  /** Flows whose lines are drawn. */
+  /** Whether the line of each flow is drawn. */
   shown: boolean[];
   dark: boolean;
 }
@@ -44,7 +44,10 @@ const DARK: Colours = {
   ideal: "#e8ecf0", accelerate: "#2fcb9f", brake: "#ff8a3d", mark: "#b693ea",
 };
 
-/** A step of 1, 2 or 5 times a power of ten that gives at most `count` of them. */
+/**
+ * Returns the step of 1, 2 or 5 times a power of ten that divides the range into at most `count`
+ * steps.
+ */
 function niceStep(range: number, count: number): number {
   const raw = range / count;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -53,22 +56,25 @@ function niceStep(range: number, count: number): number {
 
 export class Plot {
   private readonly context: CanvasRenderingContext2D;
-  /** The top of the vertical axis; it follows what is shown, upwards at once. */
+  /** Top of the vertical axis. It rises at once with the data, and falls slowly. */
   private top = 10;
-  /** Which flows have marks, so that strips do not come and go. */
+  /** Flows that have had marks, so that their strips do not appear and disappear. */
   private marked: boolean[] = [];
 
   constructor(readonly canvas: HTMLCanvasElement) {
     this.context = canvas.getContext("2d", { alpha: false })!;
   }
 
-  /** Forgets what it has adapted to. */
+  /** Resets the adapted axis. */
   reset(): void {
     this.top = 10;
     this.marked = [];
   }
 
-  /** How far apart rows are: nearly two pixels, since the work of a frame goes with their number. */
+  /**
+   * Returns the time between rows: nearly two pixels, because the work per frame grows with the
+   * number of rows.
+   */
   spacing(window: number): number {
     return window / Math.max(200, Math.min(800, this.canvas.clientWidth * 0.6));
   }
@@ -118,7 +124,7 @@ export class Plot {
     }
   }
 
-  /** The top of the axis: above all that is shown, and not more than twice that for long. */
+  /** Adapts the top of the axis: above all visible data, and not more than twice that for long. */
   private adapt(view: View, from: number): void {
     const { rows } = view;
     let highest = 4;
@@ -175,7 +181,10 @@ export class Plot {
     c.restore();
   }
 
-  /** The area between the bandwidth-delay product and what fits with the buffer, and both lines. */
+  /**
+   * Draws the area between the bandwidth-delay product and the capacity with buffer, and both
+   * lines.
+   */
   private bands(
     view: View,
     colours: Colours,
@@ -232,7 +241,7 @@ export class Plot {
     c.setLineDash([]);
   }
 
-  /** The number of each flow at the end of its line. */
+  /** Draws the number of each flow at the end of its line. */
   private ends(view: View, y: (packets: number) => number): void {
     const { context: c } = this;
     const { rows } = view;
@@ -257,7 +266,9 @@ export class Plot {
     c.font = "12px system-ui, sans-serif";
   }
 
-  /** For each flow with marks, over time: accelerates and brakes, or the share of marks. */
+  /**
+   * Draws for each flow with marks, over time: accelerates and brakes, or the share of CE marks.
+   */
   private strips(
     view: View,
     colours: Colours,

@@ -1,4 +1,5 @@
-// Ratatouille: packets in flight of each flow over time, with everything changed while it runs.
+// Ratatouille: packets in flight of each flow over time. All settings can be changed during the
+// run.
 
 import { schemeName, type Catalog } from "./catalog";
 import { Client } from "./client";
@@ -18,7 +19,7 @@ const BUFFERS = [
   ...[1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 1500, 2000],
   ...[3000, 5000, 7500, 10_000, 15_000, 20_000, 0],
 ];
-/** With reduced motion, the plot is drawn so seldom, in milliseconds. */
+/** Time between drawings with reduced motion, in milliseconds. */
 const REDUCED_MOTION_INTERVAL = 1000;
 
 export class Ratatouille {
@@ -34,9 +35,9 @@ export class Ratatouille {
   private rulesAsked = 0;
   private readonly trace = byId<HTMLSelectElement>("link-trace");
   private readonly queue = byId<HTMLSelectElement>("link-queue");
-  /** The texts of files that were dropped, by their names. */
+  /** Texts of dropped files, by their names. */
   private readonly files = new Map<string, string>();
-  /** False until a run has begun, and after one that could not. */
+  /** False until a run has begun, and after a run that could not begin. */
   private begun = false;
   private time = 0;
   private paused = false;
@@ -46,7 +47,7 @@ export class Ratatouille {
   private addressTimer = 0;
   private pending: { rate_mbps?: number; rtt_ms?: number; buffer?: number } | undefined;
   private busy = false;
-  /** Of the last frames: milliseconds between them, for those who measure. */
+  /** Milliseconds between the last frames, for measurements. */
   readonly frames: number[] = [];
 
   constructor(private readonly catalog: Catalog, address: string) {
@@ -84,21 +85,21 @@ export class Ratatouille {
     requestAnimationFrame((now) => this.frame(now));
   }
 
-  /** The part of the address that says what is shown. */
+  /** Returns the address of the setting. */
   address(): string {
     return writeAddress(this.setting);
   }
 
-  /** The simulated times of what the plot has. */
+  /** Returns the simulated times of the rows in the plot. */
   times(): number[] {
     return Array.from({ length: this.rows.length }, (_, row) => this.rows.link(row, LINK.time));
   }
 
-  /** Shown, or hidden behind another tab: then it stands still. */
+  /** Shows the tab, or stops the run while another tab is visible. */
   activate(on: boolean): void {
     const first = on && !this.active && this.time === 0 && this.rows.length === 0;
     this.active = on;
-    // The tab's own address has no setting: a reload would lose what is shown.
+    // The tab's own address has no setting, so a reload would lose the present one.
     if (first) void this.begin("");
     else if (on) this.addressChanged();
     this.updatePace();
@@ -143,7 +144,7 @@ export class Ratatouille {
     });
   }
 
-  /** All controls as the setting has them. */
+  /** Sets all controls to the setting. */
   private show(): void {
     for (const name of ["rate", "rtt", "buffer", "speed", "window"] as const) {
       this.sliders[name].set(this.setting[name]);
@@ -186,12 +187,12 @@ export class Ratatouille {
       this.begun = false;
       showError(this.error, error);
     }
-    // Rows of the run before may have come until the answer.
+    // Rows of the previous run may have arrived before the answer.
     this.clearRun();
     await this.watchRules();
   }
 
-  /** Forgets what was drawn and counted. */
+  /** Clears drawn and counted data. */
   private clearRun(): void {
     this.rows.clear();
     this.plot.reset();
@@ -200,7 +201,7 @@ export class Ratatouille {
     this.dirty = true;
   }
 
-  /** Changes the link. While one change is under way, later ones are gathered. */
+  /** Changes the link. Collects further changes while one is in progress. */
   private change(change: { rate_mbps?: number; rtt_ms?: number; buffer?: number }): void {
     if (!this.begun) return void this.begin("");
     this.pending = { ...this.pending, ...change };
@@ -224,7 +225,7 @@ export class Ratatouille {
   private async flow(flow: number, before: FlowSetting): Promise<void> {
     const setting = this.setting.flows[flow]!;
     const said = `Flow ${flow + 1}, ${setting.scheme}, is ${setting.on ? "on" : "off"}.`;
-    // A run that could not begin, because of this flow perhaps, has a new chance.
+    // A run that could not begin, perhaps because of this flow, is tried again.
     if (!this.begun) return this.begin(said);
     try {
       await this.client.ask({ method: "flow", flow, on: setting.on, scheme: setting.scheme });
@@ -239,7 +240,7 @@ export class Ratatouille {
     await this.watchRules();
   }
 
-  /** A panel for each flow that follows a table of rules. */
+  /** Shows a panel for each flow that follows a table of rules. */
   private async watchRules(): Promise<void> {
     const asked = ++this.rulesAsked;
     const panels = new Map<number, RulePanel>();
@@ -253,7 +254,7 @@ export class Ratatouille {
       }
       panels.set(flow, panel);
     }
-    // Whoever asked later knows better.
+    // A later request is in progress, whose answer is newer.
     if (asked !== this.rulesAsked) return;
     this.panels = panels;
     byId("rules").replaceChildren(...[...panels.values()].map((panel) => panel.node));
@@ -294,7 +295,7 @@ export class Ratatouille {
     announce(on ? "Paused." : "Running.");
   }
 
-  /** Tells the worker how fast to go. */
+  /** Sends the speed to the worker. */
   private updatePace(): void {
     const on = this.active && !this.paused;
     this.client.pace(on ? this.setting.speed : 0, this.plot.spacing(this.setting.window));
@@ -309,12 +310,13 @@ export class Ratatouille {
     this.addressTimer = window.setTimeout(() => this.remember(), 250);
   }
 
-  /** Writes a change of the setting into the address, if that has not been done. */
+  /** Writes a pending change of the setting into the address. */
   remember(): void {
     if (this.addressTimer === 0) return;
     clearTimeout(this.addressTimer);
     this.addressTimer = 0;
-    // A link to another tab changes the address before the page is told: that address stays.
+    // A link to another tab changes the address before the page gets the event: then keep that
+    // address.
     if (currentTab().tab === "ratatouille") history.replaceState(null, "", `#ratatouille?${this.address()}`);
   }
 
@@ -330,7 +332,7 @@ export class Ratatouille {
 
   private frame(now: number): void {
     requestAnimationFrame((next) => this.frame(next));
-    // The simulator goes on as frames do; behind another tab both stand still.
+    // The simulation advances with frames; while another tab is visible both stop.
     if (this.active) this.client.frame();
     const since = now - this.drawnAt;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,4 +1,4 @@
-// The results of a comparison: its table, what it says in words, and its plots.
+// The results of a comparison: table, sentences and plots.
 
 import { byId, element, formatShort, parseMarkup, saveFile } from "./dom";
 
@@ -10,7 +10,7 @@ export interface Result {
   page: string;
 }
 
-/** Of the JSON of `paceline compare`: see docs/json.md. */
+/** A part of the JSON of `paceline compare`: see docs/json.md. */
 interface Distribution {
   median: number;
   p5: number;
@@ -32,7 +32,7 @@ interface RatioRow {
   queue_delay_ms: { p95: Distribution | null };
 }
 
-/** The most sentences about each trace; the JSON has all. */
+/** Most sentences about each trace; the JSON has all figures. */
 const MOST_SENTENCES = 8;
 
 export class CompareResults {
@@ -43,7 +43,7 @@ export class CompareResults {
   private readonly figures = element("div");
   private result: Result | undefined;
 
-  /** Shows a result in place of the one before. Elements that stay keep their place and their focus. */
+  /** Replaces the present result by another one. Elements that stay keep their place and focus. */
   show(result: Result, isComplete: boolean): void {
     this.result = result;
     if (!this.heading.isConnected) this.place.append(this.heading, this.buttons(), this.table, this.words, this.figures);
@@ -78,7 +78,10 @@ export class CompareResults {
   }
 }
 
-/** The first scheme against the others on each trace, and which schemes had nothing random. */
+/**
+ * Returns sentences about the first scheme against the others on each trace, and about schemes
+ * without randomness.
+ */
 function sentences({ json: { summary, ratios } }: Result): string[] {
   if (!summary.some((row) => row.runs > 1)) return [];
   const traces = [...new Set(summary.map((row) => row.trace))];
@@ -98,7 +101,7 @@ function sentences({ json: { summary, ratios } }: Result): string[] {
   });
 }
 
-/** A median with the range of 90 % of the runs. */
+/** Formats a median with the range of 90 % of the runs. */
 function range({ median, p5, p95 }: Distribution): string {
   const [middle, low, high] = [median, p5, p95].map(formatShort);
   return low === middle && high === middle ? middle! : `${middle} (${low} to ${high})`;

@@ -1,6 +1,6 @@
-// The rows of numbers of a live run, as far back as the plot shows.
+// The rows of numbers of a live run, for the time that the plot shows.
 
-/** The columns of a row: bindings/web/src/play.rs. */
+/** Columns of a row: bindings/web/src/play.rs. */
 export const LINK = { time: 0, backlog: 1, ideal: 2, capacity: 3 };
 export const FLOW = { inFlight: 0, cwnd: 1, accelerated: 2, braked: 3, marked: 4 };
 const LINK_COLUMNS = 4;
@@ -28,7 +28,7 @@ export class Rows {
     [this.first, this.count] = [0, 0];
   }
 
-  /** Adds rows behind those there are; the oldest go. */
+  /** Appends rows; drops the oldest ones if there are too many. */
   push(rows: Float64Array): void {
     for (let at = 0; at + this.width <= rows.length; at += this.width) {
       const place = (this.first + this.count) % this.capacity;
@@ -46,7 +46,7 @@ export class Rows {
     return this.link(row, LINK_COLUMNS + flow * FLOW_COLUMNS + column);
   }
 
-  /** The first row at or after a time. */
+  /** Returns the first row at or after a time. */
   at(time: number): number {
     let [low, high] = [0, this.count];
     while (low < high) {

@@ -1,4 +1,4 @@
-// The rules of a RemyCC, lit up as they are used.
+// The rules of a RemyCC, highlighted when they are used.
 
 import type { Client } from "./client";
 import { element } from "./dom";
@@ -15,7 +15,7 @@ function describeAction(rule: Rule): string {
   return `window × ${rule.multiple} ${sign} ${Math.abs(rule.increment)}, at least ${rule.intersend_ms} ms between packets`;
 }
 
-/** The rules of one flow. */
+/** Panel with the rules of one flow. */
 export class RulePanel {
   readonly node = element("section", { class: "rules" });
   private rules: Rule[] = [];
@@ -41,7 +41,7 @@ export class RulePanel {
     this.node.hidden = this.rules.length === 0;
   }
 
-  /** Uses of each rule since the last call. */
+  /** Shows the uses of each rule since the last call. */
   showUses(uses: number[] | null): void {
     if (!uses || uses.length !== this.heat.length) return;
     this.heat = this.heat.map((heat, rule) => heat * 0.8 + uses[rule]!);
@@ -49,7 +49,7 @@ export class RulePanel {
     if (all < 0.01) return;
     const order = this.heat.map((heat, rule) => ({ heat, rule })).sort((a, b) => b.heat - a.heat);
     for (const { heat, rule } of order) {
-      // The root shows rules that are used seldom, too.
+      // The square root makes rarely used rules visible, too.
       this.cells[rule]!.style.setProperty("--heat", String(Math.sqrt(heat / order[0]!.heat)));
     }
     const used = order.filter(({ heat }) => heat / all > 0.005);

@@ -1,4 +1,4 @@
-// Sliders with units: logarithmic where the range has several powers of ten.
+// Sliders with units: logarithmic if the range spans several powers of ten.
 
 import { element, formatShort } from "./dom";
 
@@ -11,7 +11,7 @@ export interface Slider {
 interface SliderSpec {
   id: string;
   label: string;
-  /** How many places the slider has. */
+  /** Number of positions of the slider. */
   places: number;
   value(place: number): number;
   place(value: number): number;
@@ -45,7 +45,7 @@ function makeSlider(spec: SliderSpec): Slider {
   };
 }
 
-/** From `low` to `high`, each place by the same factor. */
+/** Returns a slider from `low` to `high` whose positions differ by a constant factor. */
 export function logarithmicSlider(
   of: { id: string; label: string; low: number; high: number; unit: string; changed(value: number): void },
 ): Slider {
@@ -54,14 +54,14 @@ export function logarithmicSlider(
   return makeSlider({
     ...of,
     places,
-    // About three digits, so that values are ones that can be said.
+    // About three digits, so that values are easy to read.
     value: (place) => Number((of.low * ratio ** (place / places)).toPrecision(3)),
     place: (value) => (Math.log(value / of.low) / Math.log(ratio)) * places,
     text: (value) => `${formatShort(value)} ${of.unit}`,
   });
 }
 
-/** One of given values. */
+/** Returns a slider over a list of values. */
 export function steppedSlider(
   of: { id: string; label: string; values: number[]; text(value: number): string; changed(value: number): void },
 ): Slider {

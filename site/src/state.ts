@@ -1,4 +1,4 @@
-// What the live run shows, in the address of the page.
+// The setting of the live run, and its form in the address of the page.
 
 export interface FlowSetting {
   scheme: string;
@@ -6,11 +6,11 @@ export interface FlowSetting {
 }
 
 export interface Setting {
-  /** Empty for a constant rate; else a built-in trace. */
+  /** Name of a built-in trace; empty for a constant rate. */
   trace: string;
   rate: number;
   rtt: number;
-  /** In packets; 0 for no limit. */
+  /** Buffer in packets; 0 for no limit. */
   buffer: number;
   queue: string;
   speed: number;
@@ -34,7 +34,7 @@ export function defaultSetting(): Setting {
   };
 }
 
-/** The setting in the words of an address. */
+/** Returns the setting as an address. */
 export function writeAddress(setting: Setting): string {
   const words = new URLSearchParams();
   if (setting.trace) words.set("trace", setting.trace);
@@ -42,7 +42,8 @@ export function writeAddress(setting: Setting): string {
     words.set(name, String(Number(setting[name].toPrecision(4))));
   }
   words.set("queue", setting.queue);
-  // A flow that is off has a minus before its scheme. Flows stand between spaces, so schemes have none.
+  // A flow that is off has a minus before its scheme. Spaces separate flows, so schemes are written
+  // without spaces.
   const word = (flow: FlowSetting) => (flow.on ? "" : "-") + flow.scheme.replaceAll(/\s/g, "");
   words.set("flows", setting.flows.map(word).join(" "));
   return words.toString();
@@ -50,11 +51,11 @@ export function writeAddress(setting: Setting): string {
 
 function numberWithin(text: string | null, low: number, high: number, otherwise: number): number {
   const value = Number(text);
-  // No text would be the number zero.
+  // An empty text would become the number zero.
   return text !== null && text.trim() !== "" && Number.isFinite(value) && value >= low && value <= high ? value : otherwise;
 }
 
-/** The setting of an address; what it leaves out, or what makes no sense, is as by default. */
+/** Returns the setting in an address. Values that are missing or invalid get their defaults. */
 export function readAddress(address: string): Setting {
   const words = new URLSearchParams(address);
   const setting = defaultSetting();

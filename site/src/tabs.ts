@@ -1,8 +1,8 @@
-// The tabs of the page, and which of them the address names.
+// The tabs of the page, and the tab in the address.
 
 export const TABS = ["ratatouille", "compare", "claims", "documents"] as const;
 
-/** The tab of the address, and what stands behind it. */
+/** Returns the tab in the address, and the rest of the address. */
 export function currentTab(): { tab: (typeof TABS)[number]; rest: string } {
   const found = /^#(\w+)[?/]?(.*)$/.exec(location.hash);
   const tab = TABS.find((name) => name === found?.[1]) ?? "ratatouille";

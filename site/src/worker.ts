@@ -1,32 +1,35 @@
-// Runs the simulator beside the page, so that the page stays quick.
+// Runs the simulator in a worker, so that the page stays responsive.
 
 import wasm from "./paceline.wasm?url";
 import { Engine, type Answer } from "./engine";
 
-/** What the page asks of the worker. Requests with an `id` are answered with it. */
+/** Messages from the page. A request with an `id` gets an answer with this id. */
 export type ToWorker =
   | { kind: "request"; id: number; request: object }
   | { kind: "pace"; speed: number; every: number }
-  /** A frame was drawn: simulate what the next one shows. */
+  /** A frame was drawn: simulate the time until the next one. */
   | { kind: "frame" };
 
-/** What the worker tells the page. */
+/** Messages to the page. */
 export type FromWorker =
   | { kind: "answer"; id: number; answer: Answer }
   | { kind: "rows"; rows: Float64Array; time: number; cpu: number; reached: number }
   | { kind: "status"; status: Answer };
 
-/** The share of the time that the simulation may take; when it does not do, the run is slower. */
+/** Share of the time that the simulation may use; if it needs more, the run is slower. */
 const BUDGET = 0.75;
 const STATUS_EVERY = 200;
 
 let engine: Engine | undefined;
 let playing = false;
 let [speed, every] = [0, 0.01];
-/** The simulated time, and when it was last moved on. */
+/** Simulated time, and wall-clock time of its last advance. */
 let [time, steppedAt] = [0, 0];
 let statusAt = 0;
-/** Milliseconds that simulating took since the last status, and how far it came. */
+/**
+ * Milliseconds of simulation since the last status, the simulated seconds in them, and the seconds
+ * requested.
+ */
 let [spentMs, simulatedS, askedS] = [0, 0, 0];
 
 function send(message: FromWorker, transfer: Transferable[] = []): void {
@@ -57,7 +60,7 @@ function step(): void {
       rows.set(part, offset);
       offset += part.length;
     }
-    // Milliseconds of this processor for a simulated second, and the share of the speed reached.
+    // Milliseconds of this processor per simulated second, and the share of the requested speed.
     const cpu = simulatedS > 0 ? spentMs / simulatedS : 0;
     const reached = askedS > 0 ? simulatedS / askedS : 1;
     send({ kind: "rows", rows, time, cpu, reached }, [rows.buffer]);
@@ -82,14 +85,14 @@ async function receive(message: ToWorker & { kind: "request" }): Promise<void> {
   send({ kind: "answer", id: message.id, answer });
 }
 
-/** The simulator is of no more use: the next request loads it anew. */
+/** Discards the simulator after a failure; the next request loads it again. */
 function failureAnswer(error: unknown): Answer {
   engine = undefined;
   playing = false;
   return { error: `the simulator failed: ${String(error)}` };
 }
 
-/** Requests are answered in their order, the first after the simulator was loaded. */
+/** Answers requests in their order, the first one after the simulator was loaded. */
 let last = Promise.resolve();
 self.onmessage = (event: MessageEvent<ToWorker>) => {
   const message = event.data;

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
 
-/** The program that serves the page, and the folder of the page. */
+/** The program that serves the page; below, the folder of the page. */
 export const program = process.env.PACELINE ?? "paceline";
 export const site = process.env.PACELINE_SITE_BUILT;
 
@@ -18,7 +18,7 @@ export async function browser() {
   return chromium.launch({ executablePath: found, args: ["--no-sandbox"], timeout: 180_000 });
 }
 
-/** `paceline serve` on a free port: its address, and how to end it. */
+/** Starts `paceline serve` on a free port; returns its address, and a function that ends it. */
 export async function serve() {
   const child = spawn(program, ["serve", "--port", "0", "--site", site], { stdio: ["ignore", "pipe", "inherit"] });
   const line = await new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// The digests of scenarios are equal in WebAssembly and native: scenarios/golden.txt.
+// The digests of scenarios in WebAssembly equal those of native builds: scenarios/golden.txt.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";

@@ -1,6 +1,8 @@
-// Measures the page: eight flows at 20 Mbit/s, how long from frame to frame, and the work of a second.
+// Measures the page with eight flows at 20 Mbit/s: the time between frames, and the processor time
+// per second.
 //
-// Prints; judges nothing. A machine that does other work at the same time shows longer frames.
+// Prints figures, without a verdict. Other work on the machine makes the time between frames
+// longer.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -18,7 +20,10 @@ await page.waitForTimeout(3000);
 const session = await page.context().newCDPSession(page);
 await session.send("Performance.enable", { timeDomain: "threadTicks" });
 
-/** Seconds of processor time: of the page's thread by its own account, of all processes by Linux'. */
+/**
+ * Returns seconds of processor time: of the page's thread as it reports them, of all processes as
+ * Linux reports them.
+ */
 async function cpu() {
   const { metrics } = await session.send("Performance.getMetrics");
   const of = (name) => metrics.find((metric) => metric.name === name)?.value ?? 0;
@@ -43,7 +48,7 @@ const before = await cpu();
 await page.waitForTimeout(SECONDS * 1000);
 const after = await cpu();
 const all = await page.evaluate(() => window.paceline.frames());
-// Those of the measured time: the newest that add up to it.
+// The newest frames whose times add up to the measured time.
 let sum = 0;
 const frames = all.reverse().filter((frame) => (sum += frame) <= SECONDS * 1000).sort((a, b) => a - b);
 const at = (share) => frames[Math.min(frames.length - 1, Math.floor(share * frames.length))].toFixed(1);

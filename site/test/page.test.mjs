@@ -1,4 +1,4 @@
-// The page in a browser: what is moved, switched, dropped and read, at three widths.
+// The page in a browser at three widths: moving, switching, dropping and reading.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { browser, program, serve } from "./browser.mjs";
 
 const WIDTHS = [390, 1300, 1900];
 const shots = process.env.PACELINE_SHOTS;
-/** How long anything may take before a test has failed. */
+/** Longest time for any step of a test. */
 const patience = { timeout: 180_000 };
 let [chrome, server] = [];
 
@@ -25,7 +25,7 @@ after(async () => {
   server?.close();
 });
 
-/** A page of this width, in which nothing goes wrong unseen. */
+/** Opens a page of this width; every error in it fails the test. */
 async function open(hash, width = 1300, options = {}) {
   const context = await chrome.newContext({ viewport: { width, height: width < 500 ? 844 : 950 }, ...options });
   const page = await context.newPage();
@@ -51,7 +51,7 @@ async function close(page) {
 
 const shot = async (page, name) => shots && page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
 
-/** A reading below the plot, as a number. */
+/** Returns a reading below the plot as a number. */
 async function reading(page, name) {
   const text = await page.evaluate((wanted) => {
     const term = [...document.querySelectorAll("#readings dt")].find((dt) => dt.textContent === wanted);
@@ -70,7 +70,7 @@ async function until(page, what, check) {
   }
 }
 
-/** Waits until the page has said this to those who hear it. */
+/** Waits until the page has announced this text to users of screen readers. */
 const said = (page, text) => page.locator("#announcement").filter({ hasText: text }).waitFor({ state: "attached" });
 
 const cell = (page, flow, column) =>
@@ -83,7 +83,7 @@ for (const width of WIDTHS) {
     await until(page, "the run goes on", async () => (await reading(page, "time")) > 3);
     assert.equal(await reading(page, "link × RTT"), 60);
     await until(page, "Cubic has packets in flight", async () => (await number(page, 2, 2)) > 0);
-    // Sliders move, by the pointer's way and by keys, and the address follows.
+    // Sliders move with the pointer and with keys, and the address follows.
     await page.locator("#rate").fill("170");
     await until(page, "a faster link", async () => (await reading(page, "link")) > 90);
     await page.locator("#rtt").focus();
@@ -122,7 +122,8 @@ for (const width of WIDTHS) {
     await page.getByRole("button", { name: "Compare" }).click();
     await page.getByRole("heading", { name: "Results", exact: true }).waitFor();
     assert.equal(await page.locator("#compare-results figure svg").count(), 3);
-    // Medians with ranges, bands over time, and the first scheme against the others.
+    // Medians with ranges, bands over time, and sentences about the first scheme against the
+    // others.
     assert.match(await page.locator("#compare-results table").innerText(), /\d \(\d/);
     assert.match(await page.locator("#compare-results figure").nth(1).innerHTML(), /90 % of the runs/);
     assert.match(await page.locator("#compare-results .words").innerText(), /abc carries [\d.]+ \([\d.]+ to [\d.]+\) times what cubic carries on lte-driving/);
@@ -132,7 +133,7 @@ for (const width of WIDTHS) {
     const own = JSON.parse(readFileSync(await download.path(), "utf8"));
     assert.equal(own.runs.length, 18);
     assert.deepEqual(own.summary.map((row) => row.runs), [3, 3, 3, 3, 3, 3]);
-    // The same runs by the command: equal to the last packet.
+    // The command gives equal runs, to the last packet.
     const folder = mkdtempSync(join(tmpdir(), "paceline-page-"));
     writeFileSync(join(folder, "dropped.trace"), trace);
     const schemes = [...new Set(own.runs.map((run) => run.scheme))];
@@ -142,11 +143,11 @@ for (const width of WIDTHS) {
     const figures = ({ run, start_ms, seed, digest, utilization, queue_delay_ms }) =>
       ({ run, start_ms, seed, digest, utilization, queue_delay_ms });
     assert.deepEqual(own.runs.map(figures), native.runs.map(figures));
-    // The command calls a file by its path, the page by its name.
+    // The command names a file by its path, the page by its name.
     const byName = (rows) => rows.map((row) => ({ ...row, trace: basename(row.trace) }));
     assert.deepEqual(own.summary, byName(native.summary));
     assert.deepEqual(own.ratios, byName(native.ratios));
-    // A wrong parameter is told, and results stay.
+    // The page reports a wrong parameter, and keeps the results.
     await page.getByLabel("Duration").fill("a while");
     await page.getByRole("button", { name: "Compare" }).click();
     await page.getByRole("alert").filter({ hasText: "a while" }).waitFor();
@@ -177,7 +178,7 @@ for (const width of WIDTHS) {
 test("a setting is in the address, and mistakes are told", async () => {
   const page = await open("#ratatouille?rate=20&rtt=100&speed=2&flows=abc+-cubic");
   await until(page, "ABC runs", async () => (await number(page, 1, 0)) > 0);
-  // Two schemes with routers of their own cannot share a link.
+  // Two schemes with different routers cannot share a link.
   await page.getByLabel("Scheme of flow 2", { exact: true }).selectOption("xcp");
   await page.getByRole("switch", { name: "Flow 2 on" }).click();
   await page.getByRole("alert").filter({ hasText: "router" }).waitFor();
@@ -199,7 +200,7 @@ test("a setting is in the address, and mistakes are told", async () => {
   await close(page);
 });
 
-/** Lets files fall onto a place of the page. */
+/** Drops files on a place of the page. */
 async function drop(page, place, files) {
   const data = await page.evaluateHandle((given) => {
     const transfer = new DataTransfer();
@@ -217,7 +218,7 @@ test("an address that makes no run is mended by hand", async () => {
   await page.getByLabel("Scheme of flow 1", { exact: true }).selectOption("bbr");
   await until(page, "BBR runs", async () => (await number(page, 1, 0)) > 0);
   assert.equal(await page.locator("#play-error").isVisible(), false);
-  // Spaces are no part of a scheme in the address, where they stand between flows.
+  // The address separates flows by spaces, so it writes schemes without spaces.
   await page.getByLabel("Scheme of flow 1", { exact: true }).selectOption({ label: "with parameters …" });
   const text = page.getByLabel("Scheme of flow 1, with parameters");
   await text.fill("abc[dt=60ms, eta=0.95]");
@@ -250,7 +251,7 @@ test("nothing is left of a run that was begun anew", async () => {
 
 test("first results show while further runs are made, and the address has the setting", async () => {
   const page = await open("#compare?traces=12Mbps+lte-driving&schemes=abc+vegas&duration=60s&runs=400&spread=trace");
-  // 96,000 s of simulated time: no machine is done with them before the page shows some.
+  // 96,000 s of simulated time: no machine finishes them before the page shows some results.
   assert.equal(await page.getByRole("spinbutton", { name: "Runs" }).inputValue(), "400");
   assert.equal(await page.getByLabel("Spread of starts").inputValue(), "trace");
   assert.ok(await page.getByRole("checkbox", { name: "vegas" }).isChecked());
@@ -258,13 +259,13 @@ test("first results show while further runs are made, and the address has the se
   await page.getByRole("button", { name: "Compare" }).click();
   await page.getByRole("heading", { name: "Results of the first run, more follow" }).waitFor();
   assert.equal(await page.locator("#compare-results figure svg").count(), 2);
-  // Two schemes: a figure that is chosen stays chosen while its drawing is replaced.
+  // Two schemes: a focused figure keeps the focus while its drawing is replaced.
   await page.locator("#compare-results figure").first().focus();
   await page.getByRole("heading", { name: /Results of \d+ runs, more follow/ }).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), "FIGURE");
   await page.getByRole("button", { name: "Stop" }).click();
   await page.getByRole("heading", { name: "Results", exact: true }).waitFor();
-  // One run is a single figure: no ranges, no sentences about runs.
+  // One run has no ranges and no sentences about runs.
   await page.getByRole("spinbutton", { name: "Runs" }).fill("1");
   await page.keyboard.press("Enter");
   await said(page, "2 runs are done.");
@@ -300,7 +301,7 @@ test("a pause holds time, and reduced motion begins with one", async () => {
   await page.getByRole("button", { name: "Run" }).click();
   await until(page, "it runs", async () => (await reading(page, "time")) > 0.5);
   await page.getByRole("button", { name: "Pause" }).click();
-  // The simulator answers in the order in which it was asked: with this answer it knows of the pause.
+  // The simulator answers in the order of requests, so with this answer it has processed the pause.
   await page.getByRole("switch", { name: "Flow 3 on" }).check();
   await said(page, "Flow 3, abc, is on.");
   const time = await page.evaluate(() => window.paceline.times().at(-1));
@@ -320,7 +321,7 @@ test("a setting that is remembered late does not take the tab away", async () =>
     slider.value = slider.max;
     slider.dispatchEvent(new Event("input", { bubbles: true }));
     window.setTimeout = wait;
-    // The address is that of the tab at once; the page hears of it after this task.
+    // The address changes at once; the page gets the event after this task.
     location.hash = "#compare";
     later.forEach((callback) => callback());
     return later.length;
@@ -345,7 +346,7 @@ test("a change just before the tab is left is kept", async () => {
   await page.goBack();
   await page.locator("#ratatouille").waitFor();
   assert.equal(await page.locator("#rtt").getAttribute("aria-valuetext"), "500 ms");
-  // The tab's own link names no setting: the page adds it.
+  // The tab's own link has no setting; the page adds it.
   await page.locator("#tab-claims").click();
   await page.locator("#claims").waitFor();
   await page.locator("#tab-ratatouille").click();
@@ -354,7 +355,10 @@ test("a change just before the tab is left is kept", async () => {
   await close(page);
 });
 
-/** Holds back the simulator of those workers that ask for it from now on, until it is let go. */
+/**
+ * Holds back the simulator of workers that request it from now on, until the returned function is
+ * called.
+ */
 async function holdSimulator(page) {
   let letGo;
   const free = new Promise((resolve) => (letGo = resolve));
@@ -380,7 +384,7 @@ test("a document is shown with its plot, and its links lead to others", async ()
   await page.locator("#documents-text h2", { hasText: "What was found" }).waitFor();
   await page.evaluate(() => (location.hash = "#documents/nothing"));
   await page.getByRole("alert").filter({ hasText: "docs/nothing.md: 404" }).waitFor();
-  // The browser's console names the file that is not there, and nothing else is wrong.
+  // The browser's console names the missing file; there is no other error.
   assert.deepEqual(page.wrong.filter((text) => !text.includes("404")), []);
   page.wrong.length = 0;
   await close(page);
@@ -392,7 +396,7 @@ test("a claim that is asked for while the list is loaded is opened", async () =>
   await page.locator("#tab-claims").click();
   await page.locator("#claims").waitFor();
   await page.evaluate(() => (location.hash = "#claims/x01"));
-  // The page has heard of it when this task begins.
+  // The page has processed the event when this task begins.
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
   letGo();
   await page.locator("#claim-x01[open]").waitFor();

@@ -2,45 +2,46 @@
 
 use paceline_cc::{Span, Time};
 
-/// So many stretches of growing age are kept one by one; with more, they go into bins.
+/// Number of stretches of growing age that are stored one by one; with more, they are counted in
+/// bins.
 pub const EXACT_STRETCHES: usize = 4096;
 
-/// Bins of a microsecond reach up to here; beyond, each power of two has `PER_OCTAVE` bins.
+/// Bins have a width of a microsecond up to here; beyond, each power of two has `PER_OCTAVE` bins.
 const LINEAR: u64 = 2 * PER_OCTAVE;
 const PER_OCTAVE: u64 = 1024;
-/// Longer ages than 71 minutes share a bin with ages of 71 minutes.
+/// Ages longer than 71 minutes are counted as 71 minutes.
 const LONGEST: u64 = u32::MAX as u64;
 
-/// The age of the newest delivered packet over time: grows by a second per second, and falls when
-/// a packet arrives that was sent later than all before (Winstein's thesis §2.4.1). Before the first
-/// arrival, and from a pause until the next one, there is no age.
+/// The age of the newest delivered packet over time. It grows by a second per second, and falls
+/// when a packet arrives that was sent later than all before (Winstein's thesis §2.4.1). Before the
+/// first arrival, and from a pause until the next arrival, there is no age.
 ///
 /// Memory is bounded. Quantiles are exact for up to [`EXACT_STRETCHES`] arrivals. With more, the
-/// time spent below each of a row of ages is still exact, and a quantile is interpolated between
-/// two of them, which lie less than a thousandth apart (a microsecond below 2 ms).
+/// time spent below each edge of a bin is still exact, and a quantile is interpolated between two
+/// edges, which differ by less than a thousandth (a microsecond below 2 ms).
 #[derive(Clone, Debug)]
 pub struct Age {
     from: Time,
     newest: Option<Time>,
     since: Time,
-    /// Stretches of time, while they are few: the age at the beginning, and the length.
+    /// Stretches of time, while they are few: age at the beginning, and length.
     few: Vec<(Span, Span)>,
     /// All stretches, once they are many.
     many: Vec<Bin>,
-    /// Nanoseconds that all stretches take together.
+    /// Nanoseconds of all stretches together.
     total: u128,
 }
 
-/// The beginnings of stretches less the ends of stretches that fall into a bin of ages.
+/// Beginnings of stretches minus ends of stretches in a bin of ages.
 #[derive(Copy, Clone, Debug, Default)]
 struct Bin {
-    /// How many.
+    /// Their number.
     count: i64,
-    /// The sum of their distances from the bin's lower edge, in nanoseconds.
+    /// Sum of their distances from the bin's lower edge, in nanoseconds.
     excess: i64,
 }
 
-/// The bin of an age of so many microseconds.
+/// Returns the bin of an age in microseconds.
 fn bin_of(micros: u64) -> usize {
     let micros = micros.min(LONGEST);
     if micros < LINEAR {
@@ -50,7 +51,7 @@ fn bin_of(micros: u64) -> usize {
     (u64::from(shift) * PER_OCTAVE + (micros >> shift)) as usize
 }
 
-/// The lower edge of a bin in nanoseconds.
+/// Returns the lower edge of a bin in nanoseconds.
 fn edge(bin: usize) -> u64 {
     let bin = bin as u64;
     if bin < LINEAR {
@@ -61,12 +62,12 @@ fn edge(bin: usize) -> u64 {
 }
 
 impl Age {
-    /// Counts from time `from` on.
+    /// Returns an age that is measured from time `from` on.
     pub fn new(from: Time) -> Age {
         Age { from, newest: None, since: from, few: Vec::new(), many: Vec::new(), total: 0 }
     }
 
-    /// A packet sent at `sent` arrives at `now`.
+    /// Notes that a packet sent at `sent` arrives at `now`.
     #[inline]
     pub fn on_arrival(&mut self, now: Time, sent: Time) {
         if self.newest.is_some_and(|newest| sent <= newest) {
@@ -76,14 +77,14 @@ impl Age {
         self.newest = Some(sent);
     }
 
-    /// Ends the present age at `now`: the time until the next arrival does not count, and packets sent
-    /// before do not make that age.
+    /// Ends the present age at `now`: the time until the next arrival does not count, and packets
+    /// sent before `now` give no age.
     pub fn pause(&mut self, now: Time) {
         self.close(now);
         self.newest = None;
     }
 
-    /// Takes in the time until `now`.
+    /// Adds the time until `now`.
     fn close(&mut self, now: Time) {
         if let Some(newest) = self.newest
             && now > self.since
@@ -100,7 +101,7 @@ impl Age {
         self.since = now.max(self.from);
     }
 
-    /// Moves single stretches to the bins.
+    /// Moves the single stretches into the bins.
     fn pour(&mut self) {
         for (start, length) in std::mem::take(&mut self.few) {
             self.add(start, length);
@@ -119,7 +120,8 @@ impl Age {
         }
     }
 
-    /// The `share` quantile of the age over the time until `end`; `None` if there was none.
+    /// Returns the `share` quantile of the age over the time until `end`; `None` if there was no
+    /// age.
     pub fn quantile(&self, end: Time, share: f64) -> Option<Span> {
         let mut age = self.clone();
         age.close(end);
@@ -130,7 +132,7 @@ impl Age {
         Some(if age.many.is_empty() { age.exact(wanted) } else { age.interpolated(wanted) })
     }
 
-    /// The least age below which `wanted` nanoseconds were spent, from single stretches.
+    /// Returns the smallest age below which `wanted` nanoseconds were spent, from single stretches.
     fn exact(&self, wanted: u128) -> Span {
         let below = |limit: u64| -> u128 {
             let part = |&(start, length): &(Span, Span)| {
@@ -151,9 +153,9 @@ impl Age {
         Span::from_nanos(low)
     }
 
-    /// The same from bins. Stretches that cover a bin from edge to edge spend its width there;
-    /// one that begins in it misses its distance from the lower edge, and one that ends in it
-    /// spends that distance.
+    /// Returns the smallest age below which `wanted` nanoseconds were spent, from bins. A stretch
+    /// that covers a bin from edge to edge spends its width there. One that begins in it spends
+    /// less by its distance from the lower edge, and one that ends in it spends that distance.
     fn interpolated(&self, wanted: u128) -> Span {
         let wanted = wanted as i128;
         let (mut covering, mut below) = (0i128, 0i128);
@@ -162,7 +164,7 @@ impl Age {
             let width = edge(at + 1) - edge(at);
             let spent = covering * i128::from(width) - i128::from(bin.excess);
             if spent > 0 && below + spent >= wanted {
-                // As if all of the time in the bin were spread evenly over it; rounded up.
+                // Assumes that the time in the bin is spread evenly over it; rounds up.
                 let into = ((wanted - below) * i128::from(width) + spent - 1) / spent;
                 return Span::from_nanos(edge(at) + into as u64);
             }
@@ -179,7 +181,7 @@ mod tests {
 
     #[test]
     fn age_is_a_sawtooth() {
-        // A packet every 10 ms, each 5 ms old on arrival: ages uniform between 5 and 15 ms.
+        // A packet every 10 ms, each 5 ms old on arrival: ages are uniform between 5 and 15 ms.
         let mut age = Age::new(Time::ZERO);
         for i in 1..=1000u64 {
             age.on_arrival(Time::from_millis(10 * i), Time::from_millis(10 * i - 5));
@@ -228,7 +230,7 @@ mod tests {
         }
     }
 
-    /// Delays of every order of magnitude, gaps likewise, against a list of all stretches.
+    /// Compares with a list of all stretches, for delays and gaps of every order of magnitude.
     #[test]
     fn many_stretches_are_within_their_bound_of_the_exact_quantiles() {
         for (shortest, longest) in [(4.0, 6.0), (10.0, 20.0), (5.0, 24.0)] {

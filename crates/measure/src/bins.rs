@@ -4,7 +4,7 @@ use paceline_cc::{Span, Time};
 
 /// Length of the bins at the start.
 const SHORTEST: Span = Span::from_millis(100);
-/// The most bins: enough for any plot.
+/// Largest number of bins: enough for any plot.
 pub const MOST_BINS: usize = 4096;
 
 /// The counters of a bin.

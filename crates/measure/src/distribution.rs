@@ -1,4 +1,4 @@
-//! One figure over several runs: its median and how far the runs lie apart.
+//! One figure over several runs: its median and its spread.
 
 use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};
@@ -7,7 +7,7 @@ use statrs::statistics::{Data, OrderStatistics};
 /// Confidence of [`Distribution::median_interval`].
 const CONFIDENCE: f64 = 0.95;
 
-/// How one figure is distributed over the runs of a scenario.
+/// The distribution of one figure over the runs of a scenario.
 ///
 /// Quantiles are the median-unbiased estimates of Hyndman and Fan ("Sample Quantiles in Statistical
 /// Packages", 1996, definition 8). With fewer than 14 runs `p5` and `p95` are the smallest and the
@@ -21,15 +21,14 @@ pub struct Distribution {
     /// The 95th percentile over the runs: 90 % of the runs lie between `p5` and `p95`.
     pub p95: f64,
     /// Two values of the runs between which the median of all possible runs lies with a confidence
-    /// of at least 95 %, whatever the distribution (order statistics, by the binomial distribution).
-    /// `None` with fewer than six runs.
+    /// of at least 95 %, whatever the distribution (order statistics, by the binomial
+    /// distribution). `None` with fewer than six runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_interval: Option<[f64; 2]>,
 }
 
 impl Distribution {
-    /// Returns the distribution of these values, of which those that are not finite are left out;
-    /// `None` without any.
+    /// Returns the distribution of the finite ones of these values; `None` if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Distribution> {
         let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -49,14 +48,14 @@ impl Distribution {
     }
 }
 
-/// Returns the 5th percentile, the median and the 95th percentile of finite values, as of
-/// [`Distribution`]; `None` without values. Changes their order.
+/// Returns the 5th percentile, the median and the 95th percentile of finite values, computed as in
+/// [`Distribution`]; `None` without values. Reorders the values.
 pub fn range_of_runs(values: &mut [f64]) -> Option<[f64; 3]> {
     let mut data = Data::new(values);
     (!data.is_empty()).then(|| [0.05, 0.5, 0.95].map(|share| data.quantile(share)))
 }
 
-/// The order statistics `l` and `n + 1 - l`, where `l` is the 2.5 % point of the binomial
+/// Returns the order statistics `l` and `n + 1 - l`, where `l` is the 2.5 % point of the binomial
 /// distribution of `n` tosses of a coin (David and Nagaraja, Order Statistics, 2003, §7.1).
 fn median_interval(sorted: &[f64]) -> Option<[f64; 2]> {
     let count = sorted.len();
@@ -72,8 +71,8 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_r_type_8() {
-        // R: quantile(c(...), c(.05, .5, .95), type = 8), by hand from Hyndman and Fan's formula:
-        // h = (n + 1/3) p + 1/3.
+        // Equal to R's quantile(c(...), c(.05, .5, .95), type = 8); computed by hand from Hyndman
+        // and Fan's formula: h = (n + 1/3) p + 1/3.
         let twenty = Distribution::of((1..=20).map(f64::from)).expect("values");
         assert!((twenty.p5 - 1.35).abs() < 1e-12, "{twenty:?}");
         assert!((twenty.p95 - 19.65).abs() < 1e-12, "{twenty:?}");

@@ -1,16 +1,17 @@
-//! Counts of samples: as exact as the samples themselves, in memory that does not grow with time.
+//! A histogram of samples: as exact as the samples themselves, in memory that does not grow with
+//! time.
 
 use paceline_cc::Span;
 
 use crate::{Quantiles, micros, rank};
 
-/// Microseconds per block of counts.
+/// Number of counters in a block, one per microsecond.
 const BLOCK: usize = 1024;
 
-/// How often each span of time has occurred, by the microsecond. Its quantiles are those that
-/// [`Samples`](crate::Samples) would give; its memory depends on how different the samples are,
-/// not on how many: 8 kB per millisecond in which any fall. Adding one costs the same always, and
-/// allocates only where none fell before.
+/// How often each span of time has occurred, in microseconds. Its quantiles equal those of
+/// [`Samples`](crate::Samples). Its memory depends on how different the samples are, not on their
+/// number: 8 kB per millisecond in which any sample falls. Adding a sample takes constant time, and
+/// allocates only in a millisecond without samples.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     blocks: Vec<Option<Box<[u64; BLOCK]>>>,
@@ -19,7 +20,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Adds a sample; longer ones than 71 minutes count as 71 minutes.
+    /// Adds a sample; samples above 71 minutes count as 71 minutes.
     #[inline]
     pub fn push(&mut self, span: Span) {
         let micros = micros(span);
@@ -32,17 +33,17 @@ impl Histogram {
         self.sum += u128::from(micros);
     }
 
-    /// The number of samples.
+    /// Returns the number of samples.
     pub fn len(&self) -> u64 {
         self.count
     }
 
-    /// True if there are no samples.
+    /// Returns true if there are no samples.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The mean and the quantiles by nearest rank.
+    /// Returns the mean, and the quantiles by nearest rank.
     pub fn quantiles(&self) -> Quantiles {
         if self.count == 0 {
             return Quantiles::default();

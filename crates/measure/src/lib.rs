@@ -1,13 +1,13 @@
 //! Statistics of spans of time in bounded memory, for the simulator and for the emulator.
 //!
 //! - [`Samples`]: exact while the samples are few; then quantiles to three significant digits, in
-//!   200 kB at most. The simulator's.
-//! - [`Histogram`]: exact always, in 8 kB per millisecond in which a sample falls. The emulator's:
-//!   its delays lie close together, and a log of its packets gives the same figures.
-//! - [`Age`]: how old the newest delivered packet was, over time.
+//!   at most 200 kB. For the simulator.
+//! - [`Histogram`]: always exact, in 8 kB per millisecond in which a sample falls. For the
+//!   emulator, whose delays lie close together, and whose packet logs give equal figures.
+//! - [`Age`]: the age of the newest delivered packet over time.
 //! - [`Distribution`]: median and range of one figure over several runs.
-//! - [`student_t_975()`]: how far the mean of a few runs may be off.
-//! - [`Bins`]: anything over time, in a bounded number of bins of equal length.
+//! - [`student_t_975()`]: the error of the mean of a few runs.
+//! - [`Bins`]: counters over time, in a bounded number of bins of equal length.
 
 mod age;
 mod bins;
@@ -27,15 +27,15 @@ pub use student_t::student_t_975;
 
 use paceline_cc::Span;
 
-/// Whole microseconds, rounded; longer spans than 71 minutes count as 71 minutes.
+/// Returns whole microseconds, rounded; spans above 71 minutes count as 71 minutes.
 #[inline]
 fn micros(span: Span) -> u32 {
     let micros = (span.as_nanos().saturating_add(500)) / 1000;
     micros.min(u32::MAX as u64) as u32
 }
 
-/// The rank of the `share` quantile of `count` samples, counted from 1: nearest rank, the
-/// smallest sample that at least that share of all samples does not exceed.
+/// Returns the rank of the `share` quantile of `count` samples, counted from 1, by nearest rank:
+/// the smallest sample that at least that share of all samples does not exceed.
 fn rank(share: f64, count: u64) -> u64 {
     ((share * count as f64).ceil() as u64).clamp(1, count.max(1))
 }

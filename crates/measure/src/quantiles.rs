@@ -1,4 +1,4 @@
-//! What is said of a set of samples.
+//! Summary statistics of a set of samples.
 
 use serde::Serialize;
 

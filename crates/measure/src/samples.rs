@@ -1,23 +1,23 @@
-//! The distribution of many spans of time.
+//! The distribution of many spans of time, in bounded memory.
 
 use hdrhistogram::Histogram as Hdr;
 use paceline_cc::Span;
 
 use crate::{Quantiles, micros, rank};
 
-/// So many samples are kept one by one; with more, they are counted in a histogram.
+/// Number of samples that are stored one by one; with more, they are counted in a histogram.
 pub const EXACT: usize = 8192;
 
-/// Three significant digits: every count stands for values that differ by less than a thousandth.
+/// Three significant digits: the values of one counter differ by less than a thousandth.
 const DIGITS: u8 = 3;
 
-/// Spans of time, to the microsecond, in bounded memory.
+/// Spans of time, in microseconds, in bounded memory.
 ///
 /// The number of samples, their mean and the largest are always exact (to half a microsecond).
 /// Quantiles are exact for up to [`EXACT`] samples. With more, each sample is only counted in a
 /// histogram whose bins are less than a thousandth of their value wide, and a quantile is the
-/// middle of its bin: less than 0.05 % off. Memory is 32 kB at first, and below 200 kB however
-/// many samples come.
+/// middle of its bin, with an error below 0.05 %. Memory is 32 kB at first, and below 200 kB for
+/// any number of samples.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     /// The samples themselves, while they are few.
@@ -30,12 +30,12 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Room for `count` samples without a further allocation.
+    /// Returns an empty set with room for `count` samples.
     pub fn with_capacity(count: usize) -> Samples {
         Samples { few: Vec::with_capacity(count.min(EXACT)), ..Samples::default() }
     }
 
-    /// Adds a sample; longer ones than 71 minutes count as 71 minutes.
+    /// Adds a sample; samples above 71 minutes count as 71 minutes.
     #[inline]
     pub fn push(&mut self, span: Span) {
         self.add(micros(span));
@@ -53,10 +53,10 @@ impl Samples {
         }
     }
 
-    /// From single samples to a histogram, with one sample more.
+    /// Moves the single samples into a histogram, and adds one sample.
     #[cold]
     fn pour(&mut self, micros: u32) {
-        // An error would need more digits than there are; the samples are kept then.
+        // An error would need more digits than `DIGITS`; the samples are kept in that case.
         let Ok(mut many) = Hdr::<u64>::new(DIGITS) else { return self.few.push(micros) };
         many.auto(true);
         for micros in self.few.iter().copied().chain([micros]) {
@@ -78,7 +78,7 @@ impl Samples {
             self.many = Some(Box::new(many));
         }
         if let Some(many) = &mut self.many {
-            // Both grow by themselves and have the same digits: nothing can be out of range.
+            // Both grow by themselves and have equal digits, so no value is out of range.
             let _ = many.add(&**theirs);
         }
         self.count += other.count;
@@ -86,12 +86,12 @@ impl Samples {
         self.max = self.max.max(other.max);
     }
 
-    /// The number of samples.
+    /// Returns the number of samples.
     pub fn len(&self) -> u64 {
         self.count
     }
 
-    /// True if there are no samples.
+    /// Returns true if there are no samples.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -101,8 +101,8 @@ impl Samples {
         (!self.is_empty()).then(|| self.quantiles())
     }
 
-    /// The mean, and the quantiles by nearest rank: the smallest sample that at least that share
-    /// of all samples does not exceed.
+    /// Returns the mean, and the quantiles by nearest rank: the smallest sample that at least that
+    /// share of all samples does not exceed.
     pub fn quantiles(&self) -> Quantiles {
         if self.count == 0 {
             return Quantiles::default();
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(Samples::default().quantiles(), Quantiles::default());
     }
 
-    /// Spans of every order of magnitude, from microseconds to minutes.
+    /// Draws a span of any order of magnitude, from microseconds to minutes.
     fn draw(stream: &mut Stream) -> Span {
         Span::from_secs_f64(2f64.powf(stream.uniform() * 26.0) * 1e-6)
     }

@@ -1,8 +1,8 @@
 //! Series of rates as CSV: `time_ms,mbps`, one row per change of rate.
 //!
-//! A row's rate holds from its time to the next row's; the last row's holds for as long as the
-//! row before it. Before the first row the rate is zero. One row may be a header. An opportunity
-//! carries 1500 bytes ([`crate::PACKET_BYTES`]).
+//! A row's rate applies from its time to the next row's; the last row's applies for as long as the
+//! row before it. Before the first row the rate is zero. The first row may be a header. An
+//! opportunity carries 1500 bytes ([`crate::PACKET_BYTES`]).
 
 use crate::error::excerpt;
 use crate::rates::{checked, rates};
@@ -16,7 +16,7 @@ const ROW: &str = "each row is a time in milliseconds and a rate in Mbit/s, for 
 ///
 /// # Errors
 /// Binary data; a row that is not two numbers; times that do not increase or exceed 2³² - 1 ms;
-/// rates that are negative or not finite; fewer than two rows; or as for [`steps`].
+/// rates that are negative or not finite; fewer than two rows; or as [`steps`].
 pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_end();
     let mut rows: Vec<(Span, Rate)> = Vec::new();
@@ -48,7 +48,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     steps(name, &series)
 }
 
-/// Text without a digit in it.
+/// Returns true for text without a digit.
 fn is_header(line: &[u8]) -> bool {
     std::str::from_utf8(line).is_ok_and(|text| !text.contains('\0'))
         && !line.trim_ascii().is_empty()
@@ -90,7 +90,7 @@ mod tests {
         let trace = parse("a.csv", text.as_bytes()).expect("valid");
         assert_eq!((trace.len(), trace.period()), (3000, Span::from_secs(3)));
         assert_eq!(write(&trace, Span::from_secs(1)), "time_ms,mbps\n0,12\n1000,0\n2000,24\n");
-        // Rows need no header, and the time before the first has no capacity.
+        // Rows need no header; the time before the first row has no capacity.
         let late = parse("b.csv", b"1000,12\n2000,12").expect("valid");
         assert_eq!((late.opportunities()[0], late.len()), (1001, 2000));
     }

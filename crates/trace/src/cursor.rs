@@ -1,10 +1,10 @@
-//! A walk over the endless repetition of a trace.
+//! A cursor over the endless repetition of a trace.
 
 use crate::Trace;
 use crate::trace::NANOS_PER_MS;
 use paceline_cc::Time;
 
-/// A place in the endless repetition of a trace, always on an opportunity. A step is an addition
+/// A position in the endless repetition of a trace, always on an opportunity. A step is an addition
 /// and a comparison: no division, no search, no allocation.
 ///
 /// As an iterator it yields the times of the opportunities, without end.
@@ -12,13 +12,13 @@ use paceline_cc::Time;
 pub struct Cursor {
     trace: Trace,
     index: usize,
-    /// The start of the lap, in nanoseconds.
+    /// Start of the lap, in nanoseconds.
     base: u64,
     next: Time,
 }
 
 impl Cursor {
-    /// A cursor on opportunity `index` of a lap. The index must be within the trace.
+    /// Returns a cursor on opportunity `index` of a lap. The index must be within the trace.
     pub(crate) fn new(trace: Trace, lap: u64, index: usize) -> Cursor {
         let base = trace.period().as_nanos().saturating_mul(lap);
         let mut cursor = Cursor { trace, index, base, next: Time::ZERO };
@@ -26,7 +26,8 @@ impl Cursor {
         cursor
     }
 
-    /// The time of the opportunity that the cursor is on; [`Time::NEVER`] beyond all time.
+    /// Returns the time of the cursor's opportunity; [`Time::NEVER`] if that is beyond the largest
+    /// time.
     #[inline]
     pub fn peek(&self) -> Time {
         self.next
@@ -51,7 +52,7 @@ impl Cursor {
         self.settle();
     }
 
-    /// The trace that this cursor walks.
+    /// Returns the trace.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
@@ -66,7 +67,7 @@ impl Cursor {
 impl Iterator for Cursor {
     type Item = Time;
 
-    /// The current opportunity's time; then steps. Never `None`.
+    /// Returns the present opportunity's time, then steps. Never returns `None`.
     #[inline]
     fn next(&mut self) -> Option<Time> {
         let time = self.next;

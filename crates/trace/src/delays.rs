@@ -1,8 +1,8 @@
 //! Recordings of a path's propagation delay.
 //!
 //! A file has a line for each 10 ms: the one-way delay in milliseconds, as in the recordings of
-//! LeoCC. A file whose name ends in `.csv` has rows `time_ms,delay_ms` instead, each of which holds
-//! until the next; the last holds for as long as the one before it. Like traces of capacity, a
+//! LeoCC. A file whose name ends in `.csv` has rows `time_ms,delay_ms` instead. Each row applies
+//! until the next; the last applies for as long as the one before it. Like traces of capacity, a
 //! recording repeats for ever.
 
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use paceline_cc::Span;
 use crate::TraceError;
 use crate::error::excerpt;
 
-/// The time that a line stands for.
+/// Time that a line covers.
 pub const STEP: Span = Span::from_millis(10);
-/// The most values: a day of lines.
+/// Largest number of values: a day of lines.
 pub const MAX_VALUES: usize = 8_640_000;
-/// The largest delay.
+/// Largest delay, in milliseconds.
 const LARGEST_MS: f64 = 3_600_000.0;
 
 /// A path's one-way delay over time, which changes in steps and repeats for ever.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delays {
     name: Arc<str>,
-    /// When each delay begins, in order from zero, and the delay.
+    /// Each delay with its beginning, in order, the first at zero.
     steps: Arc<[(Span, Span)]>,
     period: Span,
 }
 
-/// What a recording of delays looks like, in milliseconds.
+/// Statistics of a recording of delays, in milliseconds.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct DelayStats {
     /// The mean over time.
@@ -45,15 +45,15 @@ pub struct DelayStats {
     pub p95: f64,
     /// The largest.
     pub max: f64,
-    /// The mean change from one step of 10 ms to the next, regardless of its direction.
+    /// The mean absolute change from one step of 10 ms to the next.
     pub step: f64,
 }
 
 impl Delays {
-    /// Delays that hold for so long each, repeated for ever.
+    /// Returns delays that apply for a span each, repeated for ever.
     ///
     /// # Errors
-    /// There are none, too many, or one that holds for no time.
+    /// If there is no delay, if there are too many, or if a span is zero.
     pub fn new(name: &str, series: &[(Span, Span)]) -> Result<Delays, TraceError> {
         if series.is_empty() || series.len() > MAX_VALUES {
             let message = match series.len() {
@@ -82,7 +82,7 @@ impl Delays {
     /// Reads a file's lines, a delay for each 10 ms.
     ///
     /// # Errors
-    /// A line that is no number of milliseconds from 0 to an hour; none or too many of them.
+    /// A line that is not a number of milliseconds from 0 to an hour; no line, or too many.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Delays, TraceError> {
         let mut series = Vec::new();
         for (index, line) in lines(bytes).enumerate() {
@@ -95,7 +95,7 @@ impl Delays {
         Delays::new(name, &series)
     }
 
-    /// Reads rows `time_ms,delay_ms`, of which the first may be a header.
+    /// Reads rows `time_ms,delay_ms`. The first row may be a header.
     ///
     /// # Errors
     /// A row that is not two numbers; times that do not begin at zero or do not increase.
@@ -133,42 +133,42 @@ impl Delays {
         Delays::new(name, &series)
     }
 
-    /// Its name: a file's, or a built-in one.
+    /// Returns the name: a file's, or a built-in one.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The time after which it repeats.
+    /// Returns the time after which it repeats.
     pub fn period(&self) -> Span {
         self.period
     }
 
-    /// When each delay begins, and the delay.
+    /// Returns each delay with its beginning.
     pub fn steps(&self) -> &[(Span, Span)] {
         &self.steps
     }
 
-    /// Returns this recording as it is from `start` on, `start` being time 0 and taken modulo the
-    /// period. What lies before `start` follows at the end of the period.
+    /// Returns this recording shifted so that `start`, taken modulo the period, becomes time 0. The
+    /// part before `start` follows at the end of the period.
     pub fn starting_at(&self, start: Span) -> Delays {
         let steps = steps_starting_at(&self.steps, self.period, start).into();
         Delays { name: self.name.clone(), steps, period: self.period }
     }
 
-    /// The delay so long after the beginning.
+    /// Returns the delay `since` after the beginning.
     pub fn at(&self, since: Span) -> Span {
         let within = Span::from_nanos(since.as_nanos() % self.period.as_nanos().max(1));
         let next = self.steps.partition_point(|&(begin, _)| begin <= within);
         self.steps.get(next.saturating_sub(1)).map_or(Span::ZERO, |&(_, delay)| delay)
     }
 
-    /// The delay at each step of 10 ms, in milliseconds.
+    /// Returns the delay at each step of 10 ms, in milliseconds.
     pub fn sampled(&self) -> Vec<f64> {
         let count = (self.period.as_nanos() / STEP.as_nanos()).clamp(1, MAX_VALUES as u64);
         (0..count).map(|at| self.at(STEP * at).as_millis_f64()).collect()
     }
 
-    /// What it looks like, at steps of 10 ms.
+    /// Returns the statistics, at steps of 10 ms.
     pub fn stats(&self) -> DelayStats {
         let samples = self.sampled();
         let count = samples.len() as f64;
@@ -195,8 +195,8 @@ impl Delays {
     }
 }
 
-/// Returns periodic steps as they are from `start` on: the first begins at zero, and what lies before
-/// `start` follows at the end of the period. `steps` are in order, and the first is at zero.
+/// Returns periodic steps shifted so that `start` becomes time zero: the part before `start`
+/// follows at the end of the period. `steps` are in order, and the first is at zero.
 pub fn steps_starting_at<T: Clone>(
     steps: &[(Span, T)],
     period: Span,
@@ -210,7 +210,8 @@ pub fn steps_starting_at<T: Clone>(
     let (before, after) = steps.split_at(split);
     let current = before.last().map(|(_, value)| (Span::ZERO, value.clone()));
     let later = after.iter().map(|(begin, value)| (*begin - start, value.clone()));
-    // The step that `start` falls into begins the period; its first part ends it, unless it has none.
+    // The step that contains `start` begins the period; its part before `start` ends it, unless
+    // that is empty.
     let wrapped = before.iter().map(|(begin, value)| (*begin + (period - start), value.clone()));
     let wrapped = wrapped.filter(|(begin, _)| *begin < period);
     current.into_iter().chain(later).chain(wrapped).collect()

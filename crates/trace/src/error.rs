@@ -1,6 +1,6 @@
-//! The one error of this crate: where, what, and what to do about it.
+//! The error type of this crate: place, problem, remedy.
 
-/// Something wrong with a trace or with a request for one.
+/// A problem with a trace, or with a request for one.
 ///
 /// Prints as `file:line: message (remedy)`; without a line as `file: message (remedy)`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -10,14 +10,14 @@ pub struct TraceError {
     pub file: String,
     /// The line, counted from 1, if the error belongs to one.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What the user can do about it.
+    /// What the user can do.
     pub remedy: String,
 }
 
 impl TraceError {
-    /// An error about the whole of `file`.
+    /// Returns an error about the whole of `file`.
     pub(crate) fn new(
         file: &str,
         message: impl Into<String>,
@@ -26,14 +26,14 @@ impl TraceError {
         TraceError { file: file.into(), line: None, message: message.into(), remedy: remedy.into() }
     }
 
-    /// The same error, at a line counted from 1.
+    /// Returns this error at a line, counted from 1.
     pub(crate) fn at(mut self, line: usize) -> TraceError {
         self.line = Some(line);
         self
     }
 }
 
-/// Outside bytes made fit for a message: quoted, escaped and shortened.
+/// Returns bytes from outside in a form that fits into a message: quoted, escaped and shortened.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const SHOWN: usize = 24;
     let text = String::from_utf8_lossy(bytes.get(..4 * SHOWN).unwrap_or(bytes));

@@ -1,4 +1,4 @@
-//! Traces from files and to files: the only part of the crate that touches the file system.
+//! Traces from files and to files: the only part of the crate that uses the file system.
 
 use crate::synthetic::{
     DEFAULT_SEED, default_length, delay_target, names, nearest, synthetic, synthetic_delays,
@@ -8,15 +8,15 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// A file cannot hold a valid trace and be larger: eleven digits and a newline each.
+/// Size of the largest file that can be a valid trace: eleven digits and a newline for each entry.
 const MAX_BYTES: u64 = 12 * MAX_OPPORTUNITIES as u64;
 
-/// The trace of a built-in name (with the default seed and length), or else of a file.
+/// Returns the trace of a built-in name (with the default seed and length), or of a file.
 ///
 /// A built-in name wins over a file of the same name; `./name` is always a file.
 ///
 /// # Errors
-/// As for [`load_file`]; if there is no such file, the error suggests the built-in names.
+/// As [`load_file`]; if there is no such file, the error suggests the built-in names.
 pub fn load(path_or_name: &str) -> Result<Trace, TraceError> {
     match default_length(path_or_name) {
         Some(length) => synthetic(path_or_name, DEFAULT_SEED, length),
@@ -24,19 +24,20 @@ pub fn load(path_or_name: &str) -> Result<Trace, TraceError> {
     }
 }
 
-/// The trace in a file: a CSV of rates if its name ends in `.csv`, Mahimahi's format otherwise.
+/// Returns the trace in a file: a CSV of rates if its name ends in `.csv`, Mahimahi's format
+/// otherwise.
 ///
 /// # Errors
-/// A file that cannot be read or is too large, and everything that [`csv::parse`] and
-/// [`mahimahi::parse`] refuse.
+/// A file that cannot be read or is too large, and all errors of [`csv::parse`] and
+/// [`mahimahi::parse`].
 pub fn load_file(path: &str) -> Result<Trace, TraceError> {
     parse(path, &read(path)?)
 }
 
-/// The trace in the bytes of a file of this name: see [`load_file`].
+/// Returns the trace in the bytes of a file of this name: see [`load_file`].
 ///
 /// # Errors
-/// A file that is too large, and everything that [`csv::parse`] and [`mahimahi::parse`] refuse.
+/// A file that is too large, and all errors of [`csv::parse`] and [`mahimahi::parse`].
 pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(too_large(name));
@@ -44,12 +45,12 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     if is_csv(name) { csv::parse(name, bytes) } else { mahimahi::parse(name, bytes) }
 }
 
-/// The delays of a built-in name, `leo`, or the recording in a file: rows `time_ms,delay_ms` if its name ends in `.csv`, a line for
-/// each 10 ms otherwise.
+/// Returns the delays of a built-in name, `leo`, or the recording in a file: rows
+/// `time_ms,delay_ms` if its name ends in `.csv`, a line for each 10 ms otherwise.
 ///
 /// # Errors
-/// A file that cannot be read or is too large, and everything that [`Delays::parse`] and
-/// [`Delays::parse_csv`] refuse.
+/// A file that cannot be read or is too large, and all errors of [`Delays::parse`] and
+/// [`Delays::parse_csv`].
 pub fn load_delays(path: &str) -> Result<Delays, TraceError> {
     if delay_target(path).is_some() {
         let length = default_length(path).unwrap_or_default();

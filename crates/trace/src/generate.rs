@@ -4,15 +4,15 @@ use crate::trace::{NANOS_PER_MS, too_many};
 use crate::{MAX_OPPORTUNITIES, PACKET_BYTES, Trace, TraceError};
 use paceline_cc::{Rate, Span};
 
-/// Bits a second at one opportunity per millisecond: 12 Mbit/s.
+/// Bits per second at one opportunity per millisecond: 12 Mbit/s.
 const BPS_OF_ONE_PER_MS: u64 = PACKET_BYTES * 8 * 1000;
 const BITS: u128 = PACKET_BYTES as u128 * 8;
 const NANOS_PER_SEC: u128 = 1_000_000_000;
 
-/// A constant rate, opportunities spread evenly; 12 Mbit/s is the single line 1.
+/// Returns a constant rate, with evenly spread opportunities; 12 Mbit/s is the single line 1.
 ///
-/// The long-run rate is exact if a lap of at most 2²⁰ opportunities can make it so, and within
-/// 0.01 % otherwise.
+/// The long-run rate is exact if a lap of at most 2²⁰ opportunities can be exact, and within 0.01 %
+/// otherwise.
 ///
 /// # Errors
 /// A rate of zero, or one above 800 Tbit/s.
@@ -26,7 +26,7 @@ pub fn constant(rate: Rate) -> Result<Trace, TraceError> {
     let divisor = gcd(bps, BPS_OF_ONE_PER_MS);
     let (mut count, mut period) = (bps / divisor, BPS_OF_ONE_PER_MS / divisor);
     if count > FEW {
-        // Round to the nearest whole count in the longest lap that stays small.
+        // Rounds to the nearest whole count in the longest lap that stays small.
         period = (u128::from(FEW) * u128::from(BPS_OF_ONE_PER_MS) / u128::from(bps)).max(1) as u64;
         let scaled = u128::from(bps) * u128::from(period);
         let rounded = (scaled + u128::from(BPS_OF_ONE_PER_MS / 2)) / u128::from(BPS_OF_ONE_PER_MS);
@@ -40,10 +40,11 @@ pub fn constant(rate: Rate) -> Result<Trace, TraceError> {
     Trace::new(&name, entries)
 }
 
-/// A square wave: `low` for `half_period`, then `high` for as long, repeated up to `length`.
+/// Returns a square wave: `low` for `half_period`, then `high` for `half_period`, repeated up to
+/// `length`.
 ///
 /// # Errors
-/// A half period of less than 1 ms, or as for [`steps`].
+/// A half period of less than 1 ms, or as [`steps`].
 pub fn square_wave(
     low: Rate,
     high: Rate,
@@ -66,10 +67,10 @@ pub fn square_wave(
     spread(&name, length, wave)
 }
 
-/// Rates that hold for a span each, one after the other.
+/// Returns a trace of rates that apply for a span each, one after the other.
 ///
-/// An opportunity falls where the bits so far fill another packet, rounded up to a millisecond.
-/// If none falls on the very end, one is added there: the last entry of a trace is its period.
+/// An opportunity occurs when the bits so far fill another packet, rounded up to a millisecond. If
+/// none occurs at the very end, one is added there: the last entry of a trace is its period.
 ///
 /// # Errors
 /// A total length of less than 1 ms or more than 2³² - 1 ms; no opportunity at all; more than
@@ -112,7 +113,7 @@ fn spread(
     Trace::new(name, entries)
 }
 
-/// A length as a trace's period: whole milliseconds, rounded up.
+/// Returns a length as a trace's period: whole milliseconds, rounded up.
 pub(crate) fn whole_ms(name: &str, length: Span) -> Result<u32, TraceError> {
     match u32::try_from(length.as_nanos().div_ceil(NANOS_PER_MS)) {
         Ok(ms) if ms > 0 => Ok(ms),

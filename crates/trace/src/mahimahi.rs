@@ -1,8 +1,8 @@
 //! Mahimahi's format: one whole number of milliseconds per line, in order.
 //!
-//! A repeated line is several opportunities in that millisecond; the last line is the period
-//! after which the trace repeats. Read leniently where nothing is in doubt (no newline at the
-//! end, CRLF, blanks around numbers, empty lines at the end, a byte-order mark) and strictly
+//! A repeated line means several opportunities in that millisecond; the last line is the period
+//! after which the trace repeats. The reader is lenient where the meaning is clear (no newline at
+//! the end, CRLF, blanks around numbers, empty lines at the end, a byte-order mark) and strict
 //! otherwise.
 
 use crate::error::excerpt;
@@ -10,7 +10,7 @@ use crate::trace::too_many;
 use crate::{MAX_OPPORTUNITIES, Trace, TraceError};
 use std::fmt::Write;
 
-/// Longer lines cannot be numbers of milliseconds.
+/// Maximum length of a line in bytes; longer ones cannot be numbers of milliseconds.
 const MAX_LINE: usize = 64;
 
 const ONE_NUMBER: &str = "each line must be one whole number of milliseconds, for example 1250";
@@ -19,8 +19,8 @@ const ONE_NUMBER: &str = "each line must be one whole number of milliseconds, fo
 ///
 /// # Errors
 /// An empty file; a line that is not a whole number from 0 to 2³² - 1; a number smaller than the
-/// one before; a last number of 0; more than [`MAX_OPPORTUNITIES`] lines. The error names the
-/// line and shows what is there.
+/// one before; a last number of 0; more than [`MAX_OPPORTUNITIES`] lines. The error names the line
+/// and quotes it.
 pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let bytes = bytes.trim_ascii_end();
@@ -46,7 +46,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     Trace::new(name, entries)
 }
 
-/// One line's number of milliseconds.
+/// Returns the number of milliseconds in a line.
 fn number(name: &str, line: &[u8]) -> Result<u32, TraceError> {
     let text = line.trim_ascii();
     let error = |message: String, remedy: &str| Err(TraceError::new(name, message, remedy));

@@ -1,17 +1,18 @@
-//! Between traces and series of rates.
+//! Conversion between traces and series of rates.
 
 use crate::trace::NANOS_PER_MS;
 use crate::{PACKET_BYTES, Trace, TraceError, steps};
 use paceline_cc::{Rate, Span, Time};
 
-/// A trace from a series of rates in megabits (10⁶) per second that hold for one `bin` each.
+/// Returns a trace of a series of rates in megabits (10⁶) per second, each of which applies for one
+/// `bin`.
 ///
-/// An opportunity of [`PACKET_BYTES`] falls where the rates so far fill another packet; as with
-/// [`steps`], one is added at the very end if none falls there.
+/// An opportunity of [`PACKET_BYTES`] occurs when the rates so far fill another packet; as with
+/// [`steps`], one is added at the very end if none occurs there.
 ///
 /// # Errors
 /// A rate that is negative or not finite (the error's line is its number in the series, counted
-/// from 1), or as for [`steps`].
+/// from 1), or as [`steps`].
 pub fn from_rates(name: &str, bin: Span, mbps: &[f64]) -> Result<Trace, TraceError> {
     let mut series = Vec::with_capacity(mbps.len());
     for (index, &mbps) in mbps.iter().enumerate() {
@@ -20,7 +21,7 @@ pub fn from_rates(name: &str, bin: Span, mbps: &[f64]) -> Result<Trace, TraceErr
     steps(name, &series)
 }
 
-/// A rate from outside.
+/// Returns a rate from outside, if it is valid.
 pub(crate) fn checked(name: &str, mbps: f64) -> Result<Rate, TraceError> {
     if mbps.is_finite() && mbps >= 0.0 {
         return Ok(Rate::from_mbps(mbps));
@@ -29,10 +30,11 @@ pub(crate) fn checked(name: &str, mbps: f64) -> Result<Rate, TraceError> {
     Err(TraceError::new(name, format!("a rate of {mbps} Mbit/s"), remedy))
 }
 
-/// The rates of one lap in megabits (10⁶) per second, one per `bin`, which is at least 1 ms.
+/// Returns the rates of one lap in megabits (10⁶) per second, one per `bin`, which is at least 1
+/// ms.
 ///
-/// Bin k holds the opportunities after its start up to and including its end, and the first bin
-/// those at 0 too. A last bin cut short by the end of the lap is divided by its own length.
+/// Bin k contains the opportunities after its start up to and including its end, and the first bin
+/// those at 0, too. A last bin shortened by the end of the lap is divided by its own length.
 pub fn rates(trace: &Trace, bin: Span) -> Vec<f64> {
     let bin = bin.as_nanos().max(NANOS_PER_MS);
     let end = trace.period().as_nanos();

@@ -1,20 +1,20 @@
-//! What a trace looks like, in fifteen numbers.
+//! Statistics of a trace: fifteen numbers.
 
 use crate::Trace;
 
 /// Statistics of one lap of a trace. Rates count 1500 bytes per opportunity and 10⁶ bits per
 /// megabit.
 ///
-/// *Bins.* A bin of 100 ms (or 1 s) holds the opportunities from its start up to, not including,
-/// its end; only whole bins of the lap count, and the last of them includes its end. A lap shorter
-/// than a minute is first repeated to at least a minute, for bins and gaps alike.
+/// *Bins.* A bin of 100 ms (or 1 s) contains the opportunities from its start up to, excluding, its
+/// end; only whole bins of the lap count, and the last of them includes its end. A lap shorter than
+/// a minute is first repeated to at least a minute, for bins and gaps.
 ///
-/// *Spread* is the population's, dividing by n. *Percentiles* interpolate linearly between ranks.
-/// *Autocorrelation* at lag k is the sum over i of (x_i - m)(x_{i+k} - m) divided by the sum of
-/// (x_i - m)²: not corrected for the k missing terms; 0 for a constant.
+/// *Deviations* are those of the population, dividing by n. *Percentiles* interpolate linearly
+/// between ranks. *Autocorrelation* at lag k is the sum over i of (x_i - m)(x_{i+k} - m) divided by
+/// the sum of (x_i - m)²: not corrected for the k missing terms; 0 for a constant.
 ///
-/// *Gaps* are the times between successive opportunities, 0 within a millisecond; the gap from the
-/// last of a lap to the first of the next counts only where laps were repeated.
+/// *Gaps* are the times between successive opportunities, 0 within a millisecond. The gap from the
+/// last of a lap to the first of the next counts only if laps were repeated.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub struct Stats {
     /// The length of a lap, in seconds.
@@ -27,23 +27,23 @@ pub struct Stats {
     pub mean_mbps: f64,
     /// Standard deviation of the rate over bins of 100 ms, in Mbit/s.
     pub std100_mbps: f64,
-    /// Coefficient of variation: that deviation divided by the mean over the same bins.
+    /// Coefficient of variation: `std100_mbps` divided by the mean over these bins.
     pub cv100: f64,
     /// 5th percentile of the rate over bins of 100 ms, in Mbit/s.
     pub p5_mbps: f64,
-    /// Median of the same.
+    /// Median of the rate over bins of 100 ms, in Mbit/s.
     pub p50_mbps: f64,
-    /// 95th percentile of the same.
+    /// 95th percentile of the rate over bins of 100 ms, in Mbit/s.
     pub p95_mbps: f64,
     /// The longest gap, in seconds.
     pub longest_outage_s: f64,
-    /// The fraction of bins of 100 ms without any opportunity.
+    /// Fraction of bins of 100 ms without any opportunity.
     pub frac_zero_100ms: f64,
-    /// The most opportunities in one millisecond.
+    /// Largest number of opportunities in one millisecond.
     pub max_opps_in_1ms: u64,
-    /// Autocorrelation of bins of 100 ms, ten bins apart.
+    /// Autocorrelation of the rate over bins of 100 ms at a lag of ten bins.
     pub acf_100ms_lag1s: f64,
-    /// Autocorrelation of bins of 1 s, one bin apart.
+    /// Autocorrelation of the rate over bins of 1 s at a lag of one bin.
     pub acf_1s_lag1: f64,
     /// 99th percentile of the gaps, in milliseconds.
     pub p99_gap_ms: f64,
@@ -53,11 +53,11 @@ const MBIT: f64 = 0.012; // of one opportunity
 const SHORT_MS: u64 = 60_000;
 
 impl Stats {
-    /// The statistics of a trace, in O(n log n).
+    /// Returns the statistics of a trace, in O(n log n).
     pub fn of(trace: &Trace) -> Stats {
         let runs = runs(trace.opportunities());
         let period = trace.period().as_nanos() / 1_000_000;
-        // A lone opportunity is repeated too, so that there is a gap to speak of.
+        // A single opportunity is repeated, too, so that there is a gap.
         let laps = SHORT_MS.div_ceil(period).max(if trace.len() == 1 { 2 } else { 1 });
         let all =
             || (0..laps).flat_map(|lap| runs.iter().map(move |&(at, n)| (lap * period + at, n)));
@@ -88,7 +88,7 @@ impl Stats {
         }
     }
 
-    /// Every number with its name, in the order of the fields.
+    /// Returns every number with its name, in the order of the fields.
     pub fn columns(&self) -> [(&'static str, f64); 15] {
         [
             ("length_s", self.length_s),
@@ -110,7 +110,7 @@ impl Stats {
     }
 }
 
-/// The distinct milliseconds, and how often each occurs.
+/// Returns the distinct milliseconds, and how often each occurs.
 fn runs(entries: &[u32]) -> Vec<(u64, u64)> {
     entries.chunk_by(|a, b| a == b).map(|run| (u64::from(run[0]), run.len() as u64)).collect()
 }
@@ -145,7 +145,7 @@ fn autocorrelation(bins: &[u64], lag: usize) -> f64 {
     product / (std * std * bins.len() as f64)
 }
 
-/// The quantile `p` of `n` sorted values, linear between ranks; 0 of none.
+/// Returns the quantile `p` of `n` sorted values, linear between ranks; 0 if there are none.
 fn interpolate(n: u64, p: f64, value: impl Fn(u64) -> f64) -> f64 {
     if n == 0 {
         return 0.0;
@@ -156,7 +156,7 @@ fn interpolate(n: u64, p: f64, value: impl Fn(u64) -> f64) -> f64 {
     low + (high - low) * (rank - below as f64)
 }
 
-/// The gaps between opportunities: those of zero as a number, the others sorted.
+/// The gaps between opportunities: the number of zero gaps, and the others sorted.
 struct Gaps {
     zeros: u64,
     others: Vec<u32>,
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn constant_rates_as_recorded() {
-        // Rows bw12, bw48 and bw96 of the table of real traces.
+        // Rows bw12, bw48 and bw96 in the table of real traces.
         for (mbps, n, std) in [(12.0, 1.0, 0.0069), (48.0, 4.0, 0.0277), (96.0, 8.0, 0.0554)] {
             let trace = constant(Rate::from_mbps(mbps)).expect("valid");
             let cv = 0.0006;

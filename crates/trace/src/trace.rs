@@ -1,36 +1,37 @@
-//! The trace: sorted milliseconds that repeat for ever.
+//! The trace: sorted milliseconds, repeated for ever.
 
 use crate::{Cursor, TraceError};
 use paceline_cc::{Span, Time};
 use std::sync::Arc;
 
-/// The bytes that one delivery opportunity carries: 1500, as users of Mahimahi count. (Mahimahi
-/// itself serves 1504, with the four bytes of a tunnel's header.) 12 Mbit/s are one a millisecond.
+/// Number of bytes that one delivery opportunity carries: 1500, as users of Mahimahi count.
+/// (Mahimahi itself serves 1504, with the four bytes of a tunnel's header.) 12 Mbit/s are one per
+/// millisecond.
 pub const PACKET_BYTES: u64 = 1500;
 
-/// The most opportunities that one trace may hold: 64 Mi, 256 MiB of memory.
+/// Largest number of opportunities in a trace: 64 Mi, 256 MiB of memory.
 pub const MAX_OPPORTUNITIES: usize = 64 << 20;
 
 pub(crate) const NANOS_PER_MS: u64 = 1_000_000;
 
 /// The delivery opportunities of a link, repeated for ever.
 ///
-/// An entry is a whole millisecond at which one packet may leave; equal entries are several
-/// packets in that millisecond. The last entry is the period: lap k's opportunities are at
-/// `k * period + entry`. An entry at 0 thus falls on the end of the lap before.
+/// An entry is a whole millisecond at which one packet may leave; equal entries are several packets
+/// in that millisecond. The last entry is the period: lap k's opportunities are at `k * period +
+/// entry`. So an entry at 0 is at the end of the previous lap.
 ///
-/// A clone shares the entries, so many runs can hold one trace.
+/// Clones share the entries, so that many runs can use one trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     name: Arc<str>,
     entries: Arc<[u32]>,
-    /// Length of a lap in milliseconds, never 0: the last entry, or more in what
-    /// [`Trace::starting_at`] returns.
+    /// Length of a lap in milliseconds, never 0: the last entry, or more in a trace from
+    /// [`Trace::starting_at`].
     period: u32,
 }
 
 impl Trace {
-    /// A trace from its entries in milliseconds.
+    /// Makes a trace from its entries in milliseconds.
     ///
     /// # Errors
     /// No entries, more than [`MAX_OPPORTUNITIES`], entries that decrease, or a last entry of 0
@@ -58,24 +59,24 @@ impl Trace {
         }
     }
 
-    /// The name: a file, or what generated it.
+    /// Returns the name: that of a file, or of the generator.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The same trace under another name.
+    /// Returns this trace with another name.
     pub fn renamed(mut self, name: &str) -> Trace {
         self.name = name.into();
         self
     }
 
-    /// Returns this trace as it is from `start` on, `start` being time 0 and taken modulo the
-    /// period, in whole milliseconds (the rest is cut off). What lies before `start` follows at the
-    /// end of the lap, and the period stays the same. Opportunities at `start` itself are over by
-    /// then: they come at the end of the lap. A `start` of 0 returns the trace unchanged.
+    /// Returns this trace shifted so that `start` becomes time 0; `start` is taken modulo the
+    /// period, in whole milliseconds (rounded down). The part before `start` follows at the end of
+    /// the lap, and the period is unchanged. Opportunities exactly at `start` come at the end of
+    /// the lap. A `start` of 0 returns the trace unchanged.
     ///
     /// The period of the result may be longer than its last entry, which Mahimahi's file format
-    /// cannot say.
+    /// cannot express.
     pub fn starting_at(&self, start: Span) -> Trace {
         let start = (start.as_nanos() / NANOS_PER_MS % u64::from(self.period)) as u32;
         if start == 0 {
@@ -89,30 +90,30 @@ impl Trace {
         Trace { name: self.name.clone(), entries, period: self.period }
     }
 
-    /// The opportunities of one lap, in milliseconds, sorted. Never empty.
+    /// Returns the opportunities of one lap, in milliseconds, sorted. Never empty.
     pub fn opportunities(&self) -> &[u32] {
         &self.entries
     }
 
-    /// The number of opportunities in one lap; at least 1.
+    /// Returns the number of opportunities in one lap; at least 1.
     #[allow(clippy::len_without_is_empty)] // A trace is never empty.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The length of one lap: the last entry, or more after [`Trace::starting_at`]. Never zero.
+    /// Returns the length of one lap: the last entry, or more after [`Trace::starting_at`]. Never
+    /// zero.
     pub fn period(&self) -> Span {
         Span::from_millis(self.period.into())
     }
 
-    /// The long-run rate in megabits (10⁶) per second, at [`PACKET_BYTES`] each.
+    /// Returns the long-run rate in megabits (10⁶) per second, at [`PACKET_BYTES`] per opportunity.
     pub fn mean_mbps(&self) -> f64 {
         self.len() as f64 * (PACKET_BYTES * 8) as f64 / (self.period as f64 * 1e3)
     }
 
-    /// The number of opportunities at times t with `from` < t <= `to`, over the endless
-    /// repetition; 0 if `to` is not after `from`. Takes O(log n). The largest number stands for
-    /// every larger one.
+    /// Returns the number of opportunities at times t with `from` < t <= `to`, over the endless
+    /// repetition; 0 if `to` is not after `from`. Takes O(log n). Saturates at the largest number.
     pub fn count_in(&self, from: Time, to: Time) -> u64 {
         if to <= from {
             return 0;
@@ -120,38 +121,39 @@ impl Trace {
         (self.count_until(to) - self.count_until(from)).min(u64::MAX.into()) as u64
     }
 
-    /// Opportunities from the start up to and including `time`.
+    /// Returns the number of opportunities from the start up to and including `time`.
     fn count_until(&self, time: Time) -> u128 {
         let (lap, index) = self.place(time);
         // The opportunities at this lap's entry 0 are within `index`, since 0 <= offset.
         lap as u128 * self.len() as u128 + index as u128
     }
 
-    /// The first opportunity strictly after `time`; [`Time::NEVER`] if it is beyond all time.
+    /// Returns the first opportunity strictly after `time`; [`Time::NEVER`] if it is beyond the
+    /// largest time.
     pub fn next_after(&self, time: Time) -> Time {
         self.cursor_after(time).peek()
     }
 
-    /// A cursor on the very first opportunity, which may be at time 0.
+    /// Returns a cursor on the very first opportunity, which may be at time 0.
     pub fn cursor(&self) -> Cursor {
         Cursor::new(self.clone(), 0, 0)
     }
 
-    /// A cursor on the first opportunity strictly after `time`. Takes O(log n).
+    /// Returns a cursor on the first opportunity strictly after `time`. Takes O(log n).
     pub fn cursor_after(&self, time: Time) -> Cursor {
         let (lap, index) = self.position_after(time);
         Cursor::new(self.clone(), lap, index)
     }
 
-    /// The lap, and the index in it, of the first opportunity strictly after `time`. The index is
-    /// within bounds.
+    /// Returns the lap, and the index in it, of the first opportunity strictly after `time`. The
+    /// index is within bounds.
     pub(crate) fn position_after(&self, time: Time) -> (u64, usize) {
         let (lap, index) = self.place(time);
-        // Only a trace that starts within a pause has a pause behind its last entry.
+        // Only a trace that starts within a pause has a pause after its last entry.
         if index < self.len() { (lap, index) } else { (lap + 1, 0) }
     }
 
-    /// The lap of `time`, and how many opportunities of this lap are not after `time`.
+    /// Returns the lap of `time`, and the number of opportunities of this lap at or before `time`.
     fn place(&self, time: Time) -> (u64, usize) {
         let ms = time.as_nanos() / NANOS_PER_MS;
         let (lap, offset) = (ms / self.period as u64, ms % self.period as u64);
@@ -159,7 +161,7 @@ impl Trace {
     }
 }
 
-/// The error of a trace with more than [`MAX_OPPORTUNITIES`].
+/// Returns the error for a trace with more than [`MAX_OPPORTUNITIES`].
 pub(crate) fn too_many(name: &str) -> TraceError {
     TraceError::new(
         name,

@@ -2,21 +2,21 @@
 //!
 //! # The model
 //!
-//! Every 10 ms, a standard normal z = √w·slow + √(1 - w)·fast moves on, where slow and fast are
-//! first-order autoregressive processes: shadowing and load over seconds, fading and scheduling
-//! over tens or hundreds of milliseconds. A piecewise linear curve through given quantiles maps z
-//! to a rate, at least zero, so the marginal distribution is free (a Gaussian copula). On top,
-//! outages start at exponential intervals and last for a Pareto time that is cut off at a longest
-//! outage. Grants come partly evenly (as from a scheduler), partly as a Poisson process, each in a
-//! random millisecond of the 10 with a geometric number of packets; of the uplinks' outages, one
-//! in four ends with a grant for the backlog.
+//! The rate changes every 10 ms. A standard normal z = √w·slow + √(1 - w)·fast is the sum of two
+//! first-order autoregressive processes: slow stands for shadowing and load over seconds, fast for
+//! fading and scheduling over tens or hundreds of milliseconds. A piecewise linear curve through
+//! given quantiles maps z to a rate of at least zero, so the marginal distribution is free (a
+//! Gaussian copula). In addition, outages start at exponential intervals and last for a Pareto time
+//! that is limited to a longest outage. Grants come partly at even intervals (as from a scheduler),
+//! partly as a Poisson process, each in a random millisecond of the 10 with a geometric number of
+//! packets. On uplinks, one outage in four ends with a grant for the backlog.
 //!
 //! # The fit
 //!
-//! Each name has a target: the [`Stats`] of one recorded trace, or for 5G (`nr-`), of which we
-//! have no recording, values of our own choice. The parameters were fitted by random descent on
+//! Each name has a target: the [`Stats`] of one recorded trace, or for 5G (`nr-`), of which there
+//! is no recording, values of our own choice. The parameters were fitted by random descent on
 //! averages over many seeds, each trace as long as the recording. Over other seeds, the averages
-//! lie this near to the targets (a test holds them to it):
+//! differ from the targets at most by (a test checks this):
 //!
 //! | statistic | within |
 //! | --- | --- |
@@ -42,33 +42,35 @@
 //!
 //! # Satellites
 //!
-//! `leo` has a model of its own: every 15 s the link is silent for 50 to 130 ms, grows for 200 ms to
-//! the rate of another satellite, and stays there; see `moves`. Its propagation delay, under the same
-//! name, moves at the same times. It was fitted by hand to one recording of 120 s, whose eight moves
-//! say little about how satellites differ. The delay lies within 10 % of the recording's mean, 15 %
-//! of its p5, p50 and p95, 25 % of its standard deviation and of its mean step, and a factor of 2 of
-//! its maximum (a test holds it to this).
+//! `leo` has a separate model: every 15 s the link is silent for 50 to 130 ms, its rate then grows
+//! for 200 ms to that of another satellite, and stays there; see `moves`. Its propagation delay,
+//! under this name, too, changes at these times. It was fitted by hand to one recording of 120 s,
+//! whose eight moves show little about how satellites differ. The delay lies within 10 % of the
+//! recording's mean, 15 % of its p5, p50 and p95, 25 % of its standard deviation and of its mean
+//! step, and a factor of 2 of its maximum (a test checks this).
 //!
 //! # Where it is off
 //!
 //! - Means of `evdo-driving`, `evdo-driving.up` and `umts-driving` are about 5 % low; medians of
-//!   `evdo-driving` 20 %, of the other two and `umts-driving.up` 10 % low.
+//!   `evdo-driving` are 20 % low, those of `evdo-driving.up`, `umts-driving` and `umts-driving.up`
+//!   10 %.
 //! - The longest outage of `lte-walking` and `lte-driving.up` is about half the recorded one, and
-//!   their largest bursts within a millisecond fall short by about the same; `nr-` bursts exceed
-//!   their target by half.
-//! - In `umts-driving`, outages come mostly from the rate's own visits to zero, in runs with
-//!   moments of service in between; the recording's are cleaner. Its p99 gap is half as long again.
-//! - Two time constants cannot follow a recording's autocorrelation at every lag: beyond ten
-//!   seconds the synthetic one falls towards zero, while recordings keep trends over minutes (a
-//!   walk through a neighbourhood). Only lags up to 2 s were fitted.
-//! - One recording is one drive: its statistics have an error of their own, of the order of 10 %
-//!   for the mean of 140 s, which the fit takes for the truth.
-//! - Rate and outages are independent here; in recordings, outages follow low rates, and handovers
-//!   are followed by another cell's rate.
+//!   so are their largest bursts within a millisecond; `nr-` bursts exceed their target by half.
+//! - In `umts-driving`, most outages come from the rate's own visits to zero, in runs with moments
+//!   of service in between; the recording's outages are not interrupted. Its p99 gap is half as
+//!   long again as the recording's.
+//! - Two time constants cannot match a recording's autocorrelation at every lag: beyond ten seconds
+//!   the synthetic one falls towards zero, while recordings keep trends over minutes (a walk
+//!   through a neighbourhood). Only lags up to 2 s were fitted.
+//! - One recording is one drive: its statistics have an error of their own, about 10 % for the mean
+//!   of 140 s, which the fit ignores.
+//! - Rate and outages are independent here. In recordings, outages follow low rates, and after a
+//!   handover the rate is that of another cell.
 //! - Bursts within a millisecond do not grow with the rate; the frame structure (the 10 ms of UMTS
 //!   and 1.67 ms slots of EVDO, the uplink pattern of 5G) is absent.
 //! - Uplink and downlink of one name are independent of each other.
-//! - No cap: the rate's upper tail is Gaussian times a slope, not the cell's highest rate.
+//! - The rate has no upper limit: its upper tail is Gaussian times a slope, while a cell has a
+//!   highest rate.
 
 mod model;
 mod moves;
@@ -83,43 +85,44 @@ use model::Randomness;
 use paceline_cc::Span;
 use table::{ENTRIES, Entry};
 
-/// The seed of a synthetic trace unless asked otherwise.
+/// Seed of a synthetic trace, unless the caller chooses another.
 pub const DEFAULT_SEED: u64 = 1;
 
-/// What a synthetic trace is meant to look like.
+/// The statistics that a synthetic trace should have.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Target {
     /// The recorded trace whose statistics these are, or a note that there is none.
     pub source: &'static str,
-    /// Whether a recorded trace is behind the statistics.
+    /// True if the statistics are those of a recorded trace.
     pub recorded: bool,
-    /// The statistics to come near to.
+    /// The target statistics.
     pub stats: Stats,
 }
 
-/// The built-in names. `name.down` stands for `name` as well.
+/// Returns the built-in names. `name.down` means `name`, too.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ENTRIES.iter().map(|entry| entry.name)
 }
 
-/// What the trace `name` is meant to look like; `None` for an unknown name.
+/// Returns the target of the trace `name`; `None` for an unknown name.
 pub fn target(name: &str) -> Option<Target> {
     find(name).map(|entry| entry.target)
 }
 
-/// The length of the trace `name` unless asked otherwise; `None` for an unknown name.
+/// Returns the default length of the trace `name`; `None` for an unknown name.
 pub fn default_length(name: &str) -> Option<Span> {
     find(name).map(|entry| Span::from_secs(entry.default_s))
 }
 
-/// The built-in name nearest to `name`, if one is near.
+/// Returns the built-in name nearest to `name`, if one is near.
 pub fn nearest(name: &str) -> Option<&'static str> {
     near::nearest(name, names())
 }
 
-/// A synthetic cellular trace, determined by name, seed and length (rounded up to a millisecond).
+/// Returns a synthetic cellular trace, determined by name, seed and length (rounded up to a
+/// millisecond).
 ///
-/// The last millisecond always holds an opportunity, since the last entry of a trace is its
+/// The last millisecond always contains an opportunity, since the last entry of a trace is its
 /// period.
 ///
 /// # Errors
@@ -132,8 +135,8 @@ pub fn synthetic(name: &str, seed: u64, length: Span) -> Result<Trace, TraceErro
     Trace::new(entry.name, entry.model.generate(entry.name, random, length)?)
 }
 
-/// The one-way delay of the built-in link `name` over time, for the same seed as its capacity, whose
-/// moves come at the same times. Only `leo` has one.
+/// Returns the one-way delay of the built-in link `name` over time, for the seed of its capacity:
+/// both have their moves at equal times. Only `leo` has one.
 ///
 /// # Errors
 /// Another name, or a length that [`synthetic`] refuses.
@@ -151,7 +154,7 @@ pub fn synthetic_delays(name: &str, seed: u64, length: Span) -> Result<Delays, T
     moves.delays((entry.name, seed, entry.take), length)
 }
 
-/// What the delays of the built-in link `name` are meant to look like.
+/// Returns the target statistics of the delays of the built-in link `name`.
 pub fn delay_target(name: &str) -> Option<DelayStats> {
     find(name).filter(|entry| entry.model.moves.is_some()).map(|_| table::LEO_DELAYS)
 }

@@ -1,4 +1,4 @@
-//! The stochastic model of a cellular link's capacity. See the [module](super) for its account.
+//! The stochastic model of a cellular link's capacity. The [module](super) describes it.
 
 use crate::trace::too_many;
 use crate::{MAX_OPPORTUNITIES, TraceError};
@@ -6,59 +6,59 @@ use paceline_cc::Stream;
 
 use super::moves::Moves;
 
-/// The step of the rate and outage processes.
+/// Step of the rate and outage processes, in milliseconds.
 pub(super) const STEP_MS: u32 = 10;
 
 /// The standard normal's quantiles at which [`Model::knots`] are given: 5, 25, 50, 75, 95 %.
 const KNOTS_AT: [f64; 5] = [-1.645, -0.674, 0.0, 0.674, 1.645];
 
-/// How often an outage ends with a grant for the backlog.
+/// Probability that an outage ends with a grant for the backlog.
 const BACKLOG_CHANCE: f64 = 0.25;
 
 /// The parameters of one synthetic trace.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(crate) struct Model {
-    /// The rate, in Mbit/s, at the 5, 25, 50, 75 and 95 % quantiles while there is no outage. May
-    /// be negative, which is a rate of zero.
+    /// Rate in Mbit/s at the 5, 25, 50, 75 and 95 % quantiles while there is no outage. May be
+    /// negative, which means a rate of zero.
     pub(crate) knots: [f64; 5],
-    /// How the rate grows beyond the last knot, in Mbit/s per standard deviation.
+    /// Growth of the rate beyond the last knot, in Mbit/s per standard deviation.
     pub(crate) tail: f64,
-    /// The time constants of the slow and the fast process, in seconds.
+    /// Time constants of the slow and the fast process, in seconds.
     pub(crate) slow_s: f64,
     pub(crate) fast_s: f64,
-    /// The slow process's part of the variance, 0 to 1.
+    /// Share of the slow process in the variance, 0 to 1.
     pub(crate) slow: f64,
-    /// The mean time from an outage's end to the next one's start, in seconds.
+    /// Mean time from an outage's end to the next one's start, in seconds.
     pub(crate) outage_every_s: f64,
-    /// The shortest and the longest outage, in seconds, and the Pareto shape in between.
+    /// Shortest and longest outage, in seconds, and the Pareto shape in between.
     pub(crate) outage_min_s: f64,
     pub(crate) outage_max_s: f64,
     pub(crate) outage_shape: f64,
-    /// Mean packets per grant; at least 1.
+    /// Mean number of packets per grant; at least 1.
     pub(crate) batch: f64,
-    /// The part of the grants that comes evenly, 0 to 1; the others are a Poisson process.
+    /// Share of the grants that come at even intervals, 0 to 1; the others are a Poisson process.
     pub(crate) even: f64,
-    /// The most packets that one grant may hold at the end of an outage; 0 for no such grants.
+    /// Largest number of packets in a grant at the end of an outage; 0 for no such grants.
     pub(crate) backlog: u64,
-    /// For links to satellites, which have neither outages nor grants of the above kinds, nor the
-    /// slow process.
+    /// For links to satellites, which have no outages and no grants of the above kinds, and no slow
+    /// process.
     pub(crate) moves: Option<Moves>,
 }
 
 impl Model {
-    /// The rate in Mbit/s, zero or more, for a standard normal `z`.
+    /// Returns the rate in Mbit/s, zero or more, for a standard normal `z`.
     pub(super) fn rate(&self, z: f64) -> f64 {
         let last = KNOTS_AT.len() - 1;
         if z > KNOTS_AT[last] {
             return (self.knots[last] + self.tail * (z - KNOTS_AT[last])).max(0.0);
         }
-        // Below the first knot the first segment goes on.
+        // Below the first knot the first segment continues.
         let i = KNOTS_AT[1..last].iter().take_while(|&&knot| z > knot).count();
         let slope = (self.knots[i + 1] - self.knots[i]) / (KNOTS_AT[i + 1] - KNOTS_AT[i]);
         (self.knots[i] + slope * (z - KNOTS_AT[i])).max(0.0)
     }
 
-    /// The opportunities of `length` ms, the last at `length`.
+    /// Returns the opportunities of `length` ms, the last at `length`.
     pub(crate) fn generate(
         &self,
         name: &str,
@@ -74,12 +74,12 @@ impl Model {
         let mut fast = Ar::new(self.fast_s, &mut rate);
         let (slow_part, fast_part) = (libm::sqrt(self.slow), libm::sqrt(1.0 - self.slow));
         let seconds_per_step = f64::from(STEP_MS) / 1e3;
-        // Steps until the next outage starts, or until the present one ends.
+        // Number of steps until the next outage starts, or until the present one ends.
         let mut out = false;
         let mut left = outage.exponential(self.outage_every_s) / seconds_per_step;
         let mut entries = Vec::new();
         let mut start = 0u32;
-        let mut due = 0.0; // Part of the next even grant.
+        let mut due = 0.0; // Part of the next even grant that is due.
         while start < length {
             let width = STEP_MS.min(length - start);
             let z = slow_part * slow.step(&mut rate) + fast_part * fast.step(&mut rate);
@@ -98,7 +98,7 @@ impl Model {
                 left += seconds / seconds_per_step;
             }
             if !out {
-                // Mbit/s times ms are kbit; a packet is 12 of them.
+                // Mbit/s times ms is kbit; a packet is 12 kbit.
                 let packets = self.rate(z) * f64::from(width) / 12.0;
                 let mut counts = [0u64; STEP_MS as usize];
                 counts[0] = backlog;
@@ -125,7 +125,8 @@ impl Model {
     }
 }
 
-/// One stream per process, so that a change of one parameter disturbs little else.
+/// One random stream per process, so that a change of one parameter has little effect on the
+/// others.
 pub(crate) struct Randomness {
     seed: u64,
     take: u32,
@@ -162,7 +163,7 @@ impl Ar {
     }
 }
 
-/// Geometric from 1, with the given mean.
+/// Draws a geometric variate from 1, with the given mean.
 fn geometric(mean: f64, random: &mut Stream) -> u64 {
     if mean <= 1.0 {
         return 1;

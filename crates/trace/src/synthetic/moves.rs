@@ -1,9 +1,9 @@
-//! Links to satellites in low orbit: every 15 s the terminal is given another satellite.
+//! Links to satellites in low orbit: every 15 s the terminal is assigned another satellite.
 //!
 //! At each move the link is silent for a moment, then its rate grows to the new satellite's, which
-//! holds until the next move; in between, the rate varies as on other links. Opportunities come in
-//! a few bursts per 10 ms. The propagation delay has a level for each satellite and a little noise;
-//! at a move it is that of the detour, with a peak at its end.
+//! applies until the next move; in between, the rate varies as on other links. Opportunities come
+//! in a few bursts per 10 ms. The propagation delay has a level for each satellite and a little
+//! noise; at a move it is that of the detour, with a peak at its end.
 
 use super::model::{Ar, Model, Randomness, STEP_MS};
 use crate::delays::STEP;
@@ -11,18 +11,18 @@ use crate::trace::too_many;
 use crate::{Delays, MAX_OPPORTUNITIES, TraceError};
 use paceline_cc::{Span, Stream};
 
-/// What distinguishes such a link.
+/// Parameters of such a link.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(crate) struct Moves {
-    /// The time between two moves, in milliseconds.
+    /// Time between two moves, in milliseconds.
     pub(crate) every_ms: u32,
-    /// The standard deviation of a satellite's mean rate, as a part of the mean.
+    /// Standard deviation of a satellite's mean rate, as a share of the mean.
     pub(crate) level: f64,
-    /// The shortest and the longest silence at a move, in milliseconds.
+    /// Shortest and longest silence at a move, in milliseconds.
     pub(crate) silence_ms: [f64; 2],
-    /// How long the rate then takes to grow, in milliseconds.
+    /// Time for which the rate then grows, in milliseconds.
     pub(crate) growth_ms: f64,
-    /// The standard deviation of what is granted in 10 ms, as a part of the rate.
+    /// Standard deviation of the capacity granted in 10 ms, as a share of the rate.
     pub(crate) burst: f64,
     /// The propagation delay.
     pub(crate) delay: DelayModel,
@@ -31,16 +31,16 @@ pub(crate) struct Moves {
 /// The one-way delay, in milliseconds.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(crate) struct DelayModel {
-    /// The mean over satellites, and the standard deviation from one to the other.
+    /// Mean over satellites, and standard deviation between them.
     pub(crate) mean: f64,
     pub(crate) level: f64,
-    /// The standard deviation around a satellite's own delay, and how much of a deviation is left
+    /// Standard deviation around a satellite's own delay, and the share of a deviation that remains
     /// after 10 ms.
     pub(crate) noise: f64,
     pub(crate) keep: f64,
-    /// The least.
+    /// Smallest delay.
     pub(crate) least: f64,
-    /// The delay while moving, least and most, and the mean of what the peak is above.
+    /// Smallest and largest delay while moving, and the mean height of the peak above that.
     pub(crate) moving: [f64; 2],
     pub(crate) peak: f64,
 }
@@ -48,17 +48,17 @@ pub(crate) struct DelayModel {
 /// The time from one move to the next.
 #[derive(Copy, Clone, Debug)]
 struct MoveInterval {
-    /// When it began, in milliseconds; the first began before zero.
+    /// When it began, in milliseconds; the first one began before zero.
     start: f64,
     silence: f64,
-    /// The satellite's rate and delay, in standard deviations.
+    /// The satellite's rate and delay, in standard deviations from the mean.
     rate: f64,
     delay: f64,
     moving: f64,
     peak: f64,
 }
 
-/// One interval after the other, the same for the capacity and the delay of a seed.
+/// The intervals in order, equal for the capacity and the delay of a seed.
 struct MoveIntervals {
     moves: Moves,
     random: Stream,
@@ -90,7 +90,7 @@ impl MoveIntervals {
         };
     }
 
-    /// The interval at a time, in milliseconds; times do not go back.
+    /// Returns the interval at a time in milliseconds. Times must not decrease.
     fn at(&mut self, time: f64) -> MoveInterval {
         while time >= self.here.start + f64::from(self.moves.every_ms) {
             self.next();
@@ -104,7 +104,7 @@ impl MoveInterval {
         MoveInterval { start, silence: 0.0, rate: 0.0, delay: 0.0, moving: 0.0, peak: 0.0 }
     }
 
-    /// How much of its rate the link has so long after the move.
+    /// Returns the share of its rate that the link has at `since` ms after the move.
     fn share(&self, growth_ms: f64, since: f64) -> f64 {
         if since < self.silence {
             return 0.0;
@@ -114,7 +114,7 @@ impl MoveInterval {
 }
 
 impl Moves {
-    /// The opportunities of `length` ms, the last at `length`.
+    /// Returns the opportunities of `length` ms, the last at `length`.
     pub(crate) fn generate(
         self,
         model: &Model,
@@ -135,7 +135,7 @@ impl Moves {
             let level = (1.0 + self.level * interval.rate).max(0.1);
             let burst = (1.0 + self.burst * grant.normal()).max(0.0);
             let mbps = model.rate(fast.step(&mut rate)) * level * share * burst;
-            // Mbit/s times ms are kbit; a packet is 12 of them.
+            // Mbit/s times ms is kbit; a packet is 12 kbit.
             rest += mbps * f64::from(width) / 12.0;
             let packets = libm::floor(rest);
             rest -= packets;
@@ -161,7 +161,7 @@ impl Moves {
         Ok(entries)
     }
 
-    /// The one-way delay of the same link over `length` ms, a value for each 10 ms.
+    /// Returns the one-way delay of this link over `length` ms, a value for each 10 ms.
     pub(crate) fn delays(
         self,
         (name, seed, take): (&str, u64, u32),
@@ -179,7 +179,7 @@ impl Moves {
             let interval = intervals.at(time);
             deviation = keep * deviation + kick * random.normal();
             let own = (mean + level * interval.delay + noise * deviation).max(least);
-            // Steps since the end of the silence: the peak, and what is left of it.
+            // Time since the end of the silence: the peak decays from there.
             let since = time - interval.start - interval.silence;
             let ms = if since < 0.0 {
                 interval.moving

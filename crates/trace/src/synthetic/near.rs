@@ -1,10 +1,10 @@
-//! The nearest of a few names.
+//! Finds the nearest of a few names.
 
-/// Longer names are like none of ours.
+/// Largest length of a name, in bytes, for which a near one is searched.
 const LONGEST: usize = 40;
 
-/// The candidate within about a third of its letters of `name`, or that starts with it; the first
-/// of equals.
+/// Returns the candidate that differs from `name` in about a third of its letters or fewer, or that
+/// starts with it; the first of equally near ones.
 pub(super) fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.is_empty() || name.len() > LONGEST {
         return None;
@@ -20,12 +20,12 @@ pub(super) fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> O
         .map(|(_, candidate)| candidate)
 }
 
-/// A name made fit for a message.
+/// Returns a name shortened for a message.
 pub(super) fn shortened(name: &str) -> String {
     name.chars().take(LONGEST).flat_map(char::escape_debug).collect()
 }
 
-/// Levenshtein's distance, by bytes.
+/// Returns Levenshtein's distance, in bytes.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

@@ -1,6 +1,6 @@
-//! How the parameters were fitted: a random descent on the distance between the averaged
-//! statistics of many synthetic traces and the target. Not a test of anything; run it with
-//! `REFIT=lte-driving cargo test --release -p paceline-trace refit::refit -- --ignored --nocapture`.
+//! The fit of the parameters: a random descent on the distance between the averaged statistics of
+//! many synthetic traces and the target. It tests nothing; run it with `REFIT=lte-driving cargo
+//! test --release -p paceline-trace refit::refit -- --ignored --nocapture`.
 #![allow(clippy::print_stdout)]
 
 use super::model::{Model, Randomness};
@@ -10,7 +10,8 @@ use paceline_cc::Stream;
 
 const FIRST_SEED: u64 = 1000;
 
-/// Statistics averaged over seeds, each trace as long as the target; outages by their logarithm.
+/// Returns statistics averaged over seeds, each trace as long as the target; outages by their
+/// logarithm.
 pub(super) fn average(entry: &Entry, model: &Model, seeds: std::ops::Range<u64>) -> [f64; 15] {
     let length = (entry.target.stats.length_s * 1e3) as u32;
     let n = (seeds.end - seeds.start) as f64;
@@ -32,7 +33,7 @@ pub(super) fn average(entry: &Entry, model: &Model, seeds: std::ops::Range<u64>)
     sums
 }
 
-/// Traces enough for about an hour of a slow link or a quarter of a fast one.
+/// Returns seeds for about an hour of a slow link or a quarter of an hour of a fast one.
 pub(super) fn seeds(entry: &Entry) -> u64 {
     let seconds = if entry.target.stats.mean_mbps > 50.0 { 1000.0 } else { 4000.0 };
     (seconds / entry.target.stats.length_s) as u64 + 2
@@ -41,7 +42,7 @@ pub(super) fn seeds(entry: &Entry) -> u64 {
 fn distance(entry: &Entry, model: &Model) -> f64 {
     let got = average(entry, model, FIRST_SEED..FIRST_SEED + seeds(entry));
     let mean = entry.target.stats.mean_mbps;
-    // Among equally good models, those whose marginal distribution is smooth.
+    // Among equally good models, prefers those with a smooth marginal distribution.
     let steps = [0, 1, 2, 3].map(|i| model.knots[i + 1] - model.knots[i]);
     let slopes =
         [steps[0] / 0.971, steps[1] / 0.674, steps[2] / 0.674, steps[3] / 0.971, model.tail];
@@ -65,7 +66,7 @@ fn distance(entry: &Entry, model: &Model) -> f64 {
     sum
 }
 
-/// The same model with a few parameters changed a little.
+/// Returns this model with small changes of a few parameters.
 fn neighbour(model: &Model, mean: f64, size: f64, random: &mut Stream) -> Model {
     let mut near = *model;
     let mut scale = |x: &mut f64, low: f64, high: f64| {
@@ -127,8 +128,8 @@ fn refit() {
     }
 }
 
-/// For each name the first variation of the streams of which the default seed and length make a
-/// trace near the target.
+/// Finds for each name the first variation of the streams with which the default seed and length
+/// give a trace near the target.
 #[test]
 #[ignore = "prints parameters, tests nothing"]
 fn choose_take() {

@@ -1,7 +1,7 @@
 //! The built-in names: target and parameters of each, in one table.
 //!
-//! The targets are rows of the statistics of real traces. The parameters were fitted to them by
-//! the test `refit`, over other seeds than the tests use.
+//! The targets are rows of the table of real traces' statistics. The test `refit` has fitted the
+//! parameters to them, over other seeds than the tests use.
 
 use super::Target;
 use super::model::Model;
@@ -11,15 +11,15 @@ use crate::{DelayStats, Stats};
 /// One built-in trace.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
-    /// The length unless asked otherwise, in seconds.
+    /// Default length, in seconds.
     pub(crate) default_s: u64,
-    /// Varies the random streams; chosen so that the default seed makes a typical specimen.
+    /// Variation of the random streams, chosen so that the default seed gives a typical trace.
     pub(crate) take: u32,
     pub(crate) target: Target,
     pub(crate) model: Model,
 }
 
-/// What the built-in delays are meant to look like, in milliseconds: starlink.delay (LeoCC).
+/// Target of the built-in delays, in milliseconds: starlink.delay (LeoCC).
 pub(crate) const LEO_DELAYS: DelayStats = DelayStats {
     mean: 10.667,
     sd: 2.165,
@@ -31,7 +31,7 @@ pub(crate) const LEO_DELAYS: DelayStats = DelayStats {
     step: 0.914,
 };
 
-/// A target without a recorded trace behind it.
+/// Note for a target without a recorded trace.
 const OWN: &str = "our own choice of plausible values, no recorded trace";
 
 /// Every built-in trace, in the order in which they are listed.

@@ -1,7 +1,8 @@
 use super::refit::{average, seeds};
 use super::*;
 
-/// The promises of the module's documentation, one by one, over seeds that the fit did not see.
+/// Checks the statements of the module's documentation, one by one, over seeds that the fit did not
+/// use.
 #[test]
 fn statistics_come_near_the_targets() {
     let mut failures = Vec::new();
@@ -92,7 +93,8 @@ fn name_seed_and_length_determine_a_trace() {
         assert_eq!(synthetic(&format!("{name}.down"), 7, second * 5), Ok(one.clone()));
         assert_ne!(synthetic(name, 8, second * 5), Ok(one.clone()));
         assert_eq!((one.name(), one.period()), (name, second * 5));
-        // A longer trace begins as a shorter one, but for the opportunity that closes it.
+        // A longer trace begins like a shorter one, except for the opportunity that closes the
+        // shorter one.
         let long = synthetic(name, 7, second * 10).expect("valid");
         let same = one.len() - 1;
         assert_eq!(one.opportunities()[..same], long.opportunities()[..same]);

@@ -1,9 +1,9 @@
-//! The flows that come and go in the XCP-b paper (claims X08 and X12), by more seeds than the claims
-//! have and with uploads and downloads exchanged:
-//! `cargo run --release -p paceline-lab --example come_and_go -- SCHEME SCALE SEEDS [exchange|down] [without-sack]`.
-//! SCHEME is `xcpb` or that of the senders, such as `newreno[counts=acks]`; `without-sack` takes selective
-//! acknowledgements from all flows, as the claims do with NewReno's. At scale 1 runs last 300 s, else 150 s;
-//! megabytes are of the whole run, rates are counted from 50 s on.
+//! The flows that come and go in the XCP-b paper (claims X08 and X12), with more seeds than the
+//! claims have, and with uploads and downloads exchanged: `cargo run --release -p paceline-lab
+//! --example come_and_go -- SCHEME SCALE SEEDS [exchange|down] [without-sack]`. SCHEME is `xcpb` or
+//! the senders' scheme, such as `newreno[counts=acks]`; `without-sack` turns selective
+//! acknowledgements off for all flows, as the claims do for NewReno. At scale 1 runs last 300 s,
+//! otherwise 150 s. Megabytes are those of the whole run; rates count from 50 s on.
 
 use std::io::Write as _;
 
@@ -14,7 +14,7 @@ use paceline_sim::scenario::{Direction, FlowSpec, LossRecovery, RttSamples, Scen
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Makes uploads of downloads, and downloads of uploads.
+/// Turns uploads into downloads, and downloads into uploads.
 fn exchange(flow: &mut FlowSpec) {
     std::mem::swap(&mut flow.path, &mut flow.back);
     let Some(hop) = &mut flow.station else { return };
@@ -24,13 +24,13 @@ fn exchange(flow: &mut FlowSpec) {
     };
 }
 
-/// Mbit/s of the flows of a way, as ns-2 counts bytes.
+/// Returns the throughput of the flows of a direction in Mbit/s, as ns-2 counts bytes.
 fn rate(outcome: &Outcome, way: &str) -> f64 {
     let flows = outcome.flows.iter().filter(|flow| flow.name.starts_with(way));
     COUNTED * flows.map(|flow| flow.goodput_mbps).fold(0.0, |sum, rate| sum + rate)
 }
 
-/// Seconds that the flows of a way ask for.
+/// Returns the sum of the durations of a direction's flows, in seconds.
 fn offered(scenario: &Scenario, way: &str) -> f64 {
     let flows = scenario.flows.iter().filter(|flow| flow.name.starts_with(way));
     let end = |flow: &FlowSpec| flow.stop.unwrap_or(scenario.duration).min(scenario.duration);

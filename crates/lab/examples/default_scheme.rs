@@ -1,5 +1,6 @@
-//! `docs/default-scheme.md`, written anew: which scheme `paceline send` takes if none is named, and why.
-//! `cargo run --release -p paceline-lab --example default_scheme -- docs/default-scheme.md`, or `make default-scheme`.
+//! Writes `docs/default-scheme.md`: the default scheme of `paceline send`, and the reasons for it.
+//! `cargo run --release -p paceline-lab --example default_scheme -- docs/default-scheme.md`, or
+//! `make default-scheme`.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use paceline_sim::scenario::{self, Scenario};
 use rayon::prelude::*;
 
 const HEAD: &str = include_str!("default_scheme_head.md");
-/// What was measured in real time, by hand.
+/// Measurements in real time, which were made by hand.
 const TAIL: &str = include_str!("default_scheme_tail.md");
 
 const CANDIDATES: [&str; 11] = [
@@ -20,34 +21,34 @@ const CUBIC: usize = 0;
 
 const SIZES: [(&str, u64); 2] = [("1 MB", 1_000_000), ("20 MB", 20_000_000)];
 const RTTS_MS: [u64; 3] = [20, 100, 300];
-/// Mbit/s.
+/// Rates in Mbit/s.
 const RATES: [u64; 3] = [2, 20, 100];
 const LOSSES: [f64; 3] = [0.0, 0.01, 0.05];
 const TRACES: [&str; 4] = ["lte-driving", "lte-walking", "umts-driving", "nr-walking"];
-/// Bandwidth-delay products.
+/// Buffers in bandwidth-delay products.
 const BUFFERS: [f64; 3] = [0.5, 1.0, 4.0];
 /// Smallest buffer of the grid in bytes.
 const LEAST_BUFFER: u64 = 75_000;
-/// Within this share of the smallest worst ratio, the mean ratio decides.
+/// Factor over the smallest worst ratio within which the mean ratio decides.
 const MARGIN: f64 = 1.1;
-/// The largest share of a file's packets that may be sent again on the way over a cellular link.
+/// Largest share of a file's packets that may be retransmitted over a cellular link.
 const MOST_REPEATS: f64 = 0.05;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// A network and a file that is sent over it, as the text of a scenario in which `SCHEME` stands for the scheme of the
-/// flow called `file`.
+/// A network and a file that is sent over it: a scenario's text in which `SCHEME` stands for the
+/// scheme of the flow called `file`.
 struct Case {
     group: &'static str,
     network: String,
     size: &'static str,
     scenario: String,
-    /// What a file that does not arrive counts, in seconds.
+    /// Time in seconds that counts for a file that does not arrive.
     longest_s: f64,
 }
 
 impl Case {
-    /// True if what is sent again here decides whether a scheme is a candidate.
+    /// True if retransmissions in this case decide whether a scheme is a candidate.
     fn counts_repeats(&self) -> bool {
         self.group == "Cellular links"
             && self.size == "20 MB"
@@ -141,12 +142,12 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// What a file costs with one scheme: medians over the runs of a case.
+/// Cost of a file with one scheme: medians over the runs of a case.
 #[derive(Clone, Copy)]
 struct Cost {
-    /// Until the file has arrived.
+    /// Time until the file has arrived.
     seconds: f64,
-    /// Packets that were sent again, as a share of those that the file has.
+    /// Packets retransmitted, as a share of the file's packets.
     repeats: f64,
 }
 
@@ -167,12 +168,13 @@ fn cost(case: &Case, scheme: &str) -> Result<Cost, String> {
     })
 }
 
-/// Networks in which a candidate shares a link with Cubic: their RTT in ms, and their buffer in bandwidth-delay products.
+/// Returns networks in which a candidate shares a link with Cubic: RTT in ms, and buffer in
+/// bandwidth-delay products.
 fn shared_links() -> impl Iterator<Item = (u64, f64)> {
     RTTS_MS.into_iter().flat_map(|rtt| BUFFERS.into_iter().map(move |buffer| (rtt, buffer)))
 }
 
-/// Returns the median over three runs of the Mbit/s that Cubic gets beside a candidate.
+/// Returns Cubic's throughput beside a candidate in Mbit/s: the median over three runs.
 fn beside(rtt: u64, buffer: f64, scheme: &str) -> Result<f64, String> {
     let scenario = format!(
         "duration = \"150s\"\nwarmup = \"30s\"\nruns = 3\n[[link]]\nname = \"l\"\nrate = \"20Mbps\"\n\
@@ -184,18 +186,18 @@ fn beside(rtt: u64, buffer: f64, scheme: &str) -> Result<f64, String> {
     runs(&scenario, scheme).map(|all| median(all.iter().map(of).collect()))
 }
 
-/// All that was measured: by case or network, and then by candidate.
+/// All measurements: by case or network, and then by candidate.
 struct Table {
     cases: Vec<Case>,
-    /// Seconds.
+    /// Times in seconds.
     times: Vec<Figures>,
-    /// Shares of the file that were sent again.
+    /// Retransmitted shares of the file.
     repeats: Vec<Figures>,
-    /// Mbit/s of Cubic.
+    /// Throughput of Cubic in Mbit/s.
     shares: Vec<Figures>,
 }
 
-/// A row or a column, of one figure for each candidate or each case.
+/// A row or a column: one figure for each candidate or each case.
 type Figures = Vec<f64>;
 
 fn measure() -> Result<Table, Failure> {
@@ -214,7 +216,7 @@ fn measure() -> Result<Table, Failure> {
 }
 
 impl Table {
-    /// The ratios of a candidate to the fastest one, by case.
+    /// Returns the ratios of a candidate's times to the fastest one's, by case.
     fn ratios(&self, candidate: usize) -> Figures {
         let ratio = |times: &Figures| {
             let best = times.iter().copied().fold(f64::INFINITY, f64::min);
@@ -235,7 +237,8 @@ impl Table {
         (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
     }
 
-    /// What Cubic gets beside a candidate, as shares of what it gets beside Cubic, by network.
+    /// Returns Cubic's throughput beside a candidate as a share of its throughput beside Cubic, by
+    /// network.
     fn kept(&self, candidate: usize) -> Figures {
         self.shares.iter().map(|row| row[candidate] / row[CUBIC].max(1e-9)).collect()
     }
@@ -245,7 +248,8 @@ impl Table {
         shared_links().zip(self.kept(candidate)).all(|(network, kept)| kept >= least(network))
     }
 
-    /// The largest share of a file of 20 MB that a candidate sends again over a cellular link without random loss.
+    /// Returns the largest share of a file of 20 MB that a candidate retransmits over a cellular
+    /// link without random loss.
     fn most_repeats(&self, candidate: usize) -> f64 {
         let rows = self.cases.iter().zip(&self.repeats).filter(|(case, _)| case.counts_repeats());
         rows.map(|(_, row)| row[candidate]).fold(0.0, f64::max)
@@ -255,7 +259,8 @@ impl Table {
         self.most_repeats(candidate) <= MOST_REPEATS
     }
 
-    /// The scheme that is chosen, by the first rule or by the one with the bound of repeats.
+    /// Returns the chosen scheme, by the first rule or by the rule with the bound on
+    /// retransmissions.
     fn winner(&self, thrifty: bool) -> usize {
         let all = (0..CANDIDATES.len()).filter(|&one| !thrifty || self.is_thrifty(one));
         let fair: Vec<usize> = all.filter(|&one| self.is_fair(one)).collect();

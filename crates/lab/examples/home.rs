@@ -1,5 +1,5 @@
-//! `docs/home.md`, written anew: what a user of a home network sees with other schemes and queues.
-//! `cargo run --release -p paceline-lab --example home -- docs/home.md`, or `make home`.
+//! Writes `docs/home.md`: the effect of other schemes and queues in a home network. `cargo run
+//! --release -p paceline-lab --example home -- docs/home.md`, or `make home`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,11 +10,11 @@ use paceline_sim::scenario::{self, FlowSpec, QueueChoice, Scenario, check_scheme
 
 const HEAD: &str = include_str!("home_head.md");
 
-/// What transfers run, and the queue of the access point and of all stations. Their routers are
+/// Schemes of the transfers, and queue of the access point and of all stations. Their routers are
 /// those of the flows that pass them.
 struct Row {
     name: &'static str,
-    /// Of the download, and of the backup and the tablet.
+    /// Scheme of the download; scheme of the backup and the tablet.
     schemes: [&'static str; 2],
     queue: &'static str,
 }
@@ -44,15 +44,15 @@ static SITUATIONS: [(&str, &[&str]); 3] = [
 
 const SEEDS: u64 = 5;
 
-/// The figures of a run, or their means over several.
+/// Figures of a run, or their means over several.
 #[derive(Clone, Debug, Default)]
 struct Figures {
-    /// Mbit/s of the download, the backup, the tablet, and the call's two ways.
+    /// Throughput in Mbit/s of the download, the backup, the tablet, and the call's two directions.
     download: f64,
     backup: f64,
     tablet: f64,
     call: [f64; 2],
-    /// 95th percentiles of one-way delays in ms: the download's, and the call's two ways.
+    /// 95th percentiles of one-way delays in ms: of the download, and of the call's two directions.
     waits: f64,
     call_waits: [f64; 2],
     /// Jain's index of the transfers' rates.
@@ -124,10 +124,10 @@ fn scenario_of(base: &Scenario, row: &Row, flows: &[&str], seed: u64) -> Result<
     Ok(scenario)
 }
 
-/// By situation and row.
+/// Figures by situation and row.
 type Table = Vec<Vec<Figures>>;
 
-/// The means of a row in a situation.
+/// Returns the means of a row in a situation.
 fn mean_of(base: &Scenario, row: &Row, flows: &[&str]) -> Result<Figures, String> {
     let mut all = Vec::new();
     for seed in 1..=SEEDS {
@@ -137,7 +137,7 @@ fn mean_of(base: &Scenario, row: &Row, flows: &[&str]) -> Result<Figures, String
     Ok(Figures::mean(&all))
 }
 
-/// All rows of all situations, a thread for each row.
+/// Measures all rows of all situations, with a thread for each row.
 fn measure(base: &Scenario) -> Result<Table, Failure> {
     let mut table = Table::new();
     for (_, flows) in SITUATIONS {
@@ -152,10 +152,10 @@ fn measure(base: &Scenario) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// What was expected before the first run, and whether the table shows it.
+/// An expectation from before the first run, and whether the table meets it.
 type Expectation = (&'static str, fn(&Table) -> bool);
 
-/// Rows by their places in `ROWS`.
+/// Indices of rows in `ROWS`.
 const CUBIC: usize = 0;
 const CODEL: usize = 1;
 const FQ: usize = 2;

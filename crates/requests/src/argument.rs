@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An argument that cannot be had, or that does not go with the others.
+/// An argument that is invalid, or that does not go with the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgumentError {
     /// Name of the argument, as Python and scenarios write it: `delay_trace`.
@@ -12,18 +12,18 @@ pub struct ArgumentError {
 }
 
 impl ArgumentError {
-    /// The error of `argument`.
+    /// Returns the error about `argument`.
     pub fn new(argument: &'static str, problem: impl fmt::Display) -> ArgumentError {
         ArgumentError { argument, problem: problem.to_string() }
     }
 
-    /// The argument as options of a command line are written: `--delay-trace`.
+    /// Returns the argument as an option of the command line: `--delay-trace`.
     pub fn option(&self) -> String {
         format!("--{}", self.argument.replace('_', "-"))
     }
 }
 
-/// `warmup: 60s leaves nothing of the duration of 60s to measure; make it shorter`.
+/// Writes `warmup: 60s leaves nothing of the duration of 60s to measure; make it shorter`.
 impl fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.argument, self.problem)

@@ -1,16 +1,17 @@
-//! How many bins over time may be recorded.
+//! Limit of the number of recorded bins.
 
 use paceline_cc::Span;
 
 use crate::argument::ArgumentError;
 
-/// The most bins in all runs of a scheme or scenario together: more fill memory, and no plot shows them.
+/// Most bins in all runs of a scheme or scenario together: more would fill the memory, and no plot
+/// could show them.
 pub const MOST_BINS: u64 = 1_000_000;
 
-/// Makes sure that bins of this length do not fill memory in `runs` runs.
+/// Checks that bins of this length do not fill the memory in `runs` runs.
 ///
 /// # Errors
-/// If there are more than [`MOST_BINS`].
+/// There are more than [`MOST_BINS`].
 pub fn check_bins(bin: Span, duration: Span, runs: u32) -> Result<(), ArgumentError> {
     let bins = duration.as_nanos().div_ceil(bin.as_nanos().max(1));
     if bins.saturating_mul(runs.into()) <= MOST_BINS {

@@ -1,5 +1,5 @@
-//! What tables and schemes reach on one network or on those of a specification: `paceline remy eval`,
-//! `paceline.remy.evaluate`.
+//! Evaluation of tables and schemes on one network or on those of a specification:
+//! `paceline remy eval`, `paceline.remy.evaluate`.
 
 use std::sync::Arc;
 
@@ -17,25 +17,25 @@ use thiserror::Error;
 
 use crate::argument::ArgumentError;
 
-/// Tables and schemes side by side on networks whose senders are on and off.
+/// A request to compare tables and schemes on networks whose senders are on and off.
 #[derive(Clone, Debug)]
 pub struct EvaluationRequest {
-    /// Names of built-in tables, and files of others.
+    /// Names of built-in tables, and paths of others.
     pub tables: Vec<String>,
-    /// Schemes beside them.
+    /// Schemes for comparison.
     pub schemes: Vec<String>,
-    /// Length of each run; `None` for [`EvaluationRequest::DURATION`], or what the specification says.
+    /// Length of each run; `None` for [`EvaluationRequest::DURATION`], or the specification's.
     pub duration: Option<Span>,
-    /// The first seed.
+    /// Seed of the first run.
     pub first_seed: u64,
     /// Number of runs, each with a seed of its own: 1 to 100,000.
     pub seeds: u32,
-    /// True if senders of tables send again what was lost, and timeouts count; else they are as in the published
-    /// simulator, which repairs nothing.
+    /// Whether senders with tables retransmit lost packets, and timeouts count. If false, they
+    /// behave as in the published simulator, which repairs nothing.
     pub repairs: bool,
 }
 
-/// The network of an evaluation that has no specification. Senders begin off, and are on and off for
+/// Network of an evaluation without a specification. Senders begin off, and are on and off for
 /// exponentially distributed times.
 #[derive(Clone, Debug)]
 pub struct EvaluationNetwork {
@@ -45,25 +45,25 @@ pub struct EvaluationNetwork {
     pub rtt: Span,
     /// Number of senders, 1 to 10,000.
     pub senders: u32,
-    /// Mean time that senders are on.
+    /// Mean time for which senders are on.
     pub on: Span,
-    /// Mean time that they are off.
+    /// Mean time for which they are off.
     pub off: Span,
-    /// What may wait at the link.
+    /// Limit of the link's queue.
     pub buffer: BufferSize,
-    /// Share of packets that get lost behind the link, below 1.
+    /// Share of packets lost behind the link, below 1.
     pub loss: f64,
     /// Mean of a random delay of each acknowledgement, distributed exponentially.
     pub jitter: Span,
-    /// RTTs that exceed the smallest one by at most this much count as the smallest, for senders of tables;
-    /// `None` for 10 ns, as in the published simulator.
+    /// Time by which an RTT may exceed the minimum RTT and count as the minimum, for senders with
+    /// tables; `None` for 10 ns, as in the published simulator.
     pub resolution: Option<Span>,
-    /// Where in the link's recording the runs start.
+    /// Offsets in the link's recording at which the runs start.
     pub spread: Spread,
 }
 
 impl Default for EvaluationRequest {
-    /// No table, no scheme, three seeds from 1 on.
+    /// Returns a request without tables and schemes, and with three seeds from 1 on.
     fn default() -> EvaluationRequest {
         EvaluationRequest {
             tables: Vec::new(),
@@ -77,7 +77,8 @@ impl Default for EvaluationRequest {
 }
 
 impl Default for EvaluationNetwork {
-    /// Two senders on a link of 15 Mbit/s whose RTT is 150 ms, on and off for 5 s each in the mean.
+    /// Returns two senders on a link of 15 Mbit/s with an RTT of 150 ms, on and off for a mean of 5
+    /// s each.
     fn default() -> EvaluationNetwork {
         EvaluationNetwork {
             link: Capacity::Constant(Rate::from_bps(15_000_000)),
@@ -94,30 +95,31 @@ impl Default for EvaluationNetwork {
     }
 }
 
-/// Why there is no evaluation.
+/// Reason why an evaluation failed.
 #[derive(Debug, Error)]
 pub enum EvaluationError {
-    /// An argument.
+    /// An argument is invalid.
     #[error(transparent)]
     Argument(#[from] ArgumentError),
     /// A network with a table or scheme cannot be built.
     #[error("{name}: {error}")]
     Build {
-        /// The table or scheme.
+        /// Name of the table or scheme.
         name: String,
-        /// Why.
+        /// Error of building the network.
         error: BuildError,
     },
 }
 
 impl EvaluationRequest {
-    /// Length of a run if neither the request nor a specification says it.
+    /// Length of a run if neither the request nor a specification sets it.
     pub const DURATION: Span = Span::from_secs(1000);
 
-    /// Returns a row for each table and scheme on one network. `go_on` is asked before each whether to go on.
+    /// Returns a row for each table and scheme on one network. Calls `go_on` before each one, and
+    /// stops if it returns false.
     ///
     /// # Errors
-    /// The argument that is wrong, or what cannot be built.
+    /// An argument is invalid, or the network cannot be built.
     pub fn on_network(
         &self,
         network: &EvaluationNetwork,
@@ -142,11 +144,12 @@ impl EvaluationRequest {
         Ok(rows)
     }
 
-    /// Returns a row for each table and scheme on the networks of a specification, whose duration is changed to
-    /// that of the request. `go_on` is asked before each whether to go on.
+    /// Returns a row for each table and scheme on the networks of a specification. The request's
+    /// duration replaces the specification's. Calls `go_on` before each one, and stops if it
+    /// returns false.
     ///
     /// # Errors
-    /// The argument that is wrong, or what cannot be built.
+    /// An argument is invalid, or a network cannot be built.
     pub fn on_specification(
         &self,
         specification: &mut Specification,
@@ -173,10 +176,10 @@ impl EvaluationRequest {
         Ok(rows)
     }
 
-    /// The seeds of the runs.
+    /// Returns the seeds of the runs.
     ///
     /// # Errors
-    /// If there are none or too many.
+    /// The number of seeds is 0 or too large.
     pub fn seed_list(&self) -> Result<Vec<u64>, ArgumentError> {
         if !(1..=100_000).contains(&self.seeds) {
             let problem = format!("expected 1 to 100000, not {}", self.seeds);
@@ -185,7 +188,8 @@ impl EvaluationRequest {
         Ok((0..self.seeds).map(|number| self.first_seed.wrapping_add(number.into())).collect())
     }
 
-    /// Tables and schemes with their names; senders of tables have these parameters.
+    /// Returns tables and schemes with their names; `params` are the parameters of senders with
+    /// tables.
     fn contenders(&self, params: &RemyParams) -> Result<Vec<(String, Contender)>, ArgumentError> {
         let mut all = Vec::new();
         for name in &self.tables {
@@ -198,7 +202,7 @@ impl EvaluationRequest {
             let spec =
                 names.check_scheme(text).map_err(|error| ArgumentError::new("schemes", error))?;
             let choice: SchemeChoice = if spec.sender.name == "remy" {
-                // A table from a file is known to these names alone.
+                // Only these `names` have the table from a file.
                 CustomScheme::new(text, names.build_scheme(&spec.sender).map_err(wrong)?).into()
             } else {
                 SchemeChoice::Named(spec)
@@ -244,10 +248,10 @@ impl EvaluationNetwork {
     }
 }
 
-/// Returns a table with what is known about it: a built-in one by its name, or else one from a file.
+/// Returns a table and its description: a built-in one by its name, or one from a file.
 ///
 /// # Errors
-/// If there is none; the problem lists the built-in tables.
+/// There is no such table, or its file is invalid; the problem lists the built-in tables.
 pub fn find_table(name: &str) -> Result<(Arc<RuleTable>, String), ArgumentError> {
     let tables = paceline_remy::tables();
     if let Some(named) = tables.find(name) {

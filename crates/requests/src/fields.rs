@@ -1,5 +1,6 @@
-//! The fields of the JSON documents of `paceline run` and `paceline compare`, which the command line, the
-//! page and Python write (docs/json.md). `schema_version` goes before them: `paceline_report::Document`.
+//! The fields of the JSON documents of `paceline run` and `paceline compare`, which the command
+//! line, the page and Python write (docs/json.md). `paceline_report::Document` puts
+//! `schema_version` before them.
 
 use paceline_sim::Outcome;
 use serde::Serialize;
@@ -12,14 +13,14 @@ use crate::summary::{RatioRow, SummaryRow, ratios, summary};
 pub struct RunFields<'a> {
     #[serde(flatten)]
     outcome: &'a Outcome,
-    /// The sum over all flows.
+    /// Sum of the goodputs of all flows, in Mbit/s.
     goodput_mbps: f64,
     /// Jain's index of the flows' goodputs.
     jain: f64,
 }
 
 impl RunFields<'_> {
-    /// Those of a run.
+    /// Returns the fields of a run.
     pub fn of(outcome: &Outcome) -> RunFields<'_> {
         RunFields { outcome, goodput_mbps: outcome.goodput_mbps(), jain: outcome.jain() }
     }
@@ -37,7 +38,7 @@ pub struct CompareFields<'a> {
 }
 
 impl CompareFields<'_> {
-    /// Those of these rows.
+    /// Returns the fields of these rows.
     pub fn of(rows: &[CompareRow]) -> CompareFields<'_> {
         CompareFields { runs: rows, summary: summary(rows), ratios: ratios(rows) }
     }

@@ -1,19 +1,20 @@
-//! What Paceline may be asked to simulate, and what it answers: one library under the command line, Python and
-//! the page.
+//! Requests to simulate, and their answers: the library under the command line, Python and the
+//! page.
 //!
-//! - [`compare`]: schemes side by side over links: what may be asked, the runs, the rows.
-//! - [`evaluation`]: what tables of rules and schemes reach on networks with on-off senders.
-//! - [`ScenarioChanges`]: what whoever runs a scenario file may set anew. [`ArgumentError`]: which argument of
-//!   a request is wrong.
-//! - [`written`]: how links, schemes and times are written by users.
+//! - [`compare`]: schemes side by side over links: requests, runs, rows.
+//! - [`evaluation`]: tables of rules and schemes on networks with on-off senders.
+//! - [`ScenarioChanges`]: settings of a scenario file that a caller may replace. [`ArgumentError`]:
+//!   an invalid argument of a request.
+//! - [`written`]: the text form of links, schemes and times.
 //! - [`run`], [`run_while`]: one run of a scenario.
-//! - [`summary`](mod@summary): several runs as medians and ranges, and ratios of schemes; [`ScenarioRuns`]: the
-//!   runs of a scenario.
+//! - [`summary`](mod@summary): several runs as medians and ranges, and ratios of schemes;
+//!   [`ScenarioRuns`]: the runs of a scenario.
 //! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
 //!   self-inflicted delays that are measured against it.
 //! - [`RunFields`] and [`CompareFields`]: the JSON of `paceline run` and `paceline compare`.
-//! - [`view`](mod@view): rows of that table for the charts of the report; [`run_page_info`]: what pages say of runs.
-//! - [`numbers`]: how figures are written.
+//! - [`view`](mod@view): rows of that table for the charts of the report; [`run_page_info`]: the
+//!   text of pages about runs.
+//! - [`numbers`]: the text form of figures.
 
 mod argument;
 mod bins;
@@ -42,25 +43,25 @@ use paceline_cc::{Span, Time};
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, Names, Outcome, Simulation};
 
-/// Runs a scenario to its end; the outcome has the self-inflicted delays as well. Schemes are the
-/// built-in ones, and `remy` may follow tables from files.
+/// Runs a scenario to its end, and adds the self-inflicted delays to the outcome. Schemes are the
+/// built-in ones; `remy` may use tables from files.
 ///
 /// # Errors
-/// What cannot be built: see [`BuildError`].
+/// The scenario cannot be built: see [`BuildError`].
 pub fn run(scenario: &Scenario) -> Result<Outcome, BuildError> {
     let mut outcome = paceline_sim::run_with(scenario, &paceline_remy::names())?;
     omniscient::add_self_inflicted(scenario, &mut outcome)?;
     Ok(outcome)
 }
 
-/// The most simulated time between two questions of [`run_while`].
+/// Longest simulated time between two calls of `go_on` in [`run_while`].
 const STRETCH: Span = Span::from_millis(50);
 
-/// Runs a scenario with the schemes and queues of `names`, and asks on the way whether to go on;
-/// `None` if not. The outcome is that of [`run`].
+/// Runs a scenario with the schemes and queues of `names`, and calls `go_on` on the way; returns
+/// `None` if `go_on` has returned false. The outcome is that of [`run`].
 ///
 /// # Errors
-/// What cannot be built: see [`BuildError`].
+/// The scenario cannot be built: see [`BuildError`].
 pub fn run_while(
     scenario: &Scenario,
     names: &Names,

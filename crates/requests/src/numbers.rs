@@ -2,8 +2,8 @@
 
 use paceline_sim::metrics::Distribution;
 
-/// Three significant figures at most, and never an exponent: `0.123`, `4.56`, `78.9`, `1234`. The
-/// limits are where rounding would add a digit: 99.96 is `100`, not `100.0`.
+/// Formats at most three significant figures, without an exponent: `0.123`, `4.56`, `78.9`, `1234`.
+/// The limits allow for rounding: 99.96 is `100`, not `100.0`.
 pub fn figure(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
@@ -19,18 +19,19 @@ pub fn figure(value: f64) -> String {
     }
 }
 
-/// A share in per cent, with one decimal.
+/// Formats a share in per cent, with one decimal.
 pub fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1}", 100.0 * share) } else { "-".into() }
 }
 
-/// A median with the range of 90 % of the runs: `0.88 (0.86-0.90)`; the median alone if all are equal.
+/// Formats a median with the range of 90 % of the runs: `0.88 (0.86-0.90)`; the median alone if all
+/// are equal.
 pub fn range(of: &Distribution) -> String {
     range_as(of, "-", figure)
 }
 
-/// A median with the range of 90 % of the runs; `write` makes text of a number, and `to` stands between the
-/// ends of the range.
+/// Formats a median with the range of 90 % of the runs; `write` formats a number, and `to`
+/// separates the ends of the range.
 pub fn range_as(of: &Distribution, to: &str, write: impl Fn(f64) -> String) -> String {
     let [median, p5, p95] = [of.median, of.p5, of.p95].map(write);
     if p5 == median && p95 == median { median } else { format!("{median} ({p5}{to}{p95})") }

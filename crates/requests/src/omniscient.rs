@@ -1,5 +1,5 @@
 //! The omniscient protocol of Winstein's thesis (§2.4.1): it knows the link's future, and sends
-//! each packet just in time for its transmission. It uses all of the link, and no packet waits.
+//! each packet just in time for its transmission. It uses the whole link, and no packet waits.
 
 use paceline_cc::{Packet, Span, Stage, Time};
 use paceline_path::{DroppedPacket, Link, Queue};
@@ -7,30 +7,31 @@ use paceline_sim::metrics::{Age, Samples, mean};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, Stretch};
 use paceline_sim::{BuildError, LinkBins, LinkSeries, Outcome, Transmitter, transmitter};
 
-/// The most packets followed: a bound on time and memory for links that would carry billions.
+/// Most packets simulated, which limits time and memory on links that would carry billions.
 const MOST: u64 = 10_000_000;
-/// Every packet over a constant rate takes as long as the one before: so many tell all.
+/// Packets simulated on a link of constant rate, where every packet takes equally long.
 const ALIKE: u64 = 10_000;
 
-/// What the omniscient protocol gets out of a link; propagation not included.
+/// Figures of the omniscient protocol on a link, without propagation.
 pub(crate) struct Omniscient {
-    /// Per packet, from its sending until it has left the link: its transmission.
+    /// Time of each packet from its sending until it has left the link: its transmission time.
     pub(crate) transmission: Samples,
     /// Bytes delivered, as the link counts them.
     pub(crate) delivered: u64,
-    /// Bytes offered meanwhile.
+    /// Bytes that the link could deliver in this time.
     pub(crate) offered: u64,
-    /// False if the end was not reached, for too many packets.
+    /// False if there were too many packets to reach the end.
     pub(crate) complete: bool,
-    /// The link over time, if asked for.
+    /// The link over time, if requested.
     pub(crate) series: Option<LinkSeries>,
     age: Age,
     end: Time,
 }
 
 impl Omniscient {
-    /// Follows the protocol over a link, with packets of `mss` bytes, measured from `from` to
-    /// `end`, and in bins of length `bin` from time zero on. `None` if nobody can know the link's
+    /// Simulates the protocol over a link, with packets of `mss` bytes, measured from `from` to
+    /// `end`, and in bins of length `bin` from time zero on. Returns `None` for links whose future
+    /// depends on other traffic (802.11).
     /// future: what a Wi-Fi link carries when depends on who else is on air.
     pub(crate) fn new(
         spec: &LinkSpec,
@@ -51,7 +52,7 @@ impl Omniscient {
         {
             let enough = Time::ZERO + rate.time_for(u64::from(mss) * ALIKE);
             if enough < end {
-                // One moment more than the last of them takes.
+                // One nanosecond more than the last packet takes.
                 (from, end) = (Time::ZERO, enough + Span::from_nanos(1));
             }
         }
@@ -62,7 +63,7 @@ impl Omniscient {
         let (mut age, mut transmission) = (Age::new(from), Samples::default());
         let (mut delivered, mut left) = (0, MOST);
         let mut bins = bin.map(LinkBins::new);
-        // Wakes the link up; from then on it is never idle.
+        // Starts the link, which is never idle from then on.
         link.push(Time::ZERO, &Packet::opaque(mss));
         while link.wake() < end && left > 0 {
             let at = link.wake();
@@ -88,21 +89,21 @@ impl Omniscient {
         Ok(Some(Omniscient { transmission, delivered, offered, complete, series, age, end }))
     }
 
-    /// The 95th percentile of the age of the newest packet: the thesis' end-to-end delay; `None`
-    /// if no packet gets through.
+    /// Returns the 95th percentile of the age of the newest packet, which is the thesis' end-to-end
+    /// delay; `None` if no packet is delivered.
     pub(crate) fn age_p95(&self) -> Option<Span> {
         self.age.quantile(self.end, 0.95)
     }
 }
 
-/// Adds the self-inflicted delays to the outcome of a scenario that recorded delays: each flow's
-/// 95 % end-to-end delay, less what the omniscient protocol has on the first link of the flow's
-/// path over the measured time, and less the propagation delay; flows without an end-to-end delay have
-/// none. Of a link whose future nobody can know, the propagation
-/// delay alone is left out. The omniscient protocol is followed over each such link once.
+/// Adds the self-inflicted delays to the outcome of a scenario that recorded delays: each flow's 95
+/// % end-to-end delay minus the omniscient protocol's on the first link of the flow's path over the
+/// measured time, and minus the propagation delay. Flows without an end-to-end delay get none. For
+/// links whose future is unknown (802.11), only the propagation delay is subtracted. The omniscient
+/// protocol is simulated once per link.
 ///
 /// # Errors
-/// A link that cannot be had.
+/// A link cannot be built.
 pub fn add_self_inflicted(scenario: &Scenario, outcome: &mut Outcome) -> Result<(), BuildError> {
     if matches!(scenario.record, Record::Counters | Record::Sums) {
         return Ok(());
@@ -112,7 +113,7 @@ pub fn add_self_inflicted(scenario: &Scenario, outcome: &mut Outcome) -> Result<
     let mut known: Vec<Option<Option<Span>>> = vec![None; scenario.links.len()];
     let mut flows = outcome.flows.iter_mut();
     for spec in &scenario.flows {
-        // What a shared medium carries when depends on who else is on air.
+        // The capacity of a shared medium depends on the other stations.
         let first = spec.path.first().filter(|_| spec.station.is_none());
         let link = scenario.links.iter().position(|link| Some(&link.name) == first);
         let age = match link {
@@ -139,8 +140,8 @@ pub fn add_self_inflicted(scenario: &Scenario, outcome: &mut Outcome) -> Result<
     Ok(())
 }
 
-/// The propagation delay of a flow's data, that of links included. Of delays that follow a
-/// recording, their mean.
+/// Returns the propagation delay of a flow's data, including that of links. For delays that follow
+/// a recording, returns their mean.
 fn propagation(scenario: &Scenario, flow: &FlowSpec) -> Span {
     let own = |stretch: &Stretch| {
         let recorded = stretch.impairments.delays.as_ref();
@@ -152,7 +153,7 @@ fn propagation(scenario: &Scenario, flow: &FlowSpec) -> Span {
     links.fold(flow.rtt / 2 + own(&flow.data), |sum, delay| sum + delay)
 }
 
-/// The sender, where the link sees a queue: it always has a packet, sent at this very moment.
+/// The sender as the queue that the link sees: it always has a packet, sent at this moment.
 struct JustInTime {
     mss: u32,
 }
@@ -173,8 +174,9 @@ impl Queue for JustInTime {
     }
 }
 
-/// The first time from `time` on at which the link transmits: a schedule's outages, during which
-/// a packet would wait for its first bit, are skipped. `time` itself if that never comes.
+/// Returns the first time from `time` on at which the link transmits. It skips a schedule's
+/// outages, in which a packet would wait for its first bit. Returns `time` if the link never
+/// transmits again.
 fn running(capacity: &Capacity, time: Time) -> Time {
     let Capacity::Schedule { steps, period } = capacity else { return time };
     let into = match period {
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn on_a_constant_rate_only_transmission_takes_time() {
-        // 1 ms a packet: ages from 1 to 2 ms.
+        // 1 ms per packet: ages from 1 to 2 ms.
         let rate = Rate::from_mbps(12.0);
         for (from, end) in [(0, 1), (0, 60), (59, 60)] {
             let (from, end) = (Time::from_secs(from), Time::from_secs(end));
@@ -220,21 +222,21 @@ mod tests {
             assert_eq!(got.age_p95(), Some(Span::from_micros(1950)), "{from:?} {end:?}");
             let delay = got.transmission.quantiles();
             assert_eq!((delay.p50, delay.max), (1.0, 1.0));
-            // The packet in transmission at the end is not through.
+            // The packet in transmission at the end is not delivered.
             assert!(got.offered - got.delivered <= 1500, "{} {}", got.offered, got.delivered);
         }
     }
 
     #[test]
     fn each_opportunity_carries_a_packet_sent_just_then() {
-        // Opportunities every 10 ms, but for a gap of 100 ms in each second.
+        // Opportunities every 10 ms, with a gap of 100 ms in each second.
         let times = (1..=100).filter(|at| !(50..59).contains(at)).map(|at| at * 10);
         let trace = Trace::new("gap", times.collect()).expect("a trace");
         let got = over(Capacity::trace(trace), SECOND, Time::from_secs(11));
         assert_eq!(got.transmission.quantiles().max, 0.0);
         assert_eq!(got.delivered, got.offered);
-        // Of each second, 910 ms are below 10 ms, the rest of the gap is above: the time above
-        // 50 ms is 50 ms.
+        // In each second the age is below 10 ms for 910 ms, and above it for the rest of the gap;
+        // the time above 50 ms is 50 ms.
         assert_eq!(got.age_p95(), Some(Span::from_millis(50)));
     }
 
@@ -245,8 +247,8 @@ mod tests {
             let got = over(Capacity::trace(trace.clone()), Time::ZERO, Time::from_secs(60));
             assert_eq!(got.delivered, got.offered, "{name}");
             assert_eq!(got.transmission.quantiles().max, 0.0, "{name}");
-            // Packets that do not fit: all bytes are used, but for those of the packets in
-            // transmission at the beginning and at the end.
+            // Packets that do not fit into an opportunity: all bytes are used except for those of
+            // the packets in transmission at the beginning and at the end.
             let spec = LinkSpec::new("link", Capacity::trace(trace));
             let got = Omniscient::new(&spec, 1000, SECOND, Time::from_secs(60), None);
             let got = got.expect("builds").expect("a future that is known");
@@ -259,8 +261,8 @@ mod tests {
         let (rate, none) = (Rate::from_mbps(12.0), Rate::from_mbps(0.0));
         let half = Span::from_millis(500);
         // In each second the age grows from 1 to 502 ms, from the last packet before the outage to
-        // the first after it, and is below 2 ms else. Ten such seconds but for the last and the
-        // first millisecond; nine and a half but for a millisecond.
+        // the first one after it; otherwise it is below 2 ms. There are ten such seconds minus the
+        // first and the last millisecond, and nine and a half minus a millisecond.
         let (on, off) = ((10.0 * 502.0 - 1.0 - 499.95) / 10.0, 502.0 - 474.95 / 9.0);
         for (steps, expected) in [
             (vec![(Span::ZERO, rate), (half, none)], on),
@@ -285,7 +287,7 @@ mod tests {
         let series = made.expect("builds").and_then(|made| made.series).expect("asked for");
         assert_eq!(series.capacity_mbps, [6.0, 12.0].repeat(5));
         for (used, all) in series.throughput_mbps.iter().zip(&series.capacity_mbps) {
-            // Of the packets at the edges one is through before or after.
+            // One of the packets at the edges may be delivered before or after the measured time.
             assert!((used - all).abs() <= 0.024 + 1e-9, "{used} of {all}");
         }
         assert!(series.queue_delay_ms.iter().all(|delay| [1.0, 2.0].contains(delay)));

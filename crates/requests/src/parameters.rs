@@ -6,19 +6,19 @@ use serde::Serialize;
 /// A parameter of a scheme or a queue.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParameterFields {
-    /// Its name, as in the paper.
+    /// Name, as in the paper.
     pub name: &'static str,
-    /// What may be written for it: `number`, `time`, `true|false`.
+    /// Kind of value: `number`, `time`, `true|false`.
     pub kind: &'static str,
-    /// Its unit; `none` for plain numbers, switches and words.
+    /// Unit; `none` for plain numbers, switches and words.
     pub unit: &'static str,
-    /// Its default.
+    /// Default value.
     pub default: String,
-    /// The values that it may have.
+    /// Allowed values.
     pub range: String,
-    /// The paper, RFC or program that its default comes from.
+    /// Source of the default: paper, RFC or program.
     pub source: &'static str,
-    /// What it means.
+    /// Meaning.
     pub doc: String,
 }
 

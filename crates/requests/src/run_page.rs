@@ -1,4 +1,4 @@
-//! What the page of `paceline run` says of its runs.
+//! The text of `paceline run`'s page about its runs.
 
 use paceline_report::PageInfo;
 use paceline_sim::Outcome;
@@ -8,7 +8,7 @@ use paceline_sim::scenario::Scenario;
 use crate::numbers::{figure, range_as};
 use crate::scenario_runs::ScenarioRuns;
 
-/// The words of the page of these runs, of which there is at least one.
+/// Returns the text for the page of these runs, of which there is at least one.
 pub fn run_page_info(scenario: &Scenario, runs: &[(Run, Outcome)]) -> PageInfo {
     let outcome = &runs[0].1;
     let explanation = match ScenarioRuns::of(runs).filter(|all| all.runs.len() > 1) {
@@ -25,7 +25,7 @@ pub fn run_page_info(scenario: &Scenario, runs: &[(Run, Outcome)]) -> PageInfo {
     }
 }
 
-/// What was run, in two or three sentences.
+/// Describes one run in two or three sentences.
 fn of_one(scenario: &Scenario, outcome: &Outcome) -> String {
     let mut text = format!("Measured for {} s", figure(outcome.duration_s));
     if !scenario.warmup.is_zero() {
@@ -45,7 +45,7 @@ fn of_one(scenario: &Scenario, outcome: &Outcome) -> String {
     text
 }
 
-/// What was run how often.
+/// Describes several runs, and their number.
 fn of_several(all: &ScenarioRuns<'_>) -> String {
     let mut text = format!(
         "Measured for {} s in each of {} runs, with other seeds and other places of the recordings at \

@@ -1,4 +1,5 @@
-//! What whoever runs a scenario may set anew: options of `paceline run`, arguments of `Scenario.replace`.
+//! Settings of a scenario that a caller may replace: options of `paceline run`, arguments of
+//! `Scenario.replace`.
 
 use paceline_cc::Span;
 use paceline_sim::runs::{MAX_RUNS, Spread};
@@ -8,28 +9,28 @@ use crate::argument::ArgumentError;
 use crate::bins::check_bins;
 use crate::compare::check_warmup;
 
-/// Changes of a scenario; what is `None` stays as the scenario has it.
+/// Changes of a scenario; `None` keeps the scenario's value.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct ScenarioChanges {
     /// Length of the run.
     pub duration: Option<Span>,
-    /// How much of its beginning is not measured.
+    /// Time at its beginning that is not measured.
     pub warmup: Option<Span>,
     /// Seed of the first run.
     pub seed: Option<u64>,
     /// Number of runs.
     pub runs: Option<u32>,
-    /// How far apart the runs start.
+    /// Spread of the runs' starts.
     pub spread: Option<Spread>,
     /// Records links and flows over time in bins of this length.
     pub bin: Option<Span>,
 }
 
 impl ScenarioChanges {
-    /// Makes the changes.
+    /// Applies the changes.
     ///
     /// # Errors
-    /// The argument with which the scenario cannot be run.
+    /// An argument makes the scenario invalid.
     pub fn make(&self, scenario: &mut Scenario) -> Result<(), ArgumentError> {
         let before = (scenario.record, scenario.duration, scenario.runs.count);
         scenario.duration = self.duration.unwrap_or(scenario.duration);

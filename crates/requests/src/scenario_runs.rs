@@ -1,5 +1,5 @@
-//! Several runs of a scenario: the JSON of `paceline run --runs N`, with a median and a range in place
-//! of each figure of a single run.
+//! Several runs of a scenario: the JSON of `paceline run --runs N`, which has a median and a range
+//! in place of each figure of a single run.
 
 use paceline_sim::metrics::Distribution;
 use paceline_sim::runs::Run;
@@ -16,7 +16,7 @@ pub struct ScenarioRuns<'a> {
     pub name: &'a str,
     /// Measured time of each run in seconds.
     pub duration_s: f64,
-    /// True if all runs have the same digest.
+    /// Whether all runs have one digest.
     pub equal: bool,
     /// The links, in the scenario's order.
     pub links: Vec<LinkRuns<'a>>,
@@ -26,7 +26,7 @@ pub struct ScenarioRuns<'a> {
     pub goodput_mbps: Distribution,
     /// Jain's index of the flows' goodputs.
     pub jain: Distribution,
-    /// The runs themselves.
+    /// Each run by itself.
     pub runs: Vec<OneRun<'a>>,
 }
 
@@ -35,17 +35,17 @@ pub struct ScenarioRuns<'a> {
 pub struct LinkRuns<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Bytes that it offered, as a rate.
+    /// Bytes that it could deliver, as a rate.
     pub capacity_mbps: Distribution,
     /// Bytes that it delivered, as a rate.
     pub throughput_mbps: Distribution,
-    /// Delivered bytes over offered bytes.
+    /// Delivered bytes divided by deliverable bytes.
     pub utilization: Distribution,
-    /// Per packet, from its arrival at the queue until it has left the link.
+    /// Delay of a packet from its arrival at the queue until it has left the link.
     pub queue_delay_ms: DelayDistributions,
     /// Packets dropped by its queue.
     pub drops: Distribution,
-    /// Packets marked.
+    /// Packets that it marked.
     pub marks: Distribution,
 }
 
@@ -58,29 +58,29 @@ pub struct FlowRuns<'a> {
     pub scheme: &'a str,
     /// Bytes of packets that arrived for the first time, as a rate.
     pub goodput_mbps: Distribution,
-    /// Per acknowledgement.
+    /// RTT samples, one per acknowledgement.
     pub rtt_ms: DelayDistributions,
-    /// Packets sent again.
+    /// Packets retransmitted.
     pub retransmits: Distribution,
     /// Expiries of retransmission timers.
     pub timeouts: Distribution,
 }
 
-/// One of the runs, whole.
+/// One of the runs, with its whole outcome.
 #[derive(Clone, Debug, Serialize)]
 pub struct OneRun<'a> {
     /// Number of the run, from 1 on.
     pub run: u32,
-    /// How much later the recordings (or the first flow) began.
+    /// Time by which the recordings (or the first flow) began later than in run 1.
     pub start_ms: f64,
     /// Its seed.
     pub seed: u64,
-    /// What `paceline run` prints of a single run.
+    /// Fields that `paceline run` prints for a single run.
     pub outcome: RunFields<'a>,
 }
 
 impl ScenarioRuns<'_> {
-    /// The summary of these runs of one scenario; `None` without any.
+    /// Summarizes these runs of one scenario; `None` if there are none.
     pub fn of(runs: &[(Run, Outcome)]) -> Option<ScenarioRuns<'_>> {
         let all: Vec<&Outcome> = runs.iter().map(|(_, outcome)| outcome).collect();
         let first = *all.first()?;

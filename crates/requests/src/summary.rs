@@ -5,16 +5,16 @@ use serde::Serialize;
 
 use crate::compare::{CompareRow, OMNISCIENT};
 
-/// The quantiles of a delay, each over the runs.
+/// Figures of a delay, each with its distribution over the runs.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DelayDistributions {
-    /// Its mean in each run.
+    /// Mean of each run.
     pub mean: Distribution,
-    /// Its median in each run.
+    /// Median of each run.
     pub p50: Distribution,
-    /// Its 95th percentile in each run.
+    /// 95th percentile of each run.
     pub p95: Distribution,
-    /// Its 99th percentile in each run.
+    /// 99th percentile of each run.
     pub p99: Distribution,
 }
 
@@ -27,21 +27,21 @@ pub struct SummaryRow {
     pub scheme: String,
     /// Number of runs.
     pub runs: usize,
-    /// True if there are several runs, and all have the same digest.
+    /// Whether there are several runs with one digest.
     pub equal: bool,
-    /// Flows.
+    /// Number of flows.
     pub flows: u32,
-    /// Bytes that the link offered, as a rate.
+    /// Bytes that the link could deliver, as a rate.
     pub capacity_mbps: Distribution,
     /// Bytes that the link delivered, as a rate.
     pub throughput_mbps: Distribution,
-    /// Delivered bytes over offered bytes.
+    /// Delivered bytes divided by deliverable bytes.
     pub utilization: Distribution,
     /// Bytes of packets that arrived for the first time, as a rate.
     pub goodput_mbps: Distribution,
-    /// Per packet, from its arrival at the queue until it has left the link.
+    /// Delay of a packet from its arrival at the queue until it has left the link.
     pub queue_delay_ms: DelayDistributions,
-    /// 95 % end-to-end delay; `None` if nothing arrived in any run.
+    /// 95 % end-to-end delay; `None` if no packet arrived in any run.
     pub end_to_end_delay_ms: Option<P95Distribution>,
     /// 95 % self-inflicted delay; `None` if no run has one.
     pub self_inflicted_delay_ms: Option<P95Distribution>,
@@ -49,31 +49,32 @@ pub struct SummaryRow {
     pub drops: Distribution,
     /// Packets marked by the link.
     pub marks: Distribution,
-    /// Packets sent again.
+    /// Packets retransmitted.
     pub retransmits: Distribution,
     /// Jain's index of the flows' goodputs.
     pub jain: Distribution,
 }
 
-/// A 95th percentile over the runs.
+/// Distribution of a 95th percentile over the runs.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct P95Distribution {
-    /// In milliseconds.
+    /// 95th percentile in milliseconds.
     pub p95: Distribution,
 }
 
-/// One scheme against another on one trace, compared run by run: both had the same starts and seeds.
+/// One scheme compared with another one on one trace, run by run: runs with equal numbers have
+/// equal starts and seeds.
 #[derive(Clone, Debug, Serialize)]
 pub struct RatioRow {
     /// Name of the trace.
     pub trace: String,
-    /// The scheme whose figures are divided.
+    /// Scheme whose figures are divided.
     pub scheme: String,
-    /// The scheme by whose figures they are divided.
+    /// Scheme by whose figures they are divided.
     pub over: String,
     /// Number of pairs of runs.
     pub runs: usize,
-    /// Ratio of the utilizations; `None` where all are zero.
+    /// Ratio of the utilizations; `None` if all are zero.
     pub utilization: Option<Distribution>,
     /// Ratio of the throughputs.
     pub throughput_mbps: Option<Distribution>,
@@ -84,18 +85,18 @@ pub struct RatioRow {
 /// Ratio of 95th percentiles.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RatioP95 {
-    /// Of the 95th percentiles; `None` where all are zero.
+    /// Ratio of the 95th percentiles; `None` if all are zero.
     pub p95: Option<Distribution>,
 }
 
-/// The rows of each scheme on each trace, in order of first appearance.
+/// Groups the rows by scheme and trace, in order of first appearance.
 pub fn groups(rows: &[CompareRow]) -> Vec<Vec<&CompareRow>> {
     let mut groups: Vec<Vec<&CompareRow>> = Vec::new();
     for row in rows {
-        // Rows of a group stand together, so that its last one is found from the end.
+        // Rows of a group are neighbours, so search for the last group from the end.
         let same = |group: &&mut Vec<&CompareRow>| {
             let first = group[0];
-            // A scheme that is named twice has as many groups: each has run 1 once.
+            // A scheme that is named twice has two groups, each with one run 1.
             let is_new = group.iter().all(|known| known.run != row.run);
             first.trace == row.trace && first.scheme == row.scheme && is_new
         };
@@ -112,7 +113,7 @@ pub fn summary(rows: &[CompareRow]) -> Vec<SummaryRow> {
     groups(rows).iter().map(|runs| summary_row(runs)).collect()
 }
 
-/// The summary of the runs of one scheme on one trace, of which there is at least one.
+/// Summarizes the runs of one scheme on one trace, of which there is at least one.
 pub fn summary_row(runs: &[&CompareRow]) -> SummaryRow {
     let p95 = |figure: &dyn Fn(&CompareRow) -> Option<P95>| {
         let values = runs.iter().filter_map(|run| Some(figure(run)?.p95));
@@ -140,12 +141,12 @@ pub fn summary_row(runs: &[&CompareRow]) -> SummaryRow {
     }
 }
 
-/// A figure over runs; zeros if it is finite in none.
+/// Returns the distribution of a figure over runs; zeros if no run has a finite value.
 pub(crate) fn over<T>(runs: &[&T], figure: impl Fn(&T) -> f64) -> Distribution {
     Distribution::of(runs.iter().map(|run| figure(run))).unwrap_or_default()
 }
 
-/// The quantiles of a delay over runs.
+/// Returns the distributions of a delay's figures over runs.
 pub(crate) fn delays<T>(runs: &[&T], of: impl Fn(&T) -> Quantiles) -> DelayDistributions {
     DelayDistributions {
         mean: over(runs, |run| of(run).mean),
@@ -155,8 +156,8 @@ pub(crate) fn delays<T>(runs: &[&T], of: impl Fn(&T) -> Quantiles) -> DelayDistr
     }
 }
 
-/// Returns, for each trace, the first scheme over each of the others, and each of the others over the
-/// first. The omniscient protocol is left out.
+/// Returns, for each trace, the first scheme divided by each of the others, and each of the others
+/// divided by the first. Leaves out the omniscient protocol.
 pub fn ratios(rows: &[CompareRow]) -> Vec<RatioRow> {
     let mut groups = groups(rows);
     groups.retain(|group| group[0].scheme != OMNISCIENT);
@@ -170,14 +171,14 @@ pub fn ratios(rows: &[CompareRow]) -> Vec<RatioRow> {
     all
 }
 
-/// One scheme over another, run by run.
+/// Divides one scheme by another, run by run.
 fn ratio(runs: &[&CompareRow], over: &[&CompareRow]) -> RatioRow {
     let pairs: Vec<(&CompareRow, &CompareRow)> = runs
         .iter()
         .filter_map(|run| Some((*run, *over.iter().find(|other| other.run == run.run)?)))
         .collect();
     let of = |figure: &dyn Fn(&CompareRow) -> f64| {
-        // 0/0 and x/0 say nothing; `Distribution::of` leaves them out.
+        // 0/0 and x/0 have no meaning; `Distribution::of` leaves them out.
         Distribution::of(pairs.iter().map(|(run, other)| figure(run) / figure(other)))
     };
     RatioRow {

@@ -1,4 +1,4 @@
-//! From rows of the table of `compare`, and links of scenarios, to the charts of the report.
+//! Converts rows of `compare`'s table, and links of scenarios, for the charts of the report.
 
 use paceline_report::{Band, FlowView, Quantiles, RunPoint, RunView, RunsView, TimeSeries};
 use paceline_sim::metrics::{Distribution, range_of_runs};
@@ -9,14 +9,14 @@ use paceline_sim::{FlowOutcome, LinkOutcome, LinkSeries, Names, Outcome, metrics
 use crate::compare::{CompareRow, OMNISCIENT};
 use crate::summary::{delays, groups, over, summary_row};
 
-/// A scheme as labels have it: without the parameters that have their defaults anyway.
+/// Returns a scheme as in labels: without parameters that have their default values.
 pub fn label(scheme: &str, names: &Names) -> String {
     let spec = names.check_scheme(scheme).map(|spec| names.without_defaults(&spec).to_string());
     spec.unwrap_or_else(|_| scheme.to_string())
 }
 
-/// The rows of a comparison as the charts want them: a view for each scheme on each trace, of its only
-/// run or of the medians of its runs.
+/// Converts the rows of a comparison: one view for each scheme on each trace, of its only run or of
+/// the medians of its runs.
 pub fn compare_views(rows: &[CompareRow], names: &Names) -> Vec<RunView> {
     let view = |runs: &Vec<&CompareRow>| match runs[..] {
         [run] => single(run, names),
@@ -25,7 +25,7 @@ pub fn compare_views(rows: &[CompareRow], names: &Names) -> Vec<RunView> {
     groups(rows).iter().map(view).collect()
 }
 
-/// A run as the charts want it.
+/// Converts a run.
 fn single(row: &CompareRow, names: &Names) -> RunView {
     RunView {
         trace: row.trace.clone(),
@@ -44,7 +44,7 @@ fn single(row: &CompareRow, names: &Names) -> RunView {
     }
 }
 
-/// Several runs of one scheme on one trace as their medians, with ranges.
+/// Converts several runs of one scheme on one trace to their medians, with ranges.
 fn medians(rows: &[&CompareRow], names: &Names) -> RunView {
     let summary = summary_row(rows);
     let ends = |of: &Distribution| [of.p5, of.p95];
@@ -78,14 +78,15 @@ fn medians(rows: &[&CompareRow], names: &Names) -> RunView {
     }
 }
 
-/// Starts up to this share of a run are shown in the time of the recording.
+/// Largest spread of starts, as a share of a run, that is shown in the time of the recording.
 const SMALL_SPREAD: f64 = 0.1;
 
-/// Medians of the runs over time, and bands of 90 % of the runs around throughput and delay.
+/// Returns medians of the runs over time, and bands of 90 % of the runs around throughput and
+/// delay.
 ///
-/// If the starts lie close together, time is that of the recording: a run that starts 300 ms later
-/// begins there, so that all runs of a bin meet the same capacity. If not, time is that of the runs,
-/// and the capacity is their median, too.
+/// If the starts are close together, time is that of the recording: a run that starts 300 ms later
+/// begins at 300 ms, so that all runs have the same capacity in each bin. Otherwise time counts
+/// from each run's start, and the capacity is a median, too.
 fn series_of_runs(rows: &[&CompareRow]) -> (TimeSeries, Band, Band) {
     let all: Option<Vec<(&LinkSeries, f64)>> =
         rows.iter().map(|row| Some((row.series.as_ref()?, row.start_ms / 1e3))).collect();
@@ -131,7 +132,7 @@ fn series_of_runs(rows: &[&CompareRow]) -> (TimeSeries, Band, Band) {
     (series, throughput_band, [low, high])
 }
 
-/// The links, each with the schemes of the flows whose data passes it, and the flows.
+/// Returns the links, each with the schemes of the flows whose data passes it, and the flows.
 pub fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Vec<FlowView>) {
     let names = paceline_remy::names();
     let link = |link: &LinkOutcome| {
@@ -164,8 +165,8 @@ pub fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Vec<FlowV
     (outcome.links.iter().map(link).collect(), outcome.flows.iter().map(flow).collect())
 }
 
-/// The links and flows of several runs of a scenario, of which there is at least one: medians, and the
-/// runs around them.
+/// Returns the links and flows of several runs of a scenario, of which there is at least one:
+/// medians, and the runs around them.
 pub fn views_of_runs(
     scenario: &Scenario,
     runs: &[(Run, Outcome)],
@@ -200,7 +201,7 @@ pub fn views_of_runs(
     )
 }
 
-/// A link of one run of a scenario as a row of a comparison has it.
+/// Converts a link in one run of a scenario to a row of a comparison.
 fn link_row(run: Run, link: &LinkOutcome) -> CompareRow {
     CompareRow {
         trace: link.name.clone(),
@@ -217,7 +218,7 @@ fn link_row(run: Run, link: &LinkOutcome) -> CompareRow {
     }
 }
 
-/// The medians over runs of the quantiles of a delay.
+/// Returns the medians over runs of a delay's quantiles.
 fn median_delays<T>(runs: &[&T], of: impl Fn(&T) -> metrics::Quantiles) -> Quantiles {
     let delay = delays(runs, &of);
     Quantiles {
@@ -229,7 +230,7 @@ fn median_delays<T>(runs: &[&T], of: impl Fn(&T) -> metrics::Quantiles) -> Quant
     }
 }
 
-/// A link of a scenario as the charts want it, with the schemes whose data passes it.
+/// Converts a link of a scenario, with the schemes whose data passes it.
 fn link_view(link: &LinkOutcome, schemes: &str) -> RunView {
     RunView {
         trace: link.name.clone(),
@@ -254,7 +255,7 @@ fn series(series: Option<&LinkSeries>) -> TimeSeries {
     }
 }
 
-/// Quantiles as the charts want them.
+/// Converts quantiles for the charts.
 pub fn quantiles(of: metrics::Quantiles) -> Quantiles {
     let metrics::Quantiles { mean, p50, p95, p99, max } = of;
     Quantiles { mean, p50, p95, p99, max }

@@ -1,4 +1,4 @@
-//! How links, schemes and times of a comparison are written: on the command line, and in Python.
+//! The text form of links, schemes and times in comparisons, on the command line and in Python.
 
 use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
@@ -6,13 +6,13 @@ use paceline_sim::Names;
 use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{Capacity, SchemeChoice, check_scheme};
 
-/// The longest run: a week.
+/// Longest run: a week.
 pub const LONGEST: Span = Span::from_secs(7 * 24 * 3600);
 
-/// A time above zero and up to a week.
+/// Parses a time above zero and up to a week.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is invalid; the error says why.
 pub fn length(text: &str) -> Result<Span, String> {
     let span = Span::read(text.trim())?;
     if span.is_zero() || span > LONGEST {
@@ -21,47 +21,48 @@ pub fn length(text: &str) -> Result<Span, String> {
     Ok(span)
 }
 
-/// A round-trip time: up to an hour.
+/// Parses a round-trip time of up to an hour.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is invalid; the error says why.
 pub fn rtt(text: &str) -> Result<Span, String> {
     let span = Span::read(text.trim())?;
     if span > Span::from_secs(3600) { Err("expected a time up to 1h".into()) } else { Ok(span) }
 }
 
-/// The length of a bin: at least a millisecond, since shorter ones hold a packet or none.
+/// Parses the length of a bin: at least a millisecond, because shorter bins hold at most one
+/// packet.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is invalid; the error says why.
 pub fn bin(text: &str) -> Result<Span, String> {
     let span = length(text)?;
     if span < Span::from_millis(1) { Err("expected 1ms or more".into()) } else { Ok(span) }
 }
 
-/// Where runs start: a time, or `trace`.
+/// Parses the spread of the runs' starts: a time, or `trace`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is invalid; the error says why.
 pub fn spread(text: &str) -> Result<Spread, String> {
     Spread::read(text)
 }
 
-/// A buffer size: packets, `64kB`, `50ms`, `1bdp`, `inf`, `sojourn=50ms`.
+/// Parses a buffer size: packets, `64kB`, `50ms`, `1bdp`, `inf`, `sojourn=50ms`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is invalid; the error says why.
 pub fn buffer(text: &str) -> Result<BufferSize, String> {
     BufferSize::parse(text)
 }
 
-/// The fastest link; the same as in scenario files.
+/// Rate of the fastest link, as in scenario files.
 const FASTEST: Rate = Rate::from_bps(1_000_000_000_000);
 
-/// A rate such as `12Mbps`.
+/// Parses a rate such as `12Mbps`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is invalid; the error says why.
 pub fn rate(text: &str) -> Result<Rate, String> {
     let rate = Rate::read(text.trim())?;
     if rate.as_bps() == 0 {
@@ -77,10 +78,10 @@ pub fn rate(text: &str) -> Result<Rate, String> {
 #[derive(Clone, Debug)]
 pub struct Schemes(pub Vec<SchemeSpec>);
 
-/// Reads a list of schemes and makes sure that each can be built.
+/// Parses a list of schemes and checks that each can be built.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is invalid; the error says why.
 pub fn schemes(text: &str) -> Result<Schemes, String> {
     schemes_of(text, &paceline_remy::names())
 }
@@ -98,15 +99,16 @@ fn schemes_of(text: &str, names: &Names) -> Result<Schemes, String> {
     if specs.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Schemes(specs)) }
 }
 
-/// The schemes of a comparison: as [`schemes`] reads them, but `all` gives schemes that need more than
-/// their name what the registry has for them, and a note that says so.
+/// The schemes of a comparison, as [`schemes`] parses them. For `all`, schemes that need more than
+/// their name get the registry's parameters for comparisons, and a note that says so.
 #[derive(Clone, Debug)]
 pub struct ComparedSchemes(pub Vec<(SchemeChoice, Option<String>)>);
 
-/// Reads the schemes of a comparison, with the schemes and queues of `names`; `all` is those that are built in.
+/// Parses the schemes of a comparison, with the schemes and queues of `names`; `all` stands for the
+/// built-in schemes.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is invalid; the error says why.
 pub fn compared(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
     let mut all = Vec::new();
     for part in paceline_cc::spec::split_list(text) {
@@ -117,7 +119,7 @@ pub fn compared(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
         }
         for scheme in paceline_schemes::SCHEMES {
             let written = scheme.bulk.map_or(scheme.name, |setting| setting.spec);
-            // A scheme that needs more than its name, such as a file, is left out.
+            // Leave out a scheme that needs more than its name, such as a file.
             let Ok(spec) = check_scheme(written) else { continue };
             all.push((spec.into(), scheme.bulk.map(|setting| setting.reason.to_string())));
         }
@@ -129,10 +131,10 @@ pub fn compared(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
     }
 }
 
-/// A link's capacity with its name: a rate, a built-in trace, or a file.
+/// Parses a link's capacity; returns it with its name: a rate, a built-in trace, or a file.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is invalid; the error says why.
 pub fn capacity(text: &str) -> Result<(String, Capacity), String> {
     let unit = text.ends_with("bps") || text.ends_with("bit/s") || text.parse::<f64>().is_ok();
     let number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.'));

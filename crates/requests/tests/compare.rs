@@ -1,4 +1,4 @@
-//! What a comparison may be asked, and in which order its runs and rows come.
+//! Requests for comparisons, and the order of their runs and rows.
 
 use paceline_cc::Span;
 use paceline_requests::compare::{
@@ -8,7 +8,7 @@ use paceline_requests::{ArgumentError, written};
 use paceline_sim::Names;
 use paceline_sim::runs::Runs;
 
-/// Newreno and cubic over constant links of these rates, for a second.
+/// Returns newreno and cubic over constant links of these rates, for a second.
 fn request(links: &[&str]) -> CompareRequest {
     let links = links.iter().map(|text| written::capacity(text).expect("a rate")).collect();
     let schemes = written::compared("newreno,cubic", &Names::default()).expect("schemes").0;
@@ -51,7 +51,7 @@ fn errors_name_the_argument_and_the_remedy() {
         assert_eq!(error.argument, argument, "{error}");
         assert!(error.problem.contains(words), "{error}");
     }
-    // Bins are counted for the most runs that there may be.
+    // The limit of bins applies to the largest possible number of runs.
     let mut request = request(&["4Mbps"]);
     request.bin = Some(Span::from_micros(100));
     assert!(request.plan(&CompareLimits::default()).is_ok());
@@ -98,7 +98,7 @@ fn further_runs_are_those_of_all_schemes_of_a_link() {
     let request = request(&["4Mbps", "8Mbps"]);
     let mut runs = request.plan(&CompareLimits::default()).expect("a plan");
     make_all(&mut runs);
-    // Two runs have no interval, so that no figure is certain enough.
+    // Two runs have no interval, so no figure is precise enough.
     let (jobs, still_wide) = runs.further_jobs(0.02);
     assert_eq!((jobs.len(), still_wide.len()), (4 * 10, 0));
     assert_eq!(runs.numbered_name(jobs[0]), "newreno on 4Mbps, run 3");

@@ -1,4 +1,4 @@
-//! What an evaluation of tables and schemes may be asked, and its defaults.
+//! Requests for evaluations of tables and schemes, and their defaults.
 
 use paceline_cc::Span;
 use paceline_requests::evaluation::{
@@ -20,7 +20,7 @@ fn tables_and_schemes_have_a_row_each() {
     let rows = request().on_network(&EvaluationNetwork::default(), &|| true).expect("rows");
     let names: Vec<&str> = rows.iter().map(|row| row.table.as_str()).collect();
     assert_eq!(names, ["starter", "cubic"]);
-    // Whoever stops has the rows that are made.
+    // After a stop, the rows of finished runs are returned.
     assert!(
         request().on_network(&EvaluationNetwork::default(), &|| false).expect("none").is_empty()
     );

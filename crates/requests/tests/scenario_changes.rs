@@ -1,4 +1,4 @@
-//! What whoever runs a scenario may set anew.
+//! Settings of a scenario that a caller may replace.
 
 use paceline_cc::Span;
 use paceline_requests::ScenarioChanges;

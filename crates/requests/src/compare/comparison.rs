@@ -1,4 +1,4 @@
-//! One scheme on one link: the scenario, and what a run of it gives a row.
+//! One scheme on one link: the scenario, and the row of a run.
 
 use paceline_cc::{Span, Time};
 use paceline_path::{BufferSize, Jitter, JitterShape};
@@ -16,27 +16,27 @@ use paceline_sim::{BuildError, FlowOutcome, Outcome, transmitter};
 use super::row::{CompareRow, OMNISCIENT};
 use crate::omniscient::Omniscient;
 
-/// The share of a link from which on it counts as used: a bare scheme below it gets its note.
+/// Utilization from which on a link counts as used: a bare scheme below it gets its note.
 pub const WELL_USED: f64 = 0.8;
 
-/// Why the omniscient protocol has no row.
+/// Reason why the omniscient protocol has no row.
 #[derive(Debug, Error)]
 pub enum OmniscientError {
-    /// The link cannot be had.
+    /// The link cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// Nobody knows when the link will transmit.
-    #[error("nobody can know the future of this link; take a trace, a rate or a schedule")]
+    /// The link's future depends on other traffic.
+    #[error("this link's future depends on other stations; take a trace, a rate or a schedule")]
     Unknown,
-    /// The link carries no packet while it is measured.
+    /// The link carries no packet in the measured time.
     #[error("the link carries no packet between {from} and {end}; measure longer")]
     Idle {
-        /// The warm-up's end.
+        /// End of the warm-up.
         from: Span,
-        /// The run's end.
+        /// End of the run.
         end: Span,
     },
-    /// It would take too long.
+    /// The simulation would take too long.
     #[error("more than 10 million packets; make the duration shorter")]
     TooLong,
 }
@@ -44,36 +44,36 @@ pub enum OmniscientError {
 /// A scheme on a link, in one run or several.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The name of the link's trace.
+    /// Name of the link's trace.
     pub trace: String,
-    /// The link's capacity.
+    /// Capacity of the link.
     pub capacity: Capacity,
-    /// The capacity of the link that acknowledgements take; `None` for as fast as needed.
+    /// Capacity of the link that acknowledgements take; `None` for an unlimited one.
     pub reverse: Option<Capacity>,
-    /// The scheme: one by name, a made one, or a transport that comes whole.
+    /// Scheme: a named one, a custom one, or a whole transport.
     pub scheme: SchemeChoice,
-    /// Flows of the scheme, all from the start on.
+    /// Number of flows of the scheme; all start at time 0.
     pub flows: u32,
     /// Round-trip propagation delay.
     pub rtt: Span,
-    /// One-way delay that follows a recording, in both directions and beyond the RTT.
+    /// Recorded one-way delay of both directions, in addition to the RTT.
     pub delays: Option<Delays>,
-    /// The mean of a random delay of each acknowledgement beside the fixed one, distributed
+    /// Mean of a random delay of each acknowledgement in addition to the fixed one, distributed
     /// exponentially; acknowledgements do not overtake each other. Zero for none. Real paths have a
-    /// little of it, without which schemes that go by the smallest RTT see an emptier queue than
-    /// they would.
+    /// small one. Without it, schemes that use the minimum RTT would find the queue emptier than on
+    /// real paths.
     pub jitter: Span,
-    /// The limit of the link's queue.
+    /// Limit of the link's queue.
     pub buffer: BufferSize,
-    /// How long to run.
+    /// Length of a run.
     pub duration: Span,
-    /// Measurements begin after this time.
+    /// Time at which the measurement begins.
     pub warmup: Span,
-    /// The seed of the first run, from which those of the others are drawn.
+    /// Seed of the first run, from which the seeds of the others are drawn.
     pub seed: u64,
-    /// How many runs, and how far apart they start.
+    /// Number of runs, and spread of their starts.
     pub runs: Runs,
-    /// The bins of the time series; `None` for none.
+    /// Length of the time series' bins; `None` for no time series.
     pub bin: Option<Span>,
 }
 
@@ -85,7 +85,7 @@ impl Comparison {
     /// Default length of a run.
     pub const DURATION: Span = Span::from_secs(60);
 
-    /// All by default: one flow, one run, RTT 100 ms, 250 packets, 60 s.
+    /// Returns a comparison with all defaults: one flow, one run, RTT 100 ms, 250 packets, 60 s.
     pub fn new(trace: &str, capacity: Capacity, scheme: impl Into<SchemeChoice>) -> Comparison {
         Comparison {
             trace: trace.to_string(),
@@ -105,8 +105,9 @@ impl Comparison {
         }
     }
 
-    /// What is to be known of a bare scheme that uses this share of the link; `None` for those that
-    /// use [`WELL_USED`] of it, and for schemes with parameters or a queue, which somebody has chosen.
+    /// Returns the registry's note about a bare scheme that uses this share of the link. `None` if
+    /// it uses at least [`WELL_USED`], and for schemes with parameters or a queue, because the user
+    /// chose these.
     fn note(&self, utilization: f64) -> Option<&'static str> {
         let SchemeChoice::Named(spec) = &self.scheme else { return None };
         if utilization >= WELL_USED || !spec.sender.args.is_empty() || spec.queue.is_some() {
@@ -115,7 +116,7 @@ impl Comparison {
         SCHEMES.iter().find(|scheme| scheme.name == spec.sender.name)?.note
     }
 
-    /// The scenario of the first run.
+    /// Returns the scenario of the first run.
     pub fn scenario(&self) -> Scenario {
         let mut scenario = Scenario::new(&format!("{} on {}", self.scheme, self.trace));
         scenario.duration = self.duration;
@@ -147,10 +148,10 @@ impl Comparison {
         scenario
     }
 
-    /// Makes the first run; the outcome has the self-inflicted delays.
+    /// Makes the first run, and adds the self-inflicted delays to its outcome.
     ///
     /// # Errors
-    /// What cannot be built: see [`BuildError`].
+    /// The scenario cannot be built: see [`BuildError`].
     pub fn run(&self) -> Result<Outcome, BuildError> {
         crate::run(&self.scenario())
     }
@@ -162,13 +163,13 @@ impl Comparison {
         (run, run.scenario(&scenario))
     }
 
-    /// The row of the first run in the table. It has a self-inflicted delay if the outcome has
-    /// it: see [`crate::run`].
+    /// Returns the row of the first run in the table. It has a self-inflicted delay if the outcome
+    /// has one: see [`crate::run`].
     pub fn row(&self, outcome: &Outcome) -> CompareRow {
         self.row_of(self.run_number(1).0, outcome)
     }
 
-    /// The row of any run.
+    /// Returns the row of any run.
     pub fn row_of(&self, run: Run, outcome: &Outcome) -> CompareRow {
         let link = outcome.links.first().cloned().unwrap_or_default();
         let sum = |part: fn(&FlowOutcome) -> u64| outcome.flows.iter().map(part).sum();
@@ -203,13 +204,13 @@ impl Comparison {
         }
     }
 
-    /// The row of the omniscient protocol in run `number`, whatever the scheme: one flow that sends
-    /// each packet just in time for its transmission. Its 95 % end-to-end delay is what the
-    /// others' self-inflicted delays leave out; acknowledgements meet no queue.
+    /// Returns the row of the omniscient protocol in run `number`, whatever the scheme: one flow
+    /// that sends each packet just in time for its transmission. Self-inflicted delays of other
+    /// schemes are relative to its 95 % end-to-end delay. Its acknowledgements meet no queue.
     ///
     /// # Errors
-    /// A link that cannot be had, whose future cannot be known, or that carries no packet or too
-    /// many: see [`OmniscientError`].
+    /// The link cannot be built, its future is unknown, or it carries no packet or too many: see
+    /// [`OmniscientError`].
     pub fn omniscient(&self, number: u32) -> Result<CompareRow, OmniscientError> {
         let (run, scenario) = self.run_number(number);
         let link = scenario.links.first().ok_or(OmniscientError::Unknown)?;
@@ -271,7 +272,7 @@ fn p95(figure: Option<f64>) -> Option<P95> {
     figure.map(|p95| P95 { p95 })
 }
 
-/// The quantiles of samples that are all so much longer.
+/// Adds `by` to the quantiles of samples.
 fn later(of: Quantiles, by: Span) -> Quantiles {
     let by = by.as_millis_f64();
     let Quantiles { mean, p50, p95, p99, max } = of;

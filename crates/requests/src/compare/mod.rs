@@ -1,8 +1,8 @@
 //! Schemes side by side over one or more links: `paceline compare`, `paceline.compare` and the page's Compare.
 //!
-//! A [`CompareRequest`] says what is asked for; its limits and errors are the same for all who ask.
-//! [`CompareRuns`] are the runs that answer it, to be made in any order and on any number of threads, and their
-//! rows. A [`Comparison`] is one scheme on one link.
+//! A [`CompareRequest`] has the arguments; its limits and errors are equal for all callers.
+//! [`CompareRuns`] has the runs that answer it, to be made in any order and on any number of
+//! threads, and their rows. A [`Comparison`] is one scheme on one link.
 
 mod comparison;
 mod request;

@@ -1,4 +1,4 @@
-//! What a comparison may be asked: arguments, their defaults and limits, and the page's words about them.
+//! Requests for comparisons: arguments, their defaults and limits, and the page's text about them.
 
 use paceline_cc::Span;
 use paceline_path::BufferSize;
@@ -11,16 +11,17 @@ use super::{CompareRuns, Comparison};
 use crate::argument::ArgumentError;
 use crate::bins::check_bins;
 
-/// A comparison: every scheme over every link, all under the same conditions.
+/// A comparison of every scheme over every link, all under equal conditions.
 #[derive(Clone, Debug)]
 pub struct CompareRequest {
     /// The links with their names, at least one.
     pub links: Vec<(String, Capacity)>,
-    /// The schemes, at least one, each with what its rows are to note of it.
+    /// The schemes, at least one, each with the note for its rows.
     pub schemes: Vec<(SchemeChoice, Option<String>)>,
-    /// Adds a row for each run on each link: what a sender would reach that knows the future of the link.
+    /// Whether to add a row for each run on each link: of a sender that knows the future of the
+    /// link.
     pub omniscient: bool,
-    /// Capacity of the link that acknowledgements take; `None` for as fast as needed.
+    /// Capacity of the link that acknowledgements take; `None` for an unlimited one.
     pub reverse_trace: Option<Capacity>,
     /// Recorded one-way delay, which both directions follow, with the name of the recording.
     pub delay_trace: Option<(String, Delays)>,
@@ -32,36 +33,36 @@ pub struct CompareRequest {
     pub buffer: BufferSize,
     /// Length of each run.
     pub duration: Span,
-    /// How much of its beginning is not measured; shorter than the duration.
+    /// Time at the beginning of each run that is not measured; shorter than the duration.
     pub warmup: Span,
     /// Number of flows of each scheme.
     pub flows: u32,
     /// Seed of the first run, from which the seeds and starts of the others are drawn.
     pub seed: u64,
-    /// Number of runs of each scheme, and how far apart they start.
+    /// Number of runs of each scheme, and spread of their starts.
     pub runs: Runs,
-    /// The most runs that a scheme may come to have, where runs are added until figures are certain enough;
-    /// `None` for those of `runs`.
+    /// Most runs of a scheme, if runs are added until figures are precise enough; `None` if none
+    /// are added.
     pub most_runs: Option<u32>,
-    /// Length of the bins of plots over time; `None` records none.
+    /// Length of the time series' bins; `None` records no time series.
     pub bin: Option<Span>,
 }
 
-/// How large a comparison may be.
+/// Limits of a comparison.
 #[derive(Copy, Clone, Debug)]
 pub struct CompareLimits {
-    /// Flows of a scheme.
+    /// Most flows of a scheme.
     pub flows: u32,
-    /// Length of a run.
+    /// Longest run.
     pub duration: Span,
-    /// Runs of all schemes on all links together.
+    /// Most runs of all schemes on all links together.
     pub all_runs: u64,
-    /// Simulated time of all of them.
+    /// Longest simulated time of all runs together.
     pub all_time: Span,
 }
 
 impl Default for CompareLimits {
-    /// 10,000 flows, runs of a week, any number of runs.
+    /// Returns limits of 10,000 flows, runs of a week, and any number of runs.
     fn default() -> CompareLimits {
         CompareLimits {
             flows: 10_000,
@@ -73,11 +74,11 @@ impl Default for CompareLimits {
 }
 
 impl CompareRequest {
-    /// How many runs each scheme has if nothing else is asked for.
+    /// Default number of runs of each scheme.
     pub const RUNS: u32 = 10;
 
-    /// These schemes over these links, all else by default: one flow, RTT 100 ms, 250 packets of buffer, 60 s,
-    /// ten runs.
+    /// Returns a request for these schemes over these links with all defaults: one flow, RTT 100
+    /// ms, 250 packets of buffer, 60 s, ten runs.
     pub fn new(
         links: Vec<(String, Capacity)>,
         schemes: Vec<(SchemeChoice, Option<String>)>,
@@ -104,7 +105,7 @@ impl CompareRequest {
     /// Returns the runs that answer the request.
     ///
     /// # Errors
-    /// The first argument that is outside of `limits`, or does not go with the others.
+    /// The first argument that exceeds `limits`, or does not go with the others.
     pub fn plan(&self, limits: &CompareLimits) -> Result<CompareRuns, ArgumentError> {
         self.check(limits)?;
         Ok(CompareRuns::new(self.comparisons(), self))
@@ -157,13 +158,13 @@ impl CompareRequest {
         Ok(())
     }
 
-    /// Round-trip propagation delay, given or by default.
+    /// Returns the round-trip propagation delay, given or by default.
     fn rtt(&self) -> Span {
         let default = if self.delay_trace.is_some() { Span::ZERO } else { Comparison::RTT };
         self.rtt.unwrap_or(default)
     }
 
-    /// The comparisons, link by link.
+    /// Returns the comparisons, link by link.
     fn comparisons(&self) -> Vec<Comparison> {
         let one = |(link, capacity): &(String, Capacity), scheme: &SchemeChoice| Comparison {
             trace: link.clone(),
@@ -185,7 +186,7 @@ impl CompareRequest {
         self.links.iter().flat_map(of_link).collect()
     }
 
-    /// What a page says of a comparison of which every scheme has made `runs` runs.
+    /// Returns the page's text about a comparison of which every scheme has made `runs` runs.
     pub fn page_info(&self, runs: u32) -> PageInfo {
         let flows =
             if self.flows == 1 { "one flow".into() } else { format!("{} flows", self.flows) };
@@ -217,10 +218,10 @@ impl CompareRequest {
     }
 }
 
-/// Makes sure that a warm-up leaves something to measure.
+/// Checks that a warm-up leaves a part of the run to measure.
 ///
 /// # Errors
-/// If it does not.
+/// It does not.
 pub(crate) fn check_warmup(warmup: Span, duration: Span) -> Result<(), ArgumentError> {
     if warmup < duration {
         return Ok(());
@@ -231,7 +232,7 @@ pub(crate) fn check_warmup(warmup: Span, duration: Span) -> Result<(), ArgumentE
     Err(ArgumentError::new("warmup", problem))
 }
 
-/// A buffer size in words.
+/// Describes a buffer size in words.
 fn buffer_in_words(buffer: BufferSize) -> String {
     match buffer {
         BufferSize::Packets(packets) => format!("{packets} packets"),

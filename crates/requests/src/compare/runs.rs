@@ -1,4 +1,4 @@
-//! The runs of a comparison: which are to be made, and their rows.
+//! The runs of a comparison, and their rows.
 
 use std::ops::RangeInclusive;
 
@@ -9,30 +9,30 @@ use thiserror::Error;
 use super::{CompareRequest, CompareRow, Comparison, OMNISCIENT, OmniscientError};
 use crate::summary::summary_row;
 
-/// The most runs of a scheme where runs are added until figures are certain enough.
+/// Most runs of a scheme, if runs are added until figures are precise enough.
 pub const MOST_RUNS: u32 = 200;
-/// How many runs are added at a time.
+/// Number of runs added at a time.
 const FURTHER_RUNS: u32 = 10;
 
-/// Why a run of a comparison failed.
+/// Reason why a run of a comparison failed.
 #[derive(Debug, Error)]
 pub enum CompareError {
     /// The scenario cannot be built.
     #[error("{scheme} on {trace}: {error}")]
     Build {
-        /// The scheme.
+        /// Name of the scheme.
         scheme: String,
-        /// The link.
+        /// Name of the link.
         trace: String,
-        /// Why.
+        /// Error of building the scenario.
         error: BuildError,
     },
     /// The omniscient protocol has no row.
     #[error("{OMNISCIENT} on {trace}: {error}")]
     Omniscient {
-        /// The link.
+        /// Name of the link.
         trace: String,
-        /// Why.
+        /// Reason.
         error: OmniscientError,
     },
 }
@@ -40,39 +40,39 @@ pub enum CompareError {
 /// One run of one scheme on one link.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CompareJob {
-    /// Place of the comparison.
+    /// Index of the comparison.
     at: usize,
     /// Number of the run, from 1 on.
     number: u32,
-    /// True for the omniscient protocol on the link of that comparison.
+    /// Whether it is the omniscient protocol on the link of that comparison.
     omniscient: bool,
 }
 
-/// A row whose figures are still less certain than asked for.
+/// A row whose figures are still less precise than requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StillWide {
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
-    /// The link.
+    /// Name of the link.
     pub trace: String,
-    /// How many runs it has had.
+    /// Number of its runs.
     pub runs: u32,
 }
 
-/// The runs of a comparison, and the rows of those that are made.
+/// The runs of a comparison, and the rows of the finished ones.
 #[derive(Clone, Debug)]
 pub struct CompareRuns {
-    /// Link by link, every scheme.
+    /// The comparisons, link by link, with every scheme.
     comparisons: Vec<Comparison>,
-    /// What the rows of each scheme note.
+    /// Note for the rows of each scheme.
     notes: Vec<Option<String>>,
     /// Number of runs of each comparison.
     count: u32,
-    /// Whether each link has the omniscient protocol, too.
+    /// Whether to add the omniscient protocol on each link.
     omniscient: bool,
     /// Rows by comparison, in the order of the runs.
     rows: Vec<Vec<CompareRow>>,
-    /// Rows of the omniscient protocol by link.
+    /// Rows of the omniscient protocol, by link.
     best: Vec<Vec<CompareRow>>,
 }
 
@@ -88,13 +88,13 @@ impl CompareRuns {
         }
     }
 
-    /// Number of schemes times links.
+    /// Returns the number of schemes times links.
     pub fn pairs(&self) -> usize {
         self.comparisons.len()
     }
 
-    /// Returns all runs that were asked for: run 1 of every scheme on every link, then run 2 of each, so that
-    /// whoever shows rows early can compare all schemes.
+    /// Returns all requested runs: run 1 of every scheme on every link, then run 2 of each, so that
+    /// a caller that shows rows early can compare all schemes.
     pub fn jobs(&self) -> Vec<CompareJob> {
         let all: Vec<usize> = (0..self.comparisons.len()).collect();
         self.jobs_of(&all, 1..=self.count)
@@ -105,7 +105,7 @@ impl CompareRuns {
         for number in numbers {
             for &at in which {
                 jobs.push(CompareJob { at, number, omniscient: false });
-                // Once for a link, behind its last scheme.
+                // Once per link, after its last scheme.
                 if self.omniscient && (at + 1).is_multiple_of(self.notes.len()) {
                     jobs.push(CompareJob { at, number, omniscient: true });
                 }
@@ -114,9 +114,9 @@ impl CompareRuns {
         jobs
     }
 
-    /// Returns further runs if in some row half the interval of the median is above `share` of the median, in
-    /// utilization or p95 delay; all schemes of a link keep having the same runs. Rows that have [`MOST_RUNS`]
-    /// runs get no more of them, and are returned if they are wide.
+    /// Returns further runs if in some row half the interval of the median exceeds `share` of the
+    /// median, in utilization or p95 delay. All schemes of a link get equal numbers of runs. A row
+    /// with [`MOST_RUNS`] runs gets no more, and is returned if its interval is still that wide.
     pub fn further_jobs(&self, share: f64) -> (Vec<CompareJob>, Vec<StillWide>) {
         let is_narrow = |figure: &Distribution| figure.relative_error() <= share;
         let is_wide = |rows: &Vec<CompareRow>| {
@@ -145,7 +145,7 @@ impl CompareRuns {
         (jobs, still_wide)
     }
 
-    /// What a job is, in words: `cubic on lte-driving`.
+    /// Returns the name of a job: `cubic on lte-driving`.
     pub fn name(&self, job: CompareJob) -> String {
         let Comparison { scheme, trace, .. } = &self.comparisons[job.at];
         if job.omniscient {
@@ -155,16 +155,16 @@ impl CompareRuns {
         }
     }
 
-    /// What a job is, with the number of its run: `cubic on lte-driving, run 2`.
+    /// Returns the name of a job with the number of its run: `cubic on lte-driving, run 2`.
     pub fn numbered_name(&self, job: CompareJob) -> String {
         format!("{}, run {}", self.name(job), job.number)
     }
 
-    /// Makes one run, with the schemes and queues of `names`. `go_on` is asked before anything is built, and on
-    /// the way, whether to go on; `None` if it has said no.
+    /// Makes one run, with the schemes and queues of `names`. Calls `go_on` before anything is
+    /// built and during the run; returns `None` if it has returned false.
     ///
     /// # Errors
-    /// What cannot be built, or has no omniscient protocol.
+    /// The scenario cannot be built, or the omniscient protocol has no row.
     pub fn make(
         &self,
         job: CompareJob,
@@ -193,7 +193,7 @@ impl CompareRuns {
         }))
     }
 
-    /// Takes the row of a job over. The runs of a scheme come in the order of their numbers.
+    /// Stores the row of a job. The runs of a scheme must come in the order of their numbers.
     pub fn record(&mut self, job: CompareJob, row: CompareRow) {
         if job.omniscient {
             self.best[job.at / self.notes.len()].push(row);
@@ -202,15 +202,15 @@ impl CompareRuns {
         }
     }
 
-    /// Returns the rows of the runs that are made: by link, scheme, and run; behind the schemes of a link the
-    /// omniscient protocol.
+    /// Returns the rows of the finished runs: by link, scheme, and run. The omniscient protocol
+    /// comes after the schemes of a link.
     pub fn rows(&self) -> Vec<CompareRow> {
         let links = self.rows.chunks(self.notes.len().max(1)).zip(&self.best);
         let rows = links.flat_map(|(rows, best)| rows.iter().chain([best]).flatten());
         rows.cloned().collect()
     }
 
-    /// The most runs that a scheme has made.
+    /// Returns the largest number of runs that a scheme has made.
     pub fn runs_made(&self) -> u32 {
         self.rows.iter().map(|rows| rows.len() as u32).max().unwrap_or(0)
     }

@@ -1,11 +1,12 @@
-//! A flow whose on-periods are connections of their own gives each a controller, and numbers them.
+//! A flow whose on-periods are connections makes a new controller for each, and numbers the
+//! connections.
 
 use std::sync::{Arc, Mutex};
 
 use paceline_cc::{Controller, Feedback, MakeController, Packet, Plan, Setup, Span, Stage, Time};
 use paceline_flow::{Amount, On, SENDER_SIGNALS, Sender, SenderConfig, Workload};
 
-/// A window of ten packets that nothing moves.
+/// A controller with a constant window of ten packets.
 struct Fixed;
 
 impl Controller for Fixed {
@@ -15,8 +16,8 @@ impl Controller for Fixed {
     }
 }
 
-/// The numbers of the connections that controllers were made for, and the first random number that
-/// each would draw.
+/// Returns the number of each connection for which a controller was made, and the first random
+/// number that the controller would draw.
 fn connections(fresh: bool) -> Vec<(u32, u64)> {
     let made = Arc::new(Mutex::new(Vec::new()));
     let noted = made.clone();
@@ -45,7 +46,7 @@ fn connections(fresh: bool) -> Vec<(u32, u64)> {
 #[test]
 fn each_connection_has_its_number_and_draws_anew() {
     let made = connections(true);
-    // The first on-period begins the first connection: nothing has been sent before it.
+    // The first on-period begins the first connection: no packet was sent before it.
     let mut numbers: Vec<u32> = made.iter().map(|(number, _)| *number).collect();
     numbers.dedup();
     assert_eq!(numbers, [0, 1, 2, 3]);

@@ -1,10 +1,10 @@
-//! Tests of the receiver: what its acknowledgements say, and when they leave.
+//! Tests of the receiver: the content and the times of its acknowledgements.
 
 use paceline_cc::{Ack, AckPolicy, Body, Data, Ecn, Packet, Reporter, Span, Stage, Time, Verdict};
 use paceline_flow::{Receiver, ReceiverConfig};
 
-/// Adds up the bytes that have arrived since the last acknowledgement, and lets acknowledgements
-/// that wait leave when the mark changes, as DCTCP's receiver does.
+/// Sums the bytes that have arrived since the last acknowledgement, and flushes a delayed
+/// acknowledgement when the mark changes, as DCTCP's receiver does.
 #[derive(Default)]
 struct ByteCountReporter {
     bytes: u32,
@@ -33,7 +33,7 @@ fn data(number: u64, size: u32, ecn: Ecn) -> Packet {
     Packet { ecn, body: Body::Data(data), ..Packet::opaque(size) }
 }
 
-/// The acknowledgements that leave at `now`.
+/// Returns the acknowledgements sent at `now`.
 fn pop(receiver: &mut Receiver, now: Time) -> Vec<Ack> {
     let mut place = Packet::opaque(0);
     let mut acks = Vec::new();
@@ -44,8 +44,8 @@ fn pop(receiver: &mut Receiver, now: Time) -> Vec<Ack> {
     acks
 }
 
-/// RFC 8257 §3.2: an acknowledgement that a change of the mark sends off is for the packets before
-/// it. Neither its echo nor what the reporter adds up knows of the packet that changed the mark.
+/// RFC 8257 §3.2: an acknowledgement flushed by a change of the mark covers the packets before the
+/// change. Neither its echo nor the reporter's sum includes the packet that changed the mark.
 #[test]
 fn a_flushed_acknowledgement_knows_nothing_of_the_packet_that_flushes_it() {
     let config = ReceiverConfig::new(0).with(|config| {
@@ -61,7 +61,7 @@ fn a_flushed_acknowledgement_knows_nothing_of_the_packet_that_flushes_it() {
     let said = |ack: &Ack| (ack.largest, ack.cumulative, ack.ce_packets, ack.echo, ack.explicit);
     let said: Vec<_> = acks.iter().map(said).collect();
     assert_eq!(said, [(1, 2, 0, Ecn::Ect0, 2200)]);
-    // The packet that changed the mark waits for its own acknowledgement, which counts it.
+    // The packet that changed the mark waits for the next acknowledgement, which counts it.
     assert!(pop(&mut receiver, Time::from_millis(42)).is_empty());
     let acks = pop(&mut receiver, Time::from_millis(43));
     assert_eq!(acks.len(), 1);
@@ -69,7 +69,8 @@ fn a_flushed_acknowledgement_knows_nothing_of_the_packet_that_flushes_it() {
     assert_eq!((acks[0].echo, acks[0].explicit), (Ecn::Ce, 1500));
 }
 
-/// A receiver on Linux at the end of a path of 50 ms one way, and packets that are 10 ms apart.
+/// A receiver on Linux at the end of a path with a one-way delay of 50 ms, and packets that are 10
+/// ms apart.
 struct LinuxHost {
     receiver: Receiver,
     now: Time,
@@ -81,7 +82,7 @@ impl LinuxHost {
         LinuxHost { receiver: Receiver::new(config), now: Time::from_millis(100) }
     }
 
-    /// A packet arrives; returns how many acknowledgements leave at once.
+    /// Lets a packet arrive; returns how many acknowledgements are sent at once.
     fn takes(&mut self, number: u64, segment: u64, push: bool) -> usize {
         self.now += Span::from_millis(10);
         let data = Data { number, segment, push, ..Data::default() };
@@ -91,7 +92,8 @@ impl LinuxHost {
         pop(&mut self.receiver, self.now).len()
     }
 
-    /// The same for packets in order without PSH, until one is not acknowledged at once: returns its number.
+    /// Lets packets arrive in order without PSH until one is not acknowledged at once. Returns its
+    /// number.
     fn first_delayed(&mut self, from: u64) -> u64 {
         (from..from + 1000)
             .find(|number| self.takes(*number, *number, false) == 0)
@@ -99,8 +101,9 @@ impl LinuxHost {
     }
 }
 
-/// Linux `TCP_MAX_QUICKACKS` and `tcp_grow_window`: the first 16 packets are acknowledged each, and those before them
-/// with which the receive window grows: 65 160 to 80 000 bytes by 3000 each.
+/// Linux `TCP_MAX_QUICKACKS` and `tcp_grow_window`: each of the first 16 packets is acknowledged,
+/// and so is each earlier packet with which the receive window grows, from 65 160 to 80 000 bytes
+/// by 3000 each.
 #[test]
 fn linux_acknowledges_a_connections_first_packets_each() {
     let mut host = LinuxHost::new();
@@ -109,7 +112,8 @@ fn linux_acknowledges_a_connections_first_packets_each() {
     assert_eq!(host.takes(first + 1, first + 1, false), 1, "two are unacknowledged");
 }
 
-/// Linux `tcp_cleanup_rbuf`: once everything is read, the last packet of a group is acknowledged at once.
+/// Linux `tcp_cleanup_rbuf`: the last packet of a group is acknowledged at once, since everything
+/// is read then.
 #[test]
 fn linux_acknowledges_a_packet_with_psh_at_once() {
     let mut host = LinuxHost::new();
@@ -122,8 +126,8 @@ fn linux_acknowledges_a_packet_with_psh_at_once() {
     assert_eq!(pop(&mut host.receiver, due).len(), 1);
 }
 
-/// Linux `tcp_event_data_recv` and `tcp_data_queue`: after a pause longer than the receiver's RTO, here 300 ms, and after a
-/// packet that had arrived before.
+/// Linux `tcp_event_data_recv` and `tcp_data_queue`: quickack mode begins again after a pause
+/// longer than the receiver's RTO, here 300 ms, and after a packet that had arrived before.
 #[test]
 fn linux_acknowledges_each_packet_again_after_a_pause_and_a_duplicate() {
     for repeats in [false, true] {
@@ -145,8 +149,8 @@ fn linux_acknowledges_each_packet_again_after_a_pause_and_a_duplicate() {
     }
 }
 
-/// Linux `__tcp_ack_snd_check`: beyond a gap three packets are acknowledged at once, further ones within a millisecond; a
-/// packet that closes the gap at once.
+/// Linux `__tcp_ack_snd_check`: beyond a gap three packets are acknowledged at once, further ones
+/// within a millisecond; a packet that closes the gap is acknowledged at once.
 #[test]
 fn linux_compresses_acknowledgements_beyond_a_gap() {
     let mut host = LinuxHost::new();

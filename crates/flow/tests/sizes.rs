@@ -1,11 +1,12 @@
-//! Simulations of very many flows need small ones: what a flow takes, at most.
+//! Upper bounds of the memory of a flow, since simulations may have very many flows.
 
 use paceline_flow::{Account, Receiver, Sender};
 
-/// The sender's bound was 1024 bytes until the account kept Linux' variation of the RTT and what undoes
-/// timeouts in a row, and until data could be supplied; and 1104 until losses and timers followed Linux'
-/// rules (RACK, F-RTO); 1184 and 448 until undone repairs, the receiver's quick acknowledgements and its
-/// window, and ticks did; and 1280 until the rate could be limited; with 100,000 flows over one link a whole flow
+/// The sender's bound in bytes was 1024 at first. It became 1104 when the account kept Linux'
+/// variation of the RTT and the state that undoes timeouts in a row, and when data could be
+/// supplied; 1184 with Linux' rules for losses and timers (RACK, F-RTO); 1280 with undone repairs
+/// and ticks, while quick acknowledgements and the window raised the receiver's from 448 to 480;
+/// and its present value with a limit of the rate. With 100,000 flows over one link a whole flow
 /// takes less than 4 kB (`paceline bench e`).
 #[test]
 fn flows_stay_small() {

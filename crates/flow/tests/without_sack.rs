@@ -1,4 +1,4 @@
-//! Flows that are told nothing but how far data has arrived without a gap: Reno and NewReno.
+//! Flows with cumulative acknowledgements only: Reno and NewReno.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ fn at(millis: u64) -> Time {
     Time::from_millis(millis)
 }
 
-/// An account with packets 0 to 9 in flight.
+/// Returns an account with packets 0 to 9 in flight.
 fn with_ten(recovery: LossRecovery) -> Account {
     let mut config = AccountConfig::stream(MSS);
     (config.recovery, config.rto, config.probes) = (recovery, RtoBounds::SHORT, false);
@@ -28,8 +28,8 @@ fn with_ten(recovery: LossRecovery) -> Account {
     account
 }
 
-/// What an acknowledgement of all segments below `cumulative` says: segments acknowledged, packets
-/// lost, the conclusion, and whether losses are being repaired.
+/// Acknowledges all segments below `cumulative`. Returns the segments acknowledged, the packets
+/// lost, the congestion signal, and whether losses are being repaired.
 fn ack(
     account: &mut Account,
     millis: u64,
@@ -44,8 +44,8 @@ fn repairs(account: &mut Account) -> Vec<u64> {
     std::iter::from_fn(|| account.take_repair()).map(|repair| repair.segment).collect()
 }
 
-/// RFC 5681 §3.2: the third duplicate tells of a loss, and each makes room for a packet beyond the
-/// window; the first two do as well (RFC 3042).
+/// RFC 5681 §3.2: the third duplicate reveals a loss, and each duplicate allows a packet beyond the
+/// window, including the first two (RFC 3042).
 #[test]
 fn three_duplicates_tell_of_one_loss() {
     for recovery in [RENO, NEWRENO] {
@@ -60,13 +60,13 @@ fn three_duplicates_tell_of_one_loss() {
         assert_eq!(account.window(7_500, true), 7_500 + 3 * 1500);
         assert_eq!(ack(&mut account, 114, 2), (0, 0, None, true));
         assert_eq!(account.window(7_500, true), 7_500 + 4 * 1500);
-        // Seven are in flight, and the repair has not been sent.
+        // Seven packets are in flight, and the repair has not been sent.
         assert_eq!(account.in_flight(), 7 * 1500);
     }
 }
 
-/// An account that has lost segments 2 and 6 of ten, has sent the first of them again, and hears that
-/// it has arrived.
+/// Returns an account that has lost segments 2 and 6 of ten, has retransmitted segment 2, and gets
+/// its acknowledgement.
 fn after_the_first_repair(
     recovery: LossRecovery,
 ) -> (Account, (u32, u32, Option<Congestion>, bool)) {
@@ -81,8 +81,8 @@ fn after_the_first_repair(
     (account, told)
 }
 
-/// RFC 6582 §3.2: an acknowledgement of some of the packets tells that the next one is lost as well, and
-/// the repair goes on until all are acknowledged that had been sent when it began.
+/// RFC 6582 §3.2: a partial acknowledgement reveals that the next packet is lost as well, and the
+/// repair continues until all packets sent before it began are acknowledged.
 #[test]
 fn newreno_repairs_a_loss_with_each_partial_acknowledgement() {
     let (mut account, told) = after_the_first_repair(NEWRENO);
@@ -94,8 +94,8 @@ fn newreno_repairs_a_loss_with_each_partial_acknowledgement() {
     assert_eq!((account.in_flight(), account.window(7_500, true)), (0, 7_500));
 }
 
-/// RFC 5681 §3.2: Reno leaves fast recovery, does not enter it a second time for the same window, and
-/// waits for its timer. Then all goes again from there (RFC 6298 §5.4).
+/// RFC 5681 §3.2: Reno leaves fast recovery, does not enter it a second time for one window, and
+/// waits for its timer. Then it retransmits everything from there on (RFC 6298 §5.4).
 #[test]
 fn reno_waits_for_its_timer_to_repair_a_second_loss() {
     let (mut account, told) = after_the_first_repair(RENO);
@@ -105,7 +105,7 @@ fn reno_waits_for_its_timer_to_repair_a_second_loss() {
     }
     assert_eq!(repairs(&mut account), []);
     let deadline = account.deadline();
-    // The one sample, 100 ms, makes a timeout of 100 + 4 * 50 ms.
+    // The only sample, 100 ms, gives a timeout of 100 + 4 * 50 ms.
     assert_eq!(deadline, at(206 + 300));
     let told = match account.on_deadline(deadline) {
         paceline_flow::Expired::Timeout(told) => told.congestion,
@@ -115,7 +115,7 @@ fn reno_waits_for_its_timer_to_repair_a_second_loss() {
     assert_eq!(repairs(&mut account), [6, 7, 8, 9]);
 }
 
-/// Karn's rule and RFC 6298 §3: one packet is timed at a time; with timestamps all are.
+/// Karn's rule and RFC 6298 §3: one packet is timed at a time; with timestamps all packets are.
 #[test]
 fn one_packet_is_timed_at_a_time() {
     let rtts = |recovery| {
@@ -133,8 +133,8 @@ fn one_packet_is_timed_at_a_time() {
     assert_eq!(each, [Some(103.0), Some(105.0), Some(107.0), Some(109.0)]);
 }
 
-/// A transfer of 3000 packets over a wire that loses every twentieth both ways: when it ended, packets
-/// sent, and timeouts.
+/// Transfers 3000 packets over a wire that loses every twentieth packet in both directions. Returns
+/// when it ended, the packets sent, and the timeouts.
 fn transfer(recovery: LossRecovery) -> (Time, u64, u64) {
     let newreno = registry::build(&Spec::parse("newreno").expect("a scheme")).expect("newreno");
     let config = SenderConfig::of(&newreno, Setup::new(1, 0)).with(|config| {
@@ -170,7 +170,7 @@ fn transfer(recovery: LossRecovery) -> (Time, u64, u64) {
     (sender.transfers()[0].end, stats.sent, stats.timeouts)
 }
 
-/// All data arrives, and the more a sender knows about losses, the less it waits for its timer.
+/// All data arrives. The more a sender knows about losses, the less it waits for its timer.
 #[test]
 fn all_data_arrives_whatever_is_lost() {
     let [sack, newreno, reno] = [LossRecovery::Sack, NEWRENO, RENO].map(transfer);

@@ -1,4 +1,5 @@
-//! What Sprout's inference costs: `cargo run --release -p paceline-schemes --example sprout_cost`.
+//! Measures the cost of Sprout's inference: `cargo run --release -p paceline-schemes --example
+//! sprout_cost`.
 
 #![allow(clippy::print_stdout, reason = "figures for the reader")]
 

@@ -1,9 +1,9 @@
-//! What schemes make of a loss in the round trip after a mark.
+//! The schemes' reaction to a loss in the round trip after a mark.
 
 use paceline_cc::{Congestion, Feedback, Setup, Span, Spec, Time};
 use paceline_schemes::registry;
 
-/// The window in bytes after a mark, and after a loss in the round trip that follows it.
+/// Returns the window in bytes after a mark, and after a loss in the round trip that follows it.
 fn windows(scheme: &str) -> (u64, u64) {
     let halves = registry::build(&Spec::parse(scheme).expect("a name")).expect("a scheme");
     let mut controller = (halves.controller)(&Setup::new(1, 0));
@@ -38,7 +38,7 @@ fn schemes_that_answer_marks_as_losses_do_nothing_more() {
     }
 }
 
-/// RFC 8257 §3.5 and Linux' `dctcp_state`; schemes that do not answer marks answer the loss.
+/// RFC 8257 §3.5 and Linux' `dctcp_state`; schemes that do not react to marks react to the loss.
 #[test]
 fn schemes_that_answer_marks_less_answer_the_loss() {
     for scheme in ["dctcp", "prague", "vcp", "xcp"] {

@@ -1,5 +1,5 @@
-//! Every registered controller, with its defaults and with every value of its choices, under
-//! random events: whatever happens, its plan stays sane.
+//! Every registered controller, with its defaults and with every value of its choices, with random
+//! events: its plan stays sane.
 //!
 //! The budget is fixed; `PACELINE_FUZZ=100 cargo test -p paceline-schemes --test model_fuzz` runs a
 //! hundred times as long.
@@ -14,7 +14,7 @@ use paceline_cc::{
 const MSS: u32 = 1500;
 const EVENTS: u64 = 4000;
 
-/// What a sender would know of itself.
+/// The state that a sender would have.
 struct Model {
     now: Time,
     number: u64,
@@ -157,7 +157,7 @@ fn fuzz_keeps_plans_sane() {
                 let place = format!("{text} seed {seed} step {step}: {plan:?}");
                 let open = plan.cwnd >= MSS as u64 || plan.pacing.is_some();
                 assert!(open || plan.exact_window, "{place}");
-                // A window that no memory could hold means that arithmetic went astray.
+                // A window larger than any memory shows an arithmetic error.
                 assert!(plan.cwnd < 1 << 50, "{place}");
                 assert!(plan.pacing.is_none_or(|rate| rate.as_bps() > 0), "{place}");
                 assert!(plan.timer > model.now, "{place}");

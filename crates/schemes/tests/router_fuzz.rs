@@ -1,6 +1,6 @@
 //! Every registered router and reporter, with its defaults and with every value of its choices,
-//! under random traffic and hostile headers: no panic, nothing left in a header that is not a
-//! number, and the same again with the same seed.
+//! with random traffic and hostile headers: no panic, no NaN left in a header, and equal results
+//! for equal seeds.
 //!
 //! The budget is fixed; `PACELINE_FUZZ=100 cargo test -p paceline-schemes --test router_fuzz` runs a
 //! hundred times as long.
@@ -15,10 +15,10 @@ use paceline_cc::{
 };
 
 const EVENTS: u64 = 3000;
-/// For Sprout, whose receiver computes for a millisecond after each long pause.
+/// Number of events for Sprout, whose receiver computes for a millisecond after each long pause.
 const FEWER_EVENTS: u64 = 700;
 
-/// More variants whose routers differ from the default's: by numbers, or by several choices.
+/// Further variants whose routers differ from the default's: in numbers, or in several choices.
 const MORE: [&str; 6] = [
     "abc[credit=target,lookahead=100ms]",
     "xcp[capacity=12Mbps]",
@@ -28,14 +28,14 @@ const MORE: [&str; 6] = [
     "xcpw[alpha=2,beta=2,t=1ms]",
 ];
 
-/// A link that offers its rate but for outages: the second half of some seconds.
+/// A link with a constant rate and outages: the second half of some seconds.
 struct Patchy {
     rate: Rate,
     outages: bool,
 }
 
 impl Patchy {
-    /// The time without outages up to `time`.
+    /// Returns the time without outages up to `time`.
     fn open(&self, time: Time) -> u64 {
         let nanos = time.as_nanos();
         if !self.outages {
@@ -69,7 +69,7 @@ fn any_float(random: &mut Stream) -> f64 {
     }
 }
 
-/// A header as a well-behaved sender would write it, or any at all.
+/// Returns a header as a well-behaved sender would write it, or an arbitrary one.
 fn any_header(random: &mut Stream) -> Header {
     let hostile = random.chance(0.3);
     let span = |random: &mut Stream| match hostile {
@@ -113,13 +113,14 @@ fn any_packet(random: &mut Stream, number: u64) -> Packet {
     Packet { class, ecn, body, ..Packet::opaque(size) }
 }
 
-/// What the network must have left in a packet: the kind of header, and numbers.
+/// Checks what the network has left in a packet: the kind of header is unchanged, and values are
+/// numbers.
 fn check(packet: &Packet, before: &Packet, place: &str) {
     let (Body::Data(after), Body::Data(before)) = (&packet.body, &before.body) else { return };
     match (&after.header, &before.header) {
         (Header::Xcp(after), Header::Xcp(before)) => {
             let told = after.feedback;
-            // A router that does not know the header leaves it as it is.
+            // A router that does not know the header leaves it unchanged.
             let same = told.to_bits() == before.feedback.to_bits();
             assert!(same || told.is_finite(), "{place}: {before:?} became {after:?}");
         }
@@ -136,7 +137,7 @@ fn check(packet: &Packet, before: &Packet, place: &str) {
     }
 }
 
-/// Runs a router and a receiver behind it; returns what they said.
+/// Runs a router and a receiver behind it; returns their outputs.
 fn drive(
     name: &str,
     seed: u64,
@@ -205,7 +206,7 @@ fn drive(
                 }
             }
             _ => {
-                // The queue drops something, or opportunities pass.
+                // The queue drops a packet, or opportunities pass.
                 if random.chance(0.3) {
                     queue.pop_front();
                 } else if queue.is_empty()

@@ -1,13 +1,12 @@
 //! Traces of link capacity: formats, statistics, generators.
 //!
-//! A [`Trace`] lists the milliseconds at which a link may deliver one packet of
-//! [`PACKET_BYTES`] bytes, and repeats for ever. Traces come from files ([`load`],
-//! [`mahimahi`], [`csv`]), from rates ([`constant`], [`square_wave`], [`steps`],
-//! [`from_rates`]) or from a stochastic model of a cellular link ([`synthetic()`]);
-//! [`Stats`] says what one looks like.
+//! A [`Trace`] lists the milliseconds at which a link may deliver one packet of [`PACKET_BYTES`]
+//! bytes, and repeats for ever. Traces come from files ([`load`], [`mahimahi`], [`csv`]), from
+//! rates ([`constant`], [`square_wave`], [`steps`], [`from_rates`]) or from a stochastic model of a
+//! cellular link ([`synthetic()`]). [`Stats`] are the statistics of a trace.
 //!
-//! Everything is deterministic: a synthetic trace depends on its name, seed and length only.
-//! Nothing here panics on outside input; only [`file`](mod@file) touches the file system.
+//! Everything is deterministic: a synthetic trace depends only on its name, seed and length.
+//! Nothing here panics on outside input; only [`file`](mod@file) uses the file system.
 
 pub mod csv;
 mod cursor;

@@ -1,9 +1,10 @@
-//! Properties over random input: the parsers never panic, and what they accept comes back.
+//! Properties with random input: the parsers never panic, and accepted traces are read back
+//! unchanged.
 
 use paceline_cc::{Span, Stream, Time};
 use paceline_trace::{Stats, Trace, csv, mahimahi, rates};
 
-/// Random bytes, drawn mostly from those that make a parser think.
+/// Returns random bytes, mostly from `alphabet`, which has the bytes that matter to a parser.
 fn bytes(random: &mut Stream, alphabet: &[u8]) -> Vec<u8> {
     (0..random.below(60))
         .map(|_| {
@@ -16,13 +17,13 @@ fn bytes(random: &mut Stream, alphabet: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Everything that can be asked of a trace.
+/// Calls all functions of a trace.
 fn exercise(trace: &Trace, random: &mut Stream) {
     let stats = Stats::of(trace);
     assert!(stats.columns().iter().all(|column| column.1.is_finite()), "{stats:?}");
     let period = trace.period();
     assert!(!period.is_zero());
-    // Bins no finer than a thousandth of the lap: a long lap has many.
+    // Bins of at least a thousandth of the lap: a long lap would have too many finer ones.
     assert!(rates(trace, period / 1000).iter().all(|mbps| mbps.is_finite()));
     let from = Time::from_nanos(random.next_u64() >> random.below(64));
     let next = trace.next_after(from);
@@ -63,7 +64,7 @@ fn random_bytes_never_panic_the_csv_parser() {
     let mut random = Stream::new(12, "hostile");
     for _ in 0..40_000 {
         let text = bytes(&mut random, b"01,\n2,3\n4,9\n-.e\rinfn");
-        // Long or fast traces are valid, and take long: leave them.
+        // Skips long or fast traces, which are valid but take long.
         if text.windows(4).any(|four| four.iter().all(|b| b"0123456789".contains(b)))
             || text.contains(&b'e')
         {

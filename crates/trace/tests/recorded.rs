@@ -1,4 +1,4 @@
-//! The statistics of recorded traces, against a table of them computed elsewhere. Tests that miss the
+//! Compares the statistics of recorded traces with a table computed elsewhere. Tests that lack the
 //! recordings or the table say so.
 
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use paceline_trace::{Stats, load, mahimahi, names, target};
 /// The table of statistics.
 const TABLE: &str = "reference/trace_stats.csv";
 
-/// The recordings that are read, by name, so that other files beside them do no harm.
+/// Names of the recordings that are read, so that other files in their folder do no harm.
 const RECORDINGS: [&str; 12] = [
     "ATT-LTE-driving-2016.down",
     "ATT-LTE-driving-2016.up",
@@ -25,7 +25,7 @@ const RECORDINGS: [&str; 12] = [
     "Verizon-LTE-short.up",
 ];
 
-/// All of them, or none.
+/// Returns all recordings, or `None` if any is missing.
 fn recordings() -> Option<Vec<(&'static str, PathBuf)>> {
     RECORDINGS.into_iter().map(|name| Some((name, recording(name)?))).collect()
 }

@@ -1,4 +1,5 @@
-//! What strangers, and those who record and repeat, can do to a server: nothing.
+//! Attacks on a server by strangers, and by hosts that record and replay datagrams: none has an
+//! effect.
 
 mod common;
 
@@ -9,7 +10,7 @@ use paceline_cc::{Ecn, Span, Stream, Time};
 use paceline_wire::key::Identity;
 use paceline_wire::{ConnectError, Initiator, Limits, Offer, Server, ServerLimits, Service};
 
-/// How many datagrams of each kind.
+/// Number of datagrams of each kind.
 const MANY: u64 = 100_000;
 
 fn server() -> (Server, Identity) {
@@ -26,7 +27,7 @@ fn initiation(identity: &Identity) -> Vec<u8> {
     place[..length.expect("time").expect("due")].to_vec()
 }
 
-/// A datagram of somebody at any address.
+/// Returns a random source address.
 fn anybody(random: &mut Stream) -> SocketAddr {
     SocketAddr::from(([10, 1, random.below(256) as u8, random.below(256) as u8], 1234))
 }
@@ -41,7 +42,7 @@ fn strangers_get_no_answer_and_leave_no_trace() {
     let good = initiation(&identity);
     for i in 0..MANY {
         let mut bytes = match i % 4 {
-            // Anything, of any length, with a kind that exists.
+            // Random bytes of any length, with an existing kind.
             0 => {
                 let length = 1 + random.below(1500) as usize;
                 let mut bytes = vec![random.next_u64() as u8; length];
@@ -50,9 +51,9 @@ fn strangers_get_no_answer_and_leave_no_trace() {
             }
             // A handshake with another server's key.
             1 => forged.clone(),
-            // A good one cut short.
+            // A valid one, truncated.
             2 => good[..random.below(good.len() as u64) as usize].to_vec(),
-            // A good one with a bit changed.
+            // A valid one with one bit changed.
             _ => {
                 let mut bytes = good.clone();
                 let at = random.below(bytes.len() as u64) as usize;
@@ -88,14 +89,15 @@ fn a_replayed_initiation_leads_to_a_cookie_for_its_own_address_and_no_further() 
         let slot = server.on_datagram(now, from, Ecn::NotEct, &mut good.clone(), &mut sink);
         let (to, answer) = server.take_answer().expect("a retry");
         assert!(slot.is_none() && to == from && answer.len() < 100);
-        // The cookie is no initiation, and none of a connection: reflected, it is ignored.
+        // If the cookie is reflected to the server, it is ignored: it is not an initiation, and
+        // belongs to no connection.
         let slot = server.on_datagram(now, from, Ecn::NotEct, &mut answer.clone(), &mut sink);
         assert!(slot.is_none() && server.take_answer().is_none());
     }
     assert_eq!((server.open(), server.remembered_cookies()), ((0, 0), 0));
 }
 
-/// Records everything of a whole connection: of a stream, or of a tunnel.
+/// Records all datagrams of a whole connection: of a stream, or of a tunnel.
 fn recorded(service: Service) -> (TestNetwork, Vec<(bool, Vec<u8>)>) {
     let datagrams = service == Service::Datagrams;
     let limits = ServerLimits { datagrams, ..ServerLimits::default() };
@@ -119,7 +121,7 @@ fn recorded(service: Service) -> (TestNetwork, Vec<(bool, Vec<u8>)>) {
         }
         false
     });
-    // What is still on its way arrives.
+    // Datagrams in flight arrive.
     network.run(Time::from_secs(6), |network| {
         network.connection.as_ref().is_some_and(|c| c.is_drained())
     });
@@ -153,7 +155,8 @@ fn nothing_changes(service: Service) {
         match random.below(3) {
             0 => bytes.truncate(random.below(bytes.len() as u64) as usize),
             1 => {
-                // The congestion header is not authenticated, but a number is good only once.
+                // The congestion header is not authenticated, but a packet number is accepted only
+                // once.
                 let at = random.below(bytes.len() as u64) as usize;
                 bytes[at] ^= 1 << random.below(8);
             }
@@ -182,7 +185,7 @@ fn those_who_have_the_key_cannot_fill_the_server_either() {
     let mut place = [0; 2048];
     let to = SocketAddr::from(SERVER);
     let limits = ServerLimits::default();
-    // They can be reached at their addresses, go through the handshake, and then fall silent.
+    // Clients that receive at their addresses do the handshake, and then send nothing.
     for i in 0..2_000 {
         let from = anybody(&mut random);
         let now = Time::from_nanos(i * 10_000);
@@ -200,7 +203,7 @@ fn those_who_have_the_key_cannot_fill_the_server_either() {
         assert!(server.remembered_cookies() <= 64 * limits.half_open);
     }
     assert!(server.stats().crowded >= 1_500, "{:?}", server.stats());
-    // After a while they are forgotten.
+    // After their time the server forgets them.
     let later = Time::from_secs(11);
     while let Some(slot) = server.due(later) {
         while server.transmit(later, slot, &mut place).is_some() {}
@@ -211,8 +214,8 @@ fn those_who_have_the_key_cannot_fill_the_server_either() {
     assert_eq!(server.open(), (0, 0));
 }
 
-/// What a server answers to an initiator whose datagrams somebody with the key has changed on the way out.
-/// Returns the connection's place at the server.
+/// Does a handshake in which a host with the key changes the initiator's datagrams by `change`.
+/// Returns the connection's slot at the server.
 fn shake(
     (server, identity): (&mut Server, &Identity),
     from: SocketAddr,
@@ -240,12 +243,12 @@ fn an_offer_gets_no_larger_packets_than_its_initiation_has_shown() {
     let (mut server, identity) = server();
     let from = SocketAddr::from(([10, 0, 0, 2], 4000));
     let offer = Offer { mtu: 9000, ..offer("cubic") };
-    // The offer says 9000, and the initiation has 1200 bytes and a good code.
+    // The offer asks for 9000 bytes, but the initiation has 1200 bytes and a valid code.
     let cut = |bytes: &[u8]| hostile::resized(identity.key(), bytes, 1200);
     let (slot, error) = shake((&mut server, &identity), from, offer.clone(), cut);
     let slot = slot.unwrap_or_else(|| panic!("{error:?}"));
     assert_eq!(server.connection(slot).expect("a connection").mtu(), 1228);
-    // Honest ones get what they ask for, up to the server's own limit.
+    // Honest clients get the size that they ask for, up to the server's own limit.
     let whole = |bytes: &[u8]| bytes.to_vec();
     let (slot, _) = shake((&mut server, &identity), from, offer.clone(), whole);
     assert_eq!(server.connection(slot.expect("good")).expect("a connection").mtu(), 9000);
@@ -279,7 +282,7 @@ fn one_address_gets_a_share_of_the_half_open_places() {
         shake((&mut server, &identity), from, offer("cubic"), whole);
     }
     assert_eq!(server.open().1, limits.half_open_per_address);
-    // A network of IPv6 is one address.
+    // An IPv6 network of 64 bits counts as one address.
     for host in 0..200 {
         let from = SocketAddr::from(([0x2001, 0xdb8, 0, 7, 0, 0, 0, host], 4000));
         shake((&mut server, &identity), from, offer("cubic"), whole);
@@ -302,7 +305,8 @@ fn plaintext_connections_take_nothing_from_those_who_do_not_see_their_packets() 
     let local = server.connection(slot).expect("a connection").local();
     let (now, mut sink) = (Time::from_millis(2), RecordingSink::default());
     let mut random = Stream::new(6, "plaintext");
-    // A close (docs/wire.md), with zeros for a tag as in version 2, and with guesses; the identifier is known.
+    // A close (docs/wire.md) with zeros for a tag as in version 2, and with guessed tags; the
+    // identifier is known.
     for guess in 0..MANY {
         let mut bytes = vec![0x41];
         bytes.extend(local.to_be_bytes());

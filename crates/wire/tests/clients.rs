@@ -1,4 +1,4 @@
-//! Clients with keys of their own: who is admitted, what is handed out, and what a revoked key is still good for.
+//! Clients with keys of their own: admission, handouts, and revoked keys.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn handout(address: &str) -> Handout {
     }
 }
 
-/// A list of clients with what is handed out to each.
+/// Returns a list of clients with their handouts.
 fn list(clients: &[(ClientPublic, Handout)]) -> Option<Arc<Admission>> {
     let admitted = clients.iter().map(|(key, handout)| {
         let name = key.to_string();
@@ -35,7 +35,7 @@ fn list(clients: &[(ClientPublic, Handout)]) -> Option<Arc<Admission>> {
     Some(Arc::new(admitted.collect()))
 }
 
-/// A network whose client has this key.
+/// Returns a network whose client has this key.
 fn network(seed: u64, limits: ServerLimits, key: impl Fn(&Key) -> Key) -> TestNetwork {
     let mut network = TestNetwork::new(seed, PathConditions::clean(), offer("cubic"), limits);
     let key = key(&network.key);
@@ -43,7 +43,7 @@ fn network(seed: u64, limits: ServerLimits, key: impl Fn(&Key) -> Key) -> TestNe
     network
 }
 
-/// Has a client with this key connect from now on.
+/// Lets a client with this key connect from now on.
 fn connect_again(network: &mut TestNetwork, key: &Key) {
     let to = SocketAddr::from(SERVER);
     let initiator = Initiator::new(network.now, key, to, offer("cubic"), Limits::default());
@@ -51,7 +51,7 @@ fn connect_again(network: &mut TestNetwork, key: &Key) {
     (network.connection, network.failure, network.slot) = (None, None, None);
 }
 
-/// Goes on until the connection stands at both ends.
+/// Runs until the connection is established at both ends.
 fn stands(network: &mut TestNetwork) -> bool {
     network.run(network.now + Span::from_secs(5), |network| {
         network.connection.is_some()
@@ -78,7 +78,7 @@ fn a_server_tells_clients_apart_by_their_own_keys() {
     let (own, public) = own_key(&network.key);
     let own = Key::parse(&own.to_string()).expect("a key");
     let mut seen = Vec::new();
-    // With the key that all share, each client that starts is another one.
+    // With the shared key, each client that starts is a new one.
     for key in [&own, &network.key.clone(), &network.key.clone(), &own] {
         connect_again(&mut network, key);
         assert!(stands(&mut network));
@@ -139,7 +139,7 @@ fn a_key_that_is_revoked_while_the_server_runs_is_turned_out_and_others_stay() {
     assert!(reason.contains("taken off the server's list"), "{reason}");
     connect_again(&mut network, &first);
     assert!(refusal(&mut network).contains("not on the server's list"));
-    // The other one goes on, and carries data.
+    // The other client's connection continues, and carries data.
     assert!(network.server.connection(slot).expect("a connection").ended().is_none());
     (network.connection, network.slot, network.initiator) = (connection, Some(slot), None);
     assert_eq!(network.connection.as_mut().expect("one").write(b"still here"), 10);
@@ -147,7 +147,7 @@ fn a_key_that_is_revoked_while_the_server_runs_is_turned_out_and_others_stay() {
         network.connection.as_ref().is_some_and(Connection::is_drained)
     });
     assert_eq!(network.at_server.stream, b"still here");
-    // With another address it has to connect again, and gets that one.
+    // When its address in the list changes, it has to connect again, and gets the new address.
     network.server.admit_only(list(&[(kept, a.clone())]));
     network.run(network.now + Span::from_secs(5), |network| {
         network.connection.as_ref().is_some_and(|one| one.ended().is_some())
@@ -158,15 +158,15 @@ fn a_key_that_is_revoked_while_the_server_runs_is_turned_out_and_others_stay() {
     connect_again(&mut network, &second);
     assert!(stands(&mut network));
     assert_eq!(*network.connection.as_ref().expect("one").handout(), a);
-    // Without a list all are admitted again.
+    // Without a list all clients are admitted again.
     network.server.admit_only(None);
     let shared = network.key.clone();
     connect_again(&mut network, &shared);
     assert!(stands(&mut network));
 }
 
-/// A handshake up to the server's answer. Returns the initiation with the cookie, the connection's place at the
-/// server, and the connection.
+/// Does a handshake up to the server's answer. Returns the initiation with the cookie, the
+/// connection's slot at the server, and the connection.
 fn shake(
     server: &mut Server,
     key: &Key,
@@ -188,7 +188,7 @@ fn shake(
     (initiation, slot, connection)
 }
 
-/// Hands the client's first packet to the server.
+/// Passes the client's first packet to the server.
 fn first_packet(server: &mut Server, connection: &mut Connection, now: Time, port: u16) {
     let from = SocketAddr::from(([10, 0, 0, 2], port));
     let (mut place, mut sink) = ([0; 2048], RecordingSink::default());
@@ -196,7 +196,7 @@ fn first_packet(server: &mut Server, connection: &mut Connection, now: Time, por
     server.on_datagram(now, from, Ecn::NotEct, &mut place[..out.length], &mut sink);
 }
 
-/// Whoever drives a server finds a connection whose close was answered, and can give its place away.
+/// The driver of a server finds a connection whose close was answered, and can free its slot.
 #[test]
 fn a_connection_whose_close_is_answered_is_due_once_more() {
     let identity = Identity::generate().expect("random numbers");
@@ -243,7 +243,7 @@ fn a_newer_connection_takes_the_place_of_the_older_one_only_when_its_client_is_t
     first_packet(&mut server, &mut connection.expect("admitted"), now, 4000);
     let (_, stranger, connection) = shake(&mut server, &other, now, 4001);
     first_packet(&mut server, &mut connection.expect("admitted"), now, 4001);
-    // Two further handshakes with the same key: somebody on the way holds up what follows.
+    // Two further handshakes with this key; a host on the path delays the packets that follow.
     let (_, second, held_up) = shake(&mut server, &own, now, 4002);
     let (initiation, third, connection) = shake(&mut server, &own, now, 4003);
     let (first, second, third) = (first.expect("one"), second.expect("one"), third.expect("one"));
@@ -257,7 +257,7 @@ fn a_newer_connection_takes_the_place_of_the_older_one_only_when_its_client_is_t
     assert!(server.wake() == before && !server.is_half_open(first), "nothing is to be closed");
     first_packet(&mut server, &mut connection.expect("admitted"), now, 4003);
     assert_eq!(server.due(now), Some(first), "the older one is being closed");
-    // What was held up does not take the place of the newer one.
+    // The delayed packets do not replace the newer connection.
     first_packet(&mut server, &mut held_up.expect("admitted"), now, 4002);
     assert!(is_closed(&mut server, first) && is_closed(&mut server, second));
     for slot in [third, stranger.expect("one")] {
@@ -287,7 +287,8 @@ fn a_replayed_initiation_leads_to_nothing() {
         let slot = server.on_datagram(now, from, Ecn::NotEct, &mut bytes, &mut sink);
         (slot, server.take_answer().map(|(_, bytes)| bytes.first().copied()))
     };
-    // While the connection stands, after it, and after its key was revoked; later the cookie is no longer good.
+    // Replayed while the connection lives, after it, and after its key was revoked; later the
+    // cookie has expired.
     assert_eq!(replay(&mut server, now), (None, None));
     server.remove(slot);
     assert_eq!(replay(&mut server, now + Span::from_secs(30)), (None, None));
@@ -309,7 +310,7 @@ fn whatever_a_holder_of_a_key_offers_the_server_goes_on() {
     for i in 0..600u64 {
         let length = random.below(900) as usize;
         let mut offer: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
-        // Two of three are offers, with a field that is hostile.
+        // Two of three are offers with a hostile field.
         if i % 3 > 0 {
             let mut scheme = || schemes[random.below(schemes.len() as u64) as usize];
             let (scheme, back) = (scheme(), scheme());
@@ -317,7 +318,7 @@ fn whatever_a_holder_of_a_key_offers_the_server_goes_on() {
             let mtu = [0u16, 1, 575, 1500, u16::MAX][i as usize % 5];
             offer = vec![0, service];
             offer.extend(mtu.to_be_bytes());
-            // The window, whether it grows by frames, and the idle time.
+            // Window, flag for growth by frames, and idle time.
             offer.extend([0xff; 8]);
             offer.push(u8::from(i % 5 == 0));
             offer.extend([0xff; 8]);
@@ -325,7 +326,7 @@ fn whatever_a_holder_of_a_key_offers_the_server_goes_on() {
                 offer.extend((text.len() as u16).to_be_bytes());
                 offer.extend(text.as_bytes());
             }
-            // A scheme that is no text.
+            // A scheme that is not text.
             if i % 7 == 0 && !back.is_empty() {
                 *offer.last_mut().expect("bytes") = 0xff;
             }
@@ -337,7 +338,7 @@ fn whatever_a_holder_of_a_key_offers_the_server_goes_on() {
     }
     let stats = server.stats();
     assert!(refused > 100 && stats.accepted < 100 && stats.ignored > 200, "{stats:?}");
-    // An honest client is served after all of that.
+    // Afterwards an honest client is still served.
     let (_, slot, _) = shake(&mut server, identity.key(), Time::from_secs(1000), 4001);
     assert!(slot.is_some());
 }
@@ -349,11 +350,12 @@ fn a_client_bears_whatever_a_server_answers() {
     let now = Time::from_secs(1);
     let mut stood = 0;
     for i in 0..500u64 {
-        // An answer that begins well, and then hands out anything; every third one is cut.
+        // An answer with a valid beginning, followed by a random handout; every third one is
+        // truncated.
         let mut answer = vec![0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 39, 16];
         answer.extend([random.below(10) as u8, 4 + 2 * random.below(2) as u8]);
         answer.extend((0..random.below(60)).map(|_| random.next_u64() as u8));
-        // A handout of one address, and the ticket for the time after a restart.
+        // A handout of one address, and the ticket for a restart.
         let ticket: Vec<u8> = (0..32).map(|_| random.next_u64() as u8).collect();
         match i % 3 {
             0 => answer.truncate(random.below(answer.len() as u64) as usize),
@@ -373,7 +375,7 @@ fn a_client_bears_whatever_a_server_answers() {
                 assert!(connection.handout().networks.len() <= 8);
                 stood += 1;
             }
-            // What means nothing is ignored, and the client asks on.
+            // An invalid answer is ignored, and the client repeats its initiation.
             Ok(None) => assert!(one.wake() < now + Span::from_secs(1)),
             Err(error) => assert!(matches!(error, ConnectError::Refused(_)), "{error}"),
         }

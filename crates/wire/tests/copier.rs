@@ -1,5 +1,5 @@
-//! Somebody on the way who sends copies of datagrams from an address of their own does not draw a connection to it
-//! (RFC 9000 §9.3.3), in virtual time.
+//! A host on the path that sends copies of datagrams from its own address does not divert a
+//! connection to that address (RFC 9000 §9.3.3), in virtual time.
 
 mod common;
 
@@ -14,13 +14,13 @@ fn copier() -> Option<Copier> {
     Some(Copier { address, lead: Span::from_millis(5), only_copies: false })
 }
 
-/// The address to which the server sends, and how often it has changed.
+/// Returns the address to which the server sends, and how often it has changed.
 fn remote(network: &mut TestNetwork) -> (SocketAddr, u64) {
     let slot = network.slot.expect("a connection");
     network.server.connection(slot).expect("a connection").remote()
 }
 
-/// A network in which both ends send, with a connection that stands.
+/// Returns a network with an established connection in which both ends send.
 fn connected(seed: u64, conditions: PathConditions) -> TestNetwork {
     let limits = ServerLimits { sends: true, ..ServerLimits::default() };
     let offer = Offer { back: "cubic".into(), ..offer("cubic") };
@@ -30,7 +30,7 @@ fn connected(seed: u64, conditions: PathConditions) -> TestNetwork {
     network
 }
 
-/// Both ends send until `end`, and `look` is called again and again.
+/// Lets both ends send until `end`, and calls `look` again and again.
 fn run(network: &mut TestNetwork, end: Time, mut look: impl FnMut(&mut TestNetwork)) {
     network.run(end, |network| {
         let piece = [7; 2000];
@@ -58,7 +58,7 @@ fn copies_that_are_always_faster_do_not_lead_the_server_away() {
             looks += 1;
             away += u64::from(remote(network).0 != network.client);
         });
-        // Where challenges are lost, the connection comes back.
+        // Where challenges are lost, the connection may be diverted, but comes back.
         assert!(if is_clean { away == 0 } else { away < looks / 5 }, "{away} of {looks}");
         let carried = (network.at_server.stream.len(), network.at_client.stream.len());
         assert!(carried.0 > 5_000_000 && carried.1 > 5_000_000, "{carried:?}");
@@ -76,7 +76,7 @@ fn copies_that_are_always_faster_do_not_lead_the_client_away() {
     assert!(network.at_client.stream.len() > 5_000_000);
 }
 
-/// Once the datagrams themselves are stopped for a while, nothing but copies is left to follow.
+/// While the original datagrams are blocked, the connection has only copies to follow.
 #[test]
 fn a_connection_that_was_led_away_comes_back_beside_a_copier_that_goes_on() {
     for outage in [300, 5_000, 20_000] {

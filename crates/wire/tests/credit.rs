@@ -1,4 +1,4 @@
-//! Flow control by the application that reads, in virtual time.
+//! Flow control by the reading application, in virtual time.
 
 mod common;
 
@@ -8,20 +8,21 @@ use paceline_wire::{Limits, ServerLimits};
 
 const WINDOW: u64 = 100_000;
 
-/// A network whose server's application reads later.
+/// Returns a network whose server's application reads later.
 fn network(seed: u64, conditions: PathConditions) -> TestNetwork {
     let each = Limits { window: WINDOW, reads_later: true, ..Limits::default() };
     let limits = ServerLimits { each, ..ServerLimits::default() };
     TestNetwork::new(seed, conditions, offer("cubic"), limits)
 }
 
-/// The server's application works off `most` bytes at most. Returns what it has and has not worked off before.
+/// Lets the server's application consume at most `most` bytes. Returns the bytes that it had and
+/// had not consumed before.
 fn read(network: &mut TestNetwork, most: u64) -> u64 {
     let Some(slot) = network.slot else { return 0 };
     let Some(connection) = network.server.connection(slot) else { return 0 };
     let unread = connection.unread_bytes();
     let held = unread + connection.buffered_bytes();
-    // A segment that fills a gap counts once it is taken.
+    // A segment that fills a gap counts once it has been passed on.
     assert!(held <= WINDOW + 1500, "{held} bytes are held");
     assert!(unread <= WINDOW, "{unread} bytes are unread");
     connection.consume(most);
@@ -31,7 +32,7 @@ fn read(network: &mut TestNetwork, most: u64) -> u64 {
     unread
 }
 
-/// Writes the rest of `data`; true once all of it has arrived.
+/// Writes the rest of `data`; returns true once all of it has arrived.
 fn write(network: &mut TestNetwork, data: &[u8], written: &mut usize) -> bool {
     let Some(connection) = &mut network.connection else { return false };
     assert_eq!(connection.ended(), None, "at {:?}", network.now);
@@ -46,7 +47,7 @@ fn a_reader_that_stops_for_ten_minutes_holds_the_sender_up_and_loses_nothing() {
     let (mut written, goes_on) = (0, Time::from_secs(602));
     let mut stopped = None;
     assert!(!network.run(goes_on, |network| {
-        // It reads for two seconds at first, 50 kB in each tenth.
+        // It reads only during the first two seconds, 50 kB in each tenth.
         let most = if network.now < Time::from_secs(2) { 500 } else { 0 };
         let unread = read(network, most);
         if unread == WINDOW && network.now > Time::from_secs(5) {
@@ -59,7 +60,7 @@ fn a_reader_that_stops_for_ten_minutes_holds_the_sender_up_and_loses_nothing() {
     let sent = (network.to_server - before.0, network.to_client - before.1);
     let seconds = goes_on.since(since).as_nanos() / 1_000_000_000;
     assert!(seconds > 500);
-    // A question in five seconds and its answer, and signs of life every 2.5 s.
+    // A question in five seconds with its answer, and keepalives every 2.5 s.
     assert!(sent.0 < seconds && sent.1 < seconds, "{sent:?} packets in {seconds} s");
     assert!(sent.0 >= seconds / 5, "{sent:?} packets in {seconds} s");
     network.now = goes_on;
@@ -77,7 +78,8 @@ fn a_reader_that_stops_for_ten_minutes_holds_the_sender_up_and_loses_nothing() {
 fn credit_that_is_lost_is_asked_for_again() {
     let data = bytes(1_000_000, 2);
     let mut network = network(2, PathConditions::clean());
-    // All that the server sends between the two times is lost, acknowledgements and credit: the reader has read by then.
+    // All packets of the server between the two times are lost, acknowledgements and credit: by
+    // then the reader has read.
     let (from, until) = (Time::from_millis(800), Time::from_millis(4000));
     network.drops =
         Some(Box::new(move |now, to_server, _| !to_server && from <= now && now < until));
@@ -97,7 +99,7 @@ fn slow_readers_get_everything_over_poor_paths() {
         let mut network = network(seed, PathConditions::poor());
         let (mut written, mut next) = (0, Time::ZERO);
         let done = network.run(Time::from_secs(300), |network| {
-            // 20 kB whenever a packet moves, but five times in a second at most.
+            // 20 kB whenever a packet moves, but at most five times per second.
             let reads = network.now >= next;
             if reads {
                 next = network.now + Span::from_millis(200);
@@ -114,7 +116,7 @@ fn slow_readers_get_everything_over_poor_paths() {
 fn an_application_that_reads_at_once_costs_a_packet_for_half_a_window() {
     let data = bytes(1_000_000, 3);
     let sent = |reads_later: bool| {
-        // Far wider than what is on its way.
+        // Far more than is in flight.
         let window = 10 * WINDOW;
         let each = Limits { window, reads_later, ..Limits::default() };
         let limits = ServerLimits { each, ..ServerLimits::default() };

@@ -67,7 +67,7 @@ fn datagrams_longer_than_packets_arrive_whole_or_not_at_all() {
             while next < sent.len() && connection.waiting_datagrams() < 20 {
                 let longest = connection.longest_datagram();
                 assert!((1181..=1201).contains(&longest), "{longest}");
-                // Those that fit leave as they always did.
+                // Datagrams that fit leave in one packet as always.
                 assert_eq!(connection.write_datagram(&sent[next]), sent[next].len() <= longest);
                 if sent[next].len() > longest {
                     assert!(connection.write_long_datagram(&sent[next]));
@@ -94,7 +94,7 @@ fn datagrams_with_too_many_parts_are_not_taken() {
     assert!(!connection.write_long_datagram(&vec![0; 64 * part + 1]));
     assert!(connection.write_long_datagram(&vec![0; 64 * part]));
     assert_eq!(connection.waiting_datagrams(), 64);
-    // Sixteen times 64 may wait.
+    // Sixteen datagrams of 64 parts may wait.
     (1..16).for_each(|_| assert!(connection.write_long_datagram(&vec![0; 64 * part])));
     assert!(!connection.write_long_datagram(&vec![0; 2 * part]));
 }
@@ -106,7 +106,7 @@ fn datagrams_of_all_sizes_fill_a_link() {
         let mut network = TestNetwork::new(14, PathConditions::clean(), offer, tunnel());
         let mut sent = 0u64;
         network.run(Time::from_secs(20), |network| {
-            // One at a time, long and short ones in turn, and more wait.
+            // One at a time, long and short ones alternately, while more wait.
             while let Some(connection) = &mut network.connection
                 && connection.waiting_datagrams() == 0
             {
@@ -122,8 +122,8 @@ fn datagrams_of_all_sizes_fill_a_link() {
             false
         });
         let arrived = network.at_server.wire_bytes as f64 * 8e-6 / 20.0;
-        // Of 12 Mbit/s. Sprout's counts are of packets of 1440 bytes, and it is cautious; the window
-        // of ABC, which sees no router here, grows as Cubic's.
+        // Of 12 Mbit/s. Sprout counts packets of 1440 bytes, and is cautious; ABC's window, without
+        // a router here, grows as Cubic's.
         assert!(arrived > 5.0, "{scheme}: {arrived} Mbit/s");
         let sender = network.connection.as_ref().and_then(|c| c.sender()).expect("a sender");
         assert!(sender.deliverable() > 10_000, "{scheme}");

@@ -1,4 +1,5 @@
-//! What a client with a good key can do with authentic packets whose frames are hostile: hurt its own connection.
+//! Authentic packets with hostile frames, from a client with a valid key: they harm only its own
+//! connection.
 
 mod common;
 
@@ -10,7 +11,7 @@ use paceline_cc::{Ecn, Span, Stream, Time};
 use paceline_wire::key::Identity;
 use paceline_wire::{End, HeldBudget, Initiator, Limits, Server, ServerLimits, Sink};
 
-/// How many packets of each kind.
+/// Number of packets of each kind.
 const MANY: u64 = 20_000;
 
 /// A server, its keys and its clock.
@@ -21,7 +22,7 @@ struct Target {
     sink: Heard,
 }
 
-/// What has arrived in streams, whatever else packets say.
+/// Records the bytes that have arrived in streams, and ignores everything else.
 #[derive(Default)]
 struct Heard {
     stream: Vec<u8>,
@@ -44,7 +45,7 @@ impl Target {
         SocketAddr::from(([10, 0, 0, 2], port))
     }
 
-    /// A hostile client whose connection stands; its place at the server.
+    /// Establishes a connection of a hostile client; returns it with its slot at the server.
     fn connect(&mut self, port: u16, offer: &[u8]) -> (HostileClient, usize) {
         let mut client = HostileClient::new(self.identity.key(), offer);
         let said = client.shake(&mut self.server, self.now, Target::from(port));
@@ -52,7 +53,8 @@ impl Target {
         (client, usize::from(client_place(port)))
     }
 
-    /// Hands a datagram to the server, and sends what is due. Returns what has left, in datagrams.
+    /// Passes a datagram to the server, and sends the packets that are due. Returns the datagrams
+    /// sent.
     fn hand(&mut self, port: u16, bytes: &[u8]) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut bytes = bytes.to_vec();
         let (now, from) = (self.now, Target::from(port));
@@ -63,7 +65,7 @@ impl Target {
     fn send_due(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
         let (mut place, mut out) = ([0; 65_536], Vec::new());
         while let Some(slot) = self.server.due(self.now) {
-            // A turn of a loop sends no more packets of one connection.
+            // In one turn, a loop sends at most this number of packets of one connection.
             for _ in 0..256 {
                 let Some(sent) = self.server.transmit(self.now, slot, &mut place) else { break };
                 out.push((sent.to, place[..sent.length].to_vec()));
@@ -77,7 +79,7 @@ impl Target {
         out
     }
 
-    /// Whether an honest client is served.
+    /// Returns whether an honest client is served.
     fn serves(&mut self) -> bool {
         let to = SocketAddr::from(SERVER);
         let key = self.identity.key();
@@ -104,12 +106,12 @@ impl Target {
     }
 }
 
-/// Places are taken in order; tests use one port after the other.
+/// Returns the slot of a client: slots are assigned in order, and tests use consecutive ports.
 fn client_place(port: u16) -> u16 {
     port - 4000
 }
 
-/// Frames of every kind, some of them good, with fields that are extreme.
+/// Returns frames of every kind, some of them valid, with extreme fields.
 fn frames(random: &mut Stream) -> Vec<u8> {
     let extreme = |random: &mut Stream| match random.below(6) {
         0 => 0,
@@ -139,7 +141,7 @@ fn authentic_packets_of_hostile_frames_harm_no_other_connection() {
         let mut random = Stream::new(u64::from(service), "frames");
         let (mut client, mut taken, mut connections) = (None, 0u64, 0u16);
         for i in 0..MANY {
-            // A close ends the connection, and the client comes again.
+            // A close ends the connection, and the client connects again.
             if client.is_none() || i % 64 == 0 {
                 connections += 1;
                 target.now += Span::from_secs(70);
@@ -157,7 +159,8 @@ fn authentic_packets_of_hostile_frames_harm_no_other_connection() {
             let before = target.server.stats().ignored;
             let out = target.hand(4000, &packet);
             taken += u64::from(target.server.stats().ignored == before);
-            // An answer to each, and what the timers have due: never a stream of packets.
+            // One answer to each packet, and the packets due by timers: never an endless stream of
+            // packets.
             assert!(out.len() < 600, "{} packets for one", out.len());
         }
         assert!(taken > MANY / 4 && connections > 100, "{taken} {connections}");
@@ -186,7 +189,7 @@ fn packet_numbers_at_the_end_of_their_range_and_hostile_headers_are_borne() {
         let packet = client.packet_of(number, &header, &ping);
         target.hand(4000, &packet);
     }
-    // The largest numbers, and the same ones again.
+    // The largest numbers, and repeated ones.
     let ignored = target.server.stats().ignored;
     for number in [u64::MAX - 1, u64::MAX, u64::MAX, u64::MAX - 1] {
         let packet = client.packet_of(number, &[0x10], &ping);
@@ -205,7 +208,8 @@ fn data_behind_gaps_pins_no_more_memory_than_the_budget_of_all() {
     let mut target = Target::new(limits);
     let mut clients: Vec<_> =
         (0..32).map(|i| target.connect(4000 + i, &hostile::offer(0, "")).0).collect();
-    // Segment 0 never comes. Parts of segments, too, and all of it is kept alive by further packets.
+    // Segment 0 never arrives. Parts of segments arrive, too, and further packets keep the
+    // connection alive.
     for round in 0..150u64 {
         for (port, client) in (4000..).zip(&mut clients) {
             let segment = 1 + round * 2;
@@ -224,7 +228,7 @@ fn data_behind_gaps_pins_no_more_memory_than_the_budget_of_all() {
     }
     assert!(held.held() > 1 << 20, "{} bytes: they were taken in", held.held());
     assert!(target.sink.stream.is_empty() && target.serves());
-    // With the connections all of it goes.
+    // The memory is freed with the connections.
     target.now += Span::from_secs(700);
     target.send_due();
     assert_eq!((target.server.open().0, held.held()), (0, 0));
@@ -246,7 +250,7 @@ fn pings_challenges_and_messages_cost_the_server_no_more_than_they_cost_the_send
             0 => {}
             1 => packet_frames = [&[10][..], &i.to_be_bytes()].concat().repeat(100),
             _ => {
-                // Messages out of order, and such as nobody asks for.
+                // Messages out of order, and messages that were not asked for.
                 let mut message = vec![6];
                 message.extend((i as u32).to_be_bytes());
                 message.extend([4, 0]);
@@ -257,7 +261,8 @@ fn pings_challenges_and_messages_cost_the_server_no_more_than_they_cost_the_send
         packet_frames.truncate(1180);
         let packet = client.packet(&packet_frames);
         bytes_in += packet.len();
-        // From another address each time: what goes there is a challenge or an answer to one.
+        // Each time from another address: the server sends only a challenge, or an answer to one,
+        // there.
         let from = SocketAddr::from(([10, 9, (i >> 8) as u8, i as u8], 7));
         let mut bytes = packet;
         let now = target.now;
@@ -286,7 +291,8 @@ fn acknowledgements_of_what_was_never_sent_bring_a_sender_to_send_no_more_than_i
             connection.write_datagram(&[7; 1000]);
             target.server.reschedule(slot);
         }
-        // ECE and an echoed mark, many blocks, the largest number far ahead, all segments arrived.
+        // ECE and an echoed mark, many blocks, the largest number far ahead, and a cumulative point
+        // above all segments.
         let mut ack = vec![4, random.below(8) as u8, random.below(33) as u8];
         ack.extend(&(random.next_u64() >> random.below(64)).to_be_bytes()[2..]);
         ack.extend(&(random.next_u64() >> random.below(64)).to_be_bytes()[1..]);

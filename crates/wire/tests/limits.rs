@@ -1,5 +1,5 @@
-//! Several servers at one address, as the loops of `paceline recv` are: their limits hold for all of them
-//! together, and one of them may use all of the room.
+//! Several servers at one address, like the loops of `paceline recv`: their limits apply to all of
+//! them together, and one of them may use the whole limit.
 
 mod common;
 
@@ -44,7 +44,7 @@ impl Servers {
         (self.counts.open(), self.counts.half_open())
     }
 
-    /// A handshake of a new client with this server; `None` if there is no answer.
+    /// Does a handshake of a new client with this server; returns `None` without an answer.
     fn shake(
         &mut self,
         now: Time,
@@ -67,7 +67,7 @@ impl Servers {
         Ok(None)
     }
 
-    /// The first packet after the handshake.
+    /// Sends the first packet after the handshake.
     fn establish(&mut self, now: Time, number: usize, (from, mut one): (SocketAddr, Connection)) {
         let (mut place, mut sink) = ([0; 2048], RecordingSink::default());
         one.send_message(b"here".to_vec());
@@ -76,7 +76,7 @@ impl Servers {
         assert!(self.all[number].on_datagram(now, from, out.ecn, bytes, &mut sink).is_some());
     }
 
-    /// Does what is due, and removes connections that are over.
+    /// Does the work that is due, and removes connections that have ended.
     fn settle(&mut self, now: Time) {
         let mut place = [0; 2048];
         for server in &mut self.all {
@@ -96,7 +96,7 @@ fn a_burst_at_one_server_uses_the_whole_limit_and_the_others_wait() {
     let now = Time::from_millis(1);
     let burst: Vec<_> = (0..HALF_OPEN).filter_map(|_| servers.shake(now, 3).expect("ok")).collect();
     assert_eq!((burst.len(), servers.counted()), (HALF_OPEN, (HALF_OPEN, HALF_OPEN)));
-    // There is no room at any of them, until they are no longer half open.
+    // All servers are at the limit until connections are no longer half open.
     for number in 0..8 {
         assert!(servers.shake(now, number).expect("no refusal").is_none(), "server {number}");
     }
@@ -113,7 +113,7 @@ fn a_burst_at_one_server_uses_the_whole_limit_and_the_others_wait() {
 fn connections_are_limited_over_all_servers_and_all_are_given_back() {
     let mut servers = Servers::new(8);
     let now = Time::from_millis(1);
-    // Three quarters of the connections at one server, the others at others.
+    // Three quarters of the connections at one server, the rest at the others.
     for n in 0..CONNECTIONS {
         let number = if n % 4 == 3 { n / 4 % 8 } else { 2 };
         let one = servers.shake(now, number).expect("no refusal").expect("room");
@@ -125,7 +125,7 @@ fn connections_are_limited_over_all_servers_and_all_are_given_back() {
         let Err(ConnectError::Refused(reason)) = refused else { panic!("{refused:?}") };
         assert!(reason.contains("as many connections as it may have"), "{reason}");
     }
-    // Who was refused is not counted. Neither is who is silent, after a while.
+    // Refused clients are not counted, nor, after a while, are silent ones.
     assert_eq!(servers.counted(), (CONNECTIONS, 0));
     servers.settle(Time::from_secs(60));
     assert_eq!(servers.counted(), (0, 0));
@@ -139,7 +139,7 @@ fn handshakes_that_lead_to_nothing_and_servers_that_end_give_back_what_they_coun
         assert!(servers.shake(now, number).expect("no refusal").is_some());
     }
     assert_eq!(servers.counted(), (11, 11));
-    // A server that ends, as a loop that fails does.
+    // A server ends, like a loop that fails.
     drop(servers.all.remove(4));
     assert_eq!(servers.counted(), (7, 7));
     servers.settle(Time::from_millis(10_002));

@@ -20,7 +20,7 @@ struct Client {
     written: usize,
 }
 
-/// Counts the bytes of each connection and makes sure that they are its own.
+/// Counts the bytes of each connection and checks that they are its own.
 #[derive(Default)]
 struct Streams(std::collections::BTreeMap<u32, (u8, usize)>);
 
@@ -35,7 +35,7 @@ impl Sink for Streams {
 #[test]
 fn a_thousand_connections_at_once_carry_their_own_bytes() {
     let identity = Identity::generate().expect("random numbers");
-    // All of them shake hands within one round trip.
+    // All of them do their handshakes within one round trip.
     let limits = ServerLimits { half_open: MANY, ..ServerLimits::default() };
     let mut server = Server::new(identity.clone(), limits).expect("random numbers");
     let to = SocketAddr::from(SERVER);

@@ -17,8 +17,8 @@ fn a_clean_path_carries_a_stream_at_its_rate() {
     assert!(network.at_client.rtts > 100);
 }
 
-/// The handshake's last round trip is the first sample of the RTT: the first retransmission timer has a
-/// quarter of a second in place of one.
+/// The handshake's last round trip is the first RTT sample: the first retransmission timeout is a
+/// quarter of a second instead of one second.
 #[test]
 fn the_handshake_gives_the_first_rtt_sample() {
     let conditions = PathConditions::clean();
@@ -51,7 +51,7 @@ fn poor_paths_carry_streams_of_every_kind_of_scheme() {
 #[test]
 fn plain_text_is_carried_too_if_both_ends_want_it() {
     let data = bytes(200_000, 5);
-    // Nothing but a checksum of UDP's would find what is corrupted.
+    // Only UDP's checksum, which this network lacks, would detect corruption here.
     let conditions = PathConditions { corrupt: 0.0, ..PathConditions::poor() };
     let plain = Offer { plaintext: true, ..offer("cubic") };
     assert!(transfer(5, conditions.clone(), plain.clone(), &data).at_server.stream == data);
@@ -92,10 +92,10 @@ fn the_end_of_the_other_side_is_noticed() {
         TestNetwork::new(11, PathConditions::clean(), offer("cubic"), ServerLimits::default());
     network
         .run(Time::from_secs(5), |network| network.connection.is_some() && network.slot.is_some());
-    // An idle connection lives on.
+    // An idle connection stays established.
     network.run(Time::from_secs(60), |_| false);
     assert!(network.connection.as_ref().is_some_and(|c| c.ended().is_none()));
-    // From now on nothing arrives.
+    // From now on all datagrams are lost.
     network.conditions.loss = 1.0;
     let done = network.run(Time::from_secs(80), |network| {
         let slot = network.slot.expect("a connection");
@@ -121,7 +121,7 @@ fn nobody_there_is_told() {
     network.run(Time::from_secs(60), |network| network.failure.is_some());
     let failure = network.failure.expect("nobody is there");
     assert!(matches!(failure, ConnectError::Silence { .. }));
-    // The time is the one that was asked for, and can be read.
+    // The message has the time that was configured, in readable form.
     assert!(failure.to_string().contains("within 10s:"), "{failure}");
 }
 
@@ -139,7 +139,7 @@ fn a_reason_that_an_end_gives_cannot_have_the_others_terminal_do_anything() {
     assert_eq!(end, Some(End::There { code: 3, reason }));
 }
 
-/// Limits with these times for the connection and for the handshake.
+/// Returns limits with these times for the connection and for the handshake.
 fn patient(idle: u64, silence: u64) -> Limits {
     let (idle, silence) = (Span::from_secs(idle), Span::from_secs(silence));
     Limits { idle, silence, ..Limits::default() }

@@ -18,8 +18,8 @@ fn tunnel() -> ServerLimits {
 
 #[test]
 fn a_path_with_a_long_round_trip_leads_to_one_connection_of_the_largest_packets() {
-    // An initiator asks again after 300 ms, and here gets a cookie for each of its questions; after 750 ms
-    // it tries smaller packets, too.
+    // An initiator repeats its initiation after 300 ms, and here gets a cookie for each; after 750
+    // ms it tries smaller packets, too.
     for round_trip in [400, 700, 1500, 3000] {
         let data = bytes(20_000, 9);
         let conditions =
@@ -41,7 +41,7 @@ fn the_largest_packets_that_the_path_carries_are_found() {
         assert!(network.at_server.stream == data);
         let mtu = network.initiator.as_ref().map(|initiator| initiator.mtu());
         assert_eq!(mtu, Some(found), "{path}");
-        // The others have left nothing at the server.
+        // The other attempts have left nothing at the server.
         network.run(network.now + Span::from_secs(11), |_| false);
         assert!(network.server.open().0 <= 1 && network.server.stats().accepted == 1);
     }
@@ -64,7 +64,7 @@ fn a_path_that_comes_to_carry_only_smaller_packets_is_followed() {
         let done = network.run(Time::from_secs(300), |network| {
             if network.now >= Time::from_secs(1) {
                 network.conditions.mtu = later - 28;
-                // From then on all that is sent at once arrives at once.
+                // From then on datagrams sent at one time arrive at one time.
                 if batches {
                     network.conditions.byte = Span::from_nanos(1);
                 }
@@ -88,7 +88,7 @@ fn an_outage_is_no_smaller_path() {
         TestNetwork::new(19, PathConditions::clean(), offer("cubic"), ServerLimits::default());
     let mut written = 0;
     let done = network.run(Time::from_secs(300), |network| {
-        // Nothing at all from 1 s to 7 s, and much loss before and after.
+        // An outage from 1 s to 7 s, and heavy loss before and after.
         let out = (Time::from_secs(1)..Time::from_secs(7)).contains(&network.now);
         network.conditions.loss = if out { 1.0 } else { 0.05 };
         let Some(connection) = &mut network.connection else { return false };
@@ -125,8 +125,8 @@ fn datagrams_become_shorter_with_the_path() {
     }
 }
 
-/// The path is narrow for a minute. The server, which sends, returns to larger packets ten minutes later,
-/// or as soon as the client has moved.
+/// The path carries only small packets for a minute. The server, which sends, returns to larger
+/// packets ten minutes later, or as soon as the client's address has changed.
 #[test]
 fn packets_become_as_large_as_at_first_when_the_path_has() {
     for (moves, by) in [(false, 680), (true, 80)] {
@@ -166,13 +166,13 @@ fn the_search_for_a_size_succeeds_on_poor_paths_too() {
     }
 }
 
-/// The client moves from IPv4 to IPv6, whose headers are longer by 20 bytes.
+/// The client's address changes from IPv4 to IPv6, whose headers are longer by 20 bytes.
 #[test]
 fn after_a_move_packets_fit_and_congestion_control_begins_anew() {
     for (to, family) in [
         (SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 9], 4000)), 48),
         (SocketAddr::from(([10, 0, 3, 1], 4000)), 28),
-        // Another port alone is no other path.
+        // A change of the port alone is not a new path.
         (SocketAddr::from(([10, 0, 0, 2], 4001)), 28),
     ] {
         let offer = Offer { back: "cubic".into(), ..offer("cubic") };
@@ -233,7 +233,7 @@ fn an_address_that_changes_is_followed() {
 
 #[test]
 fn an_address_that_changes_every_second_for_a_minute_loses_nothing() {
-    // So slow that it takes a minute and more.
+    // So slow that the transfer takes more than a minute.
     let conditions = PathConditions { byte: Span::from_micros(8), ..PathConditions::clean() };
     let data = bytes(8_000_000, 17);
     let mut network = TestNetwork::new(17, conditions, offer("cubic"), ServerLimits::default());
@@ -251,6 +251,6 @@ fn an_address_that_changes_every_second_for_a_minute_loses_nothing() {
     assert!(network.at_server.stream == data);
     let slot = network.slot.expect("a connection");
     let remote = network.server.connection(slot).expect("a connection").remote();
-    // Nearly every change was found out before the next.
+    // Nearly every change was noticed before the next.
     assert!(remote == (network.client, remote.1) && remote.1 >= 55, "{remote:?}");
 }

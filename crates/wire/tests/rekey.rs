@@ -10,7 +10,7 @@ use common::{PathConditions, SERVER, TestNetwork, bytes, offer};
 use paceline_cc::{Ecn, Span, Time};
 use paceline_wire::{Offer, ServerLimits, Service};
 
-/// How often both ends have changed their keys.
+/// Returns how often each end has changed its keys.
 fn changes(network: &mut TestNetwork) -> [u64; 2] {
     let slot = network.slot.expect("a connection");
     let server = network.server.connection(slot).expect("a connection").key_changes();
@@ -24,7 +24,7 @@ fn tunnel(seed: u64, conditions: PathConditions, plaintext: bool) -> TestNetwork
     TestNetwork::new(seed, conditions, offer, limits)
 }
 
-/// Both ends write a datagram every 100 ms until `end`. Returns how many each has written.
+/// Lets both ends write a datagram every 100 ms until `end`. Returns how many each has written.
 fn exchange(network: &mut TestNetwork, end: Time) -> [usize; 2] {
     let (mut next, mut written) = (network.now, [0, 0]);
     while network.now < end {
@@ -53,7 +53,7 @@ fn keys_change_every_two_minutes_for_three_hours_and_no_datagram_is_lost() {
         assert!(written[0] > 100_000 && written[1] > 100_000, "{written:?}");
         assert_eq!(network.at_server.datagrams.len(), written[0]);
         assert_eq!(network.at_client.datagrams.len(), written[1]);
-        // 120 s and the round trips of the change.
+        // 120 s, and the round trips of the change.
         let [client, server] = changes(&mut network);
         assert!(client == server && (85..=90).contains(&client), "{client} {server}");
     }
@@ -69,7 +69,7 @@ fn keys_change_over_paths_that_lose_reorder_and_repeat_packets() {
         let [client, server] = changes(&mut network);
         assert!(client == server && (25..=30).contains(&client), "{client} {server}");
         let (there, back) = (network.at_server.datagrams.len(), network.at_client.datagrams.len());
-        // A fifth is lost, a hundredth is corrupted; the change of keys loses nothing beside.
+        // A fifth is lost, and a hundredth corrupted; the change of keys loses no further packets.
         let most = |written: usize| written * 84 / 100;
         let least = |written: usize| written * 72 / 100;
         assert!((least(written[0])..most(written[0])).contains(&there), "{there} of {written:?}");
@@ -80,7 +80,7 @@ fn keys_change_over_paths_that_lose_reorder_and_repeat_packets() {
 #[test]
 fn a_stream_goes_on_while_keys_change() {
     for plaintext in [false, true] {
-        // It takes a quarter of an hour.
+        // The transfer takes a quarter of an hour.
         let byte = Span::from_micros(200);
         let (longest_wait, corrupt) = (Span::from_secs(3), 0.0);
         let conditions = PathConditions { byte, longest_wait, corrupt, ..PathConditions::poor() };
@@ -100,11 +100,11 @@ fn a_stream_goes_on_while_keys_change() {
     }
 }
 
-/// An end that hears nothing under the new keys for a minute goes on with the old ones.
+/// An end that receives nothing under the new keys for a minute continues with the old ones.
 #[test]
 fn an_outage_within_a_change_ends_nothing() {
     for until in [10, 100] {
-        // From the start of the change on nothing reaches one of the ends.
+        // From the start of the change on, no packet reaches one of the ends.
         for to_server in [true, false] {
             let mut network = tunnel(5, PathConditions::clean(), false);
             let from = Time::from_millis(120_010);
@@ -120,7 +120,7 @@ fn an_outage_within_a_change_ends_nothing() {
 #[test]
 fn packets_of_old_keys_are_refused_when_the_period_is_over() {
     let mut network = tunnel(6, PathConditions::clean(), false);
-    // Each tenth packet to the server is held back by somebody on the way.
+    // A host on the path holds back every tenth packet to the server.
     let kept: Rc<RefCell<Vec<Vec<u8>>>> = Rc::default();
     let (held, mut count) = (kept.clone(), 0);
     network.drops = Some(Box::new(move |_, to_server, bytes| {
@@ -141,7 +141,7 @@ fn packets_of_old_keys_are_refused_when_the_period_is_over() {
         network.server.on_datagram(now, to, Ecn::NotEct, &mut packet.to_vec(), sink);
         network.at_server.datagrams.len() - before
     };
-    // One of them arrives late, and once.
+    // One of them arrives late, and is accepted once.
     let last = held.last().expect("packets");
     let client = network.client;
     let one = arrive(&mut network, last, client);
@@ -151,7 +151,7 @@ fn packets_of_old_keys_are_refused_when_the_period_is_over() {
     assert_eq!(changes(&mut network), [1, 1]);
     for packet in &held {
         assert_eq!(arrive(&mut network, packet, client), 0);
-        // Not under the new epoch's name either.
+        // It is not accepted with the number of the new epoch either.
         let mut renamed = packet.clone();
         renamed[5] += 1;
         assert_eq!(arrive(&mut network, &renamed, client), 0);

@@ -14,7 +14,7 @@ fn tunnel() -> ServerLimits {
     ServerLimits { datagrams: true, ..ServerLimits::default() }
 }
 
-/// A network with a connection that carries datagrams, one second after its start.
+/// Returns a network with a connection that carries datagrams, one second after its start.
 fn connected(identity: &Identity, conditions: PathConditions) -> TestNetwork {
     let (service, back) = (Service::Datagrams, "cubic".into());
     let offer = Offer { service, back, ..offer("cubic") };
@@ -37,7 +37,7 @@ fn restart(network: &mut TestNetwork, identity: &Identity) {
     network.slot = None;
 }
 
-/// The client writes a datagram every 20 ms. Returns when its connection has ended, and how.
+/// Lets the client write a datagram every 20 ms. Returns when its connection ended, and how.
 fn ended(network: &mut TestNetwork, end: Time) -> Option<(Time, End)> {
     let mut next = network.now;
     let done = network.run(end, |network| {
@@ -84,7 +84,8 @@ fn a_question_or_answer_that_is_lost_comes_again() {
 fn a_server_that_has_the_connection_ends_nothing() {
     let identity = Identity::generate().expect("random numbers");
     let mut network = connected(&identity, PathConditions::clean());
-    // An outage of five seconds: questions reach the server, what it sends does not reach the client.
+    // An outage of five seconds: questions reach the server, but its answers do not reach the
+    // client.
     let (from, until) = (Time::from_secs(2), Time::from_secs(7));
     network.drops =
         Some(Box::new(move |now, to_server, _| !to_server && from <= now && now < until));
@@ -109,7 +110,7 @@ fn strangers_get_no_answer_and_holders_of_the_key_a_shorter_one() {
     let mut network = connected(&identity, PathConditions::clean());
     let restarted = Server::new(identity.clone(), tunnel()).expect("random numbers");
     let mut before_restart = std::mem::replace(&mut network.server, restarted);
-    // The client asks.
+    // The client sends its question.
     let mut question = Vec::new();
     let mut place = [0; 2048];
     let mut now = network.now;
@@ -125,7 +126,7 @@ fn strangers_get_no_answer_and_holders_of_the_key_a_shorter_one() {
     }
     let from = SocketAddr::from(([10, 0, 0, 9], 9));
     let (server, sink) = (&mut network.server, &mut network.at_server);
-    // The server that still has the connection says nothing to the same question.
+    // The server that still has the connection does not answer this question.
     let bytes = &mut question.clone();
     assert_eq!(before_restart.on_datagram(now, from, Ecn::NotEct, bytes, sink), None);
     assert_eq!(before_restart.take_answer(), None);
@@ -141,9 +142,9 @@ fn strangers_get_no_answer_and_holders_of_the_key_a_shorter_one() {
         assert_eq!(ask(&wrong), None, "byte {at}");
         assert_eq!(ask(&question[..at]), None);
     }
-    // An answer is answered by nobody.
+    // A reset is never answered.
     assert_eq!(ask(&answer), None);
-    // Changed answers end nothing, wherever they come from.
+    // Changed answers have no effect, from whatever address they come.
     let server = SocketAddr::from(SERVER);
     let connection = network.connection.as_mut().expect("a connection");
     for at in 0..answer.len() {

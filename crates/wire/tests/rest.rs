@@ -1,4 +1,5 @@
-//! Connections that carry nothing rest: few packets, and the first datagram wakes them.
+//! Resting connections, which carry nothing: they send few packets, and the first datagram ends the
+//! rest.
 #![allow(clippy::print_stdout, reason = "prints figures for docs/tunnel.md")]
 
 mod common;
@@ -11,7 +12,7 @@ const KEEPALIVE: Span = Span::from_secs(25);
 /// The idle time that both ends ask for by default.
 const IDLE: Span = Span::from_secs(10);
 
-/// A connection for datagrams both ways that has carried some and then nothing for 20 s.
+/// Returns a connection for datagrams both ways that has carried some and then nothing for 20 s.
 fn quiet(scheme: &str, keepalive: Span) -> TestNetwork {
     let offer =
         Offer { service: Service::Datagrams, back: scheme.into(), keepalive, ..offer(scheme) };
@@ -45,7 +46,7 @@ fn run_for(network: &mut TestNetwork, span: Span) {
     network.now = end;
 }
 
-/// The other end's connection, if there is one that has not ended.
+/// Returns true if the server has a connection that has not ended.
 fn server_lives(network: &mut TestNetwork) -> bool {
     let slot = network.slot.expect("a connection");
     network.server.connection(slot).is_some_and(|connection| connection.ended().is_none())
@@ -66,7 +67,7 @@ fn a_connection_that_carries_nothing_gives_a_sign_of_life_now_and_then() {
         };
         let (always, resting) = (per_minute(Span::ZERO), per_minute(KEEPALIVE));
         println!("{scheme}: {always} packets a minute without rest, {resting} at rest");
-        // A ping and a pong each 25 s, and new keys every two minutes.
+        // A ping and a pong every 25 s, and new keys every two minutes.
         assert!((4..=10).contains(&resting), "{scheme}: {resting}");
         assert!(always > 40, "{scheme}: {always}");
     }
@@ -86,12 +87,12 @@ fn the_first_datagram_wakes_a_connection_that_rests() {
             });
             let took = network.now.since(sent);
             println!("{scheme}, {pause} s of rest: the first datagram took {took}");
-            // A one-way delay of 20 ms and, under Sprout, the round trip for a fresh forecast.
+            // A one-way delay of 20 ms; with Sprout, also the round trip for a new forecast.
             assert!(took < Span::from_millis(100), "{scheme}: {took}");
             assert!(!network.connection.as_ref().is_some_and(|one| one.is_resting()));
             let slot = network.slot.expect("a connection");
             assert!(network.server.connection(slot).is_some_and(|one| !one.is_resting()));
-            // And then the connection is as fast as before.
+            // Afterwards the connection is as fast as before.
             let mut left = 200;
             let done = network.run(network.now + Span::from_secs(20), |network| {
                 let connection = network.connection.as_mut().expect("a connection");
@@ -123,7 +124,7 @@ fn an_end_that_has_gone_during_a_rest_is_missed() {
             }
             ended.iter().all(Option::is_some)
         });
-        // A keepalive interval until the first ping, and the idle time for its answer.
+        // A keepalive interval until the first ping, then the idle time without an answer.
         for end in ended {
             let after = end.expect("it ends").since(begun);
             assert!(after <= KEEPALIVE + IDLE + Span::from_secs(1), "{scheme}: {after}");
@@ -131,11 +132,12 @@ fn an_end_that_has_gone_during_a_rest_is_missed() {
     }
 }
 
-/// As a machine that sleeps.
+/// An end that was stopped, like a machine that sleeps, continues.
 #[test]
 fn an_end_that_was_stopped_while_nothing_was_carried_goes_on() {
     let mut network = quiet("cubic", KEEPALIVE);
-    // The other end carries nothing from now on, either: 3 s later both would rest, but they stand still.
+    // The other end carries nothing from now on, either: 3 s later both would rest, but they are
+    // stopped.
     let connection = network.connection.as_mut().expect("a connection");
     assert!(connection.write_datagram(&[3; 1000]));
     run_for(&mut network, Span::from_secs(1));

@@ -1,9 +1,9 @@
-//! Acknowledgements that are delayed, stretched, compressed, lost or doubled.
+//! Acknowledgements that are delayed, stretched, compressed, lost or duplicated.
 
 use super::script::stream;
 
-/// Every second packet is acknowledged (RFC 5681, section 4.2): the newest one's round-trip time
-/// counts.
+/// Every second packet is acknowledged (RFC 5681, section 4.2): the round-trip time is that of the
+/// newest packet.
 #[test]
 fn delayed_acknowledgements() {
     stream().run(
@@ -16,7 +16,7 @@ fn delayed_acknowledgements() {
     );
 }
 
-/// A lone packet's acknowledgement comes 40 ms late: that is part of its round-trip time.
+/// A single packet's acknowledgement is delayed by 40 ms, which is part of its round-trip time.
 #[test]
 fn the_delay_is_part_of_the_rtt() {
     stream().run(
@@ -38,7 +38,7 @@ fn a_stretched_acknowledgement() {
     );
 }
 
-/// A stretched acknowledgement with a hole in it shows the loss at once.
+/// A stretched acknowledgement with a hole reveals the loss at once.
 #[test]
 fn a_stretched_acknowledgement_with_a_hole() {
     stream().run(
@@ -50,7 +50,7 @@ fn a_stretched_acknowledgement_with_a_hole() {
 }
 
 /// Acknowledgements that a link releases all at once, as after an outage of the way back: nothing
-/// is lost, and the rate counts the whole interval.
+/// is lost, and the delivery rate covers the whole interval.
 #[test]
 fn compressed_acknowledgements() {
     stream().run(
@@ -65,7 +65,7 @@ fn compressed_acknowledgements() {
     );
 }
 
-/// Lost acknowledgements: the next one tells the same.
+/// Lost acknowledgements: the next one carries all their information.
 #[test]
 fn lost_acknowledgements() {
     stream().run(
@@ -75,7 +75,7 @@ fn lost_acknowledgements() {
     );
 }
 
-/// An acknowledgement that was overtaken tells nothing, and takes nothing back.
+/// An acknowledgement that was overtaken carries no news, and reverts nothing.
 #[test]
 fn an_overtaken_acknowledgement() {
     stream().run(
@@ -86,7 +86,8 @@ fn an_overtaken_acknowledgement() {
     );
 }
 
-/// Rounds are counted by acknowledgements of packets that were sent after the last round's end.
+/// Round trips are counted by acknowledgements of packets sent after the end of the last round
+/// trip.
 #[test]
 fn rounds() {
     stream().run(
@@ -102,7 +103,7 @@ fn rounds() {
     );
 }
 
-/// Acknowledgements are lost while data is, too: the next one tells of all ranges.
+/// Acknowledgements are lost together with data: the next one lists all ranges.
 #[test]
 fn an_acknowledgement_tells_of_many_gaps() {
     stream().rfc9002().run(
@@ -113,8 +114,8 @@ fn an_acknowledgement_tells_of_many_gaps() {
     );
 }
 
-/// What the receiver has forgotten is acknowledged by the cumulative point if it is in flight: nothing
-/// else tells that it has arrived.
+/// The cumulative point acknowledges packets in flight whose ranges the receiver has forgotten:
+/// nothing else shows that they have arrived.
 #[test]
 fn the_cumulative_point_acknowledges_what_no_block_tells() {
     stream().rfc9002().run(
@@ -123,7 +124,7 @@ fn the_cumulative_point_acknowledges_what_no_block_tells() {
     );
 }
 
-/// What waits to be sent again and lies below the cumulative point was declared lost too early.
+/// A queued repair below the cumulative point shows that its packet was declared lost too early.
 #[test]
 fn the_cumulative_point_tells_of_late_packets() {
     stream().rfc9002().run(

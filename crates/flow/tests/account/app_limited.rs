@@ -16,7 +16,7 @@ fn a_full_window_is_the_limit() {
     );
 }
 
-/// Requests and answers, far below the window: the window never limits them, least of all when
+/// Requests and answers, far below the window: the window never limits them, not even after
 /// everything has been acknowledged.
 #[test]
 fn requests_do_not_fill_the_window() {
@@ -34,8 +34,8 @@ fn requests_do_not_fill_the_window() {
     );
 }
 
-/// A window that was full is known as such until the packets of this window are acknowledged and others
-/// are sent (Linux `tcp_cwnd_validate`).
+/// A full window counts as limiting until its packets are acknowledged and others are sent (Linux
+/// `tcp_cwnd_validate`).
 #[test]
 fn the_limit_holds_for_one_window() {
     stream().run(
@@ -53,8 +53,8 @@ fn the_limit_holds_for_one_window() {
     );
 }
 
-/// The largest flight is that of a window, not of the moment: acknowledgements that find little in flight
-/// leave it, a larger flight raises it, and the next window begins anew.
+/// The largest flight is that of a window of data, not of the moment: acknowledgements that find
+/// little in flight do not change it, a larger flight raises it, and the next window starts anew.
 #[test]
 fn the_largest_flight_is_that_of_a_window() {
     stream().run(
@@ -94,8 +94,9 @@ fn packets_beyond_a_gap_do_not_raise_the_window() {
     );
 }
 
-/// Samples are limited by the application until more is delivered than was in flight then, and those of
-/// packets sent later are not (Linux `tcp_rate_gen`: `after(delivered, app_limited)`).
+/// Samples are application-limited until more is delivered than was in flight when the application
+/// had no data. Samples of packets sent later are not (Linux `tcp_rate_gen`: `after(delivered,
+/// app_limited)`).
 #[test]
 fn rate_samples_of_an_idle_application() {
     stream().run(
@@ -112,8 +113,9 @@ fn rate_samples_of_an_idle_application() {
     );
 }
 
-/// Twenty packets after a pause, all before the first acknowledgement: each of their samples is limited
-/// by the application (quiche `bandwidth_sampler_test` AppLimited). The next flight is not.
+/// Twenty packets after a pause, all before the first acknowledgement: each of their samples is
+/// application-limited (quiche `bandwidth_sampler_test` AppLimited). Those of the next flight are
+/// not.
 #[test]
 fn samples_of_the_first_flight_after_a_pause() {
     stream().run(
@@ -132,8 +134,8 @@ fn samples_of_the_first_flight_after_a_pause() {
     );
 }
 
-/// What was sent while the application held data back gives limited samples also when nothing was
-/// in flight.
+/// Packets sent while the application limits sending give limited samples even if nothing was in
+/// flight.
 #[test]
 fn idle_with_nothing_in_flight() {
     stream().run(

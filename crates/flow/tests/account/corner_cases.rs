@@ -1,11 +1,11 @@
-//! Corner cases that an earlier account got wrong.
+//! Corner cases in which an earlier version of the account was wrong.
 
 use paceline_cc::EcnFeedback::Off;
 
 use super::script::{datagrams, stream};
 
-/// RFC 6298, rule 5.4, and RFC 6675's NextSeg: the earliest data goes first, also when its repair
-/// was lost with the timer's second expiry.
+/// RFC 6298, rule 5.4, and RFC 6675's NextSeg: the earliest data is retransmitted first, even if
+/// its repair was lost with the timer's second expiry.
 #[test]
 fn the_earliest_data_is_repeated_first() {
     stream().without_probes().run(
@@ -19,10 +19,11 @@ fn the_earliest_data_is_repeated_first() {
     );
 }
 
-/// What a timeout sent again and is lost again is new congestion (RFC 5681, section 4.3): the window is
-/// reduced again, and the repair goes on as after any loss (Linux goes from the state Loss to
-/// Recovery). Before, the reaction waited for the repair's end: a repair that never got through let the
-/// window grow, and a flow over a buffer of one packet sent 300 packets for each that arrived.
+/// Data that a timeout retransmitted and that is lost again is new congestion (RFC 5681, section
+/// 4.3): the window is reduced again, and the repair continues as after any loss (Linux goes from
+/// the state Loss to Recovery). An earlier version reacted only at the repair's end: a repair that
+/// never got through let the window grow, and a flow over a buffer of one packet sent 300 packets
+/// for each that arrived.
 #[test]
 fn a_lost_repair_after_the_timeout_is_new_congestion() {
     stream().without_probes().run(
@@ -41,8 +42,8 @@ fn a_lost_repair_after_the_timeout_is_new_congestion() {
     );
 }
 
-/// RFC 8985, section 7.4: the probe repaired the only packet that was lost. The loss is
-/// congestion, but its data has arrived, as the cumulative acknowledgement says.
+/// RFC 8985, section 7.4: the probe repaired the only lost packet. The loss is congestion, but its
+/// data has arrived, as the cumulative acknowledgement shows.
 #[test]
 fn what_has_arrived_is_not_sent_again() {
     stream().run(
@@ -66,7 +67,7 @@ fn nothing_limits_before_the_window_was_full() {
     );
 }
 
-/// A full window of an earlier flight says nothing about the present one.
+/// A full window of an earlier flight does not count for the present one.
 #[test]
 fn an_old_limit_is_over_even_if_the_next_packet_is_missing() {
     stream().run(
@@ -88,7 +89,7 @@ fn without_ecn_there_are_no_marks() {
     );
 }
 
-/// An acknowledgement of what nobody sent does not end an episode.
+/// An acknowledgement of numbers never sent does not end an episode.
 #[test]
 fn impossible_numbers_end_nothing() {
     datagrams().run(
@@ -103,8 +104,8 @@ fn impossible_numbers_end_nothing() {
     );
 }
 
-/// After an undo, packets in flight with a later one acknowledged are lost by time, as others
-/// are: 9/8 of 300 ms after they were sent.
+/// After an undo, packets in flight before an acknowledged one are lost by time like others: 9/8 of
+/// 300 ms after they were sent.
 #[test]
 fn time_tells_after_an_undo() {
     stream().rfc9002().without_probes().run(
@@ -119,8 +120,8 @@ fn time_tells_after_an_undo() {
     );
 }
 
-/// All data of the datagrams is acknowledged or lost. That what is lost might still come, and a
-/// packet without data is on its way, does not matter.
+/// All datagrams are acknowledged or lost. Lost ones that might still arrive, and a packet without
+/// data in flight, do not count.
 #[test]
 fn lost_datagrams_are_not_waited_for() {
     datagrams().run(

@@ -1,9 +1,9 @@
-//! Corner cases in which an earlier account undid reactions wrongly.
+//! Corner cases in which an earlier version of the account undid reactions wrongly.
 
 use super::script::{datagrams, stream};
 
-/// Number 0 was lost and its repair has arrived: it is not in flight again when a later timeout is
-/// undone, and so it is not lost a second time.
+/// Number 0 was lost and its repair has arrived. When a later timeout is undone, number 0 is not in
+/// flight again, and so it is not lost a second time.
 #[test]
 fn a_repaired_loss_does_not_come_back() {
     stream().without_probes().run(
@@ -20,7 +20,7 @@ fn a_repaired_loss_does_not_come_back() {
     );
 }
 
-/// Two episodes: that the first one's loss was none says nothing about the second one's.
+/// Two episodes: a spurious loss of the first one does not undo the second one.
 #[test]
 fn a_late_packet_of_an_earlier_episode_undoes_nothing() {
     stream().run(
@@ -36,8 +36,8 @@ fn a_late_packet_of_an_earlier_episode_undoes_nothing() {
     );
 }
 
-/// The window was reduced for a mark. That a packet declared lost afterwards comes late does not
-/// make the mark a mistake.
+/// The window was reduced for a mark. A packet declared lost afterwards that arrives late does not
+/// undo the reaction to the mark.
 #[test]
 fn a_late_packet_does_not_undo_a_mark() {
     stream().run(
@@ -48,8 +48,8 @@ fn a_late_packet_does_not_undo_a_mark() {
     );
 }
 
-/// After an undo nothing has been reacted to, so the loss of a packet of the same window is told.
-/// For streams it is.
+/// After an undo there was no reaction, so the loss of a packet of the undone window is signalled,
+/// for datagrams as for streams.
 #[test]
 fn a_loss_of_datagrams_after_an_undo_is_told() {
     datagrams().run(
@@ -61,7 +61,7 @@ fn a_loss_of_datagrams_after_an_undo_is_told() {
     );
 }
 
-/// So is a mark.
+/// After an undo, a mark is signalled, too.
 #[test]
 fn a_mark_after_an_undo_is_told() {
     stream().run(

@@ -1,8 +1,8 @@
-//! Connections that send nothing again.
+//! Connections that retransmit nothing.
 
 use super::script::datagrams;
 
-/// Nothing is repaired, and the receiver waits for nothing.
+/// Nothing is repaired, and the receiver does not wait for lost data.
 #[test]
 fn nothing_is_sent_again() {
     datagrams().run(
@@ -11,8 +11,8 @@ fn nothing_is_sent_again() {
     );
 }
 
-/// Recovery ends when a packet is acknowledged that was sent after the reaction (RFC 9002,
-/// section 7.3.2), so that the next loss is congestion again.
+/// Recovery ends when a packet sent after the reaction is acknowledged (RFC 9002, section 7.3.2),
+/// so that the next loss is congestion again.
 #[test]
 fn the_next_loss_is_congestion_again() {
     datagrams().run(
@@ -25,7 +25,7 @@ fn the_next_loss_is_congestion_again() {
     );
 }
 
-/// Losses of the window that was reacted to are one event, even if they are found after its end.
+/// Losses in a window that was reacted to are one event, even if they are detected after its end.
 #[test]
 fn one_reaction_for_one_window() {
     datagrams().run(
@@ -38,7 +38,7 @@ fn one_reaction_for_one_window() {
     );
 }
 
-/// The acknowledgement that ends recovery may reveal losses of the time after the reaction.
+/// The acknowledgement that ends recovery may reveal losses of packets sent after the reaction.
 #[test]
 fn the_end_and_a_new_loss_at_once() {
     datagrams().run(
@@ -49,8 +49,7 @@ fn the_end_and_a_new_loss_at_once() {
     );
 }
 
-/// A connection is drained when nothing of its data is on the way, and packets without data do not
-/// count.
+/// A connection is drained when none of its data is in flight; packets without data do not count.
 #[test]
 fn when_all_data_is_gone() {
     datagrams().run(
@@ -63,7 +62,8 @@ fn when_all_data_is_gone() {
     );
 }
 
-/// A timeout loses everything, repeats nothing and ends with the next packet that arrives.
+/// A timeout declares everything lost, retransmits nothing, and ends with the next packet that
+/// arrives.
 #[test]
 fn a_timeout() {
     datagrams().without_probes().run(

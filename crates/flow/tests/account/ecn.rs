@@ -13,9 +13,9 @@ fn without_ecn() {
     );
 }
 
-/// Classic ECN (RFC 3168, section 6.1.2): the flag stands on every acknowledgement until the
-/// sender's CWR has arrived, and counts once per window. The first packet after the reaction
-/// carries CWR here, so its acknowledgement has no flag any more.
+/// Classic ECN (RFC 3168, section 6.1.2): every acknowledgement carries the flag until the sender's
+/// CWR has arrived, and the flag counts once per window. The first packet after the reaction
+/// carries CWR here, so its acknowledgement no longer has the flag.
 #[test]
 fn the_classic_echo_counts_once_per_window() {
     stream().ecn(Classic).run(
@@ -43,8 +43,8 @@ fn a_mark_after_cwr_is_a_new_reaction() {
     );
 }
 
-/// AccECN (RFC 9768): the counter tells how many packets were marked, whatever became of the
-/// acknowledgements between.
+/// AccECN (RFC 9768): the counter gives the number of marked packets even if acknowledgements are
+/// lost.
 #[test]
 fn the_counter_tells_how_many() {
     stream().ecn(Accurate).run(
@@ -59,7 +59,7 @@ fn the_counter_tells_how_many() {
     );
 }
 
-/// An acknowledgement that was overtaken carries an older count, which says nothing new.
+/// An acknowledgement that was overtaken carries an older count, which is ignored.
 #[test]
 fn an_overtaken_counter_says_nothing() {
     stream().ecn(Accurate).run(
@@ -84,15 +84,15 @@ fn the_counter_wraps_around() {
     );
 }
 
-/// The flag of classic ECN says nothing to AccECN, nor the counter to classic ECN.
+/// AccECN ignores the flag of classic ECN, and classic ECN ignores the counter.
 #[test]
 fn each_form_reads_its_own() {
     stream().ecn(Accurate).run("0 send 0-1\n 100 ack 0 ece -> marked 0");
     stream().ecn(Classic).run("0 send 0-1\n 100 ack 0 ce=1 -> marked 0");
 }
 
-/// A loss within a round trip of a mark is `LossAfterMark`: it halves windows that the mark
-/// has reduced by less (RFC 8257 §3.5).
+/// A loss within a round trip of a mark is `LossAfterMark`: it halves windows that the mark has
+/// reduced by less (RFC 8257 §3.5).
 #[test]
 fn a_loss_after_a_mark_in_one_window() {
     stream().run(
@@ -105,7 +105,7 @@ fn a_loss_after_a_mark_in_one_window() {
     );
 }
 
-/// A mark while losses are repaired reduces nothing more.
+/// A mark while losses are repaired causes no further reduction.
 #[test]
 fn a_mark_within_an_episode() {
     stream().run(
@@ -118,7 +118,7 @@ fn a_mark_within_an_episode() {
     );
 }
 
-/// Marks of packets of an earlier connection say nothing to the controller of a new one.
+/// Marks of packets of an earlier connection are not reported to the controller of a new one.
 #[test]
 fn marks_of_an_earlier_connection_say_nothing() {
     stream().ecn(Accurate).run(

@@ -1,9 +1,9 @@
-//! Which losses are one event, when the next begins, and when recovery ends.
+//! Episodes: which losses are one event, when the next one begins, and when recovery ends.
 
 use super::script::stream;
 
-/// Losses of packets that were sent before the reaction belong to it (RFC 6582 section 3,
-/// RFC 9002 section 7.3.2): the window is reduced once for a window's losses.
+/// Losses of packets sent before the reaction belong to it (RFC 6582 section 3, RFC 9002 section
+/// 7.3.2): the window is reduced once for all losses of a window.
 #[test]
 fn one_reaction_for_one_window() {
     stream().run(
@@ -16,8 +16,8 @@ fn one_reaction_for_one_window() {
     );
 }
 
-/// A loss among the packets sent after the reaction is a second event, which begins when the first
-/// one's repair ends.
+/// A loss among the packets sent after the reaction is a second event, which begins when the repair
+/// of the first one ends.
 #[test]
 fn a_later_packet_makes_a_second_reaction() {
     stream().run(
@@ -46,8 +46,8 @@ fn a_second_episode() {
     );
 }
 
-/// Recovery ends when everything that had been sent at the reaction has arrived, not before
-/// (RFC 6675, section 5: RecoveryPoint).
+/// Recovery ends when all packets sent before the reaction have arrived, not earlier (RFC 6675,
+/// section 5: RecoveryPoint).
 #[test]
 fn recovery_ends_at_the_recovery_point() {
     stream().rfc9002().run(
@@ -61,7 +61,7 @@ fn recovery_ends_at_the_recovery_point() {
     );
 }
 
-/// A lost repair does not start a new episode; its data is what the episode is about.
+/// A lost repair does not begin a new episode, since its data belongs to the present one.
 #[test]
 fn a_lost_repair_stays_in_the_episode() {
     stream().run(
@@ -75,8 +75,8 @@ fn a_lost_repair_stays_in_the_episode() {
     );
 }
 
-/// The timer may expire within an episode: that is congestion of its own, and ends when what is
-/// lost now is repaired.
+/// A timeout within an episode is congestion of its own, and ends when the packets that it declared
+/// lost are repaired.
 #[test]
 fn a_timeout_within_an_episode() {
     stream().run(

@@ -1,9 +1,9 @@
-//! The fates of packets, for controllers that ask for them.
+//! The fates of packets, for controllers that need them.
 
 use paceline_cc::{Ack, Fate, Feedback, Signals, Time};
 use paceline_flow::{Account, AccountConfig, Sent};
 
-/// An account that has sent packets 0 to 4 at 0 to 4 ms, with tags from 100.
+/// Returns an account that has sent packets 0 to 4 at 0 to 4 ms, with tags from 100.
 fn account(signals: Signals) -> Account {
     let mut config = AccountConfig::stream(1500);
     config.signals = signals;
@@ -15,7 +15,7 @@ fn account(signals: Signals) -> Account {
     account
 }
 
-/// The receiver's clock shows an hour.
+/// The receiver's clock at the start: one hour.
 const CLOCK: Time = Time::from_secs(3600);
 
 fn ack(first: u64, last: u64) -> Ack {
@@ -23,13 +23,13 @@ fn ack(first: u64, last: u64) -> Ack {
     Ack { largest: last, lengths: [length, 0, 0], received: CLOCK, ..Ack::default() }
 }
 
-/// Numbers, and whether they were lost.
+/// Returns the numbers, and whether they were lost.
 fn fates(feedback: &Feedback<'_>) -> Vec<(u64, bool)> {
     feedback.fates.iter().map(|fate| (fate.number, fate.lost)).collect()
 }
 
-/// Each fate has the packet's tag and the time at which it left; the newest has the time of its
-/// arrival on the receiver's clock.
+/// Each fate has the packet's tag and sending time; the newest has its arrival time on the
+/// receiver's clock, too.
 #[test]
 fn what_a_fate_says() {
     let mut account = account(Signals::FATES);
@@ -54,7 +54,7 @@ fn a_lost_packet_may_be_acknowledged_later() {
     assert_eq!(fates(&feedback), []);
 }
 
-/// Fates belong to one event: the next one begins with none.
+/// Fates belong to one event: the next one starts without any.
 #[test]
 fn fates_belong_to_one_event() {
     let mut account = account(Signals::FATES);
@@ -63,7 +63,7 @@ fn fates_belong_to_one_event() {
     assert_eq!(fates(&feedback), []);
 }
 
-/// A controller that asks for nothing is told neither fates nor rates.
+/// A controller that needs no signals gets neither fates nor rate samples.
 #[test]
 fn nothing_is_told_that_nobody_asked_for() {
     let mut account = account(Signals::NONE);

@@ -2,7 +2,8 @@
 
 use super::script::{datagrams, stream};
 
-/// RFC 9002, section 6.1.1, and RFC 6675's DupThresh: three packets sent later have come.
+/// RFC 9002, section 6.1.1, and RFC 6675's DupThresh: a packet is lost when three packets sent
+/// later have arrived.
 #[test]
 fn three_later_packets_make_a_loss() {
     stream().run(
@@ -15,8 +16,8 @@ fn three_later_packets_make_a_loss() {
     );
 }
 
-/// Every packet with three later ones acknowledged is lost, all at the same time; the last two of
-/// a hole wait for further acknowledgements.
+/// Every packet with three later ones acknowledged is lost, all at one time; the last two of a hole
+/// wait for further acknowledgements.
 #[test]
 fn a_hole_is_lost_up_to_the_threshold() {
     stream().rfc9002().run(
@@ -31,8 +32,8 @@ fn a_hole_is_lost_up_to_the_threshold() {
     );
 }
 
-/// RFC 9002, section 6.1.2: 9/8 of the round-trip time after it was sent, a packet with a later
-/// one acknowledged is lost.
+/// RFC 9002, section 6.1.2: a packet with a later one acknowledged is lost 9/8 of the round-trip
+/// time after it was sent.
 #[test]
 fn nine_eighths_of_an_rtt_make_a_loss() {
     stream().rfc9002().run(
@@ -66,8 +67,8 @@ fn the_larger_rtt_counts_for_the_time_threshold() {
     );
 }
 
-/// An acknowledgement that comes after the loss timer's time declares the loss itself: a driver
-/// may be late.
+/// An acknowledgement after the loss timer's time declares the loss itself, since a driver may be
+/// late.
 #[test]
 fn an_acknowledgement_also_looks_at_the_clock() {
     stream().rfc9002().run(
@@ -84,8 +85,8 @@ fn an_acknowledgement_also_looks_at_the_clock() {
     );
 }
 
-/// Every transmission has its own number, so the loss of a repair is found like any other
-/// (as by RFC 8985; RFC 6675 needs a timeout).
+/// Every transmission has its own number, so the loss of a repair is detected like any other (as in
+/// RFC 8985; RFC 6675 needs a timeout).
 #[test]
 fn a_lost_repair_is_lost_again_without_a_timeout() {
     stream().run(
@@ -100,8 +101,8 @@ fn a_lost_repair_is_lost_again_without_a_timeout() {
     );
 }
 
-/// A block can say at once that everything has come, and a second acknowledgement of the same
-/// packets says nothing.
+/// One block can acknowledge everything at once. A second acknowledgement of these packets has no
+/// effect.
 #[test]
 fn an_acknowledgement_counts_once() {
     stream().run(
@@ -121,7 +122,7 @@ fn three_blocks() {
     );
 }
 
-/// A packet without data is lost like another, and nothing of it is sent again.
+/// A packet without data can be lost, too, and is not retransmitted.
 #[test]
 fn nothing_of_a_packet_without_data_is_repeated() {
     stream().run(
@@ -154,7 +155,7 @@ fn losses_are_logged_with_the_rule_that_found_them() {
         account.on_sent(Time::from_millis(segment), Sent::segment(segment, 1500));
     };
     (0..3).for_each(|segment| send(&mut account, segment));
-    // Nobody asks yet.
+    // The log has not been asked for yet.
     account
         .on_ack(Time::from_millis(90), &Ack { largest: 2, lengths: [1, 0, 0], ..Ack::default() });
     assert_eq!(account.drain_losses().count(), 0);
@@ -174,7 +175,8 @@ fn losses_are_logged_with_the_rule_that_found_them() {
     }
     let (reordered, late, timeout) =
         (LossTrigger::ReorderingThreshold, LossTrigger::TimeThreshold, LossTrigger::Timeout);
-    // The first two were old when the acknowledgement came; 8 is the only one behind the newest.
+    // The first two were too old when the acknowledgement arrived; 8 is the only one sent before
+    // the newest.
     let expected = [
         (0, reordered),
         (1, reordered),

@@ -1,13 +1,13 @@
 //! Proportional rate reduction (RFC 6937 and its successor RFC 9937).
 //!
 //! The examples are those of RFC 6937, section 4: twenty packets in flight, and a window that is
-//! halved to ten. Losses are found by numbers here, so limited transmit, the first two `N` of the
-//! RFC's figures, is what a window of twenty allows anyway. Bytes are counted, and a packet leaves
+//! halved to ten. Losses are detected by numbers here, so limited transmit, the first two `N` of
+//! the RFC's figures, is within a window of twenty anyway. Bytes are counted, and a packet leaves
 //! when a whole one is allowed.
 
 use super::script::{Script, stream};
 
-/// The first figure of section 4: packet 0 is lost, and acknowledgements of 1 to 19 come one by
+/// The first figure of section 4: packet 0 is lost, and acknowledgements of 1 to 19 arrive one by
 /// one. New packets leave for the first two, the repair for the third, and then one packet for
 /// every second acknowledgement, until ten are in flight.
 #[test]
@@ -23,8 +23,8 @@ fn a_single_loss_in_whole_packets() {
     one_for_two(stream(), |k| matches!(k, 5 | 7 | 9 | 11 | 13 | 15 | 17), 30);
 }
 
-/// The first figure; a new packet leaves when `leaves` says so of the packet acknowledged, and `last` is the first
-/// that leaves once the window is reached.
+/// Runs the first figure. A new packet leaves if `leaves` is true for the acknowledged packet;
+/// `last` is the first packet that leaves once the window is reached.
 fn one_for_two(script: Script, leaves: impl Fn(u64) -> bool, last: u64) {
     let mut script = script.run(
         "  0  window 20
@@ -40,7 +40,7 @@ fn one_for_two(script: Script, leaves: impl Fn(u64) -> bool, last: u64) {
     let mut next = 23;
     for k in 4..20 {
         let now = 100 + k;
-        // From above the window one for two; once it is reached one for one.
+        // Above the window one packet per two acknowledgements, then one per acknowledgement.
         let leaves = leaves(k);
         let sent = if leaves { next.to_string() } else { "none".to_string() };
         script = script.run(&format!(
@@ -81,8 +81,9 @@ fn a_bank_of_losses_conserves_packets() {
     );
 }
 
-/// Section 3 of RFC 6937, and RFC 9937: once repairs arrive (the cumulative acknowledgement moves,
-/// and nothing more is lost), two packets leave for each, until the new window is full (PRR-SSRB).
+/// Section 3 of RFC 6937, and RFC 9937: once repairs arrive (the cumulative acknowledgement
+/// advances and no further packet is lost), two packets leave for each, until the new window is
+/// full (PRR-SSRB).
 #[test]
 fn repairs_that_arrive_speed_it_up() {
     stream().run(
@@ -106,7 +107,8 @@ fn repairs_that_arrive_speed_it_up() {
     );
 }
 
-/// An acknowledgement that moves the cumulative one but shows a further loss speeds nothing up.
+/// An acknowledgement that advances the cumulative point but reveals a further loss does not speed
+/// sending up.
 #[test]
 fn a_repair_with_a_further_loss_is_not_safe() {
     stream().run(
@@ -120,8 +122,8 @@ fn a_repair_with_a_further_loss_is_not_safe() {
     );
 }
 
-/// The window is reached from above, never undershot: at the end of recovery as many packets are
-/// in flight as the new window has.
+/// The flight approaches the window from above and never falls below it: at the end of recovery the
+/// new window is in flight.
 #[test]
 fn the_new_window_is_reached() {
     stream().run(
@@ -139,7 +141,7 @@ fn the_new_window_is_reached() {
     );
 }
 
-/// After a mark there is nothing to repair, and the window is reached in the same way.
+/// After a mark nothing is repaired, and the window is reached in the same proportional way.
 #[test]
 fn a_mark_reduces_in_proportion() {
     let mut script = stream().rfc9002().run(
@@ -159,7 +161,7 @@ fn a_mark_reduces_in_proportion() {
     script.run("200 ack 0-10 ce=1 -> recovery off, in-flight 4");
 }
 
-/// A controller that does without has its window at once.
+/// A controller that does without PRR has its window at once.
 #[test]
 fn the_window_itself_is_untouched_outside_recovery() {
     stream().run(
@@ -171,8 +173,9 @@ fn the_window_itself_is_untouched_outside_recovery() {
     );
 }
 
-/// Losses that the timer finds during a repair leave the window as the last acknowledgement has set it, so that repairs
-/// take their place at once (Linux `tcp_rack_reo_timeout`).
+/// Losses that the timer detects during a repair leave the window as the last acknowledgement has
+/// set it, so that repairs take the place of the lost packets at once (Linux
+/// `tcp_rack_reo_timeout`).
 #[test]
 fn losses_by_the_timer_leave_the_window_of_a_repair() {
     stream().run(

@@ -2,8 +2,9 @@
 
 use super::script::stream;
 
-/// Once three packets have been acknowledged beyond the oldest missing one, all that was sent before the newest
-/// acknowledged packet is lost, however close to it; two are not enough (`tcp_rack_reo_wnd`).
+/// Once three packets have been acknowledged beyond the oldest missing one, all packets sent before
+/// the newest acknowledged packet are lost, however shortly before; two are not enough
+/// (`tcp_rack_reo_wnd`).
 #[test]
 fn three_packets_beyond_a_gap_make_losses() {
     stream().run(
@@ -16,8 +17,9 @@ fn three_packets_beyond_a_gap_make_losses() {
     );
 }
 
-/// With fewer, a packet is lost an RTT and a reordering window after it was sent: a quarter of the smallest
-/// RTT, at most the smoothed one. The timer is set 2 ms later, and for the last of them.
+/// With fewer, a packet is lost an RTT and a reordering window after it was sent; the window is a
+/// quarter of the smallest RTT, at most the smoothed one. The timer is set for the last of them,
+/// plus 2 ms.
 #[test]
 fn fewer_wait_for_the_reordering_window() {
     stream().run(
@@ -29,7 +31,7 @@ fn fewer_wait_for_the_reordering_window() {
          205  ack 3 0  -> acked 3, lost none, rtt 100, deadline 231
          231  loss-timer -> lost 1-2, congestion loss",
     );
-    // The packet before is lost with the next acknowledgement, if that comes after the window.
+    // The previous packet is lost with the next acknowledgement, if that arrives after the window.
     stream().run(
         "  0  send 0
          100  ack 0    -> srtt 100
@@ -41,7 +43,7 @@ fn fewer_wait_for_the_reordering_window() {
     );
 }
 
-/// While losses are repaired, all that was sent earlier is lost, also repairs.
+/// While losses are repaired, all packets sent earlier are lost at once, including repairs.
 #[test]
 fn there_is_no_window_during_a_repair() {
     stream().run(
@@ -56,8 +58,7 @@ fn there_is_no_window_during_a_repair() {
     );
 }
 
-/// Once packets have overtaken each other, the window is waited for in any case
-/// (`tcp_check_sack_reordering`).
+/// Once reordering has been seen, the window always applies (`tcp_check_sack_reordering`).
 #[test]
 fn seen_reordering_is_waited_for() {
     stream().run(
@@ -71,7 +72,7 @@ fn seen_reordering_is_waited_for() {
     );
 }
 
-/// A packet that was sent again, and comes then, does not show that packets overtake each other.
+/// A retransmitted packet that then arrives does not count as reordering.
 #[test]
 fn late_repairs_are_no_reordering() {
     stream().run(

@@ -2,8 +2,8 @@
 
 use super::script::stream;
 
-/// Section 2.2: packets leave in a burst and a bottleneck spaces them by 10 ms. The
-/// acknowledgements' phase is the longer one, and tells the bottleneck's rate.
+/// Section 2.2: packets leave in a burst and a bottleneck spaces them by 10 ms. The acknowledgement
+/// phase is the longer one, and gives the bottleneck's rate.
 #[test]
 fn an_ack_limited_interval() {
     stream().run(
@@ -16,8 +16,8 @@ fn an_ack_limited_interval() {
     );
 }
 
-/// Section 2.2: acknowledgements that were held back come together. The acknowledgements' phase
-/// alone would tell too high a rate; the phase in which the packets were sent is longer.
+/// Section 2.2: acknowledgements that were held back arrive together. The acknowledgement phase
+/// alone would give too high a rate; the send phase is longer.
 #[test]
 fn a_send_limited_interval() {
     stream().run(
@@ -32,13 +32,13 @@ fn a_send_limited_interval() {
     );
 }
 
-/// Packets at a steady rate and a steady delay give that rate.
+/// Packets at a steady rate with a constant delay give that rate.
 #[test]
 fn a_steady_rate() {
     let mut script = stream().run("0 send 0\n 10 send 1\n 20 send 2\n 30 send 3");
     for k in 0..20 {
         let (now, next) = (40 + 10 * k, 4 + k);
-        // The snapshot of a packet is of the acknowledgement 40 ms before its own.
+        // The snapshot of a packet is that of the acknowledgement 40 ms before its own.
         let sample = if k < 4 { format!("{} in {now}", k + 1) } else { "4 in 40".to_string() };
         script = script.run(&format!(
             "{now} ack 0-{k} -> rtt 40, sample {sample}
@@ -58,7 +58,7 @@ fn the_newest_packet_gives_the_sample() {
     );
 }
 
-/// A packet declared lost that comes late is delivered, and gives no sample.
+/// A packet declared lost that arrives late counts as delivered, and gives no sample.
 #[test]
 fn late_packets_count_without_a_sample() {
     stream().run(

@@ -2,8 +2,8 @@
 
 use super::script::{datagrams, stream};
 
-/// Acknowledgements of what the old connection sent are ignored; estimates start anew; numbers go
-/// on.
+/// Acknowledgements of packets of the old connection are ignored; estimates start anew; numbers
+/// continue.
 #[test]
 fn old_acknowledgements_are_ignored() {
     stream().run(
@@ -17,7 +17,7 @@ fn old_acknowledgements_are_ignored() {
     );
 }
 
-/// What was to be repaired, and the repair itself, end with the connection.
+/// Queued repairs, and the recovery itself, end with the connection.
 #[test]
 fn repairs_end_with_the_connection() {
     stream().run(
@@ -44,7 +44,7 @@ fn reordering_is_forgotten() {
     );
 }
 
-/// The new connection's losses are its own: a back-off and a recovery of the old one end.
+/// The back-off and the recovery of the old connection end.
 #[test]
 fn back_off_and_recovery_end() {
     stream().without_probes().run(
@@ -57,7 +57,7 @@ fn back_off_and_recovery_end() {
     );
 }
 
-/// A reaction that waits for the end of the old connection's repair does not come any more.
+/// A reaction that waits for the end of the old connection's repair is dropped.
 #[test]
 fn a_pending_reaction_ends() {
     stream().run(
@@ -71,7 +71,7 @@ fn a_pending_reaction_ends() {
     );
 }
 
-/// So it is with datagrams.
+/// The same rules apply to datagrams.
 #[test]
 fn datagrams_reconnect() {
     datagrams().run(

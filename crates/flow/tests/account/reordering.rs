@@ -1,8 +1,8 @@
-//! Packets that overtake others.
+//! Reordered packets.
 
 use super::script::stream;
 
-/// A little reordering is no loss.
+/// Reordering by two packets is no loss.
 #[test]
 fn two_packets_may_overtake() {
     stream().run(
@@ -13,8 +13,8 @@ fn two_packets_may_overtake() {
     );
 }
 
-/// A packet declared lost that comes after all raises the packet threshold (Linux:
-/// `tcp_reordering`): the same reordering is no loss a second time.
+/// A packet declared lost that arrives after all raises the packet threshold (Linux:
+/// `tcp_reordering`): equal reordering is no loss a second time.
 #[test]
 fn reordering_is_learned() {
     stream().run(
@@ -30,8 +30,8 @@ fn reordering_is_learned() {
     );
 }
 
-/// What was seen is tolerated, and no more: number 0 came after number 5, so a packet is lost
-/// when one six later has come.
+/// Exactly the reordering seen is tolerated: number 0 arrived after number 5, so a packet is lost
+/// when one six numbers later has arrived.
 #[test]
 fn more_reordering_than_was_seen_is_a_loss() {
     stream().rfc9002().run(
@@ -44,7 +44,7 @@ fn more_reordering_than_was_seen_is_a_loss() {
     );
 }
 
-/// Time still tells: reordering learned in packets does not delay the loss by time.
+/// Reordering learned in packets does not delay the loss by time.
 #[test]
 fn learned_reordering_leaves_the_time_threshold_alone() {
     stream().rfc9002().run(
@@ -57,7 +57,7 @@ fn learned_reordering_leaves_the_time_threshold_alone() {
     );
 }
 
-/// A repair that was waiting is not sent when the packet comes after all.
+/// A queued repair is dropped when the packet arrives after all.
 #[test]
 fn a_late_packet_is_not_repeated() {
     stream().run(

@@ -5,8 +5,9 @@ use paceline_flow::{RtoBounds, RttEstimator};
 
 use super::script::stream;
 
-/// Section 2: (2.1) a second before the first sample; (2.2) SRTT is the first sample R, RTTVAR
-/// half of it, RTO is SRTT + 4 RTTVAR; (2.3) gains of 1/4 and 1/8 for later ones, RTTVAR first.
+/// Section 2: (2.1) RTO is a second before the first sample; (2.2) SRTT is the first sample R,
+/// RTTVAR half of it, RTO is SRTT + 4 RTTVAR; (2.3) gains of 1/4 and 1/8 for later samples, RTTVAR
+/// first.
 #[test]
 fn section_2_by_hand() {
     stream().rto(RtoBounds::RFC6298).run(
@@ -19,7 +20,8 @@ fn section_2_by_hand() {
     );
 }
 
-/// Rule 2.4: a computed timeout below a second is a second; Linux bounds the variation instead.
+/// Rule 2.4: a computed timeout below a second becomes a second; Linux has a lower bound for the
+/// variation instead.
 #[test]
 fn the_least_timeout() {
     let script = "0 send 0\n 20 ack 0 -> srtt 20";
@@ -27,8 +29,8 @@ fn the_least_timeout() {
     stream().rto(RtoBounds::LINUX).run(script).run("20 send 1 -> rto 220");
 }
 
-/// Section 3, Karn's algorithm: its samples must not be ambiguous. Numbers never are, so a repair
-/// gives a sample of its own, as with TCP's timestamps.
+/// Section 3, Karn's algorithm: samples must not be ambiguous. Numbers never are, so a repair gives
+/// a sample, as with TCP's timestamps.
 #[test]
 fn a_repair_gives_an_unambiguous_sample() {
     stream().without_probes().run(
@@ -39,7 +41,7 @@ fn a_repair_gives_an_unambiguous_sample() {
     );
 }
 
-/// Only an acknowledgement whose largest number is new gives a sample: others came late.
+/// Only an acknowledgement whose largest number is new gives a sample: others are late.
 #[test]
 fn only_the_newest_packet_is_measured() {
     stream().run(
@@ -49,9 +51,10 @@ fn only_the_newest_packet_is_measured() {
     );
 }
 
-/// Linux' variation (`tcp_rtt_estimator`), in fours: the first sample gives twice itself; a fall of
-/// the RTT by less than the mean deviation lowers that; a rise counts at once; and the timeout falls
-/// by a quarter of the way after each quieter round trip, not with each sample.
+/// Linux' variation (`tcp_rtt_estimator`), times four: the first sample gives twice itself; a fall
+/// of the RTT by less than the mean deviation lowers that; a rise takes effect at once; and the
+/// timeout falls by a quarter of the difference after each quieter round trip, not with each
+/// sample.
 #[test]
 fn linux_keeps_the_largest_variation_of_a_round_trip() {
     let mut rtt = RttEstimator::new(RtoBounds::LINUX);
@@ -63,15 +66,15 @@ fn linux_keeps_the_largest_variation_of_a_round_trip() {
     // Deviation 800 - 200, 600 - 150; the variation stays within the round trip.
     assert_eq!(sample(400, false), 800.0);
     assert_eq!(sample(400, false), 800.0);
-    // The round trip is over, whose largest deviation was the first one; a new one begins.
+    // The round trip is over; its largest deviation was the first one. A new one begins.
     assert_eq!(sample(400, true), 800.0);
-    // Deviation 337.5 to 253.125, the largest since; a quarter of the way from 800.
+    // Deviation 337.5 to 253.125, the largest since; a quarter of the difference from 800.
     assert_eq!(sample(400, true), 800.0 - (800.0 - 253.125) / 4.0);
     // The RTT rises by 600: deviation 253.125 - 63.28125 + 600, at once.
     assert_eq!(sample(1000, false), 789.84375);
 }
 
-/// The smoothed time approaches a new round-trip time, the variation falls; the smallest stays.
+/// The smoothed RTT approaches the new RTT, the variation decreases; the smallest RTT stays.
 #[test]
 fn a_longer_path() {
     let mut rtt = RttEstimator::new(RtoBounds::LINUX);
@@ -83,7 +86,7 @@ fn a_longer_path() {
     assert!((rtt.rto().as_millis_f64() - 500.0).abs() < 0.1, "{:?}", rtt.rto());
 }
 
-/// Back-off and samples of no length or of enormous length do not overflow.
+/// Back-off, and samples of zero or of enormous length, do not overflow.
 #[test]
 fn extreme_samples() {
     let mut rtt = RttEstimator::new(RtoBounds::LINUX);
@@ -95,8 +98,8 @@ fn extreme_samples() {
     assert_eq!(rtt.rto(), Span::from_secs(120));
 }
 
-/// Data sent again tells of the RTT only where it closes the first gap: its timestamp comes back then (Linux
-/// `tcp_sacktag_one`, `tcp_ack_update_rtt`).
+/// Retransmitted data gives an RTT sample only where it closes the first gap, since its timestamp
+/// is echoed then (Linux `tcp_sacktag_one`, `tcp_ack_update_rtt`).
 #[test]
 fn a_repair_beyond_the_first_gap_gives_no_sample() {
     stream().run(

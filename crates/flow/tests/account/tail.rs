@@ -5,7 +5,7 @@ use paceline_flow::RtoBounds;
 
 use super::script::{datagrams, stream};
 
-/// Section 7.2: the probe is due two round-trip times after the last progress, and 2 ms (Linux
+/// Section 7.2: the probe is due two round-trip times after the last progress, plus 2 ms (Linux
 /// `TCP_TIMEOUT_MIN_US`). Its acknowledgement reveals which packets of the tail were lost.
 #[test]
 fn a_probe_reveals_a_lost_tail() {
@@ -22,8 +22,8 @@ fn a_probe_reveals_a_lost_tail() {
     );
 }
 
-/// Section 7.2: a lone packet's acknowledgement may be delayed: the probe waits 200 ms for that, but no
-/// longer than the retransmission timer would have (Linux; packetdrill tlp-of-one-packet).
+/// Section 7.2: a lone packet's acknowledgement may be delayed. The probe waits 200 ms for that,
+/// but no longer than the retransmission timer (Linux; packetdrill tlp-of-one-packet).
 #[test]
 fn a_lone_packet_waits_for_a_delayed_acknowledgement() {
     stream().run(
@@ -44,9 +44,10 @@ fn a_lone_packet_waits_for_a_delayed_acknowledgement() {
     );
 }
 
-/// Two RTTs are longer than the timer at 400 ms: the probe comes when the timer would have expired, and
-/// the timer a timeout later (Linux, recording tlp-rtt400-5pkt). The second timeout is twice as long:
-/// there is no probe before what a timeout declared lost is repaired (recording tlp-rtt400-1pkt).
+/// Two RTTs are longer than the timer at 400 ms: the probe is sent when the timer would have
+/// expired, and the timer expires a timeout later (Linux, recording tlp-rtt400-5pkt). The second
+/// timeout is twice as long: no probe is sent before the losses of a timeout are repaired
+/// (recording tlp-rtt400-1pkt).
 #[test]
 fn a_probe_comes_instead_of_the_first_timeout() {
     let steady: String =
@@ -67,7 +68,7 @@ fn a_probe_comes_instead_of_the_first_timeout() {
     }
 }
 
-/// A packet that is sent later puts the probe off, but not beyond the retransmission timer (Linux
+/// A packet sent later postpones the probe, but not beyond the retransmission timer (Linux
 /// `tcp_schedule_loss_probe` after each transmission).
 #[test]
 fn a_further_packet_puts_the_probe_off() {
@@ -94,8 +95,8 @@ fn one_probe_and_then_the_timer() {
     );
 }
 
-/// While a probe is on its way, Linux sends no further one: a timeout comes in its place, when the probe would
-/// have been due, or when the oldest packet has been on its way for the timeout's time
+/// While a probe is in flight, Linux sends no further one: a timeout comes instead, when the probe
+/// would have been due, or when the oldest packet has been in flight for the timeout's time
 /// (`tcp_send_loss_probe`, `tcp_rearm_rto`).
 #[test]
 fn a_timeout_takes_the_place_of_a_second_probe() {
@@ -108,7 +109,8 @@ fn a_timeout_takes_the_place_of_a_second_probe() {
          320  ack 0-1  -> acked 1, rtt 220, srtt 115, rto 385, deadline 552
          552  timeout  -> lost 2-5, probes 1",
     );
-    // A packet sent meanwhile sets the timer for the next probe, and no later than the timeout of packet 1.
+    // A packet sent meanwhile sets the timer for the next probe, but no later than the timeout of
+    // packet 1.
     stream().run(
         "  0  send 0
          100  ack 0    -> srtt 100, rto 300
@@ -131,8 +133,9 @@ fn a_timeout_takes_the_place_of_a_second_probe() {
     );
 }
 
-/// An acknowledgement puts Linux' probe off by two RTTs, but no further than its timeout; a packet no further
-/// than the timeout of the oldest packet in flight, unless that is over (`tcp_schedule_loss_probe`).
+/// An acknowledgement postpones Linux' probe by two RTTs, but not beyond its timeout; a packet
+/// postpones it, but not beyond the timeout of the oldest packet in flight, unless that has passed
+/// (`tcp_schedule_loss_probe`).
 #[test]
 fn the_oldest_packet_hastens_the_probe() {
     stream().run(
@@ -145,8 +148,8 @@ fn the_oldest_packet_hastens_the_probe() {
     );
 }
 
-/// Only what advances the cumulative point puts the timeout off, or packets sent before the oldest missing one was
-/// sent again (Linux `tcp_clean_rtx_queue`).
+/// The timeout is postponed only by acknowledgements that advance the cumulative point, or of
+/// packets sent before the oldest missing one was retransmitted (Linux `tcp_clean_rtx_queue`).
 #[test]
 fn packets_beyond_a_gap_do_not_put_the_timeout_off() {
     stream().run(
@@ -162,7 +165,7 @@ fn packets_beyond_a_gap_do_not_put_the_timeout_off() {
     );
 }
 
-/// Section 7.3: progress allows the next probe (RFC 9002: as often as it is made).
+/// Section 7.3: progress allows the next probe (RFC 9002: after each progress).
 #[test]
 fn each_acknowledgement_allows_a_further_probe() {
     stream().rfc9002().run(
@@ -176,8 +179,8 @@ fn each_acknowledgement_allows_a_further_probe() {
     );
 }
 
-/// Section 7.4: the probe repeated the only packet that was lost. That it was repaired at once
-/// must not hide the loss from congestion control.
+/// Section 7.4: the probe repeated the only lost packet. The immediate repair must not hide the
+/// loss from congestion control.
 #[test]
 fn a_loss_that_the_probe_repaired_is_congestion() {
     stream().run(
@@ -191,7 +194,7 @@ fn a_loss_that_the_probe_repaired_is_congestion() {
     );
 }
 
-/// Section 7.4: original and probe both came, so nothing was lost.
+/// Section 7.4: original and probe have both arrived, so nothing was lost.
 #[test]
 fn a_needless_probe_is_no_loss() {
     stream().run(
@@ -206,8 +209,8 @@ fn a_needless_probe_is_no_loss() {
     );
 }
 
-/// Section 7.2: there is no probe without a round-trip time, during repair, after a timeout's
-/// losses that wait to be sent again, and where the driver wants none.
+/// Section 7.2: there is no probe without an RTT sample, during repair, while losses of a timeout
+/// wait to be retransmitted, and where the driver turns probes off.
 #[test]
 fn when_there_is_no_probe() {
     stream().run("0 send 0 -> deadline 1000"); // the retransmission timer
@@ -226,8 +229,8 @@ fn when_there_is_no_probe() {
     );
 }
 
-/// Section 7.2 excludes loss recovery only: the tail of a window that a mark has reduced is probed, as
-/// Linux does in its state CWR.
+/// Section 7.2 excludes only loss recovery: the tail of a window that a mark has reduced is probed,
+/// as in Linux' state CWR.
 #[test]
 fn a_tail_is_probed_after_a_mark() {
     stream().run(
@@ -242,7 +245,7 @@ fn a_tail_is_probed_after_a_mark() {
 }
 
 /// RFC 6298 §5.2: the timer is off while all data is acknowledged. A needless probe that is lost is
-/// noted as lost when the timer would have expired; it is no timeout, and calls for no reaction.
+/// declared lost when the timer would have expired; this is no timeout, and causes no reaction.
 #[test]
 fn no_timeout_when_all_data_is_acknowledged() {
     stream().run(
@@ -257,7 +260,7 @@ fn no_timeout_when_all_data_is_acknowledged() {
     );
 }
 
-/// The same with data that is sent before: it has a timer of its own, which starts when it leaves.
+/// If new data is sent before that, it has a timer of its own, which starts when the data leaves.
 #[test]
 fn new_data_starts_the_timer_that_a_needless_probe_had() {
     stream().without_probes().run(
@@ -272,7 +275,7 @@ fn new_data_starts_the_timer_that_a_needless_probe_had() {
     );
 }
 
-/// A segment whose probe is out when the retransmission timer expires is repaired once.
+/// A segment whose probe is in flight when the retransmission timer expires is repaired once.
 #[test]
 fn a_probed_segment_is_repaired_once() {
     stream().run(
@@ -287,8 +290,8 @@ fn a_probed_segment_is_repaired_once() {
     );
 }
 
-/// What the probe repeated is not repaired when the loss of the original is found: the probe has arrived,
-/// or is on its way. If the probe is lost, it is.
+/// The data that the probe repeated is not repaired when the loss of the original is detected,
+/// since the probe has arrived or is in flight. If the probe is lost, the data is repaired.
 #[test]
 fn what_the_probe_repeated_is_not_repaired_again() {
     let probed = "
@@ -317,7 +320,7 @@ fn what_the_probe_repeated_is_not_repaired_again() {
     );
 }
 
-/// The same when one of the two copies comes late: the other loss needs no repair either.
+/// When one of the two copies arrives late, the loss of the other needs no repair either.
 #[test]
 fn a_probed_segment_that_came_late_is_not_repaired() {
     for late in [3, 4] {
@@ -335,7 +338,7 @@ fn a_probed_segment_that_came_late_is_not_repaired() {
     }
 }
 
-/// Datagrams are probed as streams are, with what the application sends next.
+/// Datagrams are probed like streams, with the application's next data.
 #[test]
 fn datagrams_are_probed() {
     datagrams().run(

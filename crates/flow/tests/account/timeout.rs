@@ -4,8 +4,8 @@ use paceline_flow::RtoBounds;
 
 use super::script::stream;
 
-/// Rules 5.1 to 5.3: the timer starts with the first packet, goes on when others follow, starts
-/// anew with each acknowledgement of something new, and stops when all is acknowledged.
+/// Rules 5.1 to 5.3: the timer starts with the first packet, continues when others follow, restarts
+/// with each acknowledgement of new data, and stops when all data is acknowledged.
 #[test]
 fn the_timer_starts_and_stops() {
     stream().without_probes().run(
@@ -58,8 +58,7 @@ fn the_back_off_is_bounded() {
     }
 }
 
-/// An acknowledgement that measures nothing does not end the back-off: a
-/// sample does, as in Linux.
+/// An acknowledgement without an RTT sample does not end the back-off; a sample does, as in Linux.
 #[test]
 fn an_old_acknowledgement_does_not_end_the_back_off() {
     stream().without_probes().run(
@@ -72,8 +71,8 @@ fn an_old_acknowledgement_does_not_end_the_back_off() {
     );
 }
 
-/// After a timeout what was lost is repaired in the order in which it was sent, and recovery ends
-/// when all of it has arrived; there is no second reaction for it.
+/// After a timeout the lost packets are repaired in the order of sending, and recovery ends when
+/// all of them have arrived; there is no second reaction to them.
 #[test]
 fn repair_after_a_timeout() {
     stream().without_probes().run(

@@ -3,8 +3,8 @@
 use super::script::{datagrams, stream};
 
 /// A delay longer than the timer: the acknowledgement of an original after the timeout shows that
-/// the timer was wrong (RFC 5682; the numbers tell originals from repairs, as timestamps do in
-/// RFC 4015). Nothing else is sent again, and the others are in flight once more.
+/// the timer was wrong (RFC 5682; numbers distinguish originals from repairs, as timestamps do in
+/// RFC 4015). No further packet is retransmitted, and the others are in flight again.
 #[test]
 fn a_late_original_undoes_a_timeout() {
     stream().without_probes().run(
@@ -19,8 +19,7 @@ fn a_late_original_undoes_a_timeout() {
     );
 }
 
-/// A timeout in the right: the repair is acknowledged, the originals are not, and nothing is taken
-/// back.
+/// A correct timeout: the repair is acknowledged, the originals are not, and nothing is undone.
 #[test]
 fn an_acknowledged_repair_undoes_nothing() {
     stream().without_probes().run(
@@ -35,7 +34,7 @@ fn an_acknowledged_repair_undoes_nothing() {
     );
 }
 
-/// After an undo, what did not come is found lost by the later acknowledgements, and that is
+/// After an undo, later acknowledgements reveal that the missing packets are lost, which is
 /// congestion of its own.
 #[test]
 fn what_is_missing_after_an_undo_is_lost_again() {
@@ -68,8 +67,8 @@ fn a_late_original_undoes_two_timeouts() {
     );
 }
 
-/// A timeout while losses are being repaired is in the right although an original comes late: some
-/// packets are known to be lost (Linux: no F-RTO in recovery). All is repaired in slow start.
+/// A timeout while losses are being repaired is correct although an original arrives late: some
+/// packets are known to be lost (Linux: no F-RTO in recovery). All are repaired in slow start.
 #[test]
 fn a_timeout_during_repair_is_not_undone_by_one_original() {
     stream().without_probes().run(
@@ -84,7 +83,7 @@ fn a_timeout_during_repair_is_not_undone_by_one_original() {
     );
 }
 
-/// A second timeout in a row is another matter: an original shows that the path was only late.
+/// A second timeout in a row is undone by one original, which shows that the path was only late.
 #[test]
 fn a_second_timeout_during_repair_is_undone_by_an_original() {
     stream().without_probes().run(
@@ -101,7 +100,7 @@ fn a_second_timeout_during_repair_is_undone_by_an_original() {
     );
 }
 
-/// A fast retransmit is undone when all packets come late that were declared lost.
+/// A fast retransmit is undone when all packets declared lost arrive late.
 #[test]
 fn reordering_undoes_a_fast_retransmit() {
     stream().run(
@@ -113,7 +112,7 @@ fn reordering_undoes_a_fast_retransmit() {
     );
 }
 
-/// It is undone even if the repair has left already, as by DSACK (RFC 3708).
+/// It is undone even if the repair has left already, as with DSACK (RFC 3708).
 #[test]
 fn an_undo_after_the_repair_has_left() {
     stream().run(
@@ -126,7 +125,7 @@ fn an_undo_after_the_repair_has_left() {
     );
 }
 
-/// One of two lost packets comes late, the other is repaired: the reaction was right.
+/// One of two lost packets arrives late, the other is repaired: the reaction was right.
 #[test]
 fn one_real_loss_keeps_the_reaction() {
     stream().run(
@@ -139,8 +138,9 @@ fn one_real_loss_keeps_the_reaction() {
     );
 }
 
-/// On a path that keeps the order, a packet will not come any more once a packet has that was sent
-/// after the loss was declared. Its number is forgotten, and its late acknowledgement ignored.
+/// On a path that keeps the order, a packet will not arrive any more once a packet sent after the
+/// declaration of its loss has arrived. Its number is forgotten, and its late acknowledgement
+/// ignored.
 #[test]
 fn an_acknowledgement_may_be_too_late() {
     stream().run(
@@ -153,8 +153,8 @@ fn an_acknowledgement_may_be_too_late() {
     );
 }
 
-/// A rate sample after an undo has its send phase: number 2 left 390 ms after number 0, the newest
-/// acknowledged then. The time of the declared loss takes no part in it.
+/// A rate sample after an undo has its send phase: number 2 left 390 ms after number 0, which was
+/// the newest acknowledged then. The time of the declared loss has no effect.
 #[test]
 fn rate_samples_after_an_undo() {
     stream().without_probes().run(
@@ -169,7 +169,7 @@ fn rate_samples_after_an_undo() {
     );
 }
 
-/// Datagrams: a loss that was none is undone as well.
+/// Datagrams: a spurious loss is undone, too.
 #[test]
 fn datagrams_are_undone() {
     datagrams().run(
@@ -179,9 +179,9 @@ fn datagrams_are_undone() {
     );
 }
 
-/// In an outage of acknowledgements the timer declares all packets in flight lost, and later each repair.
-/// The first acknowledgement after the outage undoes this: `lost` less `late` is then the number of packets
-/// that were really lost.
+/// In an outage of acknowledgements the timer declares all packets in flight lost, and later each
+/// repair. The first acknowledgement after the outage undoes this: `lost` minus `late` is then the
+/// number of packets that were really lost.
 #[test]
 fn an_outage_of_acknowledgements_loses_nothing() {
     stream().without_probes().run(
@@ -199,8 +199,8 @@ fn an_outage_of_acknowledgements_loses_nothing() {
     );
 }
 
-/// Linux (`tcp_rack_detect_loss`, `tcp_undo_cwnd_reduction`): what RACK had declared lost before an undo is off its list, and
-/// only the timer finds out that it is lost indeed.
+/// Linux (`tcp_rack_detect_loss`, `tcp_undo_cwnd_reduction`): packets that RACK had declared lost
+/// before an undo are off its list, and only the timer detects that they are really lost.
 #[test]
 fn what_rack_had_declared_lost_waits_for_the_timer_after_an_undo() {
     stream().without_probes().run(
@@ -222,9 +222,10 @@ fn what_rack_had_declared_lost_waits_for_the_timer_after_an_undo() {
     );
 }
 
-/// Linux: a copy that was on its way when a timeout was undone still counts as sent again when the timer sends its data
-/// once more (`tcp_mark_skb_lost`, `tcp_retransmit_skb`), so that `retrans_out` stays one too large. From then on the last
-/// of the packets lost is not sent again (`tcp_xmit_retransmit_queue`: `retrans_out >= lost_out`) but by the timer.
+/// Linux: a copy that was in flight when a timeout was undone still counts as retransmitted when
+/// the timer retransmits its data once more (`tcp_mark_skb_lost`, `tcp_retransmit_skb`), so that
+/// `retrans_out` stays too large by one. From then on the last of the lost packets is retransmitted
+/// only by the timer (`tcp_xmit_retransmit_queue`: `retrans_out >= lost_out`).
 #[test]
 fn a_timeout_after_an_undo_leaves_the_last_repair_to_the_timer() {
     stream().without_probes().run(

@@ -1,4 +1,4 @@
-//! A sender whose acknowledgements are written by hand.
+//! A sender whose acknowledgements the test writes.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use paceline_cc::{
 use paceline_flow::{SENDER_SIGNALS, Sender, SenderConfig};
 use paceline_schemes::registry;
 
-/// What the controller was told.
+/// A call of the controller.
 #[derive(Clone, Debug)]
 pub(crate) enum ControllerCall {
     Feedback {
@@ -22,7 +22,7 @@ pub(crate) enum ControllerCall {
     Idle,
 }
 
-/// A controller with a fixed plan, which notes what it is told.
+/// A controller with a fixed plan that records its calls.
 struct Recorder {
     plan: Plan,
     told: Arc<Mutex<Vec<ControllerCall>>>,
@@ -52,17 +52,17 @@ impl Controller for Recorder {
     }
 }
 
-/// A bulk flow of packets of 1500 bytes.
+/// Returns a bulk flow of packets of 1500 bytes.
 pub(crate) fn bulk() -> SenderConfig {
     SenderConfig::bulk(Setup::default())
 }
 
-/// A sender with a recording controller. Times are milliseconds.
+/// A sender with a recording controller. Times are in milliseconds.
 pub(crate) struct Desk {
     sender: Sender,
     told: Arc<Mutex<Vec<ControllerCall>>>,
     now: Time,
-    /// The packet that left last.
+    /// The packet sent last.
     pub(crate) last: Packet,
 }
 
@@ -77,7 +77,7 @@ impl Desk {
         Desk { told, ..Desk::with(config, make) }
     }
 
-    /// A sender under a scheme, by its name.
+    /// Returns a sender with a scheme, by name.
     pub(crate) fn under(scheme: &str, config: SenderConfig) -> Desk {
         let spec = Spec::parse(scheme).expect("a spec");
         let halves = registry::build(&spec).expect("a scheme");
@@ -89,7 +89,7 @@ impl Desk {
         Desk { sender, told: Arc::default(), now: Time::ZERO, last: Packet::opaque(0) }
     }
 
-    /// The application writes `packets` further packets of 1500 bytes.
+    /// Lets the application write `packets` further packets of 1500 bytes.
     pub(crate) fn write(&mut self, packets: u64) {
         self.sender.set_ready(packets * 1500);
     }
@@ -99,7 +99,7 @@ impl Desk {
         self.sender.set_limit(Some(Rate::from_mbps(mbps)));
     }
 
-    /// Lets time pass; returns when each packet left, with its number.
+    /// Advances time; returns when each packet left, with its number.
     pub(crate) fn until(&mut self, millis: u64) -> Vec<(u64, u64)> {
         let end = Time::from_millis(millis);
         let mut left = Vec::new();
@@ -116,7 +116,7 @@ impl Desk {
         }
     }
 
-    /// An acknowledgement of these numbers comes now: blocks, the newest first.
+    /// Acknowledges these numbers now: blocks, the newest first.
     pub(crate) fn ack(&mut self, cumulative: u64, blocks: &[(u64, u64)]) {
         let mut ack = Ack { largest: blocks[0].1, cumulative, ..Ack::default() };
         for (i, (first, last)) in blocks.iter().enumerate() {
@@ -128,18 +128,18 @@ impl Desk {
         self.push(ack);
     }
 
-    /// Any acknowledgement comes now.
+    /// Passes any acknowledgement to the sender now.
     pub(crate) fn push(&mut self, ack: Ack) {
         let packet = Packet { body: Body::Ack(ack), ..Packet::opaque(64) };
         self.sender.push(self.now, &packet);
     }
 
-    /// The scheme's window in whole packets.
+    /// Returns the scheme's window in whole packets.
     pub(crate) fn cwnd(&self) -> u64 {
         self.sender.plan().cwnd / 1500
     }
 
-    /// A value of the scheme's inner state.
+    /// Returns a value of the scheme's inner state.
     pub(crate) fn inspect(&self, wanted: &str) -> Option<f64> {
         let mut found = None;
         self.sender.inspect(&mut |name, value| {
@@ -150,22 +150,22 @@ impl Desk {
         found
     }
 
-    /// Bytes in flight.
+    /// Returns the bytes in flight.
     pub(crate) fn in_flight(&self) -> u64 {
         self.sender.in_flight()
     }
 
-    /// Bytes delivered since the start.
+    /// Returns the bytes delivered since the start.
     pub(crate) fn delivered(&self) -> u64 {
         self.sender.delivered()
     }
 
-    /// What the controller was told since it was asked last.
+    /// Returns the calls of the controller since the last query.
     pub(crate) fn told(&mut self) -> Vec<ControllerCall> {
         std::mem::take(&mut *self.told.lock().expect("nobody panics with it"))
     }
 
-    /// The reactions that the controller was asked for since it was asked last.
+    /// Returns the congestion signals to the controller since the last query.
     pub(crate) fn reactions(&mut self) -> Vec<Congestion> {
         let congestion = |told: ControllerCall| match told {
             ControllerCall::Feedback { congestion, .. } => congestion,

@@ -10,7 +10,7 @@ use paceline_flow::{
     Amount, On, Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload,
 };
 
-/// A controller with a window of ten packets that records the handshakes it is told of.
+/// A controller with a window of ten packets that records the handshakes reported to it.
 struct Noting(Arc<Mutex<Vec<Established>>>);
 
 impl Controller for Noting {
@@ -23,12 +23,12 @@ impl Controller for Noting {
     }
 }
 
-/// A sender and its receiver, 50 ms apart, over a path that loses what the test says.
+/// A sender and its receiver, 50 ms apart, over a path whose losses the test chooses.
 struct Pair {
     sender: Sender,
     receiver: Receiver,
     established: Arc<Mutex<Vec<Established>>>,
-    /// What was sent to the receiver: when, and what.
+    /// Packets sent to the receiver: time and content.
     sent: Vec<(u64, Body)>,
 }
 
@@ -52,8 +52,8 @@ impl Pair {
         }
     }
 
-    /// Runs for `seconds`. `is_lost` decides for each packet whether it is dropped, given the packet and
-    /// how many packets went in its direction before it.
+    /// Runs for `seconds`. `is_lost` decides for each packet whether it is dropped, given the
+    /// packet and the number of earlier packets in its direction.
     fn run(&mut self, seconds: u64, mut is_lost: impl FnMut(&Packet, usize) -> bool) {
         let mut wire: Vec<(Time, Packet)> = Vec::new();
         let (mut place, mut answers) = (Packet::opaque(0), 0);
@@ -86,13 +86,13 @@ impl Pair {
         }
     }
 
-    /// When SYNs left, in milliseconds.
+    /// Returns when SYNs left, in milliseconds.
     fn syns(&self) -> Vec<u64> {
         let is_syn = |(_, body): &&(u64, Body)| matches!(body, Body::Handshake(_));
         self.sent.iter().filter(is_syn).map(|(at, _)| *at).collect()
     }
 
-    /// When the first data left, in milliseconds.
+    /// Returns when the first data left, in milliseconds.
     fn first_data(&self) -> Option<u64> {
         let is_data = |(_, body): &&(u64, Body)| matches!(body, Body::Data(_));
         self.sent.iter().find(is_data).map(|(at, _)| *at)
@@ -118,7 +118,8 @@ fn data_follows_after_a_round_trip_with_a_timer_from_its_sample() {
     assert_eq!((pair.syns(), pair.first_data()), (vec![0], Some(100)));
     let told = Established::new(Time::from_millis(100), Span::from_millis(100));
     assert_eq!(pair.established(), [told]);
-    // Windows of ten and ten: two round trips beside that of the handshake. The user asked at time 0.
+    // Windows of ten and ten: two round trips besides that of the handshake. The user asked at time
+    // 0.
     let transfer = pair.sender.transfers()[0];
     assert_eq!((transfer.start, transfer.end), (Time::ZERO, Time::from_millis(300)));
     let stats = pair.sender.stats();
@@ -127,7 +128,7 @@ fn data_follows_after_a_round_trip_with_a_timer_from_its_sample() {
     assert_eq!((received.syns, received.packets, received.goodput), (1, 20, 30_000));
 }
 
-/// A flow that loses its first window has a timer of 300 ms (100 ms and Linux' least variation of
+/// A flow that loses its first window has a timer of 300 ms (100 ms and Linux' minimum variation of
 /// 200 ms), not of 1 s.
 #[test]
 fn the_first_window_has_a_timer_from_the_handshake() {
@@ -135,12 +136,13 @@ fn the_first_window_has_a_timer_from_the_handshake() {
     pair.run(5, |packet, at| packet.route == 0 && (1..=13).contains(&at));
     assert_eq!(pair.sender.rtt().min(), Span::from_millis(100));
     let data: Vec<u64> = pair.sent.iter().map(|(at, _)| *at).collect();
-    // The SYN, the SYN-ACK's acknowledgement, ten packets, the probe of the tail after two RTTs and 2 ms, the timeout.
+    // The SYN, the SYN-ACK's acknowledgement, ten packets, the tail probe after two RTTs and 2 ms,
+    // the timeout.
     let last = (data[11], data[12], data[13]);
     assert_eq!((data[0], data[1], data[2], last), (0, 100, 100, (100, 302, 602)));
 }
 
-/// RFC 6298 §5.5, §5.7; the sample is that of the SYN that arrived, by TCP's timestamps.
+/// RFC 6298 §5.5, §5.7; the RTT sample is that of the SYN that arrived, by TCP's timestamps.
 #[test]
 fn lost_syns_are_sent_again_after_1_3_and_7_seconds() {
     for (lost, syns, after_losses) in [
@@ -157,8 +159,8 @@ fn lost_syns_are_sent_again_after_1_3_and_7_seconds() {
     }
 }
 
-/// The receiver answers a repeated SYN with the timestamp of the first one, as Linux does: the sender
-/// sees that its SYN had arrived, and keeps its window.
+/// The receiver answers a repeated SYN with the timestamp of the first one, as Linux does: the
+/// sender sees that its first SYN had arrived, and keeps its window.
 #[test]
 fn lost_syn_acks_give_a_long_sample() {
     let mut pair = Pair::new(|_| {});
@@ -187,7 +189,7 @@ fn each_connection_shakes_hands() {
         };
     });
     pair.run(2, |_, _| false);
-    // On at 0.5 s, a round trip for the handshake and one for the data; off for half a second.
+    // On at 0.5 s, one round trip for the handshake and one for the data; off for half a second.
     assert_eq!(pair.syns(), [500, 1200, 1900]);
     assert_eq!(pair.established().len(), 2);
     let connections: Vec<u32> = pair
@@ -208,7 +210,7 @@ fn datagrams_have_no_handshake() {
     assert_eq!((pair.syns(), pair.first_data()), (vec![], Some(0)));
 }
 
-/// A SYN-ACK is acknowledged before the first data leaves, by a packet that takes its part of a link.
+/// A SYN-ACK is acknowledged before the first data leaves, by a packet that occupies the link.
 #[test]
 fn a_handshake_ends_with_an_acknowledgement() {
     let mut pair = Pair::new(|_| {});

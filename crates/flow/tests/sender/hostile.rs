@@ -1,21 +1,22 @@
-//! Acknowledgements of anything at all.
+//! Arbitrary acknowledgements.
 
 use paceline_cc::{Ack, Congestion, Plan, Rate, Stream, Time};
 use paceline_flow::RtoBounds;
 
 use super::desk::{Desk, bulk};
 
-/// The bytes of a window.
+/// The window in bytes.
 const WINDOW: u64 = 15_000;
 const PACKET: u64 = 1500;
 
-/// Whatever a receiver claims, the sender neither panics nor sends beyond its window, and goes on.
+/// Whatever a receiver claims, the sender neither panics nor sends beyond its window, and
+/// continues.
 ///
-/// There is no bound on what is in flight by the window alone: each timeout in a row declares a window
-/// lost, and a reaction that is taken back brings all of them back. But only that adds to what is in
-/// flight when an acknowledgement comes. And what leaves fits into the window, but for a probe of the
-/// tail and the first packet sent again. Under proportional rate reduction it may also take the place
-/// of what was delivered since the reaction (RFC 6937), had that been declared lost before or not.
+/// The window alone does not bound the flight: each timeout in a row declares a window lost, and
+/// undoing the reaction puts all of them in flight again. But only an undo adds to the flight when
+/// an acknowledgement arrives. And packets that leave fit into the window, except a tail probe and
+/// the first packet retransmitted. Under proportional rate reduction they may also take the place
+/// of bytes delivered since the reaction (RFC 6937), whether declared lost before or not.
 #[test]
 fn whatever_the_receiver_claims() {
     let mut random = Stream::new(3, "hostile receiver");

@@ -1,10 +1,11 @@
-//! A limit of the rate holds whatever the scheme wants.
+//! A limit of the rate applies to every scheme.
 
 use paceline_cc::{Plan, Rate};
 
 use super::desk::{Desk, bulk};
 
-/// Packets that left in each second from the first to the fourth, if all of them are acknowledged every 10 ms.
+/// Returns the number of packets sent in each second from the first to the fourth, if all of them
+/// are acknowledged every 10 ms.
 fn packets_per_second(desk: &mut Desk) -> Vec<u64> {
     let (mut counts, mut next) = (vec![0; 4], 0);
     for tick in 0..400 {
@@ -23,7 +24,7 @@ fn packets_per_second(desk: &mut Desk) -> Vec<u64> {
 #[test]
 fn schemes_that_pace_and_those_that_do_not_keep_to_a_limit() {
     for scheme in ["cubic", "newreno", "bbr", "bbr3", "copa", "vegas", "sprout", "gcc", "vivace"] {
-        // 6 Mbit/s: 500 packets a second.
+        // 6 Mbit/s: 500 packets per second.
         let mut desk = Desk::under(scheme, bulk());
         desk.limit(6.0);
         let counts = packets_per_second(&mut desk);

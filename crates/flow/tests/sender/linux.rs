@@ -1,16 +1,16 @@
-//! What Linux sends where bulk transfers never look, for each loss-based scheme: expectations are what
-//! Linux 6.18 does when packetdrill plays the same input.
+//! What Linux sends in situations that bulk transfers never reach, for each loss-based scheme. The
+//! expectations are the behaviour of Linux 6.18 when packetdrill plays this input.
 
 use paceline_cc::{Body, Plan, Rate, Span};
 use paceline_flow::Workload;
 
 use super::desk::{Desk, bulk};
 
-/// Schemes whose slow start is Reno's.
+/// Schemes with Reno's slow start.
 const SLOW_STARTS: [&str; 5] =
     ["newreno", "cubic[hystart=off]", "dctcp", "compound", "ledbat[initial_window=10]"];
 
-/// A sender that has sent what its application has written.
+/// Returns a sender that has sent all packets written by its application.
 fn written(scheme: &str, packets: u64) -> Desk {
     let config = bulk().with(|config| config.workload = Workload::Bytes(packets * 1500));
     let mut desk = Desk::under(scheme, config);
@@ -18,7 +18,8 @@ fn written(scheme: &str, packets: u64) -> Desk {
     desk
 }
 
-/// The windows after acknowledgements of two packets each, 5 ms apart, of packets `from` to `to`.
+/// Returns the windows after acknowledgements of two packets each, 5 ms apart, of packets `from` to
+/// `to`.
 fn windows(desk: &mut Desk, start: u64, from: u64, to: u64) -> Vec<u64> {
     let windows = (from..to).step_by(2).enumerate().map(|(i, first)| {
         desk.until(start + 5 * i as u64);
@@ -28,9 +29,9 @@ fn windows(desk: &mut Desk, start: u64, from: u64, to: u64) -> Vec<u64> {
     windows.collect()
 }
 
-/// Slow start goes on until the window is twice the largest flight of the last window, also when the
-/// last acknowledgements find little in flight (`tcp_is_cwnd_limited`, `max_packets_out`; packetdrill
-/// slow-start-app-limited-9-packets-out).
+/// Slow start continues until the window is twice the largest flight of the last window, even if
+/// the last acknowledgements find little in flight (`tcp_is_cwnd_limited`, `max_packets_out`;
+/// packetdrill slow-start-app-limited-9-packets-out).
 #[test]
 fn slow_start_of_a_flight_below_the_window() {
     for scheme in SLOW_STARTS {
@@ -53,7 +54,7 @@ fn slow_start_of_a_flight_that_is_the_window() {
     }
 }
 
-/// Thirty packets: a window of ten, and one of twenty that ends at forty.
+/// Thirty packets: a window of ten, and one of twenty that grows to forty.
 #[test]
 fn slow_start_goes_on_for_the_whole_flight() {
     for scheme in SLOW_STARTS {
@@ -66,8 +67,9 @@ fn slow_start_goes_on_for_the_whole_flight() {
     }
 }
 
-/// The first two packets that arrive beyond a gap let a packet each go, and the window stays (RFC 3042,
-/// `tcp_may_raise_cwnd`; packetdrill limited-transmit-sack). The loss then halves ten packets.
+/// Each of the first two packets that arrive beyond a gap allows one packet to leave, and the
+/// window stays (RFC 3042, `tcp_may_raise_cwnd`; packetdrill limited-transmit-sack). The loss then
+/// halves ten packets.
 #[test]
 fn packets_beyond_a_gap_leave_the_window() {
     for scheme in SLOW_STARTS {
@@ -84,8 +86,8 @@ fn packets_beyond_a_gap_leave_the_window() {
     }
 }
 
-/// An idle period halves the window once per timeout that has passed, and slow start leads back to three
-/// quarters of it (`tcp_cwnd_restart`, `tcp_current_ssthresh`; RFC 2861).
+/// An idle period halves the window once per timeout, and slow start leads back to three quarters
+/// of it (`tcp_cwnd_restart`, `tcp_current_ssthresh`; RFC 2861).
 #[test]
 fn an_idle_period_halves_the_window_per_timeout() {
     for scheme in ["newreno", "cubic[hystart=off]", "dctcp", "c2tcp", "vegas", "prague", "compound"]
@@ -93,7 +95,7 @@ fn an_idle_period_halves_the_window_per_timeout() {
         let config = bulk().with(|config| config.workload = Workload::Supplied);
         let mut desk = Desk::under(scheme, config);
         let (mut now, mut sent) = (0, 0);
-        // Five windows of slow start, acknowledged as a whole.
+        // Five windows of slow start, each acknowledged as a whole.
         for _ in 0..5 {
             desk.write(desk.cwnd());
             now += 100;
@@ -104,7 +106,7 @@ fn an_idle_period_halves_the_window_per_timeout() {
         }
         let before = desk.cwnd();
         assert!(before >= 80, "{scheme}: {before}");
-        // The timeout is 300 ms or a little longer: 100 ms, and the least variation. One has passed.
+        // The timeout is at least 300 ms: 100 ms, and the minimum variation. One has passed.
         desk.until(now + 450);
         desk.write(1);
         assert_eq!(desk.until(now + 450).len(), 1);
@@ -115,8 +117,8 @@ fn an_idle_period_halves_the_window_per_timeout() {
     }
 }
 
-/// The first ten packets of a connection are not paced (`tcp_update_skb_after_send`): BBR's window of ten leaves at once,
-/// however long the handshake took.
+/// The first ten packets of a connection are not paced (`tcp_update_skb_after_send`): BBR's window
+/// of ten leaves at once, however long the handshake took.
 #[test]
 fn a_connections_first_packets_are_not_paced() {
     let plan =
@@ -126,8 +128,8 @@ fn a_connections_first_packets_are_not_paced() {
     assert_eq!(left, [[0; 11].as_slice(), &[10, 20, 30]].concat());
 }
 
-/// Two packets that the window has room for leave in one piece, and PSH stands on the last of a piece; a single packet has
-/// none (`tcp_tso_autosize`, `__tcp_transmit_skb`).
+/// Two packets leave in one piece if the window has room for both, and the last packet of a piece
+/// carries PSH; a single packet does not (`tcp_tso_autosize`, `__tcp_transmit_skb`).
 #[test]
 fn the_second_of_two_packets_has_psh() {
     let mut desk = Desk::new(bulk(), Plan::window(3 * 1500));

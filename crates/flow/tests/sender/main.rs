@@ -1,4 +1,4 @@
-//! Tests of the sender: a workload and an account under a controller that notes what it is told.
+//! Tests of the sender: a workload and an account with a controller that records its calls.
 
 mod desk;
 

@@ -1,12 +1,12 @@
-//! What a controller is told in situations that once were told wrongly.
+//! Calls of the controller in situations in which earlier versions were wrong.
 
 use paceline_cc::{Body, Congestion, NO_SEGMENT, Plan, Rate, Span};
 use paceline_flow::{Amount, EMPTY_SIZE, On, Workload};
 
 use super::desk::{ControllerCall, Desk, bulk};
 
-/// Requests of two packets, half a second apart: far below a window of ten, which must not be said
-/// to limit them, not even when everything has been acknowledged (RFC 7661).
+/// Requests of two packets, half a second apart, far below a window of ten: the window must not
+/// count as limiting, not even after everything has been acknowledged (RFC 7661).
 #[test]
 fn requests_below_the_window_are_not_limited_by_it() {
     let workload = Workload::OnOff {
@@ -35,9 +35,9 @@ fn requests_below_the_window_are_not_limited_by_it() {
     assert_eq!(requests, 10);
 }
 
-/// A flow that sends nothing again: its receiver waits for no data, so that the cumulative
-/// acknowledgement never moves. Recovery ends all the same, and the next loss is told (RFC 9002,
-/// section 7.3.2).
+/// A flow that retransmits nothing: its receiver does not wait for data, so the cumulative
+/// acknowledgement never advances. Recovery ends nevertheless, and the next loss is reported (RFC
+/// 9002, section 7.3.2).
 #[test]
 fn each_loss_of_datagrams_is_told() {
     let config = bulk().with(|config| config.reliable = false);
@@ -52,7 +52,7 @@ fn each_loss_of_datagrams_is_told() {
     }
 }
 
-/// Recovery of datagrams ends with the first packet that was sent after the reaction.
+/// Recovery of datagrams ends with the first packet sent after the reaction.
 #[test]
 fn recovery_of_datagrams_ends() {
     let config = bulk().with(|config| config.reliable = false);
@@ -68,8 +68,8 @@ fn recovery_of_datagrams_ends() {
     assert!(recovering(&told[0]) && !recovering(&told[told.len() - 1]), "{told:?}");
 }
 
-/// A flow that sends nothing again probes its tail without data: its receiver counts each packet with
-/// data as new.
+/// A flow that retransmits nothing probes its tail without data: its receiver counts each packet
+/// with data as new.
 #[test]
 fn the_probe_of_datagrams_has_no_data() {
     for (reliable, segment, size) in [(true, 1, 1500), (false, NO_SEGMENT, EMPTY_SIZE)] {
@@ -80,7 +80,8 @@ fn the_probe_of_datagrams_has_no_data() {
         let mut desk = Desk::new(config, window(10));
         assert_eq!(desk.until(100).len(), 2);
         desk.ack(u64::from(reliable), &[(0, 0)]);
-        // When the timeout would have come, which is sooner than two RTTs and 200 ms, as the packet is alone.
+        // At the time of the timeout, which is sooner than two RTTs and 200 ms, as the packet is
+        // alone.
         assert_eq!(desk.until(410), [(400, 2)]);
         let Body::Data(data) = desk.last.body else { panic!("a probe") };
         assert_eq!((data.segment, desk.last.size), (segment, size));
@@ -125,9 +126,9 @@ fn a_pause_is_an_idle_period() {
     assert!(matches!(desk.told()[..], [ControllerCall::Idle]));
 }
 
-/// Nothing is in flight for 45 ms of each 145 because the pacer waits: the application was not idle (Linux
-/// tells BBR of `CA_EVENT_TX_START` then, too, and BBR ignores it without `app_limited`; quiche
-/// `bbr2_simulator_test` BandwidthIncrease, s2n `handle_restart_from_idle`).
+/// For 45 ms of each 145 ms nothing is in flight because the pacer waits: the application was not
+/// idle (Linux reports `CA_EVENT_TX_START` to BBR then, too, and BBR ignores it without
+/// `app_limited`; quiche `bbr2_simulator_test` BandwidthIncrease, s2n `handle_restart_from_idle`).
 #[test]
 fn a_wait_for_the_pacer_is_no_idle_period() {
     let mut plan = window(4);
@@ -144,8 +145,8 @@ fn a_wait_for_the_pacer_is_no_idle_period() {
 
 /// Packets leave every 145 ms. The timer expires after a sudden delay, its losses are undone, and
 /// number 4, which left at 580 ms, arrives sooner after that than number 0 did. Its sample counts
-/// from when number 0 left (delivery-rate draft, section 2.2); the time of the declared loss takes
-/// no part.
+/// from when number 0 left (delivery-rate draft, section 2.2); the time of the declared loss has no
+/// effect.
 #[test]
 fn rate_samples_after_an_undo_keep_their_send_phase() {
     let mut plan = window(4);
@@ -172,7 +173,7 @@ fn rate_samples_after_an_undo_keep_their_send_phase() {
     assert!((sample.interval.as_millis_f64() - 580.0).abs() < 0.1, "{sample:?}");
 }
 
-/// A window of so many packets.
+/// Returns a plan with a window of `packets` packets.
 fn window(packets: u64) -> Plan {
     Plan::window(packets * 1500)
 }

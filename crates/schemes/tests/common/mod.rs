@@ -1,15 +1,16 @@
-//! Which variants of the schemes the fuzz tests run.
+//! The variants of the schemes for the fuzz tests.
 
 use paceline_schemes::SCHEMES;
 
-/// A scheme as a user writes it, and for how many seeds it runs.
+/// A scheme as a user writes it, and the number of seeds with which it runs.
 pub(crate) struct Variant {
     pub(crate) text: String,
     pub(crate) seeds: u64,
 }
 
-/// Every scheme with its defaults, for `seeds` seeds; and with every other value of each parameter
-/// that has a list of values (`a|b|c`, `true|false`), one varied at a time, for `seeds_of_others`.
+/// Returns every scheme with its defaults, for `seeds` seeds; and with every other value of each
+/// parameter that has a list of values (`a|b|c`, `true|false`), one changed at a time, for
+/// `seeds_of_others`.
 pub(crate) fn variants(seeds: u64, seeds_of_others: u64) -> Vec<Variant> {
     let mut all = Vec::new();
     for scheme in SCHEMES {

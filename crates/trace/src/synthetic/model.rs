@@ -136,7 +136,7 @@ pub(crate) struct Randomness {
 }
 
 impl Randomness {
-    /// The streams of a named trace under a seed; `take` varies them all.
+    /// Returns the streams of a named trace for a seed; each `take` gives other streams.
     pub(crate) fn new(name: &str, seed: u64, take: u32) -> Randomness {
         let stream = |part| Stream::new(seed, &format!("trace {name} {take} {part}"));
         let (rate, outage, grant) = (stream("rate"), stream("outage"), stream("grant"));

@@ -1,4 +1,5 @@
-//! A hostile holder of a server's key string: handshakes that this crate's client does not send.
+//! A hostile owner of a server's key string, which does handshakes that this crate's client never
+//! does.
 
 use std::net::SocketAddr;
 
@@ -9,7 +10,7 @@ use paceline_wire::packet::{Initiation, Packet, Response};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::hmac;
 
-/// The bytes of base 64 with `-` and `_`.
+/// Decodes base 64 with `-` and `_`.
 fn decode(text: &str) -> Vec<u8> {
     let digit = |c: u8| match c {
         b'A'..=b'Z' => c - b'A',
@@ -27,7 +28,7 @@ fn decode(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The key of codes for this purpose (docs/wire.md).
+/// Returns the key of authentication codes for this purpose (docs/wire.md).
 fn code_key(key: &Key, purpose: &[u8]) -> hmac::Key {
     let text = key.to_string();
     let bytes = decode(text.strip_prefix("pl1-").expect("a key"));
@@ -36,7 +37,7 @@ fn code_key(key: &Key, purpose: &[u8]) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, secret.as_ref())
 }
 
-/// Returns the same initiation with `length` bytes, and a valid authentication code.
+/// Returns this initiation with `length` bytes, and a valid authentication code.
 pub fn resized(key: &Key, datagram: &[u8], length: usize) -> Vec<u8> {
     let Ok(Packet::Initiation(packet)) = Packet::read(datagram) else { panic!("no initiation") };
     let key = code_key(key, b"paceline initiation");
@@ -47,14 +48,15 @@ pub fn resized(key: &Key, datagram: &[u8], length: usize) -> Vec<u8> {
     bytes
 }
 
-/// Public key and shared secret of a key string.
+/// Returns the public key and the shared secret of a key string.
 fn secrets(key: &Key) -> ([u8; 32], [u8; 32]) {
     let text = key.without_client().to_string();
     let bytes = decode(text.strip_prefix("pl1-").expect("a key"));
     (bytes[..32].try_into().expect("32 bytes"), bytes[32..64].try_into().expect("32 bytes"))
 }
 
-/// The answer of a server of this identity to an initiation: a good handshake with any bytes as its answer.
+/// Returns a valid response of a server with this identity to an initiation, with arbitrary bytes
+/// as its answer.
 pub fn response(identity: &Identity, initiation: &[u8], answer: &[u8]) -> Vec<u8> {
     let Ok(Packet::Initiation(packet)) = Packet::read(initiation) else { panic!("no initiation") };
     let text = identity.to_text();
@@ -73,7 +75,7 @@ pub fn response(identity: &Identity, initiation: &[u8], answer: &[u8]) -> Vec<u8
     bytes
 }
 
-/// One end of the handshake (docs/wire.md).
+/// Returns one end of the handshake (docs/wire.md).
 fn noise(
     build: impl FnOnce(snow::Builder<'_>) -> Result<snow::HandshakeState, snow::Error>,
 ) -> snow::HandshakeState {
@@ -82,27 +84,28 @@ fn noise(
     builder.and_then(build).expect("good keys")
 }
 
-/// A client that offers any bytes in a good handshake.
+/// A client that offers arbitrary bytes in a valid handshake.
 pub struct HostileClient {
     key: Key,
     state: snow::HandshakeState,
     message: Vec<u8>,
-    /// The server's identifier of the connection, once it has answered.
+    /// The server's identifier of the connection, once the server has answered.
     pub remote: u32,
-    /// What encrypts packets to the server, and decrypts those from it.
+    /// Keys for packets to the server, and for packets from it.
     keys: Option<(LessSafeKey, LessSafeKey)>,
     /// The number of the next packet.
     pub number: u64,
 }
 
-/// An offer as the library writes it: packets of 1228 bytes, under Cubic, with the responder's scheme.
+/// Returns an offer as the library writes it: packets of 1228 bytes, under Cubic, with the
+/// responder's scheme.
 pub fn offer(service: u8, back: &str) -> Vec<u8> {
     let mut bytes = vec![0, service];
     bytes.extend(1228u16.to_be_bytes());
     bytes.extend((1u64 << 20).to_be_bytes());
-    // The window grows by frames.
+    // True: the window grows by frames.
     bytes.push(1);
-    // Idle time and interval of signs of life, in ms.
+    // Idle time and keepalive interval, in ms.
     bytes.extend(10_000u32.to_be_bytes());
     bytes.extend(25_000u32.to_be_bytes());
     for scheme in ["cubic", back] {
@@ -112,7 +115,7 @@ pub fn offer(service: u8, back: &str) -> Vec<u8> {
     bytes
 }
 
-/// A data frame of this kind (docs/wire.md): number of the transmission, segment, and then bytes.
+/// Returns a data frame of this kind (docs/wire.md): transmission number, segment, bytes.
 pub fn data(kind: u8, number: u64, segment: u64, bytes: &[u8]) -> Vec<u8> {
     let mut frame = vec![kind];
     frame.extend(&number.to_be_bytes()[2..]);
@@ -130,7 +133,7 @@ fn nonce(number: u64) -> Nonce {
 }
 
 impl HostileClient {
-    /// A client with a random key of its own.
+    /// Returns a client with a random key of its own.
     pub fn new(key: &Key, offer: &[u8]) -> HostileClient {
         let private: [u8; 32] = ring::rand::generate(&ring::rand::SystemRandom::new())
             .expect("random numbers")
@@ -146,7 +149,7 @@ impl HostileClient {
         HostileClient { key: key.clone(), state, message, remote: 0, keys: None, number: 0 }
     }
 
-    /// The initiation with this cookie.
+    /// Returns the initiation with this cookie.
     pub fn initiation(&self, cookie: Option<&[u8; 40]>) -> Vec<u8> {
         let key = code_key(&self.key, b"paceline initiation");
         let mac = |covered: &[u8]| hmac::sign(&key, covered).as_ref().try_into().expect("32 bytes");
@@ -156,7 +159,8 @@ impl HostileClient {
         bytes
     }
 
-    /// Takes an answer in: the next initiation, or what the server has said in the handshake.
+    /// Takes an answer in. Returns the next initiation, or as an error the server's answer in the
+    /// handshake.
     pub fn on_answer(&mut self, answer: &[u8]) -> Result<Vec<u8>, Vec<u8>> {
         match Packet::read(answer) {
             Ok(Packet::Retry(retry)) => Ok(self.initiation(Some(retry.cookie))),
@@ -176,14 +180,14 @@ impl HostileClient {
         }
     }
 
-    /// The next packet of the connection, with these frames: authentic, whatever they say.
+    /// Returns the connection's next packet, authentic, with these frames.
     pub fn packet(&mut self, frames: &[u8]) -> Vec<u8> {
         let number = self.number;
         self.number = number.wrapping_add(1);
         self.packet_of(number, &[0x10], frames)
     }
 
-    /// An authentic packet with this number and this congestion header.
+    /// Returns an authentic packet with this number and this congestion header.
     pub fn packet_of(&self, number: u64, header: &[u8], frames: &[u8]) -> Vec<u8> {
         let (seal, _) = self.keys.as_ref().expect("the handshake is done");
         let mut packet = vec![0x41];
@@ -198,7 +202,7 @@ impl HostileClient {
         packet
     }
 
-    /// The frames of a packet of the server's without a congestion header.
+    /// Returns the frames of a packet from the server without a congestion header.
     pub fn open(&self, packet: &[u8]) -> Option<Vec<u8>> {
         let (_, open) = self.keys.as_ref()?;
         let (head, rest) = packet.split_at_checked(13)?;
@@ -208,7 +212,8 @@ impl HostileClient {
         Some(frames.to_vec())
     }
 
-    /// The whole handshake with a server in this process. Returns what it has said, if it has answered.
+    /// Does the whole handshake with a server in this process. Returns the server's answer, if
+    /// there is one.
     pub fn shake(&mut self, server: &mut Server, now: Time, from: SocketAddr) -> Option<Vec<u8>> {
         let mut sink = super::RecordingSink::default();
         let mut bytes = self.initiation(None);

@@ -13,7 +13,7 @@ use paceline_wire::{
     Service, Sink,
 };
 
-/// What a path does to datagrams.
+/// The properties of a path.
 #[derive(Clone, Debug)]
 pub struct PathConditions {
     pub delay: Span,
@@ -22,17 +22,17 @@ pub struct PathConditions {
     pub duplicate: f64,
     pub corrupt: f64,
     pub replay: f64,
-    /// Time for a byte, and how long a datagram may wait for those before it.
+    /// Time to transmit a byte, and the longest time that a datagram may wait for earlier ones.
     pub byte: Span,
     pub longest_wait: Span,
-    /// Longer datagrams vanish.
+    /// Longest datagram that passes; longer ones are lost.
     pub mtu: usize,
-    /// What arrives at the same time is read together, before anything is answered.
+    /// True if datagrams that arrive at one time are read together, before any is answered.
     pub batches: bool,
 }
 
 impl PathConditions {
-    /// 20 ms each way at 12 Mbit/s.
+    /// Returns a path of 20 ms each way at 12 Mbit/s.
     pub fn clean() -> PathConditions {
         PathConditions {
             delay: Span::from_millis(20),
@@ -59,7 +59,7 @@ impl PathConditions {
     }
 }
 
-/// What has arrived at an end.
+/// Records what has arrived at an end.
 #[derive(Default)]
 pub struct RecordingSink {
     pub stream: Vec<u8>,
@@ -87,18 +87,20 @@ impl Sink for RecordingSink {
     }
 }
 
-/// Somebody on the way who sends a copy of each datagram from another address, and passes on what is sent there.
+/// A host on the path that sends a copy of each datagram from its own address, and forwards
+/// datagrams sent to that address.
 #[derive(Clone, Debug)]
 pub struct Copier {
-    /// Where copies come from.
+    /// Source address of the copies.
     pub address: SocketAddr,
-    /// How much earlier than the datagram its copy arrives.
+    /// Time by which a copy arrives before its datagram.
     pub lead: Span,
     /// True if only copies arrive.
     pub only_copies: bool,
 }
 
-/// Decides which datagrams are lost: when, whether to the server, and the bytes.
+/// Decides which datagrams are lost, from the time, the direction (true for those to the server)
+/// and the bytes.
 pub type Drops = Box<dyn FnMut(Time, bool, &[u8]) -> bool>;
 type Datagram = (bool, SocketAddr, Ecn, Vec<u8>);
 
@@ -120,10 +122,11 @@ pub struct TestNetwork {
     pub slot: Option<usize>,
     pub at_client: RecordingSink,
     pub at_server: RecordingSink,
-    /// Datagrams that were sent, in each direction.
+    /// Number of datagrams sent in each direction.
     pub to_server: u64,
     pub to_client: u64,
-    /// Returns true for datagrams that are lost; `true` for those to the server.
+    /// Returns true for datagrams that are lost; its second argument is true for those to the
+    /// server.
     pub drops: Option<Drops>,
     /// The copiers of datagrams to the client and to the server.
     pub copiers: [Option<Copier>; 2],
@@ -156,7 +159,7 @@ impl TestNetwork {
         TestNetwork::with_limits(seed, conditions, offer, Limits::default(), limits)
     }
 
-    /// A network whose client has limits of its own.
+    /// Returns a network whose client has limits of its own.
     pub fn with_limits(
         seed: u64,
         conditions: PathConditions,
@@ -168,7 +171,7 @@ impl TestNetwork {
         TestNetwork::with_identity(identity, seed, conditions, offer, client_limits, limits)
     }
 
-    /// A network whose server has these keys.
+    /// Returns a network whose server has these keys.
     pub fn with_identity(
         identity: Identity,
         seed: u64,
@@ -308,7 +311,7 @@ impl TestNetwork {
         }
         while let Some(slot) = self.server.due(self.now) {
             while let Some(out) = self.server.transmit(self.now, slot, &mut place) {
-                // What goes to an address that the client has left is lost.
+                // Datagrams to an address that the client has left are lost.
                 let copier = self.copiers[1].as_ref();
                 let passes_on = copier.is_some_and(|copier| copier.address == out.to);
                 let is_cut = copier.is_some_and(|copier| copier.only_copies);
@@ -324,7 +327,7 @@ impl TestNetwork {
         }
     }
 
-    /// Goes on until `done`, or until `end`; false if it is not done then.
+    /// Runs until `done` returns true, or until `end`; returns false in the latter case.
     pub fn run(&mut self, end: Time, mut done: impl FnMut(&mut TestNetwork) -> bool) -> bool {
         for _ in 0..3_000_000u64 {
             self.deliver();
@@ -348,7 +351,7 @@ impl TestNetwork {
     }
 }
 
-/// Sends `data` and returns the network at the end, which both ends know of.
+/// Sends `data` and returns the network at the end, when both ends know that it has arrived.
 pub fn transfer(seed: u64, conditions: PathConditions, offer: Offer, data: &[u8]) -> TestNetwork {
     let limits = ServerLimits { plaintext: offer.plaintext, ..ServerLimits::default() };
     let mut network = TestNetwork::new(seed, conditions, offer, limits);

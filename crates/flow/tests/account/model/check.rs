@@ -9,24 +9,24 @@ use super::judge::{compare, judge};
 use super::path::{Path, Receipt};
 use super::plain::Plain;
 
-/// The controller's window.
+/// The controller's window in bytes.
 const WINDOW: u64 = 15_000;
 
-/// The account, the plain one, and a path.
+/// The account, the plain account, and a path.
 pub(super) struct World {
     account: Account,
     plain: Plain,
     path: Path,
     now: Time,
-    /// The chance of a hostile acknowledgement in each step.
+    /// Probability of a hostile acknowledgement in each step.
     hostile: f64,
-    /// What the last feedback said.
+    /// `in_recovery` of the last feedback.
     in_recovery: bool,
-    /// The present recovery began with a mark, and no loss was declared since.
+    /// True if the present recovery began with a mark, and no loss was declared since.
     only_marked: bool,
-    /// The number and the segment that were next at the last reaction.
+    /// Number and segment that were next at the last reaction.
     reacted: Option<(u64, u64)>,
-    /// Reactions taken back.
+    /// Number of reactions undone.
     pub(super) undone: u64,
 }
 
@@ -58,7 +58,7 @@ impl World {
         self.account.stats()
     }
 
-    /// Something happens.
+    /// Does one random step.
     pub(super) fn step(&mut self) {
         self.now += self.path.pause(self.now);
         for receipt in self.path.arrivals(self.now) {
@@ -84,7 +84,7 @@ impl World {
         compare(&self.account, &self.plain, self.probe_wanted());
     }
 
-    /// A repair leaves, or the newest packet again, or new data, or a packet without.
+    /// Sends a repair, the newest packet again, new data, or a packet without data.
     fn send(&mut self) {
         let size = 100 + self.path.random.below(1401) as u32;
         let fresh = Sent::segment(self.plain.next_segment, size);
@@ -97,7 +97,7 @@ impl World {
         self.transmit(sent);
     }
 
-    /// What is sent again was lost, and not sent again yet.
+    /// Checks that a repair was lost, and was not retransmitted yet.
     fn take(&mut self, repair: Repair) -> Sent {
         let at = self.plain.repairs.iter().position(|number| *number == repair.number);
         self.plain.repairs.remove(at.expect("a repair of a lost packet"));
@@ -122,7 +122,7 @@ impl World {
         self.hear(congestion, in_recovery);
     }
 
-    /// Everything that is due expires.
+    /// Handles all deadlines that have passed.
     fn expire(&mut self) {
         loop {
             let (wanted, repairing) = (self.probe_wanted(), self.is_repairing());
@@ -147,8 +147,8 @@ impl World {
         }
     }
 
-    /// What the state machine of recovery concludes. The plain account has none, and is told; but
-    /// reactions must be a window apart.
+    /// Takes in the conclusion of recovery's state machine. The plain account has none and adopts
+    /// it, but checks that reactions are a window apart.
     fn hear(&mut self, congestion: Option<Congestion>, in_recovery: bool) {
         let was_repairing = self.is_repairing();
         self.in_recovery = in_recovery;

@@ -1,4 +1,4 @@
-//! What the two accounts have to agree about.
+//! The facts on which the two accounts must agree.
 
 use paceline_cc::Feedback;
 use paceline_cc::NO_SEGMENT;
@@ -6,7 +6,7 @@ use paceline_flow::Account;
 
 use super::plain::{ExpectedFeedback, Fate, Packet, Plain};
 
-/// Compares the states of the two.
+/// Compares the states of the two accounts.
 pub(super) fn compare(account: &Account, plain: &Plain, probe_wanted: bool) {
     assert_eq!(account.in_flight(), plain.in_flight());
     assert_eq!(account.cumulative(), plain.cumulative);
@@ -19,7 +19,7 @@ pub(super) fn compare(account: &Account, plain: &Plain, probe_wanted: bool) {
     assert_eq!(Some(account.deadline()), deadlines.into_iter().min());
     let extra = plain.extra();
     if account.next_repair().is_none() && (extra == 0 || plain.repairs.len() > extra) {
-        // Only what has come all the same may be missing.
+        // Only repairs whose packets have arrived after all may be missing.
         for number in &plain.repairs {
             let packet = &plain.packets[*number as usize];
             let come = packet.fate == Fate::Forgotten || packet.segment < plain.cumulative;
@@ -31,7 +31,7 @@ pub(super) fn compare(account: &Account, plain: &Plain, probe_wanted: bool) {
     assert!(plain.config.reliable || !account.is_drained() || !some_in_flight);
 }
 
-/// Compares what an event told with what the plain account says.
+/// Compares the feedback of an event with that of the plain account.
 pub(super) fn judge(feedback: &Feedback<'_>, said: &ExpectedFeedback, plain: &Plain) {
     let told = |lost: bool| {
         let fates = feedback.fates.iter().filter(|fate| fate.lost == lost);

@@ -1,4 +1,4 @@
-//! What the plain account declares lost, and takes back.
+//! How the plain account declares packets lost, and undoes this.
 
 use paceline_cc::NO_SEGMENT;
 use paceline_cc::{Span, Time};
@@ -6,7 +6,7 @@ use paceline_cc::{Span, Time};
 use super::plain::{Fate, Packet, Plain};
 
 impl Plain {
-    /// When the time threshold declares a packet lost.
+    /// Returns when the time threshold declares a packet lost.
     fn lost_by_time(&self, packet: &Packet, window: Span) -> Time {
         if self.linux() {
             return packet.sent + self.rack.rtt + window;
@@ -15,9 +15,8 @@ impl Plain {
         packet.sent + rtt + rtt / 8
     }
 
-    /// Declares losses, and works out when the next is due. The oldest losses are forgotten when a
-    /// packet has come that was sent after they were declared.
-    /// `repairing` says if losses are being repaired.
+    /// Declares losses, and computes when the next is due. Forgets the oldest losses when a packet
+    /// sent after their declaration has arrived. `repairing` says that losses are being repaired.
     pub(super) fn detect(&mut self, now: Time, repairing: bool) -> Vec<u64> {
         let Some(largest) = self.largest_acked() else {
             self.loss_at = Time::NEVER;
@@ -56,7 +55,8 @@ impl Plain {
         lost
     }
 
-    /// The timer of the first packet to become lost, or of the last one and 2 ms later with Linux.
+    /// Sets the timer for the first packet to become lost; with Linux' rules for the last one, plus
+    /// 2 ms.
     fn set_loss_timer(&mut self, window: Span) {
         let largest = self.largest_acked();
         let behind = |(n, packet): &(u64, &Packet)| {
@@ -70,7 +70,7 @@ impl Plain {
         self.loss_at = next.unwrap_or(Time::NEVER);
     }
 
-    /// A packet declared lost has come: as much reordering is tolerated from now on.
+    /// Notes that a packet declared lost has arrived: as much reordering is tolerated from now on.
     pub(super) fn find(&mut self, number: u64) {
         self.stats.late += 1;
         let segment = self.packets[number as usize].segment;
@@ -91,14 +91,15 @@ impl Plain {
         self.stats.lost += 1;
         let is_data = packet.segment != NO_SEGMENT;
         if self.config.reliable && is_data && packet.segment >= self.cumulative {
-            // One repair for all copies of a segment.
+            // One repair serves all copies of a segment.
             let segment = packet.segment;
             self.repairs.retain(|repair| self.packets[*repair as usize].segment != segment);
             self.repairs.push(number);
         }
     }
 
-    /// Data has arrived: what lies below the cumulative point is on its way no more, as far as it had been taken back.
+    /// Notes that data below the cumulative point has arrived: copies below it no longer count as
+    /// in flight.
     pub(super) fn settle(&mut self) {
         let cumulative = self.cumulative;
         self.on_their_way.retain(|segment| *segment >= cumulative);
@@ -110,12 +111,12 @@ impl Plain {
         }
     }
 
-    /// Copies that count as sent again and repair nothing.
+    /// Returns the number of copies that count as retransmitted but repair nothing.
     pub(super) fn extra(&self) -> usize {
         self.on_their_way.len() + self.held.len() + self.leaked
     }
 
-    /// True if repairs wait, and as many copies count as sent again that repair nothing.
+    /// Returns true if repairs are queued, but not more than copies that count as retransmitted.
     pub(super) fn holds_repairs(&self) -> bool {
         let open = |number: &&u64| {
             let packet = &self.packets[**number as usize];
@@ -125,7 +126,7 @@ impl Plain {
         0 < repairs && repairs <= self.extra() && !self.head_is_due
     }
 
-    /// The timer has expired: a copy of the first segment that is on its way counts for good.
+    /// Handles an expired timer: a copy of the first segment that is in flight counts for good.
     pub(super) fn count_copies(&mut self) {
         self.leaked += usize::from(self.on_their_way.contains(&self.cumulative));
         self.on_their_way.clear();
@@ -133,8 +134,8 @@ impl Plain {
         self.head_is_due = true;
     }
 
-    /// The losses were none: what may still come is in flight, and may be lost by time if that had not declared it
-    /// lost, and no copy is on its way.
+    /// Undoes the losses: packets that may still arrive are in flight, and may be lost by time
+    /// unless that had declared them lost or a copy is in flight.
     pub(super) fn undo(&mut self, repairing: bool) {
         self.on_their_way.clear();
         self.held.clear();

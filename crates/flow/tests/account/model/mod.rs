@@ -1,4 +1,4 @@
-//! Random sends, acknowledgements and deadlines, with the slow account beside the fast one.
+//! Random sends, acknowledgements and deadlines, for the account and a slow, plain one beside it.
 
 mod check;
 mod judge;
@@ -11,7 +11,7 @@ mod timers;
 
 use check::World;
 
-/// What has happened in all runs together.
+/// Counts of the events in all runs together.
 #[derive(Default, Debug)]
 struct Seen {
     timeouts: u64,
@@ -37,8 +37,8 @@ fn run(name: &str, seeds: u64, hostile: f64) -> Seen {
     seen
 }
 
-/// 300,000 steps on paths that keep the order or not, lose or not, double acknowledgements, and
-/// stop for seconds.
+/// 300,000 steps on paths with and without reordering, losses and duplicated acknowledgements, and
+/// with outages of seconds.
 #[test]
 fn the_account_agrees_with_a_plain_one() {
     let seen = run("path", 300, 0.0);
@@ -46,8 +46,8 @@ fn the_account_agrees_with_a_plain_one() {
     assert!(timeouts.min(probes).min(undone).min(late) > 300, "{seen:?}");
 }
 
-/// 100,000 steps, with an acknowledgement of anything at all in every third of them: nothing
-/// panics, and what is in flight stays right.
+/// 100,000 steps, a third of them with an arbitrary acknowledgement: nothing panics, and the bytes
+/// in flight stay right.
 #[test]
 fn hostile_acknowledgements_are_counted_right() {
     run("hostile", 100, 0.3);

@@ -1,30 +1,30 @@
-//! A path of a random character: packets arrive or do not, and so do acknowledgements.
+//! A path with random properties, on which packets and acknowledgements arrive or are lost.
 
 use paceline_cc::{Ack, NO_SEGMENT, Span, Stream, Time};
 
-/// An acknowledgement, and the ranges of numbers that it tells of beside its blocks.
+/// An acknowledgement, and the ranges of numbers beside its blocks.
 #[derive(Clone)]
 pub(super) struct Receipt {
     pub(super) ack: Ack,
     pub(super) older: Vec<(u64, u64)>,
 }
 
-/// What is on the path, and what has arrived.
+/// The packets on the path, and those that have arrived.
 pub(super) struct Path {
     pub(super) random: Stream,
     loss: f64,
-    /// Up to so many milliseconds are added to each delay.
+    /// Largest number of milliseconds added to each delay.
     jitter: u64,
     reliable: bool,
     /// Until then nothing arrives: packets wait or are lost.
     outage: Time,
-    /// Packets under way and when they arrive; those that have arrived.
+    /// Packets under way with their arrival times; numbers of packets that have arrived.
     forward: Vec<(Time, u64)>,
     arrived: Vec<bool>,
-    /// The segment of each packet, and those that have arrived.
+    /// Segment of each packet, and segments that have arrived.
     segments: Vec<u64>,
     arrived_segments: Vec<u64>,
-    /// Acknowledgements under way and when they arrive.
+    /// Acknowledgements under way with their arrival times.
     back: Vec<(Time, Receipt)>,
     ce_packets: u32,
 }
@@ -46,7 +46,7 @@ impl Path {
         }
     }
 
-    /// How long until something happens; an outage begins now and then.
+    /// Returns the time until the next step; starts an outage now and then.
     pub(super) fn pause(&mut self, now: Time) -> Span {
         if self.random.chance(0.005) {
             self.outage = now + Span::from_millis(self.random.below(3000));
@@ -70,7 +70,7 @@ impl Path {
         self.segments.push(segment);
     }
 
-    /// Packets arrive; returns the acknowledgements that arrive.
+    /// Lets packets arrive; returns the acknowledgements that arrive.
     pub(super) fn arrivals(&mut self, now: Time) -> Vec<Receipt> {
         for (at, number) in std::mem::take(&mut self.forward) {
             if at > now {
@@ -98,8 +98,8 @@ impl Path {
         receipts
     }
 
-    /// What the receiver says: three blocks from the largest number, or from the last one that
-    /// came, downward; and mostly some of those below.
+    /// Returns the receiver's acknowledgement: three blocks downward from the largest number, or
+    /// from the last one that arrived; and mostly some of the ranges below.
     fn receipt(&mut self, now: Time, last: u64) -> Receipt {
         let newest = self.arrived.iter().rposition(|arrived| *arrived).unwrap_or(0) as u64;
         let largest = if self.random.chance(0.9) { newest } else { last };
@@ -127,7 +127,7 @@ impl Path {
                 *gap = (start - below) as u32;
             }
         }
-        // Segments go on after a gap when the connection is a new one.
+        // Segments continue after a gap when the connection is a new one.
         let first = self.arrived_segments.iter().max().map_or(0, |segment| segment / 10_000);
         ack.cumulative = first * 10_000;
         while self.reliable && self.arrived_segments.contains(&ack.cumulative) {
@@ -136,7 +136,7 @@ impl Path {
         Receipt { ack, older }
     }
 
-    /// An acknowledgement of anything at all.
+    /// Returns an arbitrary acknowledgement.
     pub(super) fn hostile_ack(&mut self) -> Receipt {
         let sent = self.segments.len() as u64;
         let mut near = |span: u64| match self.random.below(6) {
@@ -147,8 +147,8 @@ impl Path {
         let (largest, cumulative) = (near(sent), near(sent));
         let mut lengths = [near(20) as u32, near(5) as u32, near(5) as u32];
         if u64::from(lengths[0]) > largest {
-            // The ledger takes the largest number of an impossible first block for acknowledged,
-            // or not, depending on what is open.
+            // The ledger may or may not acknowledge the largest number of an impossible first
+            // block, depending on its open numbers.
             lengths[0] = 0;
         }
         let gaps = [near(5) as u32, near(5) as u32];

@@ -1,5 +1,5 @@
-//! A slow and simple account: a plain list of packets, from which everything is worked out
-//! anew at each event.
+//! A slow and simple account: a plain list of packets, from which everything is computed anew at
+//! each event.
 
 use paceline_cc::NO_SEGMENT;
 use paceline_cc::{Ack, Span, Time};
@@ -9,14 +9,13 @@ use super::rack::Rack;
 
 use super::rtt::Rtt;
 
-/// What has become of a packet.
+/// The state of a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     InFlight,
-    /// Declared lost then, and it may still come.
-    /// Declared lost when this number was next.
+    /// Declared lost when this number was next; it may still arrive.
     Lost(u64),
-    /// Declared lost, and its acknowledgement would be ignored.
+    /// Declared lost; its acknowledgement would be ignored.
     Forgotten,
     Acked,
 }
@@ -26,15 +25,15 @@ pub(super) struct Packet {
     pub(super) size: u32,
     pub(super) segment: u64,
     pub(super) fate: Fate,
-    /// Bytes delivered before it was sent.
+    /// Total bytes delivered before it was sent.
     pub(super) delivered_before: u64,
-    /// It repeats data.
+    /// True if it retransmits data.
     pub(super) again: bool,
-    /// RACK may declare it lost.
+    /// True if RACK may declare it lost.
     pub(super) watched: bool,
 }
 
-/// What an acknowledgement or a deadline says.
+/// The expected feedback of an acknowledgement or a deadline.
 #[derive(Default)]
 pub(super) struct ExpectedFeedback {
     pub(super) acked: Vec<u64>,
@@ -49,40 +48,40 @@ pub(super) struct ExpectedFeedback {
 pub(super) struct Plain {
     pub(super) config: AccountConfig,
     pub(super) packets: Vec<Packet>,
-    /// Packets below belong to connections of the past.
+    /// Packets below belong to earlier connections.
     pub(super) first: usize,
-    /// A packet is lost when one so many numbers later has been acknowledged.
+    /// A packet is lost when one this many numbers later has been acknowledged.
     pub(super) reordering: u64,
     pub(super) next_segment: u64,
     pub(super) cumulative: u64,
     pub(super) delivered: u64,
     pub(super) stats: AccountStats,
-    /// Losses whose data has not been sent again.
+    /// Numbers of lost packets whose data has not been retransmitted.
     pub(super) repairs: Vec<u64>,
-    /// Segments that were on their way again at the last undo, those of them that were lost again, and copies that count
-    /// without being any.
+    /// Segments whose retransmission was in flight at the last undo; those of them that were lost
+    /// again; and the number of copies that count without existing.
     pub(super) on_their_way: Vec<u64>,
     pub(super) held: Vec<u64>,
     pub(super) leaked: usize,
-    /// The timer has expired, and no repair was sent since.
+    /// True if the timer has expired and no repair was sent since.
     pub(super) head_is_due: bool,
     pub(super) round: u64,
     round_end: u64,
     pub(super) rtt: Rtt,
-    /// The count of marked packets in the newest acknowledgement.
+    /// The counter of marked packets in the newest acknowledgement.
     ce_packets: u32,
-    /// When the retransmission timer was started, which number was next then, and whether the tail was
-    /// probed since.
+    /// When the retransmission timer was started, the number that was next then, and whether the
+    /// tail was probed since.
     pub(super) progress: Time,
     pub(super) progress_next: u64,
     pub(super) probed: bool,
-    /// The number of the last probe, and whether no congestion was reacted to since.
+    /// Number of the last probe, and whether no congestion was reacted to since.
     pub(super) probe: u64,
     pub(super) probe_out: bool,
-    /// When the oldest missing segment was last sent again during a repair.
+    /// When the oldest missing segment was last retransmitted during a repair.
     pub(super) repaired: Time,
     pub(super) repaired_segment: u64,
-    /// What RACK knows.
+    /// RACK's state.
     pub(super) rack: Rack,
     /// When the time threshold declares the next packet lost.
     pub(super) loss_at: Time,
@@ -125,7 +124,7 @@ impl Plain {
         in_flight.map(|packet| u64::from(packet.size)).sum()
     }
 
-    /// The packets of this connection with their numbers.
+    /// Returns the packets of this connection with their numbers.
     pub(super) fn present(&self) -> impl DoubleEndedIterator<Item = (u64, &Packet)> {
         self.packets.iter().enumerate().skip(self.first).map(|(i, packet)| (i as u64, packet))
     }
@@ -134,7 +133,7 @@ impl Plain {
         self.present().rev().find(|(_, packet)| packet.fate == Fate::Acked).map(|(n, _)| n)
     }
 
-    /// A packet leaves; `repairing` says if losses are being repaired.
+    /// Notes a packet sent; `repairing` says that losses are being repaired.
     pub(super) fn on_sent(&mut self, now: Time, sent: Sent, repairing: bool) -> u64 {
         if (self.in_flight() == 0 && !self.holds_repairs()) || self.needs_no_timer() {
             self.restart(now);
@@ -210,12 +209,12 @@ impl Plain {
             let last = last.map_or(sent, |number| self.packets[*number as usize].sent);
             self.rack.on_ack(now.since(last), prior, self.delivered);
         }
-        // An older count lies behind by less than half of the numbers there are.
+        // An older count is behind by less than half of the counter's range.
         if ack.ce_packets.wrapping_sub(self.ce_packets) as i32 > 0 {
             said.marked = ack.ce_packets.wrapping_sub(self.ce_packets);
             self.ce_packets = ack.ce_packets;
             if self.first > 0 {
-                // Not those of an earlier connection.
+                // Without those of an earlier connection.
                 let numbers = ack.largest.saturating_add(1).saturating_sub(self.first as u64);
                 said.marked = said.marked.min(u32::try_from(numbers).unwrap_or(u32::MAX));
             }
@@ -230,7 +229,7 @@ impl Plain {
         said
     }
 
-    /// A packet that may have arrived before.
+    /// Notes the arrival of a packet that may have arrived before.
     fn arrives(
         &mut self,
         number: u64,
@@ -254,8 +253,8 @@ impl Plain {
         said.acked.push(number);
     }
 
-    /// Marks as arrived what lies below a cumulative point that has advanced: packets in flight whose
-    /// numbers the acknowledgement does not cover, and segments that wait to be sent again.
+    /// Marks as arrived the packets below a cumulative point that has advanced: packets in flight
+    /// whose numbers the acknowledgement does not cover, and queued repairs.
     fn arrives_below(
         &mut self,
         ack: &Ack,

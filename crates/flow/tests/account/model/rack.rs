@@ -1,4 +1,4 @@
-//! What RACK knows in the plain account.
+//! RACK's state in the plain account.
 
 use paceline_cc::Span;
 
@@ -13,7 +13,7 @@ pub(super) struct Rack {
     stretched_at: u64,
     /// One more than the largest number acknowledged before the present acknowledgement.
     pub(super) acked_end: u64,
-    /// The present acknowledgement tells of a repair that was in vain.
+    /// True if the present acknowledgement reveals a needless repair.
     pub(super) in_vain: bool,
 }
 
@@ -32,7 +32,8 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// The last packet of an acknowledgement had this RTT; so many bytes were delivered when the newest was sent.
+    /// Takes in the RTT of the last packet of an acknowledgement. `prior` bytes had been delivered
+    /// when the newest packet was sent, and `delivered` have been by now.
     pub(super) fn on_ack(&mut self, rtt: Span, prior: u64, delivered: u64) {
         self.rtt = rtt;
         if self.in_vain && self.seen_reordering && prior >= self.stretched_at {
@@ -41,7 +42,7 @@ impl Rack {
         }
     }
 
-    /// A repair is over.
+    /// Notes the end of a repair.
     pub(super) fn on_repaired(&mut self) {
         self.kept_for = self.kept_for.saturating_sub(1);
         if self.kept_for == 0 {
@@ -51,7 +52,7 @@ impl Rack {
 }
 
 impl Plain {
-    /// A packet that was sent once has come, maybe after later ones.
+    /// Notes the arrival of a packet that was sent once, possibly after later ones.
     pub(super) fn overtaken(&mut self, number: u64) {
         if number < self.rack.acked_end && self.linux() {
             self.rack.seen_reordering = true;

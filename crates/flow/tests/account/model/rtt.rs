@@ -9,13 +9,13 @@ pub(super) struct Rtt {
     pub(super) smoothed: Span,
     /// Four times the variation.
     variation: i128,
-    /// Linux' `mdev` and `mdev_max`, and the end of the round trip that they are of.
+    /// Linux' `mdev` and `mdev_max`, and the end of their round trip.
     deviation: i128,
     largest: i128,
     round_end: u64,
     pub(super) latest: Span,
     pub(super) min: Span,
-    /// Expiries of the retransmission timer since the last sample.
+    /// Number of expiries of the retransmission timer since the last sample.
     pub(super) expiries: u32,
 }
 
@@ -34,7 +34,7 @@ impl Rtt {
         }
     }
 
-    /// Section 2. All below `passed` is acknowledged, `next` comes next.
+    /// Takes a sample in (section 2). All below `passed` is acknowledged; `next` is next.
     pub(super) fn measure(&mut self, rtt: Span, passed: u64, next: u64) {
         (self.latest, self.expiries) = (rtt, 0);
         let over = passed > self.round_end;
@@ -64,7 +64,7 @@ impl Rtt {
         self.min = self.min.min(rtt);
     }
 
-    /// Sections 2 and 5.
+    /// Returns the timeout (sections 2 and 5).
     pub(super) fn rto(&self) -> Span {
         let RtoBounds { min_variation, min, max, initial, .. } = self.bounds;
         let variation = Span::from_nanos(self.variation as u64);

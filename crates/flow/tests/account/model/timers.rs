@@ -6,23 +6,23 @@ use paceline_flow::LossRecovery;
 use super::plain::{ExpectedFeedback, Fate, Packet, Plain};
 
 impl Plain {
-    /// True if all data has arrived.
+    /// Returns true if all data has arrived.
     pub(super) fn needs_no_timer(&self) -> bool {
         self.config.reliable && self.cumulative == self.next_segment
     }
 
-    /// True if losses are found and timers set by Linux' rules.
+    /// Returns true if losses are detected and timers set by Linux' rules.
     pub(super) fn linux(&self) -> bool {
         self.config.reliable && self.config.recovery == LossRecovery::Sack
     }
 
-    /// The timeout counts from now on.
+    /// Lets the timeout count from now on.
     pub(super) fn restart(&mut self, now: Time) {
         (self.progress, self.progress_next) = (now, self.packets.len() as u64);
         self.probed = false;
     }
 
-    /// The three deadlines: loss by time, retransmission timeout, and the probe of the tail, which
+    /// Returns the three deadlines: loss by time, retransmission timeout, and tail probe. The probe
     /// is `wanted` unless a loss or a timeout is being repaired.
     pub(super) fn deadlines(&self, wanted: bool) -> [Time; 3] {
         if self.linux() {
@@ -47,14 +47,14 @@ impl Plain {
         [self.loss_at, timeout, if wanted { probe } else { Time::NEVER }]
     }
 
-    /// True if a packet is acknowledged that was sent after the oldest in flight.
+    /// Returns true if a packet sent after the oldest in flight is acknowledged.
     fn has_gap(&self) -> bool {
         let in_flight = |(_, packet): &(u64, &Packet)| packet.fate == Fate::InFlight;
         let oldest = self.present().find(in_flight).map(|(number, _)| number);
         oldest.is_some_and(|oldest| self.largest_acked() > Some(oldest))
     }
 
-    /// The same by Linux' rules: one timer for probe and timeout.
+    /// Returns the deadlines by Linux' rules: one timer for probe and timeout.
     fn linux_deadlines(&self, wanted: bool) -> [Time; 3] {
         let flying = || self.present().filter(|(_, packet)| packet.fate == Fate::InFlight);
         let Some((_, oldest)) = flying().next() else {
@@ -96,7 +96,7 @@ impl Plain {
         }
     }
 
-    /// What is due: its name, and what it says.
+    /// Handles a deadline that has passed. Returns its name and the expected feedback.
     pub(super) fn on_deadline(
         &mut self,
         now: Time,
@@ -111,7 +111,7 @@ impl Plain {
             }
             return ("losses", ExpectedFeedback { lost, ..ExpectedFeedback::default() });
         }
-        // The time that losses are due at may have moved; nothing else has.
+        // The deadline of losses may have moved; nothing else has.
         if probe <= now {
             self.stats.probes += 1;
             self.probe = self.packets.len() as u64;

@@ -9,7 +9,7 @@ use super::words::numbers;
 use super::{SIZE, Script};
 
 impl Script {
-    /// Lets one event happen.
+    /// Executes one event.
     pub(super) fn event(&mut self, now: Time, word: &str, rest: &str) -> Result<(), String> {
         self.told = EventOutcome::default();
         match word {
@@ -58,7 +58,7 @@ impl Script {
         if given == number { Ok(()) } else { Err(format!("the packet got the number {given}")) }
     }
 
-    /// Sends what the window allows, as a driver does whose application always has data.
+    /// Sends as much as the window allows, like a driver whose application always has data.
     fn fill(&mut self, now: Time) -> Result<(), String> {
         let fits = |account: &Account, window| {
             let in_flight = account.in_flight();
@@ -135,7 +135,7 @@ impl Script {
         Ok(())
     }
 
-    /// The controller has been told, and has its window.
+    /// Stores the outcome; the controller has reacted to it and set its window.
     fn hear(&mut self, told: EventOutcome) {
         self.account.on_window(self.window);
         self.told = told;

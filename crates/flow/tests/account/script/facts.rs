@@ -1,22 +1,22 @@
-//! What scripts can expect, each as the text that a script has for it.
+//! The facts that scripts can expect, each as the text in a script.
 
 use paceline_cc::{Congestion, Feedback, RateSample, Span, Time};
 
 use super::words::{show_millis, show_numbers};
 use super::{SIZE, Script};
 
-/// What the account said about an event.
+/// The account's answer to an event.
 #[derive(Default)]
 pub(crate) struct EventOutcome {
     pub(crate) acked: Vec<u64>,
     pub(crate) lost: Vec<u64>,
-    /// Packets that a `fill` sent, and those that it repeated.
+    /// Packets sent by `fill`, and the packets that they repeated.
     pub(crate) sent: Vec<u64>,
     pub(crate) resent: Vec<u64>,
     feedback: Option<FeedbackFields>,
 }
 
-/// The numbers of a feedback.
+/// The fields of a feedback.
 struct FeedbackFields {
     rtt: Option<Span>,
     congestion: Option<Congestion>,
@@ -33,7 +33,7 @@ struct FeedbackFields {
 }
 
 impl EventOutcome {
-    /// Keeps a feedback, and checks that its parts fit together.
+    /// Stores a feedback, and checks that its parts are consistent.
     pub(crate) fn new(feedback: &Feedback<'_>, segments: &[u64]) -> Result<EventOutcome, String> {
         let (mut acked, mut lost) = (Vec::new(), Vec::new());
         let (mut acked_bytes, mut lost_bytes) = (0, 0);
@@ -71,7 +71,7 @@ impl EventOutcome {
         Ok(EventOutcome { acked, lost, feedback: Some(kept), ..EventOutcome::default() })
     }
 
-    /// What the last event brought, by name.
+    /// Returns a fact about the last event, by name.
     pub(crate) fn fact(&self, name: &str) -> Option<String> {
         let list = match name {
             "acked" => Some(&self.acked),
@@ -85,7 +85,7 @@ impl EventOutcome {
         }
         let told = self.feedback.as_ref()?;
         Some(match name {
-            // The round-trip time that the acknowledgement measures.
+            // The RTT sample of the acknowledgement.
             "rtt" => told.rtt.map_or("none".to_string(), show_millis),
             "congestion" => match told.congestion {
                 None => "none",
@@ -118,7 +118,7 @@ impl EventOutcome {
 }
 
 impl Script {
-    /// The account's state, by name.
+    /// Returns a fact about the account's state, by name.
     pub(crate) fn fact(&self, name: &str) -> Option<String> {
         let account = &self.account;
         let (rtt, stats) = (account.rtt(), account.stats());
@@ -128,9 +128,9 @@ impl Script {
                 Time::NEVER => "never".to_string(),
                 time => show_millis(time.since(Time::ZERO)),
             },
-            // The packet whose data is next to be sent again.
+            // The packet whose data is retransmitted next.
             "repair" => account.next_repair().map_or("none".to_string(), |r| r.number.to_string()),
-            // Packets that may be in flight under proportional rate reduction.
+            // Number of packets that may be in flight under proportional rate reduction.
             "allowed" => packets(account.window(self.window, true)),
             "cumulative" => account.cumulative().to_string(),
             "drained" => yes_no(account.is_drained()),

@@ -12,30 +12,30 @@ use paceline_flow::{Account, AccountConfig, LossRecovery, RtoBounds};
 use self::facts::EventOutcome;
 use self::words::{millis, show_millis, show_numbers};
 
-/// Bytes of every packet.
+/// Size of every packet in bytes.
 pub(crate) const SIZE: u32 = 1500;
 
-/// An account, and what stands around it in a script.
+/// An account, and its surroundings in a script.
 pub(crate) struct Script {
     config: AccountConfig,
     account: Account,
-    /// The controller's window in bytes; a thousand packets unless a script says otherwise.
+    /// The controller's window in bytes; a thousand packets unless a script sets it.
     window: u64,
-    /// The segment of each packet sent.
+    /// Segment of each packet sent.
     segments: Vec<u64>,
     /// The segments that have arrived, beyond those below `cumulative`.
     arrived: BTreeSet<u64>,
     cumulative: u64,
-    /// What the account said about the last event.
+    /// The account's answer to the last event.
     told: EventOutcome,
 }
 
-/// A connection that sends lost data again.
+/// Returns a connection that retransmits lost data.
 pub(crate) fn stream() -> Script {
     Script::new(AccountConfig::stream(SIZE))
 }
 
-/// A connection that sends nothing again.
+/// Returns a connection that retransmits nothing.
 pub(crate) fn datagrams() -> Script {
     Script::new(AccountConfig::datagrams(SIZE))
 }
@@ -54,29 +54,29 @@ impl Script {
         }
     }
 
-    /// The same with another setting; for before the first line.
+    /// Changes the configuration, before the first line.
     fn with(self, set: impl FnOnce(&mut AccountConfig)) -> Script {
         let mut config = self.config;
         set(&mut config);
         Script::new(config)
     }
 
-    /// How congestion marks come back.
+    /// Sets how the receiver reports congestion marks.
     pub(crate) fn ecn(self, form: EcnFeedback) -> Script {
         self.with(|config| config.ecn = form)
     }
 
-    /// The bounds of the retransmission timeout.
+    /// Sets the bounds of the retransmission timeout.
     pub(crate) fn rto(self, bounds: RtoBounds) -> Script {
         self.with(|config| config.rto = bounds)
     }
 
-    /// Losses are found and timers set by RFC 9002's rules, not by Linux'.
+    /// Detects losses and sets timers by RFC 9002's rules instead of Linux'.
     pub(crate) fn rfc9002(self) -> Script {
         self.with(|config| config.recovery = LossRecovery::Rfc9002)
     }
 
-    /// The tail is not probed.
+    /// Turns tail probes off.
     pub(crate) fn without_probes(self) -> Script {
         self.with(|config| config.probes = false)
     }
@@ -103,7 +103,7 @@ impl Script {
         let (word, rest) = event.trim().split_once(' ').unwrap_or((event.trim(), ""));
         let timer = matches!(word, "timeout" | "probe" | "loss-timer");
         let deadline = self.account.deadline();
-        // After an undo a loss may have been due before.
+        // After an undo the deadline of a loss may have passed already.
         let unexpected = if timer { deadline > now } else { deadline < now };
         if unexpected {
             return Err(format!("the deadline is at {}", show_millis(deadline.since(Time::ZERO))));
@@ -112,7 +112,7 @@ impl Script {
         self.judge(word, expected)
     }
 
-    /// Compares what the account said with what a line expects.
+    /// Compares the account's answer with the expectation of a line.
     fn judge(&self, word: &str, expected: &str) -> Result<(), String> {
         let mut named = Vec::new();
         for expectation in expected.split(',').map(str::trim).filter(|text| !text.is_empty()) {

@@ -2,7 +2,7 @@
 
 use paceline_cc::Span;
 
-/// The numbers of a list such as `0 2-4`.
+/// Returns the numbers of a list such as `0 2-4`.
 pub(crate) fn numbers(text: &str) -> Result<Vec<u64>, String> {
     let mut found = Vec::new();
     for word in text.split_whitespace() {
@@ -13,7 +13,7 @@ pub(crate) fn numbers(text: &str) -> Result<Vec<u64>, String> {
     if found.is_empty() { Err("numbers are missing".to_string()) } else { Ok(found) }
 }
 
-/// A list of numbers as scripts write it: `0 2-4`, or `none`.
+/// Returns a list of numbers as scripts write it: `0 2-4`, or `none`.
 pub(crate) fn show_numbers(numbers: &[u64]) -> String {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
@@ -34,13 +34,13 @@ pub(crate) fn show_numbers(numbers: &[u64]) -> String {
     words.iter().map(show).collect::<Vec<_>>().join(" ")
 }
 
-/// Milliseconds, with a fraction if need be.
+/// Reads milliseconds, possibly with a fraction.
 pub(crate) fn millis(text: &str) -> Result<Span, String> {
     let millis: f64 = text.parse().map_err(|_| format!("`{text}` is no time"))?;
     Ok(Span::from_secs_f64(millis / 1000.0))
 }
 
-/// Milliseconds as scripts write them; `never` for the end of time.
+/// Returns milliseconds as scripts write them; `never` for [`Span::MAX`].
 pub(crate) fn show_millis(span: Span) -> String {
     if span == Span::MAX { "never".to_string() } else { format!("{}", span.as_millis_f64()) }
 }

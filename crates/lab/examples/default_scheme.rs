@@ -283,10 +283,10 @@ fn text(table: &Table) -> Result<String, std::fmt::Error> {
     let mut text = HEAD.to_string();
     writeln!(
         text,
-        "\n## The choice\n\nThe rule as changed chooses **`{}`**; as it was first, it chose `{}`.\n",
+        "\n## The choice\n\nThe changed rule chooses **`{}`**; the original rule, points 1 to 4, chose `{}`.\n",
         CANDIDATES[winner], CANDIDATES[first]
     )?;
-    text += "| scheme | worst ratio | where | mean ratio | Cubic keeps, least | leaves enough | sent again, most (changed) |\n\
+    text += "| scheme | worst ratio | where | mean ratio | Cubic keeps at least | leaves enough | retransmitted at most (point 5) |\n\
              | --- | --- | --- | --- | --- | --- | --- |\n";
     let mut order: Vec<usize> = (0..CANDIDATES.len()).collect();
     order.sort_by(|&a, &b| table.worst(a).0.total_cmp(&table.worst(b).0));
@@ -307,7 +307,7 @@ fn text(table: &Table) -> Result<String, std::fmt::Error> {
             if table.is_thrifty(one) { "" } else { ": too much" },
         )?;
     }
-    text += "\n## What Cubic keeps\n\nMbit/s of a Cubic flow beside the scheme at 20 Mbit/s. Medians of three runs, \
+    text += "\n## What Cubic keeps\n\nMbit/s of a Cubic flow next to the scheme at 20 Mbit/s. Medians of three runs, \
              from 30 s on.\n";
     heading(&mut text, "RTT, buffer")?;
     for ((rtt, buffer), row) in shared_links().zip(&table.shares) {
@@ -332,7 +332,7 @@ fn text(table: &Table) -> Result<String, std::fmt::Error> {
             }
         }
     }
-    text += "\n## What is sent again over cellular links\n\nPer cent of the packets of a file of 20 MB, without random loss.\n";
+    text += "\n## What is sent again over cellular links\n\nRetransmissions in per cent of the packets of a file of 20 MB, without random loss.\n";
     heading(&mut text, "network")?;
     for (case, row) in table.cases.iter().zip(&table.repeats) {
         if case.counts_repeats() {

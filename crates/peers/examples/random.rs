@@ -1,13 +1,14 @@
-//! Random inputs for this machine's kernel and for our sender.
+//! Random inputs for this machine's kernel and for Paceline's sender.
 //!
 //! ```text
 //! random record FOLDER FIRST LAST   plays the trials of these seeds against the kernel (as root, Linux)
-//! random compare FOLDER             plays the recorded inputs to our sender and counts what is equal
-//! random shrink FOLDER SEED...      keeps of each trial the smallest that still shows a difference (as root)
+//! random compare FOLDER             plays the recorded inputs to our sender and counts equal sends
+//! random shrink FOLDER SEED...      reduces each trial while it still shows a difference (as root)
 //! ```
 //!
-//! A script is equal if 95 % of the segments, those that only one of both sends included, leave within 5 ms of each
-//! other: a tick, and what the recording takes. Stated before the first run.
+//! A script counts as equal if 95 % of the segments that either of the two sends leave within 5 ms
+//! of each other: a tick, and the recording's own delay. Segments that only one of them sends count
+//! as different. This was stated before the first run.
 
 #![allow(clippy::print_stdout)]
 
@@ -22,11 +23,11 @@ use paceline_peers::script;
 
 /// Number of connections that are recorded at the same time.
 const AT_ONCE: usize = 250;
-/// Differences that are described of each script.
+/// Number of differences described for each script.
 const DESCRIBED: usize = 2;
-/// The least share of equal sends.
+/// Smallest share of equal sends.
 const EQUAL: f64 = 0.95;
-/// How often the smallest trial is made smaller.
+/// Number of rounds in which the smallest trial is reduced further.
 const ROUNDS: usize = 12;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -52,7 +53,7 @@ fn record(folder: &Path, first: u64, last: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The smallest trials that are found within [`ROUNDS`] rounds, one file each.
+/// Writes the smallest trials found within [`ROUNDS`] rounds, one file each.
 fn shrink(folder: &Path, seeds: &[&str]) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     kernel::prepare()?;

@@ -1,5 +1,6 @@
-//! Shows what our sender does with the inputs of a script, beside a recording of Linux if there is one:
-//! `cargo run -p paceline-peers --example trace -- SCRIPT.pkt`. `SCRIPT.linux` is the recording.
+//! Shows how Paceline's sender responds to the inputs of a script, beside a recording of Linux if
+//! there is one: `cargo run -p paceline-peers --example trace -- SCRIPT.pkt`. `SCRIPT.linux` is the
+//! recording.
 
 #![allow(clippy::print_stdout)]
 
@@ -29,7 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What has left since the input before, and the states of both senders after the input in `line`.
+/// Prints the segments that have left since the previous input, and the states of both senders
+/// after the input in `line`.
 fn show(line: usize, tcp: &mut Tcp, recording: &Recording) {
     while let Some(left) = tcp.departed().pop_front() {
         println!("S {:.1} {} {}", left.time.as_millis_f64(), left.range.0, left.range.1);

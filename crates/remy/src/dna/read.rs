@@ -45,7 +45,7 @@ pub enum DnaError {
         rule: usize,
     },
     /// There are too many boxes.
-    #[error("there are more than {MAX_BOXES} boxes; no table has so many")]
+    #[error("there are more than {MAX_BOXES} boxes; tables have fewer")]
     TooLarge,
     /// The tree is for the other kind of sender.
     #[error("it is the tree of a Poisson sender (`FinTree`), not a table of rules")]

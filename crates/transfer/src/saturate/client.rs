@@ -233,7 +233,7 @@ impl Client<'_> {
                 let way = if self.ready[0] { "feedback" } else { "link" };
                 let to: Vec<String> = self.to.iter().map(SocketAddr::to_string).collect();
                 return Err(LiveError::Message(format!(
-                    "nobody answers at {} on the way of the {way}: is the address right, does \
+                    "no answer from {} on the {way} path: is the address right, does \
                      `paceline saturate server` run there, is the key the one that it printed, and \
                      does the interface have a route?",
                     to.join(", ")
@@ -279,7 +279,7 @@ impl Client<'_> {
             }
             if now.since(self.heard) > self.options.patience {
                 return Err(LiveError::Message(format!(
-                    "nothing has come from {to} for {}: the server has died, or a path is down",
+                    "no packet from {to} for {}: the server has ended, or a path is down",
                     now.since(self.heard)
                 )));
             }
@@ -309,7 +309,7 @@ impl Client<'_> {
                 return Ok(());
             }
         }
-        Err(LiveError::Message("the server does not say what it has measured".into()))
+        Err(LiveError::Message("the server has not sent its results".into()))
     }
 
     /// Waits for packets and handles them. Returns true if the wait was interrupted.

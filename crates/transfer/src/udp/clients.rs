@@ -31,7 +31,8 @@ struct Client {
     qlog: Option<Qlog>,
     /// RTTs of the data that this end sends.
     rtts: RttSamples,
-    /// What the client has measured, if it received the packets of a measurement.
+    /// The client's report of a measurement: what it has measured as the receiver, or counted as
+    /// the sender.
     measured: Option<Summary>,
     sent: Option<SentSummary>,
 }

@@ -196,7 +196,7 @@ impl Reader<'_> {
         }
         match &scenario.links[..] {
             [] if written.value.station.is_some() => Ok(Vec::new()),
-            [] => self.fail(written, "the flow passes nothing", "write station = \"laptop\""),
+            [] => self.fail(written, "the flow uses no link", "write station = \"laptop\""),
             [link] => Ok(vec![link.name.clone()]),
             _ => {
                 let message = "with several links a flow needs a path";

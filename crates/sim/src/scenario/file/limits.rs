@@ -57,7 +57,7 @@ pub(super) fn workload(flow: &FlowSpec) -> Result<(), Excess> {
         }
         Workload::Supplied => require(
             false,
-            || "nobody supplies data in a simulation".into(),
+            || "no driver supplies the flow's data in a simulation".into(),
             "take another workload: bulk, bytes, rate, on_off or video",
         ),
         Workload::OnOff { .. } | Workload::Video(_) | Workload::Bulk | Workload::Bytes(_) => Ok(()),

@@ -90,8 +90,8 @@ impl Record {
             // If the namespace no longer exists, its settings have gone with it; but it may also
             // exist where this process cannot see it.
             problems.push(
-                "the tunnel was set up in another network namespace: its rules, if that network still is, are undone by \
-                 `paceline tunnel down` there"
+                "the tunnel was set up in another network namespace: if that still exists, run `paceline tunnel down` \
+                 there to undo its rules"
                     .into(),
             );
             return problems;

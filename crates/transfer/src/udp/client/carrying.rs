@@ -62,7 +62,7 @@ struct Carrying<'a> {
     next_due: Time,
     /// The latest time that the connection was given.
     last_time: Time,
-    /// True if packets have waited in the socket since the connection's wake-up time passed.
+    /// True if received packets were left in the socket once, so that due packets are sent first.
     is_input_postponed: bool,
     /// True if the work was asked to end.
     is_interrupted: bool,

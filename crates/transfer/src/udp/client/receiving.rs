@@ -227,12 +227,12 @@ impl ReceiveWork<'_> {
         let text = match end {
             End::There { code: TAKEN_OVER, .. } => {
                 return Err(Failure::text(
-                    "another receiver has connected to this sender, which sends to one at a time: this one has ended for it",
+                    "another receiver has connected to this sender, which sends to one at a time: this receiver has ended",
                 ));
             }
             // The sender closes like this when it could keep or send none of its arguments.
             End::There { code: 1, reason } if reason.is_empty() => {
-                return Err(Failure::text("nothing of what the sender has is kept here"));
+                return Err(Failure::text("this receiver could keep none of the sender's files"));
             }
             End::There { reason, .. } if reason.is_empty() => {
                 "the sender closed the connection before all had arrived".into()
@@ -247,7 +247,7 @@ impl ReceiveWork<'_> {
         let error = LiveError::Message(text);
         Err(match status {
             TransferStatus::Unrepeatable => Failure::Final(LiveError::Message(format!(
-                "{error}; the sender cannot read this a second time: nothing goes on"
+                "{error}; the sender cannot read this a second time, so the transfer cannot continue"
             ))),
             _ => Failure::CutOff(error),
         })

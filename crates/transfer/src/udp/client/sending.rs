@@ -66,7 +66,7 @@ impl<'a> SendWork<'a> {
         }
     }
 
-    /// Starts the clock of a measurement, when the first connection is established.
+    /// Notes the time at which the first connection was established.
     pub(super) fn on_first(&mut self, now: Time) {
         self.earlier.start = now;
     }

@@ -179,7 +179,8 @@ impl TransferProgress {
             |end: &End| self.interrupted || matches!(end, End::There { code: TAKEN_OVER, .. });
         let text = match end {
             _ if self.unanswered => {
-                "the receiver does not say what has arrived; --timeout gives it more time".into()
+                "the receiver has not reported what has arrived; --timeout gives it more time"
+                    .into()
             }
             End::Here { code: 0, .. } => return Ok(()),
             End::Here { .. }
@@ -192,7 +193,7 @@ impl TransferProgress {
             }
             End::Here { reason, .. } => reason.clone(),
             End::There { code: TAKEN_OVER, .. } => {
-                "a newer connection sends the same transfer: this one has ended for it".into()
+                "a newer connection sends the same transfer: this connection has ended".into()
             }
             End::There { reason, .. } if reason.is_empty() => {
                 "the other end closed the connection before all had arrived".into()
@@ -206,7 +207,7 @@ impl TransferProgress {
         let kept = files.iter().filter(|file| file.kept.is_some()).count();
         let error = LiveError::Message(match files.len() {
             0 | 1 => text,
-            count => format!("{text}; {kept} of {count} files are whole there"),
+            count => format!("{text}; {kept} of {count} files have arrived completely"),
         });
         Err(match is_final(end) || outbound.is_none() {
             true => Failure::Final(error),

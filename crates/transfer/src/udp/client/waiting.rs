@@ -25,7 +25,7 @@ impl Client {
     ) -> Result<(), LiveError> {
         match self.await_connection(options, listener, Time::NEVER)? {
             true => Ok(()),
-            false => Err(LiveError::Message("nobody has connected".into())),
+            false => Err(LiveError::Message("no receiver has connected".into())),
         }
     }
 

@@ -365,7 +365,7 @@ impl Walk {
             return Ok(Kind::Folder);
         }
         if !file_type.is_symlink() {
-            return Err("it is no file, folder or link, but a pipe, a socket or a device".into());
+            return Err("it is not a file, folder or link, but a pipe, a socket or a device".into());
         }
         let target = path.read_link().map_err(|error| format!("cannot be read: {error}"))?;
         let target = target.as_os_str().as_bytes();
@@ -378,7 +378,9 @@ impl Walk {
 
     fn text(&mut self, text: &[u8]) -> Result<(u32, u16), LiveError> {
         let start = u32::try_from(self.texts.len());
-        let start = start.map_err(|_| LiveError::Message("these are too many files".into()))?;
+        let start = start.map_err(|_| {
+            LiveError::Message("there are too many files: send them in several runs".into())
+        })?;
         self.texts.extend(text);
         Ok((start, text.len() as u16))
     }
@@ -413,8 +415,7 @@ impl Walk {
             Ok(())
         });
         if let Err(error) = read {
-            self.problems
-                .push((path.clone(), format!("not all is in it: cannot be read: {error}")));
+            self.problems.push((path.clone(), format!("incomplete: cannot be read: {error}")));
         }
         names.sort_unstable_by(|one, other| other.cmp(one));
         OpenFolder { index, path, length, depth, names }

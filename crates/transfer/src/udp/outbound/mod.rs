@@ -274,7 +274,7 @@ impl Outbound {
         }
         if !(1..=manifest.len() + 1).contains(&resume.entry) {
             return Err(LiveError::Message(format!(
-                "the receiver asks for entry {} of {}: it makes a mistake; do both ends have the same version?",
+                "the receiver asks for entry {} of {}, which does not exist: do both ends have the same version?",
                 resume.entry,
                 manifest.len()
             )));

@@ -91,7 +91,9 @@ impl Intake {
         });
         self.unpacker = unpacker;
         if let (Err(error), None) = (read, &failed) {
-            failed = Some(Problem::Transfer(format!("what came are no files: {error}")));
+            failed = Some(Problem::Transfer(format!(
+                "the sender's data is not a transfer of files: {error}"
+            )));
         }
         match failed {
             None => self.tell_progress(tell),

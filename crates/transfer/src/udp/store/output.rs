@@ -166,7 +166,9 @@ impl Output {
                 Err(error) => return Err(error.into()),
             }
             if files[0].any() == Some(true) {
-                return Err(io::Error::other("the receiver was asked to end before it was read"));
+                return Err(io::Error::other(
+                    "the receiver was asked to end before its standard output was read",
+                ));
             }
             match write(&out, bytes.get(..PIECE).unwrap_or(bytes)) {
                 Ok(count) => return Ok(count),

@@ -48,7 +48,7 @@ fn concerns_all(error: &io::Error) -> bool {
 fn words(what: &str, error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::ENOSPC | Errno::EDQUOT) => format!(
-            "{what}: {error}. What is whole stays there: make room at the receiver and send again to go on"
+            "{what}: {error}. Complete entries stay there: make room at the receiver, then send again to continue"
         ),
         _ => format!("{what}: {error}"),
     }

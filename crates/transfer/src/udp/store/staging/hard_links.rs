@@ -21,9 +21,7 @@ impl Staging {
         record: JournalRecord,
     ) -> Result<(), Problem> {
         let missing = || {
-            Problem::Entry(
-                "it is a further name of an earlier entry, which is not kept here".into(),
-            )
+            Problem::Entry("it is a hard link to an earlier entry, which is not kept here".into())
         };
         let offset = *self.state.files.get(&target).ok_or_else(missing)?;
         let failed = entry_problem("the link cannot be made");

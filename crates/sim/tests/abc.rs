@@ -92,7 +92,7 @@ fn windows_settle_where_the_paper_says() {
 }
 
 /// Theorem 1 (appendix C): with A = (eta - 1) + N/(mu*l), l the RTT, the queueing delay converges
-/// to A*delta + dt if A > 0; otherwise the queue is empty and the utilization is 1 + A.
+/// to A*delta + dt if A > 0; otherwise the queue is empty and the utilisation is 1 + A.
 #[test]
 fn queues_settle_at_the_fixed_points() {
     let (delta, dt, eta) = (0.133, 0.050, 0.98);

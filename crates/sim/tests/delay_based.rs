@@ -202,7 +202,7 @@ fn verus_uses_a_cellular_link_at_long_delays() {
 }
 
 /// Five seconds without any capacity, and half a minute at a sixth of it: both schemes recover. The
-/// first bound is only for the utilization before. It was 11 Mbit/s for both; since Verus fits its
+/// first bound is only for the utilisation before. It was 11 Mbit/s for both; since Verus fits its
 /// profile as the authors' program does, it overruns this buffer every five seconds and then sends
 /// half as much for a second.
 #[test]

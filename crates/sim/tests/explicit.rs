@@ -250,7 +250,7 @@ fn a_loss_halves_the_window_and_feedback_restores_it() {
     assert!(link.queue_delay_ms.p95 < 10.0, "{:?}", link.queue_delay_ms);
 }
 
-/// ABC §7.3, on eight LTE traces: XCP has ABC's utilization and more delay (paper: 0.97 and 2.04
+/// ABC §7.3, on eight LTE traces: XCP has ABC's utilisation and more delay (paper: 0.97 and 2.04
 /// times), XCPw lies in between (1.4 times).
 #[test]
 fn on_lte_xcp_is_later_than_xcpw_and_that_than_abc() {

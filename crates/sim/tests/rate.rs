@@ -33,7 +33,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// One flow over the square wave of the ABC paper's Fig. 19: half a second of 12 Mbit/s and half a
-/// second of 24; from 10 s on. Returns the results, and the utilization in each tenth of the
+/// second of 24; from 10 s on. Returns the results, and the utilisation in each tenth of the
 /// period, over all periods.
 fn square_wave(scheme: &str) -> (Outcome, Vec<f64>) {
     let steps = [(Span::ZERO, 12.0), (Span::from_millis(500), 24.0)]

@@ -5,7 +5,7 @@ use paceline_cc::Span;
 use crate::queue::{DropReason, DroppedPacket};
 
 /// Counters since the start. On a link with an overhead per packet (a trace), bytes include it, so
-/// that delivered bytes divided by offered bytes are the link's utilization.
+/// that delivered bytes divided by offered bytes are the link's utilisation.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {

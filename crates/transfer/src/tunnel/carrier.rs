@@ -21,7 +21,7 @@ pub struct CarrierStats {
     pub queues: QueueStats,
     /// Packets refused because they were longer than a packet of the path can carry.
     pub too_long: u64,
-    /// Packets of that kind that must not be refused, and were carried in fragments.
+    /// Packets of that kind that must not be refused, and were carried in parts.
     pub in_parts: u64,
     /// Packets from the other end dropped because their inside source address does not belong to
     /// that end.

@@ -19,9 +19,9 @@ use super::Prefix;
 
 /// Number of packets that the kernel queues until they are read.
 const QUEUE: u32 = 500;
-/// Maximum number of packets read per turn. A super-packet of several segments is read whole.
+/// Maximum number of packets read per turn. A piece of several segments is read whole.
 const BURST: usize = 256;
-/// Maximum number of bytes per read: a super-packet and the device's header.
+/// Maximum number of bytes per read: a piece and the device's header.
 const LONGEST_READ: usize = HEADER + 65_535;
 /// The device's header for a single packet with a complete checksum.
 const PLAIN: [u8; HEADER] = [0; HEADER];
@@ -35,7 +35,7 @@ pub struct DeviceOptions {
     pub addresses: Vec<Prefix>,
     /// Further networks that are reached through it.
     pub routes: Vec<Prefix>,
-    /// True if the kernel may pass several segments of a flow as one super-packet (TSO, USO, GRO),
+    /// True if the kernel may pass several segments of a flow as one piece (TSO, USO, GRO),
     /// which costs less processor time. The tunnel carries single packets in any case.
     pub offload: bool,
 }
@@ -49,7 +49,7 @@ pub(super) struct Device {
     own: usize,
     settings: Arc<Settings>,
     buffer: Vec<u8>,
-    /// Buffer for one segment of the super-packet that was read.
+    /// Buffer for one segment of the piece that was read.
     segment: Vec<u8>,
     /// Joins written packets, if the device has offloads.
     coalescer: Option<Coalescer>,
@@ -147,7 +147,7 @@ impl Device {
     }
 
     /// Reads packets that the kernel sends through the device, at most some hundred. `see` gets
-    /// each packet as it would be on a wire: super-packets are split into their segments, and
+    /// each packet as it would be on a wire: pieces are split into their segments, and
     /// missing checksums are computed.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl Device {
     }
 
     /// Reads from this loop's queue until `take` has counted some hundred packets. `take` gets each
-    /// packet or super-packet whole, and returns the number of packets in it.
+    /// packet or piece whole, and returns the number of packets in it.
     ///
     /// # Errors
     /// The device has been removed.
@@ -186,7 +186,7 @@ impl Device {
         Ok(())
     }
 
-    /// Parses a packet or super-packet that another loop has read from its queue of this device.
+    /// Parses a packet or piece that another loop has read from its queue of this device.
     pub(super) fn piece<'a>(&'a mut self, raw: &'a [u8]) -> Piece<'a> {
         Piece { raw, has_header: self.coalescer.is_some(), segment: &mut self.segment }
     }
@@ -263,7 +263,7 @@ fn write(queues: &[Tun], queue: usize, parts: &[IoSlice<'_>]) {
     }
 }
 
-/// A packet, or a super-packet of several segments of a flow, as read from the device.
+/// A packet, or a piece of several segments of a flow, as read from the device.
 pub(super) struct Piece<'a> {
     raw: &'a [u8],
     has_header: bool,
@@ -275,7 +275,7 @@ impl Piece<'_> {
     pub(super) fn raw(&self) -> &[u8] {
         self.raw
     }
-    /// Returns the packet. For a super-packet, that is one packet with the headers of all segments.
+    /// Returns the packet. For a piece, that is one packet with the headers of all segments.
     pub(super) fn packet(&self) -> &[u8] {
         if self.has_header { self.raw.get(HEADER..).unwrap_or(&[]) } else { self.raw }
     }
@@ -301,7 +301,7 @@ fn open_queues(options: &DeviceOptions, mtu: u32, count: usize) -> Result<Vec<Tu
 }
 
 /// Passes each packet of a read from a device with offloads to `see`. Returns their number, at
-/// least one. Drops an inconsistent super-packet.
+/// least one. Drops an inconsistent piece.
 fn see_segments(read: &[u8], segment: &mut Vec<u8>, see: &mut impl FnMut(&[u8])) -> usize {
     let Some((header, packet)) = read.split_at_checked(HEADER) else { return 1 };
     if header.iter().take(2).all(|&byte| byte == 0) {

@@ -7,7 +7,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of packets or super-packets in a mailbox.
+/// Maximum number of packets or pieces in a mailbox.
 const MOST_PACKETS: usize = 4096;
 /// Maximum number of bytes in a mailbox.
 const MOST_BYTES: usize = 4 << 20;
@@ -166,7 +166,7 @@ mod tests {
             assert!(mailbox.lock().packets <= MOST_PACKETS);
         }
         assert_eq!((left, taken(&mailbox).len()), (MOST_PACKETS, MOST_PACKETS));
-        // Super-packets of 64 kB reach the limit of bytes before that of packets.
+        // Pieces of 64 kB reach the limit of bytes before that of packets.
         let mut large = parcel(&[&[7u8; 65_000][..]; 100]);
         let dropped = mailbox.leave(&mut large).dropped;
         assert_eq!(dropped, 100 - MOST_BYTES / 65_000);

@@ -3,7 +3,7 @@
 //! Winstein's thesis, sections 2.3.3 and 2.4.7. [`queues`] decide which packet leaves next and
 //! which is dropped; [`owners`] decide which client gets a packet; both are without input or
 //! output. Packets that are too long for the path are refused, as routers do (`refusals`), or
-//! carried in fragments. [`client()`] is one loop on one thread, [`server()`] one or several: see
+//! carried in parts. [`client()`] is one loop on one thread, [`server()`] one or several: see
 //! `directory` and [`handover`].
 
 pub mod allowed;
@@ -76,7 +76,7 @@ pub enum Event {
         with: Peer,
         /// Maximum length of an inside packet in bytes.
         mtu: usize,
-        /// True if inside IPv6 needs larger packets, which are then carried in fragments.
+        /// True if inside IPv6 needs larger packets, which are then carried in parts.
         too_small: bool,
     },
     /// The maximum packet size of the path has changed.

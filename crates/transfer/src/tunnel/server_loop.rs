@@ -30,7 +30,7 @@ use crate::udp::server_loop::{Deaf, FAREWELL, note_local};
 /// Maximum number of packets that a connection sends before arrivals are looked at again.
 const BURST: usize = 64;
 
-/// A handed-over super-packet counts as one packet plus one per this many bytes, so that a turn
+/// A handed-over piece counts as one packet plus one per this many bytes, so that a turn
 /// stays short.
 const HANDOVER_PACKET: usize = 1500;
 
@@ -76,7 +76,7 @@ pub(super) struct Loop<'a> {
     control: Option<Control>,
     /// Packets from the device whose destination belongs to no connected client.
     without_owner: u64,
-    /// Packets and super-packets that were read for other loops, and how many of them were dropped.
+    /// Packets and pieces that were read for other loops, and how many of them were dropped.
     handed_over: (u64, u64),
     events: Vec<Event>,
     good: bool,
@@ -565,7 +565,7 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// Puts the packets of a super-packet into the queue in front of a connection. Returns their
+/// Puts the packets of a piece into the queue in front of a connection. Returns their
 /// number.
 fn push(
     now: Time,

@@ -79,7 +79,7 @@ pub struct TunnelStatus {
     /// Number of the server's event loops; 0 for a client.
     #[serde(default)]
     pub loops: u64,
-    /// Packets or super-packets that a loop of the server has read from the device for another
+    /// Packets or pieces that a loop of the server has read from the device for another
     /// loop's client.
     #[serde(default)]
     pub handed_over: u64,
@@ -149,7 +149,7 @@ pub struct PeerStatus {
     pub dropped: u64,
     /// Packets refused because they were too long for the path.
     pub refused: u64,
-    /// Packets carried in fragments.
+    /// Packets carried in parts.
     pub in_parts: u64,
     /// Packets from it dropped because their source address is not its own.
     pub not_allowed: u64,

@@ -43,7 +43,7 @@ pub(super) enum Note {
 pub(super) struct Resume {
     /// The receiver has kept and checked all entries before this one; 1 if it has none.
     pub(super) entry: u32,
-    /// Prefixes of that entry that the receiver has: lengths and SHA-256 in hexadecimal digits,
+    /// Beginnings of that entry that the receiver has: lengths and SHA-256 in hexadecimal digits,
     /// longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) beginnings: Vec<(u64, String)>,
@@ -62,11 +62,11 @@ pub(super) const TAKEN_OVER: u16 = 17;
 impl Note {
     /// Returns the message as JSON. Shortens a text that does not fit: of a path it keeps the end,
     /// which has the file's name, of an error the beginning. From a [`Resume`] that does not fit it
-    /// removes the shortest prefixes first, then the last paths.
+    /// removes the shortest beginnings first, then the last paths.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let bytes = serde_json::to_vec(self).unwrap_or_default();
         if let (Note::Resume(resume), true) = (self, bytes.len() > LONGEST_MESSAGE) {
-            // Remove the shortest prefixes first, then the last paths.
+            // Remove the shortest beginnings first, then the last paths.
             let mut resume = resume.clone();
             if resume.beginnings.pop().is_some() || resume.places.pop().is_some() {
                 return Note::Resume(resume).to_bytes();

@@ -231,7 +231,7 @@ impl Outbound {
         if start.beginnings.is_empty() {
             self.on_position(from);
         } else {
-            // The position within the file is known after the prefixes were compared.
+            // The position within the file is known after the beginnings were compared.
             self.from = from;
         }
         let input = match &self.manifest {

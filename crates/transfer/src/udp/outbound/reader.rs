@@ -34,7 +34,7 @@ pub(super) enum Input {
 pub(super) struct Start {
     /// Number of the first entry.
     pub(super) entry: u32,
-    /// Lengths and hashes of prefixes of that entry that the receiver has.
+    /// Lengths and hashes of beginnings of that entry that the receiver has.
     pub(super) beginnings: Vec<(u64, Hash)>,
 }
 
@@ -373,7 +373,7 @@ fn open(path: &Path, version: Option<Version>, is_argument: bool) -> Result<File
     Ok(file)
 }
 
-/// Finds the longest of these prefixes that the file also has, and positions the file after it.
+/// Finds the longest of these beginnings that the file also has, and positions the file after it.
 /// Returns its hash.
 fn common_beginning(file: &mut File, beginnings: &[(u64, Hash)]) -> io::Result<FileHash> {
     let mut sorted = beginnings.to_vec();

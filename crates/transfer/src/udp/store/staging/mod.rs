@@ -79,10 +79,10 @@ enum Current {
     Failed,
 }
 
-/// A partial file of an earlier connection, with the hashes of its prefixes, longest first.
+/// A partial file of an earlier connection, with the hashes of its beginnings, longest first.
 struct Partial {
     entry: u32,
-    /// Bytes of the file, which may extend beyond the longest prefix.
+    /// Bytes of the file, which may extend beyond the longest beginning.
     length: u64,
     beginnings: Vec<FileHash>,
 }
@@ -248,13 +248,13 @@ impl Staging {
         self.state.bytes
     }
 
-    /// Returns lengths and hashes of the prefixes of that entry's file that are on the disk,
+    /// Returns lengths and hashes of the beginnings of that entry's file that are on the disk,
     /// longest first.
     pub(super) fn beginnings(&self) -> impl Iterator<Item = Whole> + '_ {
         self.partial.iter().flat_map(|partial| partial.beginnings.iter().map(FileHash::whole))
     }
 
-    /// Returns the hash of a prefix of an entry's file that is on the disk.
+    /// Returns the hash of a beginning of an entry's file that is on the disk.
     fn beginning(&self, entry: u32, length: u64) -> Option<FileHash> {
         let partial = self.partial.as_ref().filter(|partial| partial.entry == entry)?;
         partial.beginnings.iter().find(|hash| hash.length() == length).cloned()

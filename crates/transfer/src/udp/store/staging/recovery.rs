@@ -14,9 +14,9 @@ use crate::udp::store::journal::{
 };
 use crate::udp::store::verify;
 
-/// Lengths of prefixes are multiples of this many bytes.
+/// Lengths of beginnings are multiples of this many bytes.
 const BEGINNING: u64 = 64 << 10;
-/// Maximum number of prefixes of a partial file that are offered to the sender.
+/// Maximum number of beginnings of a partial file that are offered to the sender.
 const MOST_BEGINNINGS: usize = 12;
 
 impl Staging {
@@ -100,7 +100,7 @@ impl Staging {
         }
     }
 
-    /// Finds the partial file of the next entry and hashes its prefixes. Removes other partial
+    /// Finds the partial file of the next entry and hashes its beginnings. Removes other partial
     /// files.
     fn find_partial(&mut self) -> io::Result<()> {
         let next = self.next();
@@ -122,7 +122,7 @@ impl Staging {
     }
 }
 
-/// Returns the hashes of prefixes of a file: the longest multiple of 64 KiB, then about half of the
+/// Returns the hashes of beginnings of a file: the longest multiple of 64 KiB, then about half of the
 /// length each time.
 fn beginnings(file: &mut File, length: u64) -> io::Result<Vec<FileHash>> {
     let mut lengths = Vec::new();

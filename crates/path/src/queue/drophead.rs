@@ -1,8 +1,8 @@
 //! First in, first out, dropping from the head.
 //!
 //! # What it does
-//! Packets leave in the order of arrival. When a packet finds the buffer full, the oldest ones
-//! are dropped until it fits. Senders learn of the loss a whole queue earlier than with droptail.
+//! Packets leave in the order of arrival. When a packet finds the buffer full, the oldest ones are
+//! dropped until it fits. Senders learn of the loss a whole queue earlier than with droptail.
 //!
 //! # Signals it needs
 //! None; the senders must react to loss.
@@ -11,11 +11,11 @@
 //! None of its own; the buffer's limit.
 //!
 //! # Where it fails
-//! As droptail: the queue still stands full under loss-based senders.
+//! As with droptail, loss-based senders still keep the queue full.
 //!
 //! # Source
-//! Lakshman, Neidhardt and Ott, "The Drop from Front Strategy in TCP and in TCP over ATM",
-//! INFOCOM 1996; RFC 7567 §1.2.
+//! Lakshman, Neidhardt and Ott, "The Drop from Front Strategy in TCP and in TCP over ATM", INFOCOM
+//! 1996; RFC 7567 §1.2.
 
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Time};

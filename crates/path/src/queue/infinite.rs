@@ -10,7 +10,7 @@
 //! None.
 //!
 //! # Where it fails
-//! Under every sender that waits for loss: the delay grows without end. It is for measuring
+//! With every sender that waits for loss: the delay grows without bound. It is for measuring
 //! senders that must not depend on loss, as Sprout's evaluation did.
 //!
 //! # Source

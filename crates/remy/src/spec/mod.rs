@@ -26,8 +26,8 @@
 //! [networks]
 //! traces = ["lte-driving", "recorded.down"]  # instead of link; files are looked for beside this one
 //! second_link = "20Mbps"                     # behind the first: a parking lot of three groups
-//! on_bytes = "100kB"                         # instead of on: so many bytes in the mean
-//! on_icsi = "16kB"                           # instead of on: ICSI's flow lengths, and so much more
+//! on_bytes = "100kB"                         # instead of on: the mean size of a flow
+//! on_icsi = "16kB"                           # instead of on: ICSI's flow lengths plus this
 //! router = "abc"                             # of each link; or "none", or "auto": the senders' scheme
 //! others = { scheme = "newreno", senders = { from = 0, to = 1, steps = 2 } }  # some of the senders
 //!

@@ -4,8 +4,8 @@
 //! | --- | --- | --- |
 //! | `specification.toml` | the specification | at the beginning |
 //! | `state.json` | all that the next step needs | after each step: written aside, synced, renamed |
-//! | `table.toml` | the table | the same |
-//! | `others.toml` | the table of the other senders, if two are trained in turn | the same |
+//! | `table.toml` | the table | as `state.json` |
+//! | `others.toml` | the table of the other senders, if two are trained in turn | as `state.json` |
 //! | `log.jsonl` | a line for each step | before the state; later lines are cut off on resuming |
 //! | `step.jsonl` | scores of the step in progress | with each candidate |
 //! | `lock` | nothing; locked while a training runs here | |

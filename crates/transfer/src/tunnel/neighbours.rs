@@ -59,7 +59,7 @@ impl Neighbours {
         }
     }
     /// Notes a packet from this address by this client. If the client already has too many
-    /// addresses, the longest silent one is replaced, unless it was used within [`AGE`]; then
+    /// addresses, the longest silent one is replaced, unless it was used within 300 s; then
     /// nothing changes.
     ///
     /// # Errors

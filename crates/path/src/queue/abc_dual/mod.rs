@@ -3,19 +3,19 @@
 //! # What it does
 //! Packets of ABC flows wait apart from all others, so that a queue that others build does not
 //! lower ABC's target rate. The link is shared by weights: while both queues wait, each gets its
-//! share of the bytes; what one does not use, the other may. The weights are set every `period`,
-//! so that long flows of both kinds get the same rate.
+//! share of the bytes; what one does not use, the other may. The weights are set every `period`, so
+//! that long flows of both kinds get the same rate.
 //!
 //! With `weights=maxmin` each queue measures the bytes of its `k` largest flows by Space-Saving.
-//! Such a flow's demand is (1 + `x`) times its rate; all other flows of a queue are short and
-//! together demand what they got. Capacity is what both queues got together. The max-min fair
-//! allocation gives the short flows their demand, since each alone is below the fair level, and
-//! fills up the large ones. A queue's weight is what its flows are allocated.
+//! Such a flow's demand is (1 + `x`) times its rate; all other flows of a queue count as short, and
+//! their demand is the rate they got. The capacity is the sum of what both queues got. The max-min
+//! fair allocation gives the short flows their demand, since each alone is below the fair level,
+//! and fills up the large ones. A queue's weight is what its flows are allocated.
 //!
-//! With `weights=zombie` each queue estimates its number of flows by a zombie list, and the
-//! weights are in proportion to these. Short flows count as flows but cannot use what they are
-//! given; long flows beside them get it. This is there for comparison. The zombie lists draw from
-//! the queue's own random stream.
+//! With `weights=zombie` each queue estimates its number of flows by a zombie list, and the weights
+//! are in proportion to these. Short flows count as flows but cannot use what they are given; long
+//! flows beside them get it. This is there for comparison. The zombie lists draw from the queue's
+//! own random stream.
 //!
 //! # Signals it needs
 //! That a packet is of an ABC flow: its class is [`TrafficClass::EXPLICIT`]. ABC's router half
@@ -37,10 +37,10 @@
 //! single flows for unequal rates, which costs the queue of the burstier flows some weight.
 //!
 //! # Where it fails
-//! More than `counters` long flows in one queue: some of them pass for short ones, and their
-//! demand for no more than they get. Flows among the `k` largest that cannot use X more: their
-//! queue gets up to X too much. Unequal flows in one queue: the small ones are taken at their word
-//! to want only X more, which costs their queue some of its weight.
+//! More than `counters` long flows in one queue: some count as short, so their demand is estimated
+//! as no more than they get. Flows among the `k` largest that cannot use `x` more: their queue gets
+//! up to `x` too much. Unequal flows in one queue: the small ones are assumed to want only `x`
+//! more, which costs their queue some of its weight.
 //!
 //! # Source
 //! Goyal et al., "ABC: A Simple Explicit Congestion Controller for Wireless Networks", NSDI 2020,

@@ -1,10 +1,10 @@
 //! Mahimahi's CoDel, for reproducing papers that ran it.
 //!
 //! # What it does
-//! CoDel on a clock of whole milliseconds, with two departures from RFC 8289. The packet that
-//! empties the queue is never dropped. And when it is time to drop, the packet at hand is
-//! delivered all the same, and the one that follows is discarded: an inner variable hides the
-//! outer one. The sender learns one packet later, and every loss comes with a delivery.
+//! CoDel on a clock of whole milliseconds, with two differences from RFC 8289. The packet that
+//! empties the queue is never dropped. When it is time to drop, the packet at the head is still
+//! delivered and the next one is discarded, since an inner variable hides the outer one. The sender
+//! learns of the loss one packet later, and every loss comes with a delivery.
 //!
 //! # Signals it needs
 //! None; the senders must react to loss. It does not know ECN.
@@ -14,7 +14,7 @@
 //! are CoDel's. ABC's authors ran a target of 50 ms and an interval of 100 ms.
 //!
 //! # Where it fails
-//! As CoDel; on links faster than some packets per millisecond its clock is coarse.
+//! As CoDel; for links of more than a few packets per millisecond its clock is too coarse.
 //!
 //! # Source
 //! Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015, and its

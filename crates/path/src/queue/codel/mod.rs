@@ -1,11 +1,11 @@
 //! CoDel: controlled delay.
 //!
 //! # What it does
-//! Watches how long each departing packet has waited. Once every packet of an `interval` has
-//! waited for `target` or longer, it drops the packet at the head, and drops again after
-//! `interval`/√count, count growing with each drop, until a packet has waited for less. When it
-//! must start again within 16 intervals, it starts near the rate at which it stopped. While one
-//! MTU or less is left in the queue it never drops.
+//! Watches how long each departing packet has waited. Once every packet of an `interval` has waited
+//! for `target` or longer, it drops the packet at the head, and drops again after
+//! `interval`/√count, where count grows with each drop, until a packet has waited for less. If it
+//! starts again within 16 intervals, it starts near the rate at which it stopped. While one MTU or
+//! less is left in the queue it never drops.
 //!
 //! # Signals it needs
 //! None; the senders must react to loss, or to CE marks if `ecn` is set.

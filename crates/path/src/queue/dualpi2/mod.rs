@@ -3,14 +3,14 @@
 //! # What it does
 //! Packets with ECT(1) or CE go to a low-latency queue L, all others to a classic queue C. A
 //! controller updates a base probability p' every `tupdate` from the longer of both waiting times.
-//! C drops with p'², or marks what is ECN-capable. L marks with `k` p', or, if that is more, when
-//! a packet has waited for `step_thresh`. The coupling gives a classic and a scalable flow about
-//! equal windows, while L's own marks keep its queue short. L is served first, with a share kept
-//! for C.
+//! C drops with p'², or marks ECN-capable packets instead. L marks with `k` p', or, if that is
+//! more, when a packet has waited for `step_thresh`. The coupling gives a classic and a scalable
+//! flow about equal windows, while L's own marks keep its queue short. L is served first, with a
+//! share kept for C.
 //!
 //! On overload, when `k` p' reaches one, L drops with p'² and marks the rest, and C drops
-//! ECN-capable packets too. Updates that were missed are made up for at the next push or pop, each
-//! with the waiting times of its own moment.
+//! ECN-capable packets too. Missed updates are made up for at the next push or pop, each with the
+//! waiting times at the time when it was due.
 //!
 //! # Signals it needs
 //! None; classic senders must react to loss or CE, those in L to the fraction of marks.
@@ -28,8 +28,8 @@
 //! brake: this queue would sort them into L and C and reorder them; do not combine the two.
 //!
 //! # Source
-//! RFC 9332; De Schepper et al., "PI²: A Linearized AQM for both Classic and Scalable TCP",
-//! CoNEXT 2016.
+//! RFC 9332; De Schepper et al., "PI²: A Linearized AQM for both Classic and Scalable TCP", CoNEXT
+//! 2016.
 
 mod params;
 mod pi2;

@@ -15,7 +15,7 @@
 //! queues (Linux), or of the flow's own queue (ns-3).
 //!
 //! # Where it fails
-//! Flows that share a queue by chance of the hash; many connections of one user, who gets a share
+//! Flows whose hashes collide, which share a queue; many connections of one user, who gets a share
 //! for each; links so slow that a round over all queues takes longer than the target.
 //!
 //! # Source

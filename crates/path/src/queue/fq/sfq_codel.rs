@@ -3,9 +3,9 @@
 //! # What it does
 //! Hashes each flow to one of `bins`, each under a CoDel of its own, and serves them in turn, one
 //! packet at a time whatever its size. A bin that has just become busy goes before those already
-//! served. CoDel spares a bin's last packet, and all while the bytes of all bins together are not
-//! above the largest packet seen. When the buffer is full, the tail of the bin with the most
-//! packets is dropped. The state of a bin's CoDel outlives its packets.
+//! served. CoDel never drops a bin's last packet, and drops none while all bins together hold no
+//! more bytes than the largest packet seen. When the buffer is full, the tail of the bin with the
+//! most packets is dropped. The state of a bin's CoDel outlives its packets.
 //!
 //! # Signals it needs
 //! None; the senders must react to loss. It does not know ECN.
@@ -14,12 +14,12 @@
 //! Those of [`SfqCodelParams`].
 //!
 //! # Where it fails
-//! Flows with large packets get more than those with small ones. Else as FQ-CoDel.
+//! Flows with large packets get more than those with small ones. Otherwise as FQ-CoDel.
 //!
 //! # Source
-//! Nichols' model for ns-2 in its version of March 2013, used in Winstein's thesis (MIT, 2014).
-//! It keeps older rules of CoDel: a new start within 8 intervals continues from count − 2, and
-//! count grows only with drops that leave the queue above target.
+//! Nichols' model for ns-2 in its version of March 2013, used in Winstein's thesis (MIT, 2014). It
+//! keeps older rules of CoDel: a new start within 8 intervals continues from count − 2, and count
+//! grows only with drops that leave the queue above target.
 
 use std::collections::VecDeque;
 

@@ -1,12 +1,12 @@
 //! Mahimahi's PIE, for reproducing papers that ran it.
 //!
 //! # What it does
-//! PIE with another scale. Delays are whole milliseconds where RFC 8033 has seconds, with the same
-//! `alpha` and `beta`; steps are divided by 128 below 1 %, by 32 below 10 %, by 16 above; updates
-//! come every 30 ms. The gain is 62 times the RFC's for probabilities above 0.1 %, and more below.
-//! The departure rate is a whole number of bytes per millisecond. There is no burst allowance
-//! until the probability has first been zero with a known rate. Updates that were missed are
-//! made up for on the next arrival before it counts, or on the next departure after it.
+//! PIE with different units and gains. Delays are whole milliseconds where RFC 8033 has seconds,
+//! with the same `alpha` and `beta`; steps are divided by 128 below 1 %, by 32 below 10 %, by 16
+//! above; updates come every 30 ms. The gain is 62 times the RFC's for probabilities above 0.1 %,
+//! and more below. The departure rate is a whole number of bytes per millisecond. There is no burst
+//! allowance until the probability has first been zero with a known rate. Updates that were missed
+//! are made up for on the next arrival before it counts, or on the next departure after it.
 //!
 //! # Signals it needs
 //! None; the senders must react to loss. It does not know ECN.
@@ -17,7 +17,7 @@
 //! stream.
 //!
 //! # Where it fails
-//! As PIE, and by overreacting: the probability swings between none and many. Below 8 kbit/s the
+//! As PIE. It also overreacts: the drop probability swings between low and high. Below 8 kbit/s the
 //! rate is zero and it never drops.
 //!
 //! # Source

@@ -3,9 +3,9 @@
 //! # What it does
 //! Keeps a moving average of the queue's length at arrivals. Below `min` every packet enters; from
 //! `min` to `max` packets are dropped with a probability that grows to `max_p`, spread so that
-//! drops come at even distances; above, all are dropped, or with `gentle` the probability grows
-//! to one at twice `max`. After an idle time the average decays as if packets had arrived to an
-//! empty queue all that while.
+//! drops are evenly spaced; above, all are dropped, or with `gentle` the probability grows to one
+//! at twice `max`. After an idle time the average decays as if packets had arrived to an empty
+//! queue all that while.
 //!
 //! # Signals it needs
 //! None; the senders must react to loss, or to CE marks if `ecn` is set.
@@ -19,8 +19,8 @@
 //! decisions come from the queue's own stream.
 //!
 //! # Where it fails
-//! Its thresholds fit one rate: on a link whose rate varies the same length is another delay. The
-//! average is slow against bursts, and against outages.
+//! Its thresholds fit one rate: on a link whose rate varies, the same length is a different delay.
+//! The average reacts slowly to bursts and outages.
 //!
 //! # Source
 //! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN

@@ -1,9 +1,9 @@
-//! Marks by a step of the queue length, as DCTCP's switches do it.
+//! Marks packets above a threshold of the queue length, as DCTCP's switches do.
 //!
 //! # What it does
-//! First in, first out. A packet that makes the queue longer than `k` is marked CE on arrival,
-//! from the length of the moment, with no average. This is RED with both thresholds at `k` and a
-//! weight of one.
+//! First in, first out. A packet that makes the queue longer than `k` is marked CE on arrival, by
+//! the current length, without averaging. This is RED with both thresholds at `k` and a weight of
+//! one.
 //!
 //! # Signals it needs
 //! None; the senders must react to the fraction of marks, as DCTCP does.
@@ -17,8 +17,8 @@
 //! the time that packets wait.
 //!
 //! # Where it fails
-//! Senders that halve on a mark; packets of others, which see either every drop or none. ABC's
-//! packets look ECN-capable, and would be marked.
+//! Senders that halve on a mark; packets that cannot be marked: either all above `k` are dropped,
+//! or none. ABC's packets look ECN-capable, and would be marked.
 //!
 //! # Source
 //! Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257 §3.1.

@@ -188,7 +188,7 @@ impl Outbound {
     }
 
     /// Forgets which files were kept, and the records queued for the previous connection. The next
-    /// connection's receiver reports anew what it keeps.
+    /// connection's receiver reports again what it keeps.
     pub(super) fn forget_receiver(&mut self) {
         self.stage = Stage::Before;
         self.waiting.clear();

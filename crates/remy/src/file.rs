@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use paceline_cc::Span;
 use paceline_schemes::remy::{RemyTables, RuleTable, RuleTree, Signal, TableError};
 use paceline_sim::Names;
 use thiserror::Error;
@@ -91,7 +92,11 @@ pub fn parse(bytes: &[u8], extension: &str) -> Result<TableFile, Problem> {
     };
     let tree = readable.tree()?;
     let dna = Dna::of(&tree).with_others(from_hex(&readable.published)?);
-    Ok(TableFile { table: whole(tree)?, about: readable.about, dna })
+    let mut table = whole(tree)?;
+    if readable.resolution > Span::ZERO {
+        table = table.with_resolution(readable.resolution);
+    }
+    Ok(TableFile { table, about: readable.about, dna })
 }
 
 /// Makes a table of a tree; an error if some memory has no rule.
@@ -112,6 +117,9 @@ impl TableFile {
     /// Returns the readable form.
     pub fn readable(&self) -> Readable {
         let mut readable = Readable::of(&self.table.tree(), self.about.clone());
+        if self.table.resolution() != RuleTable::EXACT {
+            readable.resolution = self.table.resolution();
+        }
         readable.published = self.dna.others().iter().map(|byte| format!("{byte:02x}")).collect();
         readable
     }

@@ -3,6 +3,7 @@
 //! ```toml
 //! format = "paceline-remy 1"
 //! about = "one rule near the smallest RTT, one above"
+//! resolution = "1ms"            # of the senders' clocks; 10 ns without this line
 //!
 //! [[box]]                       # the whole
 //! at = ""
@@ -23,6 +24,7 @@
 
 use std::collections::BTreeMap;
 
+use paceline_cc::Span;
 use paceline_schemes::remy::{Action, Domain, MAX_DEPTH, Rule, RuleTree, SIGNALS, Signal};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -31,6 +33,8 @@ use thiserror::Error;
 const FORMAT: &str = "paceline-remy 1";
 /// Maximum number of boxes read.
 const MAX_BOXES: usize = 100_000;
+/// Maximum resolution of clocks.
+pub(crate) const MAX_RESOLUTION: Span = Span::from_secs(1);
 
 /// Why a text is not a readable table.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -65,6 +69,10 @@ pub struct Readable {
     /// What the table was trained for.
     #[serde(default)]
     pub about: String,
+    /// Resolution of the clocks that it was trained for ([`RuleTable::resolution`]). 0, which is not
+    /// written, stands for [`RuleTable::EXACT`].
+    #[serde(default, skip_serializing_if = "span::is_zero", with = "span")]
+    pub resolution: Span,
     /// The fields of a published file beside its rules, as hexadecimal digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub published: String,
@@ -95,6 +103,34 @@ struct ReadableRule {
     r: f64,
 }
 
+/// A time as text: `1ms`.
+mod span {
+    use paceline_cc::{ParamValue, Span};
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn is_zero(span: &Span) -> bool {
+        *span == Span::ZERO
+    }
+
+    pub(super) fn serialize<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(span)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+        let text = String::deserialize(from)?;
+        let span = Span::read(&text)
+            .map_err(|problem| D::Error::custom(format!("resolution = \"{text}\": {problem}")))?;
+        match span <= super::MAX_RESOLUTION {
+            true => Ok(span),
+            false => Err(D::Error::custom(format!(
+                "resolution = \"{text}\": the most is {}",
+                super::MAX_RESOLUTION
+            ))),
+        }
+    }
+}
+
 impl Readable {
     /// Returns the readable form of a tree.
     pub fn of(tree: &RuleTree, about: impl Into<String>) -> Readable {
@@ -103,6 +139,7 @@ impl Readable {
         Readable {
             format: FORMAT.to_string(),
             about: about.into(),
+            resolution: Span::ZERO,
             published: String::new(),
             boxes,
         }
@@ -129,6 +166,9 @@ impl Readable {
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let mut text =
             format!("format = {}\nabout = {}\n", quoted(&self.format), quoted(&self.about));
+        if self.resolution > Span::ZERO {
+            text += &format!("resolution = \"{}\"\n", self.resolution);
+        }
         if !self.published.is_empty() {
             text += &format!("published = {}\n", quoted(&self.published));
         }

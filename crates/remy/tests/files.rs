@@ -118,6 +118,9 @@ fn readable_tables_survive_and_mistakes_are_told() {
     assert!(error("r = 0.25", "r = -1.0").contains("box 4, at \"1.1\""));
     assert!(error("rtt_ratio = 1.1", "rtt_rate = 1.1").contains("there is no signal `rtt_rate`"));
     assert!(error("m = 1.0, b = 8", "b = 8").contains("missing field `m`"));
+    let resolution = |text: &str| error("about = ", &format!("resolution = \"{text}\"\nabout = "));
+    assert!(resolution("1min").contains("the most is 1s"));
+    assert!(resolution("fine").contains("resolution = \"fine\": "));
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub struct EvaluationNetwork {
     /// Mean of a random delay of each acknowledgement, distributed exponentially.
     pub jitter: Span,
     /// Time by which an RTT may exceed the minimum RTT and count as the minimum, for senders with
-    /// tables; `None` for 10 ns, as in the published simulator.
+    /// tables; `None` for that of each table.
     pub resolution: Option<Span>,
     /// Offsets in the link's recording at which the runs start.
     pub spread: Spread,

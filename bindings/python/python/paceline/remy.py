@@ -152,7 +152,7 @@ def eval(
         loss: share of packets lost behind the link;
         jitter: mean of a random delay of each acknowledgement (exponential);
         resolution: excess over the minimum RTT up to which an RTT counts as the minimum, for senders with
-            tables; 10 ns by default, as in the published simulator;
+            tables; by default that of each table, which is 10 ns unless its file says otherwise;
         spread: offsets in the link's recording at which the runs start.
         repairs: Senders with tables retransmit lost packets, and timeouts count.
         duration: Length of each run; 1000 s by default, or the specification's.

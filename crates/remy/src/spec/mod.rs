@@ -252,13 +252,13 @@ impl Specification {
 
     /// Returns the resolution of the senders' clocks: RTTs that exceed the minimum by at most this
     /// much count as the minimum. It is the file's value; otherwise 1 ms if
-    /// [`Specification::disturbs_acks`], as in the kernel's program; otherwise that of the
-    /// published simulator.
+    /// [`Specification::disturbs_acks`], as in the kernel's program; otherwise 0, which leaves it to
+    /// the table.
     pub fn resolution(&self) -> Span {
         match self.resolution {
             Some(resolution) => resolution,
             None if self.disturbs_acks() => Span::from_millis(1),
-            None => RemyParams::default().resolution,
+            None => Span::ZERO,
         }
     }
 

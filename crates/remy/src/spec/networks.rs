@@ -23,7 +23,7 @@ pub struct Specimen {
     pub seed: u64,
     /// True if senders of a table retransmit lost packets.
     pub repairs: bool,
-    /// Resolution of the senders' clocks: [`Specification::resolution`].
+    /// Resolution of the senders' clocks, 0 for the table's: [`Specification::resolution`].
     pub resolution: Span,
     /// How the network follows from its specification, so that other machines can build it.
     pub origin: Origin,

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_schemes::remy::{RemyParams, RuleTable, RuleTree};
+use paceline_schemes::remy::{RuleTable, RuleTree};
 use thiserror::Error;
 
 pub use evaluator::{EvaluatorWork, TrainingEvaluator};
@@ -247,22 +247,16 @@ impl<E: Evaluator> Trainer<E> {
     }
 
     fn described(&self, table: &RuleTable, trained: &str) -> Readable {
-        let resolution = self.specification.resolution();
-        let use_it = match resolution == RemyParams::default().resolution {
-            true => String::new(),
-            false => format!(
-                " Its senders' clocks had a resolution of {resolution}: use it as \
-                 remy[file=...,resolution={resolution}]."
-            ),
-        };
         let about = format!(
-            "{trained} with seed {}: {} generations, {} candidates.{use_it} The specification:\n{}",
+            "{trained} with seed {}: {} generations, {} candidates. The specification:\n{}",
             self.state.seed,
             self.generations(),
             self.state.spent.candidates,
             self.state.specification
         );
-        Readable::of(&table.tree(), about)
+        let mut readable = Readable::of(&table.tree(), about);
+        readable.resolution = self.specification.resolution();
+        readable
     }
 
     /// Returns the table files of a folder, by name: `table.toml`, and `others.toml` if two tables

@@ -35,10 +35,11 @@ impl<'a> FollowedTable<'a> {
     ) -> FollowedTable<'a> {
         let prepared = |action: Action| (action, Span::from_secs_f64(action.intersend_ms / 1e3));
         let actions = table.rules().iter().map(|rule| prepared(rule.action)).collect();
-        let connection = Connection::unbegun(params);
+        let resolution = params.resolution_with(table);
+        let connection = Connection::unbegun(resolution);
         let mut followed = FollowedTable { table, actions, connection, counted };
         // The use of the first rule is not reported.
-        let mut connection = Connection::unbegun(params);
+        let mut connection = Connection::unbegun(resolution);
         connection.follow(&followed, &mut ());
         followed.connection = connection;
         followed
@@ -67,9 +68,9 @@ struct Connection {
 
 impl Connection {
     /// Creates a connection without a rule.
-    fn unbegun(params: &RemyParams) -> Connection {
+    fn unbegun(resolution: Span) -> Connection {
         Connection {
-            tracker: Tracker::new(params.resolution),
+            tracker: Tracker::new(resolution),
             place: Place::default(),
             window: 0,
             before: 0,

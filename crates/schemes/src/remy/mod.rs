@@ -108,8 +108,16 @@ paceline_cc::params! {
         /// Two oddities of the published simulator: timeouts have no effect, and acknowledgements
         /// of an earlier connection apply the present rule once more.
         as_published: bool = false, source "ours; the published simulator: true";
-        /// RTTs that exceed the smallest one by at most this much count as the smallest.
-        resolution: Span = sender::RESOLUTION, source "ours: only rounding is below";
+        /// RTTs that exceed the minimum by at most this much count as the minimum. 0: the
+        /// resolution that the table was made for, which is 10 ns unless its file says otherwise.
+        resolution: Span = Span::ZERO, source "ours";
+    }
+}
+
+impl RemyParams {
+    /// Returns the resolution of senders that follow `table`.
+    pub fn resolution_with(&self, table: &RuleTable) -> Span {
+        if self.resolution > Span::ZERO { self.resolution } else { table.resolution() }
     }
 }
 

@@ -63,9 +63,9 @@ impl RemySender {
     /// Returns a sender that follows `table`.
     pub fn new(params: &RemyParams, table: Arc<RuleTable>, setup: &Setup) -> RemySender {
         let mut sender = RemySender {
+            tracker: Tracker::new(params.resolution_with(&table)),
             table,
             observer: None,
-            tracker: Tracker::new(params.resolution),
             place: Place::default(),
             per: params.per,
             as_published: params.as_published,
@@ -210,6 +210,3 @@ impl Controller for RemySender {
         see("rule", if self.rule == usize::MAX { -1.0 } else { self.rule as f64 });
     }
 }
-
-/// The default of [`RemyParams::resolution`].
-pub(super) const RESOLUTION: Span = Span::from_nanos(10);

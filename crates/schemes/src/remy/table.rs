@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use paceline_cc::Span;
 use thiserror::Error;
 
 use super::action::Action;
@@ -58,6 +59,7 @@ pub enum TableError {
 #[derive(Clone)]
 pub struct RuleTable {
     rules: Vec<Rule>,
+    resolution: Span,
     /// The part that depends only on the boxes; tables that differ in their actions share it.
     shape: Arc<Shape>,
 }
@@ -92,7 +94,8 @@ impl RuleTable {
             return Err(TableError::Empty);
         }
         let index = Grid::new(&tree).map_or_else(|| Index::Walk(Walk::new(&tree)), Index::Grid);
-        Ok(RuleTable { rules, shape: Arc::new(Shape { tree, index }) })
+        let shape = Arc::new(Shape { tree, index });
+        Ok(RuleTable { rules, resolution: RuleTable::EXACT, shape })
     }
 
     /// Makes a table from a list of rules, of which the first whose box contains the memory
@@ -116,6 +119,21 @@ impl RuleTable {
             _ => return Err(TableError::Action { rule, action }),
         }
         Ok(table)
+    }
+
+    /// Resolution of tables made for exact clocks: only rounding is below it.
+    pub const EXACT: Span = Span::from_nanos(10);
+
+    /// Returns the table for clocks of another resolution, from 0 s on.
+    #[must_use]
+    pub fn with_resolution(self, resolution: Span) -> RuleTable {
+        RuleTable { resolution, ..self }
+    }
+
+    /// Returns the resolution of the clocks that the table was made for: its senders take RTTs that
+    /// exceed the minimum by at most this much for the minimum. [`RuleTable::EXACT`] by default.
+    pub fn resolution(&self) -> Span {
+        self.resolution
     }
 
     /// Returns the rules, in the order of a walk through the tree.
@@ -168,10 +186,11 @@ impl RuleTable {
     }
 }
 
-/// Compares boxes and actions.
+/// Compares boxes, actions and resolutions.
 impl PartialEq for RuleTable {
     fn eq(&self, other: &RuleTable) -> bool {
         self.rules == other.rules
+            && self.resolution == other.resolution
             && (Arc::ptr_eq(&self.shape, &other.shape) || self.tree() == other.tree())
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_remy::{Dna, TableFile};
+use paceline_schemes::remy::RuleTable;
 
 use crate::output::{self, Error};
 
@@ -53,11 +54,23 @@ impl Import {
 impl Export {
     pub(crate) fn run(self) -> Result<(), Error> {
         let built_in = self.table.to_str().filter(|name| super::is_built_in(name));
-        let dna = match built_in {
-            Some(name) => Dna::of(&super::table(name)?.tree()),
-            None => load(&self.table)?.dna,
+        let (dna, resolution) = match built_in {
+            Some(name) => {
+                let table = super::table(name)?;
+                (Dna::of(&table.tree()), table.resolution())
+            }
+            None => {
+                let file = load(&self.table)?;
+                (file.dna, file.table.resolution())
+            }
         };
         let table = self.table.display();
+        if resolution != RuleTable::EXACT {
+            output::note(&format!(
+                "published files have no resolution: use this one as remy[file={},resolution={resolution}]",
+                self.output.display()
+            ));
+        }
         let bytes = dna.write().map_err(|error| Error::Usage(format!("{table}: {error}")))?;
         output::write_file(&self.output, &bytes)
     }

@@ -92,7 +92,7 @@ struct OneNetwork {
     #[arg(long, value_parser = args::span, allow_hyphen_values = true)]
     jitter: Option<Span>,
     /// RTTs that exceed the smallest one by at most this much count as the smallest, for senders of
-    /// tables [default: 10ns, as in the published simulator]
+    /// tables [default: that of each table, which is 10ns unless its file says otherwise]
     #[arg(long, value_parser = args::span, allow_hyphen_values = true)]
     resolution: Option<Span>,
 }

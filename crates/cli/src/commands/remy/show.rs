@@ -87,6 +87,12 @@ impl Show {
             tree.depth(),
             words::beginning(&table),
         );
+        if table.resolution() != RuleTable::EXACT {
+            text += &format!(
+                "RTTs that exceed the minimum by at most {} count as the minimum.\n",
+                table.resolution()
+            );
+        }
         let uses = self.trial.uses(&table)?;
         let total: u64 = uses.iter().map(|one| one.count).sum();
         let used = uses.iter().filter(|one| one.count > 0).count();

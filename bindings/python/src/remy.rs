@@ -134,7 +134,7 @@ pub(crate) fn evaluate_on(
         EvaluationRequest { tables, schemes, duration, first_seed, seeds: count, repairs };
     let control = RunControl::default();
     let rows = run_interruptibly(py, threads, &control, || {
-        request.on_specification(&mut specification, &|| control.go_on())
+        request.on_specification(&mut specification, &paceline_remy::names(), &|| control.go_on())
     })?;
     PyTable::of(&rows.map_err(|error| evaluation_error(py, error))?)
 }
@@ -184,7 +184,7 @@ pub(crate) fn evaluate_network(
         EvaluationRequest { tables, schemes, duration, first_seed, seeds: count, repairs };
     let control = RunControl::default();
     let rows = run_interruptibly(py, threads, &control, || {
-        request.on_network(&network, &|| control.go_on())
+        request.on_network(&network, &paceline_remy::names(), &|| control.go_on())
     })?;
     PyTable::of(&rows.map_err(|error| evaluation_error(py, error))?)
 }

@@ -1,6 +1,7 @@
 //! Requests of the page, answered by its code outside of a browser.
 
 use paceline_requests::compare::Comparison;
+use paceline_sim::Names;
 use paceline_sim::cc::Span;
 use paceline_sim::runs::Runs;
 use paceline_web::Api;
@@ -107,7 +108,7 @@ fn a_comparison_is_that_of_the_command() {
     };
     for (at, row) in runs.iter().take(3).enumerate() {
         let (run, scenario) = own.run_number(at as u32 + 1);
-        let outcome = paceline_requests::run(&scenario).expect("runs");
+        let outcome = paceline_requests::run(&scenario, &Names::default()).expect("runs");
         assert_eq!(*row, serde_json::to_value(own.row_of(run, &outcome)).expect("JSON"));
     }
     assert_eq!(end["json"]["summary"][0]["runs"], 3);

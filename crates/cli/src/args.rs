@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use paceline_cc::{Halves, ParamValue, Span, Spec, SpecError};
 pub(crate) use paceline_requests::written::{
-    ComparedSchemes, Schemes, bin, buffer, capacity, length, rate, rtt, schemes,
+    ComparedSchemes, Schemes, bin, buffer, capacity, length, rate, rtt,
 };
 use paceline_trace::Delays;
 use paceline_wire::LONGEST_IDLE;
 
 use crate::output::Error;
+use crate::registries;
+pub(crate) use crate::registries::{compared, schemes};
 
 /// A time such as `100ms`.
 pub(crate) fn span(text: &str) -> Result<Span, String> {
@@ -64,7 +66,7 @@ pub(crate) fn keepalive(text: &str) -> Result<Span, String> {
 pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
     let build = || {
         let mut spec = Spec::parse(text)?;
-        let halves = paceline_remy::names().build_scheme(&spec)?;
+        let halves = registries::names().build_scheme(&spec)?;
         if spec.name == "remy" {
             let with_file = spec.args.len();
             spec.args.retain(|(name, _)| name != "file");

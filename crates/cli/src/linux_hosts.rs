@@ -6,8 +6,6 @@ use std::sync::OnceLock;
 use clap::Args;
 use paceline_guest::FAMILY;
 use paceline_guest::build::BuiltGuest;
-use paceline_requests::written::{self, ComparedSchemes};
-use paceline_sim::Names;
 use paceline_sim::scenario::SchemeChoice;
 
 use crate::output::Error;
@@ -42,11 +40,12 @@ impl LinuxArgs {
         if !schemes.into_iter().any(is_linux) {
             return Ok(None);
         }
-        files().map(Some).map_err(|error| Error::Usage(error.to_string()))
+        guest().map(Some).map_err(|error| Error::Usage(error.to_string()))
     }
 }
 
-fn files() -> Result<BuiltGuest, paceline_guest::Error> {
+/// Returns the guest of this run.
+pub(crate) fn guest() -> Result<BuiltGuest, paceline_guest::Error> {
     paceline_guest::find(FOLDER.get().map(PathBuf::as_path))
 }
 
@@ -58,16 +57,4 @@ pub(crate) fn is_linux(scheme: &SchemeChoice) -> bool {
         }
         _ => false,
     }
-}
-
-/// All schemes and queues: the built-in ones, tables in files, and Linux hosts.
-pub(crate) fn names() -> Names {
-    let mut names = paceline_remy::names();
-    names.transports.set(FAMILY, |text| paceline_guest::transport(text, files));
-    names
-}
-
-/// Reads the schemes of a comparison.
-pub(crate) fn compared(text: &str) -> Result<ComparedSchemes, String> {
-    written::compared(text, &names())
 }

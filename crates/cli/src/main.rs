@@ -1,72 +1,7 @@
-//! The `paceline` command: parses arguments, calls the libraries, prints.
-
-mod args;
-mod commands;
-mod emulation;
-#[cfg(test)]
-mod example_tests;
-mod keys;
-mod linux_hosts;
-mod messages;
-mod mistake;
-mod names;
-mod output;
-mod progress;
-mod runs;
-mod table;
-mod temporary;
+//! The `paceline` command: see the library beside it.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use commands::Command;
-
-/// Congestion control for wireless links: compare schemes in a simulator, emulate links around real
-/// programs, and send real data.
-#[derive(Parser)]
-#[command(name = "paceline", version, arg_required_else_help = true)]
-#[command(after_help = "\
-Examples:
-  paceline compare --trace lte-driving --schemes abc,cubic -o results
-  paceline run scenarios/fairness.toml
-  paceline schemes abc
-  paceline delay 20ms -- paceline link --up 12Mbps --down lte-driving
-
-In all commands:
-  --json      print the result as JSON instead of text; docs/json.md has every field
-  -o PATH     write results: a folder if a command makes several files, else a file
-  up, down    from the program inside to the outside, and back
-  delay, rtt  a delay is one way, an RTT is both ways together
-  --strict    fail if there is a warning, or a result could not be measured
-
-Exit status: 0 if all went well; 1 if something failed, or a warning was given with --strict;
-2 if the arguments, or files that they name, are wrong; nothing has run then. Emulators end with
-the status of the program inside.")]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
 fn main() -> ExitCode {
-    let done = match mahimahi_name() {
-        Some(name) => commands::mahimahi::run(name, std::env::args_os().skip(1).collect()),
-        None => Cli::parse().command.run(),
-    };
-    match done {
-        Ok(status) => status,
-        // Whoever read our output has seen enough: not a failure.
-        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(error) => {
-            output::error(&error);
-            ExitCode::from(error.status())
-        }
-    }
-}
-
-/// The one of Mahimahi's names under which the program was called, if it was.
-fn mahimahi_name() -> Option<&'static str> {
-    let called = std::env::args_os().next()?;
-    let name = std::path::Path::new(&called).file_name()?;
-    emulation::mahimahi::NAMES.into_iter().find(|known| name == *known)
+    paceline_cli::main_with(paceline_cli::names())
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_lab::validate::{self, Verdict};
 use paceline_requests::compare::{CompareRow, Comparison};
+use paceline_sim::Names;
 use paceline_sim::scenario::{Capacity, check_scheme};
 use recordings::recording;
 
@@ -87,7 +88,8 @@ fn codel_agrees_with_mahimahi_on_recorded_traces() {
         let comparison = compare(name, capacity, scheme);
         let mut used = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(|number| {
             let (run, scenario) = comparison.run_number(number);
-            let outcome = paceline_requests::run(&scenario).expect("a scenario that runs");
+            let outcome =
+                paceline_requests::run(&scenario, &Names::default()).expect("a scenario that runs");
             comparison.row_of(run, &outcome).utilization
         });
         used.sort_by(f64::total_cmp);

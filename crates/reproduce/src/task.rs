@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use paceline_sim::Names;
 use paceline_sim::scenario::Scenario;
 
 use crate::record::Record;
@@ -28,16 +29,26 @@ pub struct Task {
 impl Task {
     /// Returns a task that simulates a scenario.
     pub fn scenario(name: impl Into<String>, scenario: Scenario) -> Task {
-        Task::simulation(name.into(), scenario, false)
+        Task::simulation(name.into(), scenario, None, false)
+    }
+
+    /// Simulates a scenario with the schemes and queues of `names`.
+    pub fn scenario_with(name: impl Into<String>, scenario: Scenario, names: Arc<Names>) -> Task {
+        Task::simulation(name.into(), scenario, Some(names), false)
     }
 
     /// Returns a task that simulates a scenario and computes the flows' self-inflicted delays
     /// (thesis §2.4.1), which needs a second run of the link with the omniscient protocol.
     pub fn with_self_inflicted(name: impl Into<String>, scenario: Scenario) -> Task {
-        Task::simulation(name.into(), scenario, true)
+        Task::simulation(name.into(), scenario, None, true)
     }
 
-    fn simulation(name: String, scenario: Scenario, self_inflicted: bool) -> Task {
+    fn simulation(
+        name: String,
+        scenario: Scenario,
+        names: Option<Arc<Names>>,
+        self_inflicted: bool,
+    ) -> Task {
         let mut key = String::from(if self_inflicted { "self-inflicted;" } else { "" });
         let mut plain = scenario.clone();
         for link in &mut plain.links {
@@ -61,9 +72,17 @@ impl Task {
         let scenario = Arc::new(scenario);
         let kept = Some(Arc::clone(&scenario));
         let work = move || {
+            let builtin;
+            let names = match &names {
+                Some(names) => &**names,
+                None => {
+                    builtin = paceline_remy::names();
+                    &builtin
+                }
+            };
             let run = match self_inflicted {
-                true => paceline_requests::run(&scenario),
-                false => paceline_sim::run_with(&scenario, &paceline_remy::names()),
+                true => paceline_requests::run(&scenario, names),
+                false => paceline_sim::run_with(&scenario, names),
             };
             match run {
                 Ok(outcome) => Ok(Record::from(&outcome)),

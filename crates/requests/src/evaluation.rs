@@ -8,11 +8,12 @@ use paceline_path::BufferSize;
 use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::Specification;
 use paceline_remy::{Assessment, EvalRow, Network};
+use paceline_schemes::SCHEMES;
 use paceline_schemes::remy::{RemyParams, RuleTable};
-use paceline_sim::BuildError;
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};
+use paceline_sim::{BuildError, Names};
 use thiserror::Error;
 
 use crate::argument::ArgumentError;
@@ -115,7 +116,7 @@ impl EvaluationRequest {
     /// Length of a run if neither the request nor a specification sets it.
     pub const DURATION: Span = Span::from_secs(1000);
 
-    /// Returns a row for each table and scheme on one network. Calls `go_on` before each one, and
+    /// Returns a row for each table, and each scheme of `names`, on one network. Calls `go_on` before each one, and
     /// stops if it returns false.
     ///
     /// # Errors
@@ -123,6 +124,7 @@ impl EvaluationRequest {
     pub fn on_network(
         &self,
         network: &EvaluationNetwork,
+        names: &Names,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Vec<EvalRow>, EvaluationError> {
         let duration = self.duration.unwrap_or(EvaluationRequest::DURATION);
@@ -130,7 +132,7 @@ impl EvaluationRequest {
         let spread = network.spread;
         let mut params = RemyParams { as_published: !self.repairs, ..RemyParams::default() };
         params.resolution = network.resolution.unwrap_or(params.resolution);
-        let contenders = self.contenders(&params)?;
+        let contenders = self.contenders(&params, names)?;
         let seeds = self.seed_list()?;
         let network = network.network();
         let rate = network.packets_per_ms(duration);
@@ -153,6 +155,7 @@ impl EvaluationRequest {
     pub fn on_specification(
         &self,
         specification: &mut Specification,
+        names: &Names,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Vec<Assessment>, EvaluationError> {
         if specification.trains_two() {
@@ -166,7 +169,7 @@ impl EvaluationRequest {
         specification.duration = self.duration.map_or(specification.duration, Into::into);
         let mut params = specification.params();
         params.as_published &= !self.repairs;
-        let contenders = self.contenders(&params)?;
+        let contenders = self.contenders(&params, names)?;
         let seeds = self.seed_list()?;
         let mut rows: Vec<Assessment> = Vec::new();
         for (name, contender) in contenders.iter().take_while(|_| go_on()) {
@@ -190,20 +193,23 @@ impl EvaluationRequest {
 
     /// Returns tables and schemes with their names; `params` are the parameters of senders with
     /// tables.
-    fn contenders(&self, params: &RemyParams) -> Result<Vec<(String, Contender)>, ArgumentError> {
+    fn contenders(
+        &self,
+        params: &RemyParams,
+        names: &Names,
+    ) -> Result<Vec<(String, Contender)>, ArgumentError> {
         let mut all = Vec::new();
         for name in &self.tables {
             let (table, params) = (find_table(name)?.0, params.clone());
             all.push((name.clone(), Contender::Table { table, params }));
         }
-        let names = paceline_remy::names();
         for text in &self.schemes {
             let wrong = |error: paceline_cc::SpecError| ArgumentError::new("schemes", error);
             let spec =
                 names.check_scheme(text).map_err(|error| ArgumentError::new("schemes", error))?;
-            let choice: SchemeChoice = if spec.sender.name == "remy" {
-                // Only these `names` have the table from a file.
-                CustomScheme::new(text, names.build_scheme(&spec.sender).map_err(wrong)?).into()
+            let choice: SchemeChoice = if is_known_here_alone(&spec.sender.name) {
+                let halves = names.build_scheme(&spec.sender).map_err(wrong)?;
+                CustomScheme::new(text, halves).with_queue(spec.queue).into()
             } else {
                 SchemeChoice::Named(spec)
             };
@@ -214,6 +220,11 @@ impl EvaluationRequest {
             false => Ok(all),
         }
     }
+}
+
+/// Returns true for `remy`, whose tables may come from files, and for schemes that are not built in.
+fn is_known_here_alone(scheme: &str) -> bool {
+    scheme == "remy" || !SCHEMES.iter().any(|builtin| builtin.name == scheme)
 }
 
 impl EvaluationNetwork {

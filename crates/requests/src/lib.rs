@@ -43,13 +43,13 @@ use paceline_cc::{Span, Time};
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, Names, Outcome, Simulation};
 
-/// Runs a scenario to its end, and adds the self-inflicted delays to the outcome. Schemes are the
-/// built-in ones; `remy` may use tables from files.
+/// Runs a scenario to its end with the schemes and queues of `names`, and adds the self-inflicted
+/// delays to the outcome.
 ///
 /// # Errors
 /// The scenario cannot be built: see [`BuildError`].
-pub fn run(scenario: &Scenario) -> Result<Outcome, BuildError> {
-    let mut outcome = paceline_sim::run_with(scenario, &paceline_remy::names())?;
+pub fn run(scenario: &Scenario, names: &Names) -> Result<Outcome, BuildError> {
+    let mut outcome = paceline_sim::run_with(scenario, names)?;
     omniscient::add_self_inflicted(scenario, &mut outcome)?;
     Ok(outcome)
 }

@@ -4,7 +4,7 @@ use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_sim::Names;
 use paceline_sim::runs::Spread;
-use paceline_sim::scenario::{Capacity, SchemeChoice, check_scheme};
+use paceline_sim::scenario::{Capacity, SchemeChoice};
 
 /// Longest run: a week.
 pub const LONGEST: Span = Span::from_secs(7 * 24 * 3600);
@@ -78,20 +78,15 @@ pub fn rate(text: &str) -> Result<Rate, String> {
 #[derive(Clone, Debug)]
 pub struct Schemes(pub Vec<SchemeSpec>);
 
-/// Parses a list of schemes and checks that each can be built.
+/// Parses a list of schemes of `names` and checks that each can be built.
 ///
 /// # Errors
 /// The text is invalid; the error says why.
-pub fn schemes(text: &str) -> Result<Schemes, String> {
-    schemes_of(text, &paceline_remy::names())
-}
-
-fn schemes_of(text: &str, names: &Names) -> Result<Schemes, String> {
+pub fn schemes(text: &str, names: &Names) -> Result<Schemes, String> {
     let mut specs = Vec::new();
     for part in paceline_cc::spec::split_list(text) {
         if part == "all" {
-            let all = paceline_schemes::SCHEMES.iter().map(|scheme| scheme.name);
-            specs.extend(all.filter_map(|name| check_scheme(name).ok()));
+            specs.extend(names.schemes.names().filter_map(|name| names.check_scheme(name).ok()));
         } else {
             specs.push(names.check_scheme(part).map_err(|error| error.to_string())?);
         }
@@ -104,8 +99,8 @@ fn schemes_of(text: &str, names: &Names) -> Result<Schemes, String> {
 #[derive(Clone, Debug)]
 pub struct ComparedSchemes(pub Vec<(SchemeChoice, Option<String>)>);
 
-/// Parses the schemes of a comparison, with the schemes and queues of `names`; `all` stands for the
-/// built-in schemes.
+/// Parses the schemes of a comparison, with the schemes and queues of `names`; `all` stands for
+/// every scheme of `names`.
 ///
 /// # Errors
 /// The text is invalid; the error says why.
@@ -117,10 +112,10 @@ pub fn compared(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
             all.push((scheme, None));
             continue;
         }
-        for scheme in paceline_schemes::SCHEMES {
-            let written = scheme.bulk.map_or(scheme.name, |setting| setting.spec);
+        for scheme in &names.schemes {
+            let written = scheme.bulk.map_or(&*scheme.name, |setting| setting.spec);
             // Leave out a scheme that needs more than its name, such as a file.
-            let Ok(spec) = check_scheme(written) else { continue };
+            let Ok(spec) = names.check_scheme(written) else { continue };
             all.push((spec.into(), scheme.bulk.map(|setting| setting.reason.to_string())));
         }
     }

@@ -4,6 +4,7 @@ use paceline_cc::Span;
 use paceline_requests::evaluation::{
     EvaluationError, EvaluationNetwork, EvaluationRequest, find_table,
 };
+use paceline_sim::Names;
 
 fn request() -> EvaluationRequest {
     EvaluationRequest {
@@ -17,12 +18,17 @@ fn request() -> EvaluationRequest {
 
 #[test]
 fn tables_and_schemes_have_a_row_each() {
-    let rows = request().on_network(&EvaluationNetwork::default(), &|| true).expect("rows");
+    let rows = request()
+        .on_network(&EvaluationNetwork::default(), &Names::default(), &|| true)
+        .expect("rows");
     let names: Vec<&str> = rows.iter().map(|row| row.table.as_str()).collect();
     assert_eq!(names, ["starter", "cubic"]);
     // After a stop, the rows of finished runs are returned.
     assert!(
-        request().on_network(&EvaluationNetwork::default(), &|| false).expect("none").is_empty()
+        request()
+            .on_network(&EvaluationNetwork::default(), &Names::default(), &|| false)
+            .expect("none")
+            .is_empty()
     );
 }
 
@@ -55,7 +61,9 @@ fn errors_name_the_argument() {
         ),
     ];
     for (request, network, argument, words) in cases {
-        let Err(EvaluationError::Argument(error)) = request.on_network(&network, &|| true) else {
+        let Err(EvaluationError::Argument(error)) =
+            request.on_network(&network, &Names::default(), &|| true)
+        else {
             panic!("{argument} is taken");
         };
         assert_eq!(error.argument, argument, "{error}");

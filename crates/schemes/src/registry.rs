@@ -7,7 +7,7 @@ use paceline_cc::registry::{Entry, Registry, find};
 use paceline_cc::{Halves, ParamInfo, Spec, SpecError};
 
 use crate::host_pacing;
-use crate::scheme::Scheme;
+use crate::scheme::{BulkSetting, Scheme, names_of_halves};
 
 /// Every built-in scheme, by name. Each scheme is a folder, and a line here.
 pub static SCHEMES: &[Scheme] = &[
@@ -47,6 +47,8 @@ pub struct SchemeEntry {
     pub summary: Cow<'static, str>,
     /// The paper, RFC or file that it comes from.
     pub source: Cow<'static, str>,
+    /// How it is set in `compare --schemes all`, if it needs more than its name there.
+    pub bulk: Option<BulkSetting>,
     params: fn() -> Vec<ParamInfo>,
     build: Build,
 }
@@ -69,6 +71,7 @@ impl SchemeEntry {
             name: name.into(),
             summary: Cow::Borrowed(""),
             source: Cow::Borrowed(""),
+            bulk: None,
             params: Vec::new,
             build: Build::Shared(Arc::new(build)),
         }
@@ -98,6 +101,11 @@ impl SchemeEntry {
         (self.params)()
     }
 
+    /// Returns the names of its halves: `sender`, `receiver`, `router`.
+    pub fn halves(&self) -> Vec<&'static str> {
+        names_of_halves(&self.name, |spec| self.build(spec))
+    }
+
     /// Makes the scheme with the parameters that `spec` sets.
     ///
     /// # Errors
@@ -116,6 +124,7 @@ impl From<&'static Scheme> for SchemeEntry {
             name: Cow::Borrowed(scheme.name),
             summary: Cow::Borrowed(scheme.summary),
             source: Cow::Borrowed(scheme.source),
+            bulk: scheme.bulk,
             params: scheme.params,
             build: Build::Plain(scheme.build),
         }

@@ -40,12 +40,21 @@ pub struct Scheme {
 impl Scheme {
     /// Returns the names of its halves: `sender`, `receiver`, `router`.
     pub fn halves(&self) -> Vec<&'static str> {
-        let plain = Spec { name: self.name.to_string(), args: Vec::new() };
-        let mut names = vec!["sender"];
-        if let Ok(halves) = (self.build)(&plain) {
-            names.extend(halves.reporter.map(|_| "receiver"));
-            names.extend(halves.router.map(|_| "router"));
-        }
-        names
+        names_of_halves(self.name, self.build)
     }
+}
+
+/// Returns the names of the halves that `build` makes of the scheme's bare name; only `sender` if it
+/// cannot be built without parameters.
+pub(crate) fn names_of_halves(
+    name: &str,
+    build: impl Fn(&Spec) -> Result<Halves, SpecError>,
+) -> Vec<&'static str> {
+    let plain = Spec { name: name.to_string(), args: Vec::new() };
+    let mut names = vec!["sender"];
+    if let Ok(halves) = build(&plain) {
+        names.extend(halves.reporter.map(|_| "receiver"));
+        names.extend(halves.router.map(|_| "router"));
+    }
+    names
 }

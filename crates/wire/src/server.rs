@@ -552,7 +552,7 @@ impl Server {
             }
             .into());
         }
-        Connection::check(offer)?;
+        Connection::check(offer, &self.limits.each)?;
         let place = index <= 0xffff;
         place
             .then(|| self.counts.count_open(self.limits.connections))

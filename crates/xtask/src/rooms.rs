@@ -71,6 +71,7 @@ pub const ROOMS: &[Room] = &[
             "wire",
         ],
     ),
+    room("examples/workbench", &["cc", "cli", "path", "schemes"]),
     room("bindings/quic/core", &["cc", "flow", "schemes"]),
     room("bindings/quic/quinn", &["cc", "quic"]),
     room("bindings/quic/noq", &["cc", "quic"]),

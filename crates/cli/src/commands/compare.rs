@@ -23,6 +23,7 @@ use crate::args;
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
+use crate::registries;
 use crate::runs::RunsArgs;
 use pool::Pool;
 
@@ -42,7 +43,7 @@ pub(crate) struct Compare {
     reverse_trace: Option<String>,
     /// Schemes, separated by commas. `all` is every scheme; those that need a queue that marks get
     /// one, and a note says so. linux:cubic is the cubic of a Linux kernel (docs/linux-guest.md)
-    #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = linux_hosts::compared)]
+    #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared)]
     schemes: args::ComparedSchemes,
     /// Add a row for each trace: what a sender would reach that knows the future of the link
     #[arg(long)]
@@ -166,7 +167,7 @@ impl Compare {
     }
 
     fn write(&self, folder: &Path, info: PageInfo, rows: &[CompareRow]) -> Result<(), Error> {
-        let views = compare_views(rows, &paceline_remy::names());
+        let views = compare_views(rows, registries::names());
         let info = PageInfo { command: command_line(std::env::args_os().skip(1)), ..info };
         let mut written = vec![
             output::write(folder, "compare.html", &paceline_report::compare_page(&info, &views))?,

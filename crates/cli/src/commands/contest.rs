@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -22,6 +22,7 @@ use serde::Serialize;
 use crate::args;
 use crate::names::command_line;
 use crate::output::{self, Error};
+use crate::registries;
 use crate::runs::RunsArgs;
 use crate::table::Grid;
 use crate::temporary::Folder;
@@ -191,10 +192,15 @@ impl Contest {
             over_runs: None,
             capacity_mbps,
         };
+        let names = Arc::new(registries::names().clone());
         let simulated = |name: &String, spec: &SchemeSpec| {
             let comparison = self.comparison(&trace, &capacity, spec);
             let one = |number: u32| {
-                let task = Task::scenario(name.clone(), comparison.run_number(number).1);
+                let task = Task::scenario_with(
+                    name.clone(),
+                    comparison.run_number(number).1,
+                    names.clone(),
+                );
                 let found = kept(store, &task)?;
                 let number = |name| found.number(name);
                 let figures = (number("link.link.throughput"), number("all.owd.p95"));

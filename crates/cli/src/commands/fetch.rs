@@ -12,6 +12,7 @@ use paceline_wire::{Limits, Offer, Service};
 use super::send::{HANDSHAKE, patience};
 use crate::args;
 use crate::output::Error;
+use crate::registries;
 
 /// How files are fetched.
 #[derive(Args)]
@@ -49,7 +50,7 @@ impl FetchOptions {
             )));
         }
         // Bytes of the stream count against the window until they are written.
-        let limits = Limits { idle, silence: HANDSHAKE, reads_later: true, ..Limits::default() };
+        let limits = Limits { idle, silence: HANDSHAKE, reads_later: true, ..registries::limits() };
         let offer = Offer {
             plaintext,
             service: Service::Stream,

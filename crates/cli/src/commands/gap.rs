@@ -20,6 +20,7 @@ use crate::commands::kernel::{self, LoadedProgram, ProgramChoice};
 use crate::commands::run::read_scenario;
 use crate::emulation::Emulation;
 use crate::output::{self, Error};
+use crate::registries;
 use crate::runs::RunsArgs;
 
 use emulated::Emulated;
@@ -156,7 +157,7 @@ fn with_paced(schemes: &args::Schemes) -> args::Schemes {
     let with = schemes.0.iter().flat_map(|scheme| {
         let mut paced = scheme.clone();
         paced.sender.args.push(("pacing".into(), "linux".into()));
-        let can_be = paceline_schemes::registry::build(&paced.sender).is_ok();
+        let can_be = registries::names().build_scheme(&paced.sender).is_ok();
         [Some(scheme.clone()), can_be.then_some(paced)].into_iter().flatten()
     });
     args::Schemes(with.collect())
@@ -236,7 +237,7 @@ impl Gap {
             });
             let mut runs = Vec::new();
             for run in Run::all(&scenario) {
-                let outcome = paceline_requests::run(&run.scenario(&scenario))
+                let outcome = paceline_requests::run(&run.scenario(&scenario), registries::names())
                     .map_err(|error| Error::Message(error.to_string()))?;
                 runs.push(comparison.row_of(run, &outcome));
             }

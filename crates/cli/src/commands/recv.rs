@@ -25,6 +25,7 @@ use crate::args;
 use crate::keys::ServerKeys;
 use crate::output::{self, Error};
 use crate::progress::{ProgressDisplay, ProgressMode, WhileWaiting};
+use crate::registries;
 use crate::table::counted;
 
 /// Receive files over UDP from `paceline send`
@@ -270,7 +271,8 @@ impl Recv {
         if let Some(folder) = &self.report {
             output::make_folder(folder)?;
         }
-        let mut limits = ServerLimits { plaintext: self.plaintext, ..ServerLimits::default() };
+        let (plaintext, each) = (self.plaintext, registries::limits());
+        let mut limits = ServerLimits { plaintext, each, ..ServerLimits::default() };
         limits.each.idle = self.timeout;
         limits.measures = self.measure;
         if self.plaintext {

@@ -15,10 +15,11 @@ use paceline_sim::scenario::{self, Record, Scenario, ScenarioError};
 use serde::Serialize;
 
 use crate::args;
-use crate::linux_hosts::{self, LinuxArgs};
+use crate::linux_hosts::LinuxArgs;
 use crate::mistake::Mistake;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
+use crate::registries;
 use crate::runs::RunsArgs;
 use crate::table::Grid;
 
@@ -174,7 +175,7 @@ pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
     let text = String::from_utf8(text).map_err(|_| {
         Error::Usage(format!("{name}: cannot be read: a scenario is text in UTF-8"))
     })?;
-    scenario::parse_with(&name, &text, file.parent(), &linux_hosts::names())
+    scenario::parse_with(&name, &text, file.parent(), registries::names())
         .map_err(|error| diagnostic(&error, &text))
 }
 

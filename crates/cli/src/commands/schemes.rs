@@ -5,12 +5,11 @@ use owo_colors::OwoColorize;
 use paceline_cc::ParamInfo;
 use paceline_cc::params::NO_UNIT;
 use paceline_cc::spec::nearest;
-use paceline_path::queue;
 use paceline_requests::ParameterFields;
-use paceline_schemes::SCHEMES;
 use serde::Serialize;
 
 use crate::output::{self, Error};
+use crate::registries;
 use crate::table::Grid;
 
 #[derive(Args)]
@@ -69,15 +68,15 @@ impl Schemes {
 
 fn listing() -> Listing {
     let parameters = |infos: Vec<ParamInfo>| infos.into_iter().map(ParameterFields::from).collect();
-    let schemes = SCHEMES.iter().map(|scheme| Entry {
+    let names = registries::names();
+    let schemes = names.schemes.iter().map(|scheme| Entry {
         name: scheme.name.to_string(),
         summary: scheme.summary.to_string(),
         halves: scheme.halves(),
-        parameters: parameters((scheme.params)()),
+        parameters: parameters(scheme.params()),
         source: scheme.source.to_string(),
     });
-    let queues = queue::builtin();
-    let queues = queues.iter().map(|queue| Entry {
+    let queues = names.queues.iter().map(|queue| Entry {
         name: queue.name.to_string(),
         summary: queue.summary.to_string(),
         halves: Vec::new(),

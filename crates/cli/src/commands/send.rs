@@ -25,6 +25,7 @@ use crate::args;
 use crate::keys::ClientKey;
 use crate::output::{self, Error};
 use crate::progress::{ProgressDisplay, ProgressMode, WhileWaiting};
+use crate::registries;
 
 /// How long nothing may come from the other end of a stream, if nothing is said.
 const STREAM_IDLE: Span = Span::from_secs(60);
@@ -177,7 +178,7 @@ impl Send {
         let fail = |error: paceline_os::LiveError| Error::Message(error.to_string());
         let idle = self.timeout.unwrap_or(STREAM_IDLE);
         let silence = self.timeout.unwrap_or(HANDSHAKE);
-        let mut limits = Limits { idle, silence, ..Limits::default() };
+        let mut limits = Limits { idle, silence, ..registries::limits() };
         (limits.seed, limits.halves) = (self.seed, Some(halves));
         limits.stop = self.bulk.unwrap_or(Span::MAX);
         limits.workload = self.workload.clone().unwrap_or(Workload::Bulk);

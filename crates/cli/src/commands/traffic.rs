@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::args;
 use crate::keys::KeyText;
 use crate::output::{self, Error};
+use crate::registries;
 
 /// The port of `paceline recv` in emulations.
 pub(super) const UDP_PORT: u16 = 5311;
@@ -109,7 +110,7 @@ impl Traffic {
                 }
                 let key = KeyText::read(&identity)?.key().clone();
                 let (halves, scheme) = crate::args::sender(&scheme).map_err(Error::Message)?;
-                let mut limits = Limits { stop: duration, seed, ..Limits::default() };
+                let mut limits = Limits { stop: duration, seed, ..registries::limits() };
                 limits.halves = Some(halves);
                 // A link may be silent for longer than a user would wait.
                 (limits.idle, limits.silence) = (duration, duration);

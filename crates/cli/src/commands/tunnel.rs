@@ -8,7 +8,6 @@ mod up;
 use clap::{Args, Subcommand};
 use paceline_cc::Span;
 use paceline_os::capability;
-use paceline_schemes::registry;
 use paceline_transfer::tunnel::{
     ClientListOptions, ClientOptions, DeviceOptions, Event, Prefix, ServerOptions, client, server,
 };
@@ -26,6 +25,7 @@ use crate::args;
 use crate::keys::{ClientKey, ServerKeys};
 use crate::messages::Messages;
 use crate::output::{self, Error};
+use crate::registries;
 use crate::table::counted;
 
 /// Carry programs' packets over a connection under Sprout or another scheme
@@ -182,7 +182,7 @@ impl Device {
 
     fn limits(&self) -> Limits {
         let (idle, silence) = (self.timeout, self.timeout);
-        Limits { idle, silence, seed: self.seed, ..Limits::default() }
+        Limits { idle, silence, seed: self.seed, ..registries::limits() }
     }
 
     fn tell(&self, messages: &mut Messages, event: &Event) {
@@ -255,9 +255,8 @@ impl Server {
 
 impl Client {
     fn run(&self) -> Result<bool, Error> {
-        let parsed = paceline_cc::Spec::parse(&self.scheme);
-        let built = parsed.and_then(|spec| registry::build(&spec));
-        built.map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
+        registries::build(&self.scheme)
+            .map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
         let key = self.key.find()?;
         give_up_capabilities();
         let Device { plaintext, once, .. } = self.device;

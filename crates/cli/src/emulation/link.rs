@@ -4,13 +4,14 @@ use std::fmt;
 
 use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
 use paceline_emulator::Element;
-use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Port, Service, queue};
+use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Port, Service};
 use paceline_sim::Transmitter;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario, Stretch};
 
 use super::{DEFAULT_SEED, DirectionSetup};
 use crate::args;
 use crate::output::Error;
+use crate::registries;
 
 /// A queue by its name, or a scheme's router on the queue that it names or on droptail.
 #[derive(Clone, Debug)]
@@ -33,14 +34,14 @@ impl fmt::Display for QueueChoice {
 /// Reads `droptail`, `codel[target=5ms]`, `abc`, `abc+codel`.
 pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
     let scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
-    let queues = queue::builtin();
+    let names = registries::names();
+    let queues = &names.queues;
     if let Some(queue) = queues.get(&scheme.sender.name)
         && scheme.queue.is_none()
     {
         queue.check(&scheme.sender).map_err(|error| error.to_string())?;
         return Ok(QueueChoice { queue: scheme.sender, router: RouterChoice::None });
     }
-    let names = paceline_remy::names();
     let scheme = names.check_scheme(text).map_err(|error| match error {
         SpecError::UnknownName { name, .. } => {
             let known = queues.names();
@@ -88,7 +89,9 @@ pub(crate) fn link(
     let transmitter = paceline_sim::transmitter(scenario, spec)
         .map_err(|error| Error::Usage(error.to_string()))?;
     let stream = paceline_sim::queue_stream(scenario, &spec.name);
-    let queue = queue::build(queue, limit(transmitter.capacity()), stream)
+    let entry = registries::names().queues.find(&queue.name);
+    let queue = entry
+        .and_then(|entry| entry.build(queue, limit(transmitter.capacity()), stream))
         .map_err(|error| fail(error.to_string()))?;
     let mut port = Port::new(queue);
     port.set_router(router(&spec.router).map_err(|error| fail(error.to_string()))?);
@@ -106,7 +109,7 @@ fn router(choice: &RouterChoice) -> Result<Option<Box<dyn Router>>, SpecError> {
         // Scenarios of files make no routers.
         RouterChoice::Auto | RouterChoice::None | RouterChoice::Custom(_) => Ok(None),
         RouterChoice::Scheme(spec) => {
-            Ok(paceline_remy::names().build_scheme(spec)?.router.map(|make| make()))
+            Ok(registries::names().build_scheme(spec)?.router.map(|make| make()))
         }
     }
 }

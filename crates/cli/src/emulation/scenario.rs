@@ -11,6 +11,7 @@ use super::link::{limit, link, pipe};
 use super::{DirectionSetup, Emulation, shared};
 use crate::commands::run::read_scenario;
 use crate::output::Error;
+use crate::registries;
 
 /// Reads a scenario and makes the two directions of its path: that of its flows' data, and that
 /// of their acknowledgements. If flows take different ways, `flow` says which one is meant. At a
@@ -113,6 +114,6 @@ fn choose(spec: &LinkSpec, scenario: &Scenario) -> Result<(Spec, LinkSpec), Erro
         // Scenarios of files name their queues.
         other => return Err(Error::Usage(format!("the queue `{other}` has no name"))),
     };
-    let router = choose::router(scenario, spec, Some(&paceline_remy::names())).map_err(fail)?;
+    let router = choose::router(scenario, spec, Some(registries::names())).map_err(fail)?;
     Ok((queue, spec.clone().with(|spec| spec.router = router)))
 }

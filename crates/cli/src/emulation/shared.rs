@@ -7,6 +7,7 @@ use paceline_sim::{FlowEnd, Gateway};
 
 use super::DirectionSetup;
 use crate::output::Error;
+use crate::registries;
 
 /// Data take the way up, acknowledgements the way down.
 struct SharedGateway {
@@ -73,7 +74,7 @@ pub(super) fn sides(
     file: &str,
     flow: &FlowSpec,
 ) -> Result<(DirectionSetup, DirectionSetup), Error> {
-    let gateway = Gateway::new(scenario, &paceline_remy::names(), &flow.name)
+    let gateway = Gateway::new(scenario, registries::names(), &flow.name)
         .map_err(|error| Error::Usage(format!("{file}: {error}")))?;
     let (data, acks) = SharedLane::both(SharedGateway { gateway, flow: flow.name.clone() });
     let side = |lane| DirectionSetup {

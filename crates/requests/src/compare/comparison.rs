@@ -153,7 +153,7 @@ impl Comparison {
     /// # Errors
     /// The scenario cannot be built: see [`BuildError`].
     pub fn run(&self) -> Result<Outcome, BuildError> {
-        crate::run(&self.scenario())
+        crate::run(&self.scenario(), &paceline_remy::names())
     }
 
     /// Returns run `number` of this comparison, from 1 on, and its scenario.

@@ -2,12 +2,13 @@
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use paceline_cc::{Established, Halves, Setup, Signals, Span, Spec, Time};
 use paceline_flow::{
     LossRecovery, Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload,
 };
-use paceline_schemes::registry;
+use paceline_schemes::{Schemes, registry};
 
 use super::blackhole::BlackHole;
 use super::credit::{GrantedCredit, SpentCredit};
@@ -68,6 +69,9 @@ pub struct Limits {
     /// with a table of rules in a local file. The other end builds its halves from the offer's text
     /// alone and reads no files for it.
     pub halves: Option<Halves>,
+    /// Schemes that an offer may name, which this end builds from the offer's text; `None` for the
+    /// built-in ones.
+    pub schemes: Option<Arc<Schemes>>,
 }
 
 impl Default for Limits {
@@ -84,6 +88,7 @@ impl Default for Limits {
             signals: SENDER_SIGNALS,
             seed: 1,
             halves: None,
+            schemes: None,
         }
     }
 }
@@ -92,6 +97,15 @@ impl Limits {
     /// Returns the bytes of the IP and UDP headers of a datagram to this address.
     pub fn ip_udp(&self, to: &SocketAddr) -> usize {
         ip_udp(to)
+    }
+
+    /// Makes the scheme that an offer names.
+    fn build(&self, scheme: &str) -> Result<Halves, String> {
+        let build = |spec: &Spec| match &self.schemes {
+            Some(schemes) => schemes.find(&spec.name)?.build(spec),
+            None => registry::build(spec),
+        };
+        Spec::parse(scheme).and_then(|spec| build(&spec)).map_err(|error| error.to_string())
     }
 }
 
@@ -121,20 +135,15 @@ pub enum Role {
     Responder,
 }
 
-fn halves(scheme: &str) -> Result<Halves, String> {
-    let spec = Spec::parse(scheme).map_err(|error| error.to_string())?;
-    registry::build(&spec).map_err(|error| error.to_string())
-}
-
 impl Connection {
     /// Returns the reason why the offer cannot be accepted, if there is one.
-    pub(crate) fn check(offer: &Offer) -> Result<(), String> {
+    pub(crate) fn check(offer: &Offer, limits: &Limits) -> Result<(), String> {
         if offer.mtu < LEAST_MTU {
             return Err(format!("packets of {} bytes are too small", offer.mtu));
         }
         for scheme in [&offer.scheme, &offer.back] {
             if !scheme.is_empty() {
-                halves(scheme)?;
+                limits.build(scheme)?;
             }
         }
         Ok(())
@@ -167,7 +176,7 @@ impl Connection {
         let outgoing = match sends.as_str() {
             "" => None,
             scheme => {
-                let halves = own.map_or_else(|| halves(scheme), Ok)?;
+                let halves = own.map_or_else(|| limits.build(scheme), Ok)?;
                 let rtt = match role {
                     Role::Initiator { rtt, .. } => rtt,
                     Role::Responder => None,
@@ -177,7 +186,7 @@ impl Connection {
         };
         let incoming = match receives.as_str() {
             "" => None,
-            scheme => Some(incoming(&halves(scheme)?, offer.service, limits)),
+            scheme => Some(incoming(&limits.build(scheme)?, offer.service, limits)),
         };
         let keys = Keyring::new(now, &keys, is_initiator, offer.plaintext);
         Ok(Connection {

@@ -4,6 +4,7 @@ use paceline_requests::compare::{CompareJob, CompareRow, CompareRuns};
 use rayon::prelude::*;
 
 use crate::output::{self, Error};
+use crate::registries;
 
 /// Threads that make the runs of a comparison.
 pub(super) struct Pool {
@@ -48,9 +49,9 @@ impl Pool {
 
     fn make(&mut self, jobs: &[CompareJob]) -> Result<(), Error> {
         let bar = output::progress(self.quiet, jobs.len());
-        let (runs, names) = (&self.runs, paceline_remy::names());
+        let (runs, names) = (&self.runs, registries::names());
         let row = |job: &CompareJob| {
-            let row = runs.make(*job, &names, &|| true);
+            let row = runs.make(*job, names, &|| true);
             let row = row.map_err(|error| Error::Message(error.to_string()))?;
             bar.inc(1);
             bar.set_message(runs.name(*job));

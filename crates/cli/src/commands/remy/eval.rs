@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::args;
 use crate::output::{self, Error};
+use crate::registries;
 use crate::table::{Grid, counted};
 
 /// How many senders of which nothing arrived are named.
@@ -187,7 +188,8 @@ impl Eval {
 
     fn on_network(&self, on: Option<Span>) -> Result<(), Error> {
         let network = self.network(on)?;
-        let rows = self.request().on_network(&network, &|| true).map_err(failed)?;
+        let rows =
+            self.request().on_network(&network, registries::names(), &|| true).map_err(failed)?;
         if self.json {
             return output::print_json(&Report { rows });
         }
@@ -256,7 +258,9 @@ impl Eval {
     fn on_specification(&self, mut specification: Specification) -> Result<(), Error> {
         let request = self.request();
         let seeds = &request.seed_list()?;
-        let rows = request.on_specification(&mut specification, &|| true).map_err(failed)?;
+        let rows = request
+            .on_specification(&mut specification, registries::names(), &|| true)
+            .map_err(failed)?;
         let specimens: Vec<Vec<Specimen>> =
             seeds.iter().map(|&seed| specification.specimens(seed)).collect();
         if self.json {

@@ -7,13 +7,14 @@ use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, Outcome};
 use rayon::prelude::*;
 
+use crate::registries;
 use crate::table::Grid;
 
 /// Makes all runs of a scenario, on all cores.
 pub(super) fn run_all(scenario: &Scenario) -> Result<Vec<(Run, Outcome)>, BuildError> {
     let runs: Vec<Run> = Run::all(scenario).collect();
     runs.into_par_iter()
-        .map(|run| Ok((run, paceline_requests::run(&run.scenario(scenario))?)))
+        .map(|run| Ok((run, paceline_requests::run(&run.scenario(scenario), registries::names())?)))
         .collect()
 }
 

@@ -5,9 +5,8 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use paceline_cc::Span;
 use paceline_cc::spec::nearest;
-use paceline_cc::{Span, Spec};
-use paceline_schemes::registry;
 use paceline_transfer::tunnel::setup::{SetupOptions, Translate, check_name};
 use paceline_transfer::tunnel::{ClientListOptions, MOST_LOOPS, Prefix};
 use paceline_transfer::udp::any_address;
@@ -18,6 +17,7 @@ use crate::args;
 use crate::commands::recv::processors;
 use crate::mistake::Mistake;
 use crate::output::{self, Error};
+use crate::registries;
 
 /// The folder of tunnels' files.
 const FOLDER: &str = "/etc/paceline";
@@ -274,7 +274,7 @@ impl Reader<'_> {
             return Err(self.wrong(server, "the server has no port", help));
         }
         let scheme = table.scheme.as_ref().map_or("sprout", |scheme| scheme.get_ref());
-        let built = Spec::parse(scheme).and_then(|spec| registry::build(&spec).map(drop));
+        let built = registries::build(scheme).map(drop);
         if let (Err(error), Some(at)) = (built, &table.scheme) {
             return Err(self.wrong(at, error.to_string(), "`paceline schemes` lists all schemes"));
         }

@@ -18,6 +18,7 @@ use super::{fail, give_up_capabilities, outlives_hangup, words};
 use crate::keys::KeyText;
 use crate::messages::Messages;
 use crate::output::{self, Error};
+use crate::registries;
 
 /// Bring a tunnel up as its file says, with default route, name servers, address translation and kill switch
 ///
@@ -137,7 +138,7 @@ fn carry(
     let name = setup.name.clone();
     let setup = Setup::begin(setup).map_err(fail)?;
     let device = DeviceOptions { name: device, addresses, routes, offload: true };
-    let limits = Limits { idle: timeout, silence: timeout, ..Limits::default() };
+    let limits = Limits { idle: timeout, silence: timeout, ..registries::limits() };
     let mark = setup.mark();
     let outlives_hangup = outlives_hangup() || foreground.is_some();
     let mut attendant =

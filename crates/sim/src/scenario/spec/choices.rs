@@ -35,6 +35,7 @@ macro_rules! custom {
 pub struct CustomScheme {
     label: String,
     halves: Halves,
+    queue: Option<Spec>,
 }
 custom!(CustomScheme, "scheme");
 
@@ -42,7 +43,14 @@ impl CustomScheme {
     /// Creates a scheme from its halves, which are factories: several flows may have the scheme,
     /// and a flow may be restarted.
     pub fn new(label: impl Into<String>, halves: Halves) -> CustomScheme {
-        CustomScheme { label: label.into(), halves }
+        CustomScheme { label: label.into(), halves, queue: None }
+    }
+
+    /// The same with the queue that it wants at links which name none.
+    #[must_use]
+    pub fn with_queue(mut self, queue: Option<Spec>) -> CustomScheme {
+        self.queue = queue;
+        self
     }
 
     /// Returns its halves.
@@ -150,7 +158,7 @@ impl SchemeChoice {
     pub fn queue(&self) -> Option<&Spec> {
         match self {
             SchemeChoice::Named(spec) => spec.queue.as_ref(),
-            SchemeChoice::Custom(_) => None,
+            SchemeChoice::Custom(made) => made.queue.as_ref(),
             SchemeChoice::Transport(made) => made.queue(),
         }
     }

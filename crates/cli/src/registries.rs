@@ -1,0 +1,62 @@
+//! The schemes, queues and hosts that this process knows by name.
+
+use std::sync::{Arc, OnceLock};
+
+use paceline_cc::{Halves, Spec, SpecError};
+use paceline_guest::FAMILY;
+use paceline_requests::written::{self, ComparedSchemes, Schemes};
+use paceline_schemes::registry;
+use paceline_sim::Names;
+use paceline_wire::Limits;
+
+use crate::linux_hosts;
+
+/// The names that [`main_with`](crate::main_with) got. Arguments are read with them by plain functions, and a
+/// process runs one command.
+static NAMES: OnceLock<Names> = OnceLock::new();
+
+/// Sets the names of this process, unless they are set.
+pub(crate) fn set(names: Names) {
+    NAMES.get_or_init(|| names);
+}
+
+/// Returns the names of this process.
+pub(crate) fn names() -> &'static Names {
+    NAMES.get_or_init(builtin)
+}
+
+/// Returns all schemes and queues of the `paceline` command: the built-in ones, `remy` with tables in
+/// files, and Linux hosts as `linux:cubic`.
+pub fn builtin() -> Names {
+    let mut names = paceline_remy::names();
+    names.transports.set(FAMILY, |text| paceline_guest::transport(text, linux_hosts::guest));
+    names
+}
+
+/// Returns the default limits of a connection, whose other end may name each scheme of this process.
+/// `remy` reads no files for it.
+pub(crate) fn limits() -> Limits {
+    let mut schemes = names().schemes.clone();
+    if let Some(remy) = registry::builtin().get("remy") {
+        schemes.set(remy.clone()).expect("a built-in name is legal");
+    }
+    Limits { schemes: Some(Arc::new(schemes)), ..Limits::default() }
+}
+
+/// Makes the scheme that `text` names, with the parameters that it sets.
+///
+/// # Errors
+/// Text that is no scheme, an unknown name or parameter, a value that does not fit.
+pub(crate) fn build(text: &str) -> Result<Halves, SpecError> {
+    names().build_scheme(&Spec::parse(text)?)
+}
+
+/// Reads a list of schemes.
+pub(crate) fn schemes(text: &str) -> Result<Schemes, String> {
+    written::schemes(text, names())
+}
+
+/// Reads the schemes of a comparison, Linux hosts among them.
+pub(crate) fn compared(text: &str) -> Result<ComparedSchemes, String> {
+    written::compared(text, names())
+}

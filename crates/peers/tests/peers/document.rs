@@ -22,49 +22,51 @@ them here. An expectation
 - does not hold **by design**: we follow another document or version than the peer, named below;
 - or **differs**, and ought not to: the cause is named below.
 
-The test `peers` fails if an outcome is another one than declared, also if something that differed holds now.
+The test `peers` fails if an outcome is not the declared one, also if an expectation holds that is declared to differ.
 It writes this page: `PACELINE_UPDATE=1 cargo test -p paceline-peers --test peers`.
 
 Where the expectations come from:
 
-- *Linux 6.18, our scripts*: scripts in packetdrill's language (`crates/peers/scripts`), with what Linux does.
-- *Linux 6.18, recordings*: what Linux sent, and its window, for the inputs of longer scripts; they are not in the
+- *Linux 6.18, our scripts*: scripts in packetdrill's language (`crates/peers/scripts`), with the segments and windows of Linux.
+- *Linux 6.18, recordings*: the segments that Linux sent, and its window, for the inputs of longer scripts; they are not in the
   repository (`PACELINE_REFERENCE`). A recording holds if 95 % of the windows are within a packet of Linux', and 95 % of the
   segments leave within 5 ms of Linux'.
 - *Linux 6.18, random scripts* (`crates/peers/scripts/random`): see below.
 - *packetdrill, Google's scripts*: from a checkout (`PACELINE_PACKETDRILL`).
-- *Remy, published tables*: tables of rules that are not in the repository (`PACELINE_REFERENCE`), and what Remy's
-  program gives with them; whole runs with `cargo test -p paceline-peers --test peers -- --ignored`.
-- All others: inputs and expected numbers of the peers' tests, in `crates/peers/tests/peers/vectors`; the code is ours.
+- *Remy, published tables*: tables of rules that are not in the repository (`PACELINE_REFERENCE`), and the results
+  of Remy's program with them; whole runs with `cargo test -p paceline-peers --test peers -- --ignored`.
+- All others: inputs and expected numbers of the peers' tests, in `crates/peers/tests/peers/vectors`. The code around
+  them is Paceline's.
 
 ## Random scripts
 
 A trial is drawn from a seed: Cubic or Reno, an RTT of 10 to 300 ms, a bottleneck or none, up to 300 packets in up to eight
-writes with pauses, and one or two of: single losses, bursts of losses, lost tails, lost repairs, packets that are overtaken,
+writes with pauses, and one or two of: single losses, bursts of losses, lost tails, lost repairs, reordered packets,
 lost acknowledgements, outages; with ECN, marks. Three in five have timestamps, as Linux has by default. The example
 `random` plays trials against this machine's kernel (`cargo run -p paceline-peers --example random -- record FOLDER 1000 1999`, as
 root) and notes the count of ticks at the SYN, so that our timers can be set to the same ticks. Our sender then gets the
-same inputs at the same times. A script is equal if 95 % of its segments leave within 5 ms of Linux'. Stated before the
-first run: 90 % of 1000 scripts are to be equal.
+same inputs at the same times. A script is equal if 95 % of its segments leave within 5 ms of Linux'. The goal, stated
+before the first run: 90 % of 1000 scripts are equal.
 
 | 1000 scripts, seeds 1000 to 1999, Linux 6.18, HZ=250 | equal |
 | --- | ---: |
-| timers that expire when they are due, before | 734 |
-| timers at ticks, repairs that a timer begins as in Linux, copies that are told of by DSACK alone | 860 |
+| before: timers that expire at their exact times | 734 |
+| timers at ticks, repairs that a timer begins as in Linux, second copies reported only by DSACK | 860 |
 | with timestamps (621 scripts) | 551 |
 | without (379) | 309 |
 | of all 73,993 segments | 94.1 % |
 
-90 % are missed. What the others show, by the smallest scripts that still do (`random -- shrink FOLDER SEED`):
+The goal of 90 % is missed. Causes of the differences, found in the smallest scripts that still show them
+(`random -- shrink FOLDER SEED`):
 
 - About 25 of the 70 scripts with timestamps: segmentation offload (below). A rule that follows `tcp_tso_should_defer` of 6.18 to
-  the letter makes 11 more equal, but breaks three longer recordings that are equal without, for a reason that is not found,
-  so that it is not in.
+  the letter makes 11 more scripts equal, but breaks three longer recordings that are equal without it, for an unknown reason,
+  so Paceline leaves it out.
 - 8: reordering that Linux learns when an original fills a hole (below). The same rule breaks recordings without timestamps,
-  in which Linux cannot tell originals from repairs and ours does.
+  in which Linux cannot distinguish originals from repairs and Paceline can.
 - The rest are single scripts: an idle time or a timer at the edge of a tick, the state after a repair that began during the
-  reaction to a mark, Cubic's and Reno's count of acknowledged packets after a repair. They have not been followed.
-- Without timestamps: our transmissions have numbers, so that a mistake is seen that Linux cannot see.
+  reaction to a mark, Cubic's and Reno's count of acknowledged packets after a repair. Their causes are not examined further.
+- Without timestamps: Paceline's transmissions have numbers, so that its sender detects mistaken repairs that Linux cannot detect.
 ";
 
 /// A declared expectation: peer, test, outcome.

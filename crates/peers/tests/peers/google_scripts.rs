@@ -17,8 +17,9 @@ use crate::{Declaration, causes, files, stem};
 pub(crate) const PEER: &str = "packetdrill, Google's scripts";
 
 /// A case in which Linux itself is late.
-const RACK_TIMER: &str = "the script waits 40 ms for RACK's timer, which is set to a quarter of the RTT and 2 ms: 27 ms, here exactly, with \
-     Linux 6.18 after 31 ms (timer wheel, HZ 250), so that it fails there, too";
+const RACK_TIMER: &str = "the script waits 40 ms for RACK's timer, which is set to a quarter of the RTT and 2 ms, together 27 \
+     ms; it fires after exactly 27 ms here, and after 31 ms in Linux 6.18 (timer wheel, HZ 250), where the script fails, \
+     too";
 
 /// Scripts about senders, with their outcome here. Other scripts in the folder are only counted. A
 /// script that ends early, at a closed window or a changed queue discipline, holds if it holds up

@@ -28,7 +28,7 @@ fn cubic(vectors: &mut Vectors) {
     vectors.by_design(
         "cubic",
         "cubic.rs cubic_congestion_avoidance: a packet more after six acknowledgements",
-        "RFC 9438 §4.2 counts time from where congestion avoidance begins, Cloudflare's quiche from the loss",
+        "RFC 9438 §4.2 counts time from the beginning of congestion avoidance, Cloudflare's quiche from the loss",
         || {
             let mut window = CubicWindow::new(&curve(10.0));
             let mut acks = Acks::new(1200, ms(100));

@@ -118,14 +118,14 @@ fn step(vectors: &mut Vectors) {
     });
     vectors.by_design(
         "dualpi2",
-        "step: of four that came together, those that found two before them",
-        "Linux looks at L's length when a packet arrives, we when it leaves",
+        "step: of four packets that arrive together, those that find two before them",
+        "Linux compares the length of queue L with the step when a packet arrives, Paceline when it leaves",
         || same("marks", marks_after(2, 4), vec![false, false, true, true]),
     );
     vectors.by_design(
         "dualpi2",
         "must_drop: no drop while less than two full packets wait",
-        "an exception of Linux' own, as PIE has it",
+        "Linux adds this exception, like the one of PIE",
         || {
             let mut bench = bench("random=false,alpha=0,beta=60");
             push(&mut bench, 0, 1, 1000, Ecn::NotEct);

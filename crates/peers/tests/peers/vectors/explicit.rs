@@ -54,7 +54,7 @@ fn rcp() -> Vectors {
     vectors.by_design(
         "rcp",
         "queue_timeout: a shorter RTT counts by R/C RTT/d0 T/d0",
-        "the thesis has one gain for longer and shorter RTTs, the model lowers its mean by a part of it",
+        "the thesis uses one gain for RTTs above and below the mean; the model uses a part of it for those below",
         || near("d0, ms", after_a_slot(RCP, 12_500, 50, 0).state("d0_ms"), 99.5, 1e-6),
     );
     vectors.holds("rcp", "fill_in_feedback: the smaller of what is asked for and R", || {
@@ -165,7 +165,7 @@ fn vcp_model() -> Vectors {
     vectors.by_design(
         "vcp",
         "vcp-queue.cc: 79.5 % is a high load, as percentages are rounded up",
-        "the paper's bounds are 80 and 100 %",
+        "the paper's bounds between the loads are 80 and 100 %",
         || {
             let mut hop = Hop::new("vcp[gamma_l=1,t_rho=200ms]", 10.0);
             hop.arrive(at(100), &mut Packet::opaque(198_750));

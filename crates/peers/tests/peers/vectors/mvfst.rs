@@ -98,7 +98,7 @@ fn copa_velocity(vectors: &mut Vectors) {
     vectors.by_design(
         "copa",
         "CopaTest.cpp TestVelocity: 1 for five round trips, then 2, 4, 8",
-        "we count the window's movement from the first round trip after slow start on; mvfst from the second one on",
+        "Paceline counts the window's movement from the first round trip after slow start on, mvfst from the second",
         move || doubles_from(6),
     );
     vectors

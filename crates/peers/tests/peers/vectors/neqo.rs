@@ -54,7 +54,7 @@ fn cubic(vectors: &mut Vectors) {
     vectors.by_design(
         "cubic",
         "cc/classic_cc.rs ecn_ce: a mark leaves 0.85 (RFC 8511)",
-        "a mark leaves 0.7, as RFC 9438 §4.6 and Linux have it; RFC 8511 is optional",
+        "a mark reduces the window to 0.7 of it, as in RFC 9438 §4.6 and Linux; RFC 8511, with 0.85, is optional",
         || {
             let mut window = CubicWindow::new(&curve(10.0));
             window.on_feedback(&Acks::new(1200, ms(100)).event(Congestion::Ecn));
@@ -185,7 +185,7 @@ fn conservative(vectors: &mut Vectors) {
     vectors.by_design(
         "HyStart++",
         "cc/tests/hystart.rs css_exit_only_with_new_samples: one of 80 ms in the same round",
-        "RFC 9406 §4.2 counts the samples of the round, which are eight already; neqo counts anew",
+        "RFC 9406 §4.2 counts all samples of the round, which already has eight; neqo begins a new count",
         || {
             let mut start = SlowStart::rfc9406();
             start.round(ms(100), 9);
@@ -202,7 +202,7 @@ fn others(vectors: &mut Vectors) {
     vectors.by_design(
         "slow start",
         "cc/classic_cc.rs app_limited_slow_start: six of ten packets open it to 16",
-        "neqo opens the window for all that was in flight; Linux and we stop at twice the flight, 12",
+        "neqo opens the window by all packets that were in flight; Linux and Paceline stop at twice the flight, 12 packets",
         || {
             let mut desk = Desk::new("newreno", 1000);
             desk.write(6);

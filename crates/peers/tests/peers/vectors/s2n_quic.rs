@@ -120,7 +120,8 @@ fn cubic_events(vectors: &mut Vectors) {
     vectors.by_design(
         "slow start",
         "cubic/tests.rs utilized, then under-utilized: 120 packets, twice the largest flight",
-        "as in Linux, the window is compared with twice the largest flight before an acknowledgement, which then opens it by all that it acknowledges",
+        "as in Linux, an acknowledgement opens the window by all bytes that it acknowledges if the window was below twice the \
+         largest flight before it",
         || {
             // Sixty packets of a window of a hundred: 10 are acknowledged, then 1, then 40.
             let mut desk = Desk::new("cubic[initial_window=100,hystart=off]", 1000);

@@ -6,8 +6,8 @@ use paceline_peers::vector::{Outcome, Vectors, near, same, that};
 use crate::bench::{DECREASE, Gcc, after_overuse};
 
 /// Reason: over-use before a rate was measured.
-const BLIND: &str = "before a rate is measured, each group that shows over-use takes 85 % of the rate that the group before it \
-     has left, though nothing sent at that rate has arrived";
+const BLIND: &str = "before a receive rate is measured, each group that shows over-use reduces the rate to 85 % of the rate \
+     that the previous group set, although no packet sent at that rate has arrived";
 
 pub(super) fn vectors() -> Vectors {
     let mut vectors = Vectors::of("libwebrtc");
@@ -73,7 +73,7 @@ fn convergence(vectors: &mut Vectors) {
     vectors.by_design(
         "gcc",
         "aimd_rate_control_unittest.cc MinNearMaxIncreaseRateOnLowBandwith: 4 kbit/s",
-        "the draft's least step is 1000 bits per response time, 3.3 kbit/s here",
+        "the draft's smallest step is 1000 bits per response time, which is 3.3 kbit/s here",
         || near("growth in a second", after_overuse(44, 200, "35kbps")?.1, 4000.0, 200.0),
     );
 }
@@ -132,7 +132,7 @@ fn initial(vectors: &mut Vectors) {
     vectors.by_design(
         "gcc",
         "delay_based_bwe_unittest.cc TestInitialOveruse: half of the rate before one is measured",
-        "the draft takes 85 % of what was received, and nothing is known of that yet",
+        "the draft takes 85 % of the measured receive rate, and none is measured yet",
         || {
             let mut rate = f64::NAN;
             overused_from_the_start(

@@ -84,7 +84,7 @@ pub(super) fn vectors() -> Vectors {
     vectors.by_design(
         "gcc",
         "arrival_group_accumulator_test.go ignoresOutOfOrderPackets: (0, 15), (6, 34), (8, 30)",
-        "the third is within the second's burst and counts, as in libwebrtc",
+        "the third packet belongs to the second's burst and counts, as in libwebrtc",
         || {
             let packets = [(0, 15_000), (6000, 34_000), (8000, 30_000), (1_000_000, 1_000_000)];
             // A group takes 19 ms at the receiver and 6 ms at the sender.
@@ -94,7 +94,7 @@ pub(super) fn vectors() -> Vectors {
     vectors.by_design(
         "gcc",
         "loss_based_bwe.go getEstimate: without losses not above the delay-based rate",
-        "the draft takes the smaller of both, and bounds neither by the other, as libwebrtc",
+        "the draft takes the smaller of the two rates, and bounds neither by the other, as libwebrtc",
         || {
             let mut gcc = Gcc::new("gcc[filter=trendline,initial_rate=300kbps]");
             gcc.steady(0..500, 10_000, 1200);

@@ -196,8 +196,8 @@ fn groups(vectors: &mut Vectors) {
     });
     vectors.by_design(
         "gcc",
-        "arrival_group.rs MAX_BURST_DURATION: what was held up makes a group each 100 ms",
-        "the draft bounds no burst: what an outage has held up is one group",
+        "arrival_group.rs MAX_BURST_DURATION: delayed packets make a group each 100 ms",
+        "the draft sets no limit to the length of a burst: all packets that an outage has delayed are one group",
         || {
             // Packets leave every 10 ms; from the tenth on they arrive 4 ms apart, beginning at 2
             // s.
@@ -214,7 +214,8 @@ fn groups(vectors: &mut Vectors) {
     vectors.by_design(
         "gcc",
         "arrival_group.rs group_reorder: (0, 0), (60, 5), (40, 10), (70, 20)",
-        "an arrival 5 ms later is no part of the group by the draft (less than the burst time); libwebrtc has at most",
+        "by the draft, a packet that arrives 5 ms later does not belong to the group (the gap must be less than the burst \
+         time); libwebrtc accepts a gap of exactly the burst time",
         || {
             let packets = [(0, 0), (60_000, 5000), (40_000, 10_000), (70_000, 20_000)];
             let slope: f64 = slope_changes(&packets).iter().sum();

@@ -15,8 +15,8 @@ const RTT: f64 = 0.064 + 2.0 * 1350.0 * 8.0 * (1.0 / 4e6 + 1.0 / 10e6);
 const BDP: f64 = 4e6 / 8.0 * RTT;
 
 /// Reason: Linux' BBR beside QUIC's.
-const BURSTS: &str = "Linux' BBR adds three bursts of two packets to the window, 23 % of this path's product, which then lose \
-     packets; QUIC's BBR adds none";
+const BURSTS: &str = "Linux' BBR adds three bursts of two packets to the window, 23 % of this path's bandwidth-delay product, \
+     and loses packets by it; QUIC's BBR adds none";
 
 pub(super) fn add(vectors: &mut Vectors) {
     for scheme in ["bbr3", "bbr"] {
@@ -176,7 +176,8 @@ fn small_buffer(vectors: &mut Vectors) {
     vectors.by_design(
         "bbr3",
         "bbr2_simulator_test.cc PacketLossOnSmallBufferStartup: 5 % at most",
-        "draft-ietf-ccwg-bbr-06 looks for six ranges of losses at the end of a round trip, Google's BBR at each event",
+        "draft-ietf-ccwg-bbr-06 looks for six ranges of losses at the end of a round trip, Google's BBR at each congestion \
+         event",
         || {
             let mut path = path("bbr3", 0.5);
             leave_startup(&mut path)?;

@@ -74,7 +74,7 @@ fn slow_start(vectors: &mut Vectors) {
     vectors.by_design(
         "HyStart",
         "hybrid_slow_start_test.cc Delay: ends with the eighth sample above an eighth",
-        "Linux and we judge from the ninth sample on",
+        "Linux and Paceline compare the delay from the ninth sample of a round on",
         || {
             let mut start = SlowStart::new(HyStartKind::Linux, false);
             start.window.add(90.0);
@@ -86,7 +86,8 @@ fn slow_start(vectors: &mut Vectors) {
     vectors.by_design(
         "slow start",
         "tcp_cubic_sender_bytes_test.cc ApplicationLimitedSlowStart: ten packets, 14 in the end",
-        "slow start goes on up to twice the largest flight of the last round trip, as in Linux (tcp_is_cwnd_limited); Google's looks at what is in flight at each acknowledgement",
+        "slow start goes on up to twice the largest flight of the last round trip, as in Linux (tcp_is_cwnd_limited); \
+         Google's compares the window with the bytes in flight at each acknowledgement",
         || windows_of_few(10, &[12, 14, 14, 14, 14]),
     );
     vectors.holds(

@@ -150,8 +150,8 @@ fn app_limited(vectors: &mut Vectors) {
 }
 
 /// Reason: values after the best one of a window.
-const NEARER: &str = "as in Linux' win_minmax, what follows the best value of the window is nearer to the exact one; \
-     Google's filter keeps an older third";
+const NEARER: &str = "when the best value leaves the window, its successor is nearer to the exact minimum or maximum, as in \
+     Linux' win_minmax; Google's filter keeps an older value as its third";
 
 fn filters(vectors: &mut Vectors) {
     vectors.by_design(

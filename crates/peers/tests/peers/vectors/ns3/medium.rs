@@ -126,7 +126,8 @@ fn high_throughput(vectors: &mut Vectors) {
             GuardInterval::Short => vectors.by_design(
                 "802.11",
                 test,
-                "the standard rounds short symbols up to whole long ones (IEEE 802.11-2020, 19.4.3), and so do we; ns-3 does not",
+                "the standard rounds the duration of short symbols up to a whole number of long symbols (IEEE 802.11-2020, \
+                 19.4.3), and so does Paceline; ns-3 does not",
                 check,
             ),
         }

@@ -110,7 +110,8 @@ fn fq_codel(vectors: &mut Vectors) {
     vectors.by_design(
         "fq_codel",
         "fq-codel-queue-disc-test-suite.cc PacketLimit: one and two packets are left",
-        "RFC 8290 §4.1 drops half of the packets of the longest queue, rounded down here; Linux and ns-3 go on to half of its bytes",
+        "RFC 8290 §4.1 drops half of the packets of the longest queue, rounded down here; Linux and ns-3 drop until half of \
+         its bytes are gone",
         || {
             let mut bench = Bench::new("fq_codel[limit=4,mtu=1500]", Limit::NONE, 1);
             for flow in [1, 1, 1, 2, 2] {
@@ -124,7 +125,8 @@ fn fq_codel(vectors: &mut Vectors) {
     vectors.by_design(
         "fq_codel",
         "fq-codel-queue-disc-test-suite.cc ECNMarking: four drops of packets that are not capable",
-        "RFC 8289 §5.8 takes exact square roots; Linux and ns-3 take a step of Newton's method, so that the second drop comes after 50 ms, not 70.7",
+        "RFC 8289 §5.8 takes exact square roots; Linux and ns-3 take one step of Newton's method, so that the second drop \
+         comes after 50 ms, not after 70.7 ms",
         || same("drops", five_flows().1, [0, 0, 0, 0, 4, 4]),
     );
     vectors.holds(

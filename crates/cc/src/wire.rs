@@ -51,7 +51,7 @@ const ACK: u8 = 12;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The bytes end before the message does, or have no room for it.
-    #[error("{found} bytes where a message of {needed} belongs; pass the whole message")]
+    #[error("expected a message of {needed} bytes, found {found} bytes; pass the whole message")]
     Truncated {
         /// Length of the message in bytes, as far as it is known.
         needed: usize,
@@ -59,10 +59,10 @@ pub enum WireError {
         found: usize,
     },
     /// The message has another version of the format.
-    #[error("version {0} of the format, not {VERSION}; both ends must run the same version")]
+    #[error("found version {0} of the format, not {VERSION}; both ends must run the same version")]
     Version(u8),
     /// There is no such kind of message, or it is not expected here.
-    #[error("no message of kind {0} belongs here")]
+    #[error("unexpected message of kind {0}")]
     Kind(u8),
     /// A field has an invalid value.
     #[error("{field} cannot be {value}")]

@@ -11,7 +11,7 @@ pub(crate) const NOT_LISTED: &str = "this client's key is not on the server's li
 pub(crate) const REVOKED: &str = "this client's key was taken off the server's list of clients";
 /// Reason that a connected client gets when its handout in the list has changed.
 pub(crate) const CHANGED: &str =
-    "the server has changed what it hands out to this client: connect again";
+    "the server has changed this client's addresses or networks: connect again";
 /// Reason that a connection gets when its client has made a newer one.
 pub(crate) const REPLACED: &str = "a newer connection of this client has taken its place";
 

@@ -17,7 +17,7 @@ pub enum FormatError {
         value: u64,
     },
     /// Bytes follow the last field.
-    #[error("{value} bytes too many behind {field}")]
+    #[error("{value} surplus bytes after {field}")]
     Rest {
         /// The last field.
         field: &'static str,
@@ -25,7 +25,7 @@ pub enum FormatError {
         value: u64,
     },
     /// The packet has another version of the format.
-    #[error("version {0} of the wire format; both ends must run the same version")]
+    #[error("found version {0} of the wire format; both ends must run the same version")]
     Version(u8),
     /// The caller's buffer is too short for the field.
     #[error("no room for {0}")]

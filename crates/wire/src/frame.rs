@@ -338,7 +338,7 @@ fn ack<'a>(reader: &mut Reader<'a>) -> Result<(Ack, OlderRanges<'a>), FormatErro
     ack.cumulative = reader.number::<7>("the cumulative segment")?;
     ack.received = Time::from_nanos(reader.u64("a time")?);
     ack.ce_packets = reader.u32("the count of marks")?;
-    ack.explicit = reader.u32("what the scheme says")?;
+    ack.explicit = reader.u32("the explicit feedback")?;
     let blocks = count.min(ACK_BLOCKS);
     for i in 0..blocks {
         if i > 0 {

@@ -48,7 +48,9 @@ pub enum KeyError {
     )]
     Public,
     /// It does not have the form of a client's public half.
-    #[error("no client's public key: it begins with `plc-`; `paceline key show FILE` prints it")]
+    #[error(
+        "not a client's public key, which begins with `plc-`; `paceline key show FILE` prints it"
+    )]
     PublicShape,
     /// It is a secret key string instead of a client's public half.
     #[error(
@@ -57,7 +59,7 @@ pub enum KeyError {
     )]
     NotPublic,
     /// A file is not an identity.
-    #[error("no keys of a server, or not whole: `paceline key new -o FILE` makes some")]
+    #[error("not a whole file of a server's keys; `paceline key new -o FILE` makes one")]
     Identity,
     /// The system gives no random numbers.
     #[error("the system gives no random numbers")]

@@ -543,7 +543,7 @@ impl Server {
         let ServerLimits { datagrams, sends, measures, gives_files, .. } = self.limits;
         let fetches = offer.service == Service::Stream && offer.scheme.is_empty();
         if gives_files && !fetches {
-            return Err("it is `paceline send --listen`, which gives files: fetch them with `paceline recv --from`".into());
+            return Err("it is `paceline send --listen`, which offers files; fetch them with `paceline recv --from`".into());
         }
         if !(offer.back.is_empty() || datagrams || sends || measures || gives_files) {
             return Err(match fetches {

@@ -110,7 +110,7 @@ paceline_cc::params! {
 /// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "bbr3",
-    summary: "BBR that bounds its flight by what losses and marks have told",
+    summary: "BBR with upper bounds on its flight, learnt from losses and marks",
     source: "draft-ietf-ccwg-bbr-06; Linux BBR v3",
     params: Bbr3Params::infos,
     plot_style: PlotStyle::new(Hue::Green, Dash::Dashed, Shape::Plus),

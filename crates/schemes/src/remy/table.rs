@@ -33,7 +33,7 @@ pub enum TableError {
         action: Action,
     },
     /// An end of a box is NaN.
-    #[error("the box at rule {rule} has an end that is no number")]
+    #[error("the box at rule {rule} has a bound that is not a number")]
     NotANumber {
         /// Number of the first rule in the box.
         rule: usize,

@@ -228,7 +228,7 @@ static TABLES: [LazyLock<Arc<Tables>>; 4] = [
 /// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "sprout",
-    summary: "Sends what the link will deliver within 100 ms with 95 % probability",
+    summary: "Sends as much as the link will deliver within 100 ms with 95 % probability",
     source: "Winstein, MIT 2014, chapter 2; NSDI 2013",
     params: SproutParams::infos,
     plot_style: PlotStyle::new(Hue::Violet, Dash::Solid, Shape::Plus),

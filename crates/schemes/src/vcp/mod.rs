@@ -167,7 +167,7 @@ paceline_cc::params! {
 /// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "vcp",
-    summary: "Routers show their load in two bits; senders multiply, add or cut by an eighth",
+    summary: "Routers show their load in two bits; senders multiply, add to or cut their windows",
     source: "VCP, SIGCOMM 2005",
     params: VcpParams::infos,
     plot_style: PlotStyle::new(Hue::Pink, Dash::Dotted, Shape::Diamond),

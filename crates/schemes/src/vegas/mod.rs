@@ -60,7 +60,7 @@ use crate::scheme::Scheme;
 /// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "vegas",
-    summary: "Keeps two to four packets in the queue, told by the RTT",
+    summary: "Keeps two to four packets in the queue, estimated from RTTs",
     source: "TCP Vegas, IEEE JSAC 1995",
     params: VegasParams::infos,
     plot_style: PlotStyle::new(Hue::Ochre, Dash::Solid, Shape::Up),

@@ -92,7 +92,7 @@ paceline_cc::params! {
 /// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "verus",
-    summary: "Learns the delay that each window brings, and chases a delay",
+    summary: "Learns the delay of each window, and chooses the window for a desired delay",
     source: "Verus, ACM SIGCOMM 2015",
     params: VerusParams::infos,
     plot_style: PlotStyle::new(Hue::Teal, Dash::Solid, Shape::Star),

@@ -115,7 +115,7 @@ paceline_cc::params! {
 /// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "vivace",
-    summary: "PCC Vivace: tries rates and follows the gradient of what they are worth",
+    summary: "PCC Vivace: tries rates and follows the gradient of their utility",
     source: "Dong et al., NSDI 2018",
     params: VivaceParams::infos,
     plot_style: PlotStyle::new(Hue::Pink, Dash::Dashed, Shape::Star),

@@ -192,7 +192,7 @@ impl Connection {
         Ok(Connection {
             local: ids.0,
             remote: ids.1,
-            keys: keys.ok_or("the keys are no good")?,
+            keys: keys.ok_or("the keys of the handshake cannot be used")?,
             number: 0,
             replay: ReplayWindow::new(),
             path: Path::new(remote),

@@ -103,7 +103,7 @@ impl Unpacker {
         let (kind, number, length) = read_head(&mut Reader::new(&self.begun))?;
         let is_first = self.transfer.is_none();
         if is_first != (kind == TRANSFER) || self.ended {
-            return value("the kind of record here", u64::from(kind));
+            return value("the kind of record at this place", u64::from(kind));
         }
         let innermost = self.open.map(|open| open.number);
         let innermost = innermost.or(self.folders.last().map(|(number, _)| *number));
@@ -113,7 +113,9 @@ impl Unpacker {
             TRANSFER if length != TRANSFER_LENGTH => value("the length", length as u64),
             END if length != 0 => value("the length", length as u64),
             END if innermost.is_some() => value("the end, with open entries,", 0),
-            ENTRY if self.open.is_some() => value("an entry within another one", u64::from(number)),
+            ENTRY if self.open.is_some() => {
+                value("the number of an entry within an open one", u64::from(number))
+            }
             ENTRY if number <= self.last || number > entries => {
                 value("the number of an entry", u64::from(number))
             }
@@ -123,7 +125,7 @@ impl Unpacker {
                     value("the file", u64::from(number))
                 }
                 Some(open) if length as u64 > open.room => {
-                    value("a piece behind the file's end", length as u64)
+                    value("the length of a piece beyond the file's end", length as u64)
                 }
                 Some(_) => Ok(HEAD),
                 None => value("the file", u64::from(number)),
@@ -188,7 +190,7 @@ impl Unpacker {
     fn begin(&mut self, entry: &Entry<'_>) -> Result<(), FormatError> {
         let folder = (!self.folders.is_empty()).then_some(&self.path[..]);
         if entry.parent() != folder {
-            return value("the path of an entry outside of the open folder", entry.number.into());
+            return value("the number of an entry outside of the open folder", entry.number.into());
         }
         self.last = entry.number;
         let (is_file, room) = match entry.content {

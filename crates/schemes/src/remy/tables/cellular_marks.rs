@@ -10,7 +10,7 @@ use crate::remy::{
 
 pub(super) const NAME: &str = "cellular-marks";
 pub(super) const SUMMARY: &str =
-    "Trained here as the table cellular, with an ABC router on the link, whose marks it hears";
+    "Trained here as the table cellular, with an ABC router on the link, whose marks the rules use";
 
 pub(super) fn table() -> Result<RuleTable, TableError> {
     binary::table(NODES)

@@ -107,7 +107,8 @@ pub struct Data {
     pub header: Header,
     /// Classic ECN's CWR flag: the sender has reacted to the echo (RFC 3168 §6.1.2).
     pub cwr: bool,
-    /// TCP's PSH flag. Linux sets it on the last packet of a group that leaves at once (`__tcp_transmit_skb`).
+    /// TCP's PSH flag. Linux sets it on the last packet of a group that leaves at once
+    /// (`__tcp_transmit_skb`).
     pub push: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Counters over time in at most [`MOST_BINS`] bins. When a later bin is needed, each pair of bins becomes one.
+//! Counters over time in at most [`MOST_BINS`] bins. When a later bin is needed, each pair of bins
+//! becomes one.
 
 use paceline_cc::{Span, Time};
 
@@ -57,8 +58,8 @@ impl<B: Bin> Bins<B> {
         self.length = self.length * 2;
     }
 
-    /// Returns the length of the bins, and start, end and counters of each until `end`. The last one may be
-    /// shorter.
+    /// Returns the length of the bins, and start, end and counters of each until `end`. The last
+    /// one may be shorter.
     pub fn until(&self, end: Time) -> (Span, Vec<(Time, Time, B)>) {
         let mut bins = self.clone();
         while bins.place(end) > MOST_BINS {

@@ -44,8 +44,8 @@ impl Scheme {
     }
 }
 
-/// Returns the names of the halves that `build` makes of the scheme's bare name; only `sender` if it
-/// cannot be built without parameters.
+/// Returns the names of the halves that `build` makes of the scheme's bare name; only `sender` if
+/// it cannot be built without parameters.
 pub(crate) fn names_of_halves(
     name: &str,
     build: impl Fn(&Spec) -> Result<Halves, SpecError>,

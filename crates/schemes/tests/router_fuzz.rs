@@ -2,8 +2,8 @@
 //! with random traffic and hostile headers: no panic, no NaN left in a header, and equal results
 //! for equal seeds.
 //!
-//! The budget is fixed; `PACELINE_FUZZ=100 cargo test -p paceline-schemes --test router_fuzz` runs a
-//! hundred times as long.
+//! The budget is fixed; `PACELINE_FUZZ=100 cargo test -p paceline-schemes --test router_fuzz` runs
+//! a hundred times as long.
 
 mod common;
 

@@ -1,8 +1,10 @@
-//! Stateless reset (RFC 9000 §10.3): a client learns that its server was restarted and no longer has their connection.
+//! Stateless reset (RFC 9000 §10.3): a client learns that its server was restarted and no longer
+//! has their connection.
 //!
-//! The server gives each client a ticket in the handshake's encrypted answer: a nonce, and a token that only the server
-//! can compute from the nonce, also after a restart. A client whose packets are not answered sends the nonce in a question.
-//! A server without such a connection answers with the token, which proves that it is the same server.
+//! The server gives each client a ticket in the handshake's encrypted answer: a nonce, and a token
+//! that only the server can compute from the nonce, also after a restart. A client whose packets
+//! are not answered sends the nonce in a question. A server without such a connection answers with
+//! the token, which proves that it is the same server.
 
 use ring::hmac;
 
@@ -51,7 +53,8 @@ impl ResetQuestion {
         ResetQuestion { key: key.mac(QUESTION_CODE), ticket }
     }
 
-    /// Writes the question for the connection of the identifiers `server` and `client`. Returns its length.
+    /// Writes the question for the connection of the identifiers `server` and `client`. Returns its
+    /// length.
     pub(crate) fn write(&self, server: u32, client: u32, bytes: &mut [u8]) -> Option<usize> {
         let mut writer = Writer::new(bytes);
         writer.u8(QUESTION).ok()?;

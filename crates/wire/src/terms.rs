@@ -41,8 +41,8 @@ pub struct Offer {
     /// Number of bytes that the initiator accepts beyond the first missing one; with `credit`, at
     /// first.
     pub window: u64,
-    /// True if the initiator grants further bytes by [`Frame::Credit`](crate::frame::Frame::Credit) when its
-    /// application has read. An [`Initiator`](crate::Initiator) sets it from its limits.
+    /// True if the initiator grants further bytes by [`Frame::Credit`](crate::frame::Frame::Credit)
+    /// when its application has read. An [`Initiator`](crate::Initiator) sets it from its limits.
     pub credit: bool,
     /// Idle time that the initiator asks for: the connection ends after this time without a packet.
     pub idle: Span,

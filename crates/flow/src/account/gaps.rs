@@ -73,7 +73,8 @@ impl Account {
         congestion
     }
 
-    /// Builds the event for [`Recovery`](super::recovery::Recovery) from the account's present state.
+    /// Builds the event for [`Recovery`](super::recovery::Recovery) from the account's present
+    /// state.
     pub(super) fn event(&self, prior_in_flight: u64, losses: &Losses) -> Event {
         let prior = match self.config.linux && self.window > 0 {
             true => self.window,

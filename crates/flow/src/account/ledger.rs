@@ -1,7 +1,7 @@
 //! The packets in flight: one entry for each transmission, in the order of sending.
 //!
-//! Every transmission has its own number, so an acknowledgement is never ambiguous and entries
-//! are lost in the order of their numbers, by the rule that the account gives ([`LossRule`]). Entries
+//! Every transmission has its own number, so an acknowledgement is never ambiguous and entries are
+//! lost in the order of their numbers, by the rule that the account gives ([`LossRule`]). Entries
 //! declared lost are remembered for about one round trip: if their acknowledgement comes after all,
 //! the loss was spurious.
 

@@ -7,8 +7,8 @@
 //! packet in flight. If the timer expires while a probe is in flight, a timeout follows instead of
 //! a second probe.
 //!
-//! With RFC 9002's rules ([`LossRecovery::Rfc9002`]) the timeout counts from the last acknowledgement or
-//! probe, and one probe is sent before it.
+//! With RFC 9002's rules ([`LossRecovery::Rfc9002`]) the timeout counts from the last
+//! acknowledgement or probe, and one probe is sent before it.
 //!
 //! [`LossRecovery::Rfc9002`]: super::LossRecovery::Rfc9002
 

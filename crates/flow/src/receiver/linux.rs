@@ -1,4 +1,5 @@
-//! When a receiver on Linux acknowledges (`net/ipv4/tcp_input.c`, `tcp.c`), with an application that reads at once.
+//! When a receiver on Linux acknowledges (`net/ipv4/tcp_input.c`, `tcp.c`), with an application
+//! that reads at once.
 //!
 //! - In order: at once if more than one packet is unacknowledged (`__tcp_ack_snd_check`), if the
 //!   packet has PSH (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`), or in quickack mode; otherwise

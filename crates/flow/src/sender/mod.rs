@@ -182,8 +182,8 @@ impl Sender {
     pub fn on_time(&self, now: Time) -> Span {
         self.source.on_time(now)
     }
-    /// Returns since when the application is on in the sense of [`Sender::on_time`]; `None` while it is
-    /// off. Bulk data are on from the start to the stop.
+    /// Returns since when the application is on in the sense of [`Sender::on_time`]; `None` while
+    /// it is off. Bulk data are on from the start to the stop.
     #[inline]
     pub fn on_since(&self) -> Option<Time> {
         self.source.on_since()

@@ -379,7 +379,6 @@ impl Source {
 /// depend on the network, so they are known in advance. A flow with equal workload, start and
 /// random stream has equal on-periods.
 ///
-///
 /// ```
 /// use paceline_cc::{Setup, Time};
 /// use paceline_flow::{Amount, On, Periods, Workload};

@@ -16,8 +16,8 @@ fn a_single_loss() {
     one_for_two(script, |k| matches!(k, 6 | 8 | 10 | 12 | 14 | 16 | 19), 30);
 }
 
-/// Linux counts whole packets, rounded up, so that the repair is the first acknowledgement's share, and new
-/// packets leave one acknowledgement earlier (`tcp_cwnd_reduction`).
+/// Linux counts whole packets, rounded up, so that the repair is the first acknowledgement's share,
+/// and new packets leave one acknowledgement earlier (`tcp_cwnd_reduction`).
 #[test]
 fn a_single_loss_in_whole_packets() {
     one_for_two(stream(), |k| matches!(k, 5 | 7 | 9 | 11 | 13 | 15 | 17), 30);

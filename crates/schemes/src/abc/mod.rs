@@ -57,7 +57,8 @@
 //! # Source
 //! P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan: ABC: A Simple Explicit
 //! Congestion Controller for Wireless Networks, NSDI 2020: §3.1 (sender, router, algorithm 1), §4.1
-//! (dual window), §4.2 (ECN), §5.1 (Wi-Fi), §6 (delayed acknowledgements), §7.6 (PK-ABC), appendix C.
+//! (dual window), §4.2 (ECN), §5.1 (Wi-Fi), §6 (delayed acknowledgements), §7.6 (PK-ABC), appendix
+//! C.
 
 mod params;
 mod rates;

@@ -1,4 +1,5 @@
-//! Cubic's growth in whole packets, as Linux counts it (`bictcp_update`, `cubictcp_recalc_ssthresh`).
+//! Cubic's growth in whole packets, as Linux counts it (`bictcp_update`,
+//! `cubictcp_recalc_ssthresh`).
 //!
 //! The curve gives the number of acknowledged packets for which the window opens by one. It is
 //! evaluated again when the window has changed, else every 28 ms. Windows, plateau and Reno's
@@ -26,7 +27,8 @@ pub(super) struct WholeCurve {
     c: f64,
     /// Share of the window that remains after congestion, in 1024ths.
     beta: u64,
-    /// Reno's window grows by a packet for this many eighths of a window acknowledged (`beta_scale`).
+    /// Reno's window grows by a packet for this many eighths of a window acknowledged
+    /// (`beta_scale`).
     reno_eighths: u64,
     /// While `w_max` is unknown, the window opens by one for at most this number of acknowledged
     /// packets; zero for no limit.

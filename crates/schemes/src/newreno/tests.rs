@@ -38,8 +38,8 @@ fn a_limit_holds_back_stretched_acknowledgements() {
 
 #[test]
 fn acknowledgements_may_count_instead_of_packets() {
-    // RFC 5681 §3.1: cwnd += min(N, SMSS) in slow start, SMSS * SMSS / cwnd for each acknowledgement
-    // above the threshold.
+    // RFC 5681 §3.1: cwnd += min(N, SMSS) in slow start, SMSS * SMSS / cwnd for each
+    // acknowledgement above the threshold.
     let params = NewRenoParams { counts: Counts::Acks, ..Default::default() };
     let mut reno = NewRenoSender::new(&params, MSS);
     let mut acks = Acks::new(RTT);

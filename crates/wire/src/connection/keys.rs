@@ -174,7 +174,8 @@ impl Keyring {
         self.changes
     }
 
-    /// Returns the 64 bits of the next packet's number on the wire, which encryption uses as its nonce.
+    /// Returns the 64 bits of the next packet's number on the wire, which encryption uses as its
+    /// nonce.
     #[inline]
     pub(super) fn wire_number(&self, number: u64) -> u64 {
         u64::from(self.epoch) << 56 | number

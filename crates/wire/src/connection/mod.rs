@@ -111,7 +111,8 @@ pub enum End {
     },
     /// No packet has arrived from the other end for this time.
     Silence(Span),
-    /// The server answers, but no longer has this connection: it was restarted. The client can connect again at once.
+    /// The server answers, but no longer has this connection: it was restarted. The client can
+    /// connect again at once.
     Reset,
 }
 
@@ -147,7 +148,8 @@ pub struct Connection {
     scheme: Box<str>,
     service: Service,
     messages: Messages,
-    /// At an initiator: the question that it asks a server that does not answer. `None` at a responder.
+    /// At an initiator: the question that it asks a server that does not answer. `None` at a
+    /// responder.
     unanswered: Option<Unanswered>,
     state: State,
     idle: Span,

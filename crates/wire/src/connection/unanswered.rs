@@ -64,7 +64,8 @@ impl Connection {
         Some(Transmit { to, length, ecn, number, data: None, ack: false })
     }
 
-    /// Ends the connection if `bytes` are the server's answer that it no longer has it. Returns false for any other datagram.
+    /// Ends the connection if `bytes` are the server's answer that it no longer has it. Returns
+    /// false for any other datagram.
     #[cold]
     pub(super) fn on_reset(&mut self, bytes: &[u8]) -> bool {
         let is_reset = bytes.first() != Some(&TRANSPORT)

@@ -1,8 +1,9 @@
 //! Records: files, folders and links in a stream of bytes.
 //!
-//! A record begins with its kind (1 byte), the number of an entry (4) and the length of its content (4). Entries are
-//! files, folders and links. The sender numbers them from 1 in an order that is equal each time: arguments as given, a
-//! folder before its contents, its contents sorted by the bytes of their names.
+//! A record begins with its kind (1 byte), the number of an entry (4) and the length of its content
+//! (4). Entries are files, folders and links. The sender numbers them from 1 in an order that is
+//! equal each time: arguments as given, a folder before its contents, its contents sorted by the
+//! bytes of their names.
 //!
 //! | kind | record | content |
 //! | --- | --- | --- |

@@ -5,7 +5,8 @@ use core::net::SocketAddr;
 use super::Server;
 
 impl Server {
-    /// Answers a client's question about a connection that this server does not have. Returns false for any other datagram.
+    /// Answers a client's question about a connection that this server does not have. Returns false
+    /// for any other datagram.
     pub(super) fn on_question(&mut self, from: SocketAddr, bytes: &[u8]) -> bool {
         let answer = self.resets.answer(bytes, |local, remote| self.has(local, remote));
         let is_answered = answer.is_some();

@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn malformed_values_are_refused() {
         assert!(Span::read("50").unwrap_err().contains("50ms"));
         assert!(Span::read("-5ms").is_err());
         assert!(Span::read("5 parsecs").unwrap_err().contains("parsecs"));

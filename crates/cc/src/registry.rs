@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_with_the_nearest() {
+    fn an_unknown_name_gives_an_error_with_the_nearest() {
         let lines = Registry::of([Line("dotted", 1)]);
         let message = |name| lines.find(name).map_err(|error| error.to_string());
         assert_eq!(message("dotted"), Ok(&Line("dotted", 1)));

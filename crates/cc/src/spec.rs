@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn malformed_schemes_are_refused() {
         for text in ["", "+codel", "abc[", "abc[dt]", "a b", "abc]x["] {
             assert!(SchemeSpec::parse(text).is_err(), "{text}");
         }

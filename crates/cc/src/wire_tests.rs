@@ -137,7 +137,7 @@ fn reports_and_acknowledgements_come_back_exactly() {
 }
 
 #[test]
-fn what_decodes_encodes_to_the_same_bytes() {
+fn decoded_messages_encode_to_equal_bytes() {
     let mut random = Stream::new(3, "wire bytes");
     let mut decoded = [0; 3];
     for _ in 0..200_000 {
@@ -170,7 +170,7 @@ fn what_decodes_encodes_to_the_same_bytes() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn invalid_messages_give_errors() {
     let truncated = |needed, found| WireError::Truncated { needed, found };
     assert_eq!(decode_header(&[]), Err(truncated(1, 0)));
     assert_eq!(decode_header(&[0x20]), Err(WireError::Version(2)));

@@ -172,7 +172,7 @@ fn transfer(recovery: LossRecovery) -> (Time, u64, u64) {
 
 /// All data arrives. The more a sender knows about losses, the less it waits for its timer.
 #[test]
-fn all_data_arrives_whatever_is_lost() {
+fn all_data_arrives_despite_losses() {
     let [sack, newreno, reno] = [LossRecovery::Sack, NEWRENO, RENO].map(transfer);
     assert!(sack.0 < newreno.0 && newreno.0 < reno.0, "{sack:?} {newreno:?} {reno:?}");
     assert!(sack.2 < newreno.2 && newreno.2 < reno.2, "{sack:?} {newreno:?} {reno:?}");

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn old_packets_do_not_rejuvenate() {
+    fn an_older_packet_does_not_lower_the_age() {
         let mut age = Age::new(Time::ZERO);
         age.on_arrival(Time::from_millis(10), Time::from_millis(9));
         age.on_arrival(Time::from_millis(20), Time::from_millis(1));

@@ -74,7 +74,7 @@ mod tests {
     use paceline_cc::Stream;
 
     #[test]
-    fn counts_give_what_samples_give() {
+    fn counts_and_samples_give_equal_quantiles() {
         let mut stream = Stream::new(1, "delays");
         for count in [1, 2, 19, 20, 21, 1000, crate::EXACT] {
             let (mut samples, mut histogram) = (Samples::default(), Histogram::default());

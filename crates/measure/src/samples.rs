@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_add_up_whatever_their_sizes() {
+    fn sets_of_all_sizes_add_up() {
         let mut stream = Stream::new(2, "spans");
         for (a, b) in [(10, 20), (EXACT, 1), (EXACT + 5, 10), (10, EXACT + 5), (20_000, 30_000)] {
             let (mut left, mut right) = (Samples::default(), Samples::default());

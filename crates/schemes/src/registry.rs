@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn mistaken_variants_are_told() {
+    fn mistaken_variants_give_errors() {
         let message = |text: &str| try_build(text).err().map(|e| e.to_string()).unwrap_or_default();
         let unknown = message("copa[variant=papers]");
         assert!(unknown.contains("authors, paper, mvfst (did you mean `paper`?)"), "{unknown}");
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_told_with_the_nearest() {
+    fn unknown_names_give_errors_with_the_nearest() {
         let message = |text: &str| try_build(text).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(message("cubci").contains("did you mean `cubic`"));
         assert!(message("abc[etta=1]").contains("did you mean `eta`"));

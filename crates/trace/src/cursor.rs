@@ -82,7 +82,7 @@ mod tests {
     use paceline_cc::Stream;
 
     #[test]
-    fn walks_what_count_in_counts() {
+    fn the_cursor_and_count_in_agree() {
         let trace = Trace::new("x", vec![0, 3, 3, 7, 10]).expect("valid");
         let mut random = Stream::new(2, "cursor-test");
         for _ in 0..200 {

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_lines() {
+    fn errors_name_the_line() {
         let told = |bytes: &[u8]| Delays::parse("a", bytes).expect_err("wrong").to_string();
         assert!(told(b"12\nx\n").starts_with("a:2: expected milliseconds, found \"x\""));
         assert!(told(b"").contains("no delay (a recording has"));

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_where_what_and_how_to_mend_it() {
+    fn names_place_problem_and_remedy() {
         let error = TraceError::new("a.trace", "bad", "mend it");
         assert_eq!(error.to_string(), "a.trace: bad (mend it)");
         assert_eq!(error.at(7).to_string(), "a.trace:7: bad (mend it)");

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_gets_a_suggestion() {
+    fn missing_files_get_a_suggestion() {
         let error = load("lte-drivin").expect_err("no such file").to_string();
         assert!(error.contains("did you mean the built-in lte-driving?"), "{error}");
         let error = load("no/such/file").expect_err("no such file").to_string();

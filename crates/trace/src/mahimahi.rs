@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_is_in_no_doubt() {
+    fn reads_unambiguous_variants_of_the_format() {
         for text in ["0\n5\n5\n", "0\n5\n5", "0\r\n5\r\n5\r\n", " 0\t\n5 \n 5\n\n \r\n\n"] {
             assert_eq!(entries(text.as_bytes()), [0, 5, 5]);
         }

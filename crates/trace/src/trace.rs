@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_trace() {
+    fn invalid_times_are_refused() {
         assert!(Trace::new("x", vec![]).is_err());
         assert!(Trace::new("x", vec![0, 0]).is_err());
         assert!(Trace::new("x", vec![2, 1]).is_err());

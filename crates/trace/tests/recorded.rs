@@ -89,7 +89,7 @@ fn targets_are_rows_of_the_recorded_table() {
 }
 
 #[test]
-fn the_target_of_leo_is_what_the_recording_has() {
+fn the_target_of_leo_equals_the_recording() {
     let Some(path) = reference("leo/starlink.mahi") else { return };
     let stats = Stats::of(&load(&path.to_string_lossy()).expect("a valid trace"));
     let target = target("leo").expect("built in");

@@ -58,8 +58,8 @@ impl ResetQuestion {
     pub(crate) fn write(&self, server: u32, client: u32, bytes: &mut [u8]) -> Option<usize> {
         let mut writer = Writer::new(bytes);
         writer.u8(QUESTION).ok()?;
-        // Where transport packets have the receiver's identifier, from which the kernel's filter
-        // reads the loop's number.
+        // At the place of the receiver's identifier in transport packets: from it the kernel's
+        // filter reads the loop's number.
         writer.u32(server).ok()?;
         writer.u32(client).ok()?;
         writer.put(&self.ticket.nonce).ok()?;

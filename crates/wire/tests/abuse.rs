@@ -178,7 +178,7 @@ fn nothing_changes(service: Service) {
 }
 
 #[test]
-fn those_who_have_the_key_cannot_fill_the_server_either() {
+fn clients_with_the_key_cannot_fill_the_server() {
     let (mut server, identity) = server();
     let mut random = Stream::new(5, "flood");
     let mut sink = RecordingSink::default();
@@ -294,7 +294,7 @@ fn one_address_gets_a_share_of_the_half_open_places() {
 }
 
 #[test]
-fn plaintext_connections_take_nothing_from_those_who_do_not_see_their_packets() {
+fn plaintext_connections_accept_no_forged_packets() {
     let identity = Identity::generate().expect("random numbers");
     let limits = ServerLimits { plaintext: true, ..ServerLimits::default() };
     let mut server = Server::new(identity.clone(), limits).expect("random numbers");

@@ -92,7 +92,7 @@ fn a_server_tells_clients_apart_by_their_own_keys() {
 }
 
 #[test]
-fn a_listed_client_gets_what_is_handed_out_to_it_and_others_are_refused_in_words() {
+fn a_listed_client_gets_its_handout_and_others_a_reason() {
     let mut network = network(2, ServerLimits::default(), Key::clone);
     let (own, public) = own_key(&network.key);
     let (other, _) = own_key(&network.key);
@@ -344,7 +344,7 @@ fn whatever_a_holder_of_a_key_offers_the_server_goes_on() {
 }
 
 #[test]
-fn a_client_bears_whatever_a_server_answers() {
+fn a_client_survives_any_answer_of_a_server() {
     let identity = Identity::generate().expect("random numbers");
     let mut random = Stream::new(8, "answers");
     let now = Time::from_secs(1);

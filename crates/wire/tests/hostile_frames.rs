@@ -278,7 +278,7 @@ fn pings_challenges_and_messages_cost_the_server_no_more_than_they_cost_the_send
 }
 
 #[test]
-fn acknowledgements_of_what_was_never_sent_bring_a_sender_to_send_no_more_than_its_window() {
+fn acknowledgements_of_unsent_packets_do_not_exceed_the_window() {
     let limits = ServerLimits { datagrams: true, ..ServerLimits::default() };
     let mut target = Target::new(limits);
     let (mut client, slot) = target.connect(4000, &hostile::offer(2, "cubic"));

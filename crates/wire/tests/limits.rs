@@ -132,7 +132,7 @@ fn connections_are_limited_over_all_servers_and_all_are_given_back() {
 }
 
 #[test]
-fn handshakes_that_lead_to_nothing_and_servers_that_end_give_back_what_they_counted() {
+fn abandoned_handshakes_and_ended_servers_leave_the_counts() {
     let mut servers = Servers::new(8);
     let now = Time::from_millis(1);
     for number in (0..8).chain([4, 4, 4]) {

@@ -27,7 +27,7 @@ struct Streams(std::collections::BTreeMap<u32, (u8, usize)>);
 impl Sink for Streams {
     fn on_stream(&mut self, connection: u32, bytes: &[u8]) {
         let entry = self.0.entry(connection).or_insert((bytes[0], 0));
-        assert!(bytes.iter().all(|&byte| byte == entry.0), "somebody else's bytes");
+        assert!(bytes.iter().all(|&byte| byte == entry.0), "bytes of another connection");
         entry.1 += bytes.len();
     }
 }

@@ -115,11 +115,11 @@ fn a_scheme_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn nobody_there_is_told() {
+fn an_initiator_without_an_answer_fails() {
     let conditions = PathConditions { loss: 1.0, ..PathConditions::clean() };
     let mut network = TestNetwork::new(13, conditions, offer("cubic"), ServerLimits::default());
     network.run(Time::from_secs(60), |network| network.failure.is_some());
-    let failure = network.failure.expect("nobody is there");
+    let failure = network.failure.expect("no server answers");
     assert!(matches!(failure, ConnectError::Silence { .. }));
     // The message has the time that was configured, in readable form.
     assert!(failure.to_string().contains("within 10s:"), "{failure}");

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_knows_when_it_was_declared() {
+    fn an_entry_stores_when_it_was_declared_lost() {
         let mut entry = Entry::new(Time::ZERO, 0, 1500, 0);
         assert_eq!((entry.state(), entry.lost_before(7)), (State::InFlight, None));
         entry.lose(7, 12);

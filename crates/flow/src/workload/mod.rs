@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn supplied_bytes_are_what_the_driver_says() {
+    fn the_driver_sets_supplied_bytes() {
         let mut source = source(Workload::Supplied);
         source.set_ready(1000);
         assert_eq!(source.ready(), 0, "it has not begun");

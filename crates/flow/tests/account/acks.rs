@@ -117,7 +117,7 @@ fn an_acknowledgement_tells_of_many_gaps() {
 /// The cumulative point acknowledges packets in flight whose ranges the receiver has forgotten:
 /// nothing else shows that they have arrived.
 #[test]
-fn the_cumulative_point_acknowledges_what_no_block_tells() {
+fn the_cumulative_point_acknowledges_packets_outside_all_blocks() {
     stream().rfc9002().run(
         "  0  send 0-9
          100  ack 9 7 5 cumulative=5 -> acked 0-5 7 9, lost 6, congestion loss, in-flight 1, late 0",

@@ -45,7 +45,7 @@ fn a_lost_repair_after_the_timeout_is_new_congestion() {
 /// RFC 8985, section 7.4: the probe repaired the only lost packet. The loss is congestion, but its
 /// data has arrived, as the cumulative acknowledgement shows.
 #[test]
-fn what_has_arrived_is_not_sent_again() {
+fn data_that_has_arrived_is_not_retransmitted() {
     stream().run(
         "  0  send 0
          100  ack 0     -> srtt 100

@@ -51,7 +51,7 @@ fn a_late_packet_does_not_undo_a_mark() {
 /// After an undo there was no reaction, so the loss of a packet of the undone window is signalled,
 /// for datagrams as for streams.
 #[test]
-fn a_loss_of_datagrams_after_an_undo_is_told() {
+fn a_loss_of_datagrams_after_an_undo_is_signalled() {
     datagrams().run(
         "  0  send 0-9
          100  ack 1-5     -> acked 1-5, lost 0, congestion loss
@@ -63,7 +63,7 @@ fn a_loss_of_datagrams_after_an_undo_is_told() {
 
 /// After an undo, a mark is signalled, too.
 #[test]
-fn a_mark_after_an_undo_is_told() {
+fn a_mark_after_an_undo_is_signalled() {
     stream().run(
         "  0  send 0-9
          100  ack 1-5      -> acked 1-5, lost 0, congestion loss

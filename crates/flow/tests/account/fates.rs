@@ -31,7 +31,7 @@ fn fates(feedback: &Feedback<'_>) -> Vec<(u64, bool)> {
 /// Each fate has the packet's tag and sending time; the newest has its arrival time on the
 /// receiver's clock, too.
 #[test]
-fn what_a_fate_says() {
+fn a_fate_has_tag_and_times() {
     let mut account = account(Signals::FATES);
     let feedback = account.on_ack(Time::from_millis(100), &ack(1, 2));
     let [one, two] = feedback.fates else { panic!("{:?}", feedback.fates) };
@@ -65,7 +65,7 @@ fn fates_belong_to_one_event() {
 
 /// A controller that needs no signals gets neither fates nor rate samples.
 #[test]
-fn nothing_is_told_that_nobody_asked_for() {
+fn without_signals_there_are_no_fates_and_samples() {
     let mut account = account(Signals::NONE);
     let feedback = account.on_ack(Time::from_millis(100), &ack(1, 4));
     assert_eq!((feedback.acked_packets, feedback.lost_packets), (4, 1));

@@ -85,7 +85,7 @@ fn a_bank_of_losses_conserves_packets() {
 /// advances and no further packet is lost), two packets leave for each, until the new window is
 /// full (PRR-SSRB).
 #[test]
-fn repairs_that_arrive_speed_it_up() {
+fn arriving_repairs_speed_the_reduction_up() {
     stream().run(
         "  0  window 20
            0  fill            -> sent 0-19

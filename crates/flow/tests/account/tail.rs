@@ -293,7 +293,7 @@ fn a_probed_segment_is_repaired_once() {
 /// The data that the probe repeated is not repaired when the loss of the original is detected,
 /// since the probe has arrived or is in flight. If the probe is lost, the data is repaired.
 #[test]
-fn what_the_probe_repeated_is_not_repaired_again() {
+fn data_that_the_probe_repeated_is_not_repaired_again() {
     let probed = "
            0  send 0
          100  ack 0     -> rto 300

@@ -37,7 +37,7 @@ fn an_acknowledged_repair_undoes_nothing() {
 /// After an undo, later acknowledgements reveal that the missing packets are lost, which is
 /// congestion of its own.
 #[test]
-fn what_is_missing_after_an_undo_is_lost_again() {
+fn missing_packets_are_lost_again_after_an_undo() {
     stream().without_probes().run(
         "  0  send 0
          100  ack 0       -> rto 300
@@ -202,7 +202,7 @@ fn an_outage_of_acknowledgements_loses_nothing() {
 /// Linux (`tcp_rack_detect_loss`, `tcp_undo_cwnd_reduction`): packets that RACK had declared lost
 /// before an undo are off its list, and only the timer detects that they are really lost.
 #[test]
-fn what_rack_had_declared_lost_waits_for_the_timer_after_an_undo() {
+fn packets_off_racks_list_wait_for_the_timer_after_an_undo() {
     stream().without_probes().run(
         "   0  send 0
           100  ack 0      -> rto 300

@@ -36,7 +36,7 @@ impl Controller for Recorder {
         packet.number
     }
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
-        self.told.lock().expect("nobody panics with it").push(ControllerCall::Feedback {
+        self.told.lock().expect("no panic under the lock").push(ControllerCall::Feedback {
             now: feedback.now,
             congestion: feedback.congestion,
             in_recovery: feedback.in_recovery,
@@ -45,7 +45,7 @@ impl Controller for Recorder {
         });
     }
     fn on_idle(&mut self, _now: Time, _idle: Span, _rto: Span) {
-        self.told.lock().expect("nobody panics with it").push(ControllerCall::Idle);
+        self.told.lock().expect("no panic under the lock").push(ControllerCall::Idle);
     }
     fn plan(&self) -> Plan {
         self.plan
@@ -162,7 +162,7 @@ impl Desk {
 
     /// Returns the calls of the controller since the last query.
     pub(crate) fn told(&mut self) -> Vec<ControllerCall> {
-        std::mem::take(&mut *self.told.lock().expect("nobody panics with it"))
+        std::mem::take(&mut *self.told.lock().expect("no panic under the lock"))
     }
 
     /// Returns the congestion signals to the controller since the last query.

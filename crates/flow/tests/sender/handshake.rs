@@ -171,7 +171,7 @@ fn lost_syn_acks_give_a_long_sample() {
 }
 
 #[test]
-fn a_connection_that_nobody_answers_is_given_up() {
+fn a_connection_without_an_answer_is_given_up() {
     let mut pair = Pair::new(|_| {});
     pair.run(1000, |packet, _| is_syn(packet));
     assert_eq!(pair.syns(), [0, 1000, 3000, 7000, 15_000, 31_000, 63_000]);

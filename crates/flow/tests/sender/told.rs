@@ -39,7 +39,7 @@ fn requests_below_the_window_are_not_limited_by_it() {
 /// acknowledgement never advances. Recovery ends nevertheless, and the next loss is reported (RFC
 /// 9002, section 7.3.2).
 #[test]
-fn each_loss_of_datagrams_is_told() {
+fn each_loss_of_datagrams_is_reported() {
     let config = bulk().with(|config| config.reliable = false);
     let plan = window(10).without_prr();
     let mut desk = Desk::new(config, plan);

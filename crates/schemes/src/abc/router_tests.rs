@@ -182,7 +182,7 @@ fn unused_opportunities_count_once() {
 }
 
 #[test]
-fn what_departs_and_what_is_unused_make_abcs_share() {
+fn departures_and_unused_opportunities_make_abcs_share() {
     // ABC has half of a 12 Mbit/s link: of four opportunities, one carries an ABC packet and one
     // could have.
     for (params, fraction) in [(paper(), 0.98), (code(), 0.49)] {
@@ -204,7 +204,7 @@ fn what_departs_and_what_is_unused_make_abcs_share() {
 }
 
 #[test]
-fn a_silent_link_is_asked_what_it_offered() {
+fn a_silent_link_is_asked_for_its_capacity() {
     // A packet arrives every 2 ms at an empty queue.
     let mut road = Road::new(paper());
     for _ in 0..100 {

@@ -175,7 +175,7 @@ fn the_basic_sender_ignores_losses_and_timeouts() {
 }
 
 #[test]
-fn both_windows_stay_within_twice_what_is_in_flight() {
+fn both_windows_stay_within_twice_the_flight() {
     let mut sender = at(100.0, AbcParams::default());
     let mut acks = acks();
     acks.in_flight = 20;

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn it_promises_no_more_than_twice_what_there_is() {
+    fn the_estimate_is_at_most_twice_the_dequeue_rate() {
         let one = batch(1, 20, 60.0);
         let estimator = fed(&[(0, one), (1000, one)]);
         assert!((mbps(estimator.dequeue_rate()) - 12.0).abs() < 1e-6);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_the_window_is_forgotten() {
+    fn samples_older_than_the_window_are_forgotten() {
         let (full, slow) = (batch(20, 20, 60.0), batch(20, 20, 12.0));
         let estimator = fed(&[(0, full), (6000, full), (46_000, slow), (66_000, slow)]);
         // Of the three samples the first is 60 ms old, and no longer counts.

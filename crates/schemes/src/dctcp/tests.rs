@@ -74,7 +74,7 @@ fn marks_reduce_by_half_of_alpha_and_losses_by_half() {
 }
 
 #[test]
-fn between_marks_it_is_reno() {
+fn between_marks_the_window_grows_as_reno() {
     let (mut dctcp, mut acks) = avoiding(10.0);
     for _ in 0..10 {
         dctcp.on_feedback(&acks.ack(1));

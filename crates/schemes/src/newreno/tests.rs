@@ -216,7 +216,7 @@ fn after_repair(after_recovery: AfterRecovery) -> f64 {
 }
 
 #[test]
-fn what_arrives_during_a_recovery_may_count_at_its_end() {
+fn packets_acknowledged_in_recovery_may_count_at_its_end() {
     assert_eq!(after_repair(AfterRecovery::Delivered), 10.0);
     // 21 packets are two windows of ten.
     assert_eq!(after_repair(AfterRecovery::Covered), 12.0);

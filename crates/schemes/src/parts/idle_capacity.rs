@@ -71,7 +71,7 @@ mod tests {
     use crate::testing::Constant;
 
     #[test]
-    fn what_is_offered_beyond_the_last_transmission_is_unused() {
+    fn capacity_after_the_last_transmission_is_unused() {
         // 12 Mbit/s carry 1500 bytes in a millisecond.
         let link = Constant(Rate::from_mbps(12.0));
         let view = LinkView { capacity: &link, queue_packets: 0, queue_bytes: 0 };

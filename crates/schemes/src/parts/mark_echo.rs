@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_flushes_what_waits_with_the_old_mark() {
+    fn a_change_flushes_the_acknowledgement_with_the_old_mark() {
         assert_eq!(acks("AAABB"), [(2, 'A'), (3, 'A'), (5, 'B')]);
         assert_eq!(acks("AABB"), [(2, 'A'), (4, 'B')]);
         assert_eq!(acks("ABAB"), [(1, 'A'), (2, 'B'), (3, 'A')]);

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn without_capacity_it_is_the_limit() {
+    fn without_capacity_the_factor_is_the_limit() {
         let law = Law::new(&RcpParams::default());
         let none =
             |traffic, queue| IntervalMeasurement { capacity: 0.0, ..measured(traffic, queue) };
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_believed_who_claims_impossible_times() {
+    fn impossible_rtts_are_clamped() {
         assert_eq!(believable(Span::MAX), 10.0);
         assert_eq!(believable(Span::ZERO), 0.001);
     }

@@ -93,7 +93,7 @@ fn an_unused_link_raises_the_rate_by_half_per_rtt() {
 }
 
 #[test]
-fn catching_up_is_the_same_as_a_timer() {
+fn late_updates_equal_those_of_a_timer() {
     let (mut eager, mut lazy) = (Road::new("rcp"), Road::new("rcp"));
     eager.queue = 3000;
     lazy.queue = 3000;
@@ -227,7 +227,7 @@ fn packets_that_come_late_and_other_schemes_are_not_returned() {
 }
 
 #[test]
-fn the_authors_rule_follows_what_leaves() {
+fn the_authors_rule_follows_departures() {
     let mut road = Road::new("rcp[rule=authors]");
     let mut grants = Vec::new();
     let mut go = |road: &mut Road, from: u64, to: u64, sojourn: u64| {

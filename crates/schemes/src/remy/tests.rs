@@ -200,7 +200,7 @@ fn random_tree(random: &mut Stream, whole: &Domain, depth: u32) -> RuleTree {
 }
 
 #[test]
-fn the_grid_finds_what_a_walk_down_the_tree_finds() {
+fn the_grid_finds_the_rule_that_the_tree_finds() {
     let mut random = Stream::new(1, "trees");
     let (mut found, mut grids, mut gaps) = (0, 0, 0);
     for _ in 0..300 {
@@ -287,7 +287,7 @@ fn trees_are_changed_by_the_number_of_a_rule() {
 }
 
 #[test]
-fn tables_come_by_name_or_from_whoever_reads_files() {
+fn tables_come_by_name_or_from_a_reader_of_files() {
     let error = |tables: &RemyTables, text: &str| {
         let spec = Spec::parse(text).expect("legal");
         tables.build(&spec).err().map(|error| error.to_string()).unwrap_or_default()

@@ -242,7 +242,7 @@ fn it_waits_for_the_first_forecast() {
 }
 
 #[test]
-fn the_window_is_what_drains_within_100_ms() {
+fn the_window_drains_within_100_ms() {
     let mut sender = told("", STEADY);
     assert_eq!((sender.window(), sender.queue()), (54_720, 0));
     // 38 packets of 1440 bytes of payload.

@@ -50,7 +50,7 @@ fn forecasts_of_steady_links() {
 }
 
 #[test]
-fn without_caution_it_forecasts_the_rate() {
+fn without_caution_the_forecast_is_the_rate() {
     let median = after_fifty("confidence=0.5", 10.0);
     assert_eq!(median.forecast(), [10, 20, 30, 40, 50, 60, 70, 80]);
 }

@@ -118,7 +118,7 @@ fn the_queue_is_sampled_and_smoothed() {
 }
 
 #[test]
-fn catching_up_is_the_same_as_a_timer() {
+fn late_updates_equal_those_of_a_timer() {
     let (mut eager, mut lazy) = (Road::new("vcp[variant=paper]"), Road::new("vcp[variant=paper]"));
     for road in [&mut eager, &mut lazy] {
         road.packets = 40;
@@ -201,7 +201,7 @@ fn the_authors_rule_shows_overload_for_the_first_half() {
 }
 
 #[test]
-fn the_authors_rule_counts_what_the_queue_takes() {
+fn the_authors_rule_counts_packets_that_the_queue_accepts() {
     let load = |taken: bool| {
         let mut road = Road::new("vcp[variant=abc]");
         road.packets = 10;

@@ -214,7 +214,7 @@ fn idleness_halves_per_timeout_and_slow_start_returns() {
 }
 
 #[test]
-fn where_no_router_speaks_it_is_reno() {
+fn without_loads_from_routers_the_window_grows_as_reno() {
     let (mut sender, mut acks) = at(1.0, 100);
     for expected in [2.0, 3.0, 4.0] {
         assert_eq!(hear(&mut sender, &mut acks, Load::Unknown, 1), expected);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_curve_minimises_what_the_authors_library_minimises() {
+    fn the_curve_minimises_the_penalty_of_the_authors_library() {
         for (seed, count) in [(1, 5), (2, 6), (3, 9), (4, 20)] {
             let mut random = Stream::new(seed, "fit");
             let last = 1.0 + 6.0 * (count - 1) as f64;

@@ -13,7 +13,7 @@ fn estimate(desired: f64, last_max: f64) -> Estimate {
 }
 
 #[test]
-fn an_epoch_sends_what_keeps_the_window_in_flight() {
+fn an_epochs_quota_keeps_the_window_in_flight() {
     // 50 + 50 * (-18) / 19, truncated.
     assert_eq!(quota(50.0, 50, 20), 3);
     assert_eq!(quota(50.0, 0, 20), 50);

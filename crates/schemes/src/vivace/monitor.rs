@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn margins_do_not_count() {
+    fn packets_at_the_margins_do_not_count() {
         let mut monitor = Monitor::new(MSS, 10);
         let now = Time::from_secs(1);
         let tags: Vec<u64> = (0..30).map(|_| monitor.on_send(now, MSS)).collect();

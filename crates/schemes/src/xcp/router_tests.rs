@@ -38,7 +38,7 @@ fn aggregate(traffic_mbps: f64, queue: u64) -> f64 {
 }
 
 #[test]
-fn the_aggregate_is_what_is_spare_less_what_drains() {
+fn the_aggregate_is_spare_capacity_minus_the_draining_share() {
     // 2.4 Mbit/s: 30 kB over 100 ms.
     assert!((aggregate(6.0, 0) * 0.1 - 30_000.0).abs() < 1e-6);
     assert_eq!(aggregate(12.0, 0), 0.0);
@@ -101,7 +101,7 @@ fn shuffling_moves_a_tenth_from_the_fast_to_the_slow() {
 }
 
 #[test]
-fn a_header_that_asks_for_less_keeps_what_it_has() {
+fn a_smaller_request_is_granted_unchanged() {
     let mut allocator = FairnessController::new(0.0);
     for _ in 0..10 {
         allocator.count(1500, Some(&header(100, 10, MOST)));
@@ -127,7 +127,7 @@ fn a_header_that_asks_for_less_keeps_what_it_has() {
 }
 
 #[test]
-fn nobody_gets_anything_before_an_interval_has_passed() {
+fn feedback_is_zero_in_the_first_interval() {
     let mut road = RouterLink::new(router(0.0), LINK);
     let mut grants = Vec::new();
     for ms in [10, 20, 49, 51, 60] {

@@ -37,7 +37,7 @@ fn headers_tell_rtt_and_interval_and_ask_for_all() {
 }
 
 #[test]
-fn the_window_moves_by_what_is_granted_and_by_nothing_else() {
+fn only_granted_feedback_moves_the_window() {
     let (mut sender, mut acks) = sender();
     for _ in 0..100 {
         sender.on_feedback(&acks.ack(2));

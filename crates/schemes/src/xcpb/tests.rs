@@ -164,7 +164,7 @@ fn dropped_bytes_count_as_growth_if_asked() {
 
 /// Checks that the router infers drops from the queue.
 #[test]
-fn a_router_notices_what_the_buffer_refuses() {
+fn a_router_notices_drops_at_the_buffer() {
     let aggregate = |refuses: bool| {
         let params = XcpbParams { count_drops: true, ..XcpbParams::default() };
         let mut road = RouterLink::new(XcpRouter::new(XcpbEfficiency::new(&params), 0.1), 12.0);

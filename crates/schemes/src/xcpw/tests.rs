@@ -41,7 +41,7 @@ fn a_queue_takes_back() {
 }
 
 #[test]
-fn a_change_is_told_with_the_next_packet_or_the_next_rtt() {
+fn a_change_takes_effect_with_the_next_packet_or_the_next_rtt() {
     for (update, at_once) in [(Update::Packet, true), (Update::RoundTrip, false)] {
         let mut road = road(XcpwParams { update, ..XcpwParams::default() });
         let before = feedback(&half_used(&mut road, 1000));

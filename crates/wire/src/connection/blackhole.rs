@@ -105,7 +105,7 @@ impl BlackHole {
     }
 
     /// Starts or ends a round if it is time to. Returns the new size if it changes. `number` is
-    /// that of the next ping.
+    /// the number of the next ping.
     pub(super) fn update(
         &mut self,
         now: Time,

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_come_ever_less_often_and_what_was_granted_stays() {
+    fn questions_become_rarer_and_granted_credit_stays() {
         let mut credit = SpentCredit::new(1000);
         assert_eq!(credit.beyond(400), 600);
         let (mut now, mut times, rtt) = (Time::from_secs(1), Vec::new(), Span::from_millis(10));

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn memory_for_incomplete_datagrams_is_bounded() {
         let mut reassembly = DatagramReassembly::default();
         for first in (0..10_000).map(|number| number * 2) {
             assert_eq!(reassembly.push(first, (0, 2), &[7; 100]), None);

@@ -252,15 +252,15 @@ impl Incoming {
         true
     }
 
-    /// Returns true if there is room for `length` bytes behind a gap.
+    /// Returns true if there is room for `length` bytes beyond a gap.
     #[inline]
     fn takes_ahead(&self, length: u64) -> bool {
         let held = self.buffered_bytes() + self.unread();
         held + length <= self.window && self.held.has_room(length)
     }
-    /// Returns true if there is room for the `length` bytes that all others wait for; bytes behind
-    /// the gap do not count. Only with an application that reads later can there be no room, for
-    /// bytes that were not granted.
+    /// Returns true if there is room for `length` bytes of the first missing segment. Room lacks
+    /// only with an application that reads later: if the bytes were not granted, or if the budget
+    /// is used up while the application has unread bytes.
     #[inline]
     fn takes_next(&self, length: u64) -> bool {
         let Some(credit) = &self.credit else { return true };
@@ -269,7 +269,7 @@ impl Incoming {
         granted && (unread == 0 || self.held.has_room(length))
     }
 
-    /// Returns true if there is room for this data and its kind belongs here.
+    /// Returns true if the connection carries data of this kind and has room for it.
     fn takes(&self, data: &frame::Data<'_>) -> bool {
         let empty = data.segment == NO_SEGMENT;
         match (self.service, data.kind) {
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_share_what_they_may_hold_behind_gaps() {
+    fn connections_share_the_budget_for_bytes_beyond_gaps() {
         let halves = registry::build(&Spec::parse("cubic").expect("a name")).expect("a scheme");
         let limits = Limits { held: HeldBudget::new(100_000), ..Limits::default() };
         let mut greedy = setup::incoming(&halves, Service::Stream, &limits);

@@ -130,7 +130,7 @@ fn if_both_start_the_initiators_change_goes_on() {
 }
 
 #[test]
-fn what_old_keys_say_about_new_ones_is_not_believed() {
+fn packets_under_old_keys_do_not_change_keys() {
     let (mut one, mut two) = pair(false);
     let now = Time::ZERO + REKEY_AFTER_TIME;
     let (_, epoch, public) = frame(&mut one, now).expect("a start");

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_once_and_in_order_whatever_is_lost_or_comes_late() {
+    fn messages_arrive_once_and_in_order_despite_loss_and_reordering() {
         let mut random = Stream::new(5, "messages");
         let (mut from, mut to) = (Messages::default(), Messages::default());
         // The numbers wrap around.
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_sent_is_neither_acknowledged_nor_taken() {
+    fn unsent_messages_are_neither_acknowledged_nor_accepted() {
         let mut from = Messages::default();
         (0..20).for_each(|n| assert!(from.send(vec![n])));
         from.on_ack(1);

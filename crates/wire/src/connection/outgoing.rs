@@ -229,7 +229,7 @@ impl Outgoing {
         self.base + self.buffer.len() as u64 - self.next
     }
 
-    /// Returns those of them that the other end has room for.
+    /// Returns the unsent bytes of the stream that the other end has room for.
     fn sendable(&self) -> u64 {
         self.unsent().min(self.credit.beyond(self.next))
     }

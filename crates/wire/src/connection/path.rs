@@ -152,8 +152,8 @@ impl Path {
         }
     }
 
-    /// Returns true if a packet from this address may have an answer that decides, even if its copy
-    /// arrived before.
+    /// Returns true if a packet from this address may carry an answer to a challenge that counts
+    /// even if a copy of the packet arrived before.
     #[inline]
     pub(super) fn awaits_answer_of(&self, from: SocketAddr) -> bool {
         let former = self.former.as_ref().is_some_and(|former| former.address == from);

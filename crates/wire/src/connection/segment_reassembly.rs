@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_and_what_is_old_forgotten() {
+    fn contradicting_parts_are_refused_and_old_parts_dropped() {
         let mut parts = SegmentReassembly::default();
         assert_eq!(parts.push(&part(1, 8, b"abc"), 1), Err(()));
         assert_eq!(parts.push(&part(1, 8, b""), 1), Err(()));

@@ -59,7 +59,7 @@ pub struct Limits {
     pub silence: Span,
     /// Workload of a sender of [`Service::Filler`].
     pub workload: Workload,
-    /// Time for which it sends.
+    /// Time for which that sender sends.
     pub stop: Span,
     /// Signals that the driver provides.
     pub signals: Signals,
@@ -117,7 +117,7 @@ pub(super) fn ip_udp(to: &SocketAddr) -> usize {
     }
 }
 
-/// Which end this is.
+/// The role of an end in the handshake.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The end that asked for the connection.

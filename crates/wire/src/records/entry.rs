@@ -132,7 +132,7 @@ impl Transfer {
 }
 
 impl<'a> Entry<'a> {
-    /// Returns the entry with this offset, if it is a file; else unchanged.
+    /// Returns the entry with this offset if it is a file, and any other entry unchanged.
     #[must_use]
     pub fn at(self, offset: u64) -> Entry<'a> {
         match self.content {

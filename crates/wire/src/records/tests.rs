@@ -28,7 +28,7 @@ fn piece(number: u32, bytes: &[u8]) -> Record<'_> {
     Record::Piece { number, bytes }
 }
 
-/// Returns the close of a file with these bytes, or with no bytes that of a folder or link.
+/// Returns the close record of a file with these bytes; without bytes, of a folder or link.
 fn close(number: u32, bytes: &[u8]) -> Record<'static> {
     let mut hash = FileHash::default();
     hash.update(bytes);

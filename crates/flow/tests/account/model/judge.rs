@@ -23,7 +23,7 @@ pub(super) fn compare(account: &Account, plain: &Plain, probe_wanted: bool) {
         for number in &plain.repairs {
             let packet = &plain.packets[*number as usize];
             let come = packet.fate == Fate::Forgotten || packet.segment < plain.cumulative;
-            assert!(come, "nobody sends {number} again");
+            assert!(come, "lost packet {number} has no queued repair");
         }
     }
     let in_flight = |packet: &Packet| packet.fate == Fate::InFlight && packet.segment != NO_SEGMENT;

@@ -2,8 +2,8 @@
 
 mod desk;
 
+mod controller_calls;
 mod handshake;
 mod hostile;
 mod limit;
 mod linux;
-mod told;

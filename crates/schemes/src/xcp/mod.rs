@@ -40,7 +40,7 @@
 //! (XCP-b, eq. 5), and `d` contains its delay; if it is too low, the difference stays unused. On
 //! links whose capacity varies within an RTT the feedback is too old, and the window of a flow
 //! jumps. Unpaced senders answer a large grant with a burst. XCP yields to traffic that does not
-//! follow its feedback. Headers are trusted.
+//! follow its feedback. Routers trust the headers.
 //!
 //! # Source
 //! D. Katabi, M. Handley, C. Rohrs: Congestion Control for High Bandwidth-Delay Product Networks,

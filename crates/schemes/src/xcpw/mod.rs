@@ -29,7 +29,8 @@
 //! Every packet has an equal share, so that windows grow and shrink in proportion to themselves:
 //! flows do not become fair, and nothing is redistributed. `rtt` is the router's assumption: on a
 //! longer path `C` and `y` cover less than a round trip, and the gains apply more often than once
-//! per round trip. In an outage no packet leaves, and nothing is computed. Headers are trusted.
+//! per round trip. In an outage no packet leaves, and nothing is computed. Routers trust the
+//! headers.
 //!
 //! # Source
 //! P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan: ABC: A Simple Explicit

@@ -1,4 +1,4 @@
-//! Series of rates as CSV: no panic, and what is written can be read.
+//! Series of rates as CSV: no panic, and written series can be read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,8 +13,8 @@ fuzz_target!(|bytes: &[u8]| {
             if trace.period().as_secs_f64() < 600.0 && trace.len() < 1_000_000 {
                 let written = csv::write(&trace, bin);
                 assert!(written.starts_with("time_ms,mbps\n"));
-                // One bin alone does not say how long it holds. A last bin that is cut short holds
-                // for a whole one when it is read, which can be too many opportunities.
+                // A single bin does not say how long it is. A last bin that is cut short counts as
+                // a whole one when it is read, which can be too many opportunities.
                 if trace.period() > bin && trace.len() < 100_000 {
                     let again = csv::parse("t.csv", written.as_bytes()).expect("as written");
                     assert!(again.period() >= trace.period(), "{written}");

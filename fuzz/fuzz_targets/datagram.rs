@@ -1,5 +1,5 @@
 //! Datagrams, decrypted payloads, handshake terms and records of files: no panic, and frames that
-//! are read are written as bytes that are read as the same frames.
+//! were read and written again are read as equal frames.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -33,11 +33,11 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let _ = Offer::read(bytes);
     let _ = Answer::read(bytes);
-    // The first byte says how the stream is cut.
+    // The first byte is the size of the parts in which the stream arrives.
     let mut unpacker = Unpacker::new();
     if let Some((&cut, stream)) = bytes.split_first() {
         let mut pieces = stream.chunks(usize::from(cut).max(1));
-        // Records other than pieces, which come in parts, are written as they were read.
+        // Records other than pieces, which arrive in parts, are written as they were read.
         let (mut written, mut records) = (Vec::new(), 0);
         let mut see = |record: Record<'_>| {
             records += 1;

@@ -1,5 +1,5 @@
-//! Tables of rules in files, published (`.dna`) and readable: no panic, bounded memory, and what is
-//! accepted survives both forms.
+//! Tables of rules in files, published (`.dna`) and readable: no panic, bounded memory, and
+//! accepted tables survive both forms.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(loaded) = parse(bytes, extension) else { return };
     let _ = loaded.table.rule_for(&Memory::default());
     let _ = loaded.table.rule_for(&Memory { values: [f64::NAN; SIGNALS] });
-    // A readable table may have a signal that published files have not.
+    // A readable table may have a signal that published files lack; then writing fails.
     if let Ok(written) = loaded.dna.write() {
         let again = Dna::read(&written).expect("its own bytes");
         assert_eq!(again.write(), Ok(written));

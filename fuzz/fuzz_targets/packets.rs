@@ -1,5 +1,5 @@
-//! IP packets as a device hands them over, marks written into them, and packets joined again: no panic, lengths that
-//! hold, and packets that are still packets.
+//! IP packets as a device delivers them, marks written into them, and packets joined again: no
+//! panic, lengths stay right, and packets stay packets.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,7 +11,7 @@ use paceline_ip::offload::{HEADER, Head, Layout};
 use paceline_ip::packet::parse;
 
 fuzz_target!(|bytes: &[u8]| {
-    // The first bytes are a congestion header to be written, then the device's header.
+    // The first bytes are a congestion header to write, the next ones the device's header.
     let Some((wanted, piece)) = bytes.split_at_checked(16) else { return };
     let header = decode_header(wanted).map_or(Header::None, |(header, _)| header);
     let Some((device, packet)) = piece.split_at_checked(HEADER) else { return };

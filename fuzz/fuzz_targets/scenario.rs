@@ -1,5 +1,5 @@
-//! Scenario files: no panic, every mistake has its place in the text, and what is accepted can be
-//! written, built and run without a packet going missing.
+//! Scenario files: no panic, every mistake has its place in the text, and accepted scenarios can be
+//! written, built and run without losing count of a packet.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,25 +7,26 @@ use paceline_cc::{Span, Time};
 use paceline_sim::Simulation;
 use paceline_sim::scenario::{self, Record, Scenario};
 
-/// The longest simulated time.
+/// Longest simulated time.
 const DURATION: Span = Span::from_secs(20);
-/// A run ends soon after so many hand-overs of packets between stages.
+/// Number of packets passed between stages after which a run ends.
 const HAND_OVERS: u64 = 10_000;
-/// The longest step of time.
+/// Longest step of time.
 const STEP: Span = Span::from_millis(5);
-/// The most kinds of flows, and the most flows of each kind.
+/// Most kinds of flows, and most flows of each kind.
 const FLOWS: usize = 8;
-/// The most random arrivals a second.
+/// Most random arrivals in a second.
 const ARRIVALS: f64 = 50.0;
 
 fuzz_target!(|text: &str| {
-    // Traces are files: leave the file system alone.
+    // Traces would be read from files.
     if text.contains("trace") {
         return;
     }
     match scenario::parse("f.toml", text, None) {
         Ok(scenario) => {
-            // The format cannot express every accepted value exactly, which is an error to tell.
+            // The format cannot express every accepted value exactly; then writing returns an
+            // error.
             if let Err(error) = scenario::to_toml(&scenario, "", &mut |_| String::new()) {
                 assert!(!error.message.is_empty());
             }
@@ -42,7 +43,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// The same scenario with a short duration, few flows and counters only.
+/// Returns the scenario with a short duration, few flows and only counters recorded.
 fn small(mut scenario: Scenario) -> Scenario {
     scenario.duration = scenario.duration.min(DURATION);
     scenario.warmup = scenario.warmup.min(scenario.duration / 2);
@@ -56,8 +57,8 @@ fn small(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// Builds and runs a scenario. The steps of time become shorter while much happens, so that a link
-/// of any rate stays near the limit of hand-overs.
+/// Builds and runs a scenario. Steps of time become shorter while many packets pass between stages,
+/// so that a fast link does not exceed their limit by much.
 fn run(scenario: &Scenario) {
     let mut simulation = match Simulation::new(scenario) {
         Ok(simulation) => simulation,

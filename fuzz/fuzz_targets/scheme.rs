@@ -1,5 +1,5 @@
-//! Schemes as users write them: no panic, what is accepted comes back, and its halves and its queue
-//! can be made.
+//! Schemes as users write them: no panic, accepted text is written back equal, and the scheme's
+//! halves and queue can be built.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -27,9 +27,9 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Makes everything that a scheme consists of.
+/// Builds all parts of a scheme.
 fn make(spec: &SchemeSpec) {
-    // Sprout's forecasts take long to work out; the target `scenario` runs them.
+    // Sprout's forecasts take long to compute; the target `scenario` runs them.
     if spec.sender.name != "sprout" {
         let halves = paceline_schemes::registry::build(&spec.sender).expect("checked");
         let _ = (halves.controller)(&Setup::default());

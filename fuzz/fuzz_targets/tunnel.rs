@@ -1,6 +1,6 @@
-//! Packets of a tunnel's device and messages of the Saturator: no panic, queues that know what they hold,
-//! answers to packets that are too long and openings of TCP connections that are packets still, and
-//! messages that are read are written as bytes that are read as the same messages.
+//! Packets of a tunnel's device and messages of the Saturator: no panic; queues know their
+//! contents; answers to packets that are too long, and openings of TCP connections, are still
+//! packets; and messages that were read and written again are read as equal messages.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,7 +15,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(message.write(&mut again), Ok(length));
         assert_eq!(again, bytes[..length], "{message:?}");
     }
-    // Packets, each with its length in two bytes before it, and whether one leaves in the next.
+    // Packets, each after its length in two bytes, and a third byte that decides whether one leaves
+    // the queues.
     let (mut queues, mut rest) = (FlowQueues::new(1400), bytes);
     while let Some((&[high, low, pop], behind)) = rest.split_first_chunk() {
         let length = usize::from(u16::from_be_bytes([high, low])).min(behind.len());

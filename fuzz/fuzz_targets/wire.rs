@@ -1,5 +1,5 @@
-//! Congestion headers, reports and acknowledgements on the wire: no panic, and what is accepted is
-//! written as the same bytes, or not at all where there is no room.
+//! Congestion headers, reports and acknowledgements on the wire: no panic, and accepted ones are
+//! written as the same bytes, or not at all if there is no room.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

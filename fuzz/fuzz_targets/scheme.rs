@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use paceline_cc::{Rate, SchemeSpec, Setup, Span, Spec, Stream};
+use paceline_cc::{Rate, RouterSetup, SchemeSpec, Setup, Span, Spec, Stream};
 use paceline_path::BufferSize;
 use paceline_sim::scenario::check_scheme;
 
@@ -33,8 +33,8 @@ fn make(spec: &SchemeSpec) {
     if spec.sender.name != "sprout" {
         let halves = paceline_schemes::registry::build(&spec.sender).expect("checked");
         let _ = (halves.controller)(&Setup::default());
-        let _ = halves.reporter.map(|make| make());
-        let _ = halves.router.map(|make| make());
+        let _ = halves.reporter.map(|make| make(&Setup::default()));
+        let _ = halves.router.map(|make| make(&RouterSetup::default()));
     }
     let droptail = Spec { name: "droptail".into(), args: Vec::new() };
     let queue = spec.queue.as_ref().unwrap_or(&droptail);

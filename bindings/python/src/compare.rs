@@ -123,7 +123,15 @@ pub(crate) fn compare(
     let links = traces.iter().map(capacity).collect::<PyResult<Vec<_>>>()?;
     let mut chosen = Vec::new();
     for text in &schemes {
-        chosen.extend(argument("schemes", written::compared(text, &names))?.0);
+        for (scheme, note) in argument("schemes", written::compared(text, &names))?.0 {
+            // `all` includes the controllers, which the list may name once more.
+            let is_own = |name| {
+                controllers.as_ref().is_some_and(|all| all.contains(name).is_ok_and(|is| is))
+            };
+            if !chosen.iter().any(|(old, _)| *old == scheme && is_own(scheme.name())) {
+                chosen.push((scheme, note));
+            }
+        }
     }
     let reverse = reverse_trace.map(|text| argument("reverse_trace", written::capacity(&text)));
     let recorded = |name: String| {

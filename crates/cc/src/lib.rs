@@ -93,7 +93,7 @@ pub use params::{ParamInfo, ParamValue, Params, Variant};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
 pub use rng::{Stream, draws, without_counting};
 pub use route::{Batch, Capacity, LinkView, Router};
-pub use scheme::{Halves, MakeController, MakeReporter, MakeRouter, Setup};
+pub use scheme::{Halves, MakeController, MakeReporter, MakeRouter, RouterSetup, Setup};
 pub use spec::{SchemeSpec, Spec, SpecError};
 pub use stage::Stage;
 pub use units::{Rate, Span, Time};

@@ -12,7 +12,7 @@ use common::{
     datagrams, delay, emulate, has_ipv6, link, settled,
 };
 use nix::sys::socket::{setsockopt, sockopt};
-use paceline_cc::Spec;
+use paceline_cc::{RouterSetup, Spec};
 use paceline_emulator::Element;
 use paceline_testing::Need;
 
@@ -46,7 +46,7 @@ fn since(six: bool, before: [u64; 3]) -> [u64; 3] {
 fn routed(scheme: &str, mbps: f64, packets: u64) -> Element {
     let spec = Spec::parse(scheme).expect("a scheme");
     let halves = paceline_schemes::registry::build(&spec).expect("a scheme");
-    let router = halves.router.expect("a router half")();
+    let router = halves.router.expect("a router half")(&RouterSetup::default());
     Element::Link(Box::new(bare_link("droptail", mbps, packets).with_router(router)))
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::sys::eventfd::EventFd;
-use paceline_cc::{Rate, Spec, Stream};
+use paceline_cc::{Rate, RouterSetup, Spec, Stream};
 use paceline_emulator::{
     Chain, Control, Element, Emulator, EmulatorOptions, Port, SocketPort, Summary,
 };
@@ -114,7 +114,7 @@ fn every_router_lets_everything_pass() {
         let halves = paceline_schemes::registry::build(&spec).expect("a scheme");
         let Some(make) = halves.router else { continue };
         routers += 1;
-        check(scheme.name, link("droptail").with_router(make()));
+        check(scheme.name, link("droptail").with_router(make(&RouterSetup::default())));
     }
     assert!(routers > 1, "{routers}");
 }

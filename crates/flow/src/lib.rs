@@ -36,7 +36,7 @@
 //! let config = SenderConfig::of(&cubic, Setup::new(1, 0))
 //!     .with(|config| config.workload = Workload::Bytes(150_000));
 //! let mut sender = Sender::new(config, cubic.controller.clone(), SENDER_SIGNALS)?;
-//! let mut receiver = Receiver::new(ReceiverConfig::of(&cubic, 0));
+//! let mut receiver = Receiver::new(ReceiverConfig::of(&cubic, Setup::new(1, 0)));
 //!
 //! // Packets on the wire, both ways, with the times at which they arrive.
 //! let mut wire: VecDeque<(Time, Packet)> = VecDeque::new();

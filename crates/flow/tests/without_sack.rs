@@ -143,7 +143,7 @@ fn transfer(recovery: LossRecovery) -> (Time, u64, u64) {
     });
     let mut sender =
         Sender::new(config, newreno.controller.clone(), SENDER_SIGNALS).expect("its signals");
-    let mut receiver = Receiver::new(ReceiverConfig::of(&newreno, 0));
+    let mut receiver = Receiver::new(ReceiverConfig::of(&newreno, Setup::new(1, 0)));
     let mut random = Stream::new(3, "wire");
     let mut wire: VecDeque<(Time, Packet)> = VecDeque::new();
     let (mut place, mut now) = (Packet::opaque(0), Time::ZERO);

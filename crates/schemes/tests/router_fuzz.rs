@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use paceline_cc::{
     Body, Capacity, Data, Ecn, Header, LinkView, Load, Packet, Rate, RcpHeader, Reporter, Router,
-    Span, Spec, SproutHeader, Stream, Time, TrafficClass, XcpHeader,
+    RouterSetup, Setup, Span, Spec, SproutHeader, Stream, Time, TrafficClass, XcpHeader,
 };
 
 const EVENTS: u64 = 3000;
@@ -234,8 +234,8 @@ fn fuzz_keeps_headers_sane() {
             continue;
         }
         for seed in 0..seeds * budget {
-            let router = || halves.router.as_ref().map(|make| make());
-            let reporter = || halves.reporter.as_ref().map(|make| make());
+            let router = || halves.router.as_ref().map(|make| make(&RouterSetup::default()));
+            let reporter = || halves.reporter.as_ref().map(|make| make(&Setup::default()));
             let first = drive(&text, seed, router(), reporter());
             assert!(!first.is_empty(), "{text}");
             if seed == 0 {

@@ -5,7 +5,7 @@
 use paceline_sim::flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig};
 use paceline_sim::path::{Limit, Link, Pipe, Service, queue};
 use paceline_sim::{
-    cc::{Packet, Rate, Setup, Span, Spec, Stage, Stream, Time},
+    cc::{Packet, Rate, RouterSetup, Setup, Span, Spec, Stage, Stream, Time},
     schemes::registry,
 };
 
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The two ends: a bulk flow with number 0, in a run with seed 1.
     let config = SenderConfig::of(&halves, Setup::new(1, 0));
     let mut sender = Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)?;
-    let mut receiver = Receiver::new(ReceiverConfig::of(&halves, 0));
+    let mut receiver = Receiver::new(ReceiverConfig::of(&halves, Setup::new(1, 0)));
 
     // Between them a link of 12 Mbit/s with a buffer of 100 packets, and 25 ms each way. The caller
     // gives a queue its random stream, even though droptail draws no numbers.
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let queue = queue::build(&Spec::parse("droptail")?, Limit::packets(100), random)?;
     let mut link = Link::new(queue, Service::constant(Rate::from_mbps(12.0)));
     if let Some(make) = &halves.router {
-        link = link.with_router(make());
+        link = link.with_router(make(&RouterSetup::new(1, "link")));
     }
     let mut there = Pipe::new(Span::from_millis(25));
     let mut back = Pipe::new(Span::from_millis(25));

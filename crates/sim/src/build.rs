@@ -16,7 +16,7 @@ use crate::error::BuildError;
 use crate::host::Hosts;
 use crate::names::{Lookup, Names};
 use crate::nodes::{Carrier, Endpoint, SharedMedium};
-use crate::parts::{Transmitter, mean_rate, queue, queue_stream, transmitter};
+use crate::parts::{Transmitter, mean_rate, queue, queue_stream, router_setup, transmitter};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{CarrierLists, Route, Routes};
 use crate::scenario::{
@@ -198,7 +198,8 @@ impl Builder<'_> {
     ) -> Result<Port, BuildError> {
         let mut port =
             Port::new(queue(choice, limit, queue_stream(self.scenario, name), self.names)?);
-        port.set_router(choose::make_router(router, self.names)?.map(|make| make()));
+        let make = choose::make_router(router, self.names)?;
+        port.set_router(make.map(|make| make(&router_setup(self.scenario, name))));
         Ok(port)
     }
 

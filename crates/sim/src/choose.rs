@@ -157,7 +157,7 @@ pub(crate) fn router_of<'a>(
         Some((flow, router)) => match &flow.scheme {
             SchemeChoice::Named(spec) => RouterChoice::Scheme(spec.sender.clone()),
             SchemeChoice::Custom(made) => {
-                RouterChoice::Custom(CustomRouter::new(made.label(), move || router()))
+                RouterChoice::Custom(CustomRouter::new(made.label(), move |setup| router(setup)))
             }
             SchemeChoice::Transport(_) => RouterChoice::None,
         },

@@ -41,8 +41,7 @@ pub(crate) fn make_sender(
     (flow, route): (u32, u32),
 ) -> Result<Sender, BuildError> {
     let spec = one.spec;
-    let setup = Setup::new(scenario.seed, flow).with(|setup| setup.mss = scenario.mss);
-    let config = SenderConfig::of(halves, setup).with(|config| {
+    let config = SenderConfig::of(halves, setup(scenario, flow)).with(|config| {
         config.route = route;
         config.handshake = spec.handshake && halves.handshake;
         config.receive_window = spec.receive_window.unwrap_or(u64::MAX);
@@ -58,6 +57,11 @@ pub(crate) fn make_sender(
     });
     Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
         .map_err(|source| BuildError::Signals { flow: one.name.clone(), source })
+}
+
+/// Returns the setup of the ends of flow number `flow`.
+fn setup(scenario: &Scenario, flow: u32) -> Setup {
+    Setup::new(scenario.seed, flow).with(|setup| setup.mss = scenario.mss)
 }
 
 /// Returns the clock ticks of the host of flow number `flow`. Hosts have different uptimes, which
@@ -90,7 +94,7 @@ pub(crate) fn make_receiver(
     // tests. The offsets affect nothing else.
     let clock =
         without_counting(|| Stream::new(scenario.seed, &format!("clock of {name}")).uniform());
-    Receiver::new(ReceiverConfig::of(halves, flow).with(|config| {
+    Receiver::new(ReceiverConfig::of(halves, setup(scenario, flow)).with(|config| {
         config.route = route;
         config.ack = spec.ack.unwrap_or(halves.ack);
         config.linux = is_linux(spec, halves);

@@ -80,7 +80,7 @@ pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
     MediumOutcome, Outcome, PooledDelays, SenderCounters, StationOutcome,
 };
-pub use parts::{Transmitter, mean_rate, queue_stream, transmitter};
+pub use parts::{Transmitter, mean_rate, queue_stream, router_setup, transmitter};
 pub use run::{Simulation, run, run_with};
 pub use transport::{CustomTransport, MakeTransport, TransportEnd, TransportEnds, TransportSetup};
 pub use world::World;

@@ -1,6 +1,6 @@
 //! Parts of links: services, queues, and their random streams.
 
-use paceline_cc::{Capacity as _, Rate, Span, Stream, Time};
+use paceline_cc::{Capacity as _, Rate, RouterSetup, Span, Stream, Time};
 use paceline_path::{Limit, OpportunityOptions, Queue, Service};
 use paceline_wifi::AccessPoint;
 
@@ -26,6 +26,11 @@ pub(crate) fn queue(
 /// Returns the random stream of a link's queue.
 pub fn queue_stream(scenario: &Scenario, link: &str) -> Stream {
     Stream::new(scenario.seed, &format!("queue of link {link}"))
+}
+
+/// Returns what the router of a link is made with, as [`queue_stream`] is what its queue draws from.
+pub fn router_setup(scenario: &Scenario, link: &str) -> RouterSetup {
+    RouterSetup::new(scenario.seed, link).with(|setup| setup.mss = scenario.mss)
 }
 
 /// The transmitter of a link.

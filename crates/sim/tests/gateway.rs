@@ -48,8 +48,9 @@ fn drive(gateway: &mut Gateway, scenario: &Scenario) -> (f64, f64, usize) {
     let config = SenderConfig::of(&halves, Setup::new(1, 0)).with(|config| config.handshake = true);
     let mut sender =
         Sender::new(config, halves.controller.clone(), SENDER_SIGNALS).expect("has all signals");
-    let mut receiver =
-        Receiver::new(ReceiverConfig::of(&halves, 0).with(|config| config.ack = AckPolicy::EACH));
+    let mut receiver = Receiver::new(
+        ReceiverConfig::of(&halves, Setup::new(1, 0)).with(|config| config.ack = AckPolicy::EACH),
+    );
     let (warm, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
     let (mut now, mut before, mut delays, mut lost) = (Time::ZERO, None, Vec::new(), 0);
     let mut packet = Packet::opaque(0);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use paceline_cc::{
-    Controller, Feedback, Halves, LinkView, Packet, Plan, Rate, Router, Span, Spec, Stage, Time,
+    Controller, Feedback, Halves, LinkView, Packet, Plan, Rate, Router, Span, Spec, Stage, Stream,
+    Time,
 };
 use paceline_path::Limit;
 use paceline_path::queue::{self, Fifo, QueueEntry};
@@ -88,7 +89,7 @@ fn queues_and_routers_may_be_made_too() {
     assert!(outcome.links[0].drops > 100 && outcome.links[0].queue_delay_ms.max < 12.0);
     scenario.flows[0].scheme = check_scheme("cubic[ecn=true]").expect("known").into();
     scenario.links[0].router =
-        RouterChoice::Custom(CustomRouter::new("marks", || Box::new(MarkAll)));
+        RouterChoice::Custom(CustomRouter::new("marks", |_| Box::new(MarkAll)));
     let marked = run(&scenario).expect("runs");
     assert!(marked.links[0].marks > 0 && marked.links[0].drops == 0, "{:?}", marked.links[0]);
 }
@@ -96,16 +97,63 @@ fn queues_and_routers_may_be_made_too() {
 #[test]
 fn a_scheme_that_brings_a_router_as_a_value_is_used() {
     let halves =
-        Halves { router: Some(Arc::new(|| Box::new(MarkAll))), ..cubic("cubic[ecn=true]") };
+        Halves { router: Some(Arc::new(|_| Box::new(MarkAll))), ..cubic("cubic[ecn=true]") };
     let mut scenario = scenario(1);
     scenario.flows[0].scheme = CustomScheme::new("marked", halves).into();
     assert!(run(&scenario).expect("runs").links[0].marks > 0);
-    let other = Halves { router: Some(Arc::new(|| Box::new(MarkAll))), ..cubic("cubic") };
+    let other = Halves { router: Some(Arc::new(|_| Box::new(MarkAll))), ..cubic("cubic") };
     let mut flow = scenario.flows[0].clone();
     flow.scheme = CustomScheme::new("other", other).into();
     scenario.flows.push(flow);
     let error = run(&scenario).expect_err("two routers").to_string();
     assert!(error.contains("`marked`") && error.contains("`other`"), "{error}");
+}
+
+/// A router that marks every second packet in the mean, by the throw of a coin.
+struct MarkByCoin(Stream);
+
+impl Router for MarkByCoin {
+    fn on_departure(&mut self, _: Time, packet: &mut Packet, _: Span, _: &LinkView<'_>) {
+        if self.0.uniform() < 0.5 {
+            packet.ecn = paceline_cc::Ecn::Ce;
+        }
+    }
+}
+
+#[test]
+fn routers_draw_at_random_by_the_seed_and_their_link() {
+    let marks = |seed: u64, link: &str| {
+        let mut scenario = scenario(20);
+        scenario.seed = seed;
+        scenario.mss = 1200;
+        scenario.links[0].name = link.into();
+        scenario.flows[0].path = vec![link.into()];
+        let expected = link.to_string();
+        let router = CustomRouter::new("coin", move |setup| {
+            assert_eq!((setup.link.as_str(), setup.mss), (expected.as_str(), 1200));
+            Box::new(MarkByCoin(setup.random("coin")))
+        });
+        scenario.links[0].router = RouterChoice::Custom(router);
+        let ect = Halves::sender(|_| FixedEct);
+        scenario.flows[0].scheme = CustomScheme::new("ect", ect).into();
+        let outcome = run(&scenario).expect("runs");
+        assert!(outcome.links[0].marks > 100);
+        (outcome.links[0].marks, outcome.digest)
+    };
+    assert_eq!(marks(1, "up"), marks(1, "up"));
+    assert_ne!(marks(1, "up").0, marks(2, "up").0);
+    assert_ne!(marks(1, "up").0, marks(1, "down").0);
+}
+
+/// A constant window of ECN-capable packets.
+struct FixedEct;
+
+impl Controller for FixedEct {
+    fn on_feedback(&mut self, _: &Feedback<'_>) {}
+
+    fn plan(&self) -> Plan {
+        Plan::window(60_000).ecn(paceline_cc::Ecn::Ect0)
+    }
 }
 
 fn cubic(text: &str) -> Halves {

@@ -6,7 +6,7 @@ pub(crate) mod reassembly;
 
 use paceline_cc::{
     Ack, AckPolicy, Body, Data, Ecn, EcnFeedback, Halves, Handshake, NO_SEGMENT, Packet, Reporter,
-    Span, Stage, Time, TrafficClass,
+    Setup, Span, Stage, Time, TrafficClass,
 };
 
 use self::blocks::{Arrival, Blocks};
@@ -55,12 +55,13 @@ impl ReceiverConfig {
         }
     }
 
-    /// Configures the receiver that the scheme with these halves needs.
-    pub fn of(halves: &Halves, flow: u32) -> ReceiverConfig {
-        ReceiverConfig::new(flow).with(|config| {
+    /// Configures the receiver that the scheme with these halves needs; `setup` is that of the
+    /// connection's sender.
+    pub fn of(halves: &Halves, setup: Setup) -> ReceiverConfig {
+        ReceiverConfig::new(setup.flow).with(|config| {
             config.ack = halves.ack;
             config.reliable = halves.reliable;
-            config.reporter = halves.reporter.as_ref().map(|make| make());
+            config.reporter = halves.reporter.as_ref().map(|make| make(&setup.of_receiver()));
         })
     }
 

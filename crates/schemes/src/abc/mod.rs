@@ -103,8 +103,8 @@ pub const SCHEME: Scheme = Scheme {
         params.check(spec)?;
         let of_router = params.clone();
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(AbcReceiver::default()))),
-            router: Some(Arc::new(move || Box::new(AbcRouter::new(&of_router)))),
+            reporter: Some(Arc::new(|_| Box::new(AbcReceiver::default()))),
+            router: Some(Arc::new(move |_| Box::new(AbcRouter::new(&of_router)))),
             class: TrafficClass::EXPLICIT,
             ..Halves::sender(move |setup| AbcSender::new(&params, setup.mss))
         })

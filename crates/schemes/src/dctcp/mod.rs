@@ -108,7 +108,7 @@ pub const SCHEME: Scheme = Scheme {
         Ok(Halves {
             // RFC 8257's state machine: packets are CE or ECT(0), and ABC's echo distinguishes
             // these as well as its own marks.
-            reporter: Some(Arc::new(|| Box::new(DctcpReceiver::default()))),
+            reporter: Some(Arc::new(|_| Box::new(DctcpReceiver::default()))),
             ..Halves::sender(move |setup| DctcpSender::new(&params, setup.mss))
         })
     },

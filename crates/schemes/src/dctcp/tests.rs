@@ -1,4 +1,4 @@
-use paceline_cc::{Packet, Spec, Stream, Verdict};
+use paceline_cc::{Packet, Setup, Spec, Stream, Verdict};
 
 use super::*;
 use crate::registry::build;
@@ -90,7 +90,7 @@ fn between_marks_the_window_grows_as_reno() {
 #[test]
 fn the_receiver_acknowledges_when_marks_begin_and_end() {
     let halves = build(&Spec { name: "dctcp".into(), args: Vec::new() }).expect("dctcp");
-    let mut reporter = halves.reporter.expect("a receiver's half")();
+    let mut reporter = halves.reporter.expect("a receiver's half")(&Setup::default());
     // Returns whether the waiting acknowledgement leaves first, and what it echoes.
     let mut arrive = |ecn| {
         let packet = Packet { ecn, ..Packet::opaque(1500) };

@@ -79,7 +79,7 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: PragueParams = spec.params()?;
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(PragueReceiver::default()))),
+            reporter: Some(Arc::new(|_| Box::new(PragueReceiver::default()))),
             ..Halves::sender(move |setup| PragueSender::new(&params, setup.mss))
         })
     },

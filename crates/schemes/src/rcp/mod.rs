@@ -141,8 +141,8 @@ pub const SCHEME: Scheme = Scheme {
         let params: RcpParams = spec.params()?;
         let refresh = params.refresh;
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(RcpReceiver::new(receiver::granted)))),
-            router: Some(Arc::new(move || Box::new(RcpRouter::new(&params)))),
+            reporter: Some(Arc::new(|_| Box::new(RcpReceiver::new(receiver::granted)))),
+            router: Some(Arc::new(move |_| Box::new(RcpRouter::new(&params)))),
             ack: AckPolicy::EACH,
             // The first packet asks for the rate; in the thesis the SYN does.
             handshake: false,

@@ -143,8 +143,8 @@ pub fn halves(
     Halves {
         ack,
         reliable,
-        reporter: Some(Arc::new(|| Box::new(AbcReceiver::default()))),
-        router: Some(Arc::new(|| Box::new(AbcRouter::new(&AbcParams::default())))),
+        reporter: Some(Arc::new(|_| Box::new(AbcReceiver::default()))),
+        router: Some(Arc::new(|_| Box::new(AbcRouter::new(&AbcParams::default())))),
         class: TrafficClass::EXPLICIT,
         ..Halves::sender(move |setup| MarkedRemySender::new(sender(setup)))
     }

@@ -208,7 +208,7 @@ impl SproutParams {
             heartbeat: self.heartbeat,
         };
         Halves {
-            reporter: Some(Arc::new(move || Box::new(SproutReceiver::new(model(&self), rules)))),
+            reporter: Some(Arc::new(move |_| Box::new(SproutReceiver::new(model(&self), rules)))),
             ack: AckPolicy { every: 16, delay: Span::from_millis(20) },
             reliable: false,
             ..Halves::sender(move |setup| SproutSender::new(&params, setup))

@@ -1,6 +1,6 @@
 //! Compares the inference with the authors' figures, tick by tick.
 
-use paceline_cc::Spec;
+use paceline_cc::{Setup, Spec};
 
 use super::*;
 use crate::registry;
@@ -207,7 +207,7 @@ fn receivers_of_equal_parameters_share_their_tables_in_the_whole_process() {
     let default = SproutParams::default().shared_tables();
     let before = Arc::strong_count(&default);
     let reporters: Vec<_> = (0..10)
-        .map(|_| built().expect("a scheme").reporter.expect("a receiver's half")())
+        .map(|_| built().expect("a scheme").reporter.expect("a receiver's half")(&Setup::default()))
         .collect();
     // Other tests may make and drop receivers meanwhile, but fewer.
     assert!(Arc::strong_count(&default) >= before + reporters.len() - 5);

@@ -180,8 +180,8 @@ pub const SCHEME: Scheme = Scheme {
         let params: VcpParams = spec.params()?;
         let of_router = params.clone();
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(VcpReceiver::new(shown)))),
-            router: Some(Arc::new(move || Box::new(VcpRouter::new(&of_router)))),
+            reporter: Some(Arc::new(|_| Box::new(VcpReceiver::new(shown)))),
+            router: Some(Arc::new(move |_| Box::new(VcpRouter::new(&of_router)))),
             ack: AckPolicy::EACH,
             ..Halves::sender(move |setup| VcpSender::new(&params, setup.mss))
         })

@@ -104,8 +104,8 @@ pub(crate) fn halves<R: Router + 'static>(
     router: impl Fn() -> R + Send + Sync + 'static,
 ) -> Halves {
     Halves {
-        reporter: Some(Arc::new(|| Box::new(XcpReceiver::default()))),
-        router: Some(Arc::new(move || Box::new(router()))),
+        reporter: Some(Arc::new(|_| Box::new(XcpReceiver::default()))),
+        router: Some(Arc::new(move |_| Box::new(router()))),
         ack: AckPolicy::EACH,
         ..Halves::sender(sender)
     }

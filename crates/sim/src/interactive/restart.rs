@@ -8,6 +8,7 @@ use crate::choose::{self, Ends};
 use crate::ends::{OneFlow, make_receiver, make_sender};
 use crate::names::{Lookup, Names};
 use crate::nodes::Endpoint;
+use crate::parts::router_setup;
 use crate::routes::{Route, Routes};
 use crate::scenario::{FlowSpec, RouterChoice, SchemeChoice};
 
@@ -105,7 +106,9 @@ impl Interactive {
             }
             let made = choose::make_router(&choice, Lookup(self.names.as_ref()))?;
             let stage = self.places.links[link];
-            self.world.change_link(stage, |link| link.set_router(made.map(|make| make())));
+            let setup = router_setup(&self.scenario, &self.scenario.links[link].name);
+            let router = made.map(|make| make(&setup));
+            self.world.change_link(stage, |link| link.set_router(router));
             self.routers[link] = choice;
         }
         Ok(())

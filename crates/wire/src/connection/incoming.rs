@@ -330,6 +330,7 @@ mod tests {
     use super::super::setup;
     use super::*;
     use crate::connection::{HeldBudget, Limits};
+    use crate::terms::Offer;
 
     #[derive(Default)]
     struct Stream(Vec<u8>);
@@ -343,7 +344,7 @@ mod tests {
     fn the_missing_segment_is_taken_in_parts_however_full_the_window_is() {
         let halves = registry::build(&Spec::parse("cubic").expect("a name")).expect("a scheme");
         let limits = Limits { window: 4096, ..Limits::default() };
-        let mut incoming = setup::incoming(&halves, Service::Stream, &limits);
+        let mut incoming = setup::incoming(&halves, &Offer::default(), &limits);
         let (header, ecn, class) = (Header::None, Ecn::NotEct, incoming.class());
         let envelope = Envelope { header, ecn, size: 1500, length: 1472, class };
         let (mut stream, now) = (Stream::default(), Time::from_secs(1));
@@ -369,8 +370,8 @@ mod tests {
     fn connections_share_the_budget_for_bytes_beyond_gaps() {
         let halves = registry::build(&Spec::parse("cubic").expect("a name")).expect("a scheme");
         let limits = Limits { held: HeldBudget::new(100_000), ..Limits::default() };
-        let mut greedy = setup::incoming(&halves, Service::Stream, &limits);
-        let mut other = setup::incoming(&halves, Service::Stream, &limits);
+        let mut greedy = setup::incoming(&halves, &Offer::default(), &limits);
+        let mut other = setup::incoming(&halves, &Offer::default(), &limits);
         let (header, ecn, class) = (Header::None, Ecn::NotEct, greedy.class());
         let envelope = Envelope { header, ecn, size: 1500, length: 1472, class };
         let (mut stream, now) = (Stream::default(), Time::from_secs(1));
@@ -398,7 +399,7 @@ mod tests {
     fn a_sender_that_ignores_its_credit_gets_no_more_than_the_window_held() {
         let halves = registry::build(&Spec::parse("cubic").expect("a name")).expect("a scheme");
         let limits = Limits { window: 10_000, reads_later: true, ..Limits::default() };
-        let mut incoming = setup::incoming(&halves, Service::Stream, &limits);
+        let mut incoming = setup::incoming(&halves, &Offer::default(), &limits);
         let (header, ecn, class) = (Header::None, Ecn::NotEct, incoming.class());
         let envelope = Envelope { header, ecn, size: 1500, length: 1472, class };
         let (mut stream, now) = (Stream::default(), Time::from_secs(1));
@@ -415,7 +416,7 @@ mod tests {
         assert_eq!((8..30).filter(|&segment| push(&mut incoming, segment)).count(), 10);
         assert!(!push(&mut incoming, 0));
         drop(incoming);
-        let mut incoming = setup::incoming(&halves, Service::Stream, &limits);
+        let mut incoming = setup::incoming(&halves, &Offer::default(), &limits);
         assert_eq!((0..30).filter(|&segment| push(&mut incoming, segment)).count(), 10);
         assert_eq!((incoming.unread(), incoming.pop_credit()), (10_000, None));
         // Data that arrives again is acknowledged again all the same.

@@ -186,7 +186,7 @@ impl Connection {
         };
         let incoming = match receives.as_str() {
             "" => None,
-            scheme => Some(incoming(&limits.build(scheme)?, offer.service, limits)),
+            scheme => Some(incoming(&limits.build(scheme)?, offer, limits)),
         };
         let keys = Keyring::new(now, &keys, is_initiator, offer.plaintext);
         Ok(Connection {
@@ -234,6 +234,11 @@ fn is_reliable(halves: &Halves, service: Service) -> bool {
     }
 }
 
+/// Returns what both halves of the offer's schemes are made with.
+fn setup(offer: &Offer, limits: &Limits) -> Setup {
+    Setup::new(limits.seed, 0).with(|setup| setup.mss = u32::from(offer.mtu))
+}
+
 fn outgoing(
     now: Time,
     (scheme, halves): (&str, Halves),
@@ -242,7 +247,7 @@ fn outgoing(
     ip_udp: usize,
     limits: &Limits,
 ) -> Result<Outgoing, String> {
-    let setup = Setup::new(limits.seed, 0).with(|setup| setup.mss = u32::from(offer.mtu));
+    let setup = setup(offer, limits);
     let needs = (halves.controller)(&setup).needs();
     let header = if needs.contains(Signals::HEADERS) { LONGEST_HEADER } else { 1 };
     let overhead = ip_udp + SHORT + header + TAG + DATA;
@@ -276,9 +281,10 @@ fn outgoing(
     ))
 }
 
-pub(super) fn incoming(halves: &Halves, service: Service, limits: &Limits) -> Incoming {
-    let config =
-        ReceiverConfig::of(halves, 0).with(|config| config.reliable = is_reliable(halves, service));
+pub(super) fn incoming(halves: &Halves, offer: &Offer, limits: &Limits) -> Incoming {
+    let service = offer.service;
+    let config = ReceiverConfig::of(halves, setup(offer, limits))
+        .with(|config| config.reliable = is_reliable(halves, service));
     let held = HeldBytes::new(limits.held.clone());
     let credit = limits.reads_later && service == Service::Stream;
     let credit = credit.then(|| GrantedCredit::new(limits.window));

@@ -36,9 +36,9 @@ impl Bottleneck {
     pub(crate) fn new(scheme: &str, mss: u32, mbps: f64, delay: Span, buffer: u64) -> Bottleneck {
         let halves = registry::build(&Spec::parse(scheme).expect("a scheme")).expect("a scheme");
         let setup = Setup::new(1, 0).with(|setup| setup.mss = mss);
-        let config =
-            SenderConfig::of(&halves, setup).with(|config| config.workload = Workload::Supplied);
-        let receiver = Receiver::new(ReceiverConfig::of(&halves, 0));
+        let config = SenderConfig::of(&halves, setup.clone())
+            .with(|config| config.workload = Workload::Supplied);
+        let receiver = Receiver::new(ReceiverConfig::of(&halves, setup));
         Bottleneck {
             sender: Sender::new(config, halves.controller, SENDER_SIGNALS).expect("all signals"),
             receiver,

@@ -1,6 +1,8 @@
 //! Routers whose packets the vectors give.
 
-use paceline_cc::{Body, Capacity, Data, Header, LinkView, Packet, Router, Span, Spec, Time};
+use paceline_cc::{
+    Body, Capacity, Data, Header, LinkView, Packet, Router, RouterSetup, Span, Spec, Time,
+};
 use paceline_schemes::registry;
 
 use super::shown;
@@ -25,7 +27,7 @@ pub(crate) struct Hop {
 impl Hop {
     pub(crate) fn new(scheme: &str, mbps: f64) -> Hop {
         let halves = registry::build(&Spec::parse(scheme).expect("a scheme")).expect("a scheme");
-        let router = (halves.router.expect("a scheme with a router"))();
+        let router = (halves.router.expect("a scheme with a router"))(&RouterSetup::default());
         Hop { router, capacity: Constant(mbps * 125_000.0), queue: 0 }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use paceline_cc::MakeRouter;
-use paceline_cc::{Halves, Router, SchemeSpec, Spec, Stream};
+use paceline_cc::{Halves, Router, RouterSetup, SchemeSpec, Spec, Stream};
 use paceline_path::{Limit, Queue};
 
 use crate::transport::CustomTransport;
@@ -94,7 +94,7 @@ impl CustomRouter {
     /// Creates a router that `make` builds, once for each link and run.
     pub fn new(
         label: impl Into<String>,
-        make: impl Fn() -> Box<dyn Router> + Send + Sync + 'static,
+        make: impl Fn(&RouterSetup) -> Box<dyn Router> + Send + Sync + 'static,
     ) -> CustomRouter {
         CustomRouter { label: label.into(), make: Arc::new(make) }
     }

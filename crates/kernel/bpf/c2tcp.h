@@ -12,9 +12,20 @@
 #include "hystart.h"
 #include "reno.h"
 
-/* RTT target, and time above it that counts as a loss, in microseconds. */
-#define C2TCP_TARGET 100000
-#define C2TCP_INTERVAL 100000
+/*
+ * The words that say which target and which interval: multiples of the smallest RTT (Q16), and the least
+ * values in microseconds. A fixed time is a least value with a multiple of 0.
+ */
+enum c2tcp_limit {
+	C2TCP_TARGET_RTTS,
+	C2TCP_TARGET_LEAST,
+	C2TCP_INTERVAL_RTTS,
+	C2TCP_INTERVAL_LEAST,
+	C2TCP_LIMITS,
+};
+
+/* An RTT below the target counts for at most 1000 packets. */
+#define C2TCP_MOST_COUNTS 1000
 
 enum verdict { VERDICT_GOOD, VERDICT_WAITING, VERDICT_BAD };
 
@@ -99,9 +110,15 @@ inline_always u64 c2tcp_whole(u64 micros)
 	return micros / 1000 * 1000;
 }
 
-inline_always enum verdict c2tcp_condition(struct c2tcp *c, u64 now, u64 rtt)
+/* A target or an interval in microseconds; `rtts` is at most 1000, `min_rtt` has 32 bits. */
+inline_always u64 c2tcp_limit_over(u64 rtts, u64 least, u64 min_rtt)
 {
-	if (rtt / 1000 <= C2TCP_TARGET / 1000) {
+	return larger((rtts * min_rtt) >> 16, least);
+}
+
+inline_always enum verdict c2tcp_condition(struct c2tcp *c, u64 now, u64 rtt, u64 target, u64 interval)
+{
+	if (rtt / 1000 <= target / 1000) {
 		c->first = 1;
 		c->backoffs = 1;
 		return VERDICT_GOOD;
@@ -111,26 +128,32 @@ inline_always enum verdict c2tcp_condition(struct c2tcp *c, u64 now, u64 rtt)
 		c->backoffs = 1;
 		c->inverse_sqrt = 0xffff;
 		c2tcp_newton(c);
-		c->next = c2tcp_whole(now + C2TCP_INTERVAL);
+		c->next = c2tcp_whole(now + interval);
 		return VERDICT_WAITING;
 	}
 	if (now <= c->next)
 		return VERDICT_WAITING;
-	c->next = c2tcp_whole(now + ((C2TCP_INTERVAL * (c->inverse_sqrt & 0xffff)) >> 16));
+	c->next = c2tcp_whole(now + ((interval * (c->inverse_sqrt & 0xffff)) >> 16));
 	c->backoffs++;
 	c2tcp_newton(c);
 	return VERDICT_BAD;
+}
+
+/* The packets for which an RTT below the target counts: whole targets per RTT, from 1 to C2TCP_MOST_COUNTS. */
+inline_always u64 c2tcp_counts(u64 target, u64 rtt)
+{
+	return smaller(larger((target / 1000) / larger(rtt / 1000, 1), 1), C2TCP_MOST_COUNTS);
 }
 
 /*
  * Returns the packets (Q16) by which an RTT below the target opens Cubic's window, in addition to
  * the `opened` packets of Cubic's own step.
  */
-inline_always u64 c2tcp_growth(const struct c2tcp *c, u64 rtt, u64 acked, u64 opened, int avoiding)
+inline_always u64 c2tcp_growth(const struct c2tcp *c, u64 counts, u64 acked, u64 opened, int avoiding)
 {
-	u64 counts = (C2TCP_TARGET / 1000) / larger(rtt / 1000, 1) * ONE;
 	u64 cwnd = c->cubic.cwnd, sum;
 
+	counts *= ONE;
 	acked = smaller(acked, MOST_ACKED);
 	opened = smaller(opened, MOST_ACKED);
 	if (!avoiding)
@@ -141,12 +164,6 @@ inline_always u64 c2tcp_growth(const struct c2tcp *c, u64 rtt, u64 acked, u64 op
 		return scale(counts, opened, acked);
 	sum = scale(counts + acked, ONE, cwnd);
 	return sum > opened ? sum - opened : 0;
-}
-
-/* Opens NewReno's window for an RTT below the target, whatever its own step has opened. */
-inline_always void c2tcp_grow_over_reno(struct c2tcp *c, u64 rtt)
-{
-	reno_add_share(&c->reno, (C2TCP_TARGET / 1000) / larger(rtt / 1000, 1));
 }
 
 /* Reacts as to a loss, and then reduces the window to one packet; no undo is possible. */
@@ -178,12 +195,13 @@ inline_always void c2tcp_base_on_feedback(struct c2tcp *c, int over_reno, const 
 }
 
 /*
- * Processes an acknowledgement. Returns 1 if it has reduced the window because the condition is
- * bad.
+ * Processes an acknowledgement. `limits` are C2TCP_LIMITS words. Returns 1 if it has reduced the
+ * window because the condition is bad.
  */
-inline_always int c2tcp_on_feedback(struct c2tcp *c, int over_reno, const struct feedback *f)
+inline_always int c2tcp_on_feedback(struct c2tcp *c, int over_reno, const volatile u64 *limits,
+				    const struct feedback *f)
 {
-	u64 before = c2tcp_cwnd(c, over_reno), opened, cwnd;
+	u64 before = c2tcp_cwnd(c, over_reno), opened, cwnd, target, interval, counts;
 	int grows, avoiding;
 
 	c->last = f->now;
@@ -197,15 +215,19 @@ inline_always int c2tcp_on_feedback(struct c2tcp *c, int over_reno, const struct
 	avoiding = grows && cwnd >= c2tcp_threshold(c, over_reno);
 	if (!f->rtt)
 		return 0;
-	switch (c2tcp_condition(c, f->now, f->rtt)) {
+	target = c2tcp_limit_over(limits[C2TCP_TARGET_RTTS], limits[C2TCP_TARGET_LEAST], f->min_rtt);
+	interval = c2tcp_limit_over(limits[C2TCP_INTERVAL_RTTS], limits[C2TCP_INTERVAL_LEAST], f->min_rtt);
+	switch (c2tcp_condition(c, f->now, f->rtt, target, interval)) {
 	case VERDICT_GOOD:
 		opened = cwnd > before ? cwnd - before : 0;
 		if (!grows)
 			return 0;
+		counts = c2tcp_counts(target, f->rtt);
+		/* At NewReno's pace the counts always count. */
 		if (over_reno)
-			c2tcp_grow_over_reno(c, f->rtt);
+			reno_add_share(&c->reno, counts);
 		else
-			cubic_set_cwnd(&c->cubic, cwnd + c2tcp_growth(c, f->rtt, f->acked, opened, avoiding));
+			cubic_set_cwnd(&c->cubic, cwnd + c2tcp_growth(c, counts, f->acked, opened, avoiding));
 		return 0;
 	case VERDICT_WAITING:
 		return 0;

@@ -40,6 +40,8 @@ struct feedback {
 	u64 round_start;
 	/* Packets between the newest one acknowledged before and the newest one acknowledged now. */
 	u64 ahead;
+	/* Smallest RTT of the connection in microseconds, over the kernel's window of 300 s. */
+	u64 min_rtt;
 };
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * The programs' arithmetic as a filter for tests. Reads feedback as words of 64 bits from standard
  * input, and writes three words after each. `abc`: the window that marks move, Cubic's window, the
- * pacing rate. `c2tcp`: the window twice, and 1 if it was reduced. `vegas`: the window twice, and
- * the threshold. `remy`, whose table is in a file: the window in packets, the time between packets,
- * the pacing rate.
+ * pacing rate. `c2tcp`, whose four limits are arguments: the window twice, and 1 if it was reduced.
+ * `vegas`: the window twice, and the threshold. `remy`, whose table is in a file: the window in
+ * packets, the time between packets, the pacing rate.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -77,13 +77,25 @@ static void abc_step(struct abc *abc, const struct feedback *f, u64 out[3])
 	out[2] = abc_pacing(abc, f->mss);
 }
 
+static u64 limits[C2TCP_LIMITS];
+
+static void read_limits(char **words, int count)
+{
+	int i;
+
+	if (count != C2TCP_LIMITS)
+		exit(2);
+	for (i = 0; i < count; i++)
+		limits[i] = strtoull(words[i], 0, 10);
+}
+
 static void c2tcp_step(struct c2tcp *c2tcp, int over_reno, const struct feedback *f, u64 out[3])
 {
 	out[2] = 0;
 	if (f->mss == 0)
 		c2tcp_on_idle(c2tcp, over_reno, f->now, f->acked, f->rtt);
 	else
-		out[2] = c2tcp_on_feedback(c2tcp, over_reno, f);
+		out[2] = c2tcp_on_feedback(c2tcp, over_reno, limits, f);
 	out[0] = c2tcp_cwnd(c2tcp, over_reno);
 	out[1] = out[0];
 }
@@ -127,6 +139,8 @@ int main(int argc, char **argv)
 		read_table(argv[2]);
 		remy_begin(&remy, &shape);
 	}
+	if (!strncmp(scheme, "c2tcp", 5))
+		read_limits(argv + 2, argc - 2);
 	while (fread(&f, sizeof(f), 1, stdin) == 1) {
 		if (!strcmp(scheme, "abc"))
 			abc_step(&abc, &f, out);

@@ -40,6 +40,15 @@ struct inet_connection_sock {
 	u8 icsk_ca_state : 5;
 };
 
+struct minmax_sample {
+	u32 t;
+	u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	u32 mss_cache;
@@ -59,6 +68,7 @@ struct tcp_sock {
 	u64 tcp_mstamp;
 	u32 srtt_us;
 	u32 rttvar_us;
+	struct minmax rtt_min;
 	u32 delivered;
 	u32 delivered_ce;
 	u32 delivered_ecn_bytes[3];

@@ -100,6 +100,7 @@ inline_always void tell(struct feedback *f, struct sock *sk, const struct rate_s
 	f->may_raise_cwnd = (flag & ACK_OF_DATA) || tp->reordering > REORDERING;
 	f->round_start = 0;
 	f->ahead = 1;
+	f->min_rtt = tp->rtt_min.s[0].v;
 }
 
 /*

@@ -164,6 +164,12 @@ fn choose(object: &mut OpenObject, options: &Options) -> libbpf_rs::Result<()> {
         {
             *first = options.over_reno.into();
         }
+        if name.ends_with(".rodata.limits")
+            && let Some(place) = map.initial_value_mut().and_then(|value| value.get_mut(..32))
+        {
+            let words = options.c2tcp_limits.words();
+            place.copy_from_slice(words.map(u64::to_ne_bytes).as_flattened());
+        }
         let Some((_, table)) = &options.table else { continue };
         let count = match &*name {
             "remy_ends" => table.end_words().len(),

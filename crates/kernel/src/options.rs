@@ -1,9 +1,9 @@
 //! Options with which a program is loaded.
 
-use paceline_cc::Span;
+use paceline_cc::{ParamValue as _, Span};
 use paceline_schemes::remy::RemyTables;
 
-use crate::integer::RemyTable;
+use crate::integer::{C2tcpLimits, RemyTable};
 use crate::{KernelError, Program};
 
 /// Default resolution of `remy`: an RTT that exceeds the minimum RTT by at most 1 ms counts as the
@@ -19,6 +19,8 @@ pub struct Options {
     pub table: Option<(String, RemyTable)>,
     /// Whether `c2tcp` uses NewReno's window instead of Cubic's.
     pub over_reno: bool,
+    /// The target and the interval of `c2tcp`.
+    pub c2tcp_limits: C2tcpLimits,
 }
 
 impl Options {
@@ -53,10 +55,31 @@ impl Options {
                 let name: String = name.chars().map(plain).take(80).collect();
                 vec![format!("table={name}"), format!("digest={:08x}", digest(table))]
             }
-            ("c2tcp", _) if options.over_reno => vec!["over=newreno".into()],
+            ("c2tcp", _) => c2tcp_words(&options),
             _ => Vec::new(),
         })
     }
+}
+
+/// What differs from the default of `c2tcp`.
+fn c2tcp_words(options: &Options) -> Vec<String> {
+    let (limits, default) = (options.c2tcp_limits, C2tcpLimits::default());
+    // The BPF file system takes no dots.
+    let plain = |text: String| text.replace('.', "_");
+    let mut words = Vec::new();
+    if options.over_reno {
+        words.push("over=newreno".into());
+    }
+    if limits.target != default.target {
+        words.push(format!("target={}", plain(limits.target.show())));
+    }
+    if limits.interval != default.interval {
+        words.push(format!("interval={}", plain(limits.interval.show())));
+    }
+    if limits.floor != default.floor {
+        words.push(format!("floor={}", limits.floor));
+    }
+    words
 }
 
 fn starter() -> Result<(String, RemyTable), KernelError> {

@@ -15,6 +15,14 @@ pub struct Program {
     pub accelerates: bool,
 }
 
+impl Program {
+    /// Returns true if a connection uses the program only where both ends choose it before they connect: it needs ECN, and
+    /// the router's marks.
+    pub fn needs_both_ends(&self) -> bool {
+        self.name.starts_with("abc")
+    }
+}
+
 /// All programs.
 pub const PROGRAMS: [Program; 5] = [
     Program {
@@ -31,8 +39,8 @@ pub const PROGRAMS: [Program; 5] = [
     },
     Program {
         name: "c2tcp",
-        summary: "C2TCP over Cubic or NewReno: RTTs above 100 ms for 100 ms count as a loss",
-        scheme: "c2tcp[variant=ifip2018,settle=0s]",
+        summary: "C2TCP over Cubic or NewReno: RTTs above a target for an interval count as a loss",
+        scheme: "c2tcp[settle=0s,floor=100ms]",
         accelerates: false,
     },
     Program {

@@ -12,8 +12,11 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use paceline_cc::{Halves, Rate, Span, Stream};
-use paceline_kernel::integer::{self, Abc, C2tcp, Feedback, ONE, Remy, RemyTable, Vegas};
+use paceline_kernel::integer::{
+    self, Abc, C2tcp, C2tcpLimits, Feedback, ONE, Remy, RemyTable, Vegas,
+};
 use paceline_path::BufferSize;
+use paceline_schemes::c2tcp::Limit;
 use paceline_schemes::remy::{Per, RemyParams, RemyTables, RuleTable};
 use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario};
@@ -133,8 +136,8 @@ impl Core for Remy<'_> {
 }
 
 /// C2TCP as the kernel's program implements it.
-const C2TCP: &str = "c2tcp[variant=ifip2018,settle=0s]";
-const C2TCP_OVER_RENO: &str = "c2tcp[variant=ifip2018,settle=0s,base=newreno]";
+const C2TCP: &str = "c2tcp[settle=0s,floor=100ms]";
+const C2TCP_OVER_RENO: &str = "c2tcp[settle=0s,floor=100ms,base=newreno]";
 /// Vegas as the kernel's program implements it.
 const VEGAS: &str = "vegas[diff=paper]";
 
@@ -226,27 +229,57 @@ fn abc_has_the_simulators_windows_within_a_packet_over_a_million_events() {
     compare_on_a_million(&Scheme::written("abc", Abc::default()), scenarios("abc", 1));
 }
 
-/// Scenarios with RTTs of 40 ms, which are below the target. They run three times as long, because
-/// fewer packets pass.
+/// Scenarios with an RTT of 40 ms, over which the target is its floor of 100 ms; three times as long, because fewer
+/// packets pass.
 fn scenarios_of_c2tcp(scheme: &str) -> Vec<(&'static str, Scenario)> {
-    let mut scenarios = scenarios(scheme, 3);
-    for (_, scenario) in &mut scenarios {
-        scenario.flows[0].rtt = Span::from_millis(40);
-    }
+    with_rtt(scenarios(scheme, 3), Span::from_millis(40))
+}
+
+fn with_rtt(
+    mut scenarios: Vec<(&'static str, Scenario)>,
+    rtt: Span,
+) -> Vec<(&'static str, Scenario)> {
+    scenarios.iter_mut().for_each(|(_, scenario)| scenario.flows[0].rtt = rtt);
     scenarios
+}
+
+/// C2TCP with these limits, which the C code is called with as well.
+fn c2tcp(text: &str, core: C2tcp, limits: C2tcpLimits) -> Scheme<C2tcp> {
+    let name = if text == C2TCP_OVER_RENO { "c2tcp-over-reno" } else { "c2tcp" };
+    let words = limits.words().into_iter().map(|word| word.to_string().into());
+    Scheme {
+        halves: halves(text),
+        core: core.with_limits(&limits),
+        args: std::iter::once(name.into()).chain(words).collect(),
+    }
+}
+
+fn c2tcp_over_cubic() -> Scheme<C2tcp> {
+    c2tcp(C2TCP, C2tcp::default(), C2tcpLimits::default())
+}
+
+fn c2tcp_over_reno() -> Scheme<C2tcp> {
+    c2tcp(C2TCP_OVER_RENO, C2tcp::over_reno(), C2tcpLimits::default())
 }
 
 #[test]
 fn c2tcp_has_the_simulators_windows_within_a_packet_over_a_million_events() {
-    let scheme = Scheme::written(C2TCP, C2tcp::default());
-    compare_on_a_million(&scheme, scenarios_of_c2tcp(C2TCP));
+    compare_on_a_million(&c2tcp_over_cubic(), scenarios_of_c2tcp(C2TCP));
 }
 
-fn c2tcp_over_reno() -> Scheme<C2tcp> {
-    Scheme {
-        halves: halves(C2TCP_OVER_RENO),
-        core: C2tcp::over_reno(),
-        args: vec!["c2tcp-over-reno".into()],
+/// Over an RTT of 120 ms, and with other limits. A target of 100 ms would leave the window at one packet.
+#[test]
+fn c2tcp_follows_targets_of_two_rtts_and_fixed_ones() {
+    let limits = |target, interval| C2tcpLimits { target, interval, ..C2tcpLimits::default() };
+    let fixed = limits(Limit::Time(Span::from_millis(60)), Limit::Rtts(1.5));
+    let written = "c2tcp[settle=0s,floor=100ms,target=60ms,interval=1.5rtt]";
+    for (scheme, text, rtt) in [
+        (c2tcp_over_cubic(), C2TCP, 120),
+        (c2tcp_over_reno(), C2TCP_OVER_RENO, 120),
+        (c2tcp(written, C2tcp::default(), fixed), written, 20),
+    ] {
+        let events = compare(&scheme, with_rtt(scenarios(text, 1), Span::from_millis(rtt)));
+        assert!(events > 100_000, "{text} over {rtt} ms: only {events} events");
     }
 }
 
@@ -346,13 +379,14 @@ fn rust_and_c_agree_on_anything() {
                 may_raise_cwnd: random.chance(0.95),
                 round_start: random.chance(0.1),
                 ahead: random.below(300),
+                min_rtt: random.below(300_000),
                 ..integer::Feedback::default()
             })
         };
         steps.push(Step { event, w: 0.0, cubic: 0.0 });
     }
     agree(&Scheme::written("abc", Abc::default()), &steps);
-    agree(&Scheme::written(C2TCP, C2tcp::default()), &steps);
+    agree(&c2tcp_over_cubic(), &steps);
     agree(&c2tcp_over_reno(), &steps);
     agree(&Scheme::written(VEGAS, Vegas::default()), &steps);
     let table = starter();

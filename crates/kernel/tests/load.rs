@@ -15,7 +15,9 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage};
 use nix::sys::socket::{connect, setsockopt, socket, sockopt};
+use paceline_cc::Span;
 use paceline_kernel::{Options, PROGRAMS, Program, accelerate, list, load, probe, stats, unload};
+use paceline_schemes::c2tcp::Limit;
 use paceline_testing::{Need, skip, this_test};
 
 /// The kernel has one list of names, so tests take turns.
@@ -213,6 +215,15 @@ fn options_are_told_and_every_one_loads() {
         let over_reno = Options::with(|options| options.over_reno = true);
         load(find("c2tcp"), &over_reno).expect("loads");
         assert_eq!(paceline_kernel::options(find("c2tcp")), ["over=newreno"]);
+        send(&mut connection(find("c2tcp")));
+        assert!(count(find("c2tcp"), "acks") > 0);
+        unload(find("c2tcp")).expect("unloads");
+        let limits = Options::with(|options| {
+            options.c2tcp_limits.target = Limit::Rtts(1.5);
+            options.c2tcp_limits.interval = Limit::Time(Span::from_millis(60));
+        });
+        load(find("c2tcp"), &limits).expect("loads");
+        assert_eq!(paceline_kernel::options(find("c2tcp")), ["interval=60ms", "target=1_5rtt"]);
         send(&mut connection(find("c2tcp")));
         assert!(count(find("c2tcp"), "acks") > 0);
         unload(find("c2tcp")).expect("unloads");

@@ -1,5 +1,8 @@
 //! C2TCP over Cubic or NewReno, as in `bpf/c2tcp.h`: the simulator's `C2tcpSender` as
-//! `c2tcp[variant=ifip2018,settle=0s]` configures it.
+//! `c2tcp[settle=0s,floor=100ms]` configures it.
+
+use paceline_cc::Span;
+use paceline_schemes::c2tcp::Limit;
 
 use super::cubic::Cubic;
 use super::fixed::{MOST_ACKED, ONE, scale};
@@ -7,9 +10,55 @@ use super::hystart::HyStart;
 use super::reno::Reno;
 use super::{Congestion, Feedback};
 
-/// RTT target in microseconds.
-const TARGET: u64 = 100_000;
-const INTERVAL: u64 = 100_000;
+/// An RTT below the target counts for at most 1000 packets.
+const MOST_COUNTS: u64 = 1000;
+/// The longest fixed target or interval, and the largest floor: an hour in microseconds.
+const LONGEST_LIMIT: u64 = 3_600_000_000;
+
+/// The target and the interval of C2TCP.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct C2tcpLimits {
+    /// RTT above which the condition may be bad.
+    pub target: Limit,
+    /// How long RTTs are to be above the target.
+    pub interval: Limit,
+    /// Least target and interval where they are multiples of the smallest RTT.
+    pub floor: Span,
+}
+
+/// Twice the smallest RTT, as in the journal version of the paper, and at least the 100 ms of the paper of 2018.
+/// Twice an RTT below 40 ms is shorter than the delay of acknowledgements, and would leave windows at one packet.
+impl Default for C2tcpLimits {
+    fn default() -> C2tcpLimits {
+        C2tcpLimits {
+            target: Limit::Rtts(2.0),
+            interval: Limit::Rtts(2.0),
+            floor: Span::from_millis(100),
+        }
+    }
+}
+
+impl C2tcpLimits {
+    /// Returns the words of the C code (`enum c2tcp_limit`): target and interval, each as a multiple of the smallest RTT with
+    /// 16 fraction bits, and as a least value in microseconds. A fixed time has a multiple of 0.
+    pub fn words(&self) -> [u64; 4] {
+        let micros = |span: Span| (span.as_nanos() / 1000).min(LONGEST_LIMIT);
+        let words = |limit| match limit {
+            Limit::Time(time) => [0, micros(time)],
+            Limit::Rtts(rtts) => {
+                [(rtts.clamp(0.0, 1000.0) * ONE as f64 + 0.5) as u64, micros(self.floor)]
+            }
+        };
+        let ([target, least_target], [interval, least_interval]) =
+            (words(self.target), words(self.interval));
+        [target, least_target, interval, least_interval]
+    }
+}
+
+/// Returns a target or an interval in microseconds.
+fn limit_over([rtts, least]: [u64; 2], min_rtt: u64) -> u64 {
+    (rtts.wrapping_mul(min_rtt) >> 16).max(least)
+}
 
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Verdict {
@@ -68,6 +117,8 @@ impl Window {
 #[derive(Copy, Clone, Debug)]
 pub struct C2tcp {
     window: Window,
+    /// Words of [`C2tcpLimits::words`].
+    limits: [u64; 4],
     /// Whether the last RTT was at most the target.
     first: bool,
     /// Time in microseconds after which a long RTT counts as bad.
@@ -80,11 +131,12 @@ pub struct C2tcp {
     timed_out: bool,
 }
 
-/// C2TCP over Cubic.
+/// C2TCP over Cubic, with the default limits.
 impl Default for C2tcp {
     fn default() -> C2tcp {
         C2tcp {
             window: Window::Cubic(Cubic::default(), HyStart::default()),
+            limits: C2tcpLimits::default().words(),
             first: true,
             next: 0,
             backoffs: 1,
@@ -98,6 +150,12 @@ impl C2tcp {
     /// Returns C2TCP over NewReno.
     pub fn over_reno() -> C2tcp {
         C2tcp { window: Window::Reno(Reno::default()), ..C2tcp::default() }
+    }
+
+    /// Returns the same window with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: &C2tcpLimits) -> C2tcp {
+        C2tcp { limits: limits.words(), ..self }
     }
 
     /// Returns the window in packets.
@@ -118,9 +176,13 @@ impl C2tcp {
         if feedback.rtt == 0 {
             return false;
         }
-        match self.condition(feedback.now, feedback.rtt) {
+        let [rtts, least, interval_rtts, least_interval] = self.limits;
+        let target = limit_over([rtts, least], feedback.min_rtt);
+        let interval = limit_over([interval_rtts, least_interval], feedback.min_rtt);
+        match self.condition(feedback.now, feedback.rtt, target, interval) {
             Verdict::Good if grows => {
-                let counts = (TARGET / 1000) / (feedback.rtt / 1000).max(1);
+                let counts = (target / 1000) / (feedback.rtt / 1000).max(1);
+                let counts = counts.clamp(1, MOST_COUNTS);
                 match &mut self.window {
                     Window::Cubic(cubic, _) => {
                         let opened = cubic.cwnd().saturating_sub(before);
@@ -141,9 +203,9 @@ impl C2tcp {
         }
     }
 
-    fn condition(&mut self, now: u64, rtt: u64) -> Verdict {
+    fn condition(&mut self, now: u64, rtt: u64, target: u64, interval: u64) -> Verdict {
         let whole = |micros: u64| micros / 1000 * 1000;
-        if rtt / 1000 <= TARGET / 1000 {
+        if rtt / 1000 <= target / 1000 {
             self.first = true;
             self.backoffs = 1;
             return Verdict::Good;
@@ -153,13 +215,13 @@ impl C2tcp {
             self.backoffs = 1;
             self.inverse_sqrt = 0xffff;
             self.newton();
-            self.next = whole(now + INTERVAL);
+            self.next = whole(now + interval);
             return Verdict::Waiting;
         }
         if now <= self.next {
             return Verdict::Waiting;
         }
-        self.next = whole(now + ((INTERVAL * self.inverse_sqrt) >> 16));
+        self.next = whole(now + ((interval * self.inverse_sqrt) >> 16));
         self.backoffs += 1;
         self.newton();
         Verdict::Bad

@@ -16,7 +16,7 @@ mod reno;
 mod vegas;
 
 pub use abc::Abc;
-pub use c2tcp::C2tcp;
+pub use c2tcp::{C2tcp, C2tcpLimits};
 pub use cubic::Cubic;
 pub use fixed::{MOST_WINDOW, NEVER, ONE};
 pub use remy::Remy;
@@ -79,11 +79,13 @@ pub struct Feedback {
     /// Packets between the newest one acknowledged before and the newest one acknowledged now; 0
     /// counts as 1.
     pub ahead: u64,
+    /// Smallest RTT of the connection.
+    pub min_rtt: u64,
 }
 
 impl Feedback {
     /// Returns the fields as numbers, in their order.
-    pub fn words(&self) -> [u64; 17] {
+    pub fn words(&self) -> [u64; 18] {
         [
             self.now,
             self.acked,
@@ -102,6 +104,7 @@ impl Feedback {
             u64::from(self.may_raise_cwnd),
             u64::from(self.round_start),
             self.ahead,
+            self.min_rtt,
         ]
     }
 }

@@ -25,9 +25,9 @@ pub(crate) fn compile() -> PathBuf {
 
 /// Returns the C code's words after each of these events. `args` name the scheme: see `bpf/host.c`.
 pub(crate) fn run(program: &Path, args: &[OsString], steps: &[Step]) -> Vec<[u64; 3]> {
-    let mut input = Vec::with_capacity(steps.len() * 17 * 8);
+    let mut input = Vec::with_capacity(steps.len() * 18 * 8);
     for step in steps {
-        let mut words = [0; 17];
+        let mut words = [0; 18];
         match step.event {
             Event::Feedback(feedback) => words = feedback.words(),
             // A packet size of zero marks an idle period.

@@ -97,6 +97,7 @@ impl Controller for Recorder {
         feedback.now = Time::from_nanos(feedback.now.as_nanos() / 1000 * 1000);
         feedback.rtt = feedback.rtt.map(|rtt| Span::from_micros(micros(rtt.as_nanos())));
         feedback.srtt = Span::from_micros(micros(feedback.srtt.as_nanos()));
+        feedback.min_rtt = Span::from_micros(micros(feedback.min_rtt.as_nanos()));
         let mut fates = feedback.fates.to_vec();
         for fate in &mut fates {
             fate.sent = Time::from_nanos(fate.sent.as_nanos() / 1000 * 1000);
@@ -162,6 +163,7 @@ pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
         may_raise_cwnd: feedback.may_raise_cwnd,
         round_start: feedback.round_start,
         ahead: 1,
+        min_rtt: micros(feedback.min_rtt.as_nanos()),
     }
 }
 

@@ -15,11 +15,11 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Returns the time that this is on a path whose smallest RTT is `min_rtt`.
-    pub fn over(self, min_rtt: Span) -> Span {
+    /// Returns the time that this is on a path whose smallest RTT is `min_rtt`. A multiple of the RTT is at least `floor`.
+    pub fn over(self, min_rtt: Span, floor: Span) -> Span {
         match self {
             Limit::Time(time) => time,
-            Limit::Rtts(rtts) => min_rtt.mul_f64(rtts),
+            Limit::Rtts(rtts) => min_rtt.mul_f64(rtts).max(floor),
         }
     }
 }
@@ -92,6 +92,9 @@ mod tests {
         for wrong in ["rtt", "infrtt", "two", "80"] {
             assert!(Limit::read(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(Limit::Rtts(2.0).over(Span::from_millis(40)), Span::from_millis(80));
+        let [none, min_rtt, floor] = [0, 40, 100].map(Span::from_millis);
+        assert_eq!(Limit::Rtts(2.0).over(min_rtt, none), Span::from_millis(80));
+        assert_eq!(Limit::Rtts(2.0).over(min_rtt, floor), floor);
+        assert_eq!(Limit::Time(min_rtt).over(none, floor), min_rtt);
     }
 }

@@ -14,7 +14,9 @@
 //! `target` and `interval` are times (`100ms`) or multiples of the smallest RTT so far (`2rtt`).
 //! The paper used 100 ms with an RTT of 40 ms and recommends 2 to 3 RTTs (§IV-E); the journal
 //! version has 2 RTTs. A fixed target must be longer than the path's RTT: on a path with an RTT of
-//! 100 ms, a target of 100 ms is never met, and the window stays at one packet.
+//! 100 ms, a target of 100 ms is never met, and the window stays at one packet. Two RTTs below
+//! 40 ms are not met either once the window is one packet, because its acknowledgement is delayed
+//! by 40 ms: `floor` is the least target and interval where they are multiples of the RTT.
 //!
 //! The paper contradicts itself about growth. Algorithm 1 adds `target / rtt` packets *per
 //! acknowledgement*: at an RTT of half the target this makes the window three times as large per
@@ -100,6 +102,8 @@ paceline_cc::params! {
         interval: Limit = Limit::Rtts(2.0),
             in above(Limit::Time(Span::ZERO)).or(Limit::Rtts(0.01)..=Limit::Rtts(1000.0)),
             source "journal version; paper §IV: 100ms";
+        /// Least target and interval where they are multiples of the smallest RTT.
+        floor: Span = Span::ZERO, source "ours";
         /// How the window opens and time counts.
         rule: Rule = Rule::Kernel, source "authors' kernel; algorithm 1: paper";
         /// Time after the beginning of a Cubic epoch during which RTTs are ignored.
@@ -174,7 +178,8 @@ impl C2tcpSender {
 
     /// Returns the present target and interval.
     fn limits(&self, min_rtt: Span) -> (Span, Span) {
-        (self.params.target.over(min_rtt), self.params.interval.over(min_rtt))
+        let C2tcpParams { target, interval, floor, .. } = &self.params;
+        (target.over(min_rtt, *floor), interval.over(min_rtt, *floor))
     }
 
     /// Returns true while the kernel would ignore RTTs.

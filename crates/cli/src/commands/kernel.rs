@@ -1,6 +1,7 @@
 //! `paceline kernel`: congestion control in this machine's own TCP.
 
 mod choice;
+mod next;
 mod report;
 mod watch;
 
@@ -21,9 +22,9 @@ pub(crate) use choice::{ProgramChoice, chosen, scheme};
 Examples:
   sudo paceline kernel load abc --dev eth0
   sudo paceline kernel load remy --table-file RemyCC-2014-100x.dna
-  sudo paceline kernel load c2tcp --over reno
+  sudo paceline kernel load c2tcp --over newreno --target 1.5rtt
   paceline kernel list --json
-  iperf3 -c server -C abc
+  sudo sysctl net.ipv4.tcp_congestion_control=abc    (at both ends, before they connect)
   sudo paceline kernel stats abc
   sudo paceline kernel watch
   sudo paceline kernel unload abc")]
@@ -61,9 +62,22 @@ pub(crate) struct Load {
     /// not given
     #[arg(long, value_name = "TIME", value_parser = args::span, allow_hyphen_values = true)]
     resolution: Option<Span>,
-    /// Of `c2tcp`: the scheme that it stands on, `cubic` or `reno`
-    #[arg(long, value_name = "SCHEME", value_parser = ["cubic", "reno"])]
+    /// Of `c2tcp`: the scheme that it stands on, `cubic` or `newreno`
+    #[arg(long, value_name = "SCHEME", value_parser = over)]
     over: Option<String>,
+    /// Of `c2tcp`: the RTT above which it closes the window, a time or a multiple of the smallest RTT such as 1.5rtt;
+    /// 2rtt if it is not given
+    #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
+    target: Option<String>,
+    /// Of `c2tcp`: how long RTTs have to be above the target; 2rtt if it is not given
+    #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
+    interval: Option<String>,
+    /// Of `c2tcp`: the least target and interval where they are multiples of the RTT; 100ms if it is not given
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    floor: Option<String>,
+    /// Do not say what has to be done next
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 #[derive(Args)]
@@ -105,6 +119,15 @@ pub(crate) struct Accelerate {
     name: String,
 }
 
+fn over(text: &str) -> Result<String, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "cubic" => Ok("cubic".into()),
+        // Linux calls it Reno.
+        "newreno" | "reno" => Ok("newreno".into()),
+        _ => Err("expected cubic or newreno".into()),
+    }
+}
+
 fn fail(error: kernel::KernelError) -> Error {
     Error::Message(error.to_string())
 }
@@ -120,11 +143,16 @@ impl Load {
         let remy = self.table.is_some() || self.table_file.is_some() || self.resolution.is_some();
         for (given, whose, option) in [
             (remy, "remy", "--table, --table-file and --resolution"),
-            (self.over.is_some(), "c2tcp", "--over"),
+            (!self.of_c2tcp().is_empty(), "c2tcp", "--over, --target, --interval and --floor"),
         ] {
             if given && program.name != whose {
                 return Err(Error::Usage(format!("{option}: only for the program `{whose}`")));
             }
+        }
+        if program.name == "c2tcp" {
+            let mut scheme = choice::own_scheme(program)?;
+            scheme.args.extend(self.of_c2tcp());
+            return choice::options(program, &scheme);
         }
         let resolution = self.resolution.unwrap_or(kernel::RESOLUTION);
         let file = self.table_file.as_deref();
@@ -132,26 +160,44 @@ impl Load {
             true => Some(choice::table(self.table.as_deref(), file, resolution)?),
             false => None,
         };
-        Ok(Options::with(|options| {
-            options.table = table;
-            options.over_reno = self.over.as_deref() == Some("reno");
-        }))
+        Ok(Options::with(|options| options.table = table))
+    }
+
+    /// The options of `c2tcp` as parameters of the simulator's scheme.
+    fn of_c2tcp(&self) -> Vec<(String, String)> {
+        let params = [
+            ("base", &self.over),
+            ("target", &self.target),
+            ("interval", &self.interval),
+            ("floor", &self.floor),
+        ];
+        let given = params.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        given.map(|(name, value)| (name.into(), value.clone())).collect()
+    }
+
+    fn run(&self) -> Result<(), Error> {
+        let program = find(&self.name)?;
+        kernel::load(program, &self.options(program)?).map_err(fail)?;
+        if let Err(error) = attach(program, &self.devices) {
+            // Half of what was asked for is nothing.
+            let _ = kernel::unload(program);
+            return Err(error);
+        }
+        if let Some(warning) = next::missing_device(program, &self.devices) {
+            output::note(&format!("warning: {warning}"));
+        }
+        if !self.quiet {
+            let steps = next::steps(program).join("\n  ");
+            output::note(&format!("`{}` is loaded. Next:\n  {steps}", program.name));
+        }
+        Ok(())
     }
 }
 
 impl Kernel {
     pub(crate) fn run(self) -> Result<(), Error> {
         match self {
-            Kernel::Load(load) => {
-                let program = find(&load.name)?;
-                kernel::load(program, &load.options(program)?).map_err(fail)?;
-                let attached = attach(program, &load.devices);
-                if attached.is_err() {
-                    // Half of what was asked for is nothing.
-                    let _ = kernel::unload(program);
-                }
-                attached
-            }
+            Kernel::Load(load) => load.run(),
             Kernel::List(list) => report::list(list.json),
             Kernel::Unload(unload) => {
                 let program = find(&unload.name)?;
@@ -160,7 +206,12 @@ impl Kernel {
             Kernel::Status(status) => report::status(status.json),
             Kernel::Stats(stats) => {
                 let program = find(&stats.name)?;
-                report::stats(&kernel::stats(program).map_err(fail)?, stats.json)
+                let counters = kernel::stats(program).map_err(fail)?;
+                report::stats(&counters, stats.json)?;
+                if let Some(warning) = next::fallbacks(program, &counters) {
+                    output::note(&format!("warning: {warning}"));
+                }
+                Ok(())
             }
             Kernel::Watch(watch) => watch.run(),
             Kernel::Accelerate(accelerate) => {

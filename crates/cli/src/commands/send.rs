@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
 use clap::Args;
-use paceline_cc::{Rate, Span};
+use paceline_cc::{Halves, Rate, Span};
 use paceline_os::{Interrupts, LiveError};
 use paceline_report::TransferView;
 use paceline_sim::metrics::P95;
@@ -45,7 +45,7 @@ paceline send [OPTIONS] <PATH>... <HOST:PORT>
        paceline send [OPTIONS] --bulk <TIME> <HOST:PORT>")]
 #[command(after_help = "\
 Examples:
-  paceline send FILE 192.0.2.1:5311 --key-file client.key --scheme abc
+  paceline send FILE 192.0.2.1:5311 --key-file client.key --scheme bbr
   paceline send *.jpg folder 192.0.2.1:5311 --key-file client.key
   pg_dump base | paceline send - 192.0.2.1:5311 --key-file client.key
   paceline send folder --listen 0.0.0.0:5311 --key-file server.key    # for recv --from
@@ -131,6 +131,17 @@ pub(super) fn patience(text: &str) -> Result<Span, String> {
     }
 }
 
+/// What to know of a scheme that has a router half: on most paths no router answers it.
+fn router_note(scheme: &str, halves: &Halves) -> Option<String> {
+    halves.router.as_ref()?;
+    let name = scheme.split(['[', '+']).next().unwrap_or(scheme);
+    Some(format!(
+        "note: `{name}` follows what its routers write into packets; on a path without one its queues are not \
+         short. Routers are `paceline router DEVICE --queue {name}` and `paceline link --up-queue {name}`; \
+         copa, the default scheme, needs none"
+    ))
+}
+
 /// Reads one of the keys of a scenario's flow that say what its application sends.
 fn workload(text: &str) -> Result<Workload, String> {
     const EXPECTED: &str = "expected one key of a scenario's flow: bytes, limited, on_off or video";
@@ -157,6 +168,9 @@ impl Send {
         let (source, to) = self.ends()?;
         let (halves, offered) = args::sender(&self.scheme)
             .map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
+        if let Some(note) = router_note(&self.scheme, &halves).filter(|_| !self.quiet) {
+            output::note(&note);
+        }
         let reverse = self.measurement.reverse;
         if reverse && self.scheme.contains("file=") {
             return Err(Error::Usage(format!(
@@ -449,6 +463,19 @@ fn file(name: &String) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn schemes_with_routers_are_noted() {
+        for scheme in ["abc", "abc[dt=60ms]", "xcp", "xcpb", "xcpw", "rcp", "vcp"] {
+            let (halves, _) = args::sender(scheme).expect("a scheme");
+            let note = router_note(scheme, &halves).expect(scheme);
+            assert!(note.contains("paceline router DEVICE --queue "), "{note}");
+        }
+        for scheme in ["copa", "cubic", "sprout", "remy"] {
+            let (halves, _) = args::sender(scheme).expect("a scheme");
+            assert_eq!(router_note(scheme, &halves), None);
+        }
+    }
 
     #[test]
     fn no_patience_is_written_with_a_unit_or_without() {

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paceline_cc::{SchemeSpec, Span, Spec};
-use paceline_kernel::integer::RemyTable;
+use paceline_kernel::integer::{C2tcpLimits, RemyTable};
 use paceline_kernel::{Options, PROGRAMS, Program};
+use paceline_schemes::c2tcp::{Base, C2tcpParams};
 use paceline_schemes::remy::{Per, RemyParams, RuleTable};
 
 use crate::output::Error;
@@ -31,14 +32,14 @@ pub(crate) fn scheme(text: &str) -> Result<String, String> {
 /// as can be chosen.
 pub(crate) fn chosen(scheme: &Spec) -> Result<Option<ProgramChoice>, Error> {
     for program in &PROGRAMS {
-        let own = Spec::parse(program.scheme).map_err(|error| Error::Usage(error.to_string()))?;
+        let own = own_scheme(program)?;
         if own.name != scheme.name || !scheme.args.starts_with(&own.args) {
             continue;
         }
         let more = &scheme.args[own.args.len()..];
         let chooses = |name: &str| match program.name {
             "remy" => ["table", "file", "resolution"].contains(&name),
-            "c2tcp" => name == "base",
+            "c2tcp" => ["base", "target", "interval", "floor"].contains(&name),
             _ => false,
         };
         if more.iter().all(|(name, _)| chooses(name)) {
@@ -48,8 +49,20 @@ pub(crate) fn chosen(scheme: &Spec) -> Result<Option<ProgramChoice>, Error> {
     Ok(None)
 }
 
-fn options(program: &Program, scheme: &Spec) -> Result<Options, Error> {
+/// The simulator's scheme of a program.
+pub(super) fn own_scheme(program: &Program) -> Result<Spec, Error> {
+    Spec::parse(program.scheme).map_err(|error| Error::Usage(error.to_string()))
+}
+
+/// The options of a program that is this scheme.
+pub(super) fn options(program: &Program, scheme: &Spec) -> Result<Options, Error> {
     let mut table = None;
+    let mut c2tcp = None;
+    if program.name == "c2tcp" {
+        let params: C2tcpParams =
+            scheme.params().map_err(|error| Error::Usage(error.to_string()))?;
+        c2tcp = Some(params);
+    }
     if program.name == "remy" {
         let params: RemyParams =
             scheme.params().map_err(|error| Error::Usage(error.to_string()))?;
@@ -57,10 +70,12 @@ fn options(program: &Program, scheme: &Spec) -> Result<Options, Error> {
         let file = (!params.file.is_empty()).then(|| Path::new(&params.file));
         table = Some(self::table(Some(&params.table), file, params.resolution)?);
     }
-    let base = scheme.args.iter().rfind(|(name, _)| name == "base");
     Ok(Options::with(|options| {
         options.table = table;
-        options.over_reno = base.is_some_and(|(_, value)| value == "newreno");
+        if let Some(C2tcpParams { target, interval, floor, base, .. }) = c2tcp {
+            options.over_reno = base == Base::NewReno;
+            options.c2tcp_limits = C2tcpLimits { target, interval, floor };
+        }
     }))
 }
 

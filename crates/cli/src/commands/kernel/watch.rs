@@ -13,7 +13,7 @@ use paceline_os::diag::{TcpSocket, tcp_sockets};
 use paceline_report::SCHEMA_VERSION;
 use serde::Serialize;
 
-use super::{fail, find};
+use super::{fail, find, next};
 use crate::args;
 use crate::output::{self, Error};
 use crate::table::Grid;
@@ -86,8 +86,16 @@ impl Watch {
         let end = self.length.map(|length| begun + args::wall(length.as_secs_f64()));
         let screen = stdout().is_terminal() && !self.json;
         let mut seen = SocketHistory::new();
+        let mut warned: Vec<String> = Vec::new();
         loop {
             let rows = rows(&programs, &mut seen)?;
+            let warnings = fallbacks(&programs);
+            if !screen {
+                // A file gets a warning again only when its count has changed.
+                let new = warnings.iter().filter(|warning| !warned.contains(warning));
+                new.for_each(|warning| output::note(&format!("warning: {warning}")));
+                warned.clone_from(&warnings);
+            }
             let time_s = begun.elapsed().as_secs_f64();
             if self.json {
                 let text = serde_json::to_string(&WatchSample {
@@ -99,7 +107,9 @@ impl Watch {
                 output::print(&format!("{text}\n"))?;
             } else if screen {
                 // Moves the cursor to the top left and clears the screen below it.
-                output::print(&format!("\x1b[H\x1b[J{}", table(&rows)))?;
+                let warnings: String =
+                    warnings.iter().map(|text| format!("warning: {text}\n")).collect();
+                output::print(&format!("\x1b[H\x1b[J{}{warnings}", table(&rows)))?;
             } else {
                 output::print(&lines(time_s, &rows))?;
             }
@@ -110,6 +120,12 @@ impl Watch {
             thread::sleep(next.saturating_duration_since(Instant::now()));
         }
     }
+}
+
+/// Warnings about connections that use Cubic instead of one of these programs.
+fn fallbacks(programs: &[&'static Program]) -> Vec<String> {
+    let loaded = programs.iter().filter(|program| kernel::loaded(program));
+    loaded.filter_map(|program| next::fallbacks(program, &kernel::stats(program).ok()?)).collect()
 }
 
 /// The sockets of this network namespace that use these programs.

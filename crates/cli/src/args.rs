@@ -4,19 +4,33 @@ use std::path::Path;
 use std::time::Duration;
 
 use paceline_cc::{Halves, ParamValue, Span, Spec, SpecError};
+use paceline_requests::written;
 pub(crate) use paceline_requests::written::{
-    ComparedSchemes, Schemes, bin, buffer, capacity, length, rate, rtt,
+    ComparedSchemes, Schemes, bin, buffer, length, rate, rtt,
 };
+use paceline_sim::scenario::Capacity;
 use paceline_trace::Delays;
 use paceline_wire::LONGEST_IDLE;
 
-use crate::output::Error;
+use crate::output::{self, Error};
 use crate::registries;
 pub(crate) use crate::registries::{compared, schemes};
 
 /// A time such as `100ms`.
 pub(crate) fn span(text: &str) -> Result<Span, String> {
     Span::read(text.trim())
+}
+
+/// A link's capacity with its name: a rate, a built-in trace, or a file. Warns of a CSV file whose times are
+/// probably seconds.
+pub(crate) fn capacity(text: &str) -> Result<(String, Capacity), String> {
+    let (name, capacity) = written::capacity(text)?;
+    if let Capacity::Trace { trace, .. } = &capacity
+        && let Some(warning) = paceline_trace::csv::short_lap(trace)
+    {
+        output::note(&format!("warning: {warning}"));
+    }
+    Ok((name, capacity))
 }
 
 /// An amount of data in bytes, above zero: `20GB`, `1.5GiB`, `4096`.
@@ -80,6 +94,17 @@ pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
         Ok((halves, spec.to_string()))
     };
     build().map_err(|error: SpecError| error.to_string())
+}
+
+/// A probability from 0 to 1: `1%` or `0.01`.
+pub(crate) fn probability(text: &str) -> Result<f64, String> {
+    match f64::read(text.trim()) {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        Ok(number) if (1.0..=100.0).contains(&number) => {
+            Err(format!("expected a probability from 0 to 1; did you mean {number}%?"))
+        }
+        _ => Err("expected a probability such as 1% or 0.01".into()),
+    }
 }
 
 /// A recording of delays.

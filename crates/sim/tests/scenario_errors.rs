@@ -336,8 +336,9 @@ fn broken_traces_are_told_with_their_own_line() {
     );
     assert_eq!(
         told("bad.csv"),
-        "s.toml:5:9: bad.csv:3: expected two numbers, found \"1000,much\" (each row is a time in \
-         milliseconds and a rate in Mbit/s, for example 1500,12.5)"
+        "s.toml:5:9: bad.csv:3: expected two numbers, found \"1000,much\" (each row is a time and \
+         a rate, for example 1500,12.5; a first line such as time_s,kbps says the units, which are \
+         else milliseconds and Mbit/s)"
     );
     assert!(told("empty.trace").starts_with("s.toml:5:9: empty.trace: a trace needs at least one"));
     assert!(told(".").contains("cannot be read"), "{}", told("."));

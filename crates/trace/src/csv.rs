@@ -1,30 +1,44 @@
 //! Series of rates as CSV: `time_ms,mbps`, one row per change of rate.
 //!
 //! A row's rate applies from its time to the next row's; the last row's applies for as long as the
-//! row before it. Before the first row the rate is zero. The first row may be a header. An
-//! opportunity carries 1500 bytes ([`crate::PACKET_BYTES`]).
+//! row before it. Before the first row the rate is zero. The first line may be a header, which says
+//! the units: `time_ms`, `time_s` or `time` (seconds), and `bps`, `kbps`, `mbps` or `gbps`. Without a
+//! header times are milliseconds and rates Mbit/s. An opportunity carries 1500 bytes
+//! ([`crate::PACKET_BYTES`]).
 
+use crate::csv_header::{self, SecondColumn, Units};
 use crate::error::excerpt;
 use crate::rates::{checked, rates};
 use crate::{Trace, TraceError, steps};
 use paceline_cc::{Rate, Span};
 use std::fmt::Write;
 
-const ROW: &str = "each row is a time in milliseconds and a rate in Mbit/s, for example 1500,12.5";
+const ROW: &str = "each row is a time and a rate, for example 1500,12.5; a first line such as \
+                   time_s,kbps says the units, which are else milliseconds and Mbit/s";
+
+/// Laps that are shorter are told of: the times of the file may be seconds.
+const SHORT_LAP: Span = Span::from_secs(1);
 
 /// Reads a series of rates as a trace. `name` is the file's name.
 ///
 /// # Errors
-/// Binary data; a row that is not two numbers; times that do not increase or exceed 2³² - 1 ms;
+/// Binary data; a header whose units are not known; a row that is not two numbers; times that do not increase or exceed 2³² - 1 ms;
 /// rates that are negative or not finite; fewer than two rows; or as [`steps`].
 pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_end();
     let mut rows: Vec<(Span, Rate)> = Vec::new();
+    let mut units = Units::WITHOUT_HEADER;
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        if index == 0 && is_header(line) || bytes.is_empty() {
+        if bytes.is_empty() {
             continue;
         }
-        let (at, rate) = row(name, line).map_err(|error| error.at(index + 1))?;
+        if index == 0
+            && let Some(header) = csv_header::read(name, line, SecondColumn::Rate)?
+        {
+            units = header;
+            continue;
+        }
+        let (at, rate) = row(name, line, units).map_err(|error| error.at(index + 1))?;
         if let Some(&(before, _)) = rows.last()
             && at <= before
         {
@@ -48,20 +62,25 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     steps(name, &series)
 }
 
-/// Returns true for text without a digit.
-fn is_header(line: &[u8]) -> bool {
-    std::str::from_utf8(line).is_ok_and(|text| !text.contains('\0'))
-        && !line.trim_ascii().is_empty()
-        && !line.iter().any(u8::is_ascii_digit)
+/// Returns a warning about a trace from a CSV file whose lap is shorter than a second: its times may be seconds.
+pub fn short_lap(trace: &Trace) -> Option<String> {
+    let (name, lap) = (trace.name(), trace.period());
+    (crate::file::is_csv(name) && lap < SHORT_LAP).then(|| {
+        format!(
+            "{name}: the rates repeat every {lap}, at {:.4} Mbit/s in the mean; if the times are \
+             seconds, write time_s,mbps as the first line",
+            trace.mean_mbps()
+        )
+    })
 }
 
-fn row(name: &str, line: &[u8]) -> Result<(Span, Rate), TraceError> {
+fn row(name: &str, line: &[u8], units: Units) -> Result<(Span, Rate), TraceError> {
     let bad =
         || TraceError::new(name, format!("expected two numbers, found {}", excerpt(line)), ROW);
     let text = std::str::from_utf8(line).map_err(|_| bad())?;
     let (ms, mbps) = text.split_once(',').ok_or_else(bad)?;
-    let ms: f64 = ms.trim().parse().map_err(|_| bad())?;
-    let mbps: f64 = mbps.trim().parse().map_err(|_| bad())?;
+    let ms = ms.trim().parse::<f64>().map_err(|_| bad())? * units.time;
+    let mbps = mbps.trim().parse::<f64>().map_err(|_| bad())? * units.second;
     if !(0.0..=u32::MAX as f64).contains(&ms) {
         let remedy = "times are from 0 to 4294967295 ms, 49 days";
         return Err(TraceError::new(name, format!("a time of {ms} ms"), remedy));
@@ -93,6 +112,28 @@ mod tests {
         // Rows need no header; the time before the first row has no capacity.
         let late = parse("b.csv", b"1000,12\n2000,12").expect("valid");
         assert_eq!((late.opportunities()[0], late.len()), (1001, 2000));
+    }
+
+    #[test]
+    fn headers_say_the_units() {
+        let drawn = parse("a.csv", b"time,kbps\n0,3000\n5,500\n10,3000\n").expect("valid");
+        assert_eq!(drawn.period(), Span::from_secs(15));
+        assert!((drawn.mean_mbps() - (3.0 + 0.5 + 3.0) / 3.0).abs() < 0.01, "{drawn:?}");
+        let drawn = parse("a.csv", b"time_s,mbps\n0,10\n10,20\n20,5\n").expect("valid");
+        assert_eq!(drawn.period(), Span::from_secs(30));
+        let error = parse("a.csv", b"when,kbps\n0,3000\n5,500\n").expect_err("unknown");
+        assert!(error.to_string().starts_with("a.csv:1: header \"when,kbps\""), "{error}");
+    }
+
+    #[test]
+    fn short_laps_are_told_of() {
+        let short = parse("a.csv", b"0,10\n10,20\n20,5\n").expect("valid");
+        let warning = short_lap(&short).expect("30 ms");
+        assert!(warning.starts_with("a.csv: the rates repeat every 30ms"), "{warning}");
+        let long = parse("a.csv", b"0,10\n500,20\n").expect("valid");
+        assert_eq!(short_lap(&long), None);
+        // A constant rate in Mahimahi's format has a lap of a few milliseconds.
+        assert_eq!(short_lap(&crate::constant(Rate::from_mbps(12.0)).expect("valid")), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use paceline_cc::Span;
 
 use crate::TraceError;
+use crate::csv_header::{self, SecondColumn, Units};
 use crate::error::excerpt;
 
 /// Time that a line covers.
@@ -86,7 +87,7 @@ impl Delays {
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Delays, TraceError> {
         let mut series = Vec::new();
         for (index, line) in lines(bytes).enumerate() {
-            let delay = milliseconds(name, line).map_err(|error| error.at(index + 1))?;
+            let delay = milliseconds(name, line, 1.0).map_err(|error| error.at(index + 1))?;
             series.push((STEP, delay));
             if series.len() > MAX_VALUES {
                 break;
@@ -95,21 +96,26 @@ impl Delays {
         Delays::new(name, &series)
     }
 
-    /// Reads rows `time_ms,delay_ms`. The first row may be a header.
+    /// Reads rows of a time and a delay. The first line may be a header that says their units, such as
+    /// `time_s,delay_ms`; without one both are milliseconds.
     ///
     /// # Errors
-    /// A row that is not two numbers; times that do not begin at zero or do not increase.
+    /// A header whose units are not known; a row that is not two numbers; times that do not begin at zero or do not increase.
     pub fn parse_csv(name: &str, bytes: &[u8]) -> Result<Delays, TraceError> {
         let mut rows: Vec<(Span, Span)> = Vec::new();
+        let mut units = Units::WITHOUT_HEADER;
         for (index, line) in lines(bytes).enumerate() {
-            if index == 0 && !line.iter().any(u8::is_ascii_digit) {
+            if index == 0
+                && let Some(header) = csv_header::read(name, line, SecondColumn::Delay)?
+            {
+                units = header;
                 continue;
             }
             let mut halves = line.splitn(2, |&byte| byte == b',');
             let (time, delay) = (halves.next().unwrap_or_default(), halves.next());
-            let row = milliseconds(name, time).and_then(|time| {
+            let row = milliseconds(name, time, units.time).and_then(|time| {
                 let delay = delay.ok_or_else(|| wrong(name, line))?;
-                Ok((time, milliseconds(name, delay)?))
+                Ok((time, milliseconds(name, delay, units.second)?))
             });
             let (time, delay) = row.map_err(|error| error.at(index + 1))?;
             let late = match rows.last() {
@@ -229,8 +235,10 @@ fn wrong(name: &str, line: &[u8]) -> TraceError {
     TraceError::new(name, message, remedy)
 }
 
-fn milliseconds(name: &str, text: &[u8]) -> Result<Span, TraceError> {
-    let ms = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<f64>().ok());
+/// A time whose unit is `factor` milliseconds.
+fn milliseconds(name: &str, text: &[u8], factor: f64) -> Result<Span, TraceError> {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<f64>().ok());
+    let ms = number.map(|number| number * factor);
     let ms = ms.filter(|ms| (0.0..=LARGEST_MS * 24.0).contains(ms));
     ms.map(|ms| Span::from_nanos((ms * 1e6 + 0.5) as u64)).ok_or_else(|| wrong(name, text))
 }
@@ -258,6 +266,8 @@ mod tests {
     fn rows_hold_until_the_next() {
         let text = b"time_ms,delay_ms\n0,20\n15000,35\n30000,25\n";
         let delays = Delays::parse_csv("a.csv", text).expect("valid");
+        let seconds = b"time_s,delay_ms\n0,20\n15,35\n30,25\n";
+        assert_eq!(Delays::parse_csv("a.csv", seconds).as_ref(), Ok(&delays));
         assert_eq!(delays.period(), Span::from_secs(45));
         let at = |s: u64| delays.at(Span::from_secs(s)).as_millis_f64();
         assert_eq!([at(14), at(15), at(44), at(45)], [20.0, 35.0, 25.0, 20.0]);

@@ -79,7 +79,7 @@ pub fn save(trace: &Trace, path: &str) -> Result<(), TraceError> {
     })
 }
 
-fn is_csv(path: &str) -> bool {
+pub(crate) fn is_csv(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 

@@ -9,6 +9,7 @@
 //! Nothing here panics on outside input; only [`file`](mod@file) uses the file system.
 
 pub mod csv;
+mod csv_header;
 mod cursor;
 pub mod delays;
 mod error;

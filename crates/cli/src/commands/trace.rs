@@ -68,6 +68,9 @@ impl Info {
         let mut listing = Vec::new();
         for name in &self.traces {
             let trace = load(name)?;
+            if let Some(warning) = paceline_trace::csv::short_lap(&trace) {
+                output::note(&format!("warning: {warning}"));
+            }
             let stats = Stats::of(&trace);
             let target = paceline_trace::target(trace.name());
             if self.json {
@@ -273,7 +276,7 @@ impl Generate {
 enum Format {
     /// A line for each delivery opportunity, with its time in milliseconds
     Mahimahi,
-    /// Rows time_ms,mbps
+    /// Rows time_ms,mbps. A first line such as time_s,kbps says the units of a file that is read
     Csv,
 }
 

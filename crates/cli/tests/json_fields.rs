@@ -205,6 +205,7 @@ fn lists_and_claims() {
     let mut printed = Printed::new();
     printed.document("schemes", &run(&["schemes", "--json"]));
     printed.document("trace list", &run(&["trace", "list", "--json"]));
+    printed.document("scenario list", &run(&["scenario", "list", "--json"]));
     printed.document("trace info", &run(&["trace", "info", "lte-driving", "--json"]));
     printed.document("trace info", &run(&["trace", "info", "--delays", "leo", "--json"]));
     printed.document("kernel list", &run(&["kernel", "list", "--json"]));
@@ -231,6 +232,7 @@ fn lists_and_claims() {
     printed.all_of(&[
         "schemes",
         "trace list",
+        "scenario list",
         "trace info",
         "kernel list",
         "kernel status",

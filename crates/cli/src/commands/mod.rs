@@ -25,6 +25,7 @@ mod reproduce;
 mod router;
 pub(crate) mod run;
 mod saturate;
+pub(crate) mod scenario;
 mod schemes;
 mod send;
 mod serve;
@@ -46,6 +47,9 @@ pub(crate) enum Command {
     Compare(compare::Compare),
     /// Simulate a scenario file: any topology, flows and workloads
     Run(run::Run),
+    /// List the example scenarios, or begin a scenario of your own with one
+    #[command(subcommand)]
+    Scenario(scenario::ScenarioCommand),
     /// List schemes and queues, or the parameters of one
     Schemes(schemes::Schemes),
     /// Inspect, make, convert and plot traces of link capacity
@@ -136,6 +140,7 @@ impl Command {
         match self {
             Command::Compare(command) => command.run(),
             Command::Run(command) => command.run(),
+            Command::Scenario(command) => command.run(),
             Command::Schemes(command) => command.run(),
             Command::Trace(command) => command.run(),
             Command::Validate(command) => command.run(),

@@ -171,7 +171,8 @@ fn guest_line(guest: &Option<String>) -> String {
 /// Reads a scenario file; a mistake is shown with its line.
 pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
     let name = file.display().to_string();
-    let text = output::read(file, LARGEST)?;
+    let text =
+        output::read(file, LARGEST).map_err(|error| super::scenario::with_example(error, file))?;
     let text = String::from_utf8(text).map_err(|_| {
         Error::Usage(format!("{name}: cannot be read: a scenario is text in UTF-8"))
     })?;

@@ -59,6 +59,14 @@ impl Lateness {
         quantile(&[self], share)
     }
 
+    /// Returns true if more than 1 % of the values exceed `bound`, and more than one: of few packets a single late one
+    /// says nothing about the others.
+    pub fn exceeds(&self, bound: Span) -> bool {
+        let within = bucket(bound.as_nanos());
+        let beyond: u64 = self.counts.iter().skip(within + 1).sum();
+        beyond > (self.count / 100).max(1)
+    }
+
     /// Returns count, median, 99th percentile and maximum.
     pub fn summary(&self) -> LatenessSummary {
         summary(&[self])
@@ -107,6 +115,20 @@ mod tests {
             }
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn one_late_packet_of_few_does_not_exceed_the_bound() {
+        let bound = Span::from_millis(1);
+        let of = |packets: u64, late: u64| {
+            let mut lateness = Lateness::default();
+            lateness.record(Span::from_micros(10), packets - late);
+            lateness.record(Span::from_millis(2), late);
+            lateness.exceeds(bound)
+        };
+        assert!(!Lateness::default().exceeds(bound));
+        assert!(!of(16, 1) && of(16, 2));
+        assert!(!of(1000, 10) && of(1000, 11));
     }
 
     #[test]

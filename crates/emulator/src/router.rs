@@ -8,7 +8,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::sys::uio::readv;
-use paceline_os::route::Links;
+use paceline_os::route::{Interface, Links};
 use paceline_os::tcx::{self, Hook};
 use paceline_os::{Interrupts, LiveError};
 use paceline_os::{Tun, TunOptions};
@@ -34,10 +34,17 @@ impl RoutedDevice {
     /// Makes the TAP device, in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// There is no such device, it is routed already, or rights are missing.
+    /// There is no such device or it has no Ethernet frames, it is routed already, or rights are missing.
     pub fn open(device: &str) -> Result<RoutedDevice, LiveError> {
         let mut links = Links::open()?;
         let index = links.index(device)?;
+        let is_ethernet = |it: &Interface| it.index == index && it.has_ethernet_frames;
+        if !links.interfaces()?.iter().any(is_ethernet) {
+            return Err(LiveError::Message(format!(
+                "{device} is no Ethernet device; name the one that leads to the network, such as \
+                 eth1 or wlan0 (`ip link` lists them)"
+            )));
+        }
         let name: String = format!("pl-{device}").chars().take(MOST_NAME).collect();
         let tap = Tun::open(&TunOptions { ethernet: true, ..TunOptions::new(name) })?;
         let tap_index = links.index(tap.name())?;

@@ -208,6 +208,8 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
 
     fn end(self, end: Time, started: SystemTime, ended: EndReason, cpu: Span) -> Summary {
         let lateness = self.lateness();
+        let bound = self.options.bound;
+        let late = self.up.lateness.exceeds(bound) || self.down.lateness.exceeds(bound);
         let (up, down) = (self.up.summary(end), self.down.summary(end));
         let simulated = self.up.chain.elements().flat_map(|element| match element {
             Element::Shared(lane) => lane.flows(),
@@ -219,8 +221,8 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
             duration: end.since(Time::ZERO),
             ended,
             lateness,
-            bound: self.options.bound,
-            late: up.lateness.p99.max(down.lateness.p99) > self.options.bound,
+            bound,
+            late,
             cpu,
             up,
             down,

@@ -68,8 +68,8 @@ pub struct Summary {
     pub lateness: LatenessSummary,
     /// The largest 99th percentile of release errors with which a run counts as exact.
     pub bound: Span,
-    /// True if the release errors of either direction passed the bound: the results are not those
-    /// of the link.
+    /// True if more than 1 % of the packets of either direction, and more than one, were released later than the
+    /// bound: the results are not those of the link.
     pub late: bool,
     /// Processor time of the emulator's thread.
     pub cpu: Span,

@@ -26,6 +26,8 @@ pub struct Interface {
     pub name: String,
     /// The text that is attached to it.
     pub alias: Option<String>,
+    /// True if its frames have Ethernet headers (`ARPHRD_ETHER`): not loopback, tunnels and WireGuard.
+    pub has_ethernet_frames: bool,
     /// Its MTU, in bytes.
     pub mtu: u32,
     /// The length of its queue, in packets.
@@ -70,7 +72,12 @@ impl Links {
         let message = Message::new(libc::RTM_GETLINK, libc::NLM_F_DUMP, &[0; 16]);
         let mut found = Vec::new();
         let each = |answer: &super::netlink::Answer<'_>| {
-            let mut interface = Interface { index: u32_at(answer.body, 4), ..Interface::default() };
+            let kind = answer.body.get(2..4).and_then(|kind| kind.try_into().ok());
+            let mut interface = Interface {
+                index: u32_at(answer.body, 4),
+                has_ethernet_frames: kind.map(u16::from_ne_bytes) == Some(libc::ARPHRD_ETHER),
+                ..Interface::default()
+            };
             for (kind, value) in attributes(answer.body.get(16..).unwrap_or(&[])) {
                 match kind {
                     libc::IFLA_IFNAME => interface.name = text(value),

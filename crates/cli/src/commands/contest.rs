@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
+use paceline_emulator::shell::ServerPort;
 use paceline_lab::contest::{expand, places};
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, Quantiles, RunView, compare_page, front};
@@ -35,7 +36,7 @@ use crate::temporary::Folder;
 Examples:
   paceline contest --entries 'cubic[beta=0.5..0.9/9],copa[delta=0.1..1.0],sprout,bbr'
   paceline contest --entries sprout,abc --training verizon.down --secret att.down -o out
-  paceline contest --command 'tcp=iperf3 -c $PACELINE_BASE -t 30' --outside 'iperf3 -s'")]
+  paceline contest --command 'tcp=iperf3 -c $PACELINE_BASE' --outside 'iperf3 -s' --wait-for 5201")]
 pub(crate) struct Contest {
     /// Schemes, separated by commas; a parameter may be a range such as 0.5..0.9/5 or a list such as a|b,
     /// and then stands for a scheme for each value
@@ -47,6 +48,9 @@ pub(crate) struct Contest {
     /// What runs outside the emulated link for the programs of --command, such as a server
     #[arg(long, value_name = "COMMAND", requires = "commands")]
     outside: Option<String>,
+    /// Start each program when a server listens at this port outside: 5201, or 4433/udp
+    #[arg(long, value_name = "PORT", requires = "commands")]
+    wait_for: Option<ServerPort>,
     /// The trace that entries are made for
     #[arg(long, value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
     training: String,
@@ -276,13 +280,13 @@ impl Contest {
 
     /// A program inside the emulated link. The trace is that of its way out; the way back is fast.
     fn emulated(&self, name: &str, command: &str, trace: &str) -> Task {
-        let Contest { rtt, buffer, duration, outside, .. } = self;
+        let Contest { rtt, buffer, duration, outside, wait_for, .. } = self;
         let (rtt, buffer, duration) = (*rtt, buffer.to_string(), *duration);
         let key = format!("{command} / {outside:?} / {trace} / {rtt} / {buffer} / {duration}");
         let (command, trace) = (command.to_string(), trace.to_string());
-        let (name, outside) = (name.to_string(), outside.clone());
+        let (name, outside) = (name.to_string(), outside.clone().map(|it| (it, *wait_for)));
         Task::other(name, key, duration.as_secs_f64(), move || {
-            emulate(&command, outside.as_deref(), &trace, rtt, &buffer, duration)
+            emulate(&command, outside.as_ref(), &trace, rtt, &buffer, duration)
         })
     }
 
@@ -352,7 +356,7 @@ fn kept((store, unkept): (&Store, &Unkept), task: &Task) -> Result<Record, Error
 /// Runs a program behind the link, and reads what the link has seen.
 fn emulate(
     command: &str,
-    outside: Option<&str>,
+    outside: Option<&(String, Option<ServerPort>)>,
     trace: &str,
     rtt: Span,
     buffer: &str,
@@ -365,8 +369,11 @@ fn emulate(
     let half = (rtt / 2).to_string();
     let mut run = Command::new(&program);
     run.args(["delay", "-q"]);
-    if let Some(outside) = outside {
+    if let Some((outside, server)) = outside {
         run.args(["--outside", outside]);
+        if let Some(server) = server {
+            run.args(["--wait-for", &server.written()]);
+        }
     }
     run.args([half.as_str(), "--"]).arg(&program).args(["link", "-q", "--up", trace]);
     run.args(["--down", "1Gbps", "--up-buffer", buffer, "--summary"]).arg(&file);

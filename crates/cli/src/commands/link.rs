@@ -4,18 +4,28 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use paceline_path::BufferSize;
+use paceline_cc::Span;
+use paceline_emulator::Element;
+use paceline_path::{BufferSize, Impairments, Jitter, JitterShape, Loss};
+use paceline_sim::scenario::Stretch;
 
 use crate::args;
-use crate::emulation::link::{QueueChoice, link_side, queue_choice};
-use crate::emulation::{Emulation, Plan, scenario};
+use crate::emulation::link::{self, QueueChoice, link_side, queue_choice};
+use crate::emulation::preset::{Preset, preset};
+use crate::emulation::{DEFAULT_SEED, Emulation, Plan, scenario};
 use crate::output::Error;
+
+/// 1 / √12: the standard deviation of numbers that are equally likely from 0 to 1.
+const UNIFORM_SD: f64 = 0.288_675_134_594_812_9;
 
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   paceline link --up 12Mbps --down lte-driving -- iperf3 -c server -R
+  paceline link --up 12Mbps --down lte-driving --delay 20ms --loss 1% -- curl -O example.org/file
+  paceline link --preset 3g -- bash
   paceline link --up lte-driving.up --down lte-driving --down-queue codel --buffer 500 --meter
+  paceline link --up 12Mbps --down 9Mbps --outside 'iperf3 -s' --wait-for 5201 -- ./test.sh
   paceline link --scenario scenarios/fairness.toml -- bash
   paceline link --scenario scenarios/home-medium.toml --flow backup -- bash
 
@@ -23,11 +33,15 @@ Where the flow passes a shared 802.11 medium, the scenario's other flows are sim
 program inside, in real time, and contend with it: see docs/emulator.md.")]
 pub(crate) struct LinkCommand {
     /// The link from inside to outside: a rate such as 12Mbps, a built-in trace, or a trace file
-    #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present = "scenario")]
+    #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present_any = ["scenario", "preset"])]
     up: Option<String>,
     /// The link from outside to inside
-    #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present = "scenario")]
+    #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present_any = ["scenario", "preset"])]
     down: Option<String>,
+    /// Rates or traces and delay of a kind of link: dsl, cable, 3g-slow, 3g, 3g-fast, 4g, lte or leo (a satellite link).
+    /// --up, --down and --delay replace its values
+    #[arg(long, value_name = "NAME", value_parser = preset)]
+    preset: Option<&'static Preset>,
     /// The queue of the link up: droptail, codel, fq_codel, and so on; or a scheme that has a router,
     /// such as abc, if the senders use this scheme
     #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
@@ -45,6 +59,21 @@ pub(crate) struct LinkCommand {
     /// The buffer of the link down
     #[arg(long, value_name = "BUFFER", value_parser = args::buffer)]
     down_buffer: Option<BufferSize>,
+    /// A delay beyond the link in each direction; a round trip takes twice as long
+    #[arg(long, value_name = "TIME", value_parser = args::rtt)]
+    delay: Option<Span>,
+    /// A random delay of each packet beyond the link, equally likely from 0 to this; packets keep their order
+    #[arg(long, value_name = "TIME", value_parser = args::rtt)]
+    jitter: Option<Span>,
+    /// The probability that a packet is lost beyond the link, in each direction: 1% or 0.01
+    #[arg(long, value_name = "SHARE", value_parser = args::probability)]
+    loss: Option<f64>,
+    /// The probability of loss in the direction up
+    #[arg(long, value_name = "SHARE", value_parser = args::probability)]
+    up_loss: Option<f64>,
+    /// The probability of loss in the direction down
+    #[arg(long, value_name = "SHARE", value_parser = args::probability)]
+    down_loss: Option<f64>,
     /// Do not repeat the traces: when a trace is over, nothing passes any more
     #[arg(long)]
     once: bool,
@@ -52,7 +81,8 @@ pub(crate) struct LinkCommand {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Emulate the path of a flow in a scenario file; the program inside is its sender
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["up", "down", "once"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all =
+        ["up", "down", "once", "delay", "jitter", "loss", "up_loss", "down_loss", "preset"])]
     scenario: Option<PathBuf>,
     /// With --scenario: the flow whose path to emulate, if the flows have different ones
     #[arg(long, value_name = "NAME", requires = "scenario")]
@@ -65,8 +95,45 @@ pub(crate) struct LinkCommand {
 }
 
 impl LinkCommand {
+    /// The fixed delay beyond the link, one way.
+    fn delay(&self) -> Span {
+        let of_preset = self.preset.map_or(Span::ZERO, |preset| preset.delay);
+        self.delay.unwrap_or(of_preset)
+    }
+
+    /// Delay, jitter and loss beyond the link in one direction. `place` names its random numbers.
+    fn beyond(&self, place: &str, loss: Option<f64>) -> Result<Option<Element>, Error> {
+        let jitter = self.jitter.filter(|most| !most.is_zero()).map(|most| {
+            // Uniform from 0 to `most`: its mean is a half, its standard deviation most / √12.
+            Jitter { shape: JitterShape::Uniform, mean: most / 2, sd: most.mul_f64(UNIFORM_SD) }
+        });
+        let impairments = Impairments {
+            loss: match loss.or(self.loss) {
+                Some(loss) if loss > 0.0 => Loss::Bernoulli(loss),
+                _ => Loss::None,
+            },
+            jitter,
+            delays: match self.preset.and_then(|preset| preset.delay_trace) {
+                Some(trace) if self.delay.is_none() => {
+                    Some(args::delays(trace).map_err(Error::Usage)?)
+                }
+                _ => None,
+            },
+            ..Impairments::default()
+        };
+        let stretch = Stretch { delay: Span::ZERO, impairments };
+        let seed = self.emulation.seed.unwrap_or(DEFAULT_SEED);
+        let pipe = link::pipe(place, self.delay(), &stretch, seed)?;
+        Ok(pipe.map(|pipe| Element::Pipe(Box::new(pipe))))
+    }
+
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        let (mut up, mut down, prompt) = match (&self.scenario, &self.up, &self.down) {
+        let of_preset = |pick: fn(&Preset) -> &'static str| self.preset.map(pick);
+        let rates = [
+            self.up.as_deref().or(of_preset(|preset| preset.up)),
+            self.down.as_deref().or(of_preset(|preset| preset.down)),
+        ];
+        let (mut up, mut down, prompt) = match (&self.scenario, rates[0], rates[1]) {
             (Some(file), _, _) => {
                 let (data, acks) = scenario::sides(file, self.flow.as_deref(), &self.emulation)?;
                 let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -76,13 +143,22 @@ impl LinkCommand {
             (None, Some(up), Some(down)) => {
                 let seed = self.emulation.seed;
                 let both = (self.up_buffer.unwrap_or(self.buffer), &self.up_queue);
-                let above = link_side("up", up, both, seed, !self.once)?;
+                let mut above = link_side("up", up, both, seed, !self.once)?;
+                // Beyond the link: behind it on the way up, before it on the way down.
+                above.hops.extend(self.beyond("beyond up", self.up_loss)?);
                 let both = (self.down_buffer.unwrap_or(self.buffer), &self.down_queue);
-                let below = link_side("down", down, both, seed, !self.once)?;
-                let names = if up == down { up.clone() } else { format!("{up} {down}") };
-                (above, below, format!("[link {names}] "))
+                let mut below = link_side("down", down, both, seed, !self.once)?;
+                below.hops.splice(0..0, self.beyond("beyond down", self.down_loss)?);
+                let names = if up == down { up.to_string() } else { format!("{up} {down}") };
+                let delay = Some(self.delay()).filter(|delay| !delay.is_zero());
+                let delay = delay.map(|delay| format!(" {delay}")).unwrap_or_default();
+                (above, below, format!("[link {names}{delay}] "))
             }
-            _ => return Err(Error::Usage("expected --up and --down, or --scenario".into())),
+            _ => {
+                return Err(Error::Usage(
+                    "expected --up and --down, --preset or --scenario".into(),
+                ));
+            }
         };
         if let Some(log) = &self.log {
             let with = |end: &str| {

@@ -8,6 +8,7 @@ use paceline_emulator::Element;
 use paceline_path::{Impairments, Loss as Model};
 use paceline_sim::scenario::Stretch;
 
+use crate::args;
 use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan, link};
 use crate::output::Error;
 
@@ -23,23 +24,15 @@ pub(crate) enum LossDirection {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example: paceline loss up 0.01 -- iperf3 -c server")]
+#[command(after_help = "Example: paceline loss up 1% -- iperf3 -c server")]
 pub(crate) struct Loss {
     /// The direction
     way: LossDirection,
-    /// The probability that a packet is lost, from 0 to 1
-    #[arg(value_parser = rate)]
+    /// The probability that a packet is lost: 1% or 0.01
+    #[arg(value_parser = args::probability)]
     rate: f64,
     #[command(flatten)]
     emulation: Emulation,
-}
-
-/// A probability.
-pub(crate) fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if (0.0..=1.0).contains(&rate) => Ok(rate),
-        _ => Err("expected a probability from 0 to 1, such as 0.01 for 1 %".into()),
-    }
 }
 
 impl Loss {

@@ -147,7 +147,7 @@ fn split<const N: usize>(words: Vec<OsString>) -> Result<([String; N], Emulation
     if command.first().is_some_and(|word| word == "--") {
         command.remove(0);
     }
-    Ok((first, Emulation { command, ..Emulation::default() }))
+    Ok((first, Emulation { command, ends_mute: true, ..Emulation::default() }))
 }
 
 fn delay_plan(words: Vec<OsString>) -> Result<Plan, Error> {
@@ -170,7 +170,7 @@ fn way(text: &str) -> Result<loss::LossDirection, Error> {
 
 fn loss_plan(words: Vec<OsString>) -> Result<Plan, Error> {
     let ([direction, rate], options) = split::<2>(words)?;
-    loss::plan(way(&direction)?, loss::rate(&rate).map_err(Error::Message)?, options)
+    loss::plan(way(&direction)?, crate::args::probability(&rate).map_err(Error::Message)?, options)
 }
 
 fn onoff_plan(words: Vec<OsString>) -> Result<Plan, Error> {
@@ -188,7 +188,7 @@ fn meter_plan(words: Vec<OsString>) -> Result<Plan, Error> {
         meter: direction.meter,
         ..DirectionSetup::default()
     };
-    let options = Emulation { command: read.rest, ..Emulation::default() };
+    let options = Emulation { command: read.rest, ends_mute: true, ..Emulation::default() };
     let prompt = "[meter] ".into();
     Ok(Plan { kind: "meter", prompt, up: side(read.up), down: side(read.down), options })
 }
@@ -237,6 +237,6 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
         };
     let up = side("up", &read.rest[0], read.up)?;
     let down = side("down", &read.rest[1], read.down)?;
-    let options = Emulation { command, ..Emulation::default() };
+    let options = Emulation { command, ends_mute: true, ..Emulation::default() };
     Ok(Plan { kind: "link", prompt: "[link] ".into(), up, down, options })
 }

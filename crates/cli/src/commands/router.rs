@@ -17,13 +17,13 @@ use crate::output::{self, Error};
 #[derive(Args)]
 #[command(after_help = "\
 What leaves DEV passes a link with its queue first, on a machine that forwards or that sends
-itself; what comes in is left alone. Senders need not know. It ends with Ctrl-C, SIGTERM or --for,
-and DEV then sends as before, also if the router is killed.
+itself; what comes in is left alone. Senders need not know. It ends with Ctrl-C, SIGTERM or
+--duration, and DEV then sends as before, also if the router is killed.
 
 Examples:
   sudo paceline router eth1 --rate 20Mbps
   sudo paceline router eth1 --trace lte-driving --queue abc+codel --meter
-  sudo paceline router eth1 --rate 12Mbps --for 60s --summary router.json")]
+  sudo paceline router eth1 --rate 12Mbps --duration 60s --summary router.json")]
 pub(crate) struct RouterCommand {
     /// The device, an Ethernet one: eth1, wlan0, a veth
     #[arg(value_name = "DEV")]
@@ -41,7 +41,7 @@ pub(crate) struct RouterCommand {
     #[arg(long, default_value = "250", value_parser = args::buffer)]
     buffer: BufferSize,
     /// End after this long
-    #[arg(long = "for", value_name = "TIME", value_parser = args::length, allow_hyphen_values = true)]
+    #[arg(long = "duration", alias = "for", value_name = "TIME", value_parser = args::length, allow_hyphen_values = true)]
     length: Option<Span>,
     /// The seed of all random streams
     #[arg(long)]

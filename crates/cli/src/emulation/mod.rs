@@ -1,8 +1,11 @@
 //! Emulation: what all its commands have in common.
 
+mod condition;
+mod ending;
 pub(crate) mod link;
 pub(crate) mod mahimahi;
 mod observers;
+pub(crate) mod preset;
 mod run;
 pub(crate) mod scenario;
 mod shared;
@@ -13,10 +16,13 @@ use std::path::PathBuf;
 use clap::Args;
 use paceline_cc::Span;
 use paceline_emulator::Element;
+use paceline_emulator::shell::ServerPort;
 use paceline_emulator::shell::addresses::Network;
 
 use crate::args;
 use crate::output::Error;
+
+pub(crate) use condition::Condition;
 
 /// The seed unless the user names one.
 pub(crate) const DEFAULT_SEED: u64 = 1;
@@ -25,55 +31,66 @@ pub(crate) const DEFAULT_SEED: u64 = 1;
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Emulation {
     /// The seed of all random numbers
-    #[arg(long)]
+    #[arg(long, help_heading = "Real time")]
     pub(crate) seed: Option<u64>,
     /// Bind the emulator to this processor
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Real time")]
     pub(crate) cpu: Option<usize>,
     /// Give the emulator priority over all ordinary programs, and lock its memory (SCHED_FIFO,
     /// mlockall)
-    #[arg(long)]
+    #[arg(long, help_heading = "Real time")]
     pub(crate) realtime: bool,
     /// Show rate, queue and delay while it runs
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     pub(crate) meter: bool,
     /// Write a summary as JSON to this file, with `up` and `down` in the fields of `compare`;
     /// standard output belongs to the program inside
-    #[arg(long, value_name = "FILE", alias = "json")]
+    #[arg(long, value_name = "FILE", alias = "json", help_heading = "Outputs")]
     pub(crate) summary: Option<PathBuf>,
     /// Leave this long at the beginning out of the summary and the page
-    #[arg(long, value_name = "TIME", value_parser = args::length)]
+    #[arg(long, value_name = "TIME", value_parser = args::length, help_heading = "Outputs")]
     pub(crate) warmup: Option<Span>,
     /// Record every packet before and behind the link in this file (pcapng)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     pub(crate) pcap: Option<PathBuf>,
     /// Record at most this many bytes of each packet
-    #[arg(long, value_name = "BYTES", requires = "pcap")]
+    #[arg(long, value_name = "BYTES", requires = "pcap", help_heading = "Outputs")]
     pub(crate) snaplen: Option<u32>,
     /// Write to this file when each packet was due and when it was released
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     pub(crate) releases: Option<PathBuf>,
     /// Write a page, plots and the summary into this folder
-    #[arg(short, long, value_name = "DIR", alias = "report")]
+    #[arg(short, long, value_name = "DIR", alias = "report", help_heading = "Outputs")]
     pub(crate) output: Option<PathBuf>,
     /// End with 1 if packets were late or something else went wrong in the emulator
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     pub(crate) strict: bool,
+    /// End with 1 if a figure of the link is beyond a bound: p50, p95, p99, mean or max of the queueing delay, throughput,
+    /// used, loss; with up. or down. in front of one direction alone. For example p95>100ms, up.loss>1% or
+    /// down.throughput<5Mbps; may be repeated
+    #[arg(long, value_name = "CONDITION", help_heading = "Outputs")]
+    pub(crate) fail_if: Vec<Condition>,
     /// Run this command in the network outside for as long as the program inside; $PACELINE_BASE is
     /// the address of the outside
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = "Program and network")]
     pub(crate) outside: Option<String>,
+    /// Start the program inside when a server listens at this port outside: 5201, or 4433/udp
+    #[arg(long, value_name = "PORT", help_heading = "Program and network")]
+    pub(crate) wait_for: Option<ServerPort>,
     /// Take the addresses of both ends from this network, if 100.64.0.0/10 is in use or filtered.
     /// $PACELINE_NETWORK does the same, also for Mahimahi's commands
-    #[arg(long, value_name = "NETWORK", value_parser = network)]
+    #[arg(long, value_name = "NETWORK", value_parser = network, help_heading = "Program and network")]
     pub(crate) base: Option<Network>,
     /// Keep the network for this long after the program has ended, so that packets on their way
     /// still arrive
-    #[arg(long, value_name = "TIME", value_parser = args::rtt)]
+    #[arg(long, value_name = "TIME", value_parser = args::rtt, help_heading = "Program and network")]
     pub(crate) grace: Option<Span>,
-    /// Do not show notes at the start
-    #[arg(short, long)]
+    /// Do not show notes at the start, nor what has passed at the end
+    #[arg(short, long, help_heading = "Outputs")]
     pub(crate) quiet: bool,
+    /// True for Mahimahi's commands, which say nothing at the end.
+    #[arg(skip)]
+    pub(crate) ends_mute: bool,
     /// The program to run inside, with its arguments; without it, your shell. Put `--` before it to
     /// tell it from the options
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]

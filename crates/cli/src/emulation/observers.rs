@@ -5,17 +5,21 @@ use std::path::Path;
 
 use paceline_cc::{Rate, Time};
 use paceline_emulator::output::{
-    LogHead, MahimahiLog, Meter, PageFacts, Pcapng, Releases, ReportObserver, WatchedElement,
+    LogHead, MahimahiLog, Meter, PageFacts, Pcapng, Releases, ReportObserver, SharedReport,
+    WatchedElement,
 };
 use paceline_emulator::{Direction, Element, Observer};
 use paceline_path::Service;
 
 use super::{DEFAULT_SEED, DirectionSetup, Plan};
 use crate::names::command_line;
-use crate::output::Error;
+use crate::output::{self, Error};
 
-/// All observers that a plan asks for. Their files are made now.
-pub(super) fn observers(plan: &Plan) -> Result<Vec<Box<dyn Observer>>, Error> {
+/// The observers of an emulation, and the place of its figures if an option needs them.
+pub(super) type Watching = (Vec<Box<dyn Observer>>, Option<SharedReport>);
+
+/// Returns all observers that a plan asks for. Their files are made now.
+pub(super) fn observers(plan: &Plan) -> Result<Watching, Error> {
     let options = &plan.options;
     let mut made: Vec<Box<dyn Observer>> = Vec::new();
     for (direction, side) in [(Direction::Up, &plan.up), (Direction::Down, &plan.down)] {
@@ -36,7 +40,8 @@ pub(super) fn observers(plan: &Plan) -> Result<Vec<Box<dyn Observer>>, Error> {
         let releases = Releases::create(path, last(&plan.up), last(&plan.down));
         made.push(Box::new(releases.map_err(fail(path))?));
     }
-    if options.summary.is_some() || options.output.is_some() {
+    let mut report = None;
+    if options.summary.is_some() || options.output.is_some() || !options.fail_if.is_empty() {
         let links = watched.iter().filter(|it| it.service.is_some()).cloned().collect();
         let warmup = Time::ZERO + options.warmup.unwrap_or_default();
         let mut accountant = ReportObserver::new(links).with_warmup(warmup);
@@ -44,15 +49,17 @@ pub(super) fn observers(plan: &Plan) -> Result<Vec<Box<dyn Observer>>, Error> {
             accountant = accountant.with_json(path).map_err(fail(path))?;
         }
         if let Some(folder) = &options.output {
+            output::is_folder_name(folder)?;
             accountant = accountant.with_report(folder, facts(plan)).map_err(fail(folder))?;
         }
+        report = Some(accountant.found());
         made.push(Box::new(accountant));
     }
     let shown = metered(plan, &watched);
     if !shown.is_empty() {
         made.push(Box::new(Meter::new(shown)));
     }
-    Ok(made)
+    Ok((made, report))
 }
 
 fn fail(path: &Path) -> impl FnOnce(io::Error) -> Error {

@@ -4,25 +4,28 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use paceline_cc::Time;
+use paceline_emulator::output::SharedReport;
 use paceline_emulator::router::Router;
 use paceline_emulator::shell::{Shell, ShellOptions};
 use paceline_emulator::{Chain, Control, Emulator, EmulatorOptions, EndReason, Summary};
 use paceline_os::priority;
 use paceline_os::{Interrupts, LiveError};
 
-use super::{Emulation, Plan, observers};
+use super::{Emulation, Plan, ending, observers};
 use crate::output::{self, Error};
 
 impl Plan {
     /// Starts the program and carries its packets; the program's status.
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         // Files that cannot be made are told of before anything runs.
-        let observers = observers::observers(&self)?;
+        let (observers, figures) = observers::observers(&self)?;
         let Plan { kind, prompt, up, down, options } = self;
+        let files = ending::files(&options, &up, &down);
         let mut shell = ShellOptions::new(kind, options.command.clone());
         let who = name(&prompt);
         shell.prompt = prompt;
         shell.outside = options.outside.clone();
+        shell.wait_for = options.wait_for;
         shell.offload = true;
         shell.network = options.network()?;
         shell.grace =
@@ -30,6 +33,10 @@ impl Plan {
         if options.realtime {
             // Real-time scheduling would take it from the programs.
             shell.nice = Some(priority::niceness());
+        }
+        let goes_round = options.outside.as_ref().filter(|_| kind != "gap").and(around());
+        if let Some(around) = &goes_round {
+            output::note(&format!("warning: {who}: {}", passes_by(around)));
         }
         tune(&options).map_err(told)?;
         let (shell, devices) = Shell::start(&shell).map_err(told)?;
@@ -63,10 +70,20 @@ impl Plan {
         // Mahimahi ends well with its trace, too.
         let status = if summary.ended == EndReason::Over { 0 } else { status };
         report(&summary, &who, &options);
+        if !options.quiet && !options.ends_mute {
+            output::note(&format!("{who}: {}", ending::passed(&summary)));
+            if !files.is_empty() && summary.errors.is_empty() {
+                output::note(&format!("wrote {}", files.join(", ")));
+            }
+        }
+        let failures = failures(&summary, figures, &options);
+        failures.iter().for_each(|failure| output::note(&format!("failed: {who}: {failure}")));
         let went_wrong = summary.late
+            || goes_round.is_some()
             || !summary.errors.is_empty()
             || matches!(summary.ended, EndReason::Closed(_));
-        let status = if options.strict && went_wrong && status == 0 { 1 } else { status };
+        let failed = options.strict && went_wrong || !failures.is_empty();
+        let status = if failed && status == 0 { 1 } else { status };
         Ok(ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)))
     }
 }
@@ -75,7 +92,7 @@ impl Plan {
     /// Carries what leaves a device, instead of the packets of a program, through the way up, until
     /// a signal comes or `end`.
     pub(crate) fn route(self, router: Router, end: Time) -> Result<(), Error> {
-        let observers = observers::observers(&self)?;
+        let (observers, _) = observers::observers(&self)?;
         let Plan { prompt, up, options, .. } = self;
         tune(&options).map_err(told)?;
         options.cpu.map_or(Ok(()), priority::bind_to).map_err(told)?;
@@ -127,6 +144,19 @@ fn report(summary: &Summary, who: &str, options: &Emulation) {
     report_errors(summary, who, options);
 }
 
+/// Returns what the conditions of --fail-if say of the figures.
+fn failures(summary: &Summary, figures: Option<SharedReport>, options: &Emulation) -> Vec<String> {
+    let report = figures.and_then(|shared| shared.lock().ok()?.clone());
+    let Some(report) = report else {
+        let asked = options.fail_if.first();
+        return asked
+            .map(|one| format!("--fail-if {one}: there are no figures"))
+            .into_iter()
+            .collect();
+    };
+    options.fail_if.iter().filter_map(|one| one.failure(summary, &report)).collect()
+}
+
 /// Says which figures are not those of the link.
 fn report_errors(summary: &Summary, who: &str, options: &Emulation) {
     for error in &summary.errors {
@@ -151,6 +181,19 @@ fn report_errors(summary: &Summary, who: &str, options: &Emulation) {
 
 /// An emulator as its prompt names it, behind those around it.
 fn name(prompt: &str) -> String {
-    let around = std::env::var("MAHIMAHI_SHELL_PREFIX").unwrap_or_default();
-    format!("{around}{prompt}").trim().to_string()
+    format!("{}{prompt}", around().unwrap_or_default()).trim().to_string()
+}
+
+/// The emulators around this process, as their prompts name them; `None` if there are none.
+fn around() -> Option<String> {
+    std::env::var("MAHIMAHI_SHELL_PREFIX").ok().filter(|text| !text.trim().is_empty())
+}
+
+/// The warning that the packets between a program and the command of `--outside` do not pass the emulators around them.
+fn passes_by(around: &str) -> String {
+    format!(
+        "the command of --outside runs between this emulator and those around it, so that packets \
+         to it do not pass {}; give --outside to the outermost emulator",
+        around.trim()
+    )
 }

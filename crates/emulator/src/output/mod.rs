@@ -22,5 +22,5 @@ pub use meter::Meter;
 pub use page::PageFacts;
 pub use pcapng::Pcapng;
 pub use releases::Releases;
-pub use summary::ReportObserver;
+pub use summary::{ReportObserver, SharedReport};
 pub use watched::{WatchedElement, word};

@@ -13,6 +13,7 @@ mod outside;
 mod program;
 mod record;
 mod resolver;
+mod server_port;
 mod shell_id;
 mod start;
 mod supervisor;
@@ -33,6 +34,7 @@ use paceline_os::{Tun, TunOptions, capability, namespace};
 use addresses::{Addresses, Network};
 use leftovers::AdoptedChildren;
 use record::Undo;
+pub use server_port::ServerPort;
 use shell_id::ShellId;
 
 /// How long a program that is asked to end may take, in milliseconds.
@@ -50,6 +52,8 @@ pub struct ShellOptions {
     /// A shell command to run in the outside network meanwhile. The program inside then is given
     /// that network's address, also in shells in shells.
     pub outside: Option<String>,
+    /// A server outside that has to listen before the program starts.
+    pub wait_for: Option<ServerPort>,
     /// Whether devices hand over large segments: see [`TunOptions::offload`].
     pub offload: bool,
     /// The MTU of both devices, in bytes.
@@ -73,6 +77,7 @@ impl ShellOptions {
             prompt: format!("[{kind}] "),
             command,
             outside: None,
+            wait_for: None,
             offload: tun.offload,
             mtu: tun.mtu,
             queue_len: tun.queue_len,

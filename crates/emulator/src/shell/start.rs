@@ -18,7 +18,7 @@ use super::outside::{OuterEnd, OuterEndRequest};
 use super::resolver::{self, Resolver};
 use super::shell_id::ShellId;
 use super::supervisor::{self, SupervisorReady, SupervisorStart};
-use super::{Devices, Shell, ShellOptions, companion};
+use super::{Devices, ServerPort, Shell, ShellOptions, companion};
 
 /// Starts the supervisor, and through it the program. With `has_rights`, this process may change the network outside;
 /// `signal_mask` is the mask that the programs get.
@@ -129,8 +129,8 @@ impl<'a> ShellStart<'a> {
         })
     }
 
-    /// Has the supervisor start the program, and starts the one of `--outside`. Returns the inner device, and the
-    /// process that watches over the program of `--outside`.
+    /// Starts the program of `--outside`, waits for its server if that was asked for, and has the supervisor start the
+    /// program inside. Returns the inner device, and the process that watches over the program of `--outside`.
     fn start_programs(
         &self,
         outside: &mut OuterEnd,
@@ -144,12 +144,18 @@ impl<'a> ShellStart<'a> {
             tun: (self.tun.offload, self.tun.mtu, self.tun.queue_len),
             shell: self.shell_id,
         };
-        let (inner, ready) = hand_over(socket, &message, outside.tun.as_fd())?;
-        outside.save_inside(ready.network, None);
         let ShellStart { options, signal_mask, shell_id, .. } = *self;
         let companion = companion::start(options, &outside.addresses, shell_id, signal_mask)?;
         let watcher = companion.as_ref().and_then(|companion| ProcessIdentity::of(companion.id()));
         outside.save_inside(None, watcher);
+        let served = options.wait_for.map_or(Ok(()), ServerPort::wait);
+        let handed_over = served.and_then(|()| hand_over(socket, &message, outside.tun.as_fd()));
+        let (inner, ready) = handed_over.inspect_err(|_| {
+            if let Some(companion) = &companion {
+                companion::end(companion);
+            }
+        })?;
+        outside.save_inside(ready.network, None);
         let tun = TunOptions { name: supervisor::INTERFACE.into(), ..self.tun.clone() };
         Ok((Tun::from_fd(inner, &tun), companion))
     }

@@ -23,7 +23,7 @@ pub(crate) struct Watch {
     /// Only the sockets of this congestion control
     name: Option<String>,
     /// End after this long; without it, Ctrl-C ends it
-    #[arg(long = "for", value_name = "TIME", value_parser = args::length, allow_hyphen_values = true)]
+    #[arg(long = "duration", alias = "for", value_name = "TIME", value_parser = args::length, allow_hyphen_values = true)]
     length: Option<Span>,
     /// How often the table is shown
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval, allow_hyphen_values = true)]

@@ -1,0 +1,66 @@
+//! What an emulator says when it ends: what has passed, and which files were written.
+
+use std::path::PathBuf;
+
+use paceline_emulator::{DirectionSummary, Summary};
+
+use super::{DirectionSetup, Emulation};
+
+/// One line of what has passed in both directions.
+pub(super) fn passed(summary: &Summary) -> String {
+    let seconds = summary.duration.as_secs_f64();
+    format!(
+        "up {}; down {}; {seconds:.1} s",
+        direction(&summary.up, seconds),
+        direction(&summary.down, seconds)
+    )
+}
+
+fn direction(way: &DirectionSummary, seconds: f64) -> String {
+    let (packets, lost) = (way.sent_packets, lost(way));
+    let plural = if packets == 1 { "" } else { "s" };
+    let mbps = if seconds > 0.0 { way.sent_bytes as f64 * 8e-6 / seconds } else { 0.0 };
+    format!("{packets} packet{plural} at {mbps:.3} Mbit/s, {lost} lost")
+}
+
+/// Packets that queues, pipes and interruptions have dropped.
+pub(super) fn lost(way: &DirectionSummary) -> u64 {
+    way.stages.iter().map(|stage| stage.counters.dropped_packets()).sum::<u64>() + way.no_memory
+}
+
+/// The files that an emulation writes.
+pub(super) fn files(
+    options: &Emulation,
+    up: &DirectionSetup,
+    down: &DirectionSetup,
+) -> Vec<String> {
+    let page = options.output.as_ref().map(|folder| folder.join("emulation.html"));
+    let single = [&options.summary, &options.pcap, &options.releases, &up.log, &down.log];
+    let all = page.into_iter().chain(single.into_iter().flatten().cloned());
+    all.map(|path: PathBuf| path.display().to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_direction_says_packets_rate_and_losses() {
+        let mut way = DirectionSummary { sent_packets: 1, ..DirectionSummary::default() };
+        assert_eq!(direction(&way, 0.0), "1 packet at 0.000 Mbit/s, 0 lost");
+        (way.sent_packets, way.sent_bytes, way.no_memory) = (1000, 1_500_000, 2);
+        assert_eq!(direction(&way, 6.0), "1000 packets at 2.000 Mbit/s, 2 lost");
+    }
+
+    #[test]
+    fn files_are_those_that_were_asked_for() {
+        let options = Emulation {
+            output: Some("out".into()),
+            summary: Some("s.json".into()),
+            ..Emulation::default()
+        };
+        let up = DirectionSetup { log: Some("run.up".into()), ..DirectionSetup::default() };
+        let written = files(&options, &up, &DirectionSetup::default());
+        assert_eq!(written, ["out/emulation.html", "s.json", "run.up"]);
+    }
+}

@@ -221,6 +221,43 @@ impl ParamValue for Span {
     }
 }
 
+/// Returns the number of bits and our unit of a rate that is written as in other programs: `12mbit`, `10Mb/s`, `12M`,
+/// `2MB/s`. `None` if `text` is no number with such a unit.
+pub fn rate_as_others_write(text: &str) -> Option<(f64, &'static str)> {
+    let (number, unit) = number_and_unit(text.trim())?;
+    let bits =
+        if unit.contains("Bps") || unit.contains("B/s") || unit.ends_with('B') { 8.0 } else { 1.0 };
+    // A generation of mobile networks, such as `5g`, is no rate.
+    let is_generation = unit == "g";
+    let unit = unit.to_ascii_lowercase();
+    let (scale, rest) = match unit.chars().next()? {
+        'k' => ("kbps", &unit[1..]),
+        'm' => ("Mbps", &unit[1..]),
+        'g' => ("Gbps", &unit[1..]),
+        _ => ("bps", &unit[..]),
+    };
+    let is_rate = match rest {
+        "" => scale != "bps" && !is_generation,
+        "b" | "bit" | "bits" | "bps" | "b/s" | "bit/s" | "bits/s" | "bit/sec" | "bits/sec" => true,
+        _ => false,
+    };
+    is_rate.then_some((number * bits, scale))
+}
+
+/// Returns what is wrong with the unit of a rate.
+fn unknown_unit_of_rate(number: f64, text: &str) -> String {
+    match rate_as_others_write(text) {
+        Some((bits, unit)) if bits != number => {
+            format!("`{text}` is a rate of bytes; rates are in bits: write {bits}{unit}")
+        }
+        Some((bits, unit)) => format!("unknown unit of rate; write {bits}{unit}"),
+        None => {
+            let unit = number_and_unit(text).map_or(text, |(_, unit)| unit);
+            format!("unknown unit of rate `{unit}`; use bps, kbps, Mbps or Gbps")
+        }
+    }
+}
+
 impl ParamValue for Rate {
     const KIND: &'static str = "rate";
     const UNIT: &'static str = "rate";
@@ -237,9 +274,7 @@ impl ParamValue for Rate {
             "Mbps" | "mbps" => 1e6,
             "Gbps" | "gbps" => 1e9,
             "" => return Err(format!("a rate needs a unit: `{text}Mbps` or `{text}kbps`")),
-            other => {
-                return Err(format!("unknown unit of rate `{other}`; use bps, kbps, Mbps or Gbps"));
-            }
+            _ => return Err(unknown_unit_of_rate(number, text)),
         };
         Ok(Rate::from_bps((number * factor + 0.5) as u64))
     }

@@ -10,6 +10,11 @@ pub trait Entry {
     const KIND: &'static str;
     /// Returns the name by which users call it.
     fn name(&self) -> &str;
+    /// Returns the name of the entry that other programs or papers call `name`, for messages about unknown names.
+    fn known_elsewhere(name: &str) -> Option<&'static str> {
+        let _ = name;
+        None
+    }
 }
 
 /// Reason why an entry cannot be added to a [`Registry`].
@@ -141,8 +146,18 @@ pub fn find<'a, E: Entry>(entries: &'a [E], name: &str) -> Result<&'a E, SpecErr
     found.ok_or_else(|| SpecError::UnknownName {
         kind: E::KIND,
         name: name.to_string(),
-        near: nearest(name, entries.iter().map(E::name)),
+        near: near(entries, name),
     })
+}
+
+/// Returns the name of the entry that is probably meant.
+fn near<E: Entry>(entries: &[E], name: &str) -> Option<String> {
+    let elsewhere = E::known_elsewhere(name);
+    let is_here = |known: &&str| entries.iter().any(|entry| entry.name() == *known);
+    match elsewhere.filter(is_here) {
+        Some(known) => Some(known.to_string()),
+        None => nearest(name, entries.iter().map(E::name)),
+    }
 }
 
 /// Returns `entry` if users can write its name, and an error otherwise.

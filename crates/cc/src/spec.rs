@@ -121,6 +121,9 @@ impl Spec {
             },
         };
         let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.split_whitespace().count() > 1 {
+            return fail("several names are separated by commas");
+        }
         if name.is_empty() || !name.chars().all(legal) {
             return fail("a name has letters, digits, `-`, `_` and `.`");
         }
@@ -297,6 +300,8 @@ mod tests {
         for text in ["", "+codel", "abc[", "abc[dt]", "a b", "abc]x["] {
             assert!(SchemeSpec::parse(text).is_err(), "{text}");
         }
+        let list = SchemeSpec::parse("cubic bbr").expect_err("a list").to_string();
+        assert!(list.contains("separated by commas"), "{list}");
         assert_eq!(nearest("cubci", ["cubic", "codel"]).as_deref(), Some("cubic"));
         assert_eq!(nearest("zzzzzz", ["cubic", "codel"]), None);
     }

@@ -1,5 +1,6 @@
 //! How values are written on the command line.
 
+use std::net::Ipv6Addr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -107,6 +108,20 @@ pub(crate) fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
+/// The port of `paceline recv`, which an address without a port has.
+pub(crate) const DEFAULT_PORT: u16 = 5311;
+
+/// An address with its port: `host` is `host:5311`, `2001:db8::1` is `[2001:db8::1]:5311`.
+pub(crate) fn with_port(address: &str) -> String {
+    match address.parse::<Ipv6Addr>() {
+        Ok(six) => format!("[{six}]:{DEFAULT_PORT}"),
+        Err(_) if !address.is_empty() && (!address.contains(':') || address.ends_with(']')) => {
+            format!("{address}:{DEFAULT_PORT}")
+        }
+        Err(_) => address.to_string(),
+    }
+}
+
 /// A recording of delays.
 pub(crate) fn delays(text: &str) -> Result<Delays, String> {
     paceline_trace::load_delays(text).map_err(|error| error.to_string())
@@ -180,6 +195,32 @@ mod tests {
         ] {
             let error = size(text).expect_err(text);
             assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn addresses_without_a_port_have_the_usual_one() {
+        for (text, whole) in [
+            ("host", "host:5311"),
+            ("192.0.2.1", "192.0.2.1:5311"),
+            ("host:4433", "host:4433"),
+            ("2001:db8::1", "[2001:db8::1]:5311"),
+            ("[2001:db8::1]", "[2001:db8::1]:5311"),
+            ("[2001:db8::1]:4433", "[2001:db8::1]:4433"),
+            ("", ""),
+        ] {
+            assert_eq!(with_port(text), whole);
+        }
+    }
+
+    #[test]
+    fn probabilities_are_shares_or_percentages() {
+        assert_eq!((probability("1%"), probability(" 0.25 ")), (Ok(0.01), Ok(0.25)));
+        assert_eq!((probability("0"), probability("100%")), (Ok(0.0), Ok(1.0)));
+        let error = probability("5").expect_err("more than 1");
+        assert!(error.contains("did you mean 5%?"), "{error}");
+        for text in ["", "much", "-1%", "200%", "1ms"] {
+            assert!(probability(text).is_err(), "{text}");
         }
     }
 

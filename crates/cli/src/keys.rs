@@ -60,7 +60,13 @@ pub(crate) struct FoundKeys {
 }
 
 fn key(text: &str) -> Result<Key, String> {
-    Key::parse(text).map_err(|error| error.to_string())
+    Key::parse(without_word(text)).map_err(|error| error.to_string())
+}
+
+/// Returns the key string of a line that `paceline recv` prints: `key pl1-...`.
+fn without_word(line: &str) -> &str {
+    let line = line.trim();
+    line.strip_prefix("key ").unwrap_or(line).trim_start()
 }
 
 fn is_standard_input(path: &Path) -> bool {
@@ -81,7 +87,7 @@ impl KeyText {
         if text.starts_with("paceline") {
             return Identity::parse(text).map(KeyText::Identity);
         }
-        Key::parse(text.strip_prefix("key ").unwrap_or(text)).map(KeyText::Key)
+        Key::parse(without_word(text)).map(KeyText::Key)
     }
 
     /// Reads a file, or standard input.

@@ -35,6 +35,7 @@ mod registries;
 mod runs;
 mod table;
 mod temporary;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -82,7 +83,7 @@ pub fn main_with(names: Names) -> ExitCode {
     registries::set(names);
     let done = match mahimahi_name() {
         Some(name) => commands::mahimahi::run(name, std::env::args_os().skip(1).collect()),
-        None => Cli::parse().command.run(),
+        None => usage::parse::<Cli>().command.run(),
     };
     match done {
         Ok(status) => status,

@@ -196,8 +196,44 @@ pub(crate) fn all_of(problems: &[String]) -> Result<(), Error> {
     }
 }
 
+/// Extensions of files that nobody means for a folder.
+const OF_FILES: [&str; 9] = ["svg", "pdf", "png", "jpg", "eps", "csv", "json", "html", "txt"];
+
+/// Makes sure that a folder for results has no name of a file, such as fig.pdf, unless it is there already.
+pub(crate) fn is_folder_name(folder: &Path) -> Result<(), Error> {
+    let extension = folder.extension().and_then(|extension| extension.to_str());
+    let is_of_file = extension.is_some_and(|it| OF_FILES.contains(&&*it.to_ascii_lowercase()));
+    if is_of_file && !folder.is_dir() && !folder.to_string_lossy().ends_with('/') {
+        let stem = folder.with_extension("");
+        return Err(Error::Usage(format!(
+            "{}: this names a folder, in which a page, plots (SVG) and JSON are written; name it {}",
+            folder.display(),
+            stem.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Makes sure that a file for a plot has a name for SVG, or none that says another format.
+pub(crate) fn is_svg_name(file: &Path) -> Result<(), Error> {
+    let extension = file.extension().and_then(|extension| extension.to_str());
+    let is_other = extension.is_some_and(|it| {
+        !it.eq_ignore_ascii_case("svg") && OF_FILES.contains(&&*it.to_ascii_lowercase())
+    });
+    if is_other {
+        let named = file.with_extension("svg");
+        return Err(Error::Usage(format!(
+            "{}: plots are written as SVG; name it {}. Inkscape and rsvg-convert make PDF and PNG of it",
+            file.display(),
+            named.display()
+        )));
+    }
+    Ok(())
+}
+
 /// Makes a folder for results, with those above it; it may be there already.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
+    is_folder_name(folder)?;
     std::fs::create_dir_all(folder).map_err(|source| {
         let source = match source.kind() {
             kind @ io::ErrorKind::AlreadyExists => io::Error::new(kind, "a file has this name"),
@@ -241,4 +277,13 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         })
     });
     written.map_err(|source| Error::Io { path: Some(path.to_path_buf()), source })
+}
+
+/// Writes a file that a user has named, and says so on standard error. A device, such as /dev/stdout, is not told of.
+pub(crate) fn write_named(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    write_file(path, bytes)?;
+    if path.is_file() {
+        note(&format!("wrote {}", path.display()));
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The text form of links, schemes and times in comparisons, on the command line and in Python.
 
+use paceline_cc::params::rate_as_others_write;
 use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_sim::Names;
@@ -131,9 +132,20 @@ pub fn compared(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
 /// # Errors
 /// The text is invalid; the error says why.
 pub fn capacity(text: &str) -> Result<(String, Capacity), String> {
-    let unit = text.ends_with("bps") || text.ends_with("bit/s") || text.parse::<f64>().is_ok();
     let number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.'));
-    if number && unit && !std::path::Path::new(text).exists() {
+    let is_rate = number
+        && (text.ends_with("bps")
+            || text.ends_with("bit/s")
+            || text.parse::<f64>().is_ok()
+            || rate_as_others_write(text).is_some());
+    let is_file = std::path::Path::new(text).exists();
+    if number && text.contains(',') && !is_file {
+        return Err(format!(
+            "{text}: one link is expected; write each with its option, such as --trace 12Mbps --trace \
+             24Mbps"
+        ));
+    }
+    if is_rate && !is_file {
         let rate = rate(text).map_err(|problem| format!("{text}: {problem}"))?;
         return Ok((text.to_string(), Capacity::Constant(rate)));
     }

@@ -136,6 +136,9 @@ impl Entry for SchemeEntry {
     fn name(&self) -> &str {
         &self.name
     }
+    fn known_elsewhere(name: &str) -> Option<&'static str> {
+        known_elsewhere(name)
+    }
 }
 
 impl Entry for Scheme {
@@ -143,6 +146,33 @@ impl Entry for Scheme {
     fn name(&self) -> &str {
         self.name
     }
+    fn known_elsewhere(name: &str) -> Option<&'static str> {
+        known_elsewhere(name)
+    }
+}
+
+/// Names of schemes in other programs and papers, for messages: `(theirs, ours)`.
+const KNOWN_ELSEWHERE: [(&str, &str); 14] = [
+    ("reno", "newreno"),
+    ("tcp-reno", "newreno"),
+    ("bbr1", "bbr"),
+    ("bbrv1", "bbr"),
+    ("bbr2", "bbr3"),
+    ("bbrv2", "bbr3"),
+    ("bbrv3", "bbr3"),
+    ("pcc", "vivace"),
+    ("pcc-vivace", "vivace"),
+    ("webrtc", "gcc"),
+    ("goog_cc", "gcc"),
+    ("l4s", "prague"),
+    ("remycc", "remy"),
+    ("ctcp", "compound"),
+];
+
+/// Returns our name of the scheme that others call `name`.
+pub fn known_elsewhere(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    KNOWN_ELSEWHERE.iter().find(|(theirs, _)| *theirs == name).map(|&(_, ours)| ours)
 }
 
 impl std::fmt::Debug for SchemeEntry {
@@ -285,6 +315,11 @@ mod tests {
     fn unknown_names_give_errors_with_the_nearest() {
         let message = |text: &str| try_build(text).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(message("cubci").contains("did you mean `cubic`"));
+        assert!(message("reno").contains("did you mean `newreno`"));
+        assert!(message("PCC").contains("did you mean `vivace`"));
+        assert!(KNOWN_ELSEWHERE.iter().all(|(theirs, ours)| {
+            find(SCHEMES, ours).is_ok() && find(SCHEMES, theirs).is_err()
+        }));
         assert!(message("abc[etta=1]").contains("did you mean `eta`"));
         assert!(message("abc[eta=two]").contains("abc[eta=two]"));
     }

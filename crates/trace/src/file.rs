@@ -103,11 +103,54 @@ fn too_large(path: &str) -> TraceError {
     TraceError::new(path, problem, "use a shorter trace: it repeats by itself")
 }
 
+/// Beginnings of the names of the recordings that come with Mahimahi, and the built-in trace that is modelled on one of
+/// the same kind.
+const MAHIMAHIS: [(&str, &str); 5] = [
+    ("Verizon-LTE", "lte-driving"),
+    ("Verizon-EVDO", "evdo-driving"),
+    ("TMobile-UMTS", "umts-driving"),
+    ("TMobile-LTE", "lte-driving"),
+    ("ATT-LTE", "lte-driving"),
+];
+
+/// Words for kinds of links, and the built-in trace of this kind.
+const KINDS: [(&str, &str); 9] = [
+    ("4g", "lte-driving"),
+    ("5g", "nr-driving"),
+    ("nr", "nr-driving"),
+    ("3g", "umts-driving"),
+    ("umts", "umts-driving"),
+    ("evdo", "evdo-driving"),
+    ("starlink", "leo"),
+    ("satellite", "leo"),
+    ("cellular", "lte-driving"),
+];
+
 fn not_found(path: &str) -> TraceError {
     let list = names().collect::<Vec<_>>().join(", ");
-    let remedy = match nearest(path) {
-        Some(near) => format!("did you mean the built-in {near}? Built in are: {list}"),
-        None => format!("check the path, or use a built-in trace: {list}"),
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let recording = MAHIMAHIS.iter().find(|(begin, _)| file.starts_with(begin));
+    let kind = KINDS.iter().find(|(word, _)| path.eq_ignore_ascii_case(word));
+    let remedy = if path.contains(',') {
+        "name each trace with an option of its own: --trace A --trace B".into()
+    } else if path.contains(['*', '?']) {
+        "no file matches this pattern; name each file with an option of its own: --trace A --trace \
+         B"
+        .into()
+    } else if let Some((_, like)) = recording {
+        format!(
+            "this recording comes with Mahimahi: git clone https://github.com/ravinet/mahimahi, and \
+             name mahimahi/traces/{file}; or use the built-in {like}, which is modelled on such a \
+             recording"
+        )
+    } else if path.to_ascii_lowercase().replace('-', "") == "wifi" {
+        "no trace has what stations of a Wi-Fi channel do to each other; `paceline run` simulates \
+         it, for example scenarios/wifi.toml"
+            .into()
+    } else if let Some(near) = kind.map(|(_, near)| *near).or_else(|| nearest(path)) {
+        format!("did you mean the built-in {near}? Built in are: {list}")
+    } else {
+        format!("check the path, or use a built-in trace: {list}")
     };
     TraceError::new(path, "no such file, and no built-in trace of this name", remedy)
 }
@@ -129,6 +172,21 @@ mod tests {
         assert!(error.contains("did you mean the built-in lte-driving?"), "{error}");
         let error = load("no/such/file").expect_err("no such file").to_string();
         assert!(error.contains("use a built-in trace: lte-driving,"), "{error}");
+        for (name, said) in [
+            (
+                "Verizon-LTE-short.down",
+                "mahimahi/traces/Verizon-LTE-short.down; or use the built-in lte",
+            ),
+            ("traces/ATT-LTE-driving.up", "comes with Mahimahi"),
+            ("starlink", "did you mean the built-in leo?"),
+            ("5G", "did you mean the built-in nr-driving?"),
+            ("Wi-Fi", "scenarios/wifi.toml"),
+            ("a.down,b.down", "--trace A --trace B"),
+            ("*.down", "no file matches this pattern"),
+        ] {
+            let error = load(name).expect_err("no such file").to_string();
+            assert!(error.contains(said), "{error}");
+        }
         assert!(load("").is_err() && load(".").is_err() && load("a\0b").is_err());
     }
 

@@ -134,7 +134,17 @@ fn fail(error: kernel::KernelError) -> Error {
 
 /// The program of a name that the user wrote.
 fn find(name: &str) -> Result<&'static Program, Error> {
-    kernel::find(name).map_err(|error| Error::Usage(error.to_string()))
+    kernel::find(name).map_err(|error| {
+        let is_linuxs = kernel::probe().available.iter().any(|known| known == name);
+        let remedy = if is_linuxs {
+            format!("; `{name}` is Linux' own: `sysctl net.ipv4.tcp_congestion_control={name}`")
+        } else if name == "bbr" {
+            "; `bbr` is Linux' own: `modprobe tcp_bbr`".into()
+        } else {
+            String::new()
+        };
+        Error::Usage(format!("{error}{remedy}"))
+    })
 }
 
 impl Load {

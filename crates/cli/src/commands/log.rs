@@ -39,6 +39,13 @@ pub(crate) struct Log {
 pub(crate) fn read(path: &Path, bin_ms: u64) -> Result<LogGraph, Error> {
     let file: Box<dyn Read> = match path.as_os_str() == "-" {
         true => Box::new(std::io::stdin()),
+        false if path.is_dir() => {
+            return Err(Error::Usage(format!(
+                "{0}: a folder; name the logs of `paceline link --log {0}/run`, which are {0}/run.up and \
+                 {0}/run.down",
+                path.display()
+            )));
+        }
         false => Box::new(File::open(path).map_err(|error| {
             Error::Usage(format!("{}: cannot be read: {error}", path.display()))
         })?),
@@ -66,6 +73,7 @@ impl Log {
     pub(crate) fn run(self) -> Result<(), Error> {
         let bin_ms = self.bin.as_nanos() / 1_000_000;
         if let Some(output) = &self.output {
+            output::is_svg_name(output)?;
             let [log] = &self.logs[..] else {
                 return Err(Error::Usage("-o plots one log; name a single FILE".into()));
             };
@@ -75,7 +83,7 @@ impl Log {
             if output.as_os_str() == "-" {
                 return output::print(&svg);
             }
-            return output::write_file(output, svg.as_bytes());
+            return output::write_named(output, svg.as_bytes());
         }
         let headings = [
             "log",

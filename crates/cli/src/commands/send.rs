@@ -54,7 +54,7 @@ Examples:
   paceline send 192.0.2.1:5311 --key-file FILE --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
 pub(crate) struct Send {
     /// The files and folders to send, or - for standard input, and last the address of the receiver. With --bulk the address
-    /// stands alone, and with --listen there is none
+    /// stands alone, and with --listen there is none. The port is 5311 unless it is named
     #[arg(value_name = "PATH|-|HOST:PORT", required = true, num_args = 1..)]
     words: Vec<String>,
     #[command(flatten)]
@@ -353,7 +353,7 @@ impl Send {
         };
         let is_input = |path: &String| path == "-";
         match (paths, self.bulk) {
-            ([], Some(_)) => Ok((Source::Packets, to.clone())),
+            ([], Some(_)) => Ok((Source::Packets, args::with_port(to))),
             ([], None) => Err(Error::Usage(
                 "what is to be sent, and where to? `paceline send PATH... HOST:PORT`, or `paceline \
                  send HOST:PORT --bulk 30s`"
@@ -366,14 +366,14 @@ impl Send {
                 true => Err(Error::Usage(
                     "standard input is either the key's (--key-file -) or what is sent".into(),
                 )),
-                false => Ok((Source::Input, to.clone())),
+                false => Ok((Source::Input, args::with_port(to))),
             },
             (paths, None) if paths.iter().any(is_input) => {
                 Err(Error::Usage("- (standard input) is sent alone, without files".into()))
             }
             (paths, None) => {
                 let paths: Result<Vec<PathBuf>, Error> = paths.iter().map(file).collect();
-                Ok((Source::Files(paths?), to.clone()))
+                Ok((Source::Files(paths?), args::with_port(to)))
             }
         }
     }

@@ -347,7 +347,7 @@ fn save(
     };
     match path {
         None => output::print(&text),
-        Some(path) => output::write_file(path, text.as_bytes()),
+        Some(path) => output::write_named(path, text.as_bytes()),
     }
 }
 
@@ -365,13 +365,14 @@ pub(crate) struct Plot {
 
 impl Plot {
     fn run(self) -> Result<(), Error> {
+        file(self.output.as_deref()).map_or(Ok(()), output::is_svg_name)?;
         let trace = load(&self.trace)?;
         let bin = self.bin.max(Span::from_millis(1));
         let rates = paceline_trace::rates(&trace, bin);
         let svg = paceline_report::capacity_svg(trace.name(), bin.as_secs_f64(), rates);
         match file(self.output.as_deref()) {
             None => output::print(&svg),
-            Some(path) => output::write_file(path, svg.as_bytes()),
+            Some(path) => output::write_named(path, svg.as_bytes()),
         }
     }
 }

@@ -119,7 +119,13 @@ pub(super) fn find(name: &str) -> Result<(PathBuf, String), Error> {
 pub(super) fn read(name: &str) -> Result<TunnelFile, Error> {
     let (path, name) = find(name)?;
     let file = path.display().to_string();
-    let text = String::from_utf8(output::read(&path, LARGEST)?).map_err(|_| {
+    let bytes = output::read(&path, LARGEST).map_err(|error| match error {
+        Error::Usage(message) if !path.exists() => {
+            Error::Usage(format!("{message}; docs/tunnel.md shows such a file"))
+        }
+        error => error,
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| {
         Error::Usage(format!("{file}: cannot be read: the file of a tunnel is text in UTF-8"))
     })?;
     let folder = path.parent().unwrap_or(Path::new(""));

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use paceline_cc::{
-    Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Rate, Setup, Signals, Span, Time,
+    Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Provided, Rate, Setup, Signals,
+    Span, Time,
 };
 use paceline_schemes::SchemeEntry;
 use paceline_sim::Names;
@@ -361,21 +362,29 @@ impl Controller for PyController {
     }
 }
 
+/// Signals that a [`PyFeedback`] carries.
+const PYTHON_SIGNALS: Signals = Signals::of(Provided {
+    ecn: true,
+    echo: true,
+    delivery_rate: true,
+    fates: false,
+    receive_time: false,
+    headers: false,
+    reports: false,
+});
+
 /// Returns the signals that a class requires.
 fn required_signals(class: &Bound<'_, PyAny>) -> PyResult<Signals> {
     let words: Vec<String> = class.getattr("needs")?.extract()?;
-    let known = [
-        ("ecn", Signals::ECN),
-        ("abc-echo", Signals::ABC_ECHO),
-        ("delivery-rate", Signals::DELIVERY_RATE),
-    ];
     let mut all = Signals::NONE;
     for word in words {
-        let Some((_, signal)) = known.iter().find(|(name, _)| *name == word) else {
-            let problem = format!("needs: {word:?}: expected ecn, abc-echo or delivery-rate");
+        let known = Signals::named(&word).filter(|signal| PYTHON_SIGNALS.contains(*signal));
+        let Some(signal) = known else {
+            let names: Vec<_> = PYTHON_SIGNALS.names().collect();
+            let problem = format!("needs: {word:?}: expected one of {}", names.join(", "));
             return Err(PyValueError::new_err(problem));
         };
-        all = all.and(*signal);
+        all = all.and(signal);
     }
     Ok(all)
 }

@@ -66,6 +66,7 @@
 //! reports.
 
 mod control;
+mod feedback;
 mod header;
 mod packet;
 pub mod params;
@@ -80,11 +81,11 @@ mod units;
 pub mod wire;
 pub mod xcp_feedback;
 
-pub use control::{
-    Congestion, Controller, Established, Fate, Feedback, Outgoing, Plan, RateSample, Signals,
-};
+pub use control::{Controller, Established, Outgoing, Plan};
+pub use feedback::{Congestion, Fate, Feedback, Provided, RateSample, SignalInfo, Signals};
 pub use header::{
-    FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader,
+    FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report,
+    SproutHeader, XcpHeader,
 };
 pub use packet::{
     ACK_BLOCKS, ACK_RANGES, Ack, Body, Data, Ecn, Handshake, NO_SEGMENT, Packet, TrafficClass,

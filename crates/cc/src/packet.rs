@@ -4,27 +4,23 @@
 use crate::header::{Header, Report};
 use crate::units::Time;
 
-/// The ECN field of the IP header (RFC 3168), with the meanings that ABC gives it (paper §4.2).
+/// The ECN field of the IP header (RFC 3168). A scheme may give the two ECT code points meanings of its
+/// own; a router may change [`Ecn::Ect1`] to [`Ecn::Ect0`] or to [`Ecn::Ce`].
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Ecn {
     /// 00: the transport does not understand ECN.
     #[default]
     NotEct = 0b00,
-    /// 01: ECT(1); in ABC an *accelerate*, in L4S the scalable service.
+    /// 01: ECT(1); in L4S the scalable service.
     Ect1 = 0b01,
-    /// 10: ECT(0); in ABC a *brake*.
+    /// 10: ECT(0).
     Ect0 = 0b10,
     /// 11: congestion experienced.
     Ce = 0b11,
 }
 
 impl Ecn {
-    /// ABC's accelerate code point.
-    pub const ACCELERATE: Ecn = Ecn::Ect1;
-    /// ABC's brake code point.
-    pub const BRAKE: Ecn = Ecn::Ect0;
-
     /// Returns true if a router may mark this packet instead of dropping it.
     pub fn is_capable(self) -> bool {
         self != Ecn::NotEct

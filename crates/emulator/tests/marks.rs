@@ -86,7 +86,7 @@ fn abcs_brakes_are_counted_by_the_receiver() {
         let counters = summary.up.stages[1].counters;
         assert_eq!(received, COUNT as u64);
         assert_eq!(accelerates + brakes, received, "{counters:?}");
-        assert_eq!((brakes, congestion), (counters.brakes, 0), "{counters:?}");
+        assert_eq!((brakes, congestion), (counters.ect0_marks, 0), "{counters:?}");
         // A queue that only grows is no reason to accelerate.
         assert!(brakes > received / 2, "{counters:?}");
     }
@@ -128,7 +128,7 @@ fn tcp_is_marked_in_both_families() {
                 return;
             };
             let counters = summary.up.stages[1].counters;
-            let marks = counters.marks + counters.brakes;
+            let marks = counters.marks + counters.ect0_marks;
             assert_eq!(bytes, BYTES);
             assert!(marks > 0, "{name}: {counters:?}");
             assert_eq!(congestion, marks, "{name}: {counters:?}");

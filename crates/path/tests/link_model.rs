@@ -123,7 +123,7 @@ fn the_log_and_the_counters_agree() {
         assert_eq!(count(|event| event.kind == EventKind::Arrival), counters.arrived_packets);
         // After the end of a trace, a marked packet may still be in the queue or in transmission.
         let marked = count(|event| event.marked);
-        let seen = counters.marks + counters.brakes;
+        let seen = counters.marks + counters.ect0_marks;
         assert!(marked <= seen && seen <= marked + link.backlog_packets() as u64, "seed {seed}");
     }
 }

@@ -76,7 +76,7 @@ fn a_scheme_under_noq_does_what_it_does_in_the_simulator() {
 
 #[test]
 fn schemes_that_noq_cannot_feed_are_refused() {
-    for (spec, lacks) in [("abc", "abc-echo"), ("prague", "ecn"), ("xcp", "headers")] {
+    for (spec, lacks) in [("abc", "echo"), ("prague", "ecn"), ("xcp", "headers")] {
         match Scheme::parse(spec) {
             Err(SchemeError::MissingSignals { missing, .. }) => {
                 assert!(missing.contains(&lacks), "{spec}: {missing:?}");

@@ -224,7 +224,7 @@ fn the_log_and_the_counters_agree() {
         assert_eq!(drops, counters.dropped_packets(), "seed {seed}");
         assert_eq!(count(|event| event.kind == EventKind::Arrival), counters.arrived_packets);
         let marked = count(|event| event.marked);
-        assert_eq!(marked, counters.marks + counters.brakes, "seed {seed}");
+        assert_eq!(marked, counters.marks + counters.ect0_marks, "seed {seed}");
     }
 }
 

@@ -35,7 +35,7 @@ class Controller:
     """Name of the scheme; the class's name in lower case by default."""
 
     needs: ClassVar[Sequence[str]] = ()
-    """Signals that it requires: ``"ecn"``, ``"abc-echo"``, ``"delivery-rate"``. If one
+    """Signals that it requires: ``"ecn"``, ``"echo"``, ``"delivery-rate"``. If one
     is not available, there is an error before the first packet."""
 
     def __init__(self, setup: Setup) -> None:

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use paceline_cc::{Halves, Setup, Signals, Spec};
+use paceline_cc::{Halves, Provided, Setup, Signals, Spec};
 use paceline_schemes::registry;
 
 use crate::controller::QuicController;
@@ -15,7 +15,15 @@ use crate::pacing::Pacing;
 ///
 /// Not among them are receive times (RFC 9000's acknowledgements have none), marks of ABC's
 /// routers, congestion headers and reports of receivers.
-pub const QUIC_SIGNALS: Signals = Signals::DELIVERY_RATE.and(Signals::FATES);
+pub const QUIC_SIGNALS: Signals = Signals::of(Provided {
+    ecn: false,
+    echo: false,
+    delivery_rate: true,
+    fates: true,
+    receive_time: false,
+    headers: false,
+    reports: false,
+});
 
 /// A scheme that can drive a stack; builds a controller for each connection and path.
 #[derive(Clone)]

@@ -58,7 +58,7 @@ fn marks_are_counted_but_receive_times_are_not_there() {
     for spec in ["dctcp", "prague", "cubic[ecn=true]", "bbr3"] {
         Scheme::parse(spec).unwrap_or_else(|error| panic!("{error}"));
     }
-    for (spec, lacks) in [("abc", "abc-echo"), ("gcc", "receive-time"), ("xcp", "headers")] {
+    for (spec, lacks) in [("abc", "echo"), ("gcc", "receive-time"), ("xcp", "headers")] {
         match Scheme::parse(spec) {
             Err(SchemeError::MissingSignals { missing, .. }) => {
                 assert!(missing.contains(&lacks), "{spec}: {missing:?}");

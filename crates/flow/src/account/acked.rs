@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use paceline_cc::{Ack, Fate, Signals, Time};
 
 use super::entry::{Detail, Entry};
-use super::gaps::drop_repair;
 use super::ledger::Ledger;
 use super::rate::RateSampler;
 use super::{Account, Repair};
@@ -208,4 +207,15 @@ impl Account {
 #[inline]
 pub(super) fn fate(number: u64, entry: &Entry, detail: Option<&Detail>, lost: bool) -> Fate {
     Fate::new(number, entry.size, entry.sent, detail.map_or(0, |detail| detail.tag), lost)
+}
+
+/// Drops the queued repair of `segment`, which arrived after it had been declared lost. Returns
+/// false if it has been retransmitted already.
+#[cold]
+fn drop_repair(repairs: &mut VecDeque<Repair>, segment: u64) -> bool {
+    let found = repairs.binary_search_by_key(&segment, |repair| repair.segment);
+    if let Ok(at) = found {
+        repairs.remove(at);
+    }
+    found.is_ok()
 }

@@ -186,14 +186,3 @@ pub(super) fn note_loss(
         }
     }
 }
-
-/// Drops the queued repair of `segment`, which arrived after it had been declared lost. Returns
-/// false if it has been retransmitted already.
-#[cold]
-pub(super) fn drop_repair(repairs: &mut VecDeque<Repair>, segment: u64) -> bool {
-    let found = repairs.binary_search_by_key(&segment, |repair| repair.segment);
-    if let Ok(at) = found {
-        repairs.remove(at);
-    }
-    found.is_ok()
-}

@@ -1,6 +1,6 @@
 //! The configuration of a sender, and its counters.
 
-use paceline_cc::{EcnFeedback, Halves, Setup, Signals, Time, TrafficClass};
+use paceline_cc::{EcnFeedback, Halves, Provided, Setup, Signals, Time, TrafficClass};
 
 use crate::account::{AccountConfig, AccountStats, LossRecovery, RtoBounds, Ticks};
 use crate::workload::Workload;
@@ -184,10 +184,12 @@ pub struct MissingSignals {
 }
 
 /// The signals that a [`Sender`](super::Sender) gives to controllers.
-pub const SENDER_SIGNALS: Signals = Signals::ECN
-    .and(Signals::ABC_ECHO)
-    .and(Signals::DELIVERY_RATE)
-    .and(Signals::FATES)
-    .and(Signals::RECEIVE_TIME)
-    .and(Signals::HEADERS)
-    .and(Signals::REPORTS);
+pub const SENDER_SIGNALS: Signals = Signals::of(Provided {
+    ecn: true,
+    echo: true,
+    delivery_rate: true,
+    fates: true,
+    receive_time: true,
+    headers: true,
+    reports: true,
+});

@@ -141,8 +141,8 @@ pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
     integer::Feedback {
         now: micros(feedback.now.as_nanos()),
         acked,
-        accelerates: if_echo(Ecn::ACCELERATE),
-        brakes: if_echo(Ecn::BRAKE),
+        accelerates: if_echo(Ecn::Ect1),
+        brakes: if_echo(Ecn::Ect0),
         prior_in_flight: packets(feedback.prior_in_flight),
         in_flight: packets(feedback.in_flight),
         delivered: packets(feedback.delivered),

@@ -128,7 +128,7 @@ impl Router for Spy {
         self.note(format!("{now:?} start {number} after {sojourn} before {behind} B"));
         match number {
             1 => packet.ecn = Ecn::Ce,
-            2 => packet.ecn = Ecn::BRAKE,
+            2 => packet.ecn = Ecn::Ect0,
             _ => {}
         }
     }
@@ -138,11 +138,7 @@ impl Router for Spy {
 }
 
 fn abc_packet(number: u64, size: u32) -> Packet {
-    Packet {
-        class: TrafficClass::EXPLICIT,
-        ecn: Ecn::ACCELERATE,
-        ..packet(number, size, Time::ZERO)
-    }
+    Packet { class: TrafficClass::EXPLICIT, ecn: Ecn::Ect1, ..packet(number, size, Time::ZERO) }
 }
 
 #[test]
@@ -157,16 +153,16 @@ fn a_router_sees_arrivals_starts_and_unused_opportunities() {
     assert_eq!(spy.heard(), ["25ms arrival 1 behind 1", "25ms arrival 2 behind 2"]);
     // Packet 2 starts at 40 ms and ends at 50 ms, which leaves 1308 bytes.
     let marks: Vec<_> = std::iter::from_fn(|| link.pop(ms(40))).map(|p| p.ecn).collect();
-    assert_eq!(marks, [Ecn::ACCELERATE, Ecn::Ce]);
+    assert_eq!(marks, [Ecn::Ect1, Ecn::Ce]);
     let starts = [
         "30ms start 0 after 10ms before 1692 B",
         "40ms start 1 after 15ms before 1096 B",
         "40ms start 2 after 15ms before 0 B",
     ];
     assert_eq!(spy.heard(), starts);
-    assert_eq!(link.pop(ms(50)).map(|p| p.ecn), Some(Ecn::BRAKE));
+    assert_eq!(link.pop(ms(50)).map(|p| p.ecn), Some(Ecn::Ect0));
     assert_eq!(spy.heard(), ["50ms unused 1308"]);
-    assert_eq!((link.counters().marks, link.counters().brakes), (1, 1));
+    assert_eq!((link.counters().marks, link.counters().ect0_marks), (1, 1));
 }
 
 #[test]
@@ -191,7 +187,7 @@ fn the_log_tells_what_happened() {
     ];
     assert_eq!(kinds, expected);
     let last = link.log().events()[6];
-    assert_eq!((last.before, last.after, last.marked), (Ecn::ACCELERATE, Ecn::Ce, true));
+    assert_eq!((last.before, last.after, last.marked), (Ecn::Ect1, Ecn::Ce, true));
     assert_eq!(link.log_mut().drain_events().count(), 8);
     link.record(false);
     link.push(ms(50), &abc_packet(5, 1500));

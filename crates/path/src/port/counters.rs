@@ -29,8 +29,8 @@ pub struct Counters {
     pub dropped_bytes: u64,
     /// Packets marked CE here, by the queue or the router.
     pub marks: u64,
-    /// Packets of ABC flows that changed from accelerate to brake here.
-    pub brakes: u64,
+    /// Packets of [`TrafficClass::EXPLICIT`](paceline_cc::TrafficClass::EXPLICIT) that the router changed from ECT(1) to ECT(0) here.
+    pub ect0_marks: u64,
     /// Sum over delivered packets of the time from arrival to the end of transmission.
     pub sojourn: Span,
 }
@@ -59,7 +59,7 @@ impl Counters {
             dropped_unacknowledged,
             dropped_bytes,
             marks,
-            brakes,
+            ect0_marks,
             sojourn,
         } = *other;
         self.arrived_packets += arrived_packets;
@@ -72,7 +72,7 @@ impl Counters {
         self.dropped_unacknowledged += dropped_unacknowledged;
         self.dropped_bytes += dropped_bytes;
         self.marks += marks;
-        self.brakes += brakes;
+        self.ect0_marks += ect0_marks;
         self.sojourn += sojourn;
     }
 

@@ -273,12 +273,12 @@ impl Port {
     /// Counts the router's changes of the ECN field. Returns true if the router marked the packet.
     fn count_marks(&mut self, before: Ecn, packet: &Packet) -> bool {
         let is_mark = before != Ecn::Ce && packet.ecn == Ecn::Ce;
-        let is_brake = packet.class == TrafficClass::EXPLICIT
-            && before == Ecn::ACCELERATE
-            && packet.ecn == Ecn::BRAKE;
+        let is_ect0_mark = packet.class == TrafficClass::EXPLICIT
+            && before == Ecn::Ect1
+            && packet.ecn == Ecn::Ect0;
         self.log.counters.marks += u64::from(is_mark);
-        self.log.counters.brakes += u64::from(is_brake);
-        is_mark || is_brake
+        self.log.counters.ect0_marks += u64::from(is_ect0_mark);
+        is_mark || is_ect0_mark
     }
 
     #[inline(never)]

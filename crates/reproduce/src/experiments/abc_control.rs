@@ -129,7 +129,7 @@ fn marks() -> Result<Record, String> {
         let before = sender.plan().cwnd as f64;
         for at in 0..100u32 {
             let up = at % 4 < quarters;
-            let echo = if up { Ecn::ACCELERATE } else { Ecn::BRAKE };
+            let echo = if up { Ecn::Ect1 } else { Ecn::Ect0 };
             let cwnd = sender.plan().cwnd;
             sender.on_feedback(&acknowledged(u64::from(at), echo, cwnd));
         }
@@ -140,7 +140,7 @@ fn marks() -> Result<Record, String> {
         let before = sender.plan().cwnd as f64;
         // The marks of the arriving acknowledgements alternate as those of all acknowledgements do.
         for at in 0..delivered {
-            let echo = if at % 4 < quarters { Ecn::ACCELERATE } else { Ecn::BRAKE };
+            let echo = if at % 4 < quarters { Ecn::Ect1 } else { Ecn::Ect0 };
             let cwnd = sender.plan().cwnd;
             sender.on_feedback(&acknowledged(u64::from(at), echo, cwnd));
         }

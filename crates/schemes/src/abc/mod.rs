@@ -80,11 +80,16 @@ pub use wifi::LinkRateEstimator;
 
 use std::sync::Arc;
 
-use paceline_cc::{Halves, Params, TrafficClass};
+use paceline_cc::{Ecn, Halves, Params, TrafficClass};
 
 use crate::parts::MarkEcho;
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
+
+/// The mark that asks the sender for one more packet (paper §4.2).
+pub const ACCELERATE: Ecn = Ecn::Ect1;
+/// The mark that asks the sender for one packet less (paper §4.2).
+pub const BRAKE: Ecn = Ecn::Ect0;
 
 /// The receiver's half of ABC: echoes marks so that delayed acknowledgements lose none (paper §6).
 pub type AbcReceiver = MarkEcho;

@@ -6,6 +6,7 @@ use super::params::{AbcParams, Credit};
 use super::rates::LinkRates;
 use super::target::{DepartingPacket, TargetRate};
 use super::tokens::TokenBucket;
+use super::{ACCELERATE, BRAKE};
 
 /// The router's half of ABC. One part measures the capacity and the present rate, one computes the
 /// fraction of packets that are to accelerate their senders, and a token bucket picks the packets.
@@ -77,11 +78,11 @@ impl Router for AbcRouter {
         let departing = DepartingPacket { now, size, sojourn, capacity, rate };
         self.fraction = self.target.fraction(&departing, self.credit, link);
         let accelerates = match self.proxied {
-            false => packet.ecn == Ecn::ACCELERATE,
+            false => packet.ecn == ACCELERATE,
             true => packet.ecn != Ecn::Ce,
         };
         if !self.tokens.admit(self.fraction, accelerates, self.credit) && accelerates {
-            packet.ecn = if self.proxied { Ecn::Ce } else { Ecn::BRAKE };
+            packet.ecn = if self.proxied { Ecn::Ce } else { BRAKE };
         }
     }
 

@@ -4,8 +4,8 @@ use paceline_cc::{
 
 use super::*;
 
-const UP: Ecn = Ecn::ACCELERATE;
-const DOWN: Ecn = Ecn::BRAKE;
+const UP: Ecn = ACCELERATE;
+const DOWN: Ecn = BRAKE;
 const MS: Span = Span::from_millis(1);
 
 /// A capacity of 12 Mbit/s, a packet per millisecond, until a moment; another rate from then on.

@@ -4,6 +4,7 @@
 use paceline_cc::{Congestion, Controller, Ecn, Feedback, Plan, Rate, Signals, Span, Time};
 
 use super::params::{AbcParams, AdditiveIncrease};
+use super::{ACCELERATE, BRAKE};
 use crate::cubic::{CubicParams, CubicWindow, Growth, HyStartKind};
 
 /// Packets by which a window may exceed twice the flight, so that a flow with nothing in flight can
@@ -78,8 +79,8 @@ impl AbcSender {
     #[inline]
     fn sign(&self, echo: Ecn) -> EchoMeaning {
         match (echo, self.proxied) {
-            (Ecn::ACCELERATE, _) | (Ecn::BRAKE, true) => EchoMeaning::Accelerate,
-            (Ecn::BRAKE, false) | (Ecn::Ce, true) => EchoMeaning::Brake,
+            (ACCELERATE, _) | (BRAKE, true) => EchoMeaning::Accelerate,
+            (BRAKE, false) | (Ecn::Ce, true) => EchoMeaning::Brake,
             (Ecn::Ce, false) | (Ecn::NotEct, _) => EchoMeaning::Hold,
         }
     }
@@ -132,8 +133,8 @@ impl AbcSender {
 impl Controller for AbcSender {
     fn needs(&self) -> Signals {
         match self.cubic.is_some() && !self.proxied {
-            true => Signals::ABC_ECHO.and(Signals::ECN),
-            false => Signals::ABC_ECHO,
+            true => Signals::ECHO.and(Signals::ECN),
+            false => Signals::ECHO,
         }
     }
 
@@ -174,7 +175,7 @@ impl Controller for AbcSender {
         let window = self.window();
         let bytes = window * self.mss as f64;
         let cwnd = (bytes as u64).max(self.mss as u64);
-        let ecn = if self.proxied { Ecn::Ect0 } else { Ecn::ACCELERATE };
+        let ecn = if self.proxied { Ecn::Ect0 } else { ACCELERATE };
         // A reduction spreads over a round trip only if it is Cubic's window that shrank.
         let reduces_by_prr = self.cubic.as_ref().is_some_and(|cubic| cubic.cwnd() <= self.w);
         let mut plan = Plan::window(cwnd).ecn(ecn);

@@ -4,8 +4,8 @@ use super::*;
 use crate::registry;
 use crate::testing::{Acks, MSS};
 
-const UP: Ecn = Ecn::ACCELERATE;
-const DOWN: Ecn = Ecn::BRAKE;
+const UP: Ecn = ACCELERATE;
+const DOWN: Ecn = BRAKE;
 
 fn basic() -> AbcParams {
     AbcParams {
@@ -171,7 +171,7 @@ fn the_basic_sender_ignores_losses_and_timeouts() {
         assert_eq!(w(&sender), 10.0);
         assert!(!sender.plan().reduces_by_prr);
     }
-    assert_eq!(sender.needs(), Signals::ABC_ECHO);
+    assert_eq!(sender.needs(), Signals::ECHO);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn congestion_is_for_the_second_window() {
     acks.in_flight = 100;
     sender.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
     assert_eq!((w(&sender), see(&sender, "w_cubic")), (100.0, 1.0));
-    assert_eq!(sender.needs(), Signals::ABC_ECHO.and(Signals::ECN));
+    assert_eq!(sender.needs(), Signals::ECHO.and(Signals::ECN));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn behind_proxies_ce_is_a_brake_and_no_congestion() {
     let proxied = AbcParams { proxied: true, dual_window: true, ..basic() };
     let mut sender = at(10.0, proxied);
     assert_eq!(sender.plan().ecn, Ecn::Ect0);
-    assert_eq!(sender.needs(), Signals::ABC_ECHO);
+    assert_eq!(sender.needs(), Signals::ECHO);
     assert_eq!(hear(&mut sender, Ecn::Ect0, 2), 12.0);
     assert_eq!(hear(&mut sender, Ecn::Ect1, 2), 14.0);
     assert_eq!(hear(&mut sender, Ecn::Ce, 2), 12.0);

@@ -36,8 +36,8 @@ mod tests {
     /// of packets so far, and the echo.
     fn acks(marks: &str) -> Vec<(usize, char)> {
         let ecn = |mark| match mark {
-            'A' => Ecn::ACCELERATE,
-            'B' => Ecn::BRAKE,
+            'A' => Ecn::Ect1,
+            'B' => Ecn::Ect0,
             _ => Ecn::Ce,
         };
         let mark = |echo| marks.chars().find(|&mark| ecn(mark) == echo).unwrap_or('-');

@@ -1,9 +1,10 @@
 //! Remy with ABC routers: a sender whose table uses the router's marks as a signal.
 
-use paceline_cc::{Controller, Ecn, Feedback, Outgoing, Plan, Signals, Time};
+use paceline_cc::{Controller, Feedback, Outgoing, Plan, Signals, Time};
 
 use super::memory::Signal;
 use super::sender::RemySender;
+use crate::abc::ACCELERATE;
 
 /// The sender's half of Remy with a table that uses [`Signal::AccelShare`]: sends packets that an
 /// ABC router may mark, and stores the echo of the marks in the memory before each look-up. A type
@@ -22,7 +23,7 @@ impl MarkedRemySender {
 
 impl Controller for MarkedRemySender {
     fn needs(&self) -> Signals {
-        self.sender.needs().and(Signals::ABC_ECHO)
+        self.sender.needs().and(Signals::ECHO)
     }
 
     fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
@@ -37,7 +38,7 @@ impl Controller for MarkedRemySender {
     }
 
     fn plan(&self) -> Plan {
-        self.sender.plan().ecn(Ecn::ACCELERATE)
+        self.sender.plan().ecn(ACCELERATE)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -2,6 +2,8 @@
 
 use paceline_cc::{Ecn, Span, Time};
 
+use crate::abc::{ACCELERATE, BRAKE};
+
 /// Number of signals in a memory.
 pub const SIGNALS: usize = 7;
 /// Number of signals in published tables: the first ones.
@@ -150,8 +152,8 @@ impl Tracker {
     pub fn on_mark(&mut self, echo: Ecn, packets: u32) {
         let accelerated = match echo {
             Ecn::NotEct => return,
-            Ecn::ACCELERATE => 1.0,
-            Ecn::BRAKE | Ecn::Ce => 0.0,
+            ACCELERATE => 1.0,
+            BRAKE | Ecn::Ce => 0.0,
         };
         let share = &mut self.memory.values[Signal::AccelShare.index()];
         // After 256 packets the previous share no longer matters.

@@ -5,6 +5,7 @@ use paceline_cc::{
 };
 
 use super::*;
+use crate::abc::{ACCELERATE, BRAKE};
 
 const MSS: u32 = 1250;
 
@@ -336,9 +337,9 @@ fn tables_without_marks_neither_send_nor_need_them() {
     assert_eq!((plain.class, marked.class), (TrafficClass::DEFAULT, TrafficClass::EXPLICIT));
     let make = |halves: &Halves| (halves.controller)(&Setup::default());
     assert_eq!(make(&plain).plan().ecn, Ecn::NotEct);
-    assert_eq!(make(&marked).plan().ecn, Ecn::ACCELERATE);
-    assert!(!make(&plain).needs().contains(Signals::ABC_ECHO));
-    assert!(make(&marked).needs().contains(Signals::ABC_ECHO));
+    assert_eq!(make(&marked).plan().ecn, ACCELERATE);
+    assert!(!make(&plain).needs().contains(Signals::ECHO));
+    assert!(make(&marked).needs().contains(Signals::ECHO));
     let names = |halves: &Halves| {
         let mut names = Vec::new();
         make(halves).inspect(&mut |name, _| names.push(name));
@@ -362,13 +363,13 @@ fn marks_are_averaged_and_choose_the_rule() {
         marks.iter().for_each(|&(echo, packets)| tracker.on_mark(echo, packets));
         tracker.memory().get(Signal::AccelShare)
     };
-    assert_eq!(share(&[(Ecn::ACCELERATE, 1)]), 0.125);
-    assert_eq!(share(&[(Ecn::ACCELERATE, 2)]), 0.125 + 0.875 * 0.125);
-    assert_eq!(share(&[(Ecn::ACCELERATE, 1), (Ecn::BRAKE, 1)]), 0.875 * 0.125);
-    assert_eq!(share(&[(Ecn::ACCELERATE, 1), (Ecn::Ce, 1)]), 0.875 * 0.125);
+    assert_eq!(share(&[(ACCELERATE, 1)]), 0.125);
+    assert_eq!(share(&[(ACCELERATE, 2)]), 0.125 + 0.875 * 0.125);
+    assert_eq!(share(&[(ACCELERATE, 1), (BRAKE, 1)]), 0.875 * 0.125);
+    assert_eq!(share(&[(ACCELERATE, 1), (Ecn::Ce, 1)]), 0.875 * 0.125);
     // Packets without a mark do not change the share.
-    assert_eq!(share(&[(Ecn::ACCELERATE, 1), (Ecn::NotEct, 9)]), 0.125);
-    assert!((share(&[(Ecn::ACCELERATE, u32::MAX)]) - 1.0).abs() < 1e-9);
+    assert_eq!(share(&[(ACCELERATE, 1), (Ecn::NotEct, 9)]), 0.125);
+    assert!((share(&[(ACCELERATE, u32::MAX)]) - 1.0).abs() < 1e-9);
 
     let setup = Setup::default().with(|setup| setup.mss = MSS);
     let sender = RemySender::new(&published(), Arc::new(marked_table()), &setup);
@@ -383,5 +384,5 @@ fn marks_are_averaged_and_choose_the_rule() {
         window
     };
     // 1 - (7/8)^8 is 0.66 after eight accelerates; after eight brakes more it is 0.23.
-    assert_eq!([window(Ecn::ACCELERATE, 1000), window(Ecn::BRAKE, 2000)], [10.0, 9.0]);
+    assert_eq!([window(ACCELERATE, 1000), window(BRAKE, 2000)], [10.0, 9.0]);
 }

@@ -289,7 +289,7 @@ impl Interactive {
             delivered_packets: counters.delivered_packets,
             delivered_bytes: counters.delivered_bytes,
             dropped: counters.dropped_packets(),
-            marks: counters.marks + counters.brakes,
+            marks: counters.marks + counters.ect0_marks,
         })
     }
 

@@ -53,7 +53,7 @@ pub struct LinkCounts {
 
 impl LinkCounts {
     pub(super) fn count(&mut self, event: &LinkEvent, is_abc: bool) {
-        let brake = event.marked && event.after == Ecn::BRAKE;
+        let brake = event.marked && event.after == Ecn::Ect0;
         self.marked += u64::from(event.marked && event.after == Ecn::Ce);
         self.braked += u64::from(brake);
         match event.kind {
@@ -61,7 +61,7 @@ impl LinkCounts {
             EventKind::Departure { sojourn } => {
                 self.departed += 1;
                 self.sojourn += sojourn;
-                self.accelerated += u64::from(is_abc && event.after == Ecn::ACCELERATE);
+                self.accelerated += u64::from(is_abc && event.after == Ecn::Ect1);
             }
             EventKind::Drop { .. } => self.dropped += 1,
         }

@@ -441,7 +441,7 @@ impl Simulation {
             }
             outcome.queue_delay_ms.mean = counters.mean_sojourn().as_millis_f64();
             outcome.drops = counters.dropped_packets();
-            outcome.marks = counters.marks + counters.brakes;
+            outcome.marks = counters.marks + counters.ect0_marks;
             return outcome;
         };
         outcome.throughput_mbps = mbps(record.delivered, self.measured());

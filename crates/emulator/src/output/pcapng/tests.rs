@@ -92,7 +92,7 @@ fn packets_come_back() {
         (EventKind::Departure { sojourn }, Ecn::Ect0, Ecn::Ect0, false),
         (EventKind::Departure { sojourn }, Ecn::Ce, Ecn::Ce, true),
         (EventKind::Departure { sojourn }, Ecn::Ect0, Ecn::Ce, true),
-        (EventKind::Departure { sojourn }, Ecn::ACCELERATE, Ecn::BRAKE, true),
+        (EventKind::Departure { sojourn }, Ecn::Ect1, Ecn::Ect0, true),
         (EventKind::Drop { reason: DropReason::Full }, Ecn::Ect0, Ecn::Ect0, false),
         (EventKind::Drop { reason: DropReason::Aqm }, Ecn::Ect0, Ecn::Ect0, false),
     ];

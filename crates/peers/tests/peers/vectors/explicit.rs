@@ -188,7 +188,7 @@ fn accelerates(sojourn: u64) -> f64 {
     for number in 0..500 {
         let body = Body::Data(Data { number, segment: number, ..Data::default() });
         let mut packet = Packet { flow: 1, body, ..Packet::opaque(1500) };
-        (packet.ecn, packet.class) = (Ecn::ACCELERATE, TrafficClass::EXPLICIT);
+        (packet.ecn, packet.class) = (Ecn::Ect1, TrafficClass::EXPLICIT);
         let now = Time::from_millis(1000 + number);
         hop.arrive(now, &mut packet);
         hop.depart(now + Span::from_micros(500), &mut packet, ms(sojourn));
@@ -219,15 +219,15 @@ fn abc() -> Vectors {
         vectors.holds("abc", test, move || near("fraction", accelerates(sojourn), fraction, 0.005));
     }
     for (test, echo, expected) in [
-        ("eq. 3: an accelerate, 1 + 1/w", Ecn::ACCELERATE, 11.1),
-        ("eq. 3: a brake, -1 + 1/w", Ecn::BRAKE, 9.1),
+        ("eq. 3: an accelerate, 1 + 1/w", Ecn::Ect1, 11.1),
+        ("eq. 3: a brake, -1 + 1/w", Ecn::Ect0, 9.1),
     ] {
         vectors.holds("abc", test, move || near("w", abc_window(10.0, echo, 1), expected, 1e-9));
     }
     vectors.holds(
         "abc",
         "§3.1: a round trip of accelerates doubles the window, and ln 2 more",
-        || near("w", abc_window(100.0, Ecn::ACCELERATE, 100), 200.0 + 2f64.ln(), 0.5),
+        || near("w", abc_window(100.0, Ecn::Ect1, 100), 200.0 + 2f64.ln(), 0.5),
     );
     vectors
 }

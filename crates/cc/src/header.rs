@@ -20,6 +20,22 @@ pub enum Header {
     Vcp(Load),
     /// Sprout's.
     Sprout(SproutHeader),
+    /// Header of a scheme outside of this tree.
+    Open(OpenHeader),
+}
+
+/// Congestion header of a scheme outside of this tree. Only this scheme knows the meaning of the words.
+///
+/// Its controller writes it in [`Controller::on_send`](crate::Controller::on_send), its routers rewrite
+/// it, and its reporter returns what it says by [`Reporter::explicit`](crate::Reporter::explicit) or in
+/// an [`OpenReport`]. It is part of [`Packet::size`](crate::Packet::size).
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenHeader {
+    /// Number that the scheme's author has chosen at random. Routers and reporters ignore headers
+    /// with other numbers, since several such schemes may share a link.
+    pub scheme: u32,
+    /// Words of the scheme.
+    pub words: [u64; 2],
 }
 
 /// XCP's congestion header (Katabi et al., SIGCOMM 2002, §3.1, in ns-2's form).
@@ -81,6 +97,17 @@ pub enum Report {
     Forecast(Forecast),
     /// The receiver's estimate of the available bandwidth (REMB).
     Rate(Rate),
+    /// Report of a scheme outside of this tree.
+    Open(OpenReport),
+}
+
+/// Report of a scheme outside of this tree. Only this scheme knows the meaning of the words.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenReport {
+    /// Number of the scheme, as in [`OpenHeader::scheme`].
+    pub scheme: u32,
+    /// Words of the scheme.
+    pub words: [u64; 3],
 }
 
 /// Sprout's forecast (Winstein's thesis §2.2.5).
@@ -104,6 +131,8 @@ impl Report {
         match self {
             Report::Forecast(_) => 68,
             Report::Rate(_) => 52,
+            // As a forecast: headers of IP and UDP, 29 bytes, and the rest of a transport packet.
+            Report::Open(_) => 68,
         }
     }
 }

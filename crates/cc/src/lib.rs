@@ -84,7 +84,7 @@ pub mod xcp_feedback;
 pub use control::{Controller, Established, Outgoing, Plan};
 pub use feedback::{Congestion, Fate, Feedback, Provided, RateSample, SignalInfo, Signals};
 pub use header::{
-    FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report,
+    FORECAST_TICKS, Forecast, Header, Load, OpenHeader, OpenReport, RcpHeader, Report,
     SproutHeader, XcpHeader,
 };
 pub use packet::{

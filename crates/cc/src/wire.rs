@@ -12,8 +12,10 @@
 //! | 2 | RCP | RTT in µs (4), rate in 100 bit/s (4) | 9 |
 //! | 3 | VCP | load: 0 unknown, 1 low, 2 high, 3 overload (1) | 2 |
 //! | 4 | Sprout | connection (4), offset (8), throwaway (4), time to next in ms (4) | 21 |
+//! | 5 | scheme outside of this tree | its number (4), two words (8 each) | 21 |
 //! | 8 | forecast | total (8), first tick in ns (8), 8 counts (2 each) | 33 |
 //! | 9 | estimate | rate in bit/s (8) | 9 |
+//! | 10 | report of a scheme outside of this tree | its number (4), three words (8 each) | 29 |
 //! | 12 | acknowledgement | the scheme's value, see the scheme's page (4) | 5 |
 //!
 //! RTTs are rounded to the nearest microsecond and rates down to 100 bit/s, but a value above zero
@@ -25,7 +27,8 @@
 //! An XCP header without an RTT has neither an interval nor a feedback.
 
 use crate::header::{
-    FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader,
+    FORECAST_TICKS, Forecast, Header, Load, OpenHeader, OpenReport, RcpHeader, Report,
+    SproutHeader, XcpHeader,
 };
 use crate::units::{Rate, Span, Time};
 use crate::xcp_feedback as feedback;
@@ -43,8 +46,10 @@ const XCP: u8 = 1;
 const RCP: u8 = 2;
 const VCP: u8 = 3;
 const SPROUT: u8 = 4;
+const OPEN: u8 = 5;
 const FORECAST: u8 = 8;
 const ESTIMATE: u8 = 9;
+const OPEN_REPORT: u8 = 10;
 const ACK: u8 = 12;
 
 /// Reason why a message cannot be written or read.
@@ -167,9 +172,10 @@ fn length(kind: u8) -> Option<usize> {
         XCP => 13,
         RCP => 9,
         VCP => 2,
-        SPROUT => 21,
+        SPROUT | OPEN => 21,
         FORECAST => LONGEST,
         ESTIMATE => 9,
+        OPEN_REPORT => 29,
         ACK => 5,
         _ => return None,
     })
@@ -209,6 +215,14 @@ pub fn encode_header(header: &Header, bytes: &mut [u8]) -> Result<usize, WireErr
             writer.put(header.offset.to_be_bytes());
             writer.put(header.throwaway.to_be_bytes());
             writer.put(header.time_to_next.to_be_bytes());
+            writer
+        }
+        Header::Open(header) => {
+            let mut writer = Writer::open(bytes, OPEN)?;
+            writer.put(header.scheme.to_be_bytes());
+            for word in header.words {
+                writer.put(word.to_be_bytes());
+            }
             writer
         }
     };
@@ -259,6 +273,9 @@ pub fn decode_header(bytes: &[u8]) -> Result<(Header, usize), WireError> {
             throwaway: reader.u32(),
             time_to_next: reader.u32(),
         }),
+        OPEN => {
+            Header::Open(OpenHeader { scheme: reader.u32(), words: [reader.u64(), reader.u64()] })
+        }
         other => return Err(WireError::Kind(other)),
     };
     Ok((header, bytes.len() - reader.rest.len()))
@@ -284,6 +301,14 @@ pub fn encode_report(report: &Report, bytes: &mut [u8]) -> Result<usize, WireErr
             writer.put(rate.as_bps().to_be_bytes());
             writer
         }
+        Report::Open(report) => {
+            let mut writer = Writer::open(bytes, OPEN_REPORT)?;
+            writer.put(report.scheme.to_be_bytes());
+            for word in report.words {
+                writer.put(word.to_be_bytes());
+            }
+            writer
+        }
     };
     Ok(writer.at)
 }
@@ -302,6 +327,10 @@ pub fn decode_report(bytes: &[u8]) -> Result<(Report, usize), WireError> {
             Report::Forecast(Forecast { total, from, counts })
         }
         ESTIMATE => Report::Rate(Rate::from_bps(reader.u64())),
+        OPEN_REPORT => Report::Open(OpenReport {
+            scheme: reader.u32(),
+            words: [reader.u64(), reader.u64(), reader.u64()],
+        }),
         other => return Err(WireError::Kind(other)),
     };
     Ok((report, bytes.len() - reader.rest.len()))

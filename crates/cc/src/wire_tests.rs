@@ -7,7 +7,7 @@ fn bits(random: &mut Stream) -> u64 {
 
 fn any_header(random: &mut Stream) -> Header {
     let rtt = Span::from_nanos(bits(random));
-    match random.below(5) {
+    match random.below(6) {
         0 => Header::None,
         1 => Header::Xcp(XcpHeader {
             rtt,
@@ -23,6 +23,10 @@ fn any_header(random: &mut Stream) -> Header {
         3 => Header::Vcp(
             [Load::Unknown, Load::Low, Load::High, Load::Overload][random.below(4) as usize],
         ),
+        4 => Header::Open(OpenHeader {
+            scheme: bits(random) as u32,
+            words: [bits(random), bits(random)],
+        }),
         _ => Header::Sprout(SproutHeader {
             connection: bits(random) as u32,
             offset: bits(random),
@@ -33,8 +37,12 @@ fn any_header(random: &mut Stream) -> Header {
 }
 
 fn any_report(random: &mut Stream) -> Report {
-    match random.below(2) {
+    match random.below(3) {
         0 => Report::Rate(Rate::from_bps(bits(random))),
+        1 => Report::Open(OpenReport {
+            scheme: bits(random) as u32,
+            words: std::array::from_fn(|_| bits(random)),
+        }),
         _ => Report::Forecast(Forecast {
             total: bits(random),
             from: Time::from_nanos(bits(random)),
@@ -63,6 +71,9 @@ fn the_bytes_are_as_documented() {
     let sprout = SproutHeader { connection: 7, offset: 0x0102, throwaway: 3, time_to_next: 20 };
     let expected = [0x14, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3, 0, 0, 0, 20];
     assert_eq!(written(&Header::Sprout(sprout)), expected);
+    let open = OpenHeader { scheme: 9, words: [0x0102, 3] };
+    let expected = [0x15, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 3];
+    assert_eq!(written(&Header::Open(open)), expected);
     let mut bytes = [0; 5];
     assert_eq!(encode_explicit(0x01020304, &mut bytes), Ok(5));
     assert_eq!(bytes, [0x1C, 1, 2, 3, 4]);

@@ -93,13 +93,15 @@ impl RewrittenHeader {
 #[inline]
 pub fn body(handle: u32, datagram: &[u8]) -> Body {
     match congestion_header(datagram) {
-        Some(header @ (Header::Xcp(_) | Header::Rcp(_) | Header::Vcp(_))) => Body::Data(Data {
-            number: u64::from(handle),
-            segment: NO_SEGMENT,
-            header,
-            cwr: false,
-            push: false,
-        }),
+        Some(header @ (Header::Xcp(_) | Header::Rcp(_) | Header::Vcp(_) | Header::Open(_))) => {
+            Body::Data(Data {
+                number: u64::from(handle),
+                segment: NO_SEGMENT,
+                header,
+                cwr: false,
+                push: false,
+            })
+        }
         _ => Body::Opaque(handle),
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use paceline_cc::{
-    Controller, Feedback, Halves, LinkView, Packet, Plan, Rate, Router, Span, Spec, Stage, Stream,
-    Time,
+    Body, Controller, Data, Feedback, Halves, Header, LinkView, OpenHeader, OpenReport, Outgoing,
+    Packet, Plan, Rate, Report, Reporter, Router, Signals, Span, Spec, Stage, Stream, Time,
+    Verdict,
 };
 use paceline_path::Limit;
 use paceline_path::queue::{self, Fifo, QueueEntry};
@@ -143,6 +144,125 @@ fn routers_draw_at_random_by_the_seed_and_their_link() {
     assert_eq!(marks(1, "up"), marks(1, "up"));
     assert_ne!(marks(1, "up").0, marks(2, "up").0);
     assert_ne!(marks(1, "up").0, marks(1, "down").0);
+}
+
+/// Number of [`GrantSender`]'s scheme.
+const GRANT: u32 = 0x6752_4e54;
+
+/// Sender of an explicit scheme: it sends at the rate that the routers on its path have granted.
+struct GrantSender {
+    granted: Rate,
+    /// Number of routers on the path, as the receiver has reported.
+    routers: u64,
+}
+
+impl Controller for GrantSender {
+    fn needs(&self) -> Signals {
+        Signals::HEADERS.and(Signals::REPORTS)
+    }
+
+    fn on_send(&mut self, _: Time, packet: &mut Outgoing) -> u64 {
+        // Bits per second that are granted, and routers that have been asked.
+        packet.header = Header::Open(OpenHeader { scheme: GRANT, words: [u64::MAX, 0] });
+        0
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        if feedback.explicit > 0 {
+            self.granted = Rate::from_bps(1000 * u64::from(feedback.explicit));
+        }
+    }
+
+    fn on_report(&mut self, _: Time, report: &Report) {
+        if let Report::Open(OpenReport { scheme: GRANT, words: [routers, ..] }) = report {
+            self.routers = *routers;
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        // Half the grant until the report shows that routers have been asked.
+        let rate = if self.routers > 0 { self.granted } else { self.granted.mul_f64(0.5) };
+        Plan::window(1 << 20).paced(rate, 0)
+    }
+}
+
+/// Router of that scheme: it grants nine tenths of its link, if the routers before it have not granted
+/// less.
+struct GrantRouter;
+
+impl Router for GrantRouter {
+    fn on_departure(&mut self, now: Time, packet: &mut Packet, _: Span, link: &LinkView<'_>) {
+        let Body::Data(Data { header: Header::Open(header), .. }) = &mut packet.body else {
+            return;
+        };
+        if header.scheme == GRANT {
+            let bytes = link.capacity.offered(now, now + Span::from_secs(1));
+            header.words[0] = header.words[0].min((7.2 * bytes as f64) as u64);
+            header.words[1] += 1;
+        }
+    }
+}
+
+/// Receiver of that scheme: it echoes each grant in kbit/s, and reports every 100 ms how many routers
+/// were asked.
+#[derive(Default)]
+struct GrantReceiver {
+    words: [u64; 2],
+    next: Time,
+}
+
+impl Reporter for GrantReceiver {
+    fn on_arrival(&mut self, now: Time, packet: &Packet) -> Verdict {
+        if let Body::Data(Data {
+            header: Header::Open(OpenHeader { scheme: GRANT, words }), ..
+        }) = packet.body
+        {
+            self.words = words;
+            self.next = self.next.min(now + Span::from_millis(100));
+        }
+        Verdict::default()
+    }
+
+    fn explicit(&mut self) -> u32 {
+        (self.words[0] / 1000) as u32
+    }
+
+    fn wake(&self) -> Time {
+        self.next
+    }
+
+    fn report(&mut self, now: Time, _: Time) -> Option<Report> {
+        self.next = now + Span::from_millis(100);
+        Some(Report::Open(OpenReport { scheme: GRANT, words: [self.words[1], 0, 0] }))
+    }
+}
+
+fn grant() -> Halves {
+    Halves {
+        reporter: Some(Arc::new(|_| Box::new(GrantReceiver { words: [0, 0], next: Time::NEVER }))),
+        router: Some(Arc::new(|_| Box::new(GrantRouter))),
+        ..Halves::sender(|_| GrantSender { granted: Rate::from_mbps(1.0), routers: 0 })
+    }
+}
+
+#[test]
+fn an_explicit_scheme_of_ones_own_has_header_router_and_report() {
+    let mut scenario = scenario(1);
+    let narrow = LinkSpec::new("narrow", Capacity::Constant(Rate::from_mbps(8.0)));
+    scenario.links.push(narrow);
+    let scheme = CustomScheme::new("grant", grant());
+    scenario.flows[0] = FlowSpec::bulk(scheme, &["link", "narrow"]);
+    scenario.warmup = Span::from_secs(2);
+    let outcome = run(&scenario).expect("runs");
+    let [link, narrow] = &outcome.links[..] else { panic!("two links") };
+    // Nine tenths of the narrower link, so that nothing waits at either.
+    assert!((narrow.utilization - 0.9).abs() < 0.01, "{}", narrow.utilization);
+    assert!(link.drops + narrow.drops == 0 && narrow.queue_delay_ms.p95 < 4.0, "{narrow:?}");
+    let mut names = registry::builtin();
+    names.add(SchemeEntry::new("grant", |_| Ok(grant()))).expect("a free name");
+    let mut plain = scenario.clone();
+    plain.flows[0].scheme = Names::from(names.clone()).check_scheme("grant").expect("known").into();
+    assert_eq!(run_with(&plain, &Names::from(names)).expect("runs").digest, outcome.digest);
 }
 
 /// A constant window of ECN-capable packets.

@@ -9,6 +9,7 @@ mod entry;
 mod gaps;
 mod ledger;
 mod losses;
+mod progress;
 mod rack;
 mod rate;
 mod recovery;
@@ -36,6 +37,7 @@ use self::ecn::MarkCounter;
 use self::entry::Entry;
 use self::ledger::Ledger;
 use self::losses::LossLog;
+use self::progress::{Losses, Progress, Reduction};
 use self::rack::Rack;
 use self::rate::RateSampler;
 use self::recovery::Recovery;
@@ -48,9 +50,25 @@ use self::window_use::WindowUse;
 /// It stands between acknowledgements and a [`Controller`](paceline_cc::Controller). The driver
 /// reports to it which packets were sent and which acknowledgements arrived. It returns the
 /// feedback for the controller, the data to retransmit, and the time of its next deadline. It has
-/// no packets, no application, no pacing and no clock, so that each driver can use it: the
-/// simulator's sender, UDP sockets, a QUIC stack.
+/// no packets, no application, no pacing and no clock.
 ///
+/// # Which transports it is for
+/// Transports like TCP and this workspace's protocol over UDP: one space of transmission numbers, in
+/// which a retransmission has a number of its own, and a cumulative point in the data. A QUIC stack
+/// needs more than the account has:
+///
+/// | RFC 9002 | the account |
+/// | --- | --- |
+/// | detection by packet and time threshold (§6.1) | yes: [`LossRecovery::Rfc9002`] |
+/// | any number of ranges in an acknowledgement | yes: [`Account::on_ack_with_older`] |
+/// | RTTs without the acknowledgement delay (§5.3) | no: RTTs include it, as TCP's do |
+/// | a probe timeout declares nothing lost (§6.2) | the first one; the next one is TCP's timeout, after which everything in flight counts as lost |
+/// | packets that elicit no acknowledgement (§2) | no: every packet counts as in flight |
+/// | three spaces of packet numbers (§3) | no |
+///
+/// The adapters in `bindings/quic` leave loss recovery to their stacks. They use [`RttEstimator`] only.
+///
+/// # Example
 /// ```
 /// use paceline_cc::{Ack, Time};
 /// use paceline_flow::{Account, AccountConfig, Sent};
@@ -103,37 +121,6 @@ pub struct Account {
     loss_log: LossLog,
     /// State of loss recovery without selective acknowledgements; `None` with them.
     cumulative_only: Option<Box<Cumulative>>,
-}
-
-/// Input of proportional rate reduction from one acknowledgement.
-#[derive(Copy, Clone, Debug)]
-struct Reduction {
-    /// Bytes newly acknowledged.
-    delivered: u64,
-    /// True if the acknowledgement repaired something and revealed no loss.
-    safe: bool,
-}
-
-/// Sums of packets that were just declared lost.
-#[derive(Copy, Clone, Debug, Default)]
-struct Losses {
-    bytes: u64,
-    packets: u32,
-    /// `None` if no packet with data was lost.
-    smallest_segment: Option<u64>,
-    largest_segment: u64,
-    largest_number: u64,
-}
-
-/// Changes of the account by one acknowledgement.
-struct Progress {
-    /// Bytes in flight before the acknowledgement.
-    prior: u64,
-    acked: Acked,
-    /// True if the acknowledgement advanced the cumulative point.
-    advanced: bool,
-    /// RTT sample of the acknowledgement, if it gives one.
-    rtt: Option<Span>,
 }
 
 impl Account {

@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site page-frames python wheel wheel-test tunnel-long transfer-long tunnel-office tunnel-soak kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
+.PHONY: demo test site book page-frames python wheel wheel-test tunnel-long transfer-long tunnel-office tunnel-soak kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -158,6 +158,12 @@ page-load: build
 ## 20.19 and Rust's target wasm32-unknown-unknown; `paceline serve` serves it.
 site: setup
 	site/build.sh web $(TARGET)/site
+	site/book.sh $(TARGET)/site/book || [ $$? = 3 ]
+
+## Builds the book from docs: target/book/index.html. Needs mdbook, and prints how to get it. `make
+## site` builds it, too, into target/site/book, if mdbook is installed.
+book:
+	site/book.sh $(TARGET)/book
 
 ## Measures how evenly the page draws eight flows at 20 Mbit/s, in Chromium.
 page-frames: build site

@@ -14,6 +14,8 @@ documents=site/public/docs
 rm -rf "$documents"
 mkdir -p "${documents%/*}"
 cp -r docs "$documents"
+# The table of contents is the book's alone.
+rm -f "$documents/SUMMARY.md"
 host=$([ "$profile" = dev ] && echo dev || echo release)
 ${CARGO:-cargo} run --locked --quiet -p paceline-xtask --profile "$host" -- documents "$documents"
 (cd "$documents" && find . -name '*.md' | sed 's|^\./||; s|\.md$||' | sort >index.txt)

@@ -128,9 +128,14 @@ fn named(place: &str, text: &str, root: &std::path::Path, makefile: &str) {
 fn of_all_documents() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let makefile = std::fs::read_to_string(root.join("Makefile")).expect("a Makefile");
-    let docs = std::fs::read_dir(root.join("docs")).expect("docs");
-    let mut files: Vec<_> = docs.map(|entry| entry.expect("an entry").path()).collect();
-    files.push(root.join("README.md"));
+    let mut files = vec![root.join("README.md")];
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder of documents") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
     let mut found = 0;
     for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "md")) {
         let text = std::fs::read_to_string(file).expect("a document");

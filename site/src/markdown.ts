@@ -40,9 +40,11 @@ const isTableRule = (line: string | undefined) => line !== undefined && /^\|[\s:
 
 const LIST_ITEM = /^( *)(?:[-*]|(\d+)\.) (.*)$/;
 
+const COMMENT = /^<!-- .* -->$/;
+
 /** True if a line ends the paragraph before it. */
 const endsParagraph = (line: string) =>
-  line.trim() === "" || /^(#+ |> |\||```)/.test(line) || LIST_ITEM.test(line);
+  line.trim() === "" || COMMENT.test(line) || /^(#+ |> |\||```)/.test(line) || LIST_ITEM.test(line);
 
 /** Returns the anchor of a heading, as links to it have it. */
 export function anchor(heading: string): string {
@@ -64,7 +66,7 @@ export function renderMarkdown(markdown: string, level: 2 | 3 | 4 = 4, resolve: 
   while (at < lines.length) {
     const line = lines[at]!;
     at += 1;
-    if (line.trim() === "") continue;
+    if (line.trim() === "" || COMMENT.test(line)) continue;
     const heading = /^(#+) (.*)$/.exec(line);
     const fence = /^( *)```/.exec(line);
     if (heading) {

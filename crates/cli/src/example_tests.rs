@@ -1,13 +1,13 @@
-//! Every command line that the help and the documentation show can be parsed by the program.
+//! Tests that the program can parse every command line that the help and the documentation show.
 
 use clap::{Command, CommandFactory as _, Parser as _};
 
 use crate::Cli;
 
-/// The longest line that help does not wrap.
+/// Longest line that help does not wrap, in characters.
 const WIDTH: usize = 100;
 
-/// The words of a command line as a shell makes them, until a comment or another command.
+/// Splits a command line into words as a shell does, up to a comment or another command.
 fn words(line: &str) -> Vec<String> {
     let (mut found, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for letter in line.chars() {
@@ -28,7 +28,8 @@ fn words(line: &str) -> Vec<String> {
     found
 }
 
-/// Parses a line that may call the program, also behind another call of it; true if it does.
+/// Parses a line that may call the program, also inside another call of it. Returns true if it
+/// does.
 fn check(place: &str, line: &str) -> bool {
     let words = words(line);
     let Some(at) = words.iter().position(|word| word == "paceline" || word.ends_with("/paceline"))
@@ -38,12 +39,12 @@ fn check(place: &str, line: &str) -> bool {
     let key = paceline_wire::key::Identity::generate().expect("keys").key().to_string();
     let known = |word: &String| match word.as_str() {
         "STRING" | "$KEY" | "pl1-..." => key.clone(),
-        // Nobody is asked for addresses.
+        // An address, so that the test needs no DNS.
         _ => word.replace("server.example:", "192.0.2.1:").replace("host:", "192.0.2.1:"),
     };
     let words: Vec<String> = words[at..].iter().map(known).collect();
     if let Err(error) = Cli::try_parse_from(&words) {
-        // Users' own files are not here.
+        // The examples' own files do not exist here.
         let missing = error.to_string().contains("No such file or directory");
         assert!(missing || !error.use_stderr(), "{place}: {line}\n{error}");
     }
@@ -57,11 +58,12 @@ fn check(place: &str, line: &str) -> bool {
     true
 }
 
-/// Checks the examples of a command and of those below it; how many there are.
+/// Checks the examples of a command and its subcommands. Returns how many there are.
 fn of_help(command: &Command, name: &str) -> usize {
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let mut found = 0;
-    // A paragraph may be one long line, which is wrapped; of several lines each has to fit.
+    // Help wraps a paragraph that is one long line; of a paragraph with several lines each has to
+    // fit.
     for line in help.split("\n\n").filter(|part| part.contains('\n')).flat_map(str::lines) {
         assert!(line.chars().count() <= WIDTH, "{name} --help wraps this line: {line}");
     }
@@ -82,7 +84,7 @@ fn of_all_help() {
     assert!(found > 50, "{found} examples were found");
 }
 
-/// Checks the lines of a document's blocks of code; how many call the program.
+/// Checks the lines of a document's code blocks. Returns how many of them call the program.
 fn of_document(place: &str, text: &str) -> usize {
     let (mut inside, mut found, mut line) = (false, 0, String::new());
     for part in text.lines() {
@@ -109,7 +111,7 @@ fn of_document(place: &str, text: &str) -> usize {
     found
 }
 
-/// Checks that the targets of `make` and the scripts that a document names are there.
+/// Checks that the targets of `make` and the scripts that a document names exist.
 fn named(place: &str, text: &str, root: &std::path::Path, makefile: &str) {
     for part in text.split("`make ").skip(1) {
         let target: String =

@@ -1,7 +1,8 @@
-//! Where commands take keys from: a file, standard input, `$PACELINE_KEY`, or an argument.
+//! Reads keys from a file, standard input, `$PACELINE_KEY`, or an argument.
 //!
-//! A server needs its keys (`paceline key new`), a client a key string: its own (`paceline key new --for`), or the one that
-//! all clients share, which it also finds in a file of a server's keys.
+//! A server needs its keys (`paceline key new`). A client needs a key string: its own
+//! (`paceline key new --for`), or the one that all clients share, which is also in the file of the
+//! server's keys.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -17,20 +18,23 @@ use paceline_wire::key::{Identity, Key, KeyError};
 
 use crate::output::{self, Error};
 
-/// The variable of the environment that holds a key.
+/// Environment variable that holds a key.
 const VARIABLE: &str = "PACELINE_KEY";
-/// Published keys for measurements over loopback, which only programs of this machine reach. They protect nothing.
+/// Published keys for measurements over loopback, which only programs on this machine can reach.
+/// They protect nothing.
 const LOOPBACK: &str = "paceline identity 1\n\
     WPZkPIuVCAoh9RZEnctJNX32LcXd3DsFs8VXC0JyoN0CYMwUjNHz5ku5Vg8SuDiumFcEDlNPzRfN9N2w0imIRQksmt88dDkaKSIXTDGAO_nLdXT6wa1M5mAdowQLD3A26sY_";
-/// Longest file of keys in bytes.
+/// Largest file of keys in bytes.
 const LONGEST: u64 = 4096;
 
-/// The key with which a client shows that it may connect.
+/// Options for the key with which a client shows that it may connect.
 #[derive(Args)]
 pub(crate) struct ClientKey {
-    /// A file with this client's own key (`paceline key new --for`), with the key string that the server has printed, or
-    /// with the server's keys; - is standard input. Other users must not be able to read it. Without it and --key, the key is in the environment, in $PACELINE_KEY. An end that listens
-    /// (`send --listen`) needs the server's keys, and makes the file if there is none
+    /// A file with this client's own key (`paceline key new --for`), with the key string that the
+    /// server has printed, or with the server's keys; - is standard input. Other users must not be
+    /// able to read it. Without it and --key, the key is in the environment, in $PACELINE_KEY. An
+    /// end that listens (`send --listen`) needs the server's keys, and creates the file if there is
+    /// none
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     key_file: Option<PathBuf>,
     /// The key string itself. All users of this machine see it in the list of processes, and shells keep it: prefer
@@ -39,13 +43,14 @@ pub(crate) struct ClientKey {
     key: Option<Key>,
 }
 
-/// The keys by which a server knows its clients.
+/// Options for the keys by which a server recognizes its clients.
 #[derive(Args)]
 pub(crate) struct ServerKeys {
-    /// A file with this server's keys, as `paceline key new` writes it; - is standard input. Made if there is none; its key
-    /// string is then printed once, and `paceline key show FILE` prints it again. Other users must not be able to read
-    /// it. Without it, the keys are in $PACELINE_KEY, or new ones are made, which end with this program. With --from it
-    /// holds a client's key, as for `paceline send`
+    /// A file with this server's keys, as `paceline key new` writes it; - is standard input. If
+    /// there is none, the server creates it and prints its key string once;
+    /// `paceline key show FILE` prints it again. Other users must not be able to read it. Without
+    /// this option, the keys are in $PACELINE_KEY, or the server makes new ones, which end with
+    /// this program. With --from the file holds a client's key, as for `paceline send`
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Former name of --key-file
@@ -53,7 +58,7 @@ pub(crate) struct ServerKeys {
     identity: Option<PathBuf>,
 }
 
-/// A server's keys, and whether this start has made them: then their key string has to be printed.
+/// A server's keys, and whether this start made them: then it has to print their key string.
 pub(crate) struct FoundKeys {
     pub(crate) identity: Identity,
     pub(crate) is_new: bool,
@@ -73,7 +78,7 @@ fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// What a file of keys holds.
+/// The content of a file of keys.
 pub(crate) enum KeyText {
     /// A server's keys.
     Identity(Identity),
@@ -113,7 +118,7 @@ impl KeyText {
         read.map_err(|error| Error::Usage(format!("{place}: {error}")))
     }
 
-    /// The key of the environment, if there is one.
+    /// Returns the key in the environment, if there is one.
     fn of_environment() -> Result<Option<KeyText>, Error> {
         match std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
             Some(text) => {
@@ -123,7 +128,8 @@ impl KeyText {
         }
     }
 
-    /// Returns what can be shown: of a client's own key the public half, else the key string that clients need.
+    /// Returns the text that may be printed: the public half of a client's own key, or the key
+    /// string that clients need.
     pub(crate) fn shown(&self) -> String {
         let key = self.key();
         key.client().map_or_else(|| key.to_string(), |client| client.to_string())
@@ -146,8 +152,9 @@ impl KeyText {
     }
 }
 
-/// Refuses a file that other users may read or write, as ssh does. Files of other owners are judged by what all users
-/// may do: systemd's credentials are root's, and one further user may read them.
+/// Refuses a file that other users may read or write, as ssh does. A file with another owner is
+/// refused only if all users may: systemd's credentials belong to root, and one further user may
+/// read them.
 fn check_readers(file: &File, path: &Path) -> Result<(), Error> {
     let Ok(about) = file.metadata() else { return Ok(()) };
     let own = about.uid() == capability::user();
@@ -163,15 +170,15 @@ fn check_readers(file: &File, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes keys of a server, and keeps them in a new file that only this user can read.
+/// Makes a server's keys, and writes them into a new file that only this user can read.
 pub(crate) fn make(path: &Path) -> Result<Identity, Error> {
     let identity = generate()?;
     write_new(path, &identity.to_text())?;
     Ok(identity)
 }
 
-/// Makes the key of a new client of the server that has `key`, and keeps it in a new file that only this user can read.
-/// Returns its public half, which the server lists.
+/// Makes the key of a new client of the server that has `key`, and writes it into a new file that
+/// only this user can read. Returns the key's public half, which the server lists.
 pub(crate) fn make_for_client(key: &Key, path: &Path) -> Result<ClientPublic, Error> {
     let (key, public) = for_new_client(key)?;
     write_new(path, &format!("{key}\n"))?;
@@ -182,7 +189,8 @@ fn for_new_client(key: &Key) -> Result<(Key, ClientPublic), Error> {
     key.for_new_client().map_err(|error| Error::Message(error.to_string()))
 }
 
-/// Writes a secret into a new file that only this user can read. A file that is there stays as it is.
+/// Writes a secret into a new file that only this user can read. Fails if the file exists, and
+/// leaves it as it is.
 fn write_new(path: &Path, text: &str) -> Result<(), Error> {
     let fail = |source| Error::Io { path: Some(path.to_path_buf()), source };
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(
@@ -206,7 +214,7 @@ fn generate() -> Result<Identity, Error> {
     Identity::generate().map_err(|error| Error::Message(error.to_string()))
 }
 
-/// True if there are addresses, and all of them are this machine's own loopback addresses.
+/// Returns true if there are addresses, and all of them are loopback addresses.
 fn are_loopback(addresses: &[SocketAddr]) -> bool {
     let is_loopback = |at: &SocketAddr| at.ip().to_canonical().is_loopback();
     !addresses.is_empty() && addresses.iter().all(is_loopback)
@@ -217,8 +225,8 @@ fn loopback_identity() -> Result<Identity, Error> {
 }
 
 impl ClientKey {
-    /// Finds the key for a measurement: as [`ClientKey::find`], but where no key is named and the receiver is on this
-    /// machine, the one that everybody knows.
+    /// Finds the key for a measurement: as [`ClientKey::find`], but without a named key and with a
+    /// receiver on this machine it is the published key for loopback.
     pub(crate) fn find_for_measurement(&self, to: &[SocketAddr]) -> Result<Key, Error> {
         let is_named = self.key.is_some() || self.key_file.is_some();
         if !is_named && are_loopback(to) && KeyText::of_environment()?.is_none() {
@@ -227,8 +235,8 @@ impl ClientKey {
         self.find()
     }
 
-    /// Finds the key. Without a key of its own, this process gets one, so that the server knows it again when it
-    /// connects another time.
+    /// Finds the key. If it is not a client's own, derives one for this process, so that the server
+    /// recognizes the process when it connects again.
     pub(crate) fn find(&self) -> Result<Key, Error> {
         let key = self.read()?;
         if key.client().is_some() { Ok(key) } else { for_new_client(&key).map(|(key, _)| key) }
@@ -249,7 +257,7 @@ impl ClientKey {
         }
     }
 
-    /// Finds the keys of an end that waits for others: those of a server, in the file, or new ones.
+    /// Finds the keys of an end that listens: a server's keys in the file, or new ones.
     pub(crate) fn find_for_server(&self, quiet: bool) -> Result<FoundKeys, Error> {
         if self.key.is_some() {
             return Err(Error::Usage(
@@ -261,15 +269,15 @@ impl ClientKey {
         ServerKeys { key_file: self.key_file.clone(), identity: None }.find(quiet)
     }
 
-    /// Whether the key comes by standard input.
+    /// Returns true if the key is read from standard input.
     pub(crate) fn uses_standard_input(&self) -> bool {
         self.key.is_none() && self.key_file.as_deref().is_some_and(is_standard_input)
     }
 }
 
 impl ServerKeys {
-    /// Finds the keys of a receiver for measurements alone: as [`ServerKeys::find`], but where no keys are named and
-    /// nobody but this machine's programs reaches it, those that everybody knows.
+    /// Finds the keys of a receiver that only measures: as [`ServerKeys::find`], but without named
+    /// keys and on a loopback address they are the published keys for loopback.
     pub(crate) fn find_for_measurement(
         &self,
         quiet: bool,
@@ -282,13 +290,14 @@ impl ServerKeys {
         self.find(quiet)
     }
 
-    /// Finds the key of an end that connects to a server.
+    /// Finds the key with which this end connects to a server.
     pub(crate) fn find_for_client(&self) -> Result<Key, Error> {
         let key_file = self.key_file.clone().or_else(|| self.identity.clone());
         ClientKey { key_file, key: None }.find()
     }
 
-    /// Finds the keys, or makes some. With `quiet`, nothing would tell a key string that is not kept.
+    /// Finds the keys, or makes new ones. With `quiet`, fails if it would have to make keys that no
+    /// file keeps, since nothing would print their key string.
     pub(crate) fn find(&self, quiet: bool) -> Result<FoundKeys, Error> {
         if self.identity.is_some() {
             output::note("--identity is now called --key-file");
@@ -298,7 +307,7 @@ impl ServerKeys {
             return match KeyText::of_environment()? {
                 Some(text) => text.into_identity(&format!("${VARIABLE}")).map(known),
                 None if quiet => Err(Error::Usage(
-                    "--quiet prints no key, and nobody could connect: make keys with `paceline key new -o FILE`, and \
+                    "--quiet prints no key, so no client could connect: make keys with `paceline key new -o FILE`, and \
                      name them with --key-file FILE"
                         .into(),
                 )),

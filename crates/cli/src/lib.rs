@@ -1,6 +1,6 @@
 //! The `paceline` command: parses arguments, calls the libraries, prints.
 //!
-//! A program with schemes and queues of its own has all of its commands, too:
+//! A program with schemes and queues of its own can have all of the commands, too:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -10,14 +10,14 @@
 //!
 //! fn main() -> ExitCode {
 //!     let mut names = paceline_cli::names();
-//!     // Cubic without its early end of slow start, by a name of its own.
+//! Cubic without the early end of slow start, under a new name.
 //!     let calm = SchemeEntry::new("calm", |_| registry::build(&Spec::parse("cubic[hystart=off]")?));
 //!     names.schemes.add(calm).expect("a free name");
 //!     paceline_cli::main_with(names)
 //! }
 //! ```
 //!
-//! `examples/workbench` is such a program with a controller and a queue.
+//! `examples/workbench` is such a program, with a controller and a queue of its own.
 
 mod args;
 mod commands;
@@ -75,10 +75,11 @@ struct Cli {
 /// Runs the command that the process's arguments name, with the schemes, queues and hosts of `names`,
 /// and returns the exit status. Call it once, at the start of `main`: a process has one set of names.
 ///
-/// Begin with [`names`], which has all that the `paceline` command has, and add to it. A scheme of
-/// yours may bring a router ([`Halves`](paceline_cc::Halves)); links and `paceline router` find it by
-/// the scheme's name. `paceline recv` and `paceline tunnel` build your schemes for their clients, too,
-/// with the parameters that these send: an entry must not do with them what a stranger may not.
+/// Begin with [`names`], which has everything that the `paceline` command has, and add to it. A
+/// scheme of yours may bring a router ([`Halves`](paceline_cc::Halves)); links and
+/// `paceline router` find it by the scheme's name. `paceline recv` and `paceline tunnel` also build
+/// your schemes when a client asks for one, with parameters that the client sends: an entry must do
+/// nothing with them that a stranger may not do.
 pub fn main_with(names: Names) -> ExitCode {
     registries::set(names);
     let done = match mahimahi_name() {
@@ -87,7 +88,7 @@ pub fn main_with(names: Names) -> ExitCode {
     };
     match done {
         Ok(status) => status,
-        // Whoever read our output has seen enough: not a failure.
+        // The reader has closed the pipe, since it has seen enough: not a failure.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             output::error(&error);
@@ -96,7 +97,7 @@ pub fn main_with(names: Names) -> ExitCode {
     }
 }
 
-/// The one of Mahimahi's names under which the program was called, if it was.
+/// Returns Mahimahi's name under which the program was called, if it was called by one.
 fn mahimahi_name() -> Option<&'static str> {
     let called = std::env::args_os().next()?;
     let name = std::path::Path::new(&called).file_name()?;

@@ -1,4 +1,5 @@
-//! Linux hosts as ends of simulated flows: schemes such as `linux:cubic`, and where their guest is.
+//! Linux hosts as ends of simulated flows: schemes such as `linux:cubic`, and the folder of their
+//! guest.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -10,11 +11,11 @@ use paceline_sim::scenario::SchemeChoice;
 
 use crate::output::Error;
 
-/// The folder that `--linux` names. Schemes are read with the arguments, before it is known; guests are looked
-/// for when a run begins.
+/// Folder that `--linux` names. A static, since schemes are read while arguments are parsed, before
+/// this option is known; guests are looked for when a run begins.
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
-/// Where the guest is.
+/// Option for the guest's folder.
 #[derive(Args)]
 pub(crate) struct LinuxArgs {
     /// Folder of the Linux guest for schemes such as linux:cubic; otherwise $PACELINE_LINUX or
@@ -34,7 +35,7 @@ impl LinuxArgs {
         schemes: impl IntoIterator<Item = &'a SchemeChoice>,
     ) -> Result<Option<BuiltGuest>, Error> {
         if let Some(folder) = &self.folder {
-            // A process runs one command.
+            // Cannot be set already, since a process runs one command.
             FOLDER.get_or_init(|| folder.clone());
         }
         if !schemes.into_iter().any(is_linux) {
@@ -44,7 +45,7 @@ impl LinuxArgs {
     }
 }
 
-/// Returns the guest of this run.
+/// Returns the guest for this run.
 pub(crate) fn guest() -> Result<BuiltGuest, paceline_guest::Error> {
     paceline_guest::find(FOLDER.get().map(PathBuf::as_path))
 }

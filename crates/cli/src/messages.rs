@@ -1,5 +1,5 @@
-//! Messages of a loop that carries packets. A thread beside the loop writes them, so that a terminal or a pipe that nobody
-//! reads holds up no packet.
+//! Messages of a loop that carries packets. A separate thread writes them, so that a terminal or
+//! pipe that is not read does not delay packets.
 
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread;
@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::output::{self, Error};
 use crate::table::counted;
 
-/// The most messages that wait to be written. Further ones are left out and counted.
+/// Most messages that wait to be written. Further ones are dropped and counted.
 const MOST_WAITING: usize = 1000;
-/// How long [`Messages::flush`] waits for what is not written yet.
+/// Longest time that [`Messages::flush`] waits until all messages are written.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
 enum Message {
@@ -18,21 +18,21 @@ enum Message {
     Note(String),
     /// A text for standard output.
     Print(String),
-    /// Asks the writer to say that all messages before have been written.
+    /// Asks the writer to report that it has written all earlier messages.
     Flush(SyncSender<()>),
 }
 
-/// The way to the thread that writes messages.
+/// Sends messages to the thread that writes them.
 #[derive(Default)]
 pub(crate) struct Messages {
     writer: Option<Writer>,
-    /// Messages that were left out since the last one that found room.
+    /// Messages dropped since the last one that found room in the queue.
     left_out: u64,
 }
 
 struct Writer {
     queue: SyncSender<Message>,
-    /// Why standard output could not be written.
+    /// Errors of writing to standard output.
     failures: Receiver<Error>,
 }
 
@@ -58,7 +58,7 @@ impl Writer {
 }
 
 impl Messages {
-    /// Says something on standard error, without waiting until it is written.
+    /// Writes a message to standard error, without waiting until it is written.
     pub(crate) fn note(&mut self, text: String) {
         if self.left_out > 0 {
             let count = counted(self.left_out as usize, "message");
@@ -74,19 +74,21 @@ impl Messages {
         }
     }
 
-    /// Prints text to standard output, without waiting until it is written; [`Messages::end`] says if it cannot be.
+    /// Prints text to standard output, without waiting until it is written; [`Messages::end`]
+    /// returns the error if that fails.
     pub(crate) fn print(&mut self, text: String) {
         self.push(Message::Print(text));
     }
 
-    /// False if there is no room.
+    /// Queues a message. Returns false if there is no room.
     fn push(&mut self, message: Message) -> bool {
-        // Not before there is something to say: by then the loop watches for signals, and they are blocked in its new threads.
+        // Starts the thread only with the first message: by then the loop watches for signals, and
+        // its new threads have them blocked.
         let writer = self.writer.get_or_insert_with(Writer::start);
         !matches!(writer.queue.try_send(message), Err(TrySendError::Full(_)))
     }
 
-    /// Waits for what is not written yet, 1 s at most.
+    /// Waits until all messages are written, at most 1 s.
     pub(crate) fn flush(&mut self) {
         if self.writer.is_none() {
             return;
@@ -97,7 +99,7 @@ impl Messages {
         }
     }
 
-    /// Waits for what is not written yet, 1 s at most.
+    /// Waits until all messages are written, at most 1 s.
     ///
     /// # Errors
     /// Standard output could not be written.

@@ -1,4 +1,4 @@
-//! Mistakes in files, shown with the line of the text where they are, as compilers show theirs.
+//! Mistakes in files, shown with the line of text that has them, as compilers show theirs.
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ pub(crate) struct Mistake<'a> {
     pub(crate) file: &'a str,
     /// The whole text of the file.
     pub(crate) text: &'a str,
-    /// The place in the text, in bytes.
+    /// Place of the mistake in the text, in bytes.
     pub(crate) span: Range<usize>,
-    /// The error message for this place.
+    /// The error message.
     pub(crate) message: &'a str,
-    /// What to do about it.
+    /// A remedy.
     pub(crate) help: Option<&'a str>,
 }
 
 impl Mistake<'_> {
-    /// The error to end with.
+    /// Returns the error that shows this mistake.
     pub(crate) fn error(&self) -> Error {
         let start = self.text.floor_char_boundary(self.span.start);
         let end = self.text.ceil_char_boundary(self.span.end.max(start + 1));
@@ -30,7 +30,7 @@ impl Mistake<'_> {
                 .path(self.file)
                 .annotation(AnnotationKind::Primary.span(start..end.min(self.text.len()))),
         );
-        // What the message suggests already need not be said again.
+        // Do not repeat a remedy that the message already names.
         if let Some(help) = self.help.filter(|help| !self.message.contains(help)) {
             group = group.element(Level::HELP.message(help));
         }

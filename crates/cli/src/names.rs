@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
-/// The most letters of a trace's name in a file's name.
+/// Most letters that a trace's name contributes to a file's name.
 const LONGEST_NAME: usize = 100;
 
-/// Names that are safe as parts of files' names, not too long, and different from each other.
+/// Returns names that are safe in file names, not too long, and different from each other.
 pub(crate) fn file_names(names: &[&str]) -> Vec<String> {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let mut taken: Vec<String> = Vec::new();
@@ -19,7 +19,7 @@ pub(crate) fn file_names(names: &[&str]) -> Vec<String> {
     taken
 }
 
-/// A command line that a shell reads back.
+/// Returns a command line that a shell splits into these arguments.
 pub(crate) fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,+=:%@".contains(c);
     let quoted = arguments.map(|argument| {

@@ -1,4 +1,5 @@
-//! How far a transfer has come, shown on standard error while it runs: a bar on a terminal, lines elsewhere.
+//! Shows the progress of a transfer on standard error while it runs: a bar on a terminal, lines
+//! elsewhere.
 
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -33,10 +34,10 @@ const LINES: Duration = Duration::from_secs(5);
 /// Time over which the rate is averaged.
 const RATE_WINDOW: f64 = 3.0;
 
-/// The bar that is shown.
+/// The bar on the terminal, if one is shown.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Writes to standard error while the bar, if one is shown, is out of the way.
+/// Hides the bar, if one is shown, while `write` writes to standard error.
 pub(crate) fn beside_bar(write: impl FnOnce()) {
     let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match bar {
@@ -45,23 +46,25 @@ pub(crate) fn beside_bar(write: impl FnOnce()) {
     }
 }
 
-/// Whether a display says that it waits for a connection, as the sender of one transfer does, or shows nothing then.
+/// What a display shows while it waits for a connection: the sender of a single transfer says that
+/// it waits.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WhileWaiting {
-    /// It says so.
+    /// Says that it waits.
     Says,
-    /// It shows nothing.
+    /// Shows nothing.
     Silent,
 }
 
-/// Shows progress on a thread of its own until it is dropped.
+/// Shows progress on its own thread until it is dropped.
 pub(crate) struct ProgressDisplay {
     end: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl ProgressDisplay {
-    /// Begins to show `progress`; with [`ProgressMode::None`], or where no thread can be started, shows nothing.
+    /// Starts showing `progress`. Shows nothing with [`ProgressMode::None`], or if the thread
+    /// cannot be started.
     pub(crate) fn start(
         mode: ProgressMode,
         progress: &Arc<Progress>,
@@ -73,7 +76,8 @@ impl ProgressDisplay {
             ProgressMode::Lines => false,
             ProgressMode::Auto => std::io::stderr().is_terminal(),
         };
-        // Threads inherit which signals are blocked: those that ask this process to end are for the loop.
+        // Threads inherit blocked signals, and only the loop's thread is to receive the signals
+        // that end this process.
         let _interrupts = Interrupts::watch();
         let (end, ends) = mpsc::channel();
         let progress = Arc::clone(progress);
@@ -95,7 +99,7 @@ impl Drop for ProgressDisplay {
     }
 }
 
-/// True once the transfer is over; else waits for a time.
+/// Waits for a time. Returns true if the transfer ends within it.
 fn is_over(ends: &mpsc::Receiver<()>, wait: Duration) -> bool {
     ends.recv_timeout(wait) != Err(mpsc::RecvTimeoutError::Timeout)
 }
@@ -113,7 +117,7 @@ fn show_lines(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWait
     }
 }
 
-/// Shows a bar while there is something to show, one after the other.
+/// Shows a bar for each connection, one after the other.
 fn show_bars(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaiting) {
     loop {
         while waiting == WhileWaiting::Silent && !progress.snapshot().connected {
@@ -127,7 +131,7 @@ fn show_bars(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaiti
     }
 }
 
-/// Shows a bar until `true` comes, which ends the display, or until there is nothing to show.
+/// Shows a bar until the display or the connection ends. Returns true if the display has ended.
 fn show_bar(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaiting) -> bool {
     let show = |bar: Option<ProgressBar>| {
         *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
@@ -165,7 +169,7 @@ fn show_bar(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaitin
     ended
 }
 
-/// The rate at which data arrive, averaged over [`RATE_WINDOW`].
+/// Rate at which data arrives, averaged over [`RATE_WINDOW`].
 struct ArrivalRate {
     last: Option<(Instant, u64)>,
     bytes_per_second: Option<f64>,
@@ -192,7 +196,7 @@ impl ArrivalRate {
     }
 }
 
-/// Bytes with a unit that leaves at most four digits.
+/// Returns bytes with a unit that leaves at most four digits.
 fn size(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut value = bytes.max(0.0);
@@ -213,14 +217,14 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// What has arrived, how fast, and how long the rest takes.
+/// Returns the arrived bytes, their rate, and the remaining time in words.
 fn words(seen: &Snapshot, rate: Option<f64>) -> String {
     if !seen.connected {
         return "connecting".into();
     }
     let mut text = size(seen.arrived as f64);
     if seen.total > 0 {
-        // Not 100 before all has arrived.
+        // Rounded down, so that it is 100 only when all data has arrived.
         let percent = seen.arrived as u128 * 100 / u128::from(seen.total);
         text += &format!(" of {} ({percent} %)", size(seen.total as f64));
     }

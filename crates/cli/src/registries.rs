@@ -11,8 +11,8 @@ use paceline_wire::Limits;
 
 use crate::linux_hosts;
 
-/// The names that [`main_with`](crate::main_with) got. Arguments are read with them by plain functions, and a
-/// process runs one command.
+/// Names that [`main_with`](crate::main_with) received. A static, since the functions that parse
+/// arguments have no other access to them; a process runs one command.
 static NAMES: OnceLock<Names> = OnceLock::new();
 
 /// Sets the names of this process, unless they are set.
@@ -33,8 +33,8 @@ pub fn builtin() -> Names {
     names
 }
 
-/// Returns the default limits of a connection, whose other end may name each scheme of this process.
-/// `remy` reads no files for it.
+/// Returns the default limits of a connection. Its other end may name each scheme of this process,
+/// but `remy` reads no files for it.
 pub(crate) fn limits() -> Limits {
     let mut schemes = names().schemes.clone();
     if let Some(remy) = registry::builtin().get("remy") {
@@ -43,10 +43,10 @@ pub(crate) fn limits() -> Limits {
     Limits { schemes: Some(Arc::new(schemes)), ..Limits::default() }
 }
 
-/// Makes the scheme that `text` names, with the parameters that it sets.
+/// Builds the scheme that `text` names, with the parameters that it sets.
 ///
 /// # Errors
-/// Text that is no scheme, an unknown name or parameter, a value that does not fit.
+/// The text is no scheme, names an unknown scheme or parameter, or has a value out of range.
 pub(crate) fn build(text: &str) -> Result<Halves, SpecError> {
     names().build_scheme(&Spec::parse(text)?)
 }

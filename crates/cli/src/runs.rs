@@ -1,10 +1,10 @@
-//! `--runs` and `--spread`: several runs of the same thing, in all commands that simulate.
+//! `--runs` and `--spread`: several runs of a scenario, in all commands that simulate.
 
 use clap::Args;
 use paceline_requests::written;
 use paceline_sim::runs::{MAX_RUNS, Runs, Spread};
 
-/// The options of several runs.
+/// Options for several runs.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct RunsArgs {
     /// Number of runs, each with its own seed and start; results are medians and ranges of 90 % of
@@ -21,7 +21,7 @@ pub(crate) struct RunsArgs {
 }
 
 impl RunsArgs {
-    /// Returns the runs asked for, or else `usual`.
+    /// Returns the runs that the options set, with `usual` for options that are missing.
     pub(crate) fn or(self, usual: Runs) -> Runs {
         Runs {
             count: self.runs.unwrap_or(usual.count),

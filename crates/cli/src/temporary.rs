@@ -1,4 +1,4 @@
-//! Folders for files that this program and those that it starts hand to each other.
+//! Folders for files that this program and programs that it starts pass to each other.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -6,11 +6,12 @@ use std::path::PathBuf;
 
 use crate::output::Error;
 
-/// A folder for the files of one run, which goes with this value.
+/// A folder for the files of one run, which is removed when this value is dropped.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// A new folder for this command, to which nobody else can write: the temporary one is everybody's.
+    /// Creates a new folder for this command that no other user can write to: all users share the
+    /// temporary folder.
     pub(crate) fn make(command: &str) -> Result<Folder, Error> {
         let name = |n| format!("paceline-{command}-{}-{n}", std::process::id());
         let mut paths = (0..100).map(|n| std::env::temp_dir().join(name(n)));
@@ -24,7 +25,7 @@ impl Folder {
         }
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -32,7 +33,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Left over, it does no harm.
+        // Ignores errors: a folder that stays does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,5 @@
-//! `paceline send --bulk` and `paceline recv --measure`: flows, directions, limits, keys, and what both ends say.
+//! `paceline send --bulk` and `paceline recv --measure`: flows, directions, limits, keys, and both
+//! ends' output.
 
 #[allow(dead_code, reason = "only its folders are used here")]
 mod common;
@@ -10,7 +11,7 @@ use std::process::Child;
 use receiver::{Receiver, program, wait};
 use serde_json::Value;
 
-/// A receiver for measurements at a loopback address, without keys.
+/// Starts a receiver for measurements at a loopback address, without keys.
 fn measuring(arguments: &[&str]) -> Receiver {
     let all = [&["recv", "--measure", "--listen", "127.0.0.1:0"], arguments].concat();
     Receiver::listening(program(&all).spawn().expect("the program starts"), "")
@@ -26,7 +27,8 @@ fn number(row: &Value, field: &str) -> f64 {
     row[field].as_f64().unwrap_or_else(|| panic!("{field}: {row}"))
 }
 
-/// What the server sends right behind its answer is taken in: what was lost of it came a retransmission timeout later.
+/// The client must accept packets that the server sends right behind its answer: those that it
+/// dropped once arrived only after a retransmission timeout.
 #[test]
 fn a_receiver_that_sends_begins_at_once() {
     let receiver = measuring(&[]);
@@ -38,7 +40,7 @@ fn a_receiver_that_sends_begins_at_once() {
     }
 }
 
-/// What a receiver has printed, once it has ended.
+/// Returns the output of a receiver, once it has ended.
 fn printed(child: &mut Child) -> String {
     let mut text = String::new();
     let mut out = child.stdout.take().expect("a pipe");
@@ -67,14 +69,14 @@ fn several_flows_in_both_directions_are_told_at_both_ends() {
             assert!(number(flow, "packets") > 0.0 && number(&flow["rtt_ms"], "p95") > 0.0, "{row}");
         }
         assert!((0.33..=1.0).contains(&number(&row, "jain")), "{row}");
-        // --once waits for all of its flows.
+        // With --once the receiver ends after all flows of the measurement.
         assert_eq!(wait(&mut receiver.child, 100), Some(0));
         let document: Value =
             serde_json::from_str(&printed(&mut receiver.child)).expect("JSON and no key");
         let connections = document["connections"].as_array().expect("connections");
         assert_eq!(connections.len(), 3, "{document}");
         let arrived: f64 = connections.iter().map(|one| number(one, "packets")).sum();
-        // The sender's figures are those at its end; some of its packets come later.
+        // The sender's figures are those at its end; some of its packets arrive later.
         assert!(arrived >= number(&row, "packets"), "{arrived}: {row}");
         for one in connections {
             assert_eq!((&one["reverse"], &one["scheme"]), (&reverse.into(), &"cubic".into()));
@@ -94,7 +96,8 @@ fn a_limit_holds_with_and_without_pacing_in_both_directions() {
             arguments.push("-R");
         }
         let row = row(&common::paceline(&arguments));
-        // In at least two seconds; a window of ten packets may leave before the limit is known.
+        // The rate is over at least two seconds; a window of ten packets may leave before the
+        // sender knows the limit.
         let rate = number(&row, "throughput_mbps");
         assert!(rate > 0.0 && rate <= 3.0 * 1.03 + 0.12, "{scheme} {reverse}: {row}");
     }
@@ -122,7 +125,7 @@ fn a_receiver_of_measurements_takes_no_file_and_one_of_files_sends_nothing() {
 
 #[test]
 fn keys_that_everybody_knows_are_for_loopback_addresses_alone() {
-    // A receiver that other machines reach makes keys of its own.
+    // A receiver that other machines can reach makes its own keys.
     let all = ["recv", "--measure", "--listen", "0.0.0.0:0", "--once"];
     let mut open = Receiver::of(&mut program(&all));
     let port = open.at.rsplit(':').next().expect("a port").to_string();
@@ -133,7 +136,7 @@ fn keys_that_everybody_knows_are_for_loopback_addresses_alone() {
     let seen = common::paceline(&[&arguments[..4], &["--key", &open.key]].concat());
     assert_eq!(seen.code, 0, "{}", seen.err);
     assert_eq!(open.finish(60).0, Some(0));
-    // A client takes none for another machine, and none for files.
+    // A client uses no published key for another machine, nor for files.
     let seen = common::paceline(&["send", "--bulk", "1s", "192.0.2.1:5311"]);
     assert!(seen.code == 2 && seen.err.contains("no key"), "{}", seen.err);
     let seen = common::paceline(&["send", "/dev/null", "127.0.0.1:5311"]);

@@ -1,10 +1,11 @@
-//! What `paceline cleanup` leaves alone, in namespaces of the test's own.
+//! Tests of processes that `paceline cleanup` leaves alone, in the test's own namespaces.
 
 use std::process::Command;
 
 use paceline_testing::{Need, skip, this_test};
 
-/// Anybody can write the name of an emulator that has ended into an environment.
+/// Any user can write the name of an emulator that has ended into an environment, so a name alone
+/// must not decide.
 #[test]
 fn processes_of_other_users_are_left_alone_outside_of_the_emulators_networks() {
     let script = r#"mount -t tmpfs none /run || exit 99

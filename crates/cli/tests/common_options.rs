@@ -1,4 +1,5 @@
-//! What all commands have in common: exit status, `--strict`, `-o`; and what `all` stands for.
+//! Tests of options and exit statuses that all commands share: `--strict`, `-o`, and the meaning of
+//! `all`.
 
 mod common;
 
@@ -91,7 +92,8 @@ fn all_schemes_work_and_what_the_user_writes_is_left_alone() {
             assert!(p95.as_f64() < Some(110.0), "{name} waits {p95}");
         }
     }
-    // By its bare name a scheme that leaves much of the link tells why, and none with parameters.
+    // A scheme that leaves much of the link unused has a note that says why, under its bare name;
+    // with parameters it has none.
     let some = ["compare", "--schemes", "c2tcp,dctcp,gcc,gcc[min_rate=60kbps]", "--json", "-q"];
     let once = ["--runs", "1", "--trace", "12Mbps", "--duration", "10s"];
     let seen = paceline(&[&some[..], &once].concat());
@@ -122,7 +124,7 @@ fn run_writes_a_page_like_that_of_compare() {
 fn what_was_measured_is_shown_even_if_it_cannot_be_written() {
     let folder = Folder::new("unwritten");
     let out = folder.path("out");
-    // A page cannot be written where there is a folder of its name, nor a file into /proc.
+    // A folder of the page's name prevents the page, and no file can be written into /proc.
     std::fs::create_dir_all(format!("{out}/reproduce.html")).expect("a folder");
     std::os::unix::fs::symlink("/proc", format!("{out}/runs")).expect("a link");
     let seen = paceline(&["reproduce", "X01", "--quick", "--json", "-o", &out]);
@@ -130,7 +132,7 @@ fn what_was_measured_is_shown_even_if_it_cannot_be_written() {
     let page = format!("{out}/reproduce.html: cannot be written: Is a directory");
     let run = format!("the result of a run cannot be kept: {out}/runs/");
     assert!(seen.err.contains(&page) && seen.err.contains(&run), "{}", seen.err);
-    // All the others are there.
+    // All other files are written.
     let wrote = format!("wrote {out}/reproduce.md, {out}/reproduce.json\n");
     assert!(seen.err.contains(&wrote), "{}", seen.err);
     assert!(seen.out.contains("\"X01\""), "{}", seen.out);

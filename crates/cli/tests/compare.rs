@@ -34,11 +34,12 @@ fn delays_follow_a_recording() {
     let run = |more: &[&str]| json(&with(more))["runs"][0].clone();
     let moving = run(&["--delay-trace", &file]);
     let number = |name: &str, part: &str| moving[name][part].as_f64().expect("a number");
-    // Half of the time 20 ms one way, half of it 40, and up to 25 ms in the queue; no RTT beside it.
+    // The recorded delay is 20 ms one way half of the time and 40 ms otherwise, the queue adds up
+    // to 25 ms, and no RTT is added.
     let rtt = number("rtt_ms", "mean");
     assert!((60.0..86.0).contains(&rtt), "{rtt}");
     assert!(number("rtt_ms", "max") > 80.0, "{moving}");
-    // The recording's mean is no fault of the sender's.
+    // The recording's delay is not self-inflicted by the sender.
     let own = number("self_inflicted_delay_ms", "p95");
     assert!(own < number("end_to_end_delay_ms", "p95") - 29.0, "{moving}");
     let beside = run(&["--delay-trace", &file, "--rtt", "10ms"]);
@@ -101,11 +102,11 @@ fn json_has_every_figure() {
         let power = run["goodput_mbps"].as_f64().expect("a number")
             / (run["end_to_end_delay_ms"]["p95"].as_f64().expect("a number") / 1e3);
         assert!((run["power"].as_f64().expect("a number") / power - 1.0).abs() < 1e-9);
-        // One flow has nobody to be fair to.
+        // A single flow has no fairness.
         assert!(run["jain_1s"].is_null());
         let used = run["utilization"].as_f64().expect("a number");
         assert!((0.2..=1.0).contains(&used), "{used}");
-        // Half of the round trip is the least that a packet takes.
+        // A packet takes at least half of the round-trip time.
         assert!(run["one_way_delay_ms"]["p50"].as_f64() >= Some(50.0));
         assert!(run["rtt_ms"]["p50"].as_f64() >= Some(100.0));
     }
@@ -131,7 +132,8 @@ fn no_scheme_does_better_than_the_omniscient_protocol() {
             (best["scheme"].as_str(), best["digest"].as_str()),
             (Some("omniscient"), Some(""))
         );
-        // On a trace every opportunity carries a packet; on a rate one is in transmission at the end.
+        // On a trace every opportunity carries a packet. At a constant rate the last packet is
+        // still in transmission at the end.
         let (used, own) = if trace == "12Mbps" { (0.999, 1.0) } else { (1.0, 0.0) };
         assert!((used..=1.0).contains(&figure(best, "utilization")), "{trace}");
         assert_eq!(p95(best, "queue_delay_ms"), own, "{trace}");
@@ -293,6 +295,6 @@ fn completions_and_manual_pages() {
     assert_eq!(paceline(&["man", &pages]).code, 0);
     let page = |name: &str| std::path::Path::new(&pages).join(name).exists();
     assert!(page("paceline-compare.1") && page("paceline-remy-train.1"));
-    // What help does not show has no page.
+    // Commands that help hides have no page.
     assert!(!page("paceline-mm-delay.1") && !page("paceline-traffic.1"));
 }

@@ -33,7 +33,7 @@ fn entries_are_ranked_by_power_and_finished_runs_are_kept() {
     assert_eq!(runs(), 6, "three entries on two traces");
     for (round, own) in ["training", "secret"].iter().zip(attempts.chunks(4)) {
         assert!(own.iter().all(|attempt| attempt["round"] == *round));
-        // Cubic fills a queue without a limit; Sprout does not; the last row is the bound.
+        // Cubic fills a queue without a limit, and Sprout does not. The last row is the bound.
         assert_eq!((&own[0]["entry"], &own[0]["place"]), (&"sprout".into(), &1.into()));
         assert!(own[1]["power"].as_f64() < own[0]["power"].as_f64(), "{own:?}");
         assert_eq!((&own[3]["kind"], &own[3]["place"]), (&"bound".into(), &().into()));
@@ -60,7 +60,7 @@ fn entries_are_ranked_by_power_and_finished_runs_are_kept() {
 fn what_was_measured_is_shown_even_if_it_cannot_be_kept() {
     let folder = Folder::new("contest-unkept");
     let out = folder.path("out");
-    // Nobody can write into /proc, or a page where there is a folder of its name.
+    // No file can be written into /proc, nor a page where a folder has its name.
     std::fs::create_dir_all(format!("{out}/contest.html")).expect("a folder");
     std::os::unix::fs::symlink("/proc", format!("{out}/runs")).expect("a link");
     let rates = ["--training", "12Mbps", "--secret", "6Mbps", "--duration", "2s", "-o", &out];

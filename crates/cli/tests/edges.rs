@@ -1,4 +1,4 @@
-//! Arguments and surroundings at the edge: huge values, pipes, devices, odd names.
+//! Unusual arguments and environments: huge values, pipes, devices, odd names.
 
 mod common;
 
@@ -10,7 +10,7 @@ use common::{Folder, paceline};
 const SCENARIO: &str = "duration = \"1s\"\n[[link]]\nname = \"l\"\nraet = \"12Mbps\"\n[[flow]]\n\
                         scheme = \"abc\"\n";
 
-/// Expects a failure without results that says every word, soon.
+/// Expects that the command fails soon, prints no results, and names every word in its error.
 fn refused(arguments: &[&str], code: i32, words: &[&str]) {
     let seen = paceline(arguments);
     assert_eq!(seen.code, code, "{arguments:?}: {}", seen.err);

@@ -1,4 +1,5 @@
-//! What a holder of a good key can do to `paceline recv` and `paceline tunnel server`: hurt itself.
+//! Attacks by a client with a valid key on `paceline recv` and `paceline tunnel server`: they may
+//! harm only this client.
 
 #[allow(dead_code, reason = "what is printed is not looked at here")]
 mod common;
@@ -19,7 +20,7 @@ use paceline_wire::records::{Content, Entry, FileHash, Record, Transfer};
 use raw_client::{RawClient, datagrams, shake, stream};
 use receiver::{Receiver, file};
 
-/// A receiver into `into/`, and a file beside that folder that nothing may touch.
+/// A receiver into `into/`, and a file beside that folder, which must not change.
 struct Scene {
     folder: Folder,
     receiver: Receiver,
@@ -40,14 +41,15 @@ impl Scene {
         shake(&self.receiver.at, &self.receiver.key, stream()).expect("it is admitted")
     }
 
-    /// Sends these bytes over a connection of their own, and closes it.
+    /// Sends these bytes over a new connection, and closes it.
     fn attack(&self, bytes: &[u8]) {
         let mut client = self.connect();
         client.send_stream(bytes);
         client.close();
     }
 
-    /// Makes sure that an honest file arrives and that nothing but the receiver's folder has changed.
+    /// Asserts that an honest sender's file arrives, and that only the receiver's folder has
+    /// changed.
     fn assert_unharmed(&self) {
         let (at, key) = (&self.receiver.at, &self.receiver.key);
         let seen = common::paceline(&["send", &self.path, at, "--key", key, "--timeout", "60s"]);
@@ -67,7 +69,7 @@ fn names(folder: &str) -> Vec<String> {
     names
 }
 
-/// All paths below a folder, but for the receiver's own folder of transfers.
+/// Appends all paths below a folder, except the receiver's own folder of transfers.
 fn below(folder: &Path, into: &mut Vec<std::path::PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("the folder").flatten() {
         let path = entry.path();
@@ -99,7 +101,7 @@ fn bytes_of(records: &[Record<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// A file of this name, whole.
+/// Returns the records of a complete file of this name.
 fn whole<'a>(number: u32, path: &'a [u8]) -> [Record<'a>; 3] {
     let mut hash = FileHash::default();
     hash.update(b"hostile");
@@ -195,13 +197,13 @@ fn streams_that_are_no_files_end_and_are_not_kept() {
         noise(100_000),
         vec![0; 100_000],
         vec![0xff; 5000],
-        // Entries, pieces and ends without what belongs before them.
+        // Entries, pieces and ends without the records that have to precede them.
         bytes_of(&[begin, piece, close]),
         bytes_of(&[transfer(1), piece, close]),
         bytes_of(&[transfer(1), close, Record::End]),
         bytes_of(&[transfer(1), Record::End]),
         bytes_of(&[transfer(1), transfer(1)]),
-        // Mixed, repeated and hidden.
+        // Records that are mixed, repeated or hidden.
         bytes_of(&[transfer(2), begin, entry(2, b"other", FILE), piece, close]),
         bytes_of(&[transfer(2), begin, begin]),
         bytes_of(&[transfer(u32::MAX), begin, piece, wrong, Record::End]),
@@ -209,7 +211,7 @@ fn streams_that_are_no_files_end_and_are_not_kept() {
         bytes_of(&[transfer(1), offset, close, Record::End]),
         bytes_of(&[transfer(1), beyond, piece, close, Record::End]),
     ];
-    // A record that says that it has 4 GiB, and the end of a good one cut off.
+    // A record that claims a length of 4 GiB, and a good one whose end is missing.
     let mut giant = bytes_of(&[transfer(1), begin]);
     giant.extend([2, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff]);
     giant.extend(noise(50_000));
@@ -237,7 +239,7 @@ fn files_that_are_begun_and_never_ended_hold_up_nobody() {
         clients.push(client);
     }
     scene.assert_unharmed();
-    // What was begun is given up with the connections, and leaves nothing.
+    // The receiver gives unfinished transfers up with their connections, and removes their files.
     for client in clients {
         client.close();
     }
@@ -256,16 +258,16 @@ fn handshakes_that_are_not_gone_on_with_leave_room_for_others() {
         receiver::program(&["recv", "--listen", "[::]:0", "-o", "/dev/null", "--loops", "1"]);
     let receiver = Receiver::of(&mut command);
     let port = receiver.at.rsplit(':').next().expect("a port").to_string();
-    // All half-open places of one address, and more than it gets.
+    // All half-open places that one address may have.
     let mut held = Vec::new();
     for _ in 0..32 {
         held.push(shake(&format!("127.0.0.1:{port}"), &receiver.key, stream()).expect("a place"));
     }
-    // Another address is served at once.
+    // Another address is served immediately.
     let at = format!("[::1]:{port}");
     let seen = common::paceline(&["send", &path, &at, "--key", &receiver.key]);
     assert_eq!(seen.code, 0, "{}", seen.err);
-    // So is this one when its places are given back, by a first packet and an end.
+    // The first address is served when a first packet and an end have freed its places.
     held.into_iter().for_each(|client| drop(client.close()));
     let at = format!("127.0.0.1:{port}");
     let seen = common::paceline(&["send", &path, &at, "--key", &receiver.key, "--timeout", "60s"]);
@@ -291,7 +293,7 @@ fn offers_of_what_there_is_not_are_refused_in_words() {
     scene.assert_unharmed();
 }
 
-/// IPv4's and ICMP's sum of 16-bit words.
+/// Returns the Internet checksum of IPv4 and ICMP.
 fn checksum(bytes: &[u8]) -> [u8; 2] {
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low));
     let mut sum: u32 = bytes.chunks(2).map(word).sum();
@@ -301,7 +303,7 @@ fn checksum(bytes: &[u8]) -> [u8; 2] {
     (!(sum as u16)).to_be_bytes()
 }
 
-/// An echo request inside the tunnel.
+/// Returns an echo request inside the tunnel.
 fn echo_request(source: [u8; 4]) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 28, 0, 1, 0x40, 0, 64, 1, 0, 0];
     packet.extend(source);
@@ -315,7 +317,7 @@ fn echo_request(source: [u8; 4]) -> Vec<u8> {
     packet
 }
 
-/// Runs inside of the network of the test below.
+/// Runs inside the network of the test below.
 #[test]
 #[allow(clippy::print_stdout, reason = "the test below reads it")]
 fn hostile_inner_client() {
@@ -340,7 +342,7 @@ fn hostile_inner_client() {
         changed(0, 0x4f),    // a header longer than the packet
         changed(2, 0xff),    // a length beyond the packet
         changed(3, 10),      // a length within the header
-        changed(0, 0x05),    // a version that there is not
+        changed(0, 0x05),    // an unknown version
         changed(0, 0xf5),
         six[..39].to_vec(),
         six,
@@ -348,13 +350,13 @@ fn hostile_inner_client() {
         echo_request([10, 77, 0, 1]),       // the server's own address
         echo_request([127, 0, 0, 1]),       // loopback
         echo_request([224, 0, 0, 1]),       // a group
-        echo_request([255, 255, 255, 255]), // everybody
-        echo_request([0, 0, 0, 0]),         // nobody
+        echo_request([255, 255, 255, 255]), // broadcast
+        echo_request([0, 0, 0, 0]),         // the unspecified address
     ];
     for _ in 0..3000 {
         let length = 1 + random.below(1300) as usize;
         let mut packet: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
-        // Most are of a family that there is, and look good to some depth.
+        // Most have a known IP version, so that some later check has to refuse them.
         match random.below(4) {
             0 => {}
             1 => packet[0] = 0x45,
@@ -372,7 +374,7 @@ fn hostile_inner_client() {
         assert!(sent, "the connection stands: {:?}", client.connection.ended());
         client.connection.write_long_datagram(&packet);
     }
-    // Both this client and another one are served.
+    // The server still serves this client and another one.
     for (client, source) in [(&mut connect(), [10, 77, 0, 9]), (&mut client, [10, 77, 0, 3])] {
         client.heard.datagrams.clear();
         let mut asked = 0u32;

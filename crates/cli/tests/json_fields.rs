@@ -1,5 +1,5 @@
-//! Every field that commands print as JSON is in docs/json.md, with its unit; and what stands there
-//! is printed.
+//! Tests that docs/json.md has every field that commands print as JSON, with its unit, and that
+//! commands print every field in it.
 
 #[path = "common/alone.rs"]
 mod alone;
@@ -13,7 +13,7 @@ use common::{Folder, paceline};
 use paceline_lab::validate::{Counts, cases};
 use serde_json::{Value, json};
 
-/// Fields of the table that only some runs print, for which these tests have none.
+/// Fields that only some runs print, and no run of these tests.
 const SOMETIMES: [&str; 8] = [
     "linux_guest",
     "counters",
@@ -25,7 +25,7 @@ const SOMETIMES: [&str; 8] = [
     "problems.problem",
 ];
 
-/// Fields whose values have keys of their own.
+/// Fields whose values are objects with arbitrary keys.
 const BY_NAME: [&str; 4] = ["measures", "counters", "state", "shown"];
 
 /// A row of the table.
@@ -34,7 +34,8 @@ struct Row {
     commands: Vec<String>,
 }
 
-/// The table of docs/json.md: fields, perhaps behind the field around them and a dot.
+/// Reads the table of docs/json.md by fields, some with a dot and the name of the enclosing field
+/// before them.
 fn table() -> BTreeMap<String, Row> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
     let text = std::fs::read_to_string(path).expect("docs/json.md");
@@ -60,7 +61,7 @@ fn table() -> BTreeMap<String, Row> {
     rows
 }
 
-/// What the commands of a test have printed: rows of the table, by command.
+/// Fields that the commands of a test have printed.
 struct Printed {
     table: BTreeMap<String, Row>,
     seen: BTreeSet<(String, String)>,
@@ -71,7 +72,7 @@ impl Printed {
         Printed { table: table(), seen: BTreeSet::new() }
     }
 
-    /// Looks at a document of a command.
+    /// Checks a document that a command printed.
     fn document(&mut self, command: &str, document: &Value) {
         assert_eq!(document["schema_version"], 2, "{command}");
         self.object(command, command, document);
@@ -114,7 +115,7 @@ impl Printed {
         self.seen.insert((key, command.to_string()));
     }
 
-    /// Fails if the table says more of these commands than they print.
+    /// Fails if the table has a field for these commands that none of them printed.
     fn all_of(&self, commands: &[&str]) {
         for (key, row) in self.table.iter().filter(|(key, _)| !SOMETIMES.contains(&key.as_str())) {
             for command in commands {
@@ -126,9 +127,9 @@ impl Printed {
     }
 }
 
-/// The unit that a field's name ends with, or else the one that the table has.
+/// Returns the unit that the end of a field's name stands for, or else the table's unit.
 fn unit_of<'a>(name: &str, told: &'a str) -> &'a str {
-    // Series of a unit are lists of it, and quantiles of milliseconds objects.
+    // A list may have any unit in its name, and quantiles have milliseconds.
     let several = matches!(told, "list" | "quantiles");
     let unit = match name {
         _ if several || name.contains("_per_") => told,
@@ -138,7 +139,7 @@ fn unit_of<'a>(name: &str, told: &'a str) -> &'a str {
         _ if name.ends_with("_s") => "s",
         _ => told,
     };
-    // And no unit without its name, except inside of quantiles.
+    // Conversely, a value with a unit has it in its name, except inside quantiles.
     let inside = ["mean", "p50", "p95", "p99", "max", "bound"].contains(&name);
     let named = !matches!(unit, "Mbit/s") || name.ends_with("_mbps");
     assert!(named || inside, "`{name}` has a unit that its name does not say");
@@ -217,14 +218,15 @@ fn lists_and_claims() {
     });
     folder.write("manifest.json", manifest.to_string().as_bytes());
     printed.document("linux list", &run(&["linux", "list", &folder.path(""), "--json"]));
-    // There is no kernel beside the manifest: the status is 1, and the document is whole.
+    // No kernel lies beside the manifest, so the status is 1; the document is complete all the
+    // same.
     let seen = paceline(&["linux", "test", &folder.path(""), "--json"]);
     assert_eq!(seen.code, 1, "{}", seen.err);
     printed.document("linux test", &serde_json::from_str(&seen.out).expect("JSON"));
     printed.document("reproduce --list", &run(&["reproduce", "--list", "--json"]));
     let some = ["reproduce", "A01", "A06", "A16", "--quick", "--json", "-q"];
     printed.document("reproduce", &run(&some));
-    // The whole of `validate` takes minutes; these are its types.
+    // All of `validate` takes minutes; these rows have its types.
     let rows = cases(None, None)[0].measure();
     let counts = Counts::of(&rows);
     let document = json!({ "schema_version": 2, "counts": counts, "rows": rows });
@@ -317,7 +319,8 @@ fn emulations() {
 fn tunnels() {
     let test = "tunnels_print_the_fields_of_the_table";
     let folder = Folder::new("fields-tunnel");
-    // Both ends in one network: the client's device has an address beside the server's network.
+    // Both ends share a network; the client's device has an address outside the server's network
+    // inside.
     let script = format!(
         "ip link set lo up; cd {folder}; $P key new -o server.key > /dev/null || exit 9
          $P tunnel clients add ada --key-file server.key --clients clients --server-address 10.77.0.1/24 -o ada.key 2> said || exit 8

@@ -1,4 +1,4 @@
-//! `paceline key`, and where commands take keys from.
+//! `paceline key`, and the sources from which commands read keys.
 
 mod common;
 #[path = "common/receiver.rs"]
@@ -17,7 +17,7 @@ fn set_mode(path: &str, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("our file");
 }
 
-/// New keys in this file; their key string.
+/// Makes new keys in this file. Returns their key string.
 fn new(path: &str) -> String {
     let seen = common::paceline(&["key", "new", "-o", path]);
     assert_eq!(seen.code, 0, "{}", seen.err);
@@ -93,7 +93,7 @@ fn servers_print_keys_only_if_they_have_made_them() {
         let all = [&["recv", "--listen", "127.0.0.1:0", "--key-file", &path][..], more].concat();
         let mut child = program(&all).spawn().expect("it starts");
         if more.is_empty() {
-            // It ends properly, after it has printed what it prints.
+            // It ends in good order, after it has printed its output.
             let (mut said, err) = (String::new(), child.stderr.as_mut().expect("a pipe"));
             BufReader::new(err).read_line(&mut said).expect("a line");
             assert!(said.starts_with("listening at "), "{said}");
@@ -101,7 +101,7 @@ fn servers_print_keys_only_if_they_have_made_them() {
             let asked = Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
             assert!(asked.success());
         } else {
-            // It says nothing at all.
+            // It must print nothing at all.
             let end = Instant::now() + Duration::from_secs(60);
             while !Path::new(&path).exists() && Instant::now() < end {
                 std::thread::sleep(Duration::from_millis(10));
@@ -113,7 +113,7 @@ fn servers_print_keys_only_if_they_have_made_them() {
         assert!(!error_of(&output).contains("pl1-"), "{}", error_of(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    // The first start makes the keys and prints their string.
+    // The first start makes the keys and prints their key string.
     let printed = start(&[]);
     let string = common::paceline(&["key", "show", &path]).out;
     assert_eq!(printed, format!("key {string}"));
@@ -122,11 +122,11 @@ fn servers_print_keys_only_if_they_have_made_them() {
     std::fs::remove_file(&path).expect("the file");
     assert_eq!(start(&["--quiet"]), "");
     assert!(Path::new(&path).exists());
-    // New keys with --quiet and without a file: their string would be printed nowhere.
+    // Fails with --quiet and without a file, since nothing would print the new keys' string.
     let seen = common::paceline(&["recv", "--listen", "127.0.0.1:0", "--quiet"]);
     assert_eq!(seen.code, 2);
     assert!(seen.err.contains("paceline key new -o FILE"), "{}", seen.err);
-    // The former name says what it is called now.
+    // The option's former name prints a note with the present one.
     let seen = common::paceline(&["recv", "--listen", "203.0.113.1:9", "--identity", &path]);
     assert!(seen.err.contains("--identity is now called --key-file"), "{}", seen.err);
 }
@@ -140,7 +140,7 @@ fn keys_come_from_files_standard_input_and_the_environment() {
     std::fs::write(&client, format!("key {string}\n")).expect("room");
     set_mode(&client, 0o600);
     let content = std::fs::read_to_string(&server).expect("the file");
-    // The server's keys by the environment and by standard input.
+    // The server's keys from the environment and from standard input.
     for by_environment in [true, false] {
         let mut command = program(&["recv", "--listen", "127.0.0.1:0", "-o", "/dev/null"]);
         if by_environment {
@@ -167,7 +167,7 @@ fn keys_come_from_files_standard_input_and_the_environment() {
             command.envs(environment.map(|text| ("PACELINE_KEY", text)));
             let mut child = command.stdin(Stdio::piped()).spawn().expect("it starts");
             let mut pipe = child.stdin.take().expect("a pipe");
-            // Who does not ask for it may have ended already.
+            // A program that does not read standard input may have ended already.
             let _ = pipe.write_all(input.unwrap_or_default().as_bytes());
             drop(pipe);
             assert_eq!(wait(&mut child, 60), Some(0), "{file:?} {environment:?}");
@@ -178,14 +178,14 @@ fn keys_come_from_files_standard_input_and_the_environment() {
     let output = program(&["send", &path, "127.0.0.1:9"]).env("PACELINE_KEY", "hello").output();
     let output = output.expect("it starts");
     assert!(error_of(&output).contains("$PACELINE_KEY: no key"), "{}", error_of(&output));
-    // A string is no server's keys.
+    // A key string is not enough for a server.
     let seen = common::paceline(&["recv", "--listen", "127.0.0.1:0", "--key-file", &client]);
     assert!(seen.code == 2 && seen.err.contains("`paceline key new`"), "{}", seen.err);
     let seen = common::paceline(&["send", "-", "127.0.0.1:9", "--key-file", "-"]);
     assert!(seen.code == 2 && seen.err.contains("standard input is either"), "{}", seen.err);
 }
 
-/// The key of a new client of the server with this key file; its public half.
+/// Makes the key of a new client of the server with this key file. Returns its public half.
 fn new_client(server: &str, path: &str) -> String {
     let seen = common::paceline(&["key", "new", "--for", server, "-o", path]);
     assert_eq!(seen.code, 0, "{}", seen.err);
@@ -205,14 +205,14 @@ fn a_clients_key_is_made_for_a_server_and_only_its_public_half_is_shown() {
     assert_eq!(mode & 0o777, 0o600);
     let seen = common::paceline(&["key", "show", &client]);
     assert_eq!((seen.code, seen.out.trim()), (0, &*public));
-    // From a key string, and from another client's key, too.
+    // A key string or another client's key is enough for a new client's key.
     std::fs::write(folder.path("string"), &string).expect("room");
     set_mode(&folder.path("string"), 0o600);
     for (number, from) in [folder.path("string"), client.clone()].iter().enumerate() {
         let other = new_client(from, &folder.path(&format!("client-{number}.key")));
         assert!(other.starts_with("plc-") && other != public, "{other}");
     }
-    // A file that is there stays, and a public half is no key.
+    // An existing file is not replaced, and a public half is no key.
     let seen = common::paceline(&["key", "new", "--for", &server, "-o", &client]);
     assert!(seen.code == 1 && seen.err.contains("which stays"), "{}", seen.err);
     assert_eq!(std::fs::read_to_string(&client).expect("the file"), secret);
@@ -222,7 +222,7 @@ fn a_clients_key_is_made_for_a_server_and_only_its_public_half_is_shown() {
     assert!(seen.code == 2 && seen.err.contains("client's public key"), "{}", seen.err);
 }
 
-/// Sends this file with this key. Returns the exit status and what was said.
+/// Sends this file with this key. Returns the exit status and the messages.
 fn send(path: &str, at: &str, key: &str) -> (Option<i32>, String) {
     let output = program(&["send", path, at, "--key-file", key]).output().expect("it starts");
     (output.status.code(), error_of(&output))
@@ -278,7 +278,7 @@ fn a_receiver_with_a_list_admits_its_clients_and_reads_it_again() {
             let (code, said) = send(&path, &at, key);
             assert!(code == Some(1) && said.contains("not on the server's list"), "{said}");
         }
-        // The second one instead of the first; a connection of the first is turned out.
+        // Replaces the first client by the second in the list; the first client's connection ends.
         let long = ["send", &at, "--bulk", "300s", "--key-file", &keys[0]];
         let mut long = program(&long).spawn().expect("it starts");
         until(": connected");
@@ -293,7 +293,7 @@ fn a_receiver_with_a_list_admits_its_clients_and_reads_it_again() {
         assert_eq!(send(&path, &at, &keys[1]).0, Some(0));
         let (code, said) = send(&path, &at, &keys[0]);
         assert!(code == Some(1) && said.contains("not on the server's list"), "{said}");
-        // What is wrong with a list is told, and the list before stays.
+        // The receiver names the mistake in a list, and keeps the former one.
         write(format!("one {}\ntwo\n", public[0]));
         hang_up();
         let told = until("the list of clients that was read before stays");
@@ -303,7 +303,8 @@ fn a_receiver_with_a_list_admits_its_clients_and_reads_it_again() {
         child.wait().expect("an end");
         write(format!("one {}\n", public[0]));
     }
-    // A receiver without a list says so, and goes on: as a service, which is asked to reload.
+    // A receiver without a list reports that at SIGHUP and goes on: the service manager may ask any
+    // service to reload.
     let receiver = ["recv", "--listen", "127.0.0.1:0", "--key-file", &server, "-o", "/dev/null"];
     let mut child = program(&receiver).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
@@ -315,7 +316,7 @@ fn a_receiver_with_a_list_admits_its_clients_and_reads_it_again() {
     assert_eq!(send(&path, &at, &shared).0, Some(0));
     child.kill().expect("it runs");
     child.wait().expect("an end");
-    // At the start it ends the program.
+    // At the start, a wrong list ends the program.
     write("one\n".into());
     let seen = common::paceline(&[
         "recv",

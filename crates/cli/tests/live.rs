@@ -1,4 +1,4 @@
-//! Emulations of real programs on the running kernel: shells in shells, signals, names, arguments.
+//! Emulations of real programs on the running kernel: nested shells, signals, names, arguments.
 
 #[path = "common/alone.rs"]
 mod alone;
@@ -25,7 +25,7 @@ fn the_status_of_the_program_is_passed_on() {
 
 #[test]
 fn signals_are_passed_on() {
-    // Job control keeps bash from having background programs ignore signals.
+    // With job control bash does not make background programs ignore signals.
     let script = "\
         set -m\n\
         for signal in INT TERM HUP QUIT USR1; do\n\
@@ -57,14 +57,16 @@ fn the_outside_answers_in_both_families() {
     for family in [four, six] {
         let times = times(family);
         assert_eq!(times.len(), 25, "{out}{err}");
-        // None is early. A busy machine makes some late, but hardly all of them as late as a third delay.
+        // No packet may be early. A busy machine makes some late, but hardly all of them by as much
+        // as a third delay.
         assert!((40.0..60.0).contains(&times[0]), "the fastest took {} ms", times[0]);
     }
 }
 
 #[test]
 fn a_delay_follows_a_recording() {
-    // 30 ms each way, and after half a second 5 ms; the recording lasts a second.
+    // The recorded delay is 30 ms each way for half a second, then 5 ms; the recording repeats
+    // after a second.
     let folder = Folder::new("recording");
     let lines = "30\n".repeat(50) + &"5\n".repeat(50);
     let trace = folder.write("delays", lines.as_bytes());
@@ -80,8 +82,8 @@ fn a_delay_follows_a_recording() {
     let err = text(&output.stderr);
     let times = times(&text(&output.stdout));
     assert_eq!(times.len(), 100, "{}{err}", text(&output.stdout));
-    // Of each second, half a second has either delay; those in between meet both, 35 ms. A busy machine
-    // adds to them.
+    // Each delay is in effect for half of each second. A ping between them meets both, 35 ms in
+    // all. A busy machine adds to the times.
     let long = times.iter().filter(|time| **time >= 60.0).count();
     let short = times.iter().filter(|time| **time < 35.0).count();
     assert!(long >= 30 && short >= 30, "{times:?} {err}");
@@ -93,7 +95,7 @@ fn a_delay_follows_a_recording() {
 
 #[test]
 fn shells_nest() {
-    // The innermost reaches the outermost's base only through two translations.
+    // The innermost shell reaches the outermost's base only through two translations.
     let script = "$P delay 1ms -- $P loss uplink 0 -- $P meter -- sh -c '\
         echo $PACELINE_BASE $PACELINE_BASE6\n\
         for to in 100.64.0.1 100.64.0.3 100.64.0.5; do\n\
@@ -102,7 +104,7 @@ fn shells_nest() {
             ping -6 -n -c 1 -W 5 fd6e:a13c:52d4::6440:$to > /dev/null && echo $to; done\n\
         exit 5'; echo $?";
     let Some(output) = alone("shells_nest", &["ping"], script) else { return };
-    // What is named is the outermost's: packets to it pass all shells.
+    // The address is the outermost shell's, so packets to it pass all shells.
     let wanted = [
         "100.64.0.1 fd6e:a13c:52d4::6440:1",
         "100.64.0.1",
@@ -130,7 +132,7 @@ fn a_nested_companion_is_the_one_that_is_named() {
     for line in ["inside 100.64.0.3 100.64.0.1", "outside 100.64.0.3"] {
         assert!(lines.iter().any(|found| found == line), "{lines:?} {err}");
     }
-    // The companion lies between the shells, the outermost's end behind both.
+    // The companion runs between the shells; the outermost shell's end lies behind both.
     let out = text(&output.stdout);
     let (one, both) = out.split_once("behind both").unwrap_or_else(|| panic!("{out}{err}"));
     let (one, both) = (times(one), times(both));
@@ -139,7 +141,7 @@ fn a_nested_companion_is_the_one_that_is_named() {
 
 #[test]
 fn two_at_a_time_share_the_settings() {
-    // In a shell there is an interface with a default route, on which answers must be passed on.
+    // The outer shell has an interface with a default route, which must forward the answers.
     let script = "$P meter -- bash -c '\
         look() { cat /proc/sys/net/ipv4/conf/ingress/forwarding /proc/sys/net/ipv4/ip_forward; }\n\
         echo 0 > /proc/sys/net/ipv4/ip_forward; look | xargs\n\
@@ -158,7 +160,8 @@ fn two_at_a_time_share_the_settings() {
 
 #[test]
 fn names_are_asked_for_outside() {
-    // A loopback name server is nobody's inside: its place is taken by the outer end.
+    // A loopback address would lead to the inner network, where no name server runs, so the outer
+    // end takes its place.
     let folder = Folder::new("names");
     let file = folder.write("resolv.conf", b"nameserver 127.0.0.53\nsearch example.org\n");
     let script = format!(

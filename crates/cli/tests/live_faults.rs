@@ -1,4 +1,5 @@
-//! What emulations do when something is missing, fails or is killed, and what is left behind.
+//! Tests of emulations when something is missing, fails or is killed, and that nothing is left
+//! behind.
 
 #[path = "common/alone.rs"]
 mod alone;
@@ -25,7 +26,7 @@ fn a_killed_program_leaves_nothing() {
 
 #[test]
 fn a_killed_emulator_leaves_nothing() {
-    // The supervisor takes things away when it learns of the emulator's death.
+    // The supervisor removes devices and rules when it notices the emulator's death.
     let script = "\
         set -m\n\
         $P delay 1ms -- sh -c 'sleep 1000 & setsid sleep 1000 & echo up >&3; sleep 1000' 3> up.$$ &\n\
@@ -40,8 +41,8 @@ fn a_killed_emulator_leaves_nothing() {
 
 #[test]
 fn the_emulator_alone_is_bound_and_put_ahead() {
-    // The program's parent is the supervisor, whose parent is the emulator. In /proc/PID/stat are,
-    // behind the name, the nice value (field 19) and the policy (41).
+    // The program's parent is the supervisor, whose parent is the emulator. /proc/PID/stat has,
+    // after the name, the nice value (field 19) and the policy (41).
     let look = "emulator=$(sed -n \"s/^PPid:\\t//p\" /proc/$PPID/status)\n\
         of() { echo $(sed -n \"s/^Cpus_allowed_list:\\t//p\" /proc/$1/status) \
         $(cut -d\" \" -f19,41 /proc/$1/stat); }\n\
@@ -102,7 +103,7 @@ fn packets_on_their_way_arrive_in_the_grace_period() {
         let sum: serde_json::Value = serde_json::from_str(&sum).expect("JSON");
         sum["up"]["sent_packets"].as_u64()
     };
-    // Without it the emulator may end before it has even seen them.
+    // Without --grace the emulator may end before it has received them.
     assert_eq!((sent("0ms"), sent("3s")), (Some(0), Some(5)));
 }
 
@@ -170,7 +171,7 @@ fn an_outage_of_an_hour_does_no_harm() {
     assert!(count(" + ") >= 20 && count(" - ") <= 10, "{log}");
     assert_eq!(count(" # "), 10, "{log}");
     assert_eq!(sum["up"]["drops"].as_u64(), Some(0), "{sum}");
-    // An outage is not counted as lateness: what a busy machine adds is far below an hour.
+    // An outage does not count as lateness: a busy machine adds far less than an hour.
     assert!(sum["lateness_ms"]["max"].as_f64() < Some(60_000.0), "{sum}");
 }
 
@@ -180,8 +181,9 @@ fn without_root_a_network_of_ones_own_lies_outside() {
     let copy = Folder::new("unprivileged");
     let program = copy.path("paceline");
     std::fs::copy(PROGRAM, &program).expect("a copy that everybody may execute");
-    // The folder must be open to others, and so must the tun device: where this system's own one is
-    // for root alone, a second node of it lies over it, in this mount namespace only.
+    // Other users must be able to read the folder and to open the tun device. If only root can open
+    // the system's device, the script mounts a second node of it over it, in this mount namespace
+    // only.
     let script = format!(
         "chmod 755 {folder} {program}\n\
          as() {{ setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"; }}\n\
@@ -215,7 +217,7 @@ fn without_root_a_network_of_ones_own_lies_outside() {
 #[test]
 fn a_missing_right_is_named_with_its_remedy() {
     let test = "a_missing_right_is_named_with_its_remedy";
-    // In a user namespace that allows no further ones, and without any capability.
+    // Runs in a user namespace that allows no further ones, and without any capability.
     let script = "unshare --map-root-user sh -c '\
         echo 0 > /proc/sys/user/max_user_namespaces || exit 99\n\
         exec setpriv --inh-caps=-all --bounding-set=-all $P delay 1ms -- true'; echo $?";

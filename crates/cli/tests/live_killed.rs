@@ -1,5 +1,5 @@
-//! What is left when an emulator's processes are killed at any moment, and who can stop an emulator
-//! from starting.
+//! Tests that nothing is left behind when an emulator's processes are killed at any moment, and
+//! which users can keep an emulator from starting.
 
 #[path = "common/alone.rs"]
 mod alone;
@@ -12,15 +12,15 @@ use std::io::Write;
 use alone::{PROGRAM, alone, lines, skip, text};
 use common::Folder;
 
-/// Makes an interface with a default route, whose forwarding the emulator turns on.
+/// Makes an interface with a default route, on which the emulator turns forwarding on.
 const OUTWARD: &str = "ip tuntap add dev far mode tun && ip link set far up && \
     ip address add 192.0.2.1/24 dev far && ip route add default via 192.0.2.2\n\
     echo 0 > /proc/sys/net/ipv4/ip_forward; before=$(look)\n";
 
-/// Removes it again.
+/// Removes this interface.
 const HOME: &str = "ip tuntap del dev far mode tun\n";
 
-/// A few moments, or as many as this variable says.
+/// Returns the number of moments to test: a few, or the value of this variable.
 fn moments() -> u32 {
     std::env::var("PACELINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
 }
@@ -29,10 +29,10 @@ fn moments() -> u32 {
 fn whatever_is_killed_is_cleaned_up() {
     let test = "whatever_is_killed_is_cleaned_up";
     let moments = moments();
-    // Programs inside and outside under load, some of which leave their parents and their
+    // Programs run inside and outside under load, some of which leave their parents and clear their
     // environment. Of every six moments, two kill all processes, and one each the emulator, its
-    // supervisor, the process that watches over --outside, and the first two of them. On a slow machine
-    // there may be no supervisor yet: without a victim nothing would ever end.
+    // supervisor, the process that watches over --outside, and the first two of these. On a slow
+    // machine the supervisor may not run yet: if nothing were killed then, nothing would ever end.
     let script = format!(
         "{OUTWARD}\
          first=$before; set +m\n\
@@ -122,13 +122,13 @@ fn nobody_else_can_stop_an_emulator_from_starting() {
         return skip(test, "no right to become another user");
     }
     assert_eq!(lines, ["started", "refused", "refused", "holding 4"], "{err}");
-    // Had it waited for a lock in vain, it would say so.
+    // If it had waited for a lock until its limit, it would have printed a note.
     assert!(!err.contains("has held the lock"), "{err}");
 }
 
 #[test]
 fn a_stopped_emulator_does_not_keep_others_from_starting() {
-    // One of the same user, or of one who may emulate as well, holds the lock and stands still.
+    // A process of the same user, or of one who may emulate as well, holds the lock and is stopped.
     let script = "exec 9> /proc/sys/net/ipv4/route/flush && flock 9 || { echo none; exit 0; }\n\
         $P delay 1ms -- echo started 9>&-; exec 9>&-";
     let test = "a_stopped_emulator_does_not_keep_others_from_starting";
@@ -215,9 +215,9 @@ fn an_ordinary_users_programs_are_found_too() {
     let folder = Folder::new("ordinary");
     let program = folder.path("paceline");
     std::fs::copy(PROGRAM, &program).expect("a copy that everybody may execute");
-    // One of the programs has cleared its environment, so that only its network tells whose it is.
-    // Where /dev/net/tun is for root alone, a second node of it lies over it meanwhile, in this
-    // mount namespace only.
+    // One of the programs has cleared its environment, so that only its network shows which
+    // emulation it belongs to. If only root can open /dev/net/tun, the script mounts a second node
+    // of it over it meanwhile, in this mount namespace only.
     let script = format!(
         "as='setpriv --reuid=65534 --regid=65534 --clear-groups'\n\
          chmod 755 {folder} {program}; mkdir -m 777 {folder}/tmp; export TMPDIR={folder}/tmp\n\

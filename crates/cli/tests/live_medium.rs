@@ -19,14 +19,15 @@ fn rates(flows: &Value) -> Vec<f64> {
     flows.as_array().into_iter().flatten().map(|flow| number(&flow["goodput_mbps"])).collect()
 }
 
-/// The share of the six that the first station gets, and the 95th percentile of its packets' delay.
+/// The first station's share of the throughput of all six, and the 95th percentile of its packets'
+/// delay.
 #[derive(Debug)]
 struct Measured {
     share: f64,
     p95_ms: f64,
 }
 
-/// The real run, after 3 s of warm-up; nothing where it cannot be made here.
+/// Runs the real flow and measures after 3 s of warm-up. `None` if that is impossible here.
 fn emulated(test: &str, folder: &Folder) -> Option<Measured> {
     let sum = folder.path("sum");
     let script = format!(
@@ -56,7 +57,7 @@ fn emulated(test: &str, folder: &Folder) -> Option<Measured> {
     Some(Measured { share, p95_ms: number(&summary["up"]["queue_delay_ms"]["p95"]) })
 }
 
-/// The same in the simulator, with another seed for each run.
+/// Runs the flow in the simulator, with another seed for each run.
 fn simulated(folder: &Folder) -> Vec<Measured> {
     let scenario = std::fs::read_to_string(SCENARIO).expect("the scenario");
     assert!(scenario.contains("warmup = \"5s\""), "{scenario}");
@@ -73,10 +74,11 @@ fn simulated(folder: &Folder) -> Vec<Measured> {
     runs.collect()
 }
 
-/// The share and the 95th percentile of delay of this machine's Cubic beside five simulated uploads,
-/// held against the simulator by the bounds of docs/medium.md, 3 points and 15 %. Runs of 12 s differ by
-/// chance: in 60 simulated ones the percentile was 547 to 1254 ms. So the real run may lie between any
-/// two of 40 simulated runs, or that near to them, and one that does not is made once more.
+/// Compares the share and the 95th percentile of delay of this machine's Cubic beside five
+/// simulated uploads with the simulator, by the bounds of docs/medium.md, 3 points and 15 %. Runs
+/// of 12 s differ by chance: in 60 simulated ones the percentile was 547 to 1254 ms. So the real
+/// run may lie anywhere between the smallest and the largest of 40 simulated runs, or within the
+/// bounds of them; a run that does not is repeated once.
 #[test]
 fn real_cubic_gets_what_simulated_cubic_gets() {
     let test = "real_cubic_gets_what_simulated_cubic_gets";

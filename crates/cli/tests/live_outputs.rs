@@ -1,6 +1,5 @@
-//! What emulations write: logs, captures, summaries, meters, and `paceline gap`. Each test makes a
-//! network of its own. Without the right to make networks, tests are skipped, which they say on
-//! standard error.
+//! Output of emulations: logs, captures, summaries, meters, and `paceline gap`. Each test makes its
+//! own network. Without the right to make networks, tests are skipped and say so on standard error.
 
 mod common;
 
@@ -10,8 +9,8 @@ use common::Folder;
 use paceline_testing::{Need, skip};
 use serde_json::Value;
 
-/// Runs a script in a network of its own: `$P` is the program, `$D` a folder for files. `None` if
-/// the test is skipped.
+/// Runs a script in its own network: `$P` is the program, `$D` a folder for files. Returns `None`
+/// if the test is skipped.
 fn alone(test: &str, folder: &Folder, script: &str) -> Option<Output> {
     let mut unshare = None;
     for options in [&["--net", "--mount"][..], &["--map-root-user", "--net", "--mount"]] {
@@ -43,7 +42,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Packets per interface of a pcapng file, and how many of them have a comment.
+/// Returns the packets of each interface of a pcapng file, and how many packets have a comment.
 fn packets(file: &[u8]) -> (Vec<u64>, u64) {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
     let (mut counts, mut comments, mut at) = (Vec::new(), 0, 0);
@@ -98,7 +97,7 @@ fn all_outputs_tell_of_the_same_packets() {
         let seconds = told["duration_s"].as_f64().expect("a number");
         let (_, offered) = lines("#");
         let wanted = told["capacity_mbps"].as_f64().expect("a number") * seconds / 8e-6;
-        // The last millisecond has no end.
+        // The log has no line for the last, unfinished millisecond.
         assert!((wanted - offered as f64).abs() < 3200.0, "{side}: {offered} of {wanted}");
         let releases = text(&read("rel"));
         let released = releases.lines().filter(|line| line.starts_with(side)).count();
@@ -130,7 +129,7 @@ fn a_full_disk_ends_the_log_but_not_the_run() {
     assert!(about[0].contains("No space left"), "{err}");
     let log = std::fs::read_to_string(folder.path("log")).expect("the other log");
     assert!(log.starts_with("# mahimahi mm-link (Downlink) [trace] > log\n# command line: "));
-    // One opportunity per millisecond, though nothing was sent.
+    // There is one opportunity per millisecond, although nothing was sent.
     assert!(log.lines().filter(|line| line.ends_with(" # 1504")).count() > 250, "{log}");
 }
 
@@ -171,7 +170,7 @@ fn fragments_and_warm_up_are_counted() {
 #[test]
 fn gap_has_both_sides() {
     let folder = Folder::new("gap");
-    // With the right to, the emulator runs ahead of what else this machine does.
+    // If it may, the emulator runs ahead of the machine's other programs.
     let script = "chrt -f 1 true 2>/dev/null && ahead=--realtime; \
                   $P gap $ahead --trace 12Mbps --schemes reno --duration 5s --buffer 60 --rtt 40ms --json -q; \
                   s=$?; ls $TMPDIR >&2; exit $s";
@@ -185,15 +184,15 @@ fn gap_has_both_sides() {
     let rows = all["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 1);
     assert_eq!((&rows[0]["trace"], &rows[0]["scheme"]), (&"12Mbps".into(), &"newreno".into()));
-    // How near the real run is to the simulated one, docs/gap.md says. Here: that it runs. A sender that has to
-    // wait for a processor does not fill the link.
+    // Only checks that it runs; docs/gap.md has how near real runs are to simulated ones. A sender
+    // that has to wait for a processor does not fill the link.
     for (side, least) in [("simulated", 0.85), ("emulated", 0.1)] {
         let side = &rows[0][side];
         let number = |name: &str| side[name].as_f64().unwrap_or(f64::NAN);
         assert!((number("capacity_mbps") - 12.0).abs() < 0.01, "{side}");
         assert!((least..=1.0).contains(&number("utilization")), "{side}");
         assert!((least * 11.0..12.0).contains(&number("goodput_mbps")), "{side}");
-        // 60 packets wait 60 ms at most.
+        // 60 packets wait at most 60 ms.
         assert!(side["queue_delay_ms"]["p95"].as_f64() < Some(62.0), "{side}");
         assert!(number("retransmits") > 0.0 && number("drops") > 0.0, "{side}");
     }

@@ -18,7 +18,7 @@ fn json_has_its_fields_and_repeats() {
     let flags = [&flags[..], &more[..]].concat();
     let one = json(&flags);
     let keys: Vec<_> = one.as_object().expect("an object").keys().cloned().collect();
-    // Four figures, and the version of their names.
+    // There are four figures, and the version of the JSON's fields.
     assert_eq!(keys.len(), 5, "{keys:?}");
     assert_eq!(one["per_station_mbps"].as_array().map(Vec::len), Some(5));
     let throughput = one["throughput_mbps"].as_f64().expect("a number");

@@ -1,4 +1,4 @@
-//! What the program says of mistakes: clearly, with the remedy, never with a panic.
+//! Tests that messages about mistakes are clear, name the remedy, and are never panics.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use common::{Folder, paceline};
 
-/// Runs the program and expects the exit status and every word in what it says.
+/// Runs the program and expects the exit status, and every word in its messages.
 fn expect(arguments: &[&str], code: i32, words: &[&str]) {
     let seen = paceline(arguments);
     assert_eq!(seen.code, code, "{arguments:?}: {}", seen.err);
@@ -104,7 +104,7 @@ fn places_that_cannot_be_written() {
     let seen = paceline(&arguments);
     assert_eq!(seen.code, 1);
     assert!(seen.err.contains("cannot be written"), "{}", seen.err);
-    // Told before anything has run: nothing is lost.
+    // The mistake is reported before anything runs, so no result is lost.
     assert_eq!(seen.out, "");
 }
 
@@ -151,7 +151,8 @@ fn with_little_room(arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The first half of a trace, taken for a trace, would give results without a word.
+/// If half of a trace stayed, it could be taken for a whole one and give wrong results without any
+/// message.
 #[cfg(unix)]
 #[test]
 fn no_part_of_a_file_stays_where_there_is_no_room() {

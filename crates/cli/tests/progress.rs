@@ -1,4 +1,4 @@
-//! How far a transfer has come, as `paceline send` shows it.
+//! The progress of a transfer, as `paceline send` shows it.
 
 #[allow(dead_code, reason = "only its folders are used here")]
 mod common;
@@ -9,7 +9,8 @@ use std::io::{BufRead as _, BufReader, Read as _};
 
 use receiver::{Receiver, file, program};
 
-/// A transfer that is held to 100 kbit/s, with these options: what it says until it is ended after a line with `wanted`.
+/// Sends at 100 kbit/s with these options. Ends the sender after a line with `wanted`, and returns
+/// its messages until then.
 fn shown(options: &[&str], wanted: &str) -> String {
     let folder = common::Folder::new("progress");
     let (path, _) = file(&folder, "in", 10_000_000);
@@ -40,7 +41,8 @@ fn without_a_terminal_lines_tell_how_much_has_arrived_and_how_long_it_takes() {
     assert!(line.contains("of 10.0 MB (") && line.contains("/s, "), "{line}");
 }
 
-/// The receiver of a transfer that is held to 100 kbit/s shows what has arrived, and nothing before.
+/// At 100 kbit/s, the receiver of a transfer shows the arrived bytes, and nothing before the
+/// connection.
 #[test]
 fn a_receiver_shows_what_arrives() {
     let folder = common::Folder::new("progress-recv");
@@ -75,7 +77,7 @@ fn quiet_transfers_show_nothing() {
     let (path, _) = file(&folder, "in", 120_000);
     for options in [["-q", "--progress", "lines"], ["--progress", "none", "--json"]] {
         let mut receiver = Receiver::start(&["--once"]);
-        // Ten seconds: a line would be shown after five.
+        // The transfer takes ten seconds, and a line would be shown after five.
         let mut all =
             vec!["send", &path, &receiver.at, "--key", &receiver.key, "--limit", "100kbps"];
         all.extend(options);

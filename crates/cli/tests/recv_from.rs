@@ -1,4 +1,5 @@
-//! `paceline recv --from`: a receiver that cannot be reached from outside fetches files from a `paceline send --listen`.
+//! `paceline recv --from`: a receiver that others cannot reach fetches files from a
+//! `paceline send --listen`.
 
 mod common;
 #[path = "common/place.rs"]
@@ -16,7 +17,7 @@ use place::{LENGTH, Place, RATE, kill_9};
 use receiver::{Receiver, bytes, file, program, wait};
 use serde_json::Value;
 
-/// A sender that listens.
+/// A sender that listens, as `paceline send --listen`.
 struct Giver {
     child: Child,
     err: BufReader<ChildStderr>,
@@ -24,7 +25,8 @@ struct Giver {
 }
 
 impl Place {
-    /// A sender of these that listens. The port may still be taken by one that was just killed.
+    /// Starts a sender that listens and has these files. Its port may still be in use by a sender
+    /// that was just killed.
     fn giver(&self, what: &[&str]) -> Giver {
         let arguments = ["send", "--listen", &self.at, "--key-file", &self.server, "--json"];
         let mut command = program(&[&arguments, what].concat());
@@ -45,7 +47,7 @@ impl Giver {
         Giver { child, err, said: String::new() }
     }
 
-    /// Waits for a line with this text.
+    /// Waits for a message line with this text.
     fn until(&mut self, text: &str) {
         loop {
             let mut line = String::new();
@@ -57,7 +59,7 @@ impl Giver {
         }
     }
 
-    /// Waits for its end: its status, its row, what it said.
+    /// Waits for the sender's end. Returns its status, its row, and its messages.
     fn finish(mut self) -> (Option<i32>, Value, String) {
         self.err.read_to_string(&mut self.said).expect("text");
         let code = wait(&mut self.child, 100);
@@ -75,7 +77,7 @@ impl Drop for Giver {
     }
 }
 
-/// Runs the program to its end: its status and what it said.
+/// Runs the program to its end. Returns its status and its messages.
 fn run(command: &mut Command) -> (Option<i32>, String) {
     let output = command.output().expect("it starts");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -101,7 +103,7 @@ fn a_folder_is_fetched_and_no_second_time() {
     }
 }
 
-/// One that is killed and started again, and one that is cut off by a sender that is.
+/// First the receiver is killed and started again, then the sender.
 #[test]
 fn what_was_cut_off_goes_on_at_either_end() {
     let place = Place::new("from-killed");
@@ -113,7 +115,7 @@ fn what_was_cut_off_goes_on_at_either_end() {
     place.wait_for_staged(2_000_000);
     kill_9(&mut taker);
     assert!(!Path::new(&format!("{}tree", place.into)).exists(), "it is not whole");
-    // The same command; then the sender is killed.
+    // Runs the same command again; then the sender is killed.
     let taker = place.taker(&["--limit", RATE]).spawn().expect("it starts");
     place.wait_for_staged(5_000_000);
     drop(giver);
@@ -128,7 +130,8 @@ fn what_was_cut_off_goes_on_at_either_end() {
     tree::assert_same(Path::new(&top), Path::new(&format!("{}tree", place.into)));
 }
 
-/// The sender does not notice that its receiver was killed: the next connection counts.
+/// The sender does not notice that its receiver was killed; it has to accept the next connection
+/// all the same.
 #[test]
 fn a_killed_receiver_comes_back_to_the_same_sender() {
     let place = Place::new("from-back");
@@ -156,7 +159,7 @@ fn a_wrong_key_gets_nothing_and_the_sender_waits_on() {
     let shown = common::paceline(&["key", "show", &place.client]);
     let list = place.list(&[("laptop", shown.out.trim())]);
     let giver = place.giver(&["--clients", &list, &path]);
-    // Another server's key is not answered, and a key that is not listed is refused in words.
+    // The sender does not answer another server's key, and refuses an unlisted key with a reason.
     let stranger = place.folder.path("stranger.key");
     assert_eq!(common::paceline(&["key", "new", "-o", &stranger]).code, 0);
     let (unlisted, _) = place.client_key("unlisted.key");
@@ -171,7 +174,7 @@ fn a_wrong_key_gets_nothing_and_the_sender_waits_on() {
     assert!(std::fs::read(format!("{}in", place.into)).expect("the file") == content);
 }
 
-/// Small files, which are asked for like large ones here; and a name that is taken.
+/// Receivers ask for small files here as for large ones; and a name that is taken.
 #[test]
 fn a_file_that_exists_stays_and_the_fetched_one_lies_beside_it() {
     let place = Place::new("from-exists");
@@ -189,14 +192,14 @@ fn a_file_that_exists_stays_and_the_fetched_one_lies_beside_it() {
     assert!(!Path::new(&format!("{}in.2", place.into)).exists());
 }
 
-/// What one receiver cannot keep ends that receiver, and not the sender.
+/// An error at one receiver ends this receiver, and not the sender.
 #[test]
 fn a_receiver_that_fails_does_not_end_the_sender() {
     let place = Place::new("from-fails");
     let from = place.folder.path("tree");
     tree::make(Path::new(&from));
     let mut giver = place.giver(&[&from]);
-    // A folder cannot become a file.
+    // A file stands where the receiver would need a folder.
     let into = place.folder.path("file");
     let arguments = ["recv", "--from", &place.at, "--key-file", &place.client, "-o", &into];
     let (code, err) = run(&mut program(&arguments));
@@ -284,13 +287,13 @@ fn a_receiver_prints_logs_and_draws_what_it_has_fetched() {
     assert!(count("transport:packet_received") * 1500 > LENGTH, "data");
     assert!(count("transport:packet_sent") > 10, "acknowledgements");
     assert_eq!(count("connectivity:connection_closed"), 1);
-    // Standard output cannot be both.
+    // Files and JSON cannot both go to standard output.
     let arguments = ["recv", "--from", &place.at, "--key-file", &place.client, "-o", "-", "--json"];
     let (code, err) = run(&mut program(&arguments));
     assert!(code == Some(2) && err.contains("both go to standard output"), "{err}");
 }
 
-/// A connection that was cut off has a row and a log of its own, with what was wrong.
+/// A connection that broke off has its own row and log, with the reason.
 #[test]
 fn each_connection_of_a_receiver_has_a_row_and_a_log() {
     let place = Place::new("from-rows");
@@ -313,7 +316,7 @@ fn each_connection_of_a_receiver_has_a_row_and_a_log() {
     assert!(Path::new(&log).exists() && Path::new(&format!("{log}-2")).exists());
 }
 
-/// If no answer comes, the message names the command that should run at the other end.
+/// If no answer arrives, the message names the command that should run at the other end.
 #[test]
 fn silence_names_the_command_of_the_other_end() {
     let place = Place::new("from-silence");
@@ -330,7 +333,7 @@ fn silence_names_the_command_of_the_other_end() {
         assert!(err.contains(&format!("does {command} run there")), "{err}");
     }
     drop(silent);
-    // At a port at which nothing listens, too.
+    // So does the message if nothing listens at the port.
     let (code, err) = run(&mut place.taker(&[]));
     assert!(code == Some(1) && err.contains("running (`paceline send --listen`)"), "{err}");
 }

@@ -1,4 +1,4 @@
-//! `paceline recv` with limits of its disk.
+//! `paceline recv` with limits on its use of the disk.
 
 mod common;
 #[path = "common/place.rs"]
@@ -25,7 +25,7 @@ impl Place {
     }
 }
 
-/// Waits for a program's end: its status and what it said.
+/// Waits for a program's end. Returns its status and its messages.
 fn end(child: Child) -> (Option<i32>, String) {
     let output = child.wait_with_output().expect("an end");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -50,7 +50,7 @@ fn a_sender_of_too_much_hears_at_once_how_much_is_left() {
     let (code, err) = run(&mut place.sender(&small, &place.client, &[]));
     assert_eq!(code, Some(0), "{err}");
     assert!(place.is_whole("small", &content));
-    // The file is removed: the room is there again.
+    // The user has removed the file, so there is room again.
     let (other, content) = file(&place.folder, "other", 301_000);
     let (code, err) = run(&mut place.sender(&other, &place.client, &[]));
     assert!(code == Some(1) && err.contains("bytes are left"), "{err}");
@@ -86,7 +86,7 @@ fn two_senders_share_a_quota() {
     let sender =
         place.sender(&first, &place.client, &["--limit", RATE]).spawn().expect("it starts");
     place.wait_for_staged(1_000_000);
-    // Of the first one's room most is not used yet.
+    // The first transfer has reserved room, most of which it does not use yet.
     let (code, err) = run(&mut place.sender(&second, &place.client, &[]));
     assert!(code == Some(1) && err.contains("no room"), "{err}");
     let (code, err) = end(sender);
@@ -96,7 +96,7 @@ fn two_senders_share_a_quota() {
     drop(receiver);
 }
 
-/// The receiver is killed within a transfer, and within the count of what it keeps.
+/// The receiver is killed within a transfer, and while it counts the files that it keeps.
 #[test]
 fn a_killed_receiver_keeps_its_count() {
     let place = Place::new("quota-killed");
@@ -108,7 +108,7 @@ fn a_killed_receiver_keeps_its_count() {
     let sender = place.sender(&path, &place.client, &limited).spawn().expect("it starts");
     place.wait_for_staged(4_000_000);
     kill_9(&mut receiver.child);
-    // The rest fits because what has come counts once.
+    // The rest fits, because the bytes that have arrived are counted only once.
     let receiver = place.receiver(&limits);
     let (code, err) = end(sender);
     assert_eq!(code, Some(0), "{err}");

@@ -1,4 +1,4 @@
-//! `paceline recv` beside slow disks and slow readers, and killed at any time.
+//! `paceline recv` with slow disks and slow readers, and killed at any time.
 
 mod common;
 #[path = "common/receiver.rs"]
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use common::Folder;
 use receiver::{Receiver, bytes, file, program, wait};
 
-/// Most memory that a process has had, in bytes.
+/// Returns the peak memory of a process in bytes.
 fn peak_memory(process: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
@@ -22,7 +22,7 @@ fn send(path: &str, at: &str, key: &str) -> Child {
     program(&["send", path, at, "--key", key, "--timeout", "60s"]).spawn().expect("it starts")
 }
 
-/// What a sender said, which has ended well.
+/// Waits for a sender, which must end well. Returns its messages.
 fn sent_well(mut sender: Child) -> String {
     assert_eq!(wait(&mut sender, 100), Some(0));
     let mut said = String::new();
@@ -30,7 +30,7 @@ fn sent_well(mut sender: Child) -> String {
     said
 }
 
-/// A measurement through this receiver ends well.
+/// Checks that a measurement with this receiver succeeds.
 fn measures(at: &str, key: &str) {
     let seen = common::paceline(&["send", at, "--key", key, "--bulk", "300ms"]);
     assert_eq!(seen.code, 0, "{}{}", seen.out, seen.err);
@@ -53,16 +53,16 @@ fn a_reader_that_stands_still_holds_up_only_its_own_sender() {
     std::thread::spawn(move || said.for_each(drop));
     let mut out = receiver.stdout.take().expect("a pipe");
     let sender = send(&path, &at, &key);
-    // Some of it comes; then nobody reads until others were served.
+    // Reads one byte, and no more until other senders were served.
     let mut came = vec![0; 1];
     out.read_exact(&mut came).expect("a byte");
     measures(&at, &key);
-    // Another file: the first one once more would be the same transfer, which takes over.
+    // Sends another file: the first one again would be the same transfer and would take over.
     let other = folder.write("other", &bytes(100_000, 2));
     let refused = common::paceline(&["send", &other, &at, "--key", &key]);
     assert!(refused.code == 1 && refused.err.contains("another sender has"), "{}", refused.err);
     measures(&at, &key);
-    // It does not hold what its reader does not take: the window is 32 MiB.
+    // The receiver does not buffer all data that its reader does not take: the window is 32 MiB.
     assert!(peak_memory(receiver.id()) < 110 << 20, "{}", peak_memory(receiver.id()));
     let length = content.len();
     let reader = std::thread::spawn(move || {
@@ -76,7 +76,7 @@ fn a_reader_that_stands_still_holds_up_only_its_own_sender() {
     receiver.wait().expect("an end");
 }
 
-/// A file system on a file, frozen: every write to it waits. Thawed and unmounted at the end.
+/// A frozen file system in a file: every write to it blocks. Thawed and unmounted when dropped.
 struct Frozen(String);
 
 impl Frozen {
@@ -124,13 +124,13 @@ fn a_disk_that_stands_still_holds_up_only_its_own_senders() {
     drop(receiver);
 }
 
-/// Standard error is a pipe that nobody reads, and full: files arrive all the same.
+/// Standard error is a full pipe that is not read; files arrive all the same.
 #[test]
 fn messages_that_nobody_reads_hold_up_no_files() {
     let folder = Folder::new("store-messages");
     let into = folder.path("into/");
     let receiver = Receiver::start(&["-o", &into]);
-    // Its names fill the pipe's 64 KiB.
+    // The messages with these names fill the pipe's 64 KiB.
     let names: Vec<String> =
         (0..600).map(|n| folder.write(&format!("{n}-{}", "x".repeat(200)), b"x")).collect();
     for names in names.chunks(200) {

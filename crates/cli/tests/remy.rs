@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use common::{Folder, paceline};
 
-/// A table of two rules.
+/// A table with two rules.
 const TABLE: &str = "format = \"paceline-remy 1\"\n\
     [[box]]\nat = \"\"\naxes = [\"rtt_ratio\"]\n\
     [[box]]\nat = \"0\"\nupper = { rtt_ratio = 1.1 }\nrule = { m = 1.0, b = 1, r = 0.5 }\n\
@@ -41,8 +41,8 @@ fn tables_and_schemes_on_a_specification() {
     }
 }
 
-/// Networks that are other ones with each seed have no rows, whose means would be of different
-/// networks; and tables are called by the names of their files.
+/// Networks that each seed draws anew have no rows of their own, since means would be over
+/// different networks. Tables are called by the names of their files.
 #[test]
 fn random_networks_have_one_line_and_tables_short_names() {
     let folder = Folder::new("remy-random");
@@ -79,8 +79,8 @@ fn random_networks_have_one_line_and_tables_short_names() {
 
 #[test]
 fn senders_that_get_nothing_are_named_and_repairs_help() {
-    // One packet fits beside the one on the link: whole windows get lost, and without repairs a
-    // sender waits for ever.
+    // Only one packet fits beside the one in transmission: whole windows are lost, and without
+    // repairs a sender waits for ever.
     let arguments = [
         "remy",
         "eval",
@@ -198,7 +198,7 @@ fn mistakes_on_specifications() {
 const SCENARIO: &str = "duration = \"1s\"\n[[link]]\nname = \"link\"\nrate = \"5Mbps\"\n\
     [[flow]]\nscheme = \"remy[file=FILE]\"\n";
 
-/// A receiver with its address and its key.
+/// Starts a receiver. Returns it with its address and its key.
 fn receiver(folder: &Folder) -> (Child, String, String) {
     let mut receiver = Command::new(env!("CARGO_BIN_EXE_paceline"))
         .args(["recv", "--listen", "127.0.0.1:0", "--once", "-o", &folder.path("out")])
@@ -235,7 +235,7 @@ fn a_table_in_a_file_is_a_scheme_everywhere() {
         assert_eq!(seen.code, 0, "{arguments:?}: {}", seen.err);
         assert!(!seen.out.is_empty());
     }
-    // The receiver has no such file, and asks for none.
+    // The receiver has no such file, and does not need one.
     let (mut receiver, at, key) = receiver(&folder);
     let sent =
         paceline(&["send", &scenario, &at, "--key", &key, "--scheme", &scheme, "--timeout", "20s"]);

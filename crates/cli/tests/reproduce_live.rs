@@ -1,4 +1,4 @@
-//! `paceline reproduce --live`: claims of running systems.
+//! `paceline reproduce --live`: claims about running systems.
 
 #[allow(dead_code, reason = "only runs of the program are used here")]
 mod common;
@@ -22,7 +22,7 @@ fn a_claim_of_a_running_system_is_measured_only_if_programs_may_run() {
     assert_eq!(seen.code, 0, "{}", seen.err);
     let found: Value = serde_json::from_str(&seen.out).expect("JSON");
     let claim = &found["claims"][0];
-    // In shortened runs on synthetic traces nothing is reproduced, but all is measured.
+    // Shortened runs on synthetic traces reproduce nothing, but measure everything.
     assert_eq!(claim["unmeasured"], "");
     for check in claim["checks"].as_array().expect("checks") {
         let share: f64 = check["now"]["measured"]

@@ -1,4 +1,4 @@
-//! Which rights commands give up, and what the units of systemd take away.
+//! Tests of the rights that commands drop, and that systemd's units take away.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod common;
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use common::Folder;
 use paceline_testing::{Need, skip, this_test};
 
-/// The capabilities that a process has, and those that it could take.
+/// Returns a process's effective and permitted capabilities.
 fn capabilities(pid: u32) -> Vec<String> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let lines = status.lines().filter(|line| {
@@ -20,7 +20,7 @@ fn capabilities(pid: u32) -> Vec<String> {
     lines.map(|line| line.split_whitespace().nth(1).expect("a number").to_string()).collect()
 }
 
-/// As if the program's file had capabilities (`setcap`): an ordinary user has them.
+/// An ordinary user has capabilities, as if the program's file had them (`setcap`).
 #[test]
 fn an_ordinary_users_receiver_gives_up_capabilities() {
     let folder = Folder::new("rights");
@@ -50,7 +50,7 @@ fn an_ordinary_users_receiver_gives_up_capabilities() {
     assert_eq!(found, ["0000000000000000"; 4]);
 }
 
-/// 3.0 of 10 is where systemd's "OK" is well below "MEDIUM".
+/// At 3.0 of 10 an exposure is well below systemd's "MEDIUM".
 #[test]
 fn the_units_are_confined() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
@@ -79,7 +79,8 @@ fn the_units_are_confined() {
         if unit == "paceline-recv.service" {
             continue;
         }
-        // The control socket's place, which `tunnel status` of root looks into: /run/paceline and /run/paceline-*.
+        // The control socket lies in /run/paceline or /run/paceline-*, where root's `tunnel status`
+        // looks.
         assert!(text.contains("\nRuntimeDirectory=paceline"), "{unit}");
         assert!(text.contains("\nRuntimeDirectoryMode=0700\n"), "{unit}");
     }

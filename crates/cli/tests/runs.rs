@@ -1,4 +1,4 @@
-//! Several runs: medians, ranges, ratios, and what `--runs 1` leaves as it was.
+//! Several runs: medians, ranges, ratios, and the results that `--runs 1` does not change.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn summaries_hold_the_runs_and_ratios_their_pairs() {
             let median = (values[5] + values[6]) / 2.0;
             assert!((number(&of["median"]) - median).abs() < 1e-9 * median, "{path} {of}");
             assert_eq!((number(&of["p5"]), number(&of["p95"])), (values[0], values[11]));
-            // 12 runs: the third and the tenth.
+            // With 12 runs these are the third and the tenth value.
             assert_eq!(of["median_interval"], serde_json::json!([values[2], values[9]]));
         }
     }

@@ -1,4 +1,4 @@
-//! `paceline saturate` through `paceline link`: a saturated link gives its trace back.
+//! `paceline saturate` through `paceline link`: measuring a link returns its trace.
 
 #[allow(dead_code, reason = "only its folders are used here")]
 mod common;
@@ -7,8 +7,8 @@ mod network;
 
 use network::{alone, text};
 
-/// A measurement inside a link of the trace $TMPDIR/trace both ways, with feedback by a cable beside it.
-/// Prints the result, and then the link's logs behind lines `up` and `down`.
+/// A measurement inside a link with the trace $TMPDIR/trace in both directions, and with feedback
+/// over a second link. Prints the result, and then the link's logs after lines `up` and `down`.
 const SCRIPT: &str = r#"
 ip link set lo up
 ahead=; chrt -f 1 true 2> /dev/null && ahead='chrt -f 1' && realtime=--realtime
@@ -33,7 +33,7 @@ for way in up down; do echo $way; cat $TMPDIR/out.$way; echo log; cat $TMPDIR/lo
 cat $TMPDIR/server >&2; rm -f $TMPDIR/*; ip link del v0 2> /dev/null; ip link set lo down
 "#;
 
-/// Times and bytes of the lines of a log that are of this kind.
+/// Returns times and bytes of the lines of this kind in a log.
 fn entries(log: &str, kind: &str) -> Vec<(u64, u64)> {
     let lines = log.lines().filter(|line| !line.starts_with('#'));
     let words = lines.map(|line| line.split(' ').collect::<Vec<_>>());
@@ -54,7 +54,7 @@ fn a_saturated_link_gives_its_trace_back() {
         let row = &all["rows"][index];
         let (trace, log) = way.split_once("log\n").expect("a trace and a log");
         let trace: Vec<u64> = trace.lines().map(|line| line.parse().expect("ms")).collect();
-        // Each packet of data took one opportunity, and none was lost.
+        // Each data packet used one opportunity, and none was lost.
         let left: Vec<u64> =
             entries(log, "-").iter().filter(|entry| entry.1 == 1504).map(|entry| entry.0).collect();
         let first = row["first_packet"].as_u64().expect("a number") as usize;
@@ -64,7 +64,7 @@ fn a_saturated_link_gives_its_trace_back() {
         let ratio = trace.len() as f64 / offered as f64;
         assert!((0.99..=1.01).contains(&ratio), "{ratio}: {row} {err}");
         assert!(end - start > 4_000, "{row}");
-        // At the times of the link, within the rounding and what a busy machine adds.
+        // The recorded times are the link's, within the rounding and a busy machine's delays.
         let mut late: Vec<i64> = trace
             .iter()
             .zip(left)

@@ -1,4 +1,4 @@
-//! `paceline reproduce --scenarios`: what is written is what the claims run.
+//! `paceline reproduce --scenarios`: the written scenarios equal the claims' runs.
 
 mod common;
 
@@ -10,7 +10,7 @@ use paceline_sim::scenario::{Capacity, Record, Scenario, load};
 
 const QUICK: Setting = Setting { quick: true, traces: None, tables: None, seed: 1, live: None };
 
-/// The scenario in words, its traces by their opportunities, with the record of a file's.
+/// Returns a scenario as text, with the opportunities of its traces, and with a given record.
 fn everything(mut scenario: Scenario, record: Record) -> String {
     scenario.record = record;
     for link in &mut scenario.links {
@@ -46,7 +46,7 @@ fn the_runs_of_a_claim_are_written() {
     }
 }
 
-/// Runs a written file, and the task behind it through the library.
+/// Runs a written file with the program, and its task with the library. Both results must be equal.
 fn runs_alike(folder: &Folder, name: &str, task: &str, file: &str) {
     let path = folder.path(&format!("{name}/{file}"));
     let seen = paceline(&["run", "--json", &path]);
@@ -56,7 +56,7 @@ fn runs_alike(folder: &Folder, name: &str, task: &str, file: &str) {
     let task = tasks.iter().find(|known| known.name == task).expect("the task");
     let outcome = paceline_sim::run(task.simulates().expect("a scenario")).expect("runs");
     assert_eq!(shown["digest"], outcome.digest);
-    // Through JSON as well: reading numbers may change their last digit.
+    // Reads both from JSON, since reading numbers may change their last digit.
     let text = serde_json::to_string(&outcome).expect("JSON");
     let outcome: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let record = task.run().expect("runs");

@@ -1,4 +1,5 @@
-//! `paceline send FOLDER`: what arrives of folders, and what is said of what cannot be sent.
+//! `paceline send FOLDER`: the arriving entries, and the messages about entries that cannot be
+//! sent.
 
 mod common;
 #[path = "common/receiver.rs"]
@@ -14,7 +15,7 @@ use common::Folder;
 use receiver::{Receiver, file, program};
 use serde_json::Value;
 
-/// Sends these, and returns what is said, with the row of the JSON.
+/// Sends these files. Returns the messages, and the row of the JSON.
 fn send(receiver: &Receiver, what: &[&str]) -> (common::Seen, Value) {
     let arguments = [&["send"], what, &[&receiver.at, "--key", &receiver.key, "--json"]].concat();
     let seen = common::paceline(&arguments);
@@ -60,7 +61,7 @@ fn a_link_as_an_argument_is_followed_and_links_within_folders_are_not() {
     tree::assert_same(Path::new(&from), Path::new(&format!("{into}to-tree")));
 }
 
-/// Many small files: messages and round trips must not add up.
+/// Messages and round trips of many small files must not add up.
 #[test]
 fn two_thousand_small_files_arrive() {
     let folder = Folder::new("folder-many");
@@ -99,7 +100,7 @@ fn what_cannot_be_sent_is_named_and_the_rest_arrives() {
     tree::assert_same(Path::new(&from), Path::new(&format!("{into}tree")));
 }
 
-/// The first argument is a pipe that is written to once the second has changed.
+/// The first argument is a pipe, to which the test writes after the second has changed.
 #[test]
 fn a_file_that_changes_meanwhile_is_not_taken_for_whole() {
     let folder = Folder::new("folder-changed");

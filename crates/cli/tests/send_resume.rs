@@ -1,4 +1,4 @@
-//! `paceline send` goes on after kills and outages, over new connections or by the same command again.
+//! `paceline send` continues after kills and outages, over new connections or by the same command.
 
 mod common;
 #[path = "common/place.rs"]
@@ -17,7 +17,8 @@ use receiver::{Receiver, bytes, program, wait};
 use serde_json::Value;
 
 impl Place {
-    /// A receiver at this place. The port may still be taken by one that was just killed.
+    /// Starts a receiver at this place. The port may still be in use by a receiver that was just
+    /// killed.
     fn receiver(&self, more: &[&str]) -> Receiver {
         let arguments =
             ["recv", "--listen", &self.at, "--key-file", &self.server, "-o", &self.into];
@@ -36,7 +37,7 @@ fn signal(child: &Child, name: &str) {
     assert!(status.expect("kill").success());
 }
 
-/// The sender's end: its status, its row, what it said.
+/// Waits for the sender's end. Returns its status, its row, and its messages.
 fn row(child: Child) -> (Option<i32>, Value, String) {
     let output = child.wait_with_output().expect("an end");
     let all = serde_json::from_slice::<Value>(&output.stdout).unwrap_or(Value::Null);
@@ -59,11 +60,12 @@ fn the_same_command_goes_on_after_the_sender_is_killed() {
     let (code, row, err) = row(place.sender(&path, &[]).spawn().expect("it starts"));
     assert_eq!(code, Some(0), "{err}");
     assert!(place.is_whole("large", &content));
-    // 64 KiB times a power of two at least: more than half of what was there.
+    // The receiver keeps at least 64 KiB times a power of two: more than half of the bytes that had
+    // arrived.
     let resumed = row["resumed_bytes"].as_u64().expect("a number");
     assert!((2_500_000..=LENGTH as u64).contains(&resumed), "{resumed}");
     assert_eq!(row["connections"], 1);
-    // Once more: nothing is sent, and nothing arrives twice.
+    // A repeated command sends nothing, and nothing arrives twice.
     let (code, row, err) = self::row(place.sender(&path, &[]).spawn().expect("it starts"));
     assert!(code == Some(0) && row["skipped"] == true, "{err} {row}");
     assert_eq!(row["files"][0]["kept"], format!("{}large", place.into));
@@ -91,7 +93,7 @@ fn a_sender_goes_on_at_a_receiver_that_was_killed_and_started_again() {
     assert!(repeated < LENGTH as u64 / 2, "{repeated}");
 }
 
-/// The receiver stands still for longer than both ends' idle time.
+/// The receiver is stopped for longer than both ends' idle time.
 #[test]
 fn an_outage_longer_than_the_idle_time_costs_a_new_connection_and_no_data() {
     let place = Place::new("resume-outage");

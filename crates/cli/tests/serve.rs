@@ -1,4 +1,4 @@
-//! `paceline serve`: files of the page and nothing else, whatever is asked.
+//! `paceline serve`: serves files of the page and nothing else, whatever the request.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use common::{Folder, paceline};
 
-/// A server, ended when it is dropped.
+/// A running server, which is ended when this value is dropped.
 struct Server {
     child: Child,
     address: String,
@@ -30,7 +30,7 @@ impl Server {
         Server { address: address.expect("an address").to_string(), child }
     }
 
-    /// What the server says to these bytes.
+    /// Sends these bytes. Returns the server's answer.
     fn say(&self, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
@@ -109,7 +109,7 @@ fn bad_requests_are_refused_and_the_server_goes_on() {
     assert_eq!(status(&long), "431");
     let body = [b"POST / HTTP/1.1\r\n\r\n".as_slice(), &[b'a'; 500_000]].concat();
     assert_eq!(status(&body), "405");
-    // Many that say nothing do not keep others out for long.
+    // Many silent connections do not keep other ones out for long.
     let silent: Vec<TcpStream> =
         (0..20).map(|_| TcpStream::connect(&server.address).expect("a connection")).collect();
     assert!(server.get("/").ends_with("the page"));
@@ -126,7 +126,7 @@ fn too_many_connections_are_told_so() {
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
     assert!(answer.ends_with("too many connections are open; try again\n"), "{answer}");
     drop(silent);
-    // The server sees their ends one after the other.
+    // The server notices the end of these connections one after the other.
     let again = (0..3000).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
         server.get("/").ends_with("the page")

@@ -1,4 +1,4 @@
-//! `paceline remy train`: kills at any moment, resuming, and what the command leaves behind.
+//! `paceline remy train`: kills at any moment, resuming, and the files of the command.
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod common;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{Folder, paceline};
 
-/// Small networks, so that tests are quick: 4 of 3 s.
+/// Small networks, so that tests are quick: four runs of 3 s.
 const SPECIFICATION: &str = r#"
 duration = "3s"
 
@@ -20,7 +20,7 @@ on = "1s"
 off = "500ms"
 "#;
 
-/// A few moments, or as many as this variable says.
+/// Returns the number of moments to test: a few, or the value of this variable.
 fn moments() -> u32 {
     std::env::var("PACELINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(5)
 }
@@ -45,7 +45,8 @@ fn a_training_that_is_killed_goes_on_to_the_same_table() {
     assert!(command(&spec, &whole).status().expect("runs").success());
     let mut takes = start.elapsed().as_secs_f64();
     let killed = folder.path("killed");
-    // Moments that follow no rhythm of the program: parts of the time that is left.
+    // Draws each moment at random within the remaining time, so that the kills do not fall into
+    // step with the program.
     let mut random = 0x9e37_79b9_u32;
     let (moments, mut kills, mut ends) = (moments(), 0, 0);
     while kills < moments {
@@ -62,7 +63,8 @@ fn a_training_that_is_killed_goes_on_to_the_same_table() {
         training.kill().expect("killed");
         training.wait().expect("a child");
         if done {
-            // The moment came after the end, as the whole training took longer than this one: again.
+            // The training ended before the kill, since the first one took longer than this one:
+            // try again with less time.
             assert_eq!(table(&killed), table(&whole));
             std::fs::remove_dir_all(&killed).expect("removed");
             (takes, ends) = (takes / 2.0, ends + 1);
@@ -75,7 +77,7 @@ fn a_training_that_is_killed_goes_on_to_the_same_table() {
     assert_eq!(table(&killed), table(&whole));
 }
 
-/// The documents of standard output, one in each line.
+/// Returns the documents of standard output, one from each line.
 fn lines(text: &str) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
@@ -128,7 +130,7 @@ fn the_best_of_several_seeds_is_judged_on_networks_that_chose_nothing() {
     let of_seed = chosen["table"].as_str().expect("a path");
     let read = |path: &str| std::fs::read_to_string(path).expect("a table");
     assert_eq!(read(&table_path(&out)), read(of_seed));
-    // The same again, in words: nothing is left to be done.
+    // The same command again, with text output: nothing is left to do.
     let again = train(&["-q"]);
     assert_eq!(again.code, 0, "{}", again.err);
     assert!(again.out.contains("the best by validation"), "{}", again.out);
@@ -191,7 +193,7 @@ fn training_leaves_a_table_a_log_and_a_page() {
     assert_eq!(report["end"], "generations");
     assert!(report["rules"].as_u64().expect("rules") > 1);
     assert!(report["validation"].is_f64() && report.get("test").is_none(), "{report}");
-    // A line for each step, the first and those of checks with the validation score.
+    // There is a line for each step; the first one and those of checks have the validation score.
     let numbers: Vec<u64> = steps.iter().map(|step| step["step"].as_u64().expect("step")).collect();
     assert_eq!(numbers, (1..=steps.len() as u64).collect::<Vec<_>>());
     for step in steps {
@@ -216,7 +218,7 @@ fn training_leaves_a_table_a_log_and_a_page() {
     let named = format!("remy[file={out}/table.toml]");
     let eval = ["remy", "eval", "--scheme", &named, "--duration", "10s", "--seeds", "1"];
     assert_eq!(paceline(&eval).code, 0);
-    // Nothing is left to be done, and nothing is.
+    // Nothing is left to do, and the command does nothing.
     let again = train(&["--generations", "2"]);
     assert_eq!(again.code, 0);
     let no_time = train(&["--budget", "1ms"]);

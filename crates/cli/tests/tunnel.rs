@@ -1,4 +1,4 @@
-//! `paceline tunnel` in networks of its own.
+//! `paceline tunnel` in the test's own networks.
 
 #[allow(dead_code, reason = "only its folders are used here")]
 mod common;
@@ -10,11 +10,12 @@ mod streams;
 use network::{alone, lines, text};
 use streams::STREAMS;
 
-// On a busy machine a process may have to wait for seconds: the ends give a connection up after ten, or after six
-// where a test waits for that.
+// On a busy machine a process may have to wait for seconds, so the ends give a connection up only
+// after ten seconds, or after six where a test waits for that.
 
-/// Functions of the scripts: a second network, joined to the first by a cable; a server in the first and
-/// clients in the second; and waiting until packets go through the tunnel, or until a file has a line.
+/// Functions of the scripts. They make a second network with a cable to the first, start a server
+/// in the first and clients in the second, and wait until packets pass the tunnel, or until a file
+/// has a line.
 const FUNCTIONS: &str = r#"
 # Waits until a process has a network of its own.
 apart() { until [ "$(readlink /proc/$1/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.02; done; }
@@ -84,7 +85,7 @@ end() { cat $TMPDIR/server $TMPDIR/client >&2; rm -f $TMPDIR/*; kill $N; wait $N
 devices() { echo "$1 $({ ip -o link; inside ip -o link; } | grep -c -e outer -e paceline0)"; }
 "#;
 
-/// What a script has said, and what went to standard error; `None` if it cannot run here.
+/// Runs a script. Returns its lines and its standard error; `None` if it cannot run here.
 fn run(test: &str, script: &str) -> Option<(Vec<String>, String)> {
     let needs = ["ping", "ip", "ss", "nft", "iperf3", "nsenter", "unshare"];
     let output = alone(test, &needs, &format!("{FUNCTIONS}{script}"))?;
@@ -149,7 +150,8 @@ fn a_client_follows_changes_of_addresses_and_outlives_its_network_and_server() {
     assert_eq!(seen, ["1", "2", "0", "3", "client 0", "server 0", "left 0"], "{err}");
 }
 
-/// A restarted server answers the client's question with a reset, long before `--timeout` is over.
+/// A restarted server answers the client's question with a reset, long before `--timeout` has
+/// passed.
 #[test]
 fn a_client_connects_again_soon_after_its_server_was_restarted() {
     let script = r#"join; TIMEOUT=60s; serve; client; up
@@ -204,7 +206,8 @@ fn a_download_goes_on_while_the_address_changes() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// A machine that sleeps: its processes stand still, and its clock has gone on when they wake up.
+/// Simulates a machine that sleeps: its processes are stopped, and its clock has moved on when they
+/// continue.
 #[test]
 fn a_client_that_slept_goes_on() {
     let script = r#"join; TIMEOUT=6s; serve; client --keepalive 0s; up
@@ -233,7 +236,7 @@ const OUTAGE: &str = r#"join; TIMEOUT=2s; serve; client; up
     kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
 
 fn outage(test: &str, seconds: u32) {
-    // TCP's own timer has grown to the length of the outage when the network is back.
+    // TCP's own timer has grown to the length of the outage by the time the network is back.
     let script = format!("OUTAGE={seconds}; {OUTAGE}");
     let Some((seen, err)) = run(test, &script) else { return };
     assert_eq!(seen, ["tcp 0", "all of it", "client 0", "server 0", "left 0"], "{err}");
@@ -283,8 +286,8 @@ fn ipv6_carries_both_families() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// The link comes to carry only smaller packets, which nobody says: the tunnel finds it out, and what is
-/// carried in it goes on.
+/// The link changes to carry only smaller packets, without any notice: the tunnel detects it, and
+/// its connections go on.
 fn narrower(test: &str, path: u32, then: &str, expected: &[&str]) -> Option<String> {
     if !network::has("nft") {
         paceline_testing::skip(paceline_testing::Need::Programs, test, "there is no program nft");
@@ -318,7 +321,8 @@ fn a_path_that_becomes_narrower_is_followed() {
     assert!(err.contains("of another size now; packets inside have up to 1321 bytes"), "{err}");
 }
 
-/// IPv6 inside needs 1280 bytes, which this path does not leave: IPv4 is told so, and IPv6 goes in parts.
+/// IPv6 inside needs 1280 bytes, which do not fit on this path: IPv4's senders are told the size,
+/// and IPv6's packets are sent in parts.
 #[test]
 fn a_path_that_becomes_too_narrow_for_ipv6_carries_both_families() {
     let test = "a_path_that_becomes_too_narrow_for_ipv6_carries_both_families";
@@ -347,7 +351,8 @@ fn a_path_of_1280_bytes_carries_all_that_ipv6_needs() {
     let pings = ["mtu 1280", "1", "1", "1", "1"];
     let end = ["client 0", "server 0", "left 0"];
     assert_eq!(seen, [&pings[..], &downloads, &end].concat(), "{err}");
-    // TCP has told both ends what fits, and needs no parts: those were the six pings of each end.
+    // TCP learns at both ends which size fits, and its packets need no parts: the six are each
+    // end's pings.
     assert_eq!(err.matches(", 1 were refused as too long, 6 went in parts").count(), 1, "{err}");
     assert!(
         err.contains("up to 1181 bytes, and IPv6, which needs 1280, is carried in parts"),
@@ -355,7 +360,7 @@ fn a_path_of_1280_bytes_carries_all_that_ipv6_needs() {
     );
 }
 
-/// Two clients of one server, to one of which only smaller packets pass.
+/// Two clients of one server; one of them has a path that carries only smaller packets.
 #[test]
 fn the_narrow_path_of_one_client_leaves_the_others_as_they_are() {
     let script = r#"join; serve --address 10.78.0.1/24; client; up
@@ -376,7 +381,7 @@ fn the_narrow_path_of_one_client_leaves_the_others_as_they_are() {
     assert!(!err.contains("went in parts"), "{err}");
 }
 
-/// A host in a network behind the client, whose packets the client's kernel forwards.
+/// A host in a network behind the client; the client's kernel forwards its packets.
 #[test]
 fn a_host_behind_the_client_is_told_what_fits() {
     let script = r#"join; serve --route 192.168.7.0/24 --route fd07::/64; client --mtu 1280; up
@@ -413,7 +418,7 @@ fn a_host_behind_the_client_is_told_what_fits() {
     assert_eq!(seen, [&["1"; 6][..], &tcp, &end].concat(), "{err}");
 }
 
-/// A client whose server has a name, with files of its own for names and name servers.
+/// A client whose server has a name, with the client's own files for host names and name servers.
 const NAMED: &str = r#"
 named() {
     nsenter --net --target $N unshare --mount sh -c '
@@ -492,7 +497,7 @@ fn bulk_traffic_arrives_as_it_was_sent_with_and_without_offloads() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// Standard output and standard error of both ends are a pipe that nobody reads, and full.
+/// Standard output and standard error of both ends are a full pipe that is not read.
 #[test]
 fn messages_that_nobody_reads_hold_up_no_packets() {
     let script = r#"join; (umask 077; "$P" key new -o $TMPDIR/identity > $TMPDIR/key)
@@ -517,7 +522,7 @@ fn messages_that_nobody_reads_hold_up_no_packets() {
     assert_eq!(seen, wanted, "{err}");
 }
 
-/// Packets that come while the client has no connection would be old when it has one.
+/// Packets that arrive while the client has no connection would be old when it has one.
 #[test]
 fn packets_from_before_the_connection_are_dropped() {
     let script = r#"join; (umask 077; "$P" key new -o $TMPDIR/identity > $TMPDIR/key)
@@ -537,7 +542,8 @@ fn packets_from_before_the_connection_are_dropped() {
     assert_eq!(seen, ["arrived 0", "arrived 1"], "{err}");
 }
 
-/// The kernel ends the server's socket once, as an administrator may ask: the next `recvmmsg` fails with ECONNABORTED.
+/// The kernel closes the server's socket once, as an administrator may request: the next `recvmmsg`
+/// fails with ECONNABORTED.
 #[test]
 fn an_error_that_passes_does_not_end_the_server() {
     let script = r#"join; serve; client; up

@@ -1,4 +1,5 @@
-//! `paceline tunnel server` and several clients, each in a network of its own: who may use which addresses inside.
+//! `paceline tunnel server` and several clients, each in its own network: which client may use
+//! which addresses inside.
 
 #[allow(dead_code, reason = "only its folders are used here")]
 mod common;
@@ -13,15 +14,15 @@ use network::{alone, lines, text};
 use office::{FUNCTIONS, KEYS};
 use streams::STREAMS;
 
-/// What a script has printed, and what went to standard error; `None` if it cannot run here.
+/// Runs a script. Returns its lines and its standard error; `None` if it cannot run here.
 fn run(test: &str, script: &str) -> Option<(Vec<String>, String)> {
     let output =
         alone(test, &["ping", "ip", "nsenter", "unshare"], &format!("{FUNCTIONS}{script}"))?;
     Some((lines(&output), text(&output.stderr)))
 }
 
-/// Finding A5 of the outside review: one packet with the source address of another client drew that client's traffic
-/// to its sender.
+/// Finding A5 of the outside review: a packet with another client's source address redirected that
+/// client's traffic to its sender.
 #[test]
 fn with_a_shared_key_the_address_of_a_connected_client_is_not_taken() {
     let script = r#"office 2; serve
@@ -62,7 +63,8 @@ fn run_with_keys(test: &str, script: &str) -> Option<(Vec<String>, String)> {
     run(test, &format!("{KEYS}{script}"))
 }
 
-/// Review, finding A5, with keys: addresses are the listed client's, whether it is connected or not.
+/// Finding A5 of the outside review, with listed keys: addresses belong to the listed client,
+/// whether it is connected or not.
 #[test]
 fn listed_clients_have_their_own_addresses_and_reach_each_other() {
     let script = r#"office 3; keys ada bob; serve --clients $TMPDIR/clients
@@ -118,7 +120,7 @@ fn listed_clients_have_their_own_addresses_and_reach_each_other() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// The server's kernel takes joined pieces from its device and forwards them to that device again.
+/// The server's kernel takes joined segments from its device and forwards them to the same device.
 #[test]
 fn bulk_traffic_between_two_clients_arrives_as_it_was_sent() {
     let script = r#"office 2; keys ada bob; ada() { at 1 "$@"; }; bob() { at 2 "$@"; }
@@ -195,7 +197,8 @@ fn clients_are_added_and_revoked_while_the_server_runs() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// What is handed out changes, and the client's device with it; a server cannot lead everything into the tunnel unasked.
+/// The addresses and routes that the server assigns change, and the client's device with them. A
+/// server cannot redirect all traffic into the tunnel unless the client asks for it.
 #[test]
 fn handed_out_addresses_change_with_the_list() {
     let script = r#"office 1; keys ada; serve --clients $TMPDIR/clients
@@ -231,8 +234,8 @@ fn handed_out_addresses_change_with_the_list() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// A client that was killed comes again with the same key: it has its addresses at once, not when the server has missed
-/// the former connection.
+/// A killed client connects again with the same key. It has its addresses immediately, and not only
+/// after the server's timeout of the former connection.
 #[test]
 fn a_client_that_was_killed_has_its_addresses_again_at_once() {
     let script = r#"office 2; keys ada bob; serve --clients $TMPDIR/clients --timeout 10min
@@ -306,8 +309,9 @@ fn status_shows_both_ends() {
     }
 }
 
-/// Twenty clients with keys of their own at 5 Mbit/s each, through one server with one event loop, and with two. One is
-/// revoked, one claims another's address, and the server is killed and started again. Prints figures for docs/tunnel.md.
+/// Twenty clients with their own keys, at 5 Mbit/s each, use one server with one event loop, and
+/// then with two. One is revoked, one claims another's address, and the server is killed and
+/// started again. Prints figures for docs/tunnel.md.
 #[test]
 #[ignore = "takes minutes: make tunnel-office"]
 fn an_office_of_twenty_clients() {

@@ -1,4 +1,4 @@
-//! `paceline tunnel server --loops 2`: clients whose connections are at different event loops.
+//! `paceline tunnel server --loops 2`: clients whose connections belong to different event loops.
 
 #[allow(dead_code, reason = "only its folders are used here")]
 mod common;
@@ -13,8 +13,8 @@ use network::{alone_within, lines, text};
 use office::{FUNCTIONS, KEYS};
 use streams::STREAMS;
 
-/// The kernel chooses a connection's loop by the client's address and port, so that a client is started again until it is
-/// where a script wants it.
+/// The kernel chooses a connection's loop by the client's address and port, so the script restarts
+/// a client until its connection is at the loop that it needs.
 const PLACES: &str = r#"
 # The event loop that has the connection of a network's client, while its ping is answered.
 loop_of() {
@@ -42,7 +42,7 @@ forward_no_more() {
 }
 "#;
 
-/// What a script has printed, and what went to standard error; `None` if it cannot run here.
+/// Runs a script. Returns its lines and its standard error; `None` if it cannot run here.
 fn run(test: &str, script: &str) -> Option<(Vec<String>, String)> {
     let needs = ["ping", "ip", "nsenter", "unshare"];
     let script = format!("{FUNCTIONS}{KEYS}{PLACES}{STREAMS}{script}");

@@ -1,4 +1,4 @@
-//! `paceline tunnel up` and `down` in networks of their own.
+//! `paceline tunnel up` and `down` in the test's own networks.
 
 #[allow(dead_code, reason = "only its folders are used here")]
 mod common;
@@ -8,8 +8,9 @@ mod network;
 use common::{Folder, paceline};
 use network::{alone, lines, text};
 
-/// Functions of the scripts: the server's network (this one), a client's ($N) and the world behind the server ($W), which
-/// knows no way back to the client nor to the addresses inside. `/etc` and `/run` are copies that other programs do not see.
+/// Functions of the scripts. There are the server's network (this one), a client's ($N), and a
+/// network behind the server ($W), which has no route to the client or to the addresses inside.
+/// `/etc` and `/run` are copies that other programs do not see.
 const FUNCTIONS: &str = r#"
 apart() { until [ "$(readlink /proc/$1/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.02; done; }
 inside() { nsenter --net --target $N "$@"; }
@@ -105,14 +106,15 @@ end() {
 }
 "#;
 
-/// What a script has said, and what went to standard error; `None` if it cannot run here.
+/// Runs a script. Returns its lines and its standard error; `None` if it cannot run here.
 fn run(test: &str, script: &str) -> Option<(Vec<String>, String)> {
     let needs = ["ping", "ip", "nft", "nsenter", "unshare"];
     let output = alone(test, &needs, &format!("{FUNCTIONS}{script}"))?;
     Some((lines(&output), text(&output.stderr)))
 }
 
-/// All goes through the tunnel, and nothing beside it; strict checks of source addresses let the tunnel's packets pass.
+/// All traffic goes through the tunnel and none outside it; strict checks of source addresses
+/// accept the tunnel's packets.
 fn full_tunnel(test: &str, server: &str) {
     let script = format!(
         r#"join; TO='{server}'
@@ -241,8 +243,8 @@ fn with_a_kill_switch_nothing_passes_beside_the_tunnel() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// The walk-through of docs/tunnel.md, "Ten laptops": a list that is empty at first, a client without addresses of its own.
-/// The name of the client's tunnel is not its device's.
+/// The steps of docs/tunnel.md, "Ten laptops": a list that is empty at first, and a client without
+/// addresses of its own. The client's tunnel has another name than its device.
 #[test]
 fn a_listed_client_gets_its_addresses_and_everything_goes_through_the_tunnel() {
     let script = r#"join; rm /etc/paceline/client.key; touch /etc/paceline/clients
@@ -288,7 +290,7 @@ fn a_listed_client_gets_its_addresses_and_everything_goes_through_the_tunnel() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// A tunnel that carries one family lets nothing of the other one pass beside it.
+/// A tunnel that carries one address family lets no packet of the other one leave outside it.
 #[test]
 fn a_family_that_the_tunnel_does_not_carry_is_unreachable() {
     let script = r#"join; client_file 'default-route = true'; sed -i 's/, "fd77::2.64"//' /etc/paceline/client.toml
@@ -309,7 +311,7 @@ fn a_family_that_the_tunnel_does_not_carry_is_unreachable() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// A stand-in for `resolvectl` writes down how it was called.
+/// A replacement for `resolvectl` records its arguments.
 #[test]
 fn where_systemd_resolved_answers_name_servers_belong_to_the_device() {
     let script = r#"join; mkdir $TMPDIR/bin; export PATH=$TMPDIR/bin:$PATH
@@ -345,7 +347,7 @@ fn where_systemd_resolved_answers_name_servers_belong_to_the_device() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// As Docker sets iptables up.
+/// The script sets iptables up as Docker does.
 #[test]
 fn a_server_makes_exceptions_where_iptables_passes_nothing_on() {
     let script = r#"iptables -P FORWARD DROP && ip6tables -P FORWARD DROP || { echo none; exit; }

@@ -78,7 +78,7 @@ fn many_senders_at_once_a_pipe_and_bulk() {
     let names = std::fs::read_dir(&into).expect("the folder");
     let names = names.map(|entry| entry.expect("an entry").file_name());
     assert_eq!(names.filter(|name| name != ".paceline").count(), 6, "nothing half stays");
-    // Of what is whole only the journals stay there.
+    // Only the journals of complete files stay there.
     let staged = std::fs::read_dir(format!("{into}.paceline")).expect("the folder");
     let staged: Vec<_> = staged.map(|entry| entry.expect("an entry").file_name()).collect();
     assert_eq!(staged, ["finished"]);
@@ -103,7 +103,7 @@ fn workloads_are_those_of_scenarios() {
     let seen = send("video = { fps = 20, max = \"1Mbps\" }");
     assert_eq!(seen.code, 0, "{}", seen.err);
     let rows: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
-    // Two seconds of 20 frames, and what a busy machine adds to them.
+    // Frames of two seconds at 20 a second, and those of a busy machine's delay.
     let made = rows["runs"][0]["frames"]["made"].as_u64().expect("frames");
     let most = 20.0 * rows["runs"][0]["duration_s"].as_f64().expect("a time").max(2.0) + 1.0;
     assert!(made >= 20 && made as f64 <= most, "{rows}");
@@ -112,7 +112,7 @@ fn workloads_are_those_of_scenarios() {
     assert_eq!(receiver.finish(60).0, Some(0));
 }
 
-/// The records of a log, of which the first is the file's head and the others are events.
+/// Returns the records of a log. The first is the file's head and the others are events.
 fn records(log: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(log).expect("the log");
     let mut records = text.split('\u{1e}');
@@ -125,13 +125,13 @@ fn records(log: &str) -> Vec<Value> {
         .collect();
     assert_eq!(records[0]["qlog_format"], "JSON-SEQ");
     assert_eq!(records[0]["qlog_version"], "0.3");
-    // qvis wants them in order.
+    // qvis needs events in the order of their times.
     let times: Vec<f64> = records[1..].iter().filter_map(|event| event["time"].as_f64()).collect();
     assert!(times.len() == records.len() - 1 && times.is_sorted(), "{times:?}");
     records
 }
 
-/// The packet numbers of the events of this name whose first frame is of this type.
+/// Returns the packet numbers of events of this name whose first frame has this type.
 fn numbers(records: &[Value], name: &str, frame: &str) -> Vec<u64> {
     let events = records.iter().filter(|event| event["name"] == name);
     let events = events.filter(|event| {
@@ -158,8 +158,8 @@ fn logs_for_qvis_have_a_record_for_each_packet_and_acknowledgement_at_both_ends(
     let (sent, received) = ("transport:packet_sent", "transport:packet_received");
     let data = numbers(&log, sent, "stream");
     assert_eq!(data.len() as u64, row["sent"].as_u64().expect("packets"));
-    // The other end names the same packets, and the acknowledgements have the numbers that they left
-    // with.
+    // The other end's log has the same packet numbers, and acknowledgements have the numbers with
+    // which they were sent.
     let arrived = numbers(&other, received, "stream");
     assert_eq!(arrived.len() as u64, row["packets"].as_u64().expect("packets"));
     assert!(arrived.iter().all(|number| data.contains(number)), "{arrived:?}");
@@ -174,7 +174,7 @@ fn logs_for_qvis_have_a_record_for_each_packet_and_acknowledgement_at_both_ends(
         assert_eq!(last["name"], "connectivity:connection_closed", "{last}");
         assert_eq!(last["data"]["trigger"], "clean", "{last}");
     }
-    // The pages say how they came about, but not the key, which lets anybody send.
+    // The pages have the command line, but not the key, with which anyone could send.
     for name in ["send", "recv"] {
         let page = std::fs::read_to_string(format!("{pages}/{name}.html")).expect("a page");
         assert!(page.contains("Over time: 127.0.0.1:") && page.contains("Rate (Mbit/s)"), "{name}");
@@ -222,8 +222,8 @@ fn lost_packets_are_named_in_logs_and_each_connection_has_a_log() {
         assert!(lost.len() > 3 && Some(lost.len() as u64) == row["runs"][0]["lost"].as_u64());
         let arrived = numbers(&other, "transport:packet_received", "stream");
         assert!(arrived.len() > 100);
-        // What is named as lost was sent; and what was dropped before the last one of these is named. (On
-        // a busy machine some are named that are only late.)
+        // Each packet that the log names as lost was sent, and each one that was dropped before the
+        // last of them is named. (On a busy machine the log also names some that are only late.)
         let sent = numbers(&log, "transport:packet_sent", "stream");
         assert!(lost.iter().all(|number| sent.contains(number)), "{lost:?}");
         let last = lost.iter().max().expect("lost packets");
@@ -319,26 +319,27 @@ fn gap_holds_the_simulator_against_udp() {
         assert_eq!(row["scheme"], scheme);
         let number = |side: &str, name: &str| row[side][name].as_f64().unwrap_or(f64::NAN);
         let queued = |name: &str| row["emulated"]["queue_delay_ms"][name].as_f64();
-        // Sender and receiver are ordinary processes: where others compute, too, they run late, and
-        // a loss or two more costs much of five seconds. This says that it runs, not how near it is
-        // (docs/gap.md).
+        // Sender and receiver are ordinary processes: on a busy machine they run late, and one more
+        // loss costs much of five seconds. This only checks that it runs; docs/gap.md has how near
+        // the results are.
         assert!(number("emulated", "utilization") > 0.1, "{row}");
         assert!((number("emulated", "capacity_mbps") - 12.0).abs() < 0.01, "{row}");
         assert!(queued("p95") < Some(62.0), "{row}");
         if scheme != "cubic" {
-            // Without what their routers write, these would fill the buffer, 60 ms long.
+            // Without the fields that their routers write, these schemes would fill the buffer, 60
+            // ms long.
             assert!(queued("p50") < Some(45.0), "{row}");
         }
         assert!(number("emulated", "goodput_mbps") > 1.0, "{row}");
         assert!(number("simulated", "utilization") > 0.8, "{row}");
         assert!(number("emulated", "handshake_s") > 0.08, "two round trips of 40 ms: {row}");
     }
-    // ABC's router marks what it wants less of: without its marks the queue would be full.
+    // ABC's router marks packets to slow the sender down; without marks the queue would be full.
     assert!(all["rows"][1]["emulated"]["marks"].as_u64() > Some(0), "{err}");
     assert!(!err.contains("paceline-gap"), "its files are gone: {err}");
 }
 
-/// The files that a process has open in this folder, as /proc names them.
+/// Returns the files in this folder that a process has open, as /proc names them.
 fn open_files(process: u32, folder: &str) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{process}/fd")) else { return Vec::new() };
     let names = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
@@ -356,7 +357,7 @@ fn what_a_killed_receiver_leaves_of_a_file_goes_when_it_starts_again() {
         let mut sender = program(&arguments).stdin(Stdio::piped()).spawn().expect("it starts");
         let mut input = sender.stdin.take().expect("a pipe");
         input.write_all(&bytes(2_000_000, 1)).expect("room");
-        // The file is open, and parts of it are written.
+        // The file is open, and part of it is written.
         let process = receiver.child.id();
         let open = (0..6000).find_map(|_| {
             std::thread::sleep(Duration::from_millis(10));
@@ -367,7 +368,7 @@ fn what_a_killed_receiver_leaves_of_a_file_goes_when_it_starts_again() {
         std::thread::sleep(Duration::from_millis(200));
         receiver.child.kill().expect("killed");
         receiver.child.wait().expect("its end");
-        // Nothing of it has its name, and standard input is not sent again.
+        // No file has the name yet, and standard input cannot be sent again.
         let place = folder.path(if to_folder { "into/" } else { "" });
         let names = || -> Vec<_> {
             let entries = std::fs::read_dir(&place).expect("the folder");
@@ -377,7 +378,7 @@ fn what_a_killed_receiver_leaves_of_a_file_goes_when_it_starts_again() {
         let again = Receiver::start(&["-o", &out]);
         assert!(names().is_empty(), "{:?}", names());
         drop(again);
-        // The sender says that the other end is gone.
+        // The sender reports that the other end is gone.
         drop(input);
         assert_eq!(wait(&mut sender, 100), Some(1));
     }
@@ -389,17 +390,18 @@ fn a_receiver_whose_output_nobody_reads_ends_when_it_is_asked_to() {
     let (path, content) = file(&folder, "in", 1_000_000);
     let mut receiver =
         program(&["recv", "--listen", "127.0.0.1:0", "-o", "-"]).spawn().expect("it starts");
-    // Both lines are on standard error, since standard output is the file's.
+    // Both lines are on standard error, since the file goes to standard output.
     let mut said = BufReader::new(receiver.stderr.take().expect("a pipe")).lines();
     let mut word = |before: &str| {
         let line = said.next().expect("a line").expect("text");
         line.strip_prefix(before).unwrap_or_else(|| panic!("{line}")).to_string()
     };
     let (at, key) = (word("listening at "), word("key "));
-    // The sender does not wait for a receiver that is started again.
+    // With --retry 0 the sender does not wait for a restarted receiver.
     let arguments = ["send", &path, &at, "--key", &key, "--retry", "0"];
     let mut sender = program(&arguments).spawn().expect("it starts");
-    // The first bytes have come. The pipe of standard output fills up, and the receiver waits for room.
+    // The first bytes have arrived. The pipe of standard output fills up, and the receiver waits
+    // for room.
     let mut out = receiver.stdout.take().expect("a pipe");
     let mut came = vec![0; 1];
     out.read_exact(&mut came).expect("a byte");
@@ -409,7 +411,7 @@ fn a_receiver_whose_output_nobody_reads_ends_when_it_is_asked_to() {
     assert!(asked.success());
     assert_eq!(wait(&mut receiver, 100), Some(0));
     assert_eq!(wait(&mut sender, 100), Some(1));
-    // What came out is the beginning of the file.
+    // The output is the beginning of the file.
     out.read_to_end(&mut came).expect("bytes");
     assert!(came.len() < content.len() && content.starts_with(&came));
 }

@@ -1,4 +1,5 @@
-//! Which files `paceline recv` keeps, where, under which names, and what `paceline send` says of them.
+//! Tests which files `paceline recv` keeps, where, and under which names, and the output of
+//! `paceline send` about them.
 
 mod common;
 #[path = "common/receiver.rs"]
@@ -11,7 +12,8 @@ use common::Folder;
 use receiver::{Receiver, bytes, file, program, wait};
 use serde_json::Value;
 
-/// `paceline recv -o - --once`, whose standard output is the files' and standard error the messages'.
+/// A `paceline recv -o - --once`. Its standard output has the files, and its standard error the
+/// messages.
 struct ToOutput {
     child: std::process::Child,
     at: String,
@@ -46,7 +48,7 @@ fn standard_output_takes_one_sender_at_a_time() {
     let content = bytes(900_000, 1);
     let mut input = first.stdin.take().expect("a pipe");
     input.write_all(&content[..300_000]).expect("room");
-    // The first sender's bytes come out: it has standard output.
+    // The first sender's bytes arrive at standard output, which it now has alone.
     let mut out = receiver.child.stdout.take().expect("a pipe");
     let mut came = vec![0; 1];
     out.read_exact(&mut came).expect("a byte");
@@ -57,7 +59,8 @@ fn standard_output_takes_one_sender_at_a_time() {
     let seen = common::paceline(&["send", &path, &receiver.at, "--key", &receiver.key]);
     assert_eq!(seen.code, 1, "{}{}", seen.out, seen.err);
     assert!(seen.err.contains("standard output, which another sender has"), "{}", seen.err);
-    // The first goes on, although the other's connection is over and --once waits for the first to end.
+    // The first sender goes on, although the other's connection has ended: --once waits for the
+    // first one's end.
     input.write_all(&content[300_000..]).expect("room");
     drop(input);
     let output = first.wait_with_output().expect("an end");
@@ -89,7 +92,7 @@ fn several_files_follow_each_other_on_standard_output() {
     assert!(reader.join().expect("bytes") == all);
 }
 
-/// Forty files over one connection: more than the messages that an end keeps waiting.
+/// Forty files over one connection: more messages than an end keeps waiting.
 #[test]
 fn many_files_go_over_one_connection() {
     let folder = Folder::new("files-many");
@@ -117,7 +120,7 @@ fn many_files_go_over_one_connection() {
     }
 }
 
-/// The receiver's files may have 100 kB: the second of three is refused on the way.
+/// The receiver's files may have at most 100 kB: it refuses the second of three meanwhile.
 #[test]
 fn a_file_that_fails_is_named_and_the_others_arrive() {
     let folder = Folder::new("files-fails");
@@ -163,7 +166,7 @@ fn a_file_that_fails_is_named_and_the_others_arrive() {
         .collect();
     names.sort();
     assert_eq!(names, ["last", "small"]);
-    // One file alone that fails is an error as before.
+    // If a single file fails, that is an error as before.
     let seen = common::paceline(&["send", &large.0, &at, "--key", &key, "--timeout", "60s"]);
     assert!(seen.code == 1 && seen.err.contains("the file did not arrive"), "{}", seen.err);
     child.kill().expect("killed");
@@ -215,7 +218,7 @@ fn names_are_kept_where_they_are_harmless() {
     }
 }
 
-/// After a power cut a file whose whole arrival was confirmed has its name.
+/// After a power cut, a file whose arrival was confirmed still has its name.
 #[test]
 fn the_folder_is_written_to_the_disk_after_a_file_has_its_name() {
     let folder = Folder::new("files-sync");

@@ -1,4 +1,4 @@
-//! `paceline recv` with several event loops, and senders whose address changes.
+//! `paceline recv` with several event loops, and with senders whose address changes.
 
 mod common;
 #[path = "common/receiver.rs"]
@@ -13,7 +13,7 @@ use std::time::Duration;
 use common::Folder;
 use receiver::{Receiver, file, program, wait};
 
-/// Ends a receiver as a user does; what it said at the end.
+/// Ends a receiver by SIGINT, as a user does. Returns its last messages.
 fn interrupt(receiver: &mut Receiver) -> String {
     let pid = receiver.child.id().to_string();
     let killed = Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
@@ -29,7 +29,8 @@ fn senders_are_divided_among_the_loops_and_all_arrive() {
     let (into, logs) = (folder.path("into/"), folder.path("logs/"));
     std::fs::create_dir_all(&logs).expect("a folder");
     let mut receiver = Receiver::start(&["-o", &into, "--qlog", &logs, "--loops", "3"]);
-    // The logs' names have the connections' identifiers, whose second byte is the loop's number.
+    // The logs' names have the connections' identifiers. The second byte of an identifier is the
+    // loop's number.
     let loops = || -> Vec<u8> {
         let names = std::fs::read_dir(&logs).expect("the folder");
         let names = names.map(|entry| entry.expect("a file").file_name());
@@ -37,8 +38,8 @@ fn senders_are_divided_among_the_loops_and_all_arrive() {
         let number = |name: String| u8::from_str_radix(&name["recv-00".len()..][..2], 16);
         names.map(|name| number(name).expect("an identifier")).collect()
     };
-    // The system draws the loop of a connection. Once in 5000 times one of three loops gets none of 24
-    // connections; five times in a row is as good as never.
+    // The system chooses the loop of a connection at random. One of three loops gets none of 24
+    // connections once in 5000 times, so it practically never happens five times in a row.
     let mut count = 0;
     while count < 5 * 24 && loops().iter().collect::<BTreeSet<_>>().len() < 3 {
         let files: Vec<_> =
@@ -76,7 +77,7 @@ fn files_of_one_name_that_arrive_at_once_do_not_replace_each_other() {
         let piped = program(&arguments).stdin(std::process::Stdio::piped()).spawn();
         pipes.push(piped.expect("the program starts"));
     }
-    // All are open before the first one ends.
+    // All connections are open before the first one ends.
     std::thread::sleep(Duration::from_millis(500));
     for (number, pipe) in (0u8..).zip(&mut pipes) {
         let mut input = pipe.stdin.take().expect("a pipe");
@@ -91,8 +92,8 @@ fn files_of_one_name_that_arrive_at_once_do_not_replace_each_other() {
     assert_eq!(contents, (0..6u8).map(|number| vec![number; 10]).collect());
 }
 
-/// Carries datagrams between a sender and a receiver, and takes a new port towards the receiver after
-/// each `every` datagrams, as some NATs do. Answers still arrive by the old ports.
+/// Forwards datagrams between a sender and a receiver, and takes a new port towards the receiver
+/// after each `every` datagrams, as some NATs do. Answers still arrive at the old ports.
 fn relay(relay: &UdpSocket, to: SocketAddr, every: usize, over: &AtomicBool) -> usize {
     relay.set_read_timeout(Some(Duration::from_millis(1))).expect("a socket");
     let another = || {
@@ -136,7 +137,7 @@ fn a_connection_stays_at_its_loop_when_the_address_changes() {
         over.store(true, Ordering::Release);
         let ports = relay.join().expect("no panic");
         assert_eq!(seen.code, 0, "{}", seen.err);
-        // By chance alone, a loop would get the datagrams of a quarter of these ports.
+        // By chance alone, the loop would get the datagrams of a quarter of these ports.
         assert!(ports > 10, "only {ports} ports");
     });
     let (code, said) = receiver.finish(60);

@@ -1,5 +1,5 @@
-//! `paceline bench`: the simulator's speed. Each scenario runs in a process of its own, so that
-//! its memory and processor time are its own.
+//! `paceline bench`: measures the simulator's speed. Each scenario runs in its own process, so that
+//! memory and processor time are those of this scenario.
 
 use std::process::Command;
 
@@ -27,7 +27,7 @@ pub(crate) struct Bench {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Run one scenario in this process, so many times as long, and print its figures
+    /// Run one scenario in this process, with this multiple of its duration, and print its figures
     #[arg(long, hide = true, value_name = "TIMES")]
     child: Option<u32>,
 }
@@ -45,14 +45,14 @@ struct Row {
     cpu_s: f64,
     packets_per_cpu_s: f64,
     peak_rss_mb: f64,
-    /// The peak of memory, the program included, divided by the flows.
+    /// Peak memory of the process, program included, divided by the number of flows.
     kb_per_flow: f64,
     digest: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions_per_packet: Option<f64>,
 }
 
-/// What a child process prints.
+/// Figures that a child process prints.
 #[derive(Serialize, Deserialize)]
 struct Child {
     delivered_packets: u64,
@@ -124,7 +124,7 @@ impl Bench {
             instructions_per_packet: None,
         };
         if self.instructions {
-            // The difference of two lengths leaves the start of the process out.
+            // Subtracting the shorter run removes the start of the process.
             let (short, long) = scenario.counted;
             let count = |times: u32| -> Result<(f64, f64), Error> {
                 let mut command = Command::new("valgrind");
@@ -141,7 +141,7 @@ impl Bench {
     }
 }
 
-/// Runs a command to its end; what it wrote to standard output and to standard error.
+/// Runs a command to its end. Returns its standard output and standard error.
 fn run_to_end(command: &mut Command) -> Result<(String, String), Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| {
@@ -154,13 +154,13 @@ fn run_to_end(command: &mut Command) -> Result<(String, String), Error> {
     Ok((String::from_utf8_lossy(&output.stdout).into_owned(), log))
 }
 
-/// The instructions that callgrind has counted.
+/// Returns the number of instructions that callgrind counted.
 fn collected(log: &str) -> Result<f64, Error> {
     let count = log.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
     count.ok_or_else(|| Error::Message(format!("valgrind counted nothing: {log}")))
 }
 
-/// Runs one scenario here and prints what it took.
+/// Runs one scenario in this process and prints its figures.
 fn child(scenario: &BenchScenario, times: u32) -> Result<(), Error> {
     let before = cpu_seconds();
     let result: BenchResult =
@@ -172,14 +172,15 @@ fn child(scenario: &BenchScenario, times: u32) -> Result<(), Error> {
     })
 }
 
-/// Processor time of this thread, from the scheduler's books; 0 where there are none.
+/// Returns the processor time of this thread in seconds, from the scheduler's statistics; 0 if they
+/// are missing.
 fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos: u64 = text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
     nanos as f64 / 1e9
 }
 
-/// The most memory this process has had, in megabytes (10⁶ bytes); 0 where it is not known.
+/// Returns the peak memory of this process in megabytes (10⁶ bytes); 0 if it is unknown.
 fn peak_rss_mb() -> f64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));

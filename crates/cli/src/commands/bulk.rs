@@ -1,4 +1,5 @@
-//! `paceline send --bulk`: measurements as iperf3 makes them, over one or several connections, in either direction.
+//! `paceline send --bulk`: measurements like iperf3's, over one or several connections, in either
+//! direction.
 
 use clap::Args;
 use paceline_cc::Span;
@@ -28,7 +29,7 @@ pub(super) struct BulkOptions {
     pub(super) interval: Span,
 }
 
-/// One of several connections, in the fields of the row around it.
+/// One of several connections, with the fields of the row that contains it.
 #[derive(Serialize)]
 pub(super) struct FlowRow {
     duration_s: f64,
@@ -79,7 +80,7 @@ impl FlowRow {
     }
 }
 
-/// The largest of the delays of several flows; their means by the packets of each.
+/// Returns the largest of several flows' delays; means are weighted by each flow's packets.
 fn largest(all: &[(Delays, u64)]) -> Delays {
     let packets = all.iter().map(|(_, packets)| *packets).sum::<u64>().max(1) as f64;
     let most =
@@ -93,7 +94,7 @@ fn largest(all: &[(Delays, u64)]) -> Delays {
     }
 }
 
-/// The connections of a measurement as one: counters and bytes are sums, delays the largest ones.
+/// Sums a measurement's connections: adds counters and bytes, and takes the largest delays.
 fn sum(all: &[TransferResult]) -> Option<TransferResult> {
     let (first, others) = all.split_first()?;
     let mut sum = first.clone();
@@ -133,9 +134,9 @@ fn sum(all: &[TransferResult]) -> Option<TransferResult> {
 
 /// A measurement that is over.
 pub(super) struct Measured {
-    /// Each connection.
+    /// Result of each connection.
     pub(super) all: Vec<TransferResult>,
-    /// All of them as one.
+    /// Sum over all connections.
     pub(super) sum: TransferResult,
 }
 
@@ -144,13 +145,13 @@ impl Measured {
         self.all.iter().map(FlowRow::new).collect()
     }
 
-    /// Jain's index of the goodputs.
+    /// Returns Jain's index of the goodputs.
     pub(super) fn jain(&self) -> f64 {
         let rates: Vec<f64> = self.all.iter().map(|one| one.summary.goodput as f64).collect();
         jain(&rates)
     }
 
-    /// What both ends have counted and measured, as a table.
+    /// Returns both ends' counts and measurements as a table.
     pub(super) fn table(&self, scheme: &str, reverse: bool) -> String {
         let rows = self.rows();
         let headings = [
@@ -188,7 +189,7 @@ impl Measured {
 }
 
 impl BulkOptions {
-    /// Refuses what the end that receives cannot do.
+    /// Refuses options that the receiving end does not have.
     pub(super) fn check(&self, has_workload: bool, has_logs: bool) -> Result<(), Error> {
         match (self.reverse, has_workload, has_logs) {
             (true, true, _) => Err(Error::Usage(
@@ -201,7 +202,7 @@ impl BulkOptions {
         }
     }
 
-    /// Measures, and shows lines of figures meanwhile if `shows`.
+    /// Measures. If `shows`, writes lines of figures to standard error meanwhile.
     pub(super) fn run(&self, options: &ClientOptions, shows: bool) -> Result<Measured, Error> {
         let interval =
             (shows && !self.interval.is_zero()).then(|| args::wall(self.interval.as_secs_f64()));
@@ -213,7 +214,7 @@ impl BulkOptions {
     }
 }
 
-/// A line for each flow, and one for all of them if they are several.
+/// Returns a line for each flow, and for several flows a line of their sum.
 fn lines(interval: &Interval, reverse: bool) -> String {
     let seconds = (interval.to - interval.from).as_secs_f64().max(1e-9);
     let (from, to) = (interval.from.as_secs_f64(), interval.to.as_secs_f64());

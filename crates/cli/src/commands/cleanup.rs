@@ -1,4 +1,5 @@
-//! `paceline cleanup`: what emulators have left behind whose processes were all killed.
+//! `paceline cleanup`: ends programs and restores settings that emulators left behind when all
+//! their processes were killed.
 
 use clap::Args;
 use paceline_emulator::shell::cleanup::{CleanupReport, cleanup};
@@ -14,7 +15,7 @@ has gone to the background there (tmux, ssh-agent): every process in such an emu
 those of this user whose environment names it. It does not touch emulators that still run, nor
 other users' processes outside of such a network.")]
 pub(crate) struct Cleanup {
-    /// Do not say what was done
+    /// Do not report what was done
     #[arg(short, long)]
     quiet: bool,
 }

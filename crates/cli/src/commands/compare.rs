@@ -38,14 +38,15 @@ pub(crate) struct Compare {
     /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
     #[arg(long = "trace", value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
     traces: Vec<String>,
-    /// The link back, which acknowledgements pass; without it they meet no queue
+    /// The link in the reverse direction, which carries acknowledgements; without it they meet no
+    /// queue
     #[arg(long, value_name = "NAME|FILE|RATE")]
     reverse_trace: Option<String>,
     /// Schemes, separated by commas. `all` is every scheme; those that need a queue that marks get
     /// one, and a note says so. linux:cubic is the cubic of a Linux kernel (docs/linux-guest.md)
     #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared)]
     schemes: args::ComparedSchemes,
-    /// Add a row for each trace: what a sender would reach that knows the future of the link
+    /// Add a row for each trace: the result of a sender that knows the future of the link
     #[arg(long)]
     omniscient: bool,
     /// Round-trip propagation delay, half of it each way; with --delay-trace it is added to the
@@ -66,7 +67,7 @@ pub(crate) struct Compare {
     /// How long to run
     #[arg(long, default_value_t = Comparison::DURATION, value_parser = args::length, allow_hyphen_values = true)]
     duration: Span,
-    /// Do not measure this long at the beginning
+    /// Measure only after this time at the beginning
     #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
     warmup: Span,
     /// How many flows each scheme has
@@ -79,8 +80,8 @@ pub(crate) struct Compare {
     runs: RunsArgs,
     #[command(flatten)]
     linux: LinuxArgs,
-    /// Go on beyond --runs, up to 200 runs, until on every row half the 95 % interval of the median is
-    /// below this share of the median, in utilization and p95 delay
+    /// Go on beyond --runs, up to 200 runs, until in every row half the 95 % interval of the
+    /// median, for utilization and p95 delay, is below this share of the median
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     until: Option<f64>,
     /// How many runs at the same time; 0 for one per core
@@ -114,7 +115,7 @@ impl Compare {
         }
         let runs = request.plan(&CompareLimits::default())?;
         if let Some(folder) = &self.output {
-            // Better now than after all runs.
+            // Fails now rather than after all runs.
             output::make_folder(folder)?;
         }
         let mut pool = Pool::new(runs, self.threads.into(), self.quiet)?;
@@ -129,7 +130,7 @@ impl Compare {
         } else {
             output::print(&tables::tables(&rows))
         };
-        // A reader that has seen enough of the table still wants the files.
+        // If the reader of the table closes the pipe, the files are still written.
         let written = match &self.output {
             Some(folder) => self.write(folder, request.page_info(pool.runs.runs_made()), &rows),
             None => Ok(()),
@@ -137,7 +138,7 @@ impl Compare {
         written.and(printed).and(output::warn(&warnings, self.strict))
     }
 
-    /// What the options ask for.
+    /// Returns the request that the options describe.
     fn request(&self) -> Result<CompareRequest, Error> {
         let capacity = |text: &String| args::capacity(text).map_err(Error::Usage);
         let links = self.traces.iter().map(capacity).collect::<Result<_, _>>()?;
@@ -193,7 +194,7 @@ impl Compare {
     }
 }
 
-/// Rows in whose runs no packet arrived, in words.
+/// Returns a warning for each row in which no packet arrived in some run.
 fn silent(rows: &[CompareRow]) -> Vec<String> {
     let mut warnings = Vec::new();
     for runs in groups(rows) {
@@ -211,14 +212,14 @@ fn silent(rows: &[CompareRow]) -> Vec<String> {
     warnings
 }
 
-/// A share in per cent, with or without its sign: `2%`.
+/// Parses a percentage, with or without its sign: `2%`. Returns it as a share.
 fn percentage(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
     let share = number.filter(|percent| (0.01..=100.0).contains(percent));
     share.map(|percent| percent / 100.0).ok_or_else(|| "expected 0.01% to 100%".into())
 }
 
-/// The names of the traces, each once, in order.
+/// Returns the names of the traces, each once, in order.
 fn traces(rows: &[CompareRow]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {

@@ -1,4 +1,4 @@
-//! `paceline contest`: many entries on a training trace and on a secret one.
+//! `paceline contest`: ranks many entries on a training trace and on a secret one.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -38,14 +38,15 @@ Examples:
   paceline contest --entries sprout,abc --training verizon.down --secret att.down -o out
   paceline contest --command 'tcp=iperf3 -c $PACELINE_BASE' --outside 'iperf3 -s' --wait-for 5201")]
 pub(crate) struct Contest {
-    /// Schemes, separated by commas; a parameter may be a range such as 0.5..0.9/5 or a list such as a|b,
-    /// and then stands for a scheme for each value
+    /// Schemes, separated by commas. A parameter may be a range such as 0.5..0.9/5 or a list such
+    /// as a|b; the entry then stands for one scheme per value
     #[arg(long, value_name = "LIST", default_value = "sprout,cubic,bbr,copa[delta=0.1..1.0/4]")]
     entries: String,
     /// A program that sends through the emulated link, in real time; may be given several times
     #[arg(long = "command", value_name = "NAME=COMMAND", value_parser = command)]
     commands: Vec<(String, String)>,
-    /// What runs outside the emulated link for the programs of --command, such as a server
+    /// A command that runs outside the emulated link beside the programs of --command, such as a
+    /// server
     #[arg(long, value_name = "COMMAND", requires = "commands")]
     outside: Option<String>,
     /// Start each program when a server listens at this port outside: 5201, or 4433/udp
@@ -88,37 +89,37 @@ fn command(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// An entry on a trace.
+/// One entry's run on one trace.
 #[derive(Clone, Debug, Serialize)]
 struct Attempt {
     entry: String,
     /// `scheme`, `command` or `bound`.
     kind: &'static str,
-    /// `training` or `secret`, and its trace.
+    /// `training` or `secret`, the role of the trace.
     round: &'static str,
     trace: String,
     throughput_mbps: f64,
-    /// The 95th percentile of the one-way delay.
+    /// 95th percentile of the one-way delay in milliseconds.
     delay_ms: f64,
-    /// Throughput over delay, in Mbit/s per second; none if nothing arrived.
+    /// Throughput over delay, in Mbit/s per second; `None` if nothing arrived.
     power: Option<f64>,
-    /// By power within the round; the omniscient protocol has none.
+    /// Place by power within the round; `None` for the omniscient protocol.
     place: Option<usize>,
-    /// No other entry of the round has as much throughput and as little delay.
+    /// True if no other entry of the round has at least as much throughput with as little delay.
     on_front: bool,
-    /// Figures of a scheme over several runs, whose medians stand above.
+    /// Figures of a scheme over several runs. The fields above then have their medians.
     #[serde(skip_serializing_if = "Option::is_none")]
     over_runs: Option<OverRuns>,
     #[serde(skip)]
     capacity_mbps: f64,
 }
 
-/// An attempt over several runs.
+/// One entry's figures on one trace over several runs.
 #[derive(Clone, Debug, Serialize)]
 struct OverRuns {
     throughput_mbps: Distribution,
     delay_ms: Distribution,
-    /// None if nothing arrived in any run.
+    /// `None` if nothing arrived in any run.
     power: Option<Distribution>,
 }
 
@@ -127,7 +128,7 @@ struct Attempts<'a> {
     attempts: &'a [Attempt],
 }
 
-/// What takes part.
+/// A participant.
 enum Entry {
     Scheme(String, SchemeSpec),
     Command(String, String),
@@ -152,7 +153,7 @@ impl Contest {
             true => output::print_json(&Attempts { attempts: &attempts }),
             false => output::print(&tables(&attempts)),
         };
-        // What was measured is shown and written as far as that is possible.
+        // Prints and writes as many results as possible, also if some could not be kept.
         let unkept = unkept.into_inner().unwrap_or_default();
         let mut unwritten: Vec<String> = output::unkept(&unkept).into_iter().collect();
         if let Some(folder) = &self.output {
@@ -174,7 +175,7 @@ impl Contest {
         Ok(entries)
     }
 
-    /// All entries on one trace.
+    /// Runs all entries on one trace.
     fn round(
         &self,
         round: &'static str,
@@ -236,7 +237,7 @@ impl Contest {
                 Entry::Command(..) => None,
             })
             .collect::<Result<Vec<Attempt>, Error>>()?;
-        // Programs run in real time: one after the other, so that they do not disturb each other.
+        // Programs run in real time, one after the other, so that they do not disturb each other.
         for entry in entries {
             let Entry::Command(name, command) = entry else { continue };
             let task = self.emulated(name, command, written);
@@ -278,7 +279,8 @@ impl Contest {
         }
     }
 
-    /// A program inside the emulated link. The trace is that of its way out; the way back is fast.
+    /// Returns the task that runs a program inside the emulated link. The trace is the uplink's;
+    /// the downlink is fast.
     fn emulated(&self, name: &str, command: &str, trace: &str) -> Task {
         let Contest { rtt, buffer, duration, outside, wait_for, .. } = self;
         let (rtt, buffer, duration) = (*rtt, buffer.to_string(), *duration);
@@ -290,7 +292,7 @@ impl Contest {
         })
     }
 
-    /// Writes the page and the JSON. Returns what could not be written, and why.
+    /// Writes the page and the JSON. Returns an error text for each file that could not be written.
     fn write(&self, folder: &Path, attempts: &[Attempt]) -> Vec<String> {
         let half = self.rtt.as_millis_f64() / 2.0;
         let view = |attempt: &Attempt| RunView {
@@ -323,13 +325,13 @@ impl Contest {
     }
 }
 
-/// What was not measured.
+/// Returns figures for an attempt over which nothing arrived.
 fn missing() -> Quantiles {
     let none = f64::NAN;
     Quantiles { mean: none, p50: none, p95: none, p99: none, max: none }
 }
 
-/// The first of each round, for the page's end.
+/// Returns the first of each round, for the page's end.
 fn leaders(attempts: &[Attempt]) -> Vec<(String, String)> {
     let first = attempts.iter().filter(|attempt| attempt.place == Some(1));
     let text = |attempt: &Attempt| {
@@ -338,10 +340,10 @@ fn leaders(attempts: &[Attempt]) -> Vec<(String, String)> {
     first.map(|attempt| (format!("first, {}", attempt.round), text(attempt))).collect()
 }
 
-/// Why results could not be kept.
+/// Errors of keeping results.
 type Unkept = Mutex<Vec<String>>;
 
-/// The result of a run, which may have been made before.
+/// Returns the result of a run, from the store if it was made before.
 fn kept((store, unkept): (&Store, &Unkept), task: &Task) -> Result<Record, Error> {
     if let Some(found) = store.find(task) {
         return Ok(found);
@@ -353,7 +355,7 @@ fn kept((store, unkept): (&Store, &Unkept), task: &Task) -> Result<Record, Error
     Ok(made)
 }
 
-/// Runs a program behind the link, and reads what the link has seen.
+/// Runs a program behind the emulated link, and reads the link's summary.
 fn emulate(
     command: &str,
     outside: Option<&(String, Option<ServerPort>)>,
@@ -363,7 +365,7 @@ fn emulate(
     duration: Span,
 ) -> Result<Record, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    // A folder of its own, in which nobody else has put a file of this name.
+    // A private folder, in which no other user can have put a file of this name.
     let folder = Folder::make("contest").map_err(|error| error.to_string())?;
     let file = folder.file("summary.json");
     let half = (rtt / 2).to_string();
@@ -379,7 +381,7 @@ fn emulate(
     run.args(["--down", "1Gbps", "--up-buffer", buffer, "--summary"]).arg(&file);
     run.args(["--", "sh", "-c", command]).stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = run.spawn().map_err(|error| format!("the emulator: {error}"))?;
-    // At a signal the emulator ends the program and writes what it has seen.
+    // At SIGTERM the emulator ends the program and writes its summary.
     let patience = Duration::from_nanos(duration.as_nanos());
     let begun = Instant::now();
     loop {
@@ -395,7 +397,7 @@ fn emulate(
         }
     }
     let text = std::fs::read_to_string(&file)
-        .map_err(|error| format!("the link says nothing: {error}"))?;
+        .map_err(|error| format!("the link has written no summary: {error}"))?;
     let all: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let up = &all["up"];
     let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
@@ -407,7 +409,7 @@ fn emulate(
     Ok(record)
 }
 
-/// A leaderboard for each round.
+/// Returns a leaderboard for each round.
 fn tables(attempts: &[Attempt]) -> String {
     let mut text = String::new();
     for round in ["training", "secret"] {

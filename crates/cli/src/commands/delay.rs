@@ -1,4 +1,4 @@
-//! `paceline delay`: a delay each way, fixed or as recorded.
+//! `paceline delay`: a fixed or recorded delay in each direction.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -24,8 +24,8 @@ pub(crate) struct Delay {
     /// --trace
     #[arg(value_name = "TIME", value_parser = first, required_unless_present = "trace")]
     delay: Option<FirstArgument>,
-    /// A recording of the one-way delay, which both directions follow and TIME is added to: a line
-    /// for each 10 ms, or a .csv file of time_ms,delay_ms. It repeats
+    /// A recording of the one-way delay, which both directions follow; TIME is added to it. It has
+    /// a line for each 10 ms, or is a .csv file of time_ms,delay_ms, and repeats
     #[arg(long, value_name = "FILE", alias = "delay-trace")]
     trace: Option<String>,
     /// Let packets overtake each other when the recorded delay falls
@@ -35,7 +35,7 @@ pub(crate) struct Delay {
     emulation: Emulation,
 }
 
-/// What stands first: a time, or, where that is left out, the program.
+/// The first argument: a time, or with --trace perhaps the program.
 #[derive(Clone, Debug)]
 enum FirstArgument {
     Time(Span),
@@ -50,7 +50,7 @@ fn first(text: &str) -> Result<FirstArgument, String> {
 }
 
 impl Delay {
-    /// The time, after the program has taken its word back.
+    /// Returns the time. If the first argument is the program, moves it to the command.
     fn time(&mut self) -> Result<Span, Error> {
         match self.delay.take() {
             None => Ok(Span::ZERO),
@@ -90,7 +90,7 @@ impl Delay {
     }
 }
 
-/// An emulation of nothing but a delay.
+/// Returns an emulation that only delays packets.
 pub(crate) fn plan(delay: Span, prompt: String, options: Emulation) -> Plan {
     let side = || DirectionSetup {
         hops: vec![Element::Pipe(Box::new(Pipe::new(delay)))],

@@ -1,4 +1,4 @@
-//! `paceline recv --from`: how an end that fetches files connects to their sender.
+//! `paceline recv --from`: options for a connection that fetches files from their sender.
 
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -14,7 +14,7 @@ use crate::args;
 use crate::output::Error;
 use crate::registries;
 
-/// How files are fetched.
+/// Options for fetching files.
 #[derive(Args)]
 pub(super) struct FetchOptions {
     /// With --from: the scheme that decides how fast the sender sends
@@ -23,17 +23,20 @@ pub(super) struct FetchOptions {
     /// With --from: the sender sends at no more than this rate, headers included, whatever the scheme
     #[arg(long, value_name = "RATE", value_parser = args::rate, requires = "from")]
     limit: Option<Rate>,
-    /// With --from: if the connection is cut off, connect again and go on, until nothing has arrived for this long; 0 for never
+    /// With --from: if the connection breaks off, connect again and continue, until nothing has
+    /// arrived for this time; 0 for never
     #[arg(long, value_name = "TIME", value_parser = patience, default_value = "600s", requires = "from")]
     retry: Span,
-    /// With --from: the largest packet in bytes, IP and UDP headers included; if the path does not carry it, smaller ones are used
+    /// With --from: the largest packet in bytes, IP and UDP headers included; on a path that does
+    /// not carry it, smaller ones are used
     #[arg(long, value_name = "BYTES", default_value_t = 1500, requires = "from",
         value_parser = clap::value_parser!(u16).range(1280..))]
     mtu: u16,
 }
 
 impl FetchOptions {
-    /// Returns how to connect to the sender of this name, at these addresses and with this key.
+    /// Returns options for a connection to the sender of this name, at these addresses and with
+    /// this key.
     pub(super) fn options(
         &self,
         name: &str,
@@ -49,7 +52,7 @@ impl FetchOptions {
                 self.scheme
             )));
         }
-        // Bytes of the stream count against the window until they are written.
+        // Bytes of the stream fill the window until they are written.
         let limits = Limits { idle, silence: HANDSHAKE, reads_later: true, ..registries::limits() };
         let offer = Offer {
             plaintext,

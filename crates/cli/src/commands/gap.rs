@@ -1,4 +1,4 @@
-//! `paceline gap`: the simulator against real TCP over the same link.
+//! `paceline gap`: compares the simulator with real TCP over the same link.
 
 mod emulated;
 mod inside;
@@ -50,7 +50,8 @@ pub(crate) struct Gap {
     /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
     #[arg(long = "trace", value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
     traces: Vec<String>,
-    /// The link back, which acknowledgements pass; without it they meet no queue
+    /// The link in the reverse direction, which carries acknowledgements; without it they meet no
+    /// queue
     #[arg(long, value_name = "NAME|FILE|RATE")]
     reverse_trace: Option<String>,
     /// Schemes, separated by commas, with queues if you like: cubic+codel. Without it: cubic, bbr and
@@ -98,22 +99,23 @@ pub(crate) struct Gap {
     /// Fail if the emulator was late in a run, so that its figures are not those of the link
     #[arg(long)]
     strict: bool,
-    /// Do not say what is running
+    /// Do not report which run is in progress
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// Both sides of one run.
+/// Real and simulated results of one scheme on one trace.
 #[derive(Serialize)]
 struct Row {
     trace: String,
     scheme: String,
-    /// The run that begins where the real one does.
+    /// The simulated run that starts when the real one does.
     simulated: CompareRow,
     /// All simulated runs.
     simulated_runs: SummaryRow,
     emulated: Emulated,
-    /// `None` with a single simulated run.
+    /// Whether the real figures lie inside the range of the simulated ones; `None` with a single
+    /// simulated run.
     #[serde(skip_serializing_if = "Option::is_none")]
     inside: Option<Inside>,
 }
@@ -123,7 +125,7 @@ struct Rows<'a> {
     rows: &'a [Row],
 }
 
-/// Schemes; the kernel's name `reno` stands for `newreno`.
+/// Reads schemes. The kernel's name `reno` stands for `newreno`.
 fn schemes(text: &str) -> Result<args::Schemes, String> {
     let parts = paceline_cc::spec::split_list(text);
     let ours = parts.into_iter().map(|part| match part.strip_prefix("reno") {
@@ -133,7 +135,7 @@ fn schemes(text: &str) -> Result<args::Schemes, String> {
     args::schemes(&ours.collect::<Vec<_>>().join(","))
 }
 
-/// The simulator's schemes of programs of `paceline kernel`, perhaps with queues.
+/// Reads names of `paceline kernel`'s programs, perhaps with queues, as the simulator's schemes.
 fn programs(text: &str) -> Result<args::Schemes, String> {
     let parts = paceline_cc::spec::split_list(text);
     let ours = parts.into_iter().map(kernel::scheme).collect::<Result<Vec<String>, String>>()?;
@@ -142,17 +144,17 @@ fn programs(text: &str) -> Result<args::Schemes, String> {
     Ok(schemes)
 }
 
-/// The program of `paceline kernel` that is this scheme, if there is one.
+/// Returns the program of `paceline kernel` that implements this scheme, if there is one.
 fn program(scheme: &SchemeSpec) -> Result<Option<ProgramChoice>, Error> {
     kernel::chosen(&scheme.sender)
 }
 
-/// The parameter says that the host paces the scheme, as with the `fq` qdisc.
+/// Returns true if the parameter says that the host paces the scheme, as with the `fq` qdisc.
 fn is_paced((param, value): &(String, String)) -> bool {
     (param.as_str(), value.as_str()) == ("pacing", "linux")
 }
 
-/// The same schemes, and behind each one that the host can pace the same scheme paced.
+/// Returns these schemes, each followed by its paced variant if the host can pace it.
 fn with_paced(schemes: &args::Schemes) -> args::Schemes {
     let with = schemes.0.iter().flat_map(|scheme| {
         let mut paced = scheme.clone();
@@ -163,7 +165,7 @@ fn with_paced(schemes: &args::Schemes) -> args::Schemes {
     args::Schemes(with.collect())
 }
 
-/// What the kernel calls the scheme.
+/// Returns the kernel's name of the scheme.
 fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
     if let Some(chosen) = program(scheme).map_err(|error| error.to_string())? {
         return Ok(chosen.program.name.to_string());
@@ -174,7 +176,7 @@ fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
             scheme.sender
         ));
     }
-    // The program of this name is another variant than the bare scheme.
+    // The program of this name implements another variant than the bare scheme.
     if paceline_kernel::find(&scheme.sender.name).is_ok() {
         let name = &scheme.sender.name;
         return Err(format!(
@@ -200,8 +202,8 @@ impl Gap {
                 loaded.push(LoadedProgram::ensure(&chosen)?);
             }
         }
-        // The emulations first: they start processes, which is best done by a program that has
-        // no threads yet.
+        // Runs the emulations first: they start processes, which is safest in a program without
+        // threads.
         let mut rows = Vec::new();
         for (comparison, mut scenario) in runs {
             if !self.quiet {
@@ -214,10 +216,11 @@ impl Gap {
                 true => emulated::run_udp(&comparison, &scenario, priority)?,
                 false => emulated::run(&comparison, &scenario, priority)?,
             };
-            // The programs of real flows take a moment to start. On a trace with outages a tenth of a
-            // second decides what happens, so that the simulated flows begin when the real ones' SYN
-            // came to the link. A handshake over UDP takes two round trips from its first packet on,
-            // which is as large as data; the simulated one takes the place of the second.
+            // The programs of real flows take a moment to start, and on a trace with outages a
+            // tenth of a second decides the result. So the simulated flows start when the real
+            // ones' SYN arrived at the link. A handshake over UDP takes two round trips from its
+            // first packet on, which is as large as data; the simulated handshake takes the place
+            // of the second round trip.
             let link = &emulated.link;
             let first = match self.udp {
                 true => link.first_data_s.map(|first| first + emulated.handshake_s / 2.0),
@@ -227,7 +230,7 @@ impl Gap {
             for flow in &mut scenario.flows {
                 flow.start = start;
                 if self.udp {
-                    // As the sockets' senders have it.
+                    // The recovery that senders over UDP use.
                     flow.recovery = LossRecovery::Rfc9002;
                 }
             }
@@ -257,12 +260,12 @@ impl Gap {
         output::warn(&late.collect::<Vec<String>>(), self.strict)
     }
 
-    /// The schemes that were named.
+    /// Returns the schemes that --schemes or --kernel names.
     fn schemes(&self) -> Option<&args::Schemes> {
         self.schemes.as_ref().or(self.kernel.as_ref())
     }
 
-    /// Whether the schemes can be had on the other side.
+    /// Checks that the other side can run the schemes.
     fn check(&self) -> Result<(), Error> {
         let wrong = |problem: String| Error::Usage(format!("--schemes {problem}"));
         let schemes = self.schemes.iter().flat_map(|schemes| &schemes.0);
@@ -304,8 +307,8 @@ impl Gap {
         Ok(runs)
     }
 
-    /// A scenario whose flows all send bulk data over one path from the beginning on; the link
-    /// that counts is the first of the path.
+    /// Reads a scenario whose flows all send bulk data over one path from the beginning on. The
+    /// measured link is the first one on the path.
     fn of_file(&self, file: &Path) -> Result<Vec<(Comparison, Scenario)>, Error> {
         let mut scenario = read_scenario(file)?;
         let refuse = |what: &str| {
@@ -334,7 +337,7 @@ impl Gap {
             } else if !whole {
                 return Err(refuse(&format!("flow `{name}` starts or stops on the way")));
             } else if way(flow) != way(&first) {
-                return Err(refuse(&format!("flow `{name}` takes another way than the first")));
+                return Err(refuse(&format!("flow `{name}` takes another path than the first")));
             } else if self.schemes().is_none() && flow.scheme != first.scheme {
                 let text =
                     format!("flow `{name}` has another scheme than the first: name --schemes");
@@ -345,9 +348,9 @@ impl Gap {
         let Some(at) = first.path.first().and_then(of_path) else {
             return Err(refuse("there is no link"));
         };
-        // The first link is the one measured.
+        // Moves the measured link to the front.
         scenario.links.swap(0, at);
-        // Schemes of files have names.
+        // Schemes of scenario files have names.
         let own = args::Schemes(first.scheme.named().cloned().into_iter().collect());
         let mut runs = Vec::new();
         let schemes = self.schemes().unwrap_or(&own);

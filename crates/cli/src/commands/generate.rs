@@ -1,4 +1,4 @@
-//! `paceline completions` and `paceline man`: made from the definition of the command line.
+//! `paceline completions` and `paceline man`: generated from the definition of the command line.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::output::{self, Error};
 
 #[derive(Args)]
 pub(crate) struct Completions {
-    /// The shell
+    /// The shell to complete for
     shell: Shell,
 }
 
@@ -47,7 +47,7 @@ fn page(command: clap::Command) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Writes the page of a command and those of its subcommands.
+/// Writes the manual page of a command and those of its subcommands.
 fn write(folder: &std::path::Path, command: clap::Command) -> Result<(), Error> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_string();
     let told = |inner: &&clap::Command| inner.get_name() != "help" && !inner.is_hide_set();

@@ -9,9 +9,10 @@ use crate::output::{self, Error};
 
 /// Make and show the keys of `recv`, `tunnel server` and `saturate server`, and of their clients
 ///
-/// A file of a server's keys is its secret. Its key string (pl1-...) is what clients need; whoever has it may connect, so that
-/// it is to be kept secret, too, and all who have it look alike. Clients with keys of their own can be listed by the server
-/// (`recv --clients`), which then admits no others, and be taken off the list one by one.
+/// A file with a server's keys is its secret. Clients need its key string (pl1-...). Whoever has
+/// this string may connect, so keep it secret, too; the server cannot tell clients with the same
+/// string apart. A server can list clients that have keys of their own (`recv --clients`); it then
+/// admits no others, and you can remove each one from the list.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -22,8 +23,8 @@ Examples:
   paceline key show laptop.key
   paceline recv --key-file server.key --clients clients.txt -o incoming/")]
 pub(crate) enum KeyCommand {
-    /// Make keys of a server, or with --for the key of one client, in a new file that only you can read, and print what the
-    /// other end needs
+    /// Make a server's keys, or with --for one client's key, in a new file that only you can read,
+    /// and print the string that the other end needs
     New(New),
     /// Print the key string of a server's file, or the public key of a client's
     Show(Show),
@@ -31,11 +32,11 @@ pub(crate) enum KeyCommand {
 
 #[derive(Args)]
 pub(crate) struct New {
-    /// Make a client's own key for the server with the keys in FILE, or with the key string in it; - is standard input. Prints
-    /// the client's public key (plc-...), which the server lists
+    /// Make a client's own key for a server. FILE has the server's keys, or the key string; - is
+    /// standard input. Prints the client's public key (plc-...), which the server lists
     #[arg(long = "for", value_name = "FILE")]
     server: Option<PathBuf>,
-    /// Where to keep the keys; a file that is there is never replaced
+    /// The new file for the keys; an existing file is never replaced
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `paceline log`: what the logs of a link say, Mahimahi's or ours.
+//! `paceline log`: prints and plots the logs of links, Mahimahi's or Paceline's.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -35,7 +35,7 @@ pub(crate) struct Log {
     json: bool,
 }
 
-/// Reads one log, with bins of so many milliseconds.
+/// Reads one log, with bins of `bin_ms` milliseconds.
 pub(crate) fn read(path: &Path, bin_ms: u64) -> Result<LogGraph, Error> {
     let file: Box<dyn Read> = match path.as_os_str() == "-" {
         true => Box::new(std::io::stdin()),
@@ -54,7 +54,7 @@ pub(crate) fn read(path: &Path, bin_ms: u64) -> Result<LogGraph, Error> {
         .map_err(|error| Error::Usage(format!("{}: {error}", path.display())))
 }
 
-/// The lines that Mahimahi's scripts print on standard error.
+/// Returns the lines that Mahimahi's scripts print on standard error.
 pub(crate) fn summary_lines(graph: &LogGraph) -> [String; 4] {
     let ms = |delay: Option<u64>| delay.map_or("-".into(), |delay| delay.to_string());
     [

@@ -1,4 +1,4 @@
-//! `paceline mm-link` and its like: Mahimahi's commands with their own arguments.
+//! `paceline mm-link` and others: Mahimahi's commands with Mahimahi's arguments.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use crate::output::{self, Error};
 
 #[derive(Subcommand)]
 pub(crate) enum Mahimahi {
-    /// Make links to this program under Mahimahi's names, for scripts that call those
+    /// Make links to this program under Mahimahi's names, for scripts that call Mahimahi's commands
     Install(Install),
 }
 
 #[derive(Args)]
 pub(crate) struct Install {
-    /// The folder to put them into; it must be in the PATH of the scripts
+    /// The folder for the links; it must be in the PATH of the scripts
     folder: PathBuf,
 }
 
-/// Words as Mahimahi's command of this name reads them.
+/// Arguments of a command, as Mahimahi's command of this name reads them.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Raw {
@@ -39,7 +39,7 @@ impl Mahimahi {
     pub(crate) fn run(self) -> Result<(), Error> {
         let Mahimahi::Install(Install { folder }) = self;
         let own = std::env::current_exe()
-            .map_err(|error| Error::Message(format!("where this program lies: {error}")))?;
+            .map_err(|error| Error::Message(format!("cannot find this program's file: {error}")))?;
         let fail = |path: &std::path::Path, source| Error::Io { path: Some(path.into()), source };
         std::fs::create_dir_all(&folder).map_err(|source| fail(&folder, source))?;
         for name in NAMES {
@@ -109,7 +109,7 @@ usage: mm-link UPLINK-TRACE DOWNLINK-TRACE [OPTION]... [COMMAND]
     }
 }
 
-/// Plots a log, from standard input if none is named, to standard output.
+/// Plots a log to standard output. Without a named log reads standard input.
 fn graph(name: &str, words: &[OsString]) -> Result<(), Error> {
     let wrong = |problem: &str| Error::Message(format!("{problem}\n{}", usage(name)));
     let (bin, files) = match (name, words) {
@@ -137,7 +137,7 @@ fn graph(name: &str, words: &[OsString]) -> Result<(), Error> {
     output::print(&svg)
 }
 
-/// Takes the first words as text; the rest is the program, which `--` may precede.
+/// Takes the first words as text; the rest is the program, perhaps behind `--`.
 fn split<const N: usize>(words: Vec<OsString>) -> Result<([String; N], Emulation), Error> {
     let mut words = words.into_iter();
     let first: Vec<String> =
@@ -202,7 +202,7 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
     let side =
         |way: &str, file: &OsString, direction: Direction| -> Result<DirectionSetup, Error> {
             let name = file.to_string_lossy().into_owned();
-            // Here a file goes before a built-in trace of the same name.
+            // As in Mahimahi, a file is preferred to a built-in trace of the same name.
             let load = match std::path::Path::new(file).exists() {
                 true => paceline_trace::file::load_file,
                 false => paceline_trace::load,

@@ -1,4 +1,4 @@
-//! `paceline meter`: changes nothing and shows what passes.
+//! `paceline meter`: shows the rate of the traffic and changes nothing.
 
 use std::process::ExitCode;
 

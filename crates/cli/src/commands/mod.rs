@@ -71,7 +71,7 @@ pub(crate) enum Command {
     Router(Box<router::RouterCommand>),
     /// Measure the simulator's speed
     Bench(bench::Bench),
-    /// What saturated stations get of a shared 802.11 channel
+    /// Compute the throughput of saturated stations on a shared 802.11 channel
     Medium(medium::Medium),
     /// Train, evaluate, show and convert the rule tables of RemyCC
     #[command(subcommand)]
@@ -82,7 +82,7 @@ pub(crate) enum Command {
     Link(Box<link::LinkCommand>),
     /// Emulate random loss in one direction around a program
     Loss(loss::Loss),
-    /// Emulate a link that is interrupted at random around a program
+    /// Emulate a link with random interruptions around a program
     Onoff(onoff::OnOff),
     /// Show the rate of the traffic of a program, and change nothing
     Meter(meter::Meter),
@@ -125,7 +125,7 @@ pub(crate) enum Command {
     /// Mahimahi's interruptions
     #[command(hide = true)]
     MmOnoff(mahimahi::Raw),
-    /// What `gap` runs inside and outside
+    /// Run `gap`'s senders and receivers, inside and outside the emulator
     #[command(subcommand, hide = true)]
     Traffic(traffic::Traffic),
     /// Print a shell's completions
@@ -135,7 +135,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it. Emulations pass the status of the program inside on.
+    /// Runs the command. Emulations return the exit status of the program inside.
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         match self {
             Command::Compare(command) => command.run(),

@@ -1,4 +1,4 @@
-//! `paceline onoff`: one direction comes and goes.
+//! `paceline onoff`: interrupts one direction at random.
 
 use std::process::ExitCode;
 
@@ -17,10 +17,10 @@ use crate::output::Error;
 pub(crate) struct OnOff {
     /// The direction
     way: LossDirection,
-    /// The mean time for which packets pass
+    /// The mean time for which the direction carries packets
     #[arg(value_parser = args::span)]
     on: Span,
-    /// The mean time for which nothing passes
+    /// The mean time for which it drops all packets
     #[arg(value_parser = args::span)]
     off: Span,
     #[command(flatten)]
@@ -33,7 +33,7 @@ impl OnOff {
     }
 }
 
-/// An emulation of nothing but a line that comes and goes.
+/// Returns an emulation that only interrupts one direction.
 pub(crate) fn plan(
     way: LossDirection,
     on: Span,

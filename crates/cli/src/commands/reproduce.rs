@@ -1,4 +1,4 @@
-//! `paceline reproduce`: the papers' claims, measured anew.
+//! `paceline reproduce`: measures the papers' claims again.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -31,7 +31,7 @@ pub(crate) struct Reproduce {
     /// The claims to measure, such as A01; without any, all of them
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Run for seconds instead of a minute: shorter runs and fewer traces. Fewer claims hold then
+    /// Run for seconds instead of a minute, and with fewer traces. Fewer claims hold then
     #[arg(long)]
     quick: bool,
     /// The folder of recorded traces, with the names of Mahimahi's folder `traces`. Without it,
@@ -39,7 +39,8 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// The folder of published tables of rules for claims about Remy, as files and in folders;
-    /// without it, built-in tables stand in for some, and the claims about others are not measured
+    /// without it, built-in tables replace some of them, and claims about the others are not
+    /// measured
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
     /// Also measure claims of running systems, with programs in real time through the emulator, in
@@ -72,7 +73,7 @@ pub(crate) struct Reproduce {
     output: Option<PathBuf>,
 }
 
-/// The JSON of `reproduce --list`.
+/// JSON of `reproduce --list`.
 #[derive(Serialize)]
 struct List<'a> {
     claims: Vec<ListedClaim<'a>>,
@@ -106,7 +107,7 @@ impl ListedClaim<'_> {
 /// A progress bar over units of cost.
 struct CostBar(ProgressBar);
 
-/// The bar counts thousandths, since costs are not whole.
+/// Steps of the bar per unit of cost, since costs are not whole numbers.
 const FINE: f64 = 1000.0;
 
 impl Progress for CostBar {
@@ -174,7 +175,7 @@ impl Reproduce {
         } else {
             output::print(&table(&done))
         };
-        // What was measured is shown and written as far as that is possible.
+        // Prints and writes as many results as possible, also if some could not be kept.
         let unkept: Vec<String> = done.unkept.iter().map(|(_, why)| why.clone()).collect();
         let mut unwritten: Vec<String> = output::unkept(&unkept).into_iter().collect();
         if let Some(folder) = &self.output {
@@ -186,7 +187,7 @@ impl Reproduce {
         written.and(printed).and(warned)
     }
 
-    /// With `--strict`: what is missing for every claim to be reproduced.
+    /// With `--strict`, returns why claims are not reproduced: failed runs and other verdicts.
     fn shortfalls(&self, done: &Reproduction) -> Vec<String> {
         if !self.strict {
             return Vec::new();
@@ -213,7 +214,7 @@ impl Reproduce {
         self.ids.iter().map(find).collect()
     }
 
-    /// Writes the files of results. Returns what could not be written, and why.
+    /// Writes the files of results. Returns an error text for each file that could not be written.
     fn write(
         &self,
         folder: &Path,
@@ -235,7 +236,7 @@ impl Reproduce {
             ("reproduce.md", Ok(markdown(done, chosen, command))),
             ("reproduce.json", output::to_json(&ReproduceFields::of(done))),
         ];
-        // Shortened runs, other traces or a part of the claims are no figures to keep.
+        // Writes the figures to keep only if all claims were measured in full on recorded traces.
         let is_whole = self.ids.is_empty() && !self.quick && self.traces.is_some() && self.live;
         if is_whole && done.failures.is_empty() {
             files.push(("measured.tsv", Ok(record(done, command))));
@@ -244,7 +245,7 @@ impl Reproduce {
     }
 }
 
-/// What runs programs for claims of running systems.
+/// Returns the means to run programs for claims about running systems.
 fn live() -> Result<Live, Error> {
     let program = std::env::current_exe().map_err(|source| Error::Io { path: None, source })?;
     Live::open(&program).map_err(Error::Message)
@@ -342,7 +343,7 @@ fn table(done: &Reproduction) -> String {
     text
 }
 
-/// A verdict in one word, which no column breaks.
+/// Returns a verdict in one word, which no column breaks.
 fn word(verdict: Verdict) -> String {
     match verdict {
         Verdict::Reproduced => "reproduced",

@@ -31,7 +31,7 @@ pub(crate) struct RouterCommand {
     /// The link's rate
     #[arg(long, value_name = "RATE", required_unless_present = "trace", conflicts_with = "trace")]
     rate: Option<String>,
-    /// The link's capacity: a built-in trace, or a trace file, which are repeated
+    /// The link's capacity: a built-in trace or a trace file, which repeats
     #[arg(long, value_name = "NAME|FILE")]
     trace: Option<String>,
     /// Its queue: a scheme with a router, such as abc, or droptail, codel, fq_codel, ...
@@ -52,7 +52,7 @@ pub(crate) struct RouterCommand {
     /// Run the router ahead of all ordinary programs, its memory locked (SCHED_FIFO, mlockall)
     #[arg(long)]
     realtime: bool,
-    /// Show rate, queue and delay while it runs
+    /// Show rate, queue and delay meanwhile
     #[arg(long)]
     meter: bool,
     /// Write a summary as JSON to this file when it ends: `up` is the link
@@ -61,7 +61,7 @@ pub(crate) struct RouterCommand {
     /// Write every packet at both sides of the link (pcapng)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Do not say when it routes
+    /// Do not report that it routes
     #[arg(short, long)]
     quiet: bool,
 }
@@ -79,7 +79,7 @@ impl RouterCommand {
         let router = routed.attach(there.as_fd(), back.as_fd()).map_err(told)?;
         if !self.quiet {
             let (queue, device) = (&self.queue, &self.device);
-            output::note(&format!("what leaves {device} passes {text} with {queue} ({name})"));
+            output::note(&format!("packets that leave {device} pass {text} with {queue} ({name})"));
         }
         let end = self.length.map_or(Time::NEVER, |length| Time::ZERO + length);
         let options = Emulation {

@@ -1,4 +1,4 @@
-//! `paceline saturate`: records what a link can carry.
+//! `paceline saturate`: records the capacity of a link.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,13 +20,13 @@ use crate::output::{self, Error};
 
 /// Record what a cellular link can carry in both directions, as traces
 ///
-/// Keeps the queues of the link full: the round-trip time of each direction is held between 750 and
-/// 3000 ms. Whatever else uses the link meanwhile is delayed as much. See docs/saturator.md.
+/// Keeps the queues of the link full, so that the round-trip time of each direction stays between
+/// 750 and 3000 ms. Other traffic on the link is delayed as much meanwhile. See docs/saturator.md.
 #[derive(Subcommand)]
 pub(crate) enum Saturate {
-    /// The end in the Internet
+    /// Run the end in the Internet
     Server(Server),
-    /// The end at the link that is measured
+    /// Run the end at the measured link
     Client(Client),
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Server {
     listen: Option<SocketAddr>,
     #[command(flatten)]
     keys: ServerKeys,
-    /// End with the first measurement
+    /// End after the first measurement
     #[arg(long)]
     once: bool,
 }
@@ -62,23 +62,24 @@ pub(crate) struct Client {
     to: String,
     #[command(flatten)]
     key: ClientKey,
-    /// Where the traces go: FILE.up and FILE.down
+    /// Write the traces to FILE.up and FILE.down
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The interface of the link that is measured; else the routes decide
+    /// The interface of the measured link; by default the routes decide
     #[arg(long, value_name = "INTERFACE")]
     link: Option<String>,
     /// The interface of another link, for acknowledgements; needed for both directions at once
     #[arg(long, value_name = "INTERFACE")]
     feedback: Option<String>,
-    /// Measure one direction only; without --feedback this is needed, since acknowledgements would
+    /// Measure one direction only. Without --feedback this is needed, since acknowledgements would
     /// wait in the other direction's queue
     #[arg(long, value_name = "DIRECTION", required_unless_present = "feedback")]
     only: Option<OnlyDirection>,
-    /// For how long
+    /// How long to measure
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = args::length)]
     duration: Span,
-    /// Bytes of the packets, IP and UDP headers included. An opportunity of a trace is 1500 bytes
+    /// Size of the packets in bytes, IP and UDP headers included. An opportunity of a trace is 1500
+    /// bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
         value_parser = clap::value_parser!(u16).range(200..))]
     size: u16,
@@ -87,19 +88,20 @@ pub(crate) struct Client {
     #[arg(long, value_name = "PACKETS", default_value_t = 10_000,
         value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
     window: u32,
-    /// Change the packets in flight as the thesis' program does, and only when the round-trip time has
-    /// left its band; without it they are what the link delivers within 1100 ms
+    /// Change the number of packets in flight as the thesis' program does, only when the round-trip
+    /// time has left its band; without this option it is the number that the link delivers within
+    /// 1100 ms
     #[arg(long)]
     thesis: bool,
-    /// How long the server may be silent
+    /// End if nothing arrives from the server for this time
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = args::length)]
     timeout: Span,
-    /// Print what was measured as JSON
+    /// Print the measurements as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// The shortest recording that is a trace, in seconds.
+/// Shortest recording that is written as a trace, in seconds.
 const SHORTEST: f64 = 0.001;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -118,21 +120,22 @@ fn fail(error: paceline_os::LiveError) -> Error {
     Error::Message(error.to_string())
 }
 
-/// What was measured of a direction.
+/// Measurements of one direction.
 #[derive(Serialize)]
 struct Row {
     direction: &'static str,
     /// The trace's file.
     file: Option<PathBuf>,
-    /// Since the link was saturated.
+    /// Time since the link was saturated, in seconds.
     duration_s: f64,
     opportunities: usize,
     mean_mbps: f64,
-    /// The number of the first packet that counts, and packets that arrived and did not from there on.
+    /// Number of the first packet that counts. The two fields below count packets from it on that
+    /// arrived and that were lost.
     first_packet: u32,
     packets: u64,
     lost: u64,
-    /// Of the time since the link was saturated.
+    /// Share of the time since the link was saturated in which the round-trip time was in its band.
     rtt_in_band: f64,
     rtt_ms: Rtt,
     /// All packets sent.
@@ -208,7 +211,7 @@ impl Client {
             rule: if self.thesis { Rule::Thesis } else { Rule::Delivery },
             patience: self.timeout,
         };
-        // Better now than after the measurement.
+        // Fails now rather than after the measurement.
         self.output.as_deref().map_or(Ok(()), output::has_folder)?;
         // Writes the traces so far, so that they remain if this program or the machine fails before the end.
         let mut flush = |so_far: &SaturationResult| {
@@ -222,7 +225,7 @@ impl Client {
             }
         };
         let measured = client(&options, &mut flush).map_err(fail)?;
-        // What was measured is shown, and written as far as that is possible.
+        // Prints and writes as many measurements as possible, also if some cannot be written.
         let (mut rows, mut unwritten) = (Vec::new(), Vec::new());
         for (name, direction) in [("up", &measured.up), ("down", &measured.down)] {
             let Some(direction) = direction else { continue };
@@ -242,14 +245,15 @@ impl Client {
         };
         let whole = match measured.problem {
             Some(problem) => {
-                Err(Error::Message(format!("{problem}; what was measured until then is kept")))
+                Err(Error::Message(format!("{problem}; the measurements until then are kept")))
             }
             None => Ok(()),
         };
         whole.and(output::all_of(&unwritten)).and(printed)
     }
 
-    /// Writes the trace of a direction, if that is wanted; its file, or why it cannot be written.
+    /// Writes the trace of a direction, if the user wants files. Returns its file, or why it cannot
+    /// be written.
     fn save(&self, direction: &str, measured: &DirectionResult) -> Result<Option<PathBuf>, String> {
         let Some(output) = &self.output else { return Ok(None) };
         if measured.recorded.duration_s < SHORTEST {
@@ -264,7 +268,8 @@ impl Client {
             PathBuf::from(name)
         };
         let path = named(&format!(".{direction}"));
-        // Whoever reads the trace while it is written, or after a kill, finds a whole one.
+        // Writes another file and renames it, so that FILE is always a complete trace, also
+        // meanwhile and after a kill.
         let part = named(&format!(".part.{direction}"));
         let text = part.to_string_lossy().into_owned();
         let trace = Trace::new(&text, measured.recorded.opportunities.clone());

@@ -1,4 +1,4 @@
-//! `paceline schemes`: what there is, from the registries.
+//! `paceline schemes`: lists the registries' schemes and queues.
 
 use clap::Args;
 use owo_colors::OwoColorize;
@@ -14,7 +14,7 @@ use crate::table::Grid;
 
 #[derive(Args)]
 pub(crate) struct Schemes {
-    /// A scheme or queue whose parameters are to be shown; without it, list all
+    /// A scheme or queue whose parameters to show; without it, list all
     name: Option<String>,
     /// Print JSON instead of tables
     #[arg(long)]

@@ -14,7 +14,8 @@ use crate::table::Grid;
 
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Print statistics of traces; those of built-in traces beside the recording they are modelled on
+    /// Print statistics of traces; for built-in traces beside those of the recording that they
+    /// model
     Info(Info),
     /// List the built-in traces
     List(List),
@@ -219,8 +220,8 @@ pub(crate) struct Generate {
     /// The seed of a built-in trace
     #[arg(long, default_value_t = paceline_trace::DEFAULT_SEED)]
     seed: u64,
-    /// The length. Without it: the usual length of a built-in trace, 140 s of `square`, the
-    /// shortest possible of `constant`
+    /// The duration. By default the usual duration of a built-in trace, 140 s for `square`, and the
+    /// shortest possible for `constant`
     #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     duration: Option<Span>,
     /// The rate of `constant`
@@ -244,7 +245,7 @@ impl Generate {
     fn run(self) -> Result<(), Error> {
         let trace = match self.name.as_str() {
             "constant" => match self.duration {
-                // The shortest lap will do.
+                // A constant rate repeats, so the shortest trace will do.
                 None => paceline_trace::constant(self.rate),
                 Some(length) => {
                     let name = format!("constant {}", self.rate);
@@ -324,10 +325,10 @@ impl Convert {
     }
 }
 
-/// The most bytes of a trace: a line of eleven digits for each of the most opportunities.
+/// Largest trace file in bytes: a line of eleven digits for each of the most opportunities.
 const LARGEST: u64 = 12 * paceline_trace::MAX_OPPORTUNITIES as u64;
 
-/// The file that was asked for, unless it is standard output.
+/// Returns the file to write, or `None` for standard output.
 fn file(path: Option<&Path>) -> Option<&Path> {
     path.filter(|path| path.as_os_str() != "-")
 }

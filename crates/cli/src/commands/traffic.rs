@@ -1,4 +1,4 @@
-//! `paceline traffic`: what `gap` runs inside and outside its emulation.
+//! `paceline traffic`: the senders and receivers that `gap` runs inside and outside its emulation.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -15,28 +15,28 @@ use crate::keys::KeyText;
 use crate::output::{self, Error};
 use crate::registries;
 
-/// The port of `paceline recv` in emulations.
+/// Port of `paceline recv` in emulations.
 pub(super) const UDP_PORT: u16 = 5311;
 
-/// What a sender over UDP has counted.
+/// Counts of a sender over UDP.
 #[derive(Serialize, Deserialize)]
 pub(super) struct UdpCounts {
     pub(super) retransmits: u64,
     pub(super) timeouts: u64,
-    /// Bytes on the wire that were acknowledged, each piece of data once.
+    /// Acknowledged bytes on the wire, each piece of data counted once.
     pub(super) acknowledged: u64,
-    /// How long the handshake took.
+    /// Duration of the handshake in seconds.
     pub(super) handshake_s: f64,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum Traffic {
-    /// Send to $PACELINE_BASE, with a flow per scheme
+    /// Send to $PACELINE_BASE, one flow for each scheme
     Send {
         /// Schemes as the kernel names them
         #[arg(required = true)]
         schemes: Vec<String>,
-        /// How long
+        /// How long to send
         #[arg(long, value_parser = args::length)]
         duration: Span,
         /// Ask for explicit congestion notification
@@ -45,13 +45,13 @@ pub(crate) enum Traffic {
         /// Let the kernel pace the flows, as the fq qdisc does
         #[arg(long)]
         paced: bool,
-        /// Leave the buffers of sockets as the system has them, so that they limit the window
+        /// Keep the system's socket buffers, which then limit the window
         #[arg(long, conflicts_with = "ecn")]
         system_buffers: bool,
-        /// Let packets of this program's sockets leave as accelerates, at every device
+        /// Mark this program's packets as accelerates, at every device
         #[arg(long, value_name = "NAME")]
         accelerate: Option<String>,
-        /// Where to write what the kernel has counted (JSON)
+        /// Write the kernel's counts to this file (JSON)
         #[arg(long, value_name = "FILE")]
         counts: PathBuf,
     },
@@ -59,28 +59,28 @@ pub(crate) enum Traffic {
     SendUdp {
         /// The scheme
         scheme: String,
-        /// How long
+        /// How long to send
         #[arg(long, value_parser = args::length)]
         duration: Span,
         /// The keys of the receiver
         #[arg(long, value_name = "FILE")]
         identity: PathBuf,
-        /// The seed of what the scheme draws at random
+        /// The seed of the scheme's random numbers
         #[arg(long)]
         seed: u64,
         /// Run ahead of all ordinary programs
         #[arg(long)]
         realtime: bool,
-        /// Where to write what was counted (JSON)
+        /// Write the sender's counts to this file (JSON)
         #[arg(long, value_name = "FILE")]
         counts: PathBuf,
     },
-    /// Receive at $PACELINE_BASE until ended
+    /// Receive at $PACELINE_BASE until a signal ends the program
     Receive {
         /// The scheme of the listening socket, as the kernel names it
         #[arg(long)]
         scheme: Option<String>,
-        /// Where to keep the number of bytes
+        /// Write the number of received bytes to this file
         #[arg(long, value_name = "FILE")]
         bytes: PathBuf,
     },
@@ -112,7 +112,7 @@ impl Traffic {
                 let (halves, scheme) = crate::args::sender(&scheme).map_err(Error::Message)?;
                 let mut limits = Limits { stop: duration, seed, ..registries::limits() };
                 limits.halves = Some(halves);
-                // A link may be silent for longer than a user would wait.
+                // The link may be silent for longer than a user would wait.
                 (limits.idle, limits.silence) = (duration, duration);
                 let offer = Offer {
                     service: Service::Filler,
@@ -132,7 +132,7 @@ impl Traffic {
                     events: None,
                     qlog: None,
                     series: false,
-                    // The receiver is started at the same time.
+                    // The receiver starts at the same time and may not listen yet.
                     waits_for_server: true,
                     abandons: true,
                     limit: None,

@@ -12,9 +12,9 @@ use serde::Serialize;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 
-/// The most connections whose course a page keeps.
+/// Most connections of which a page keeps the series.
 pub(super) const MOST: usize = 1000;
-/// The most that get a plot of their own.
+/// Most connections that get their own plot.
 const PLOTS: usize = 24;
 
 fn quantiles(from: Delays) -> Quantiles {
@@ -30,7 +30,7 @@ fn lines(title: &str, unit: &str, lines: Vec<Line>) -> Lines {
     Lines { title: title.into(), unit: unit.into(), lines }
 }
 
-/// What the page of a sender shows.
+/// Returns the view of a sender for its page.
 pub(super) fn sent(scheme: &str, finished: &TransferResult, series: &SentSeries) -> TransferView {
     let TransferResult { summary, sent, .. } = finished;
     let seconds = finished.duration.as_secs_f64().max(1e-9);
@@ -72,7 +72,7 @@ pub(super) fn sent(scheme: &str, finished: &TransferResult, series: &SentSeries)
     }
 }
 
-/// What the page of a receiver shows of a connection.
+/// Returns the view of a receiver's connection for its page.
 pub(super) fn received(name: String, problem: &str, received: &ConnectionResult) -> TransferView {
     let ConnectionResult { scheme, summary, series, .. } = received;
     let ReceivedSeries { throughput_mbps, queue_delay_ms, .. } = series;
@@ -97,7 +97,7 @@ pub(super) fn received(name: String, problem: &str, received: &ConnectionResult)
     }
 }
 
-/// The arguments of this program, without what is nobody's business: the key lets anybody send.
+/// Returns this program's arguments, with the key replaced by `KEY`: with it anyone could send.
 fn arguments() -> impl Iterator<Item = OsString> {
     without_key(std::env::args_os().skip(1))
 }
@@ -115,8 +115,8 @@ fn without_key(arguments: impl Iterator<Item = OsString>) -> impl Iterator<Item 
     })
 }
 
-/// Writes `NAME.html`, `NAME.json` and a plot of each connection into a folder. Returns what was
-/// written.
+/// Writes `NAME.html`, `NAME.json` and a plot for each connection into a folder. Returns a line
+/// that names the written files.
 pub(super) fn write(
     folder: &Path,
     name: &str,

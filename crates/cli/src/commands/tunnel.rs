@@ -30,17 +30,18 @@ use crate::table::counted;
 
 /// Carry programs' packets over a connection under Sprout or another scheme
 ///
-/// Each end makes a TUN device. What is sent through it waits in a queue for each flow, and leaves as
+/// Each end creates a TUN device. Packets sent through it wait in one queue per flow, and leave as
 /// fast as the scheme allows: a download no longer delays a call beside it. See docs/tunnel.md.
 #[derive(Subcommand)]
 pub(crate) enum Tunnel {
     /// Wait for clients
     Server(Server),
-    /// Connect to a server, again and again if need be
+    /// Connect to a server, and reconnect when needed
     Client(Client),
-    /// Bring a tunnel up as its file says, with default route, name servers, address translation and kill switch
+    /// Bring up a tunnel that a file describes, with default route, name servers, address
+    /// translation and kill switch
     Up(up::Up),
-    /// End a tunnel that `tunnel up` has brought up, undo what is left of it, and lift its kill switch
+    /// End a tunnel of `tunnel up`, undo its remaining settings, and remove its kill switch
     Down(up::Down),
     Status(Status),
     #[command(subcommand)]
@@ -49,11 +50,12 @@ pub(crate) enum Tunnel {
 
 #[derive(Args)]
 struct Device {
-    /// An address of the device with the length of its network, as 10.77.0.1/24 or fd77::1/64; may be
-    /// given several times. A client that the server lists needs none: the server hands its addresses out
+    /// An address of the device with the length of its network, as 10.77.0.1/24 or fd77::1/64; may
+    /// be given several times. A client that the server lists needs none: it gets its addresses
+    /// from the server
     #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse)]
     address: Vec<Prefix>,
-    /// A network that is reached through the tunnel, as 0.0.0.0/0; may be given several times
+    /// A network to reach through the tunnel, as 0.0.0.0/0; may be given several times
     #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse)]
     route: Vec<Prefix>,
     /// The name of the device
@@ -62,20 +64,20 @@ struct Device {
     /// Read and write single packets at the device: no segmentation offloads, which make bulk traffic cheaper
     #[arg(long)]
     no_offload: bool,
-    /// End with the first connection, instead of waiting for the next one
+    /// End after the first connection, instead of waiting for the next one
     #[arg(long)]
     once: bool,
     /// Do not encrypt, for measurements in a laboratory; both ends need it
     #[arg(long)]
     plaintext: bool,
-    /// After so long without a packet the other end is taken to be gone. The longer one of both ends' times
-    /// counts, the other end's up to 10 minutes
+    /// Consider the other end gone if no packet arrives from it for this time. Both ends have such
+    /// a time and the longer one counts, the other end's up to 10 minutes
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
     timeout: Span,
-    /// The seed of what schemes draw at random
+    /// The seed of the schemes' random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Say nothing but warnings, not even the key string of new keys
+    /// Print only warnings, not even the key string of new keys
     #[arg(short, long)]
     quiet: bool,
 }
@@ -96,19 +98,22 @@ pub(crate) struct Server {
     listen: Option<SocketAddr>,
     #[command(flatten)]
     keys: ServerKeys,
-    /// Admit only the clients of this list, and each only with its own addresses: a line `NAME plc-KEY ADDR[/BITS],...`
-    /// for each, as `paceline tunnel clients add` writes it. Read again on SIGHUP. Without it, whoever has the key can use
-    /// any address
+    /// Admit only the clients of this list, and each only with its own addresses. It has a line
+    /// `NAME plc-KEY ADDR[/BITS],...` for each, as `paceline tunnel clients add` writes it, and is
+    /// read again at SIGHUP. Without a list, any client that has the key can use any address
     #[arg(long, value_name = "FILE")]
     clients: Option<PathBuf>,
-    /// A network that listed clients are told to reach through the tunnel, as 10.0.0.0/8; may be given several times
+    /// A network that listed clients reach through the tunnel, as 10.0.0.0/8: the server sends it
+    /// to them; may be given several times
     #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse, requires = "clients")]
     client_route: Vec<Prefix>,
-    /// How many event loops, each on a thread of its own, to divide clients among [default: one for each processor]
+    /// How many event loops, each on its own thread, share the clients [default: one for each
+    /// processor]
     #[arg(long, value_name = "N", value_parser = loops)]
     loops: Option<NonZeroUsize>,
-    /// The largest packet on the way in bytes, IP and UDP headers included, that clients are granted. The
-    /// device's MTU is that of the client whose path carries most, and never more than this leaves
+    /// The largest packet between the ends in bytes, IP and UDP headers included, that clients may
+    /// use. The device's MTU follows the client whose path carries the largest packets, up to this
+    /// size
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
         value_parser = clap::value_parser!(u16).range(1280..))]
     mtu: u16,
@@ -133,17 +138,18 @@ pub(crate) struct Client {
     /// The scheme that decides how fast both ends send
     #[arg(long, value_name = "NAME", default_value = "sprout")]
     scheme: String,
-    /// The largest packet on the way in bytes, IP and UDP headers included; smaller ones are used if
-    /// it does not pass
+    /// The largest packet between the ends in bytes, IP and UDP headers included; on a path that
+    /// does not carry it, smaller ones are used
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
         value_parser = clap::value_parser!(u16).range(1280..))]
     mtu: u16,
-    /// How often the client gives a sign of life while the tunnel carries nothing, so that translators of addresses on the
-    /// way do not forget it and the server knows that it is there; 0s keeps the scheme's own packets going
+    /// How often the client sends a keepalive while the tunnel carries nothing, so that address
+    /// translators on the path keep its entry and the server knows that it is there; with 0s the
+    /// scheme's own packets continue instead
     #[arg(long, value_name = "TIME", default_value = "25s", value_parser = args::keepalive)]
     keepalive: Span,
-    /// The interface by which the tunnel's own packets leave, whatever the routes say: needed if
-    /// --route has the server's address in it
+    /// The interface by which the tunnel's own packets leave, whatever the routes: needed if
+    /// --route includes the server's address
     #[arg(long, value_name = "INTERFACE")]
     outer: Option<String>,
     #[command(flatten)]
@@ -154,14 +160,15 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     connect_to(text).map_err(|error| error.to_string())
 }
 
-/// Gives up all capabilities but those that a tunnel needs while it runs. Where a filter of system calls forbids that,
-/// as in the units, something else has taken the others away.
+/// Drops all capabilities except those that a running tunnel needs. Fails silently under a filter
+/// of system calls, as in the systemd units: there systemd has dropped the others.
 fn give_up_capabilities() {
     use capability::{NET_ADMIN, NET_BIND_SERVICE, NET_RAW};
     let _ = capability::retain(&[NET_ADMIN, NET_RAW, NET_BIND_SERVICE]);
 }
 
-/// True if SIGHUP asks for files to be read again. At a terminal it means that the terminal is gone.
+/// Returns true if SIGHUP means that files are to be read again. At a terminal it means that the
+/// terminal was closed.
 fn outlives_hangup() -> bool {
     !std::io::stdin().is_terminal()
 }

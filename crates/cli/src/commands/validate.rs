@@ -1,5 +1,5 @@
-//! `paceline validate`: our figures beside those of ns-3, ns-2, htsim, real Linux, the authors'
-//! programs and the papers.
+//! `paceline validate`: compares Paceline's figures with those of ns-3, ns-2, htsim, real Linux,
+//! the authors' programs and the papers.
 
 use std::path::PathBuf;
 
@@ -15,15 +15,14 @@ use crate::table::Grid;
 
 #[derive(Args)]
 pub(crate) struct Validate {
-    /// The folder of recorded traces; the figures of real Linux and of the authors' programs are on
-    /// these
+    /// The folder of recorded traces; checks against real Linux and the authors' programs need them
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// Only the checks whose peer or run has this text in its name, such as `802.11` or `ns-3`
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// The folder of published tables of rules (.dna); the figures of a program that follows one are
-    /// compared with `remy` and the same table
+    /// The folder of published tables of rules (.dna), for checks that compare `remy` with a
+    /// program that follows the same table
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
     /// Print JSON instead of a table
@@ -80,7 +79,7 @@ impl Validate {
             output::print(&table(&report))?;
         }
         let Counts { checks, agree, differ, .. } = report.counts;
-        // A difference whose cause a run shows is a result, not a failure, unless asked for.
+        // A difference whose cause a run shows is a result, not a failure, except with --strict.
         match (self.strict, differ, checks - agree) {
             (true, _, 1..) => Err(Error::Message(format!(
                 "{} of {checks} checks do not agree, or were not measured",

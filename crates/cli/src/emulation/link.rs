@@ -1,19 +1,20 @@
-//! From what the user wrote to links, queues and pipes.
+//! Builds links, queues and pipes from the user's options.
 
 use std::fmt;
 
-use paceline_cc::{Router, RouterSetup, SchemeSpec, Span, Spec, SpecError, Stream};
+use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
 use paceline_emulator::Element;
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Port, Service};
+use paceline_sim::Transmitter;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario, Stretch};
-use paceline_sim::{Transmitter, router_setup};
 
 use super::{DEFAULT_SEED, DirectionSetup};
 use crate::args;
 use crate::output::Error;
 use crate::registries;
 
-/// A queue by its name, or a scheme's router on the queue that it names or on droptail.
+/// A queue, and the router on it. A scheme's name stands for its router on the queue that follows
+/// it, or on droptail.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueChoice {
     pub(crate) queue: Spec,
@@ -31,7 +32,8 @@ impl fmt::Display for QueueChoice {
     }
 }
 
-/// Reads `droptail`, `codel[target=5ms]`, `abc`, `abc+codel`.
+/// Reads a queue or a scheme with a router, such as `droptail`, `codel[target=5ms]`, `abc`,
+/// `abc+codel`.
 pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
     let scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
     let names = registries::names();
@@ -70,8 +72,8 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
     })
 }
 
-/// Returns a link or an access point with its queue and router. `limit` is the limit of the queue. The
-/// stations of an 802.11 link are those of the scenario's flows that pass it.
+/// Returns a link or an access point with its queue and router. `limit` is the limit of the queue.
+/// The stations of an 802.11 link are the stations of the scenario's flows over it.
 pub(crate) fn link(
     scenario: &Scenario,
     spec: &LinkSpec,
@@ -94,10 +96,7 @@ pub(crate) fn link(
         .and_then(|entry| entry.build(queue, limit(transmitter.capacity()), stream))
         .map_err(|error| fail(error.to_string()))?;
     let mut port = Port::new(queue);
-    port.set_router(
-        router(&spec.router, &router_setup(scenario, &spec.name))
-            .map_err(|error| fail(error.to_string()))?,
-    );
+    port.set_router(router(&spec.router).map_err(|error| fail(error.to_string()))?);
     Ok(match transmitter {
         Transmitter::Service(service) => Element::Link(Box::new(Link::with_port(port, service))),
         Transmitter::AccessPoint(access_point) => {
@@ -107,20 +106,17 @@ pub(crate) fn link(
     })
 }
 
-fn router(
-    choice: &RouterChoice,
-    setup: &RouterSetup,
-) -> Result<Option<Box<dyn Router>>, SpecError> {
+fn router(choice: &RouterChoice) -> Result<Option<Box<dyn Router>>, SpecError> {
     match choice {
-        // Scenarios of files make no routers.
+        // Scenario files cannot have custom routers.
         RouterChoice::Auto | RouterChoice::None | RouterChoice::Custom(_) => Ok(None),
         RouterChoice::Scheme(spec) => {
-            Ok(registries::names().build_scheme(spec)?.router.map(|make| make(setup)))
+            Ok(registries::names().build_scheme(spec)?.router.map(|make| make()))
         }
     }
 }
 
-/// The limit of a link's queue, for buffers given in whatever unit.
+/// Returns the limit of a link's queue, for a buffer in any unit.
 pub(crate) fn limit(
     scenario: &Scenario,
     size: BufferSize,
@@ -130,10 +126,10 @@ pub(crate) fn limit(
     move |service| size.resolve(paceline_sim::mean_rate(capacity, service, scenario.duration), rtt)
 }
 
-/// Round-trip time of buffers in bandwidth-delay products.
+/// Round-trip time for buffers in bandwidth-delay products.
 const RTT: Span = FlowSpec::RTT;
 
-/// A direction that is one link: a rate, a trace or a file, its buffer and its queue.
+/// Returns a direction with one link: its capacity is a rate, a trace or a file.
 pub(crate) fn link_side(
     direction: &str,
     text: &str,
@@ -146,7 +142,7 @@ pub(crate) fn link_side(
     if let Capacity::Trace { repeat, .. } = &mut capacity {
         *repeat = again;
     }
-    // The direction is part of the name, so that both links draw numbers of their own.
+    // The direction is part of the name, so that both links have their own random numbers.
     let mut spec = LinkSpec::new(&format!("{direction} {name}"), capacity);
     spec.router = choice.router.clone();
     let mut alone = Scenario::new(&name);
@@ -161,7 +157,7 @@ pub(crate) fn link_side(
     })
 }
 
-/// A delay with what may happen on the way; `None` if that is nothing.
+/// Returns a pipe with a delay and impairments; `None` if it would have neither.
 pub(crate) fn pipe(
     place: &str,
     delay: Span,

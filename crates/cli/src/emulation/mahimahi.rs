@@ -1,5 +1,5 @@
-//! Mahimahi's command lines: `mm-delay`, `mm-loss`, `mm-onoff`, `mm-link`, `mm-meter`, and those of
-//! its scripts that plot logs.
+//! Parses Mahimahi's command lines: `mm-delay`, `mm-loss`, `mm-onoff`, `mm-link`, `mm-meter`, and
+//! those of its scripts that plot logs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use paceline_cc::{Span, Spec};
 use paceline_path::Limit;
 
-/// The names under which the program behaves as Mahimahi's.
+/// Names under which the program behaves as Mahimahi's program of this name.
 pub(crate) const NAMES: [&str; 7] = [
     "mm-delay",
     "mm-link",
@@ -18,7 +18,7 @@ pub(crate) const NAMES: [&str; 7] = [
     "mm-delay-graph",
 ];
 
-/// The options of one direction of `mm-link` and `mm-meter`.
+/// Options of one direction of `mm-link` and `mm-meter`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Direction {
     pub(crate) log: Option<PathBuf>,
@@ -27,13 +27,13 @@ pub(crate) struct Direction {
     pub(crate) queue_args: String,
 }
 
-/// What `mm-link` or `mm-meter` was asked for.
+/// Arguments of `mm-link` or `mm-meter`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MahimahiArguments {
     pub(crate) up: Direction,
     pub(crate) down: Direction,
     pub(crate) once: bool,
-    /// What is no option: traces, then the program.
+    /// Arguments that are no options: traces, then the program.
     pub(crate) rest: Vec<OsString>,
 }
 
@@ -54,8 +54,8 @@ const LINK_OPTIONS: [(&str, bool); 12] = [
 const METER_OPTIONS: [(&str, bool); 3] =
     [("meter-uplink", false), ("meter-downlink", false), ("meter-all", false)];
 
-/// Reads the words after `mm-link` as `getopt_long` does: options stand anywhere before `--`, may
-/// be cut short as long as they are unique, and `-u` and `-d` name the logs.
+/// Reads the words after `mm-link` as `getopt_long` does: options may stand anywhere before `--`
+/// and may be shortened as long as they are unique, and `-u` and `-d` name the logs.
 pub(crate) fn link_words(words: Vec<OsString>) -> Result<MahimahiArguments, String> {
     options(words, &LINK_OPTIONS, &[("-u", "uplink-log"), ("-d", "downlink-log")])
 }
@@ -119,7 +119,7 @@ fn unknown(text: &str) -> String {
     format!("unknown option {text}; write -- before a program that has options")
 }
 
-/// An option by its name, or by the beginning of it that no other shares.
+/// Finds an option by its name, or by a beginning that no other option shares.
 fn find(name: &str, known: &[(&'static str, bool)]) -> Result<(&'static str, bool), String> {
     if let Some(&exact) = known.iter().find(|(long, _)| *long == name) {
         return Ok(exact);
@@ -156,7 +156,7 @@ impl MahimahiArguments {
     }
 }
 
-/// Mahimahi's queue of this name with its arguments, and its limit.
+/// Returns Mahimahi's queue of this name with its arguments, and its limit.
 pub(crate) fn queue(name: &str, arguments: &str) -> Result<(Spec, Limit), String> {
     let get = |argument: &str| number(arguments, argument);
     let limit = Limit { packets: get("packets")?, bytes: get("bytes")?, sojourn: None };
@@ -193,7 +193,7 @@ pub(crate) fn queue(name: &str, arguments: &str) -> Result<(Spec, Limit), String
     Ok((Spec { name: ours.into(), args }, limit))
 }
 
-/// The number after `name=` among a queue's arguments; zero is as good as none.
+/// Returns the number after `name=` among a queue's arguments; `None` if it is missing or zero.
 fn number(arguments: &str, name: &str) -> Result<Option<u64>, String> {
     for pair in arguments.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
         let (key, value) = pair
@@ -212,7 +212,7 @@ fn number(arguments: &str, name: &str) -> Result<Option<u64>, String> {
     Ok(None)
 }
 
-/// A number of seconds that is not negative.
+/// Reads a number of seconds that is not negative.
 pub(crate) fn seconds(text: &str) -> Result<Span, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(Span::from_secs_f64(seconds)),

@@ -1,4 +1,4 @@
-//! The path of a scenario file, to be emulated in one process.
+//! Builds the path of a scenario file, to emulate it in one process.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use crate::commands::run::read_scenario;
 use crate::output::Error;
 use crate::registries;
 
-/// Reads a scenario and makes the two directions of its path: that of its flows' data, and that
-/// of their acknowledgements. If flows take different ways, `flow` says which one is meant. At a
+/// Reads a scenario and returns both directions of its path: that of its flows' data, and that of
+/// their acknowledgements. If flows take different paths, `flow` says which one to emulate. At a
 /// shared medium all other flows are simulated beside it.
 pub(crate) fn sides(
     file: &Path,
@@ -27,7 +27,7 @@ pub(crate) fn sides(
     sides_of(&scenario, &file.display().to_string(), flow)
 }
 
-/// The same for a scenario called `file`.
+/// Returns both directions of the path of a scenario named `file`.
 pub(crate) fn sides_of(
     scenario: &Scenario,
     file: &str,
@@ -64,7 +64,7 @@ fn choose_flow<'a>(
         (&flow.path, &flow.back, flow.rtt, &flow.data, &flow.acks, &flow.station)
             == (&first.path, &first.back, first.rtt, &first.data, &first.acks, &first.station)
     };
-    // At a medium each flow but one is simulated, so that it matters which one is meant.
+    // At a shared medium all flows but the emulated one are simulated, so the choice matters.
     let other =
         |flow: &&&FlowSpec| !same(flow) || (flow.station.is_some() && flow.name != first.name);
     match flows.iter().find(other) {
@@ -106,12 +106,12 @@ fn side(
     Ok(side)
 }
 
-/// A link's queue, and the link with its router named, as in the simulator.
+/// Returns a link's queue, and the link with its router named, as in the simulator.
 fn choose(spec: &LinkSpec, scenario: &Scenario) -> Result<(Spec, LinkSpec), Error> {
     let fail = |error: BuildError| Error::Usage(error.to_string());
     let queue = match choose::queue(scenario, spec).map_err(fail)? {
         QueueChoice::Named(queue) => queue,
-        // Scenarios of files name their queues.
+        // Queues in scenario files have names.
         other => return Err(Error::Usage(format!("the queue `{other}` has no name"))),
     };
     let router = choose::router(scenario, spec, Some(registries::names())).map_err(fail)?;

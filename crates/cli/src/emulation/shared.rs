@@ -1,4 +1,5 @@
-//! A path that a program shares with simulated flows: a scenario of which one flow is outside.
+//! A path that a program shares with simulated flows: a scenario in which the program replaces one
+//! flow.
 
 use paceline_cc::{Packet, Time};
 use paceline_emulator::{Direction, Element, SharedLane, SharedPath, SimulatedFlow};
@@ -9,14 +10,15 @@ use super::DirectionSetup;
 use crate::output::Error;
 use crate::registries;
 
-/// Data take the way up, acknowledgements the way down.
+/// A simulated network for the packets of one flow. Data takes the uplink, acknowledgements the
+/// downlink.
 struct SharedGateway {
     gateway: Gateway,
-    /// The flow that is outside.
+    /// Name of the flow that the program replaces.
     flow: String,
 }
 
-/// Where packets of a direction begin.
+/// Returns the end of the flow at which a direction's packets enter.
 fn from(direction: Direction) -> FlowEnd {
     match direction {
         Direction::Up => FlowEnd::Sender,
@@ -53,7 +55,7 @@ impl SharedPath for SharedGateway {
     }
 
     fn flows(&self) -> Vec<SimulatedFlow> {
-        // What could be built once can be told of.
+        // The outcome exists, since the scenario could be built.
         let flows = self.gateway.outcome().map(|outcome| outcome.flows).unwrap_or_default();
         let others = flows.into_iter().filter(|flow| flow.name != self.flow);
         let told = others.map(|flow| SimulatedFlow {
@@ -66,9 +68,8 @@ impl SharedPath for SharedGateway {
     }
 }
 
-/// The two ways of a flow of a scenario, that of its data and that of its acknowledgements, with
-/// all other flows simulated beside it. What happens before the scenario's warm-up is left out of
-/// their figures.
+/// Returns the two directions of a scenario's flow, for its data and its acknowledgements, with all
+/// other flows simulated beside it. Their figures leave out the scenario's warm-up.
 pub(super) fn sides(
     scenario: &Scenario,
     file: &str,

@@ -1,5 +1,5 @@
-//! Runs scripts in networks of their own, and looks at what is left behind. Without the right to
-//! make networks, tests are skipped, which they say on standard error.
+//! Runs scripts in their own networks, and checks that nothing is left behind. Without the right to
+//! make networks, tests are skipped and say so on standard error.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::fs::File;
@@ -12,7 +12,7 @@ use super::common::Folder;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_paceline");
 
-/// Says that a test cannot be done here for want of rights.
+/// Reports that a test is skipped because a right is missing.
 pub(crate) fn skip(test: &str, why: &str) {
     paceline_testing::skip(Need::Net, test, why);
 }
@@ -22,14 +22,14 @@ pub(crate) fn has(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).exists())
 }
 
-/// Whether a network namespace can be made; by which options of `unshare`.
+/// Returns the options of `unshare` with which a network namespace can be made.
 fn unshare() -> Result<&'static [&'static str], String> {
     let works = |options: &[&str]| {
         let mut command = Command::new("unshare");
         command.args(options).args(["sh", "-c", "exec 3<>/dev/net/tun"]);
         command.stdin(Stdio::null()).output().is_ok_and(|output| output.status.success())
     };
-    // A user namespace where there is no root.
+    // Needs a user namespace if the test does not run as root.
     for options in [&["--net", "--mount"][..], &["--map-root-user", "--net", "--mount"]] {
         if works(options) {
             return Ok(options);
@@ -38,8 +38,8 @@ fn unshare() -> Result<&'static [&'static str], String> {
     Err("no network namespace (unshare --net) or no /dev/net/tun".into())
 }
 
-/// What can be left behind in a network: interfaces, addresses, routes, rules, settings, mounts. The file systems that
-/// tests of `recv` mount meanwhile are visible in here for as long as they last.
+/// Prints all that can be left behind in a network: interfaces, addresses, routes, rules, settings,
+/// mounts. File systems that tests of `recv` mount meanwhile would be visible in it, too.
 const LOOK: &str = r#"
 look() {
     cat /proc/net/dev | cut -d: -f1; cat /proc/net/if_inet6; tail -n +2 /proc/net/route
@@ -52,17 +52,18 @@ look() {
 }
 "#;
 
-/// What times are measured with: where the right to is, `$REALTIME` puts an emulator and `$AHEAD` a
-/// program ahead of what else this machine does.
+/// Prefixes for measuring times: if the test may, `$REALTIME` gives an emulator and `$AHEAD` a
+/// program priority over the machine's other programs.
 const AHEAD: &str = "chrt -f 1 true 2>/dev/null && export AHEAD='chrt -f 1' REALTIME=--realtime";
 
-/// Runs a script in a network of its own: `$P` is the program. Afterwards nothing may be left of
-/// it: no interface, rule, setting, mount or process. `None` if the test is skipped.
+/// Runs a script in its own network; `$P` is the program. Afterwards asserts that nothing is left
+/// of it: no interface, rule, setting, mount or process. Returns `None` if the test is skipped.
 pub(crate) fn alone(test: &str, needs: &[&str], script: &str) -> Option<Output> {
     alone_within(test, needs, script, 300)
 }
 
-/// As [`alone`], but kills the script after `seconds`, which is far more than it takes on a busy machine.
+/// Like [`alone`], but kills the script after `seconds`, which is far more than it takes on a busy
+/// machine.
 pub(crate) fn alone_within(
     test: &str,
     needs: &[&str],
@@ -87,16 +88,17 @@ pub(crate) fn alone_within(
         paceline_testing::skip(Need::Programs, test, why);
     }
     let folder = Folder::new(&format!("temporary-{test}"));
-    // Two checkouts may be tested at the same time.
+    // The name has the process, since two checkouts may be tested at the same time.
     let name = format!("{test}-{}", std::process::id());
     let mark = format!("PACELINE_TEST={name}");
-    // A new network begins with the first one's settings.
+    // A new network begins with the settings of the machine's first one.
     let whole = format!(
         "{LOOK}\n{AHEAD}\necho 0 > /proc/sys/net/ipv4/ip_forward; before=$(look)\n{script}\nstatus=$?\nafter=$(look)\n\
          if [ \"$before\" != \"$after\" ]; then\n\
          echo \"LEFT BEHIND: was:\n$before\nis:\n$after\" >&2; fi\nexit $status"
     );
-    // Files, not pipes: a process that is left behind would keep a pipe open, and this test waiting.
+    // Uses files rather than pipes: a process that is left behind would keep a pipe open, and this
+    // test would wait for ever.
     let said = Folder::new(&format!("said-{test}"));
     let file = |name: &str| File::create(said.path(name)).expect("a file");
     let status = Command::new("timeout")
@@ -120,7 +122,7 @@ pub(crate) fn alone_within(
     let output = Output { status, stdout: read("out"), stderr: read("err") };
     let err = text(&output.stderr);
     assert!(!err.contains("LEFT BEHIND"), "{err}");
-    // A script that was killed after its time leaves its processes.
+    // A script that was killed after its time leaves processes behind, too.
     let (left, out) = (processes(&mark), text(&output.stdout));
     assert!(
         left.is_empty(),
@@ -134,7 +136,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Processes with this variable in their environment.
+/// Returns the processes that have this variable in their environment.
 fn processes(mark: &str) -> Vec<String> {
     let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
     let marked = entries.filter(|entry| {
@@ -145,7 +147,7 @@ fn processes(mark: &str) -> Vec<String> {
     marked.map(|entry| name(&entry.path())).filter(|name| !name.is_empty()).collect()
 }
 
-/// The round-trip times in what `ping` has said, in milliseconds, the shortest first.
+/// Returns the round-trip times in the output of `ping` in milliseconds, the shortest first.
 pub(crate) fn times(out: &str) -> Vec<f64> {
     let after = out.lines().filter_map(|line| line.split_once("time="));
     let words = after.filter_map(|(_, rest)| rest.split_whitespace().next());
@@ -155,7 +157,7 @@ pub(crate) fn times(out: &str) -> Vec<f64> {
     times
 }
 
-/// The lines of a script's output.
+/// Returns the lines of a script's output.
 pub(crate) fn lines(output: &Output) -> Vec<String> {
     text(&output.stdout).lines().map(str::to_string).collect()
 }

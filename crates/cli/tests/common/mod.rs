@@ -1,9 +1,9 @@
-//! Runs the program and looks at what it did.
+//! Runs the program and returns its output.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// What a run of the program has shown.
+/// Exit status and output of a run of the program.
 pub(crate) struct Seen {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -24,7 +24,7 @@ pub(crate) fn paceline(arguments: &[&str]) -> Seen {
     }
 }
 
-/// A folder of a test's own, removed when it is dropped.
+/// A folder of a test, which is removed when this value is dropped.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -34,7 +34,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the folder.
     pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().expect("a path in UTF-8").to_string()
     }

@@ -1,4 +1,4 @@
-//! Functions of scripts with a tunnel's server and several clients, each in a network of its own.
+//! Functions of scripts with a tunnel's server and several clients, each in its own network.
 
 /// Functions of the scripts. The script's own network is the server's; `office 3` makes three more, `at 1` to `at 3`,
 /// each with an interface `e0` to the server (192.168.9.1, fd09::1).
@@ -55,7 +55,7 @@ end() {
 }
 "#;
 
-/// Functions of the scripts whose clients have keys of their own.
+/// Functions of scripts whose clients have their own keys.
 pub(crate) const KEYS: &str = r#"
 # Keys of these clients and a list of them; the server need not run.
 keys() {

@@ -1,4 +1,4 @@
-//! Ends of transfers that are killed and come back: their keys, their address, and what is staged.
+//! Keys, addresses and folders for transfers whose ends are killed and started again.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::path::Path;
@@ -7,20 +7,21 @@ use std::time::{Duration, Instant};
 
 use crate::common::{self, Folder};
 
-/// Bytes of the large file in these tests; at [`RATE`] it takes some seconds.
+/// Size of the large file in these tests in bytes; at [`RATE`] it takes some seconds.
 pub(crate) const LENGTH: usize = 12_000_000;
 pub(crate) const RATE: &str = "16Mbps";
 
-/// Keys in files, an address that is free, and the receiver's folder, so that an end can take the place of one that ended.
+/// Keys in files, a free address, and the receiver's folder, so that a new end can replace one that
+/// has ended.
 pub(crate) struct Place {
     pub(crate) folder: Folder,
-    /// The folder of what arrives, with a slash at its end.
+    /// Folder for received files, with a slash at its end.
     pub(crate) into: String,
-    /// File of the keys of the end that listens.
+    /// File with the keys of the end that listens.
     pub(crate) server: String,
     /// The key string of that end.
     pub(crate) key: String,
-    /// File of the key of a client.
+    /// File with a client's key.
     pub(crate) client: String,
     pub(crate) at: String,
 }
@@ -96,7 +97,7 @@ impl Place {
     }
 }
 
-/// Kills a program that nothing warns.
+/// Kills a program without warning it.
 pub(crate) fn kill_9(child: &mut Child) {
     child.kill().expect("killed");
     child.wait().expect("a status");

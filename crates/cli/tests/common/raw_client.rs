@@ -1,4 +1,4 @@
-//! A client on crate `paceline-wire` that sends what a test says: any stream, any datagrams.
+//! A client on crate `paceline-wire` that sends any stream and any datagrams that a test needs.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::net::{SocketAddr, UdpSocket};
@@ -8,10 +8,10 @@ use paceline_cc::{Ecn, Time};
 use paceline_wire::key::Key;
 use paceline_wire::{Connection, End, Initiator, Limits, Offer, Service, Sink};
 
-/// How long one step of a test may take.
+/// Longest time for one step of a test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Datagrams that have come out of a connection.
+/// Datagrams received from a connection.
 #[derive(Default)]
 pub(crate) struct Heard {
     pub(crate) datagrams: Vec<Vec<u8>>,
@@ -41,7 +41,7 @@ pub(crate) fn datagrams() -> Offer {
     Offer { service: Service::Datagrams, back: "cubic".into(), ..stream() }
 }
 
-/// Goes through a handshake. Sends nothing after it.
+/// Makes a handshake. Sends nothing after it.
 ///
 /// # Errors
 /// The server refuses, or does not answer.
@@ -71,7 +71,7 @@ pub(crate) fn shake(at: &str, key: &str, offer: Offer) -> Result<RawClient, Stri
 }
 
 impl RawClient {
-    /// Sends what is due, and takes in what has come within 20 ms.
+    /// Sends packets that are due, and reads those that arrive within 20 ms.
     pub(crate) fn turn(&mut self) {
         let mut place = [0; 65_536];
         let now = || Time::from_nanos(self.start.elapsed().as_nanos() as u64);
@@ -85,7 +85,7 @@ impl RawClient {
         }
     }
 
-    /// Goes on until `done`; false if the connection ends before, or a minute is over.
+    /// Continues until `done`. Returns false if the connection ends first, or after a minute.
     pub(crate) fn until(&mut self, mut done: impl FnMut(&mut RawClient) -> bool) -> bool {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
@@ -100,7 +100,8 @@ impl RawClient {
         false
     }
 
-    /// Sends these bytes as the stream; returns when all have arrived, or when the connection has ended.
+    /// Sends these bytes as the stream. Returns when all have arrived, or when the connection has
+    /// ended.
     pub(crate) fn send_stream(&mut self, bytes: &[u8]) -> bool {
         let mut sent = 0;
         self.until(|client| {
@@ -109,7 +110,7 @@ impl RawClient {
         })
     }
 
-    /// Closes the connection; returns how it has ended.
+    /// Closes the connection. Returns how it has ended.
     pub(crate) fn close(mut self) -> Option<End> {
         self.connection.close(0, "");
         self.until(|client| client.connection.ended().is_some());

@@ -1,4 +1,4 @@
-//! `paceline recv` that runs beside a test, and what is sent to it.
+//! A `paceline recv` that runs beside a test, and files to send to it.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use crate::common::Folder;
 
-/// A receiver that runs, with its key and its address.
+/// A running receiver, with its key and its address.
 pub(crate) struct Receiver {
     pub(crate) child: Child,
     err: BufReader<ChildStderr>,
-    /// What it has said on standard error, as far as it was waited for.
+    /// Its messages on standard error, up to the last one that the test waited for.
     said: String,
     pub(crate) key: String,
     pub(crate) at: String,
 }
 
-/// The program, to be started.
+/// Returns a command that runs the program.
 pub(crate) fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.args(arguments).env("NO_COLOR", "1");
@@ -26,7 +26,7 @@ pub(crate) fn program(arguments: &[&str]) -> Command {
 }
 
 impl Receiver {
-    /// Starts it; without `-o` in `arguments` it keeps nothing.
+    /// Starts a receiver. Without `-o` in `arguments` it keeps no files.
     pub(crate) fn start(arguments: &[&str]) -> Receiver {
         let mut all = [&["recv", "--listen", "127.0.0.1:0"], arguments].concat();
         if !arguments.contains(&"-o") {
@@ -47,7 +47,7 @@ impl Receiver {
         receiver
     }
 
-    /// One that has just been started, and its key.
+    /// Returns a receiver that has just been started, with its key.
     pub(crate) fn listening(mut child: Child, key: &str) -> Receiver {
         let mut line = String::new();
         let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
@@ -60,7 +60,7 @@ impl Receiver {
         Receiver { child, err, said: String::new(), key: key.into(), at }
     }
 
-    /// Waits until it says that somebody has connected.
+    /// Waits until its messages report a connection.
     pub(crate) fn connected(&mut self) {
         while !self.said.contains("connected") {
             let read = self.err.read_line(&mut self.said).expect("a line");
@@ -68,7 +68,7 @@ impl Receiver {
         }
     }
 
-    /// Waits for its end; its status and what it said.
+    /// Waits for its end. Returns its status and its messages.
     pub(crate) fn finish(&mut self, patience: u64) -> (Option<i32>, String) {
         let code = wait(&mut self.child, patience);
         self.err.read_to_string(&mut self.said).expect("text");
@@ -83,7 +83,7 @@ impl Drop for Receiver {
     }
 }
 
-/// Waits for a program to end, at most so many seconds; its status.
+/// Waits at most `patience` seconds for a program to end. Returns its status.
 pub(crate) fn wait(child: &mut Child, patience: u64) -> Option<i32> {
     let end = Instant::now() + Duration::from_secs(patience);
     while Instant::now() < end {
@@ -96,13 +96,13 @@ pub(crate) fn wait(child: &mut Child, patience: u64) -> Option<i32> {
     panic!("not over within {patience} s");
 }
 
-/// A file's content.
+/// Returns the content of a file: random bytes.
 pub(crate) fn bytes(length: usize, seed: u64) -> Vec<u8> {
     let mut random = paceline_cc::Stream::new(seed, "file");
     (0..length).map(|_| random.next_u64() as u8).collect()
 }
 
-/// A file of this length; its path and its content.
+/// Writes a file of this length. Returns its path and its content.
 pub(crate) fn file(folder: &Folder, name: &str, length: usize) -> (String, Vec<u8>) {
     let bytes = bytes(length, length as u64);
     (folder.write(name, &bytes), bytes)

@@ -1,4 +1,4 @@
-//! Folders as they are on the disk: made for tests, and compared.
+//! Trees of folders on the disk: makes them for tests, and compares them.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::collections::BTreeMap;
@@ -9,18 +9,19 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What a file, folder or link is: kind, mode, time of modification, content or target, number of the group of names.
+/// Properties of a file, folder or link: kind, mode, time of modification, content or target, and
+/// the first of its names.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     kind: &'static str,
     mode: u32,
     mtime: (i64, i64),
     content: Vec<u8>,
-    /// Path of the first name, if there are several.
+    /// Path of the first name of a file with several hard links.
     first: Option<PathBuf>,
 }
 
-/// All that is below a folder, and the folder itself, by paths from it.
+/// Returns a folder and everything below it, by paths from it.
 pub(crate) fn tree(top: &Path) -> BTreeMap<PathBuf, Found> {
     let mut found = BTreeMap::new();
     let mut firsts: BTreeMap<u64, PathBuf> = BTreeMap::new();
@@ -55,7 +56,7 @@ pub(crate) fn tree(top: &Path) -> BTreeMap<PathBuf, Found> {
     found
 }
 
-/// Asserts that two folders are alike.
+/// Asserts that two folders are equal.
 pub(crate) fn assert_same(one: &Path, other: &Path) {
     let (one, other) = (tree(one), tree(other));
     let names = |tree: &BTreeMap<PathBuf, Found>| tree.keys().cloned().collect::<Vec<_>>();
@@ -72,7 +73,8 @@ pub(crate) fn set_mtime(path: &Path, seconds: u64, nanoseconds: u32) {
     file.set_modified(time).expect("a time");
 }
 
-/// Makes a folder with what folders may have: names of all kinds, modes, times, links, nothing.
+/// Makes a folder with all that folders may have: names of all kinds, modes, times, links, empty
+/// folders.
 pub(crate) fn make(top: &Path) {
     for folder in ["", "sub/deeper/deepest", "empty", "read-only", "no-contents-listed"] {
         std::fs::create_dir_all(top.join(folder)).expect("a folder");

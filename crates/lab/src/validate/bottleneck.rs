@@ -189,7 +189,8 @@ struct Observation {
 /// Cubic of ns-3 3.37: it has no Reno-friendly region yet, and ends slow start when the delay has
 /// grown by the base RTT.
 const CUBIC_NS3: &str = "cubic[variant=ns3]";
-/// The same, and it sends nothing after a loss until half of the window is acknowledged.
+/// Cubic of ns-3 3.37. In addition it sends nothing after a loss until half of the window is
+/// acknowledged.
 const CUBIC_NS3_SILENT: &str = "cubic[variant=ns3,prr=false]";
 const RENO_NS3: &str = "newreno[variant=ns3]";
 const WHY_CUBIC: &str = "ns-3's Cubic has no Reno-friendly region and another HyStart";

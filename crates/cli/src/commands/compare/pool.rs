@@ -1,4 +1,4 @@
-//! The runs of a comparison, on all cores.
+//! Makes the runs of a comparison on all cores.
 
 use paceline_requests::compare::{CompareJob, CompareRow, CompareRuns};
 use rayon::prelude::*;
@@ -22,12 +22,13 @@ impl Pool {
         Ok(Pool { runs, threads, quiet })
     }
 
-    /// Makes the runs that were asked for.
+    /// Makes the runs of the request.
     pub(super) fn run(&mut self) -> Result<(), Error> {
         self.make(&self.runs.jobs())
     }
 
-    /// Makes further runs until half the interval of the median is below `share` of the median in every row.
+    /// Makes further runs until in every row half the 95 % interval of the median is below `share`
+    /// of the median.
     pub(super) fn run_until(&mut self, share: f64) -> Result<(), Error> {
         loop {
             let (jobs, still_wide) = self.runs.further_jobs(share);

@@ -1,4 +1,4 @@
-//! The emulated half: this machine's TCP through the emulator.
+//! The emulated half of `gap`: this machine's TCP through the emulator.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,38 +19,38 @@ use crate::keys;
 use crate::output::Error;
 use crate::temporary::Folder;
 
-/// The status of a program that Ctrl-C has ended: 128 and the number of SIGINT.
+/// Exit status of a program that Ctrl-C has ended: 128 plus the number of SIGINT.
 const INTERRUPTED: u8 = 130;
 
-/// A run of real TCP, with the names of the rows of `paceline compare`.
+/// A run of real TCP, with the field names of `paceline compare`'s rows.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Emulated {
-    /// What was measured at the link.
+    /// Measurements at the link.
     #[serde(flatten)]
     pub(super) link: Link,
     /// The scheme as the kernel names it.
     pub(super) kernel_scheme: String,
-    /// Flows.
+    /// Number of flows.
     pub(super) flows: u32,
-    /// Bytes that reached the receiving program, as a rate.
+    /// Goodput: bytes that reached the receiving program, over time.
     pub(super) goodput_mbps: f64,
     /// Packets sent again.
     pub(super) retransmits: u64,
     /// Expiries of retransmission timers.
     pub(super) timeouts: u64,
-    /// What the program of `paceline kernel` has counted in this run.
+    /// Counters of the program of `paceline kernel` in this run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) counters: Option<Counters>,
     /// True if packets were released so late that the results are not those of the link.
     pub(super) late: bool,
     /// How late packets were released.
     pub(super) lateness_ms: Value,
-    /// From the first packet to the first with data, of flows over UDP; of TCP, whose handshake has
-    /// no data, 0.
+    /// Time from the first packet to the first with data in seconds, for flows over UDP; 0 for TCP,
+    /// whose handshake has no data.
     pub(super) handshake_s: f64,
 }
 
-/// The part of an emulation's summary that is of its first link up.
+/// Fields of an emulation's summary about the first link up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Link {
     pub(super) duration_s: f64,
@@ -61,9 +61,9 @@ pub(super) struct Link {
     pub(super) drops: u64,
     pub(super) marks: u64,
     pub(super) packets: u64,
-    /// When the first data came to the link.
+    /// Time at which the first data arrived at the link, in seconds.
     pub(super) first_data_s: Option<f64>,
-    /// When the first packet of a SYN's size came to the link.
+    /// Time at which the first packet of a SYN's size arrived at the link, in seconds.
     pub(super) first_syn_s: Option<f64>,
 }
 
@@ -79,14 +79,14 @@ pub(super) struct Delay {
 /// Counters by name.
 pub(super) type Counters = BTreeMap<&'static str, u64>;
 
-/// What a program has counted so far.
+/// Returns a program's counters so far.
 fn counters(program: &Program) -> Result<Counters, Error> {
     let counted = paceline_kernel::stats(program);
     let counted = counted.map_err(|error| Error::Message(error.to_string()))?;
     Ok(counted.into_iter().collect())
 }
 
-/// What a program has counted since `before`. A connection that fell back to Cubic is no result.
+/// Returns a program's counters since `before`. Fails if a connection fell back to Cubic.
 fn counted_since(program: &Program, before: &Counters) -> Result<Counters, Error> {
     let mut now = counters(program)?;
     for (name, value) in &mut now {
@@ -101,13 +101,13 @@ fn counted_since(program: &Program, before: &Counters) -> Result<Counters, Error
     }
 }
 
-/// The comparison's scheme, which has a name wherever arguments are read.
+/// Returns the comparison's scheme. It has a name, since it was read from arguments.
 fn named(comparison: &Comparison) -> Result<&SchemeSpec, Error> {
     let unnamed = || Error::Message(format!("`{}` has no name here", comparison.scheme));
     comparison.scheme.named().ok_or_else(unnamed)
 }
 
-/// Runs the scenario's path with real TCP for its duration; `priority` names the emulator's processor
+/// Runs real TCP over the scenario's path for its duration; `priority` has the emulator's processor
 /// and priority.
 pub(super) fn run(
     comparison: &Comparison,
@@ -128,7 +128,7 @@ pub(super) fn run(
     let (json, counts, bytes) =
         (folder.file("summary.json"), folder.file("counts.json"), folder.file("bytes"));
     let own = std::env::current_exe()
-        .map_err(|error| Error::Message(format!("where this program lies: {error}")))?;
+        .map_err(|error| Error::Message(format!("cannot find this program's file: {error}")))?;
     let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send".into()];
     command.extend(["--duration".into(), comparison.duration.to_string().into()]);
     command.extend(["--counts".into(), counts.clone().into()]);
@@ -168,7 +168,7 @@ pub(super) fn run(
     })
 }
 
-/// The same with this program's own sender and receiver over UDP.
+/// Runs Paceline's own sender and receiver over UDP over the scenario's path for its duration.
 pub(super) fn run_udp(
     comparison: &Comparison,
     scenario: &Scenario,
@@ -179,7 +179,7 @@ pub(super) fn run_udp(
         (folder.file("summary.json"), folder.file("counts.json"), folder.file("identity"));
     keys::make(&identity)?;
     let own = std::env::current_exe()
-        .map_err(|error| Error::Message(format!("where this program lies: {error}")))?;
+        .map_err(|error| Error::Message(format!("cannot find this program's file: {error}")))?;
     let scheme = named(comparison)?.sender.to_string();
     let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send-udp".into()];
     command.push(scheme.clone().into());
@@ -187,7 +187,8 @@ pub(super) fn run_udp(
     command.extend(["--seed".into(), scenario.seed.to_string().into()]);
     command.extend(["--identity".into(), identity.clone().into()]);
     command.extend(["--counts".into(), counts.clone().into()]);
-    // Both ends, too: a sender that waits for others to compute sends less than its scheme says.
+    // Gives both ends priority, too: a sender that has to wait for a processor sends less than its
+    // scheme says.
     let ahead = if priority.realtime { " --realtime" } else { "" };
     command.extend(priority.realtime.then(|| OsString::from("--realtime")));
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
@@ -214,8 +215,8 @@ pub(super) fn run_udp(
     })
 }
 
-/// Runs a command inside the scenario's path and another outside of it, and returns the emulator's
-/// summary, which it writes to `json`.
+/// Runs one command inside the scenario's path and another outside. Returns the emulator's summary,
+/// which it writes to `json`.
 fn emulate(
     scenario: &Scenario,
     command: Vec<OsString>,
@@ -242,7 +243,7 @@ fn emulate(
     read(json)
 }
 
-/// The part of a summary that is of the first link up.
+/// Returns the fields of a summary about the first link up.
 fn link_of(summary: &Value) -> Result<Link, Error> {
     serde_json::from_value(summary["up"].clone())
         .map_err(|error| Error::Message(format!("summary of the emulation: {error}")))

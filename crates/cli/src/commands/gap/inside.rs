@@ -1,4 +1,4 @@
-//! Whether the real run lies where the simulated runs lie.
+//! Checks whether the real run lies inside the range of the simulated runs.
 
 use paceline_requests::summary::SummaryRow;
 use paceline_sim::metrics::Distribution;
@@ -6,13 +6,15 @@ use serde::Serialize;
 
 use super::emulated::Emulated;
 
-/// How far beyond the simulated runs' 5th and 95th percentiles a real figure counts as inside: a point of
-/// utilization, a share of the 95th percentile of queueing delay, and a share of the packets sent again.
+/// Margins beyond the simulated runs' 5th and 95th percentiles within which a real figure still
+/// counts as inside: a point of utilization, a share of the 95th percentile of queueing delay, and
+/// a share of the packets sent again.
 const POINTS: f64 = 0.01;
 const P95_SHARE: f64 = 0.05;
 const RESENT_SHARE: f64 = 0.1;
 
-/// Which figures of the real run lie inside the widened range of 90 % of the simulated runs.
+/// Says for each figure of the real run whether it lies inside the widened range of 90 % of the
+/// simulated runs.
 #[derive(Copy, Clone, Debug, Serialize)]
 pub(super) struct Inside {
     utilization: bool,
@@ -21,7 +23,8 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    /// Compares a real run with several simulated ones; `None` for a single one, which has no range.
+    /// Compares a real run with several simulated ones. `None` for a single one, which has no
+    /// range.
     pub(super) fn of(real: &Emulated, simulated: &SummaryRow) -> Option<Inside> {
         (simulated.runs > 1).then(|| Inside {
             utilization: {
@@ -37,7 +40,7 @@ impl Inside {
         })
     }
 
-    /// What of the real run lies outside, for a sentence; empty if nothing does.
+    /// Names the real run's figures that lie outside, for a sentence; empty if there are none.
     pub(super) fn outside(&self) -> String {
         let figures = [
             (self.utilization, "utilization"),

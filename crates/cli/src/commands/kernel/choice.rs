@@ -1,4 +1,5 @@
-//! Which program of `paceline kernel` a scheme of the simulator is, and with which options.
+//! Finds the program of `paceline kernel` that implements a scheme of the simulator, and its
+//! options.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,14 +12,14 @@ use paceline_schemes::remy::{Per, RemyParams, RuleTable};
 
 use crate::output::Error;
 
-/// A program, and what is chosen when it is loaded.
+/// A program, and the options with which to load it.
 pub(crate) struct ProgramChoice {
     pub(crate) program: &'static Program,
     pub(crate) options: Options,
 }
 
-/// The simulator's scheme of a program as users name it, perhaps with parameters and a queue:
-/// `remy[file=a.dna]+codel`.
+/// Returns the simulator's scheme for a program that the user names, perhaps with parameters and a
+/// queue: `remy[file=a.dna]+codel`.
 pub(crate) fn scheme(text: &str) -> Result<String, String> {
     let mut scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
     let program = paceline_kernel::find(&scheme.sender.name).map_err(|error| error.to_string())?;
@@ -28,8 +29,8 @@ pub(crate) fn scheme(text: &str) -> Result<String, String> {
     Ok(scheme.to_string())
 }
 
-/// The program that is this scheme, if there is one: the parameters are the program's own and such
-/// as can be chosen.
+/// Returns the program that implements this scheme, if there is one: the scheme's parameters are
+/// those fixed in the program and its options.
 pub(crate) fn chosen(scheme: &Spec) -> Result<Option<ProgramChoice>, Error> {
     for program in &PROGRAMS {
         let own = own_scheme(program)?;
@@ -79,7 +80,7 @@ pub(super) fn options(program: &Program, scheme: &Spec) -> Result<Options, Error
     }))
 }
 
-/// The table of this name, or that of the file, in the kernel's form.
+/// Returns the built-in table of this name, or the file's, in the kernel's form.
 pub(super) fn table(
     name: Option<&str>,
     file: Option<&Path>,

@@ -1,4 +1,4 @@
-//! What `paceline kernel` prints.
+//! Text and JSON output of `paceline kernel`.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ struct ProgramList<'a> {
     programs: &'a [State],
 }
 
-/// The programs and how they stand.
+/// Prints the programs and their states.
 pub(super) fn list(json: bool) -> Result<(), Error> {
     let states = kernel::list();
     if json {
@@ -41,7 +41,7 @@ struct Status<'a> {
     programs: &'a [State],
 }
 
-/// What this machine can and lacks.
+/// Prints which features this machine has, and which it lacks.
 pub(super) fn status(json: bool) -> Result<(), Error> {
     let (probe, states) = (kernel::probe(), kernel::list());
     let missing = probe.check().err().map(|error| error.to_string());
@@ -69,7 +69,7 @@ pub(super) fn status(json: bool) -> Result<(), Error> {
     output::print(&format!("{}{verdict}\n", grid.text()))
 }
 
-/// A program's counters.
+/// Prints a program's counters.
 pub(super) fn stats(counters: &[(&'static str, u64)], json: bool) -> Result<(), Error> {
     if json {
         let all: BTreeMap<_, _> = counters.iter().copied().collect();

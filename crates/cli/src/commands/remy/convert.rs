@@ -1,4 +1,4 @@
-//! `paceline remy import` and `export`: published files and readable ones.
+//! `paceline remy import` and `export`: convert between published and readable files.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub(crate) struct Import {
     /// A published table (.dna), or a readable one
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where to write it: .toml or .json; without it TOML is printed
+    /// The file to write, .toml or .json; without it TOML is printed
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Export {
     /// A readable table (.toml, .json), a published one, or the name of a built-in one
     #[arg(value_name = "TABLE")]
     table: PathBuf,
-    /// Where to write the published form (.dna)
+    /// The file to write, in the published form (.dna)
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `paceline remy eval`: what tables and schemes reach on a network, or on those of a specification.
+//! `paceline remy eval`: measures tables and schemes on a network, or on those of a specification.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::output::{self, Error};
 use crate::registries;
 use crate::table::{Grid, counted};
 
-/// How many senders of which nothing arrived are named.
+/// Most senders named in a note about senders without arrivals.
 const STARVED_NAMED: usize = 5;
 
 #[derive(Args)]
@@ -35,11 +35,11 @@ pub(crate) struct Eval {
     /// Tables: files, or the names of built-in ones
     #[arg(value_name = "TABLE", required_unless_present = "schemes")]
     tables: Vec<String>,
-    /// Schemes beside them, separated by commas
+    /// Schemes to measure as well, separated by commas
     #[arg(long = "scheme", value_name = "LIST")]
     schemes: Vec<String>,
-    /// How long senders are on, in the mean [default: 5s]; or the networks of a specification, a file
-    /// whose name ends in .toml
+    /// Mean time for which senders are on [default: 5s]; or a specification, a file whose name ends
+    /// in .toml, whose networks to use
     #[arg(long, value_name = "TIME|SPEC", value_parser = on, allow_hyphen_values = true)]
     on: Option<OnArgument>,
     #[command(flatten)]
@@ -47,11 +47,11 @@ pub(crate) struct Eval {
     /// How long each run is [default: 1000s, or what the specification says]
     #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     duration: Option<Span>,
-    /// Senders of tables send again what was lost, and timeouts count, as where tables are used; else they
-    /// are as in the published simulator, which repairs nothing
+    /// Let senders of tables send lost data again and count timeouts, as when tables are used;
+    /// without this option they behave as in the published simulator, which repairs nothing
     #[arg(long)]
     repairs: bool,
-    /// How many runs, each with a seed of its own
+    /// Number of runs, each with its own seed
     #[arg(long, alias = "runs", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: u32,
     /// Where in a link's recording the runs start: within a time, or `trace` for anywhere; not with a
@@ -66,7 +66,7 @@ pub(crate) struct Eval {
     json: bool,
 }
 
-/// The network, if it is not one of a specification.
+/// Options of the network, unless a specification describes it.
 #[derive(Args)]
 struct OneNetwork {
     /// The link: a rate, a built-in trace, or a trace file [default: 15Mbps]
@@ -75,31 +75,31 @@ struct OneNetwork {
     /// The RTT without a queue [default: 150ms]
     #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     rtt: Option<Span>,
-    /// How many senders [default: 2]
+    /// Number of senders [default: 2]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     senders: Option<u32>,
-    /// How long senders are off, in the mean [default: 5s]
+    /// Mean time for which senders are off [default: 5s]
     #[arg(long, value_parser = args::span, allow_hyphen_values = true)]
     off: Option<Span>,
-    /// What may wait at the link: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest
-    /// wait) [default: inf]
+    /// The buffer of the link: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms
+    /// (the longest wait) [default: inf]
     #[arg(long, value_parser = args::buffer, allow_hyphen_values = true)]
     buffer: Option<BufferSize>,
-    /// The share of packets that get lost behind the link [default: 0]
+    /// Share of packets that are lost behind the link [default: 0]
     #[arg(long, value_parser = share, allow_hyphen_values = true)]
     loss: Option<f64>,
-    /// The mean of a random delay of each acknowledgement, distributed exponentially, as of `compare
-    /// --jitter` [default: 0s]
+    /// The mean of an additional random delay of acknowledgements (exponential), as of
+    /// `compare --jitter` [default: 0s]
     #[arg(long, value_parser = args::span, allow_hyphen_values = true)]
     jitter: Option<Span>,
-    /// RTTs that exceed the smallest one by at most this much count as the smallest, for senders of
+    /// RTTs that exceed the smallest one by at most this count as the smallest, for senders of
     /// tables [default: that of each table, which is 10ns unless its file says otherwise]
     #[arg(long, value_parser = args::span, allow_hyphen_values = true)]
     resolution: Option<Span>,
 }
 
 impl OneNetwork {
-    /// What a specification would leave without a meaning.
+    /// Returns the first given option that is meaningless with a specification.
     fn given(&self) -> Option<&'static str> {
         [
             (self.link.is_some(), "--link"),
@@ -116,14 +116,14 @@ impl OneNetwork {
     }
 }
 
-/// What `--on` says.
+/// The value of `--on`.
 #[derive(Clone, Debug)]
 enum OnArgument {
     Time(Span),
     Specification(PathBuf),
 }
 
-/// A time, or a file with a specification.
+/// Reads a time, or the name of a specification's file.
 fn on(text: &str) -> Result<OnArgument, String> {
     if text.ends_with(".toml") {
         return Ok(OnArgument::Specification(PathBuf::from(text)));
@@ -138,7 +138,7 @@ struct Report {
     rows: Vec<EvalRow>,
 }
 
-/// A probability below 1.
+/// Reads a probability below 1.
 fn share(text: &str) -> Result<f64, String> {
     let share = <f64 as paceline_cc::ParamValue>::read(text)?;
     if (0.0..1.0).contains(&share) {
@@ -148,7 +148,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The JSON of an evaluation on a specification.
+/// JSON of an evaluation on a specification.
 #[derive(Serialize)]
 struct Assessments {
     seeds: usize,
@@ -173,7 +173,7 @@ impl Eval {
         }
     }
 
-    /// The tables and schemes, and how often and how long they run.
+    /// Returns the request: tables and schemes, number of runs, and their duration.
     fn request(&self) -> EvaluationRequest {
         let schemes = self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list));
         EvaluationRequest {
@@ -227,7 +227,7 @@ impl Eval {
         Ok(())
     }
 
-    /// Names the senders of which no packet arrived.
+    /// Writes a note that names the senders of which no packet arrived.
     fn note_starved(
         &self,
         name: &str,
@@ -246,7 +246,7 @@ impl Eval {
         };
         let remedy = match self.repairs || self.tables.is_empty() {
             true => "",
-            false => "; tables repair nothing here: --repairs has them send again what was lost",
+            false => "; tables repair nothing here: --repairs makes them send lost packets again",
         };
         output::note(&format!(
             "{name}: no packet of {} arrived, so that the scores mean little: {}{more}{remedy}",
@@ -282,7 +282,7 @@ impl Eval {
         Ok(())
     }
 
-    /// The network that the options describe.
+    /// Returns the network that the options describe.
     fn network(&self, on: Option<Span>) -> Result<EvaluationNetwork, Error> {
         let (asked, default) = (&self.network, EvaluationNetwork::default());
         let link = asked.link.as_deref().map(args::capacity).transpose().map_err(Error::Usage)?;
@@ -314,7 +314,7 @@ fn specification(file: &std::path::Path) -> Result<Specification, Error> {
     Specification::load(file).map_err(|error| Error::Usage(format!("{name}: {error}")))
 }
 
-/// A mean with its confidence interval.
+/// Returns a mean with its confidence interval.
 fn estimate(estimate: &Estimate, digits: usize) -> String {
     match estimate.ci95 {
         Some(reach) => format!("{:.digits$} ± {reach:.digits$}", estimate.mean),
@@ -322,7 +322,8 @@ fn estimate(estimate: &Estimate, digits: usize) -> String {
     }
 }
 
-/// Names of tables and schemes, those of files without their folders unless two are alike then.
+/// Returns names of tables and schemes. Files are named without their folders, unless two files
+/// then have the same name.
 fn short_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let names: Vec<&str> = names.collect();
     let short = |name: &str| match name.contains('[') {
@@ -341,7 +342,7 @@ fn short_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     names.iter().zip(&all).map(choose).collect()
 }
 
-/// A row for each table or scheme.
+/// Returns a table with a row for each table or scheme.
 fn summary(rows: &[Assessment], names: &[String]) -> String {
     let mut grid = Grid::numbers(&[
         "table",
@@ -366,8 +367,8 @@ fn summary(rows: &[Assessment], names: &[String]) -> String {
     grid.text()
 }
 
-/// What the networks are drawn from, and a row for each table or scheme: networks that are other ones
-/// with each seed have no rows of their own.
+/// Returns a description of the drawn networks, and a row for each table or scheme. The networks
+/// have no rows of their own, since each seed draws others.
 fn drawn(
     specification: &Specification,
     rows: &[Assessment],
@@ -393,7 +394,7 @@ fn drawn(
     text
 }
 
-/// A row for each network, with the score of each table or scheme.
+/// Returns a table with a row for each network, with the score of each table or scheme.
 fn networks(rows: &[Assessment], names: &[String], specimens: &[Vec<Specimen>]) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut grid = Grid::numbers(&[&["network"], names.as_slice()].concat());

@@ -17,12 +17,12 @@ pub(crate) struct List {
 /// A built-in table.
 #[derive(Serialize)]
 struct ListedTable {
-    /// By which `remy[table=NAME]` calls it.
+    /// Name in `remy[table=NAME]`.
     name: String,
     rules: usize,
-    /// The signals that its boxes look at.
+    /// Signals by which its boxes divide memories.
     signals: Vec<&'static str>,
-    /// What it was made for.
+    /// Purpose of the table.
     summary: String,
 }
 

@@ -1,22 +1,22 @@
-//! Maps of what a table does over two signals of the memory, for pages.
+//! Maps of a table's actions over two signals of the memory, for pages.
 
 use paceline_remy::usage::RuleUse;
 use paceline_remy::{PACKET, words};
 use paceline_report::{Page, Paint, Tile, Tiles};
 use paceline_schemes::remy::{Action, Domain, Memory, RuleTable, Signal};
 
-/// The signals across and upwards of each pair of maps.
+/// Horizontal and vertical signal of each pair of maps.
 const AXES: [(Signal, Signal); 2] =
     [(Signal::RecEwma, Signal::RttRatio), (Signal::SendEwma, Signal::RecEwma)];
-/// The shares of the memories at which a map begins and ends.
+/// Quantiles of the memories at which a map begins and ends.
 const SHOWN: (f64, f64) = (0.01, 0.98);
-/// The most memories that are drawn.
+/// Most memories that are drawn as dots.
 const POINTS: usize = 400;
-/// The shade of a window that grows without a limit: that of so many packets.
+/// Shade of a window that grows without a limit: that of this many packets.
 const GROWS: f64 = 1000.0;
 
-/// Adds maps of a table: what its rules do to the window and to the pacing where memories were. The axes
-/// of several tables are the same if `uses` are.
+/// Adds maps of a table to a page: its rules' actions on the window and on the pacing, over the
+/// range of the memories in `uses`. Tables with the same `uses` get the same axes.
 pub(super) fn add(page: &mut Page, name: &str, table: &RuleTable, uses: &[RuleUse]) {
     let memories: Vec<&Memory> = uses.iter().flat_map(RuleUse::samples).collect();
     for (across, up) in AXES {
@@ -38,7 +38,7 @@ pub(super) fn add(page: &mut Page, name: &str, table: &RuleTable, uses: &[RuleUs
     }
 }
 
-/// What a map shows.
+/// The quantity that a map shows.
 #[derive(Copy, Clone, PartialEq)]
 enum MapQuantity {
     Window,
@@ -57,7 +57,8 @@ impl MapQuantity {
         }
     }
 
-    /// The value of an action, by which its tile is shaded.
+    /// Returns the value of an action that decides its tile's shade; NaN if the action leaves the
+    /// window or has no pacing.
     fn value(self, action: &Action) -> f64 {
         let Action { multiple, increment, intersend_ms } = *action;
         match self {
@@ -72,7 +73,7 @@ impl MapQuantity {
         }
     }
 
-    /// The same in words, short enough for a tile.
+    /// Returns the action in words that fit into a tile.
     fn text(self, action: &Action) -> String {
         let Action { multiple, increment, intersend_ms } = *action;
         match self {
@@ -92,7 +93,7 @@ impl MapQuantity {
     }
 }
 
-/// A signal with its unit, as the title of an axis.
+/// Returns a signal with its unit, as the title of an axis.
 fn titled(signal: Signal) -> String {
     match signal {
         Signal::RttRatio => "rtt_ratio".into(),
@@ -100,7 +101,7 @@ fn titled(signal: Signal) -> String {
     }
 }
 
-/// A signal with its unit, or what it is.
+/// Returns a signal with its unit or an explanation.
 fn about(signal: Signal) -> String {
     match signal {
         Signal::RttRatio => "rtt_ratio (latest RTT over the smallest)".into(),
@@ -145,7 +146,8 @@ fn map(
     }
 }
 
-/// From where to where a box reaches on an axis; what is at the end of all boxes has no end.
+/// Returns the lower and upper end of a box on an axis. The lower end is infinite if it is 0, and
+/// both are if the table does not use the signal.
 fn reach(domain: &Domain, signal: Signal) -> [f64; 2] {
     let (lower, upper) = (domain.lower[signal.index()], domain.upper[signal.index()]);
     let active = domain.active[signal.index()];
@@ -153,7 +155,7 @@ fn reach(domain: &Domain, signal: Signal) -> [f64; 2] {
     [lower, if active { upper } else { f64::INFINITY }]
 }
 
-/// The range of an axis: most of the memories, with some air.
+/// Returns the range of an axis: it has most of the memories, and a margin.
 fn shown(memories: &[&Memory], signal: Signal) -> [f64; 2] {
     let (from, to) = (quantile(memories, signal, SHOWN.0), quantile(memories, signal, SHOWN.1));
     let air = ((to - from) * 0.08).max(0.02 * to.abs()).max(1e-6);

@@ -23,11 +23,11 @@ use crate::output::Error;
 pub(crate) enum Remy {
     /// Measure throughput, delay and score of tables and schemes on a network
     Eval(eval::Eval),
-    /// Find a table for given networks and a given aim
+    /// Search for a table that suits given networks and a given objective
     Train(train::Train),
-    /// Show the size of a table, and in words what its most used rules do
+    /// Show the size of a table, and the actions of its most used rules in words
     Show(show::Show),
-    /// Show what two tables do in the same situations
+    /// Show the actions of two tables in equal situations
     Compare(show::Compare),
     /// List the built-in tables
     List(list::List),
@@ -51,7 +51,7 @@ impl Remy {
     }
 }
 
-/// A table by the name of a built-in one, or else from a file.
+/// Finds a built-in table of this name, or else reads a file.
 fn table(name: &str) -> Result<Arc<RuleTable>, Error> {
     match find_table(name) {
         Ok((table, _)) => Ok(table),
@@ -59,12 +59,12 @@ fn table(name: &str) -> Result<Arc<RuleTable>, Error> {
     }
 }
 
-/// True if a built-in table has this name.
+/// Returns true if a built-in table has this name.
 fn is_built_in(name: &str) -> bool {
     paceline_remy::tables().find(name).is_some()
 }
 
-/// What to say of a name that is neither that of a table's file nor that of a built-in one.
+/// Returns an error text for a name that is neither a table's file nor a built-in table.
 fn no_table(error: &FileError) -> String {
     format!("{error}; a built-in table would be one of {}", built_in_names())
 }
@@ -74,7 +74,7 @@ fn built_in_names() -> String {
     tables.iter().map(|table| &*table.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The built-in table of this name.
+/// Returns the built-in table of this name.
 pub(super) fn built_in(name: &str) -> Result<Arc<RuleTable>, Error> {
     match paceline_remy::tables().find(name) {
         Some(named) => named.table().map_err(|error| Error::Message(format!("{name}: {error}"))),
@@ -85,7 +85,7 @@ pub(super) fn built_in(name: &str) -> Result<Arc<RuleTable>, Error> {
     }
 }
 
-/// The scheme of a table whose senders send again what was lost.
+/// Returns a table's scheme whose senders send lost data again.
 fn scheme(name: &str, table: Arc<RuleTable>) -> SchemeChoice {
     CustomScheme::new(name, halves(RemyParams::default(), table, None)).into()
 }

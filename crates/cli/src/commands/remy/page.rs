@@ -1,4 +1,4 @@
-//! The page of a training: score over time, which rules are used, what they do where.
+//! The page of a training: the score over time, the uses of rules, and maps of their actions.
 
 use paceline_remy::evaluate::Evaluator;
 use paceline_remy::train::{Entry, Trainer};
@@ -14,10 +14,10 @@ use crate::table::counted;
 
 /// Points of the score's line.
 const BINS: usize = 300;
-/// The most rules whose use is drawn.
+/// Most rules whose use is drawn.
 const RULES: usize = 24;
 
-/// The page of a training whose rules are used so.
+/// Returns the page of a training, with the uses of its table's rules.
 pub(crate) fn page<E: Evaluator>(trainer: &Trainer<E>, uses: &[RuleUse], log: &[Entry]) -> String {
     let state = trainer.state();
     let mut page = Page::new("A table of rules for the scheme remy");
@@ -50,7 +50,7 @@ pub(crate) fn page<E: Evaluator>(trainer: &Trainer<E>, uses: &[RuleUse], log: &[
     page.to_html()
 }
 
-/// Score and number of rules over processor time.
+/// Draws the score and the number of rules over processor time.
 fn score(log: &[Entry]) -> paceline_report::Figure {
     let end = log.last().map_or(0.0, |entry| entry.spent.cpu_s);
     let bin_s = end / BINS as f64;
@@ -116,14 +116,14 @@ fn checks(log: &[Entry]) -> Table {
     Table { columns: columns(&names), rows }
 }
 
-/// How often rules are used, what those used most do, and maps.
+/// Adds the uses of rules, the actions of the most used ones, and maps.
 fn used<E: Evaluator>(page: &mut Page, trainer: &Trainer<E>, uses: &[RuleUse]) {
     rules_used(page, trainer.table(), uses);
     page.heading("Maps of actions");
     maps::add(page, "The table", trainer.table(), uses);
 }
 
-/// How often rules are used, and what those used most do.
+/// Adds the uses of rules, and the actions of the most used ones.
 pub(super) fn rules_used(page: &mut Page, table: &RuleTable, uses: &[RuleUse]) {
     let rules = table.rules();
     let total: u64 = uses.iter().map(|one| one.count).sum();

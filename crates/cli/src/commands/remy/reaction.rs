@@ -1,4 +1,4 @@
-//! What senders of a table do in time: when another joins and leaves, and when the link slows down.
+//! Plots of a table's senders over time: a second sender joins and leaves, and the link slows down.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, Sch
 
 use crate::output::Error;
 
-/// How long each run is, when something changes, and when it changes back.
+/// Duration of each run, and the times of the change and of its end, in seconds.
 const SECONDS: u64 = 30;
 const CHANGES: u64 = 10;
 const BACK: u64 = 20;
-/// The bins of the lines.
+/// Bin of the lines over time.
 const BIN: Span = Span::from_millis(50);
 
-/// Adds the two runs of a table over a link.
+/// Adds plots of two runs of a table over a link: with another sender, and with a slower link.
 pub(super) fn add(
     page: &mut Page,
     name: &str,

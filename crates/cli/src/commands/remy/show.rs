@@ -1,4 +1,4 @@
-//! `paceline remy show` and `compare`: what tables do.
+//! `paceline remy show` and `compare`: describe tables.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::args;
 use crate::output::{self, Error};
 use crate::table::{Grid, counted};
 
-/// The network on which the uses of rules are counted.
+/// Options of the trial run, in which uses of rules are counted.
 #[derive(Args)]
 pub(crate) struct Trial {
     /// The rate of the link of the trial run, in which uses of rules are counted
@@ -35,7 +35,7 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// How often each rule of a table is used.
+    /// Counts the uses of each rule of a table in the trial run.
     fn uses(&self, table: &Arc<RuleTable>) -> Result<Vec<RuleUse>, Error> {
         let network =
             Network::new(self.link, self.rtt).with(|network| network.senders = self.senders);
@@ -66,8 +66,8 @@ pub(crate) struct Show {
     /// Also print the whole tree of boxes
     #[arg(long)]
     tree: bool,
-    /// Also write a page with maps of what the rules do, and with what senders do when another joins
-    /// or the link slows down
+    /// Also write a page with maps of the rules' actions, and plots of the senders when another
+    /// joins or the link slows down
     #[arg(short, long, value_name = "FILE.html")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -138,7 +138,7 @@ impl Show {
     }
 }
 
-/// Appends a tree, a line for each box.
+/// Appends a tree to the text, one line for each box.
 fn branch(tree: &RuleTree, depth: usize, rule: &mut usize, uses: &[RuleUse], text: &mut String) {
     let place = "  ".repeat(depth);
     let domain = words::domain(tree.domain());
@@ -166,8 +166,8 @@ pub(crate) struct Compare {
     /// Another table
     #[arg(value_name = "OTHER")]
     other: String,
-    /// Also write a page with maps of what the rules of both do, and with what their senders do when
-    /// another joins or the link slows down
+    /// Also write a page with maps of both tables' actions, and plots of their senders when another
+    /// joins or the link slows down
     #[arg(short, long, value_name = "FILE.html")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -175,7 +175,8 @@ pub(crate) struct Compare {
 }
 
 impl Compare {
-    /// Tables are compared where they are used: by the memories that the first one has on a network.
+    /// Compares the tables in the situations of the first one: by the memories that it has in the
+    /// trial run.
     pub(crate) fn run(self) -> Result<(), Error> {
         let (one, other) = (table(&self.one)?, table(&self.other)?);
         if one == other {

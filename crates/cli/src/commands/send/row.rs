@@ -1,4 +1,4 @@
-//! What `paceline send` says of a run: a row of JSON, or words.
+//! Output of `paceline send`: a row of JSON, or words.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::output::{self, Error};
 /// A file that was to be sent.
 #[derive(Serialize)]
 pub(super) struct FileRow {
-    /// `null` of standard input.
+    /// `null` for standard input.
     pub(super) path: Option<String>,
     pub(super) bytes: u64,
     pub(super) kept: Option<String>,
@@ -31,11 +31,12 @@ pub(super) struct ProblemRow {
 #[derive(Serialize)]
 pub(super) struct Frames {
     pub(super) made: u64,
-    /// Left out because too much waited.
+    /// Frames that were skipped because too much data waited.
     pub(super) skipped: u64,
 }
 
-/// A run, in the fields of a row of `paceline compare`; what a sender cannot know is null.
+/// A run, in the fields of a row of `paceline compare`; fields that a sender cannot know are
+/// `null`.
 #[derive(Serialize)]
 pub(super) struct Row {
     pub(super) trace: Option<String>,
@@ -47,9 +48,10 @@ pub(super) struct Row {
     pub(super) throughput_mbps: f64,
     pub(super) utilization: Option<f64>,
     pub(super) goodput_mbps: f64,
-    /// One-way delays, less the shortest.
+    /// One-way delays minus the shortest one.
     pub(super) queue_delay_ms: Delays,
-    /// The same with half of the shortest round-trip time, as if the way back were as long.
+    /// These delays plus half of the shortest round-trip time, as if both directions took equally
+    /// long.
     pub(super) one_way_delay_ms: Delays,
     pub(super) rtt_ms: Delays,
     pub(super) end_to_end_delay_ms: Option<P95>,
@@ -63,34 +65,34 @@ pub(super) struct Row {
     pub(super) jain_1s: Option<f64>,
     pub(super) packets: u64,
     pub(super) digest: Option<String>,
-    /// Packets sent, and those of them that were taken for lost.
+    /// Packets sent, and how many of them were declared lost.
     pub(super) sent: u64,
     pub(super) lost: u64,
     pub(super) file_bytes: u64,
-    /// Of a single file.
+    /// Path at the receiver, for a single file.
     pub(super) kept: Option<String>,
     pub(super) files: Vec<FileRow>,
     /// Entries within folders that were not sent, or that the receiver did not keep.
     pub(super) problems: Vec<ProblemRow>,
-    /// Connections, one after the other.
+    /// Number of connections, one after the other.
     pub(super) connections: u32,
-    /// Bytes of files that the receiver had before.
+    /// Bytes of files that the receiver had before this transfer.
     pub(super) resumed_bytes: u64,
-    /// Bytes that left over more than one connection.
+    /// Bytes that were sent over more than one connection.
     pub(super) repeated_bytes: u64,
-    /// The receiver had everything before.
+    /// True if the receiver had everything before this transfer.
     pub(super) skipped: bool,
-    /// Of a workload of videos.
+    /// Frames of a video workload.
     #[serde(rename = "frames", skip_serializing_if = "Option::is_none")]
     pub(super) video: Option<Frames>,
     pub(super) mtu: u16,
     pub(super) encrypted: bool,
-    /// With `--bulk`: whether the receiver was the sender, and each connection.
+    /// With `--bulk`: true if the receiver was the sender; `each` has the connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reverse: Option<bool>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) each: Vec<FlowRow>,
-    /// With `-o`.
+    /// Series over time; with `-o`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) series: Option<SentSeries>,
 }
@@ -110,7 +112,7 @@ pub(super) fn problem_row((path, problem): &(PathBuf, String)) -> ProblemRow {
     ProblemRow { path: path.display().to_string(), problem: problem.clone() }
 }
 
-/// Most problems that are named on standard error.
+/// Most problems that standard error names.
 const MOST_NAMED: usize = 20;
 
 /// Returns an error that names the entries that the receiver did not keep, if there are any.

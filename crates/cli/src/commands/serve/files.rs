@@ -1,31 +1,31 @@
-//! The files of the page.
+//! Files of the page.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::http::Refusal;
 
-/// The folder of a page, all of whose files may be read.
+/// The folder of a page. Browsers may read all files in it.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     folder: PathBuf,
 }
 
 impl Files {
-    /// The page in this folder, if there is one.
+    /// Opens the page in this folder, if there is one.
     pub(super) fn open(folder: &Path) -> Option<Files> {
         let folder = folder.canonicalize().ok()?;
         folder.join("index.html").is_file().then_some(Files { folder })
     }
 
-    /// Where it is.
+    /// Returns the folder's path.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The bytes of a file and their kind; `path` begins with `/`.
+    /// Returns the bytes of a file and its media type; `path` begins with `/`.
     ///
     /// # Errors
-    /// A path that leads out of the folder, also by a link, or to no file.
+    /// The path leads out of the folder, also by a link, or names no file.
     pub(super) fn read(&self, path: &str) -> Result<(Vec<u8>, &'static str), Refusal> {
         const NONE: Refusal = Refusal(404, "there is no such file");
         let relative = Path::new(path.trim_start_matches('/'));
@@ -49,7 +49,7 @@ impl Files {
     }
 }
 
-/// What a file is, by its name.
+/// Returns a file's media type, by its name.
 fn kind(file: &Path) -> &'static str {
     match file.extension().and_then(|extension| extension.to_str()) {
         Some("html") => "text/html; charset=utf-8",

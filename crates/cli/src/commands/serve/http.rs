@@ -1,32 +1,32 @@
-//! The little of HTTP that browsers need to read files: RFC 9110 and 9112, GET and HEAD.
+//! The part of HTTP that browsers need to read files: GET and HEAD of RFC 9110 and 9112.
 
 use std::io::{self, BufRead, Write};
 
-/// The longest line, and the most header lines, of a request.
+/// Longest line of a request in bytes, and most header lines.
 const LONGEST_LINE: usize = 8192;
 const MOST_HEADERS: usize = 100;
 
-/// A request, as far as it matters here.
+/// A request, with only the fields that this server needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// True if only the head of the answer is wanted.
+    /// True for HEAD, which asks for an answer without a body.
     pub(super) head_only: bool,
     /// The path, without a query, with percent signs decoded. Begins with `/`.
     pub(super) path: String,
-    /// The host that the browser means.
+    /// The host that the browser addresses.
     pub(super) host: Option<String>,
 }
 
-/// An answer without a file: its status, and why.
+/// An answer without a file: its status and an explanation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal(pub(super) u16, pub(super) &'static str);
 
 const BAD: Refusal = Refusal(400, "this is no HTTP request");
 
-/// Reads a request; `None` if the connection was closed before it.
+/// Reads a request. Returns `None` if the connection was closed before it.
 ///
 /// # Errors
-/// What is wrong with the request; a connection that breaks is one that was closed.
+/// A refusal for a wrong request. A broken connection counts as closed.
 pub(super) fn read(from: &mut impl BufRead) -> Result<Option<Request>, Refusal> {
     let Some(first) = line(from)? else { return Ok(None) };
     let mut words = first.split(' ');
@@ -62,7 +62,7 @@ pub(super) fn read(from: &mut impl BufRead) -> Result<Option<Request>, Refusal> 
     Ok(Some(Request { head_only, path, host }))
 }
 
-/// A line without its end; `None` at the end of the connection.
+/// Reads a line without its end. Returns `None` at the end of the connection.
 fn line(from: &mut impl BufRead) -> Result<Option<String>, Refusal> {
     let mut bytes = Vec::new();
     loop {
@@ -90,7 +90,8 @@ fn line(from: &mut impl BufRead) -> Result<Option<String>, Refusal> {
     if bytes.is_empty() { Ok(None) } else { Err(BAD) }
 }
 
-/// A path with its percent signs decoded, if it is text without control characters.
+/// Decodes the percent signs of a path. Returns `None` unless it is text without control
+/// characters.
 fn decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
@@ -108,7 +109,7 @@ fn decode(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| !text.chars().any(char::is_control))
 }
 
-/// What every answer says: nothing of it comes from elsewhere, or is shown elsewhere.
+/// Headers of every answer: pages load nothing from other sites, and other sites cannot embed them.
 const HEADERS: &str = "X-Content-Type-Options: nosniff\r\n\
     Referrer-Policy: no-referrer\r\n\
     Content-Security-Policy: default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
@@ -120,7 +121,7 @@ const HEADERS: &str = "X-Content-Type-Options: nosniff\r\n\
 /// Writes an answer.
 ///
 /// # Errors
-/// If the connection has broken.
+/// The connection has broken.
 pub(super) fn answer(
     to: &mut impl Write,
     status: u16,
@@ -145,8 +146,9 @@ pub(super) fn answer(
         "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
          {allow}{HEADERS}\r\n"
     );
-    // One call, so that the answer to a request which is not read is whole: the kernel resets such a
-    // connection when it is closed, and whatever is written after the client's reset is lost.
+    // Writes head and body in one call, since the rest might get lost: if a request is not read to
+    // its end, the kernel resets the connection when it is closed, and data written after the
+    // client's reset is lost.
     let mut answer = head.into_bytes();
     if !head_only {
         answer.extend_from_slice(body);

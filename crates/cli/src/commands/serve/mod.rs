@@ -1,4 +1,4 @@
-//! `paceline serve`: the page, for a browser on this computer.
+//! `paceline serve`: serves the page to a browser on this computer.
 
 mod files;
 mod http;
@@ -17,19 +17,20 @@ use self::files::Files;
 use self::http::Refusal;
 use crate::output::{self, Error};
 
-/// The most connections at the same time.
+/// Most connections at the same time.
 const MOST_CONNECTIONS: usize = 64;
-/// How long a request may take to arrive, and how long a browser may take nothing of the answer.
+/// Longest time for a request to arrive, and for which a browser may accept no more of the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How much more of a request that was refused is read, and how long, so that the browser sees why.
+/// Limits for reading the rest of a refused request, in bytes and time. It is read so that the
+/// browser sees the answer.
 const REST: u64 = 1 << 20;
 const REST_TIME: Duration = Duration::from_secs(1);
-/// How long to wait after no connection could be accepted, for want of files for instance.
+/// Wait after a connection could not be accepted, for example because too many files are open.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serve the page with live runs, comparisons and claims to a browser on this computer
 ///
-/// The simulator runs in the browser. Nobody but this computer can reach the page.
+/// The simulator runs in the browser. Only programs on this computer can reach the page.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -37,14 +38,14 @@ Examples:
   paceline serve --port 9000
   paceline serve --site /usr/share/paceline/site")]
 pub(crate) struct Serve {
-    /// The TCP port on 127.0.0.1; 0 for any that is free
+    /// The TCP port on 127.0.0.1; 0 for any free one
     #[arg(long, default_value_t = 8080)]
     port: u16,
-    /// The folder of the page, as `make site` writes it. Without it: $PACELINE_SITE, or a folder
+    /// The folder of the page, as `make site` writes it; by default $PACELINE_SITE, or a folder
     /// `site` or `share/paceline/site` near the program
     #[arg(long, value_name = "DIR")]
     site: Option<PathBuf>,
-    /// Do not say where the page is
+    /// Do not print the address of the page
     #[arg(short, long)]
     quiet: bool,
 }
@@ -71,13 +72,13 @@ impl Serve {
             };
             if open.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
                 open.fetch_sub(1, Ordering::Relaxed);
-                // It is short enough never to wait.
+                // Does not wait, since the answer is short.
                 let _ = stream.set_nonblocking(true).and_then(|()| refuse(&stream, &BUSY, false));
                 continue;
             }
             let (files, counter) = (files.clone(), Arc::clone(&open));
             let serving = thread::Builder::new().spawn(move || {
-                // A connection that breaks is the browser's affair.
+                // Ignores errors: a broken connection concerns only the browser.
                 let _ = serve(&stream, &files);
                 counter.fetch_sub(1, Ordering::Relaxed);
             });
@@ -88,7 +89,7 @@ impl Serve {
         Ok(())
     }
 
-    /// The page's folder.
+    /// Finds the page's folder.
     fn files(&self) -> Result<Files, Error> {
         if let Some(folder) = &self.site {
             return Files::open(folder).ok_or_else(|| {
@@ -109,7 +110,7 @@ impl Serve {
     }
 }
 
-/// Where the page may be if nobody says where.
+/// Returns the folders to search for the page if the user names none.
 fn places() -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> =
         std::env::var_os("PACELINE_SITE").map(PathBuf::from).into_iter().collect();
@@ -145,7 +146,8 @@ fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
         }
         Err(refusal) => {
             refuse(stream, &refusal, false)?;
-            // What is not read when a connection is closed makes the other end forget the answer.
+            // Reads the rest: closing a connection with unread data resets it, and the other end
+            // then drops the answer.
             stream.shutdown(Shutdown::Write)?;
             let rest = DeadlineStream { stream, until: Instant::now() + REST_TIME };
             io::copy(&mut rest.take(REST), &mut io::sink()).map(|_| ())
@@ -158,7 +160,7 @@ fn refuse(stream: &TcpStream, Refusal(status, why): &Refusal, head_only: bool) -
     http::answer(&mut &*stream, *status, "text/plain; charset=utf-8", text.as_bytes(), head_only)
 }
 
-/// A connection from which is read until some time, however slowly its bytes come.
+/// A connection that can be read until some time, however slowly its bytes arrive.
 struct DeadlineStream<'a> {
     stream: &'a TcpStream,
     until: Instant,
@@ -175,7 +177,8 @@ impl Read for DeadlineStream<'_> {
     }
 }
 
-/// True if the browser means this computer: another site cannot have its name lead here.
+/// Returns true if the browser addresses this computer by a local name. Refuses other names, with
+/// which another site could lead here.
 fn is_here(host: Option<&str>) -> bool {
     let Some(host) = host else { return true };
     let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
@@ -194,7 +197,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let mut slow = TcpStream::connect(listener.local_addr().expect("bound")).expect("open");
         let trickle = thread::spawn(move || {
-            // Never silent for long: 30 s if the other end takes it.
+            // Never silent for long; would last 30 s if the other end accepted it all.
             (0..600)
                 .take_while(|_| {
                     thread::sleep(Duration::from_millis(50));

@@ -17,9 +17,10 @@ use crate::table::Grid;
 
 /// Make, list and revoke keys of a tunnel's clients
 ///
-/// Each client has a key of its own and the addresses that it may use inside. The server's list has a line for each:
-/// its name, the public half of its key (plc-...), and its networks. `tunnel server --clients FILE` admits the listed
-/// clients; while it runs, it is told of changes.
+/// Each client has its own key, and the addresses that it may use inside. The server's list has a
+/// line for each: its name, the public half of its key (plc-...), and its networks.
+/// `tunnel server --clients FILE` admits the listed clients; if it is running, these commands make
+/// it read the list again.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -34,33 +35,34 @@ pub(crate) enum Clients {
 
 /// Make a client's key and list the client
 ///
-/// Without --address the client gets the first free address of each of the server's networks. The server hands single
-/// addresses out, so that the client needs no --address.
+/// Without --address the client gets the first free address of each of the server's networks. The
+/// server sends a client its single addresses, so the client then needs no --address.
 #[derive(Args)]
 pub(crate) struct Add {
-    /// What the client is called: letters, digits and . _ - @
+    /// The client's name: letters, digits and . _ - @
     #[arg(value_name = "NAME")]
     name: String,
     /// The server's keys (`paceline key new`), or the key string that its clients share
     #[arg(long, value_name = "FILE")]
     key_file: PathBuf,
-    /// The server's list of clients; made if there is none
+    /// The server's list of clients; created if there is none
     #[arg(long, value_name = "FILE")]
     clients: PathBuf,
-    /// Where to write the client's key, which only you can read; a file that is there is never replaced
+    /// The new file for the client's key, which only you can read; an existing file is never
+    /// replaced
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// An address that the client has inside, or a network behind it, as 10.77.0.2 or 192.168.4.0/24; may be given
-    /// several times
+    /// An address of the client inside, or a network behind it, as 10.77.0.2 or 192.168.4.0/24; may
+    /// be given several times
     #[arg(long, value_name = "ADDR[/BITS]", value_parser = Prefix::parse)]
     address: Vec<Prefix>,
-    /// The server's addresses, as its --address: free ones are looked for in their networks. Not needed while the server
-    /// runs, nor with --address
+    /// The server's addresses, as in its --address; free addresses are taken from their networks.
+    /// Not needed while the server runs, nor with --address
     #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse)]
     server_address: Vec<Prefix>,
 }
 
-/// Show the listed clients, and what a running server knows of them
+/// Show the listed clients, and their state at a running server
 #[derive(Args)]
 pub(crate) struct List {
     /// The server's list of clients
@@ -71,10 +73,10 @@ pub(crate) struct List {
     json: bool,
 }
 
-/// Take clients off the list; a running server turns them out
+/// Remove clients from the list; a running server ends their connections
 #[derive(Args)]
 pub(crate) struct Revoke {
-    /// What the client is called; several may be given
+    /// The client's name; several may be given
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
     /// The server's list of clients
@@ -82,7 +84,7 @@ pub(crate) struct Revoke {
     clients: PathBuf,
 }
 
-/// The document of `list --json`.
+/// Document of `list --json`.
 #[derive(Serialize)]
 struct Document {
     running: bool,
@@ -116,7 +118,7 @@ fn server_of(path: &Path) -> Option<RunningTunnel> {
     RunningTunnel::all().into_iter().find(uses)
 }
 
-/// Has the server that uses this list read it again; says so if there is none.
+/// Makes the server that uses this list read it again. Prints a note if there is none.
 fn tell_server(path: &Path) -> Result<(), Error> {
     match server_of(path) {
         Some(server) => server.reload().map_err(|error| {
@@ -132,21 +134,21 @@ fn tell_server(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The list of clients under an exclusive lock, which keeps other commands from changing it.
+/// The list of clients under an exclusive lock, so that other commands cannot change it meanwhile.
 struct LockedList {
     path: PathBuf,
     text: String,
     file: ClientsFile,
-    /// Of the file, which the new one gets, too.
+    /// Permissions of the file, which its replacement gets, too.
     mode: u32,
-    /// The folder, locked as long as it is open.
+    /// The folder, which is locked as long as it is open.
     folder: File,
 }
 
 impl LockedList {
-    /// Locks and reads a list. Without `make`, there must be one.
+    /// Locks and reads a list. Fails without `make` if there is none.
     fn open(path: &Path, make: bool) -> Result<LockedList, Error> {
-        // The file itself, not a link to it, is replaced.
+        // Replaces the file itself, not a link to it.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let name = path.display();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -172,9 +174,9 @@ impl LockedList {
         Ok(LockedList { path, text, file, mode, folder })
     }
 
-    /// Replaces the list: whoever reads it sees the former one or this one, also after a power cut.
+    /// Replaces the list. A reader sees either the former list or this one, also after a power cut.
     fn write(&self, text: &str) -> Result<(), Error> {
-        // It is read as servers will read it.
+        // Checks that servers can read it.
         parse(&self.path, text)?;
         let new = self.path.with_extension(format!("new-{}", std::process::id()));
         let written = OpenOptions::new()
@@ -225,7 +227,7 @@ impl Add {
         tell_server(&self.clients)
     }
 
-    /// Returns the client's networks: those that are named, or free addresses.
+    /// Returns the client's networks: those that the user names, or free addresses.
     fn networks(
         &self,
         file: &ClientsFile,

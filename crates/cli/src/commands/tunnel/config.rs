@@ -1,4 +1,4 @@
-//! The file of a tunnel: what `paceline tunnel up NAME` does (docs/tunnel.md, "One command").
+//! Reads the file of a tunnel for `paceline tunnel up NAME` (docs/tunnel.md, "One command").
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -19,17 +19,17 @@ use crate::mistake::Mistake;
 use crate::output::{self, Error};
 use crate::registries;
 
-/// The folder of tunnels' files.
+/// Folder of tunnels' files.
 const FOLDER: &str = "/etc/paceline";
-/// The most bytes of a file.
+/// Largest file in bytes.
 const LARGEST: u64 = 1 << 20;
-/// The most bytes of a device's name.
+/// Longest name of a device in bytes.
 const LONGEST_DEVICE: usize = 15;
-/// The most bytes of a packet on the way, as the commands' default.
+/// Largest packet between the ends in bytes; the default of the other commands, too.
 const MTU: u16 = 1500;
 const TIMEOUT: Span = Span::from_secs(10);
 const KEEPALIVE: Span = Span::from_secs(25);
-/// The port of a server that names none.
+/// Port of a server if its address names none.
 const PORT: u16 = 5312;
 
 /// A tunnel as its file describes it.
@@ -37,7 +37,7 @@ pub(super) struct TunnelFile {
     pub(super) role: Role,
     pub(super) key_file: PathBuf,
     pub(super) device: String,
-    /// Empty if the server hands them out.
+    /// Empty if the server assigns them.
     pub(super) addresses: Vec<Prefix>,
     pub(super) routes: Vec<Prefix>,
     pub(super) mtu: u16,
@@ -45,7 +45,7 @@ pub(super) struct TunnelFile {
     pub(super) setup: SetupOptions,
 }
 
-/// Which end of the tunnel this is, and what only that end has.
+/// Which end of the tunnel this is, and the settings that only this end has.
 pub(super) enum Role {
     Client { server: String, scheme: String, keepalive: Span },
     Server { listen: SocketAddr, clients: Option<ClientListOptions>, loops: NonZeroUsize },
@@ -64,7 +64,7 @@ enum RoleName {
     Server,
 }
 
-/// Address translation: whether, or by which interface.
+/// Address translation: on or off, or the interface for it.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected true, false or the name of an interface")]
 enum Nat {
@@ -101,7 +101,8 @@ struct Table {
     loops: Option<Spanned<i64>>,
 }
 
-/// Returns the file of a tunnel, and the tunnel's name: a path, or a name of a file in `/etc/paceline`.
+/// Returns the path of a tunnel's file, and the tunnel's name. `name` is a path, or the name of a
+/// file in `/etc/paceline`.
 pub(super) fn find(name: &str) -> Result<(PathBuf, String), Error> {
     let (path, name) = match name.contains('/') || name.ends_with(".toml") {
         true => {
@@ -146,7 +147,8 @@ impl Reader<'_> {
         self.mistake(at.span(), message.as_ref(), Some(help))
     }
 
-    /// The mistake that the TOML reader has found, with the word that was meant if one is unknown.
+    /// Returns an error for a mistake that the TOML reader has found. Suggests the nearest word for
+    /// an unknown one.
     fn unreadable(&self, error: &toml::de::Error) -> Error {
         let message = error.message().trim_end().replace('\n', "; ");
         let mut words = message.split('`').skip(1).step_by(2);
@@ -183,7 +185,7 @@ impl Reader<'_> {
         texts.iter().map(read).collect()
     }
 
-    /// Fails if a key of the other end is there.
+    /// Fails if the file has a key that only the other end may have.
     fn only_for<V>(&self, key: &str, role: &str, value: Option<&Spanned<V>>) -> Result<(), Error> {
         value.map_or(Ok(()), |value| {
             let message = format!("`{key}` is only for role = \"{role}\"");
@@ -336,7 +338,7 @@ impl Reader<'_> {
             let help = "write the address of a name server, as \"10.77.0.1\"";
             text.get_ref().parse().map_err(|_| self.wrong(text, "no address", help))
         };
-        // Programs read three at most (resolv.conf(5)).
+        // Programs read at most three name servers (resolv.conf(5)).
         match table.dns.get(3) {
             Some(fourth) => {
                 Err(self.wrong(fourth, "more than three name servers", "name three at most"))
@@ -345,7 +347,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The networks that the kill switch leaves open, if there is a kill switch.
+    /// Returns the networks that the kill switch allows; `None` without a kill switch.
     fn kill_switch(&self, table: &Table) -> Result<Option<Vec<Prefix>>, Error> {
         let allowed = self.prefixes(&table.allow)?;
         let Some(switch) = table.kill_switch.as_ref().filter(|switch| *switch.get_ref()) else {

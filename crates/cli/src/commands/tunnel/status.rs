@@ -1,4 +1,4 @@
-//! `paceline tunnel status`: what running tunnels of this machine tell.
+//! `paceline tunnel status`: shows the running tunnels of this machine.
 
 use std::thread;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use super::config;
 use crate::output::{self, Error};
 use crate::table::Grid;
 
-/// How often `--watch` shows the table.
+/// Time between two tables with `--watch`.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Show running tunnels: clients, round-trip times, rates, losses, queues
 ///
-/// Asks all tunnels of this machine that this user may ask: root all of them. Figures are those of now; see
-/// docs/tunnel.md.
+/// Asks all tunnels of this machine that this user may ask; root may ask all. Figures are current
+/// ones; see docs/tunnel.md.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -30,38 +30,41 @@ Examples:
   paceline tunnel status paceline0 --watch
   paceline tunnel status --json")]
 pub(crate) struct Status {
-    /// Only the tunnel that `tunnel up` has brought up by this name or file, or the tunnel of this device
+    /// Show only the tunnel that `tunnel up` has brought up by this name or file, or the tunnel of
+    /// this device
     #[arg(value_name = "NAME|FILE|DEVICE")]
     name: Option<String>,
-    /// Print JSON; with --watch a line each time
+    /// Print JSON; with --watch one line each time
     #[arg(long)]
     json: bool,
-    /// Show it again each second, until Ctrl-C
+    /// Show the tunnels each second, until Ctrl-C
     #[arg(long)]
     watch: bool,
 }
 
-/// The document of `--json`.
+/// Document of `--json`.
 #[derive(Serialize)]
 struct Tunnels<'a> {
     tunnels: Vec<&'a TunnelStatus>,
 }
 
-/// Returns all running tunnels, or one: the tunnel that is up by this name or file, else the tunnel of this device.
+/// Returns all running tunnels, or one: the tunnel that is up by this name or file, or else the
+/// tunnel of this device.
 ///
 /// # Errors
-/// There is none.
+/// No such tunnel is running.
 pub(super) fn running(name: Option<&str>) -> Result<Vec<RunningTunnel>, Error> {
     let mut running = RunningTunnel::all();
     if let Some(name) = name {
-        // A device's name may be one that no tunnel can have.
+        // The name may be a device's that no tunnel can have.
         let up = config::find(name).ok().and_then(|(_, name)| device_of(&name));
         let (device, network) = match up {
             Some(up) => (up.device, Some(up.network)),
             None => (name.to_string(), None),
         };
         running.retain(|one| one.status.device == device);
-        // Networks have devices of their own: without a record, the device in this network is meant, if there is one.
+        // Several networks may have a device of this name. Without a record, prefers the one that
+        // comes first: this network's, if it has one.
         let network = network.or_else(|| running.first().map(|one| one.status.network.clone()));
         running.retain(|one| Some(&one.status.network) == network.as_ref());
     }
@@ -103,7 +106,7 @@ impl Status {
     }
 }
 
-/// Three digits without zeros at the end: `5`, `12.3`.
+/// Returns three digits without zeros at the end: `5`, `12.3`.
 fn short(value: f64) -> String {
     let text = figure(value);
     match text.contains('.') {
@@ -112,7 +115,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// A time in the unit that people would use: `850 ms`, `12.3 s`, `5 min`, `3.2 h`, `12 d`.
+/// Returns a time in a unit that suits its size: `850 ms`, `12.3 s`, `5 min`, `3.2 h`, `12 d`.
 pub(super) fn span(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => format!("{:.0} ms", s * 1e3),
@@ -152,7 +155,7 @@ fn table(status: &TunnelStatus) -> String {
     }
     if role == "server" {
         text += &format!(
-            "  {} handshakes answered, {} turned away; {} datagrams ignored; {} packets for nobody who is connected\n",
+            "  {} handshakes answered, {} turned away; {} datagrams ignored; {} packets for addresses of no connected client\n",
             status.accepted, status.turned_away, status.ignored, status.without_owner
         );
         if status.handover_dropped > 0 {

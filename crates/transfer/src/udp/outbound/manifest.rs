@@ -293,7 +293,7 @@ impl Walk {
             None => match path.canonicalize().map_err(fail())?.file_name() {
                 Some(name) => name.to_owned(),
                 None => {
-                    let text = format!("{}: has no name; name what is in it", path.display());
+                    let text = format!("{}: has no name; name its entries instead", path.display());
                     return Err(LiveError::Message(text));
                 }
             },

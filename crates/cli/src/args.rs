@@ -1,4 +1,4 @@
-//! How values are written on the command line.
+//! Reads values of the command line.
 
 use std::net::Ipv6Addr;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::output::{self, Error};
 use crate::registries;
 pub(crate) use crate::registries::{compared, schemes};
 
-/// A time such as `100ms`.
+/// Reads a time such as `100ms`.
 pub(crate) fn span(text: &str) -> Result<Span, String> {
     Span::read(text.trim())
 }
@@ -69,15 +69,15 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// How often a tunnel that carries nothing gives a sign of life: 1 s to 10 minutes, or 0.
+/// Reads the interval at which an idle tunnel sends keepalives: 1 s to 10 minutes, or 0 for none.
 pub(crate) fn keepalive(text: &str) -> Result<Span, String> {
     let span = span(text)?;
     let allowed = span.is_zero() || (Span::from_secs(1)..=LONGEST_IDLE).contains(&span);
     if allowed { Ok(span) } else { Err("expected 1s to 600s, or 0s".into()) }
 }
 
-/// A scheme for sending over UDP: what it is built from here, and its text for the other end, which
-/// reads no files and needs none for its half.
+/// Reads a scheme for sending over UDP. Returns its halves, and its text for the other end, which
+/// reads no files and needs none to build its half.
 pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
     let build = || {
         let mut spec = Spec::parse(text)?;
@@ -86,8 +86,8 @@ pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
             let with_file = spec.args.len();
             spec.args.retain(|(name, _)| name != "file");
             if spec.args.len() < with_file && halves.reporter.is_some() {
-                // Receivers of all tables that hear marks are alike: the other end builds its half
-                // from a built-in one.
+                // Receivers of all tables that read marks are alike, so the other end builds its
+                // half from a built-in table.
                 spec.args.retain(|(name, _)| name != "table");
                 spec.args.push(("table".into(), "cellular-marks".into()));
             }
@@ -127,7 +127,7 @@ pub(crate) fn delays(text: &str) -> Result<Delays, String> {
     paceline_trace::load_delays(text).map_err(|error| error.to_string())
 }
 
-/// Makes sure that what an option names is a folder; `what` says what is looked for in it.
+/// Checks that the path of an option is a folder; `what` says which folder the option expects.
 pub(crate) fn folder(option: &str, path: Option<&Path>, what: &str) -> Result<(), Error> {
     match path {
         Some(path) if !path.is_dir() => Err(Error::Usage(format!(
@@ -138,7 +138,7 @@ pub(crate) fn folder(option: &str, path: Option<&Path>, what: &str) -> Result<()
     }
 }
 
-/// A span as a wall-clock duration.
+/// Returns seconds as a wall-clock duration.
 pub(crate) fn wall(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
@@ -147,7 +147,8 @@ pub(crate) fn wall(seconds: f64) -> Duration {
 mod tests {
     use super::*;
 
-    /// A table of one rule that looks at these signals, in a file; then what is told to the other end.
+    /// Writes a table with one rule that reads these signals into a file. Returns whether its
+    /// receiver reports marks, and the scheme's text for the other end.
     fn offered(signals: &str) -> (bool, String) {
         let name = format!("paceline-args-{}-{}.toml", std::process::id(), signals.len());
         let file = std::env::temp_dir().join(name);
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!(offered("\"rtt_ratio\""), (false, "remy[per=packet]".into()));
         let marks = offered("\"rtt_ratio\",\"accel_share\"");
         assert_eq!(marks, (true, "remy[per=packet,table=cellular-marks]".into()));
-        // Its half there can be had, and echoes marks.
+        // The other end can build its half from this text, and the half echoes marks.
         assert!(sender(&marks.1).is_ok_and(|(halves, _)| halves.reporter.is_some()));
     }
 }

@@ -1,4 +1,4 @@
-//! Where results and messages go: results to standard output, messages to standard error.
+//! Writes results to standard output and messages to standard error.
 
 use std::fmt;
 use std::fs::File;
@@ -10,9 +10,9 @@ use paceline_report::Document;
 use paceline_requests::ArgumentError;
 use serde::Serialize;
 
-/// The exit status if something has failed that was begun, and with `--strict` after a warning.
+/// Exit status if something failed after the command began, and with `--strict` after a warning.
 const FAILURE: u8 = 1;
-/// The exit status if the arguments, or files that they name, are wrong: nothing has run.
+/// Exit status if the arguments, or files that they name, are wrong: nothing has run.
 const WRONG_USAGE: u8 = 2;
 
 /// Why a command has failed.
@@ -22,20 +22,20 @@ pub(crate) enum Error {
     Io {
         /// The file; `None` for standard output.
         path: Option<PathBuf>,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// What was asked for cannot be: a name that there is not, a file that cannot be read. Nothing
-    /// has run.
+    /// The request cannot be fulfilled: it names something that does not exist, or a file that
+    /// cannot be read. Nothing has run.
     Usage(String),
-    /// Everything else, in words that name the remedy.
+    /// Any other failure, with a remedy in its text.
     Message(String),
-    /// A mistake in a file, with the lines that are meant, laid out for a terminal.
+    /// A mistake in a file, with the lines that have it, laid out for a terminal.
     Diagnostic(String),
 }
 
 impl Error {
-    /// The program's exit status.
+    /// Returns the program's exit status.
     pub(crate) fn status(&self) -> u8 {
         match self {
             Error::Usage(_) | Error::Diagnostic(_) => WRONG_USAGE,
@@ -87,7 +87,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     print(&to_json(value)?)
 }
 
-/// Prints a value as a line of JSON: one of several documents.
+/// Prints a value as one line of JSON, as one of several documents.
 pub(crate) fn print_line(value: &impl Serialize) -> Result<(), Error> {
     let mut text = serde_json::to_string(&Document::new(value))
         .map_err(|error| Error::Message(format!("the result is no JSON: {error}")))?;
@@ -95,7 +95,7 @@ pub(crate) fn print_line(value: &impl Serialize) -> Result<(), Error> {
     print(&text)
 }
 
-/// The document of a value's fields as indented JSON with a newline at its end.
+/// Returns the document of a value's fields as indented JSON with a newline at the end.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
     let mut text = serde_json::to_string_pretty(&Document::new(value))
         .map_err(|error| Error::Message(format!("the result is no JSON: {error}")))?;
@@ -103,15 +103,15 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Says something on standard error.
+/// Writes a message to standard error.
 pub(crate) fn note(text: &str) {
-    // Nothing can be done if even that fails.
+    // Ignores errors: if standard error fails, nothing can report it.
     crate::progress::beside_bar(|| {
         let _ = writeln!(anstream::stderr(), "{text}");
     });
 }
 
-/// Says warnings on standard error; with `--strict` they are a failure.
+/// Writes warnings to standard error. With `strict`, returns an error if there are any.
 pub(crate) fn warn(warnings: &[String], strict: bool) -> Result<(), Error> {
     warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
     match (strict, warnings.len()) {
@@ -121,11 +121,11 @@ pub(crate) fn warn(warnings: &[String], strict: bool) -> Result<(), Error> {
     }
 }
 
-/// Reports a failure.
+/// Writes an error to standard error.
 pub(crate) fn error(error: &Error) {
     use owo_colors::OwoColorize;
     match error {
-        // It begins with `error` itself.
+        // This text already begins with `error`.
         Error::Diagnostic(text) => note(text),
         Error::Io { .. } | Error::Usage(_) | Error::Message(_) => {
             note(&format!("{} {error}", "error:".red().bold()));
@@ -133,7 +133,7 @@ pub(crate) fn error(error: &Error) {
     }
 }
 
-/// The bytes of a file, at most so many: a device may never end.
+/// Reads a file of at most `most` bytes. The limit is needed since a device may never end.
 pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let name = path.display();
     let mut bytes = Vec::new();
@@ -149,7 +149,7 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Writes a file in a folder, which is made if need be.
+/// Writes a file into a folder, and creates the folder if it is missing.
 pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
     make_folder(folder)?;
     let path = folder.join(name);
@@ -157,8 +157,8 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Er
     Ok(path)
 }
 
-/// Writes files of results into a folder: all that can be written. Says on standard error which have been, unless
-/// `quiet`, and returns which could not be, and why.
+/// Writes files of results into a folder: all that can be written. Names the written files on
+/// standard error, unless `quiet`. Returns an error text for each file that could not be written.
 pub(crate) fn write_each<'a>(
     folder: &Path,
     files: impl IntoIterator<Item = (&'a str, Result<String, Error>)>,
@@ -177,8 +177,8 @@ pub(crate) fn write_each<'a>(
     problems
 }
 
-/// What to say of finished runs whose results could not be kept, for these reasons: of the first, and how many
-/// there are.
+/// Returns a warning about finished runs whose results could not be kept: it names the first of
+/// `problems` and the number of further ones. `None` without problems.
 pub(crate) fn unkept(problems: &[String]) -> Option<String> {
     let problem = problems.first()?;
     let more = match problems.len() - 1 {
@@ -188,7 +188,7 @@ pub(crate) fn unkept(problems: &[String]) -> Option<String> {
     Some(format!("the result of a run cannot be kept: {problem}{more}; it will be run again"))
 }
 
-/// A failure of all these, each on a line of its own, if there are any.
+/// Returns one error with all these problems, each on its own line, if there are any.
 pub(crate) fn all_of(problems: &[String]) -> Result<(), Error> {
     match problems.is_empty() {
         true => Ok(()),
@@ -243,7 +243,7 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
     })
 }
 
-/// Makes sure, before anything runs, that there is a folder for a file of results.
+/// Checks, before anything runs, that the folder of a results file exists.
 pub(crate) fn has_folder(file: &Path) -> Result<(), Error> {
     match file.parent() {
         Some(folder) if folder != Path::new("") && !folder.is_dir() => {
@@ -255,7 +255,8 @@ pub(crate) fn has_folder(file: &Path) -> Result<(), Error> {
     }
 }
 
-/// A progress bar over a number of runs; hidden if nobody wants it, or standard error is no terminal.
+/// Returns a progress bar over a number of runs; hidden if `quiet`, or if standard error is no
+/// terminal.
 pub(crate) fn progress(quiet: bool, runs: usize) -> ProgressBar {
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(runs as u64) };
     if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len} runs, {eta} left  {msg}")
@@ -266,12 +267,13 @@ pub(crate) fn progress(quiet: bool, runs: usize) -> ProgressBar {
     bar
 }
 
-/// Writes a file. If that fails, no part of it stays: half a trace could be taken for a whole one.
+/// Writes a file. On failure removes it: half a trace could be taken for a whole one.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let written = File::create(path).and_then(|mut file| {
         file.write_all(bytes).inspect_err(|_| {
             if file.metadata().is_ok_and(|about| about.is_file()) {
-                // The file itself if it is named by a link; nothing can be done if even that fails.
+                // Resolves a link to the file itself. Ignores errors, since nothing more can be
+                // done.
                 let _ = path.canonicalize().and_then(std::fs::remove_file);
             }
         })

@@ -1,4 +1,4 @@
-//! `paceline kernel` as a program: what it prints, and loaders that are killed.
+//! `paceline kernel` as a program: its output, and loaders that are killed.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use paceline_testing::{Need, skip, this_test};
 
-/// The kernel has one register of names: one test at a time.
+/// All tests share the kernel's list of congestion controls, so they run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn paceline(args: &[&str]) -> Output {
@@ -21,15 +21,15 @@ fn json(args: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// The row of `abc` in `paceline kernel list --json`.
+/// Returns the row of `abc` in `paceline kernel list --json`.
 fn abc() -> serde_json::Value {
     let list = json(&["kernel", "list", "--json"]);
     let rows = list["programs"].as_array().expect("rows");
     rows.iter().find(|row| row["name"] == "abc").expect("a row of abc").clone()
 }
 
-/// The row of `abc` as soon as it is as it must become: the kernel frees what a process held a moment
-/// after its end.
+/// Waits until the row of `abc` fulfils a condition, and returns it: the kernel frees the resources
+/// of a process a moment after its end.
 fn abc_once(what: &str, is_so: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
     let end = Instant::now() + Duration::from_secs(30);
     loop {
@@ -42,7 +42,7 @@ fn abc_once(what: &str, is_so: impl Fn(&serde_json::Value) -> bool) -> serde_jso
     }
 }
 
-/// True if this machine can load programs; if not, the test is told as skipped.
+/// Returns true if this machine can load programs; otherwise reports the test as skipped.
 fn can_load() -> bool {
     let status = json(&["kernel", "status", "--json"]);
     let taken = abc()["available"] == true;
@@ -72,7 +72,8 @@ fn what_is_missing_is_one_clear_sentence() {
     );
 }
 
-/// Root of a user namespace of its own, and a user without rights, are told what is missing.
+/// Root of a new user namespace and a user without rights get an error that names the missing
+/// right.
 #[test]
 fn without_the_rights_one_sentence_says_so() {
     let ways: [&[&str]; 2] =
@@ -83,7 +84,7 @@ fn without_the_rights_one_sentence_says_so() {
             command.args(&way[1..]).arg(env!("CARGO_BIN_EXE_paceline")).args(args);
             command.output()
         };
-        // Some containers allow neither, and some folders are root's alone.
+        // Some containers allow neither, and some folders are accessible only to root.
         if !run(&["--version"]).is_ok_and(|output| output.status.success()) {
             skip(Need::Programs, &this_test(), &way.join(" "));
             continue;
@@ -103,7 +104,7 @@ fn a_killed_loader_leaves_nothing_or_what_can_be_unloaded() {
     if !can_load() {
         return;
     }
-    // How long loading takes here, so that loaders are killed before, during and after it.
+    // Measures how long loading takes here, so that loaders are killed before, during and after it.
     let begun = Instant::now();
     assert!(paceline(&["kernel", "load", "abc"]).status.success());
     let whole = begun.elapsed();
@@ -113,8 +114,8 @@ fn a_killed_loader_leaves_nothing_or_what_can_be_unloaded() {
         Ok(text) => text.parse().expect("a number"),
         Err(_) => 24,
     };
-    // The last ones have twice the time that loading took, and further ones more, until one has come to its end: a
-    // loader that never comes that far proves nothing.
+    // The last loaders get twice the measured time, and further ones still more, until one has come
+    // to its end: otherwise the test would prove nothing about complete loads.
     let mut steps = (0..24).cycle().take(loaders).chain((1..=10).map(|more| 24 << more));
     while outcomes[1] == 0 || outcomes[0] + outcomes[1] < loaders {
         let step = steps.next().expect("a loader comes to its end");
@@ -126,7 +127,7 @@ fn a_killed_loader_leaves_nothing_or_what_can_be_unloaded() {
         thread::sleep(whole * step / 12);
         loader.kill().expect("is ours");
         loader.wait().expect("is ours");
-        // What was seen before its descriptors are closed would not be what stays.
+        // Before the killed process's descriptors are closed, the state may still change.
         thread::sleep(Duration::from_millis(50));
         let registered = "registered without a file";
         let state = abc_once(registered, |state| state["available"] == state["loaded"]);
@@ -163,13 +164,14 @@ fn gap_runs_abc_of_the_kernel_beside_the_simulators() {
     assert_eq!(counters["fallbacks"], 0);
     assert!(counters["accelerated_bytes"].as_u64() > Some(0), "{counters}");
     assert!(counters["packets_sent_as_accelerates"].as_u64() > Some(0), "{counters}");
-    // Three seconds are mostly the beginning, and other programs may take the time: only that it works at all.
+    // Only checks that it works at all: three seconds are mostly the beginning, and other programs may
+    // take processor time.
     assert!(real["utilization"].as_f64() > Some(0.1), "{real}");
     abc_once("gap unloads what it has loaded", |state| state["available"] == false);
 }
 
-/// Runs a shell script in which `$PACELINE` is the program and `$T` a folder of its own. Returns what
-/// it printed; nothing if namespaces cannot be made here.
+/// Runs a shell script in which `$PACELINE` is the program and `$T` a private folder. Returns its
+/// output; `None` if namespaces cannot be made here.
 fn script(text: &str) -> Option<String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(this_test().replace(':', "-"));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -225,7 +227,7 @@ fn watch_shows_the_sockets_of_our_programs() {
     assert_eq!(sender["scheme"], "c2tcp");
     assert!(sender["cwnd"].as_u64() > Some(1), "{sender}");
     assert!(sender["rate_mbps"].as_f64() > Some(1.0), "{sender}");
-    // Not a terminal: a line per socket.
+    // Standard output is no terminal, so there is a line for each socket.
     let line = printed.lines().find(|line| line.contains(" c2tcp ") && line.contains("cwnd="));
     assert!(line.is_some_and(|line| line.contains("rtt_ms=")), "{printed}");
 }
@@ -348,7 +350,7 @@ fn abc_through_a_transparent_router_sees_its_marks_and_the_device_sends_as_befor
     assert_eq!(stats["fallbacks"], 0, "{stats}");
     assert!(stats["accelerated_bytes"].as_u64() > Some(100_000), "{stats}");
     assert!(stats["braked_bytes"].as_u64() > Some(100_000), "{stats}");
-    // Of four seconds at 12 Mbit/s some came through, and no more than that.
+    // At least some bytes and at most those of four seconds at 12 Mbit/s have passed.
     let bytes = stats["accelerated_bytes"].as_u64().unwrap_or(0)
         + stats["braked_bytes"].as_u64().unwrap_or(0);
     assert!((600_000..9_000_000).contains(&bytes), "{stats}");

@@ -33,15 +33,16 @@ pub(crate) enum Kernel {
     Load(Load),
     /// List the congestion controls and say which are loaded
     List(List),
-    /// Take a congestion control out of the kernel
+    /// Remove a congestion control from the kernel
     Unload(Unload),
-    /// Say what this machine can, and what it lacks
+    /// Report which features this machine has, and which it lacks
     Status(Json),
-    /// Print the counters of a congestion control over all of its sockets
+    /// Print the counters of a congestion control, summed over its sockets
     Stats(Stats),
     /// Show the sockets of this network namespace that use the congestion controls, live
     Watch(watch::Watch),
-    /// Let packets leave a device of this network namespace as ABC's accelerates
+    /// Mark a congestion control's packets that leave a device of this network namespace as
+    /// accelerates
     Accelerate(Accelerate),
 }
 
@@ -49,17 +50,17 @@ pub(crate) enum Kernel {
 pub(crate) struct Load {
     /// The congestion control: see `paceline kernel list`
     name: String,
-    /// Let its packets leave this device as accelerates; may be repeated
+    /// Mark its packets that leave this device as accelerates; may be repeated
     #[arg(long = "dev", value_name = "DEVICE")]
     devices: Vec<String>,
-    /// Of `remy`: the name of a built-in table
+    /// For `remy`: the name of a built-in table
     #[arg(long, value_name = "NAME", conflicts_with = "table_file")]
     table: Option<String>,
-    /// Of `remy`: a file with a table, published (.dna) or readable (TOML, JSON)
+    /// For `remy`: a file with a table, published (.dna) or readable (TOML, JSON)
     #[arg(long, value_name = "FILE")]
     table_file: Option<PathBuf>,
-    /// Of `remy`: RTTs that exceed the smallest one by no more count as the smallest; 1ms if it is
-    /// not given
+    /// For `remy`: RTTs that exceed the smallest one by at most this count as the smallest; 1ms by
+    /// default
     #[arg(long, value_name = "TIME", value_parser = args::span, allow_hyphen_values = true)]
     resolution: Option<Span>,
     /// Of `c2tcp`: the scheme that it stands on, `cubic` or `newreno`
@@ -114,7 +115,7 @@ pub(crate) struct Accelerate {
     /// The devices
     #[arg(required = true)]
     devices: Vec<String>,
-    /// The congestion control whose packets are meant
+    /// The congestion control whose packets to mark
     #[arg(long, default_value = "abc")]
     name: String,
 }
@@ -132,7 +133,7 @@ fn fail(error: kernel::KernelError) -> Error {
     Error::Message(error.to_string())
 }
 
-/// The program of a name that the user wrote.
+/// Finds the program of a name that the user wrote.
 fn find(name: &str) -> Result<&'static Program, Error> {
     kernel::find(name).map_err(|error| {
         let is_linuxs = kernel::probe().available.iter().any(|known| known == name);
@@ -148,7 +149,7 @@ fn find(name: &str) -> Result<&'static Program, Error> {
 }
 
 impl Load {
-    /// What is chosen for this program.
+    /// Returns the options for this program.
     fn options(&self, program: &Program) -> Result<Options, Error> {
         let remy = self.table.is_some() || self.table_file.is_some() || self.resolution.is_some();
         for (given, whose, option) in [
@@ -240,18 +241,18 @@ fn attach(program: &Program, devices: &[String]) -> Result<(), Error> {
     devices.iter().try_for_each(|device| kernel::accelerate(program, device).map_err(fail))
 }
 
-/// Lets a program's packets leave every device of this network namespace as accelerates.
+/// Marks a program's packets that leave any device of this network namespace as accelerates.
 pub(super) fn accelerate_everywhere(name: &str) -> Result<(), Error> {
     let program = find(name)?;
     let devices = kernel::devices().map_err(fail)?;
     attach(program, &devices)
 }
 
-/// A program that is loaded for as long as this value lives, if it was not loaded before.
+/// A program that is unloaded when this value is dropped, unless it was loaded before.
 pub(crate) struct LoadedProgram(Option<&'static Program>);
 
 impl LoadedProgram {
-    /// Loads it if need be.
+    /// Loads the program unless it is loaded.
     pub(crate) fn ensure(chosen: &ProgramChoice) -> Result<LoadedProgram, Error> {
         let ProgramChoice { program, options } = chosen;
         if kernel::loaded(program) {

@@ -1,4 +1,4 @@
-//! `paceline link`: a link each way, with its queue and router.
+//! `paceline link`: a link in each direction, with its queue and router.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `paceline loss`: packets get lost at random in one direction.
+//! `paceline loss`: drops packets at random in one direction.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use crate::args;
 use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan, link};
 use crate::output::Error;
 
-/// Which way.
+/// Direction of a loss or an interruption.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LossDirection {
     /// From inside to outside
@@ -41,7 +41,7 @@ impl Loss {
     }
 }
 
-/// An emulation of nothing but loss.
+/// Returns an emulation that only drops packets.
 pub(crate) fn plan(way: LossDirection, rate: f64, options: Emulation) -> Result<Plan, Error> {
     let impairments = Impairments { loss: Model::Bernoulli(rate), ..Impairments::default() };
     let stretch = Stretch { delay: Span::ZERO, impairments };

@@ -1,4 +1,4 @@
-//! `paceline run`: a scenario file.
+//! `paceline run`: runs a scenario file.
 
 mod several;
 
@@ -23,7 +23,7 @@ use crate::registries;
 use crate::runs::RunsArgs;
 use crate::table::Grid;
 
-/// The most bytes of a scenario.
+/// Largest scenario file in bytes.
 const LARGEST: u64 = 16 << 20;
 
 #[derive(Args)]
@@ -47,7 +47,7 @@ pub(crate) struct Run {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Fail if nothing arrives of a flow
+    /// Fail if no packet of some flow arrives
     #[arg(long)]
     strict: bool,
     /// Do not show the names of written files
@@ -74,12 +74,12 @@ impl Run {
         let wrong = |error: &dyn Display| Error::Usage(format!("{}: {error}", self.file.display()));
         let changed = changes.make(&mut scenario);
         changed.map_err(|error| wrong(&format!("{}: {}", error.option(), error.problem)))?;
-        // Plots over time need bins; JSON without a page has what the file asks for.
+        // Plots over time need bins; JSON without a page has the series that the file asks for.
         if let (Some(_), Record::Metrics) = (&self.output, scenario.record) {
             scenario.record = Record::Series(Record::BIN);
         }
         if let Some(folder) = &self.output {
-            // Better now than after the run.
+            // Fails now rather than after the run.
             output::make_folder(folder)?;
         }
         let runs = several::run_all(&scenario).map_err(|error| wrong(&error))?;
@@ -111,7 +111,7 @@ impl Run {
         written.and(printed).and(output::warn(&warnings, self.strict))
     }
 
-    /// Writes the page, plots and JSON of these runs, of which there is at least one.
+    /// Writes the page, plots and JSON of these runs. There is at least one run.
     fn write(
         &self,
         folder: &Path,
@@ -150,7 +150,7 @@ impl Run {
     }
 }
 
-/// A result as JSON, with the Linux guest that took part.
+/// A result as JSON, with the Linux guest that took part, if one did.
 #[derive(Serialize)]
 struct OfGuest<'a, T> {
     #[serde(flatten)]
@@ -163,12 +163,12 @@ fn of_guest<'a, T>(result: &'a T, guest: &'a Option<String>) -> OfGuest<'a, T> {
     OfGuest { result, linux_guest: guest.as_deref() }
 }
 
-/// The last line of the tables: which Linux guest took part.
+/// Returns the last line of the tables, which names the Linux guest that took part.
 fn guest_line(guest: &Option<String>) -> String {
     guest.as_ref().map_or_else(String::new, |guest| format!("\nLinux guest: {guest}\n"))
 }
 
-/// Reads a scenario file; a mistake is shown with its line.
+/// Reads a scenario file. The error shows the line that has a mistake.
 pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
     let name = file.display().to_string();
     let text =
@@ -180,7 +180,7 @@ pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
         .map_err(|error| diagnostic(&error, &text))
 }
 
-/// A mistake with its place, or without one if it has none.
+/// Returns an error for a mistake, with its place if it has one.
 fn diagnostic(error: &ScenarioError, text: &str) -> Error {
     let Some(span) = error.span.clone() else {
         return Error::Diagnostic(format!("error: {error}"));
@@ -189,7 +189,7 @@ fn diagnostic(error: &ScenarioError, text: &str) -> Error {
     Mistake { file: &error.file, text, span, message, help }.error()
 }
 
-/// A table for the stations of shared media, if there are any.
+/// Returns a table for the stations of each shared medium.
 fn media(outcome: &Outcome) -> String {
     let mut text = String::new();
     for medium in &outcome.media {

@@ -1,4 +1,4 @@
-//! Emulation: what all its commands have in common.
+//! Options and setup that all emulations share.
 
 mod condition;
 mod ending;
@@ -81,7 +81,7 @@ pub(crate) struct Emulation {
     /// $PACELINE_NETWORK does the same, also for Mahimahi's commands
     #[arg(long, value_name = "NETWORK", value_parser = network, help_heading = "Program and network")]
     pub(crate) base: Option<Network>,
-    /// Keep the network for this long after the program has ended, so that packets on their way
+    /// Keep the network for this time after the program has ended, so that packets on their way
     /// still arrive
     #[arg(long, value_name = "TIME", value_parser = args::rtt, help_heading = "Program and network")]
     pub(crate) grace: Option<Span>,
@@ -102,7 +102,7 @@ fn network(text: &str) -> Result<Network, String> {
 }
 
 impl Emulation {
-    /// Where addresses come from: as asked for, as the environment says, or as usual.
+    /// Returns the network of the addresses: from the option, the environment, or the default.
     pub(crate) fn network(&self) -> Result<Network, Error> {
         match (self.base, std::env::var_os("PACELINE_NETWORK")) {
             (Some(network), _) => Ok(network),
@@ -113,28 +113,28 @@ impl Emulation {
     }
 }
 
-/// One direction.
+/// Setup of one direction.
 #[derive(Default)]
 pub(crate) struct DirectionSetup {
-    /// What packets pass, in order.
+    /// Elements that packets pass, in order.
     pub(crate) hops: Vec<Element>,
-    /// What its capacity is called: a trace, a file, a rate.
+    /// Name of the capacity: a trace, a file, a rate.
     pub(crate) name: Option<String>,
-    /// What its queue is called in logs.
+    /// Name of the queue in logs.
     pub(crate) queue: Option<String>,
-    /// Where to write Mahimahi's log.
+    /// File for Mahimahi's log.
     pub(crate) log: Option<PathBuf>,
-    /// Whether the live meter shows its rate, and its delay.
+    /// True if the live meter shows the rate; true if it shows the delay.
     pub(crate) meter: (bool, bool),
-    /// When its trace is over and the program inside is ended; else it goes on without.
+    /// End of the trace, at which the program inside is ended; `None` if the emulation goes on.
     pub(crate) over: Option<Span>,
 }
 
-/// A whole emulation.
+/// Setup of a whole emulation.
 pub(crate) struct Plan {
-    /// One word: the outer device is called after it.
+    /// One word, from which the outer device gets its name.
     pub(crate) kind: &'static str,
-    /// What stands before the prompt.
+    /// Text before the shell's prompt.
     pub(crate) prompt: String,
     /// From inside to outside.
     pub(crate) up: DirectionSetup,

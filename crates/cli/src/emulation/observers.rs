@@ -1,4 +1,4 @@
-//! Who watches an emulation: logs, captures, meters, summaries.
+//! Creates the observers of an emulation: logs, captures, meters, summaries.
 
 use std::io;
 use std::path::Path;
@@ -67,12 +67,13 @@ fn fail(path: &Path) -> impl FnOnce(io::Error) -> Error {
     |source| Error::Io { path, source }
 }
 
-/// The place of the first link or access point, and its capacity.
+/// Returns the position of the first link or access point, and its capacity.
 fn first_link(side: &DirectionSetup) -> Option<(usize, &Service)> {
     side.hops.iter().enumerate().find_map(|(stage, hop)| Some((stage, hop.capacity()?)))
 }
 
-/// Every element of both ways; of a way without any, the one that only passes packets on.
+/// Returns every element of both directions; for a direction without any, the element that only
+/// passes packets on.
 fn watched(plan: &Plan) -> Vec<WatchedElement> {
     let mut list = Vec::new();
     for (direction, side) in [(Direction::Up, &plan.up), (Direction::Down, &plan.down)] {
@@ -91,7 +92,7 @@ fn watched(plan: &Plan) -> Vec<WatchedElement> {
                     service: hop.capacity().cloned(),
                     ..plain(stage, "")
                 },
-                // It has no capacity of its own.
+                // A shared path has no capacity of its own.
                 Element::Shared(_) => WatchedElement {
                     name: side.name.clone().unwrap_or_else(|| "shared".into()),
                     service: Some(Service::constant(Rate::ZERO)),
@@ -107,13 +108,13 @@ fn watched(plan: &Plan) -> Vec<WatchedElement> {
     list
 }
 
-/// The links, or all elements where there are none.
+/// Returns the links, or all elements if there are no links.
 fn bottlenecks(watched: &[WatchedElement]) -> Vec<WatchedElement> {
     let links: Vec<_> = watched.iter().filter(|it| it.service.is_some()).cloned().collect();
     if links.is_empty() { watched.to_vec() } else { links }
 }
 
-/// What the live meter shows: rate, and delay where it is `true`.
+/// Returns the elements whose rate the live meter shows, and `true` if it shows the delay, too.
 fn metered(plan: &Plan, watched: &[WatchedElement]) -> Vec<(WatchedElement, bool)> {
     let mut shown = Vec::new();
     for it in bottlenecks(watched) {
@@ -135,7 +136,7 @@ fn head(side: &DirectionSetup) -> LogHead {
     }
 }
 
-/// The words of the command line as they are, as Mahimahi writes them.
+/// Returns the arguments joined by spaces without quotes, as Mahimahi writes them.
 fn words() -> String {
     let words: Vec<_> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();

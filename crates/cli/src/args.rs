@@ -22,8 +22,8 @@ pub(crate) fn span(text: &str) -> Result<Span, String> {
     Span::read(text.trim())
 }
 
-/// A link's capacity with its name: a rate, a built-in trace, or a file. Warns of a CSV file whose times are
-/// probably seconds.
+/// Reads a link's capacity with its name: a rate, a built-in trace, or a file. Warns about a CSV
+/// file whose times are probably in seconds.
 pub(crate) fn capacity(text: &str) -> Result<(String, Capacity), String> {
     let (name, capacity) = written::capacity(text)?;
     if let Capacity::Trace { trace, .. } = &capacity
@@ -34,7 +34,7 @@ pub(crate) fn capacity(text: &str) -> Result<(String, Capacity), String> {
     Ok((name, capacity))
 }
 
-/// An amount of data in bytes, above zero: `20GB`, `1.5GiB`, `4096`.
+/// Reads an amount of data in bytes, above zero: `20GB`, `1.5GiB`, `4096`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     const EXPECTED: &str = "expected a size such as 20GB, 500MiB or 4096 (bytes)";
     let text = text.trim();
@@ -97,7 +97,7 @@ pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
     build().map_err(|error: SpecError| error.to_string())
 }
 
-/// A probability from 0 to 1: `1%` or `0.01`.
+/// Reads a probability from 0 to 1: `1%` or `0.01`.
 pub(crate) fn probability(text: &str) -> Result<f64, String> {
     match f64::read(text.trim()) {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
@@ -108,10 +108,11 @@ pub(crate) fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The port of `paceline recv`, which an address without a port has.
+/// Port of `paceline recv`, used for addresses without a port.
 pub(crate) const DEFAULT_PORT: u16 = 5311;
 
-/// An address with its port: `host` is `host:5311`, `2001:db8::1` is `[2001:db8::1]:5311`.
+/// Adds the default port to an address without one: `host` becomes `host:5311`, `2001:db8::1`
+/// becomes `[2001:db8::1]:5311`.
 pub(crate) fn with_port(address: &str) -> String {
     match address.parse::<Ipv6Addr>() {
         Ok(six) => format!("[{six}]:{DEFAULT_PORT}"),
@@ -121,7 +122,7 @@ pub(crate) fn with_port(address: &str) -> String {
         Err(_) => address.to_string(),
     }
 }
-
+/// Reads a recording of delays.
 /// A recording of delays.
 pub(crate) fn delays(text: &str) -> Result<Delays, String> {
     paceline_trace::load_delays(text).map_err(|error| error.to_string())

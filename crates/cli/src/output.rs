@@ -196,10 +196,11 @@ pub(crate) fn all_of(problems: &[String]) -> Result<(), Error> {
     }
 }
 
-/// Extensions of files that nobody means for a folder.
+/// Extensions that users give to files, never to folders.
 const OF_FILES: [&str; 9] = ["svg", "pdf", "png", "jpg", "eps", "csv", "json", "html", "txt"];
 
-/// Makes sure that a folder for results has no name of a file, such as fig.pdf, unless it is there already.
+/// Checks that the name of a folder for results is not that of a file, such as fig.pdf, unless the
+/// folder exists.
 pub(crate) fn is_folder_name(folder: &Path) -> Result<(), Error> {
     let extension = folder.extension().and_then(|extension| extension.to_str());
     let is_of_file = extension.is_some_and(|it| OF_FILES.contains(&&*it.to_ascii_lowercase()));
@@ -214,7 +215,7 @@ pub(crate) fn is_folder_name(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes sure that a file for a plot has a name for SVG, or none that says another format.
+/// Checks that the name of a plot's file has the extension of SVG, or none of another format.
 pub(crate) fn is_svg_name(file: &Path) -> Result<(), Error> {
     let extension = file.extension().and_then(|extension| extension.to_str());
     let is_other = extension.is_some_and(|it| {
@@ -231,7 +232,7 @@ pub(crate) fn is_svg_name(file: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a folder for results, with those above it; it may be there already.
+/// Creates a folder for results, and its parents. It may already exist.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
     is_folder_name(folder)?;
     std::fs::create_dir_all(folder).map_err(|source| {
@@ -281,7 +282,8 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     written.map_err(|source| Error::Io { path: Some(path.to_path_buf()), source })
 }
 
-/// Writes a file that a user has named, and says so on standard error. A device, such as /dev/stdout, is not told of.
+/// Writes a file that the user named, and reports it on standard error. Reports no devices, such as
+/// /dev/stdout.
 pub(crate) fn write_named(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_file(path, bytes)?;
     if path.is_file() {

@@ -1,4 +1,4 @@
-//! What is said of arguments that do not fit: clap's message, with the remedy where one is known.
+//! Messages about wrong arguments: clap's text, with a remedy if one is known.
 
 use std::ffi::OsString;
 use std::process::exit;
@@ -8,9 +8,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::output;
 
-/// The exit status of wrong arguments, as clap has it.
+/// Exit status for wrong arguments, the same as clap's.
 const WRONG_USAGE: i32 = 2;
-/// clap's last line.
+/// Beginning of clap's last line.
 const TAIL: &str = "For more information, try";
 
 /// Remedies for options that a command does not have: `(command, option, remedy)`.
@@ -54,7 +54,7 @@ const RUNS: &str = "--runs N makes N runs, each with a seed of its own";
 const CSV: &str = "--json prints all figures; the Python package makes data frames of them \
                    (docs/python.md)";
 
-/// Remedies for commands that there are not.
+/// Remedies for commands that do not exist.
 const COMMANDS: [(&str, &str); 12] = [
     ("queues", "`paceline schemes` lists queues, too"),
     ("traces", "`paceline trace list`"),
@@ -81,7 +81,8 @@ pub(crate) fn parse<C: Parser>() -> C {
     })
 }
 
-/// clap's message without its last line where the message says what to write, and with a remedy that is known here.
+/// Returns clap's message, with a remedy if one is known here. Drops clap's last line if the
+/// message already says what to write.
 fn message(error: &clap::Error, words: &[OsString]) -> String {
     let text = error.render().ansi().to_string();
     let command = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
@@ -101,14 +102,14 @@ fn message(error: &clap::Error, words: &[OsString]) -> String {
         kept.truncate(tail);
     }
     if let Some(tip) = known {
-        // Behind the first line, where clap's tips stand.
+        // After the first line, where clap puts its tips.
         let at = kept.find('\n').map_or(kept.len(), |at| at + 1);
         kept.insert_str(at, &tip);
     }
     kept.trim_end().to_string()
 }
 
-/// The lines that are no tips of clap's.
+/// Returns the lines without clap's tips.
 fn without_tips(text: &str) -> String {
     let kept = text.lines().filter(|line| !line.contains("tip:"));
     let mut lines: Vec<&str> = kept.collect();

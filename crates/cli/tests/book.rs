@@ -134,13 +134,14 @@ fn shortened(expected: &[String], seen: &str) -> Vec<String> {
     lines
 }
 
-/// Returns lines without spaces at their ends and without empty lines at both ends of the text.
+/// Returns lines without spaces at their ends, and without empty lines at the beginning and the end
+/// of the text.
 fn trimmed<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let lines: Vec<&str> = lines.map(str::trim_end).collect();
     lines.join("\n").trim_matches('\n').to_string()
 }
 
-/// Runs a command of a page in its folder; returns its output, or what is wrong with its end.
+/// Runs a command of a page in its folder. Returns its output, or an error text if it fails.
 fn run(command: &str, folder: &Path) -> Result<String, String> {
     let program = Path::new(env!("CARGO_BIN_EXE_paceline")).parent().expect("a folder");
     let path = std::env::var("PATH").unwrap_or_default();
@@ -157,8 +158,8 @@ fn run(command: &str, folder: &Path) -> Result<String, String> {
     if output.status.success() { Ok(text) } else { Err(format!("{}\n{text}", output.status)) }
 }
 
-/// Runs a page; adds what differs to `wrong`, and returns the number of commands. With `update`, the page gets the present
-/// output in place of what differs.
+/// Runs a page. Adds differences to `wrong`, and returns the number of commands. With `update`,
+/// replaces differing lines in the page by the present output.
 fn check(path: &Path, update: bool, wrong: &mut Vec<String>) -> usize {
     let text = fs::read_to_string(path).expect("a page");
     let name = path.strip_prefix(root()).unwrap_or(path).display().to_string();

@@ -164,8 +164,8 @@ fn gap_runs_abc_of_the_kernel_beside_the_simulators() {
     assert_eq!(counters["fallbacks"], 0);
     assert!(counters["accelerated_bytes"].as_u64() > Some(0), "{counters}");
     assert!(counters["packets_sent_as_accelerates"].as_u64() > Some(0), "{counters}");
-    // Only checks that it works at all: three seconds are mostly the beginning, and other programs may
-    // take processor time.
+    // Only checks that it works at all: three seconds are mostly the beginning, and other programs
+    // may take processor time.
     assert!(real["utilization"].as_f64() > Some(0.1), "{real}");
     abc_once("gap unloads what it has loaded", |state| state["available"] == false);
 }
@@ -232,7 +232,8 @@ fn watch_shows_the_sockets_of_our_programs() {
     assert!(line.is_some_and(|line| line.contains("rtt_ms=")), "{printed}");
 }
 
-/// A target of 100 ms, as c2tcp once had it, is never met over this RTT: the window stayed at a packet, 0.7 % of the link.
+/// With a target of 100 ms, its former value, c2tcp never met the target over this RTT: the window
+/// stayed at one packet, 0.7 % of the link.
 #[test]
 fn c2tcp_is_not_starved_by_an_rtt_of_120_ms() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -248,13 +249,13 @@ fn c2tcp_is_not_starved_by_an_rtt_of_120_ms() {
     assert!(output.status.success(), "{said}");
     let rows: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let row = &rows["rows"][0];
-    // A busy machine takes much, but nothing like that.
+    // A busy machine takes much of the rate, but not nearly that much.
     for end in ["emulated", "simulated"] {
         assert!(row[end]["utilization"].as_f64() > Some(0.1), "{end}: {row}");
     }
 }
 
-/// As `iperf3 -C abc` towards a server without abc.
+/// Connects as `iperf3 -C abc` does to a server without abc.
 #[test]
 fn a_connection_that_falls_back_to_cubic_is_warned_of() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -293,7 +294,7 @@ fn a_connection_that_falls_back_to_cubic_is_warned_of() {
     }
 }
 
-/// A sender, a machine that forwards with a router of 12 Mbit/s, and a receiver.
+/// Runs a sender, a machine that forwards with a router of 12 Mbit/s, and a receiver.
 #[test]
 fn abc_through_a_transparent_router_sees_its_marks_and_the_device_sends_as_before_afterwards() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

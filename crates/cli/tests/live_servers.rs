@@ -1,4 +1,5 @@
-//! Emulations with a server outside: when the program inside starts, and which emulators lie between both.
+//! Emulations with a server outside: when the program inside starts, and which emulators lie
+//! between both.
 
 #[path = "common/alone.rs"]
 mod alone;
@@ -10,7 +11,7 @@ use common::Folder;
 
 #[test]
 fn a_program_waits_for_its_server() {
-    // Without --wait-for the connection is refused: the server needs a second to begin.
+    // Without --wait-for the connection would be refused: the server needs a second to start.
     let folder = Folder::new("waits");
     let server = format!("sleep 1; exec $P traffic receive --bytes {}", folder.path("bytes"));
     let reach = "exec 3<>/dev/tcp/$PACELINE_BASE/5310 && echo reached";
@@ -41,7 +42,7 @@ fn waiting_for_a_server_can_be_interrupted() {
 
 #[test]
 fn an_inner_shells_outside_is_warned_of() {
-    // The packets to it do not pass the delay.
+    // Packets to the command of --outside do not pass the delay.
     let inner = "$P link --up 12Mbps --down 12Mbps --outside 'exec sleep 1000'";
     let script = format!(
         "$P delay 1ms -q -- {inner} -- true; echo $?\n\
@@ -101,7 +102,7 @@ fn the_end_says_what_has_passed_and_what_was_written() {
 
 #[test]
 fn a_figure_beyond_its_bound_fails_the_run() {
-    // 20 packets of 1500 bytes wait 120 ms and more at 1 Mbit/s.
+    // At 1 Mbit/s 20 packets of 1500 bytes wait at least 120 ms.
     let pings = "ping -n -q -s 1472 -i 0.002 -c 20 -W 20 $PACELINE_BASE > /dev/null";
     let link = "$P link --up 1Mbps --down 50Mbps -q";
     let script = format!(

@@ -1,10 +1,10 @@
-//! Command lines as new users write them, which are wrong: each message names the remedy.
+//! Wrong command lines as new users write them: each message names the remedy.
 
 mod common;
 
 use common::{Folder, paceline};
 
-/// A command line, and what its message has to say.
+/// A command line, and the words that its message must have.
 type Line = (&'static [&'static str], &'static [&'static str]);
 
 const LINES: [Line; 51] = [
@@ -75,7 +75,7 @@ fn each_message_names_the_remedy() {
         for word in words {
             assert!(seen.err.contains(word), "{arguments:?} lacks `{word}`: {}", seen.err);
         }
-        // What a message says already is not said once more by clap.
+        // clap adds no general advice if the message already says what to write.
         assert!(!seen.err.contains("For more information"), "{arguments:?}: {}", seen.err);
         assert!(!seen.err.contains("panicked"), "{arguments:?}: {}", seen.err);
         assert!(seen.out.is_empty(), "{arguments:?} prints results: {}", seen.out);
@@ -89,7 +89,7 @@ fn each_message_names_the_remedy() {
 fn a_line_of_recv_is_a_key() {
     let key = paceline_wire::key::Identity::generate().expect("keys").key().to_string();
     let line = format!("key {key}");
-    // The key is read, and the file looked for.
+    // The key was accepted, since the error is about the file.
     let seen = paceline(&["send", "no-such-file", "127.0.0.1:1", "--key", &line]);
     assert!(seen.code == 2 && seen.err.contains("no-such-file: cannot be read"), "{}", seen.err);
 }

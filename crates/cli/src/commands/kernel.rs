@@ -63,20 +63,21 @@ pub(crate) struct Load {
     /// default
     #[arg(long, value_name = "TIME", value_parser = args::span, allow_hyphen_values = true)]
     resolution: Option<Span>,
-    /// Of `c2tcp`: the scheme that it stands on, `cubic` or `newreno`
+    /// For `c2tcp`: the scheme below it, `cubic` or `newreno`
     #[arg(long, value_name = "SCHEME", value_parser = over)]
     over: Option<String>,
-    /// Of `c2tcp`: the RTT above which it closes the window, a time or a multiple of the smallest RTT such as 1.5rtt;
-    /// 2rtt if it is not given
+    /// For `c2tcp`: the RTT above which it closes the window, a time or a multiple of the smallest
+    /// RTT such as 1.5rtt; 2rtt by default
     #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
     target: Option<String>,
-    /// Of `c2tcp`: how long RTTs have to be above the target; 2rtt if it is not given
+    /// For `c2tcp`: how long RTTs have to be above the target; 2rtt by default
     #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
     interval: Option<String>,
-    /// Of `c2tcp`: the least target and interval where they are multiples of the RTT; 100ms if it is not given
+    /// For `c2tcp`: the least target and interval if they are multiples of the RTT; 100ms by
+    /// default
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     floor: Option<String>,
-    /// Do not say what has to be done next
+    /// Do not print the next steps
     #[arg(short, long)]
     quiet: bool,
 }
@@ -174,7 +175,7 @@ impl Load {
         Ok(Options::with(|options| options.table = table))
     }
 
-    /// The options of `c2tcp` as parameters of the simulator's scheme.
+    /// Returns the options of `c2tcp` as parameters of the simulator's scheme.
     fn of_c2tcp(&self) -> Vec<(String, String)> {
         let params = [
             ("base", &self.over),
@@ -190,7 +191,7 @@ impl Load {
         let program = find(&self.name)?;
         kernel::load(program, &self.options(program)?).map_err(fail)?;
         if let Err(error) = attach(program, &self.devices) {
-            // Half of what was asked for is nothing.
+            // Leaves nothing half done: unloads the program again if a device fails.
             let _ = kernel::unload(program);
             return Err(error);
         }

@@ -15,7 +15,7 @@ use crate::emulation::preset::{Preset, preset};
 use crate::emulation::{DEFAULT_SEED, Emulation, Plan, scenario};
 use crate::output::Error;
 
-/// 1 / √12: the standard deviation of numbers that are equally likely from 0 to 1.
+/// 1 / √12: the standard deviation of a uniform distribution from 0 to 1.
 const UNIFORM_SD: f64 = 0.288_675_134_594_812_9;
 
 #[derive(Args)]
@@ -62,7 +62,8 @@ pub(crate) struct LinkCommand {
     /// A delay beyond the link in each direction; a round trip takes twice as long
     #[arg(long, value_name = "TIME", value_parser = args::rtt)]
     delay: Option<Span>,
-    /// A random delay of each packet beyond the link, equally likely from 0 to this; packets keep their order
+    /// A random delay of each packet beyond the link, uniform from 0 to this time; packets keep
+    /// their order
     #[arg(long, value_name = "TIME", value_parser = args::rtt)]
     jitter: Option<Span>,
     /// The probability that a packet is lost beyond the link, in each direction: 1% or 0.01
@@ -74,7 +75,7 @@ pub(crate) struct LinkCommand {
     /// The probability of loss in the direction down
     #[arg(long, value_name = "SHARE", value_parser = args::probability)]
     down_loss: Option<f64>,
-    /// Do not repeat the traces: when a trace is over, nothing passes any more
+    /// Do not repeat the traces: at the end of a trace the link stops
     #[arg(long)]
     once: bool,
     /// Write Mahimahi's logs: FILE.up and FILE.down
@@ -95,16 +96,18 @@ pub(crate) struct LinkCommand {
 }
 
 impl LinkCommand {
-    /// The fixed delay beyond the link, one way.
+    /// Returns the fixed one-way delay beyond the link.
     fn delay(&self) -> Span {
         let of_preset = self.preset.map_or(Span::ZERO, |preset| preset.delay);
         self.delay.unwrap_or(of_preset)
     }
 
-    /// Delay, jitter and loss beyond the link in one direction. `place` names its random numbers.
+    /// Returns a pipe with delay, jitter and loss beyond the link in one direction. `place` names
+    /// its random numbers.
     fn beyond(&self, place: &str, loss: Option<f64>) -> Result<Option<Element>, Error> {
         let jitter = self.jitter.filter(|most| !most.is_zero()).map(|most| {
-            // Uniform from 0 to `most`: its mean is a half, its standard deviation most / √12.
+            // Uniform from 0 to `most`: the mean is half of it, and the standard deviation most /
+            // √12.
             Jitter { shape: JitterShape::Uniform, mean: most / 2, sd: most.mul_f64(UNIFORM_SD) }
         });
         let impairments = Impairments {
@@ -144,7 +147,7 @@ impl LinkCommand {
                 let seed = self.emulation.seed;
                 let both = (self.up_buffer.unwrap_or(self.buffer), &self.up_queue);
                 let mut above = link_side("up", up, both, seed, !self.once)?;
-                // Beyond the link: behind it on the way up, before it on the way down.
+                // Beyond the link: after it in the uplink, before it in the downlink.
                 above.hops.extend(self.beyond("beyond up", self.up_loss)?);
                 let both = (self.down_buffer.unwrap_or(self.buffer), &self.down_queue);
                 let mut below = link_side("down", down, both, seed, !self.once)?;

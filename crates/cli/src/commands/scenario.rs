@@ -1,4 +1,4 @@
-//! `paceline scenario`: the example scenarios, to list and to begin from.
+//! `paceline scenario`: lists and writes the example scenarios, from which users begin their own.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ Examples:
 pub(crate) enum ScenarioCommand {
     /// List the example scenarios
     List(List),
-    /// Print an example scenario, or write it into a file, to be changed and run
+    /// Print an example scenario, or write it into a file, to change and run it
     New(New),
 }
 
@@ -79,13 +79,13 @@ struct Listing {
     scenarios: Vec<ExampleRow>,
 }
 
-/// Returns the text behind `description = ` of a scenario.
+/// Returns a scenario's description: the text behind `description = `.
 fn description(text: &str) -> String {
     let value = text.lines().find_map(|line| line.strip_prefix("description = \""));
     value.and_then(|rest| rest.split('"').next()).unwrap_or_default().to_string()
 }
 
-/// Adds to an error about a scenario file that is missing how an example of its name is had.
+/// Adds the command that writes an example of this name to an error about a missing scenario file.
 pub(crate) fn with_example(error: Error, file: &Path) -> Error {
     let Error::Usage(message) = error else { return error };
     let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();

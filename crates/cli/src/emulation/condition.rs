@@ -9,7 +9,7 @@ use paceline_emulator::{Direction, Summary};
 
 use super::ending::lost;
 
-/// What a condition looks at.
+/// A figure that a condition compares with its bound.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Figure {
     /// Queueing delay at the link, in milliseconds.
@@ -18,11 +18,11 @@ enum Figure {
     P95,
     P99,
     Max,
-    /// What the link delivered, in Mbit/s.
+    /// Rate that the link delivered, in Mbit/s.
     Throughput,
-    /// The share of the link's capacity that was used.
+    /// Share of the link's capacity that was used.
     Used,
-    /// The share of packets that were dropped.
+    /// Share of packets that were dropped.
     Loss,
 }
 
@@ -41,11 +41,11 @@ const FIGURES: [(&str, Figure); 8] = [
 /// A condition that fails an emulation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Condition {
-    /// `None` stands for each direction that has a link.
+    /// `None` for each direction that has a link.
     direction: Option<Direction>,
     figure: Figure,
     is_above: bool,
-    /// In the figure's unit.
+    /// Bound, in the figure's unit.
     bound: f64,
     written: String,
 }
@@ -88,7 +88,8 @@ impl FromStr for Condition {
 }
 
 impl Condition {
-    /// Returns what is said of the condition if it holds, or cannot be decided; `None` if it does not hold.
+    /// Returns an error text if the condition holds, or cannot be decided; `None` if it does not
+    /// hold.
     pub(super) fn failure(&self, summary: &Summary, report: &EmulationReport) -> Option<String> {
         let directions = [Direction::Up, Direction::Down];
         let asked = directions.into_iter().filter(|it| self.direction.is_none_or(|one| one == *it));

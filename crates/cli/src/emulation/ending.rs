@@ -1,4 +1,4 @@
-//! What an emulator says when it ends: what has passed, and which files were written.
+//! Output of an emulator when it ends: packet counts, and the files that it wrote.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use paceline_emulator::{DirectionSummary, Summary};
 
 use super::{DirectionSetup, Emulation};
 
-/// One line of what has passed in both directions.
+/// Returns a line with the packet counts and rates of both directions.
 pub(super) fn passed(summary: &Summary) -> String {
     let seconds = summary.duration.as_secs_f64();
     format!(
@@ -23,12 +23,12 @@ fn direction(way: &DirectionSummary, seconds: f64) -> String {
     format!("{packets} packet{plural} at {mbps:.3} Mbit/s, {lost} lost")
 }
 
-/// Packets that queues, pipes and interruptions have dropped.
+/// Returns the number of packets that queues, pipes and interruptions have dropped.
 pub(super) fn lost(way: &DirectionSummary) -> u64 {
     way.stages.iter().map(|stage| stage.counters.dropped_packets()).sum::<u64>() + way.no_memory
 }
 
-/// The files that an emulation writes.
+/// Returns the paths of the files that an emulation writes.
 pub(super) fn files(
     options: &Emulation,
     up: &DirectionSetup,

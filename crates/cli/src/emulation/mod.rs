@@ -24,7 +24,7 @@ use crate::output::Error;
 
 pub(crate) use condition::Condition;
 
-/// The seed unless the user names one.
+/// Seed if the user names none.
 pub(crate) const DEFAULT_SEED: u64 = 1;
 
 /// Options of every emulation.
@@ -40,14 +40,14 @@ pub(crate) struct Emulation {
     /// mlockall)
     #[arg(long, help_heading = "Real time")]
     pub(crate) realtime: bool,
-    /// Show rate, queue and delay while it runs
+    /// Show rate, queue and delay meanwhile
     #[arg(long, help_heading = "Outputs")]
     pub(crate) meter: bool,
     /// Write a summary as JSON to this file, with `up` and `down` in the fields of `compare`;
     /// standard output belongs to the program inside
     #[arg(long, value_name = "FILE", alias = "json", help_heading = "Outputs")]
     pub(crate) summary: Option<PathBuf>,
-    /// Leave this long at the beginning out of the summary and the page
+    /// Leave this time at the beginning out of the summary and the page
     #[arg(long, value_name = "TIME", value_parser = args::length, help_heading = "Outputs")]
     pub(crate) warmup: Option<Span>,
     /// Record every packet before and behind the link in this file (pcapng)
@@ -56,43 +56,43 @@ pub(crate) struct Emulation {
     /// Record at most this many bytes of each packet
     #[arg(long, value_name = "BYTES", requires = "pcap", help_heading = "Outputs")]
     pub(crate) snaplen: Option<u32>,
-    /// Write to this file when each packet was due and when it was released
+    /// Write the times at which each packet was due and was released to this file
     #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     pub(crate) releases: Option<PathBuf>,
     /// Write a page, plots and the summary into this folder
     #[arg(short, long, value_name = "DIR", alias = "report", help_heading = "Outputs")]
     pub(crate) output: Option<PathBuf>,
-    /// End with 1 if packets were late or something else went wrong in the emulator
+    /// Exit with 1 if packets were late or something else went wrong in the emulator
     #[arg(long, help_heading = "Outputs")]
     pub(crate) strict: bool,
-    /// End with 1 if a figure of the link is beyond a bound: p50, p95, p99, mean or max of the queueing delay, throughput,
-    /// used, loss; with up. or down. in front of one direction alone. For example p95>100ms, up.loss>1% or
-    /// down.throughput<5Mbps; may be repeated
+    /// Exit with 1 if a figure of the link is beyond a bound: p50, p95, p99, mean or max of the
+    /// queueing delay, throughput, used, loss; with up. or down. before it for one direction alone.
+    /// For example p95>100ms, up.loss>1% or down.throughput<5Mbps; may be repeated
     #[arg(long, value_name = "CONDITION", help_heading = "Outputs")]
     pub(crate) fail_if: Vec<Condition>,
     /// Run this command in the network outside for as long as the program inside; $PACELINE_BASE is
-    /// the address of the outside
+    /// the outer address
     #[arg(long, value_name = "COMMAND", help_heading = "Program and network")]
     pub(crate) outside: Option<String>,
     /// Start the program inside when a server listens at this port outside: 5201, or 4433/udp
     #[arg(long, value_name = "PORT", help_heading = "Program and network")]
     pub(crate) wait_for: Option<ServerPort>,
-    /// Take the addresses of both ends from this network, if 100.64.0.0/10 is in use or filtered.
-    /// $PACELINE_NETWORK does the same, also for Mahimahi's commands
+    /// Take the addresses of both ends from this network; needed if 100.64.0.0/10 is in use or
+    /// filtered. $PACELINE_NETWORK does the same, also for Mahimahi's commands
     #[arg(long, value_name = "NETWORK", value_parser = network, help_heading = "Program and network")]
     pub(crate) base: Option<Network>,
     /// Keep the network for this time after the program has ended, so that packets on their way
     /// still arrive
     #[arg(long, value_name = "TIME", value_parser = args::rtt, help_heading = "Program and network")]
     pub(crate) grace: Option<Span>,
-    /// Do not show notes at the start, nor what has passed at the end
+    /// Show no notes at the start, and no packet counts at the end
     #[arg(short, long, help_heading = "Outputs")]
     pub(crate) quiet: bool,
-    /// True for Mahimahi's commands, which say nothing at the end.
+    /// True for Mahimahi's commands, which print no packet counts at the end.
     #[arg(skip)]
     pub(crate) ends_mute: bool,
-    /// The program to run inside, with its arguments; without it, your shell. Put `--` before it to
-    /// tell it from the options
+    /// The program to run inside, with its arguments; by default your shell. Put `--` before it to
+    /// separate it from the options
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }

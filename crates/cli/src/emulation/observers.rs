@@ -15,10 +15,10 @@ use super::{DEFAULT_SEED, DirectionSetup, Plan};
 use crate::names::command_line;
 use crate::output::{self, Error};
 
-/// The observers of an emulation, and the place of its figures if an option needs them.
+/// The observers of an emulation, and the shared report of its figures if an option needs them.
 pub(super) type Watching = (Vec<Box<dyn Observer>>, Option<SharedReport>);
 
-/// Returns all observers that a plan asks for. Their files are made now.
+/// Creates all observers that a plan asks for, and their files.
 pub(super) fn observers(plan: &Plan) -> Result<Watching, Error> {
     let options = &plan.options;
     let mut made: Vec<Box<dyn Observer>> = Vec::new();

@@ -1,17 +1,17 @@
-//! `paceline link --preset`: links by the name of their kind.
+//! `paceline link --preset`: links by the names of their kinds.
 
 use paceline_cc::Span;
 
-/// A link each way, and what lies beyond it.
+/// A link in each direction, and the delay beyond it.
 #[derive(Debug)]
 pub(crate) struct Preset {
     pub(crate) name: &'static str,
-    /// Capacities, as `--up` and `--down` are written.
+    /// Capacities, in the form of `--up` and `--down`.
     pub(crate) up: &'static str,
     pub(crate) down: &'static str,
-    /// One-way delay: half of the round-trip time of the source.
+    /// One-way delay: half of the source's round-trip time.
     pub(crate) delay: Span,
-    /// Built-in recording of a delay on top.
+    /// Built-in recording of a delay that is added.
     pub(crate) delay_trace: Option<&'static str>,
 }
 

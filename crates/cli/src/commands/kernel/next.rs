@@ -1,8 +1,9 @@
-//! What `paceline kernel load` says: how connections come to use the program, and what else it needs.
+//! Output of `paceline kernel load`: how connections come to use the program, and what else it
+//! needs.
 
 use paceline_kernel::Program;
 
-/// What has to be done after a program was loaded, line by line.
+/// Returns the next steps after a program was loaded, one in each line.
 pub(super) fn steps(program: &Program) -> Vec<String> {
     let name = program.name;
     let ends = if program.needs_both_ends() {
@@ -32,7 +33,8 @@ pub(super) fn steps(program: &Program) -> Vec<String> {
     steps
 }
 
-/// What keeps a loaded program from working, if no device is to send its packets as accelerates.
+/// Returns a warning about the devices that a loaded program lacks, if no device marks its packets
+/// as accelerates.
 pub(super) fn missing_device(program: &Program, devices: &[String]) -> Option<String> {
     let name = program.name;
     (program.accelerates && devices.is_empty()).then(|| {
@@ -44,7 +46,7 @@ pub(super) fn missing_device(program: &Program, devices: &[String]) -> Option<St
     })
 }
 
-/// A warning that connections use Cubic instead of the program.
+/// Returns a warning that connections use Cubic instead of the program.
 pub(super) fn fallbacks(program: &Program, counters: &[(&str, u64)]) -> Option<String> {
     let count = |name: &str| counters.iter().find(|it| it.0 == name).map_or(0, |it| it.1);
     let (fallbacks, sockets, name) = (count("fallbacks"), count("sockets"), program.name);

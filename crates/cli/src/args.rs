@@ -122,8 +122,8 @@ pub(crate) fn with_port(address: &str) -> String {
         Err(_) => address.to_string(),
     }
 }
+
 /// Reads a recording of delays.
-/// A recording of delays.
 pub(crate) fn delays(text: &str) -> Result<Delays, String> {
     paceline_trace::load_delays(text).map_err(|error| error.to_string())
 }

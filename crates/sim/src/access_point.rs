@@ -2,7 +2,7 @@
 
 use paceline_cc::{Rate, Span, Stream};
 use paceline_path::ServiceError;
-use paceline_wifi::{AccessPoint, BackgroundConfig, Ht, MediumConfig, Phy, StationConfig};
+use paceline_wifi::{AccessPoint, Ht, MediumConfig, Phy, StationConfig};
 
 use crate::scenario::{FlowSpec, LinkSpec, Scenario, WifiSpec};
 
@@ -27,7 +27,6 @@ fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> (MediumConfi
     let (steps, period) = spec.mcs.steps(scenario.duration, &mut random);
     let mut alike = StationConfig::new(Rate::ZERO);
     (alike.mcs, alike.mcs_period) = (steps, period);
-    alike.max_mpdus = Some(spec.max_frames);
     alike.frame_error = spec.frame_error;
     let mut stations: Vec<StationConfig> = Vec::new();
     let passes = |flow: &FlowSpec| flow.path.contains(&link.name) || flow.back.contains(&link.name);
@@ -44,7 +43,7 @@ fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> (MediumConfi
         if number.is_some() {
             *number = Some(stations.len());
             let mut station = alike.clone();
-            station.max_mpdus = Some(own.max_frames.unwrap_or(spec.max_frames));
+            station.max_mpdus = own.max_frames;
             if let Some(mcs) = own.mcs {
                 (station.mcs, station.mcs_period) = (vec![(Span::ZERO, mcs)], None);
             }
@@ -69,10 +68,8 @@ fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> (MediumConfi
     let mut config = MediumConfig::new(Phy::ht(Ht::default()), 0, Rate::ZERO);
     config.stations.extend(stations);
     config.rts_threshold = spec.rts.then_some(0);
-    config.aggregation.max_duration = spec.max_airtime;
     config.aggregation.transmissions = spec.retries.saturating_add(1);
-    let contender = BackgroundConfig::new(spec.contender_airtime, spec.contender_gap);
-    config.background = vec![contender; spec.contenders as usize];
+    spec.channel.apply(&mut config);
     (config, station_of)
 }
 

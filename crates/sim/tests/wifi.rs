@@ -21,14 +21,10 @@ fn alternating(schemes: &[&str], queue_per_station: bool) -> Scenario {
     let two = Span::from_secs(2);
     let steps =
         McsSpec::Steps { steps: vec![(Span::ZERO, mcs(1)), (two, mcs(7))], period: Some(two * 2) };
-    let wifi = WifiSpec {
-        max_frames: 20,
-        frame_error: 0.02,
-        contenders: 3,
-        contender_gap: Span::from_millis(20),
-        queue_per_station,
-        ..WifiSpec::new(steps)
-    };
+    let mut wifi = WifiSpec { frame_error: 0.02, queue_per_station, ..WifiSpec::new(steps) };
+    wifi.channel.max_frames = 20;
+    wifi.channel.contenders = 3;
+    wifi.channel.contender_gap = Span::from_millis(20);
     scenario.links.push(LinkSpec::new("ap", Capacity::Wifi(Box::new(wifi))));
     for (number, text) in schemes.iter().enumerate() {
         let mut flow = FlowSpec::bulk(check_scheme(text).expect(text), &["ap"]);

@@ -49,13 +49,12 @@ const PLACES: [(&str, u32, &str); 3] = [
 
 /// Returns a link in a crowded place, as in all Wi-Fi experiments.
 pub(super) fn crowded(mcs: McsSpec) -> WifiSpec {
-    WifiSpec {
-        max_frames: 20,
-        frame_error: 0.02,
-        contenders: 5,
-        contender_gap: Span::from_millis(20),
-        ..WifiSpec::new(mcs)
-    }
+    let mut spec = WifiSpec::new(mcs);
+    spec.frame_error = 0.02;
+    spec.channel.max_frames = 20;
+    spec.channel.contenders = 5;
+    spec.channel.contender_gap = Span::from_millis(20);
+    spec
 }
 
 /// Returns a modulation by its index.

@@ -48,16 +48,13 @@ fn name(channel: &str, index: u8, load: u32) -> String {
 /// competitor always has frames to send and has one turn for each of the access point's.
 /// Competitors with a fixed load have more frames to send after a longer batch.
 fn shared(channel: &str, index: u8) -> Result<WifiSpec, String> {
-    let crowd = crowded(McsSpec::constant(mcs(index)?));
-    Ok(match channel {
-        "steady" => WifiSpec {
-            contenders: 1,
-            contender_airtime: Span::from_micros(500),
-            contender_gap: Span::ZERO,
-            ..crowd
-        },
-        _ => crowd,
-    })
+    let mut spec = crowded(McsSpec::constant(mcs(index)?));
+    if channel == "steady" {
+        spec.channel.contenders = 1;
+        spec.channel.contender_airtime = Span::from_micros(500);
+        spec.channel.contender_gap = Span::ZERO;
+    }
+    Ok(spec)
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Task>, String> {

@@ -82,7 +82,7 @@ fn scenario(
     let mut scenario = Scenario::new("wifi sweep");
     scenario.duration = Span::from_secs(45);
     let mut spec = crowded(alternating(every)?);
-    spec.contender_gap = Span::from_millis(gap);
+    spec.channel.contender_gap = Span::from_millis(gap);
     let mut link = LinkSpec::new("link", Capacity::Wifi(Box::new(spec)));
     link.buffer = BufferSize::Packets(250);
     scenario.links.push(link);

@@ -54,7 +54,7 @@ impl Dice {
     fn wifi(&mut self) -> WifiSpec {
         let mut mcs = || Mcs::new(self.below(1 + u64::from(Mcs::MAX)) as u8).expect("an index");
         let (one, other) = (mcs(), mcs());
-        let spec = WifiSpec::new(match self.below(3) {
+        let mut spec = WifiSpec::new(match self.below(3) {
             0 => McsSpec::constant(one),
             1 => McsSpec::Steps {
                 steps: vec![(Span::ZERO, one), (Span::from_secs(1), other)],
@@ -66,16 +66,14 @@ impl Dice {
                 every: Span::from_secs(1),
             },
         });
-        WifiSpec {
-            max_frames: 1 + self.below(64) as u32,
-            rts: self.0.chance(0.5),
-            frame_error: self.from(0.0, 0.3),
-            retries: self.below(8) as u32,
-            contenders: self.below(4) as u32,
-            contender_gap: self.span(0, 20),
-            queue_per_station: self.0.chance(0.5),
-            ..spec
-        }
+        spec.channel.max_frames = 1 + self.below(64) as u32;
+        spec.rts = self.0.chance(0.5);
+        spec.frame_error = self.from(0.0, 0.3);
+        spec.retries = self.below(8) as u32;
+        spec.channel.contenders = self.below(4) as u32;
+        spec.channel.contender_gap = self.span(0, 20);
+        spec.queue_per_station = self.0.chance(0.5);
+        spec
     }
 
     fn impairments(&mut self, loss: f64) -> Impairments {

@@ -4,12 +4,12 @@ use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
 use paceline_wifi::{ChannelWidth, GuardInterval, Ht, MAX_SCALE, Preamble};
 
+use super::channel::keys_with_channel;
 use super::error::ScenarioError;
 use super::keys::{Inline, Section as _, keys, within};
 use super::reader::{Place, Reader};
 use super::station::{FileRate, FileStation, UsualRates};
 use super::value::words;
-use super::wifi::LONGEST_AIRTIME;
 use crate::scenario::spec::{
     Layer, McsSpec, MediumSpec, PortSpec, QueueChoice, RouterChoice, Scenario,
 };
@@ -19,72 +19,62 @@ const STATIONS: usize = 500;
 /// Signal extension of 802.11n at 2.4 GHz: the time after each frame in which nothing is sent.
 const EXTENSION: Span = Span::from_micros(6);
 
-keys! {
-    /// A channel that an access point and its stations contend for.
-    FileMedium: "medium" of MediumSpec = MediumSpec::new("", Layer::B(Preamble::Long));
-    /// different from the names of all links and other media
-    [required] name: String => name;
-    /// the times of `"802.11b"`, `"802.11g"` (without stations of 802.11b), `"802.11a"` or `"802.11n"`,
-    /// which has A-MPDUs
-    layer: LayerName, default "`\"802.11b\"`";
-    /// of 802.11b: frames at 1 Mbit/s always have the long one
-    preamble: Preamble, default "`\"long\"`";
-    /// 802.11n: the channel
-    width: ChannelWidth, default "`\"20MHz\"`";
-    /// 802.11n: the guard interval
-    guard: GuardInterval, default "`\"long\"`";
-    /// 802.11n: the band
-    band: Band, default "`\"5GHz\"`";
-    /// divisor of all times; rates must be multiples of it (Table 1 of the XCP-b paper)
-    scale: u32, in within(1..=MAX_SCALE, "write scale = 2, with twice the rates") => scale;
-    /// rates of control frames: acknowledgements, RTS and CTS use the highest of these that is not
-    /// above the rate of the data
-    basic_rates: Vec<Rate>, default "`[\"1Mbps\"]`; of OFDM 6, 12 and 24 Mbit/s" => basic_rates;
-    /// frames of more bytes than this are preceded by RTS and CTS
-    rts_above: u32 => rts;
-    /// 802.11g: each frame is preceded by a CTS of 802.11b at 1 Mbit/s
-    protection: bool => protection;
-    /// a packet that comes to a station while the medium is idle is sent without a backoff; false
-    /// as in ns-2
-    immediate_access: bool => immediate_access;
-    /// how long stations wait that have heard a collision
-    after_collision: Wait, default "`\"eifs\"` for 802.11b, else `\"difs\"`";
-    /// how long a station waits whose frame collided and ended before another one; `"eifs"` as in
-    /// ns-2
-    after_own_collision: Wait, default "`\"difs\"`";
-    /// number of transmissions of a frame before it is given up
-    transmissions: u32, in within(1..=255, "write transmissions = 7") => transmissions;
-    /// 802.11n: maximum number of frames in an A-MPDU
-    max_frames: u32, in within(1..=64, "write max_frames = 32") => max_frames;
-    /// 802.11n: maximum duration of an A-MPDU, including its preamble
-    max_airtime: Span,
-        in within(Span::from_micros(100)..=Span::from_millis(10), LONGEST_AIRTIME) => max_airtime;
-    /// number of stations of other networks that compete for the channel
-    contenders: u32, in within(0..=100, "write contenders = 3").or("more than {most} contenders")
-        => contenders;
-    /// mean duration of each of their transmissions
-    contender_airtime: Span,
-        in within(Span::from_micros(50)..=Span::from_millis(10), "write contender_airtime = \"1ms\"")
-        => contender_airtime;
-    /// mean pause between two transmissions of each; with 0 they always have a frame to send
-    contender_gap: Span => contender_gap;
-    /// rate of data frames of all stations without their own rate; `"minstrel"` if senders choose
-    /// it
-    rate: FileRate;
-    /// 802.11n: modulation and coding of all stations without their own, see `[[medium.station]]`
-    mcs: McsSpec;
-    /// of all stations and of the access point: see `[[link]]`
-    queue: QueueChoice, default "by the flows";
-    /// of all stations and of the access point: packets, bytes, `"inf"` or `"sojourn=100ms"`
-    buffer: BufferSize, default "`50`";
-    /// of all stations and of the access point: see `[[link]]`
-    router: RouterChoice, default "by the flows";
-    /// settings that differ at the access point: `{ queue = "fq_codel", buffer = 100, router =
-    /// "none" }`
-    access_point: PortSpec, default "as at the stations";
-    tables {
-        /// The stations.
-        station: FileStation;
+keys_with_channel! {
+    {
+        /// A channel that an access point and its stations contend for.
+        FileMedium: "medium" of MediumSpec = MediumSpec::new("", Layer::B(Preamble::Long));
+        /// different from the names of all links and other media
+        [required] name: String => name;
+        /// the times of `"802.11b"`, `"802.11g"` (without stations of 802.11b), `"802.11a"` or `"802.11n"`,
+        /// which has A-MPDUs
+        layer: LayerName, default "`\"802.11b\"`";
+        /// of 802.11b: frames at 1 Mbit/s always have the long one
+        preamble: Preamble, default "`\"long\"`";
+        /// 802.11n: the channel
+        width: ChannelWidth, default "`\"20MHz\"`";
+        /// 802.11n: the guard interval
+        guard: GuardInterval, default "`\"long\"`";
+        /// 802.11n: the band
+        band: Band, default "`\"5GHz\"`";
+        /// divisor of all times; rates must be multiples of it (Table 1 of the XCP-b paper)
+        scale: u32, in within(1..=MAX_SCALE, "write scale = 2, with twice the rates") => scale;
+        /// rates of control frames: acknowledgements, RTS and CTS use the highest of these that is not
+        /// above the rate of the data
+        basic_rates: Vec<Rate>, default "`[\"1Mbps\"]`; of OFDM 6, 12 and 24 Mbit/s" => basic_rates;
+        /// frames of more bytes than this are preceded by RTS and CTS
+        rts_above: u32 => rts;
+        /// 802.11g: each frame is preceded by a CTS of 802.11b at 1 Mbit/s
+        protection: bool => protection;
+        /// a packet that comes to a station while the medium is idle is sent without a backoff; false
+        /// as in ns-2
+        immediate_access: bool => immediate_access;
+        /// how long stations wait that have heard a collision
+        after_collision: Wait, default "`\"eifs\"` for 802.11b, else `\"difs\"`";
+        /// how long a station waits whose frame collided and ended before another one; `"eifs"` as in
+        /// ns-2
+        after_own_collision: Wait, default "`\"difs\"`";
+        /// number of transmissions of a frame before it is given up
+        transmissions: u32, in within(1..=255, "write transmissions = 7") => transmissions;
+    }
+    {
+        /// rate of data frames of all stations without their own rate; `"minstrel"` if senders choose
+        /// it
+        rate: FileRate;
+        /// 802.11n: modulation and coding of all stations without their own, see `[[medium.station]]`
+        mcs: McsSpec;
+        /// of all stations and of the access point: see `[[link]]`
+        queue: QueueChoice, default "by the flows";
+        /// of all stations and of the access point: packets, bytes, `"inf"` or `"sojourn=100ms"`
+        buffer: BufferSize, default "`50`";
+        /// of all stations and of the access point: see `[[link]]`
+        router: RouterChoice, default "by the flows";
+        /// settings that differ at the access point: `{ queue = "fq_codel", buffer = 100, router =
+        /// "none" }`
+        access_point: PortSpec, default "as at the stations";
+        tables {
+            /// The stations.
+            station: FileStation;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Each section is a table of keys (`keys.rs`) in its own file (`run`, `link`, `flow`, ...), which
 //! uses the values of `spec`; `read` and `write` use the sections.
 
+mod channel;
 mod error;
 mod flow;
 mod hosts;

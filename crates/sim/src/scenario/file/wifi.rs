@@ -6,6 +6,7 @@ use paceline_cc::{Rate, Span};
 use paceline_wifi::Mcs;
 use serde::Deserialize;
 
+use super::channel::keys_with_channel;
 use super::error::ScenarioError;
 use super::keys::{Inline, below, keys, within};
 use super::limits::Excess;
@@ -15,43 +16,33 @@ use super::text::list;
 use super::value::{FileValue, Period, words};
 use crate::scenario::spec::{McsSpec, StationSpec, WifiSpec};
 
-keys! {
-    /// The link of an 802.11n access point.
-    FileWifi: "link.wifi" of WifiSpec = WifiSpec::new(McsSpec::constant(Mcs::LOWEST));
-    /// modulation and coding: an index from 0 to 15; steps `[{ at = "0s", mcs = 1 }, ...]` with a
-    /// `period` if they repeat; or a random walk `{ min = 3, max = 7, every = "2s" }`, which at
-    /// each step goes up by one, down by one, or stays
-    [required] mcs: McsSpec;
-    /// time after which the steps of `mcs` repeat
-    period: Span;
-    /// maximum number of frames in a batch
-    max_frames: u32, in within(1..=64, "write max_frames = 32") => max_frames;
-    /// maximum duration of a transmission, including its preamble
-    max_airtime: Span,
-        in within(Span::from_micros(100)..=Span::from_millis(10), LONGEST_AIRTIME) => max_airtime;
-    /// RTS and CTS precede each batch, so that a collision destroys only the RTS
-    rts: bool => rts;
-    /// probability that a frame is lost, independently for each frame
-    frame_error: f64, in below(0.0..1.0, "10 % is written 0.1").or("{key} is a probability below 1")
-        => frame_error;
-    /// number of retransmissions after which a frame is given up
-    retries: u32, in within(0..=255, "write retries = 7").or("more than {most} retries") => retries;
-    /// number of stations of other networks that compete for the channel
-    contenders: u32, in within(0..=100, "write contenders = 3").or("more than {most} contenders")
-        => contenders;
-    /// mean duration of each of their transmissions
-    contender_airtime: Span,
-        in within(Span::from_micros(50)..=Span::from_millis(10), "write contender_airtime = \"1ms\"")
-        => contender_airtime;
-    /// mean pause between two transmissions of each; with 0 they always have a frame to send
-    contender_gap: Span => contender_gap;
-    /// `"shared"`: all stations share one queue and one router; `"per-station"`: each station has
-    /// its own
-    queues: Queues, default "`\"shared\"`";
-    /// each entry is a station, with the flows that it receives, and with its own settings if they
-    /// differ: `[{ flows = ["a", "b"], mcs = 3, max_frames = 20 }]`. Each `[[flow]]` that no entry
-    /// names is a station by itself
-    stations: Vec<StationSpec> => stations;
+keys_with_channel! {
+    {
+        /// The link of an 802.11n access point.
+        FileWifi: "link.wifi" of WifiSpec = WifiSpec::new(McsSpec::constant(Mcs::LOWEST));
+        /// modulation and coding: an index from 0 to 15; steps `[{ at = "0s", mcs = 1 }, ...]` with a
+        /// `period` if they repeat; or a random walk `{ min = 3, max = 7, every = "2s" }`, which at
+        /// each step goes up by one, down by one, or stays
+        [required] mcs: McsSpec;
+        /// time after which the steps of `mcs` repeat
+        period: Span;
+    }
+    {
+        /// RTS and CTS precede each batch, so that a collision destroys only the RTS
+        rts: bool => rts;
+        /// probability that a frame is lost, independently for each frame
+        frame_error: f64, in below(0.0..1.0, "10 % is written 0.1").or("{key} is a probability below 1")
+            => frame_error;
+        /// number of retransmissions after which a frame is given up
+        retries: u32, in within(0..=255, "write retries = 7").or("more than {most} retries") => retries;
+        /// `"shared"`: all stations share one queue and one router; `"per-station"`: each station has
+        /// its own
+        queues: Queues, default "`\"shared\"`";
+        /// each entry is a station, with the flows that it receives, and with its own settings if they
+        /// differ: `[{ flows = ["a", "b"], mcs = 3, max_frames = 20 }]`. Each `[[flow]]` that no entry
+        /// names is a station by itself
+        stations: Vec<StationSpec> => stations;
+    }
 }
 
 keys! {
@@ -68,10 +59,6 @@ keys! {
 impl Inline for StationSpec {
     type File = FileWifiStation;
 }
-
-/// Message about other durations of a transmission.
-pub(super) const LONGEST_AIRTIME: &str =
-    "the standard allows 10 ms; write max_airtime = \"5484us\"";
 
 /// Maximum number of steps of a walk.
 const STEPS: u64 = 1_000_000;

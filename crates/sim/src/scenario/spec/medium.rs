@@ -2,11 +2,9 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use paceline_wifi::{
-    BackgroundConfig, Ht, Mcs, MediumConfig, Phy, Preamble, Protection, RateControl, StationConfig,
-};
+use paceline_wifi::{Ht, Mcs, MediumConfig, Phy, Preamble, Protection, RateControl, StationConfig};
 
-use super::{FlowSpec, QueueChoice, RouterChoice, Scenario};
+use super::{ChannelSpec, FlowSpec, QueueChoice, RouterChoice, Scenario};
 
 /// A channel for which an access point and stations contend. [`paceline_wifi`] describes the model.
 #[derive(Clone, Debug)]
@@ -33,16 +31,8 @@ pub struct MediumSpec {
     pub eifs_after_own_collision: bool,
     /// Number of transmissions of a frame before it is given up.
     pub transmissions: u32,
-    /// 802.11n: maximum number of frames (MPDUs) in an A-MPDU.
-    pub max_frames: u32,
-    /// 802.11n: maximum duration of an A-MPDU, including its preamble.
-    pub max_airtime: Span,
-    /// Number of stations of other networks that contend for the channel.
-    pub contenders: u32,
-    /// Mean duration of each of their transmissions.
-    pub contender_airtime: Span,
-    /// Mean pause between transmissions of each; zero if they always have a frame to send.
-    pub contender_gap: Span,
+    /// Limits of an A-MPDU, and stations of other networks.
+    pub channel: ChannelSpec,
     /// The access point's queue.
     pub access_point: PortSpec,
     /// The stations.
@@ -162,11 +152,7 @@ impl MediumSpec {
             eifs_after_collision: None,
             eifs_after_own_collision: false,
             transmissions: 7,
-            max_frames: 64,
-            max_airtime: Span::from_micros(5484),
-            contenders: 0,
-            contender_airtime: Span::from_millis(1),
-            contender_gap: Span::ZERO,
+            channel: ChannelSpec::new(64),
             access_point: PortSpec::packets(50),
             stations: Vec::new(),
         }
@@ -218,11 +204,8 @@ impl MediumSpec {
         config.rts_threshold = self.rts;
         config.immediate_access = self.immediate_access;
         config.short_retry_limit = self.transmissions;
-        config.aggregation.max_mpdus = self.max_frames;
-        config.aggregation.max_duration = self.max_airtime;
         config.aggregation.transmissions = self.transmissions;
-        let contender = BackgroundConfig::new(self.contender_airtime, self.contender_gap);
-        config.background = vec![contender; self.contenders as usize];
+        self.channel.apply(&mut config);
         if self.protection {
             config.protection = Protection::CtsToSelf(Rate::from_mbps(1.0), Preamble::Long);
         }

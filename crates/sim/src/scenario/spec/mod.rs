@@ -1,9 +1,11 @@
 //! Scenarios as values.
 
+mod channel;
 mod choices;
 mod medium;
 mod wifi;
 
+pub use channel::ChannelSpec;
 pub use choices::{
     CustomQueue, CustomRouter, CustomScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
 };

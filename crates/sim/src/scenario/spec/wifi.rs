@@ -3,27 +3,21 @@
 use paceline_cc::{Span, Stream};
 use paceline_wifi::Mcs;
 
+use super::ChannelSpec;
+
 /// An 802.11n link. [`AccessPoint`](paceline_wifi::AccessPoint) describes the model.
 #[derive(Clone, Debug)]
 pub struct WifiSpec {
     /// Modulation and coding over time.
     pub mcs: McsSpec,
-    /// Maximum number of frames in a batch, M.
-    pub max_frames: u32,
-    /// Maximum duration of a transmission, including its preamble.
-    pub max_airtime: Span,
+    /// Limits of a batch, and stations of other networks.
+    pub channel: ChannelSpec,
     /// True if RTS and CTS precede batches, so that a collision does not destroy a batch.
     pub rts: bool,
     /// Probability that a frame is lost.
     pub frame_error: f64,
     /// Number of retransmissions after which a frame is given up.
     pub retries: u32,
-    /// Number of stations of other networks that compete for the channel.
-    pub contenders: u32,
-    /// Mean duration of each of their transmissions.
-    pub contender_airtime: Span,
-    /// Mean pause between transmissions of each.
-    pub contender_gap: Span,
     /// True if each station has its own queue and router.
     pub queue_per_station: bool,
     /// Stations with their own settings, or with several flows. Each flow that none of them names
@@ -93,20 +87,14 @@ impl McsSpec {
 }
 
 impl WifiSpec {
-    /// Creates a link with one modulation, batches of up to 32 frames and 5.484 ms (the maximum
-    /// that the preamble of mixed networks can announce), and a channel without losses and
-    /// competitors.
+    /// Creates a link with one modulation, batches of up to 32 frames, and a channel without losses and contenders.
     pub fn new(mcs: McsSpec) -> WifiSpec {
         WifiSpec {
             mcs,
-            max_frames: 32,
-            max_airtime: Span::from_micros(5484),
+            channel: ChannelSpec::new(32),
             rts: true,
             frame_error: 0.0,
             retries: 7,
-            contenders: 0,
-            contender_airtime: Span::from_millis(1),
-            contender_gap: Span::ZERO,
             queue_per_station: false,
             stations: Vec::new(),
         }

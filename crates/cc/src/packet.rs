@@ -21,6 +21,16 @@ pub enum Ecn {
 }
 
 impl Ecn {
+    /// Returns the code point in the lowest two bits of a traffic class octet.
+    pub const fn of_bits(bits: u8) -> Ecn {
+        match bits & 0b11 {
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
     /// Returns true if a router may mark this packet instead of dropping it.
     pub fn is_capable(self) -> bool {
         self != Ecn::NotEct

@@ -36,12 +36,7 @@ pub(crate) fn ip_length(frame: &[u8]) -> u32 {
 
 /// The ECN field of a frame's IPv4 header (RFC 3168 §5).
 pub(crate) fn ecn(frame: &[u8]) -> Ecn {
-    match ip(frame).map_or(0, |(packet, _)| packet[1] & 3) {
-        0b01 => Ecn::Ect1,
-        0b10 => Ecn::Ect0,
-        0b11 => Ecn::Ce,
-        _ => Ecn::NotEct,
-    }
+    Ecn::of_bits(ip(frame).map_or(0, |(packet, _)| packet[1]))
 }
 
 /// Writes the ECN field of a frame's IPv4 header, and mends the header's checksum (RFC 1624 §3).

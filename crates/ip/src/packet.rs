@@ -90,7 +90,7 @@ fn parse4(bytes: &[u8]) -> Result<ParsedPacket, PacketError> {
     Ok(ParsedPacket {
         ipv4: true,
         length,
-        ecn: ecn(header[1]),
+        ecn: Ecn::of_bits(header[1]),
         protocol,
         transport,
         fragment,
@@ -108,7 +108,7 @@ fn parse6(bytes: &[u8]) -> Result<ParsedPacket, PacketError> {
     let mut hash = Hash::new(protocol);
     hash.add(&header[8..40]);
     hash.add_ports(bytes, protocol, transport);
-    let ecn = ecn(header[1] >> 4);
+    let ecn = Ecn::of_bits(header[1] >> 4);
     Ok(ParsedPacket { ipv4: false, length, ecn, protocol, transport, fragment, flow: hash.end() })
 }
 
@@ -161,16 +161,6 @@ pub fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
         4 => Some((four(12)?, four(16)?)),
         6 => Some((six(8)?, six(24)?)),
         _ => None,
-    }
-}
-
-/// Returns the ECN field in a traffic class octet.
-fn ecn(class: u8) -> Ecn {
-    match class & 0b11 {
-        0b00 => Ecn::NotEct,
-        0b01 => Ecn::Ect1,
-        0b10 => Ecn::Ect0,
-        _ => Ecn::Ce,
     }
 }
 

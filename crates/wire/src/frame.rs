@@ -327,13 +327,7 @@ fn ack<'a>(reader: &mut Reader<'a>) -> Result<(Ack, OlderRanges<'a>), FormatErro
         let field = "the number of blocks";
         return Err(FormatError::Value { field, value: count as u64 });
     }
-    let echo = match flags & 3 {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    };
-    let mut ack = Ack { echo, ece: flags & 4 != 0, ..Ack::default() };
+    let mut ack = Ack { echo: Ecn::of_bits(flags), ece: flags & 4 != 0, ..Ack::default() };
     ack.largest = reader.number::<6>("the largest number")?;
     ack.cumulative = reader.number::<7>("the cumulative segment")?;
     ack.received = Time::from_nanos(reader.u64("a time")?);

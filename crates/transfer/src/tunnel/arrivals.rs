@@ -8,10 +8,10 @@ use paceline_cc::{Span, Time};
 use paceline_ip::packet::ends;
 use paceline_wire::Sink;
 
+use super::byte_counter::ByteCounter;
 use super::device::Device;
 use super::directory::Directory;
 use super::owners::SourceVerdict;
-use super::status::Traffic;
 
 /// Minimum interval between two reports that a client sends from addresses that are not its own.
 const REFUSAL_INTERVAL: Span = Span::from_secs(60);
@@ -27,14 +27,14 @@ pub(super) struct Sender {
     /// Time of the last report of such packets.
     refusal_told_at: Option<Time>,
     /// Inside packets from this client that were delivered.
-    pub(super) received: Traffic,
+    pub(super) received: ByteCounter,
 }
 
 impl Sender {
     /// Creates counters for the client whose connection has this place and sends packets of at most
     /// `longest` bytes.
     pub(super) fn new(now: Time, place: usize, longest: usize) -> Sender {
-        let received = Traffic::new(now);
+        let received = ByteCounter::new(now);
         Sender { place, longest, not_allowed: 0, refusal_told_at: None, received }
     }
 }

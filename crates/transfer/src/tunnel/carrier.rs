@@ -6,9 +6,9 @@ use paceline_ip::{icmp, packet};
 use paceline_wire::Connection;
 
 use super::Prefix;
+use super::byte_counter::ByteCounter;
 use super::queues::{FlowQueues, QueueStats};
 use super::refusals::Refusals;
-use super::status::Traffic;
 
 /// Minimum limit of the queues in bytes, also during an outage: ten packets, as in the authors'
 /// program.
@@ -34,7 +34,7 @@ pub(super) struct Carrier {
     queues: FlowQueues,
     longest: usize,
     refusals: Refusals,
-    sent: Traffic,
+    sent: ByteCounter,
     stats: CarrierStats,
 }
 
@@ -45,7 +45,7 @@ impl Carrier {
             queues: FlowQueues::new(longest),
             longest,
             refusals: Refusals::new(networks),
-            sent: Traffic::new(now),
+            sent: ByteCounter::new(now),
             stats: CarrierStats::default(),
         }
     }
@@ -60,7 +60,7 @@ impl Carrier {
         &self.queues
     }
     /// Returns the counter of packets that were handed to the connection.
-    pub(super) fn sent(&self) -> &Traffic {
+    pub(super) fn sent(&self) -> &ByteCounter {
         &self.sent
     }
 

@@ -3,21 +3,21 @@
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
-use paceline_cc::{Span, Time};
+use paceline_cc::{Ecn, Span, Time};
 use paceline_os::udp::{Inbox, Socket};
 use paceline_os::{Interrupts, LiveError};
 use paceline_wire::key::Key;
 use paceline_wire::{ConnectError, Connection, End, Limits, Offer, Service, Sink};
 
 use super::Prefix;
+use super::byte_counter::ByteCounter;
 use super::carrier::Carrier;
 use super::control::{Control, Request, network};
 use super::device::{Device, DeviceOptions};
 use super::settings::settings;
-use super::status::{Known, PeerStatus, Traffic, TunnelStatus};
+use super::status::{Known, PeerStatus, TunnelStatus};
 use super::{Event, Peer, reason};
 use crate::udp::addresses::Name;
-use crate::udp::client::mark;
 use crate::udp::clock::{Clock, wait};
 use crate::udp::outbox::Outbox;
 use crate::udp::race::Race;
@@ -97,7 +97,7 @@ struct Course {
     peer: Peer,
     connected_at: Time,
     heard_at: Time,
-    received: Traffic,
+    received: ByteCounter,
 }
 
 /// A connection, its queues, its counters, and the device's MTU.
@@ -109,7 +109,7 @@ struct ToDevice<'a> {
     /// Maximum length of a packet that this end sends, in bytes.
     longest: usize,
     now: Time,
-    received: &'a mut Traffic,
+    received: &'a mut ByteCounter,
 }
 
 impl Sink for ToDevice<'_> {
@@ -405,7 +405,7 @@ impl Client<'_> {
         tell(Event::Connected { with: with.clone(), mtu: longest, too_small });
         let now = self.clock.now();
         let mut carrier = Carrier::new(now, longest, &self.settings.addresses);
-        let received = Traffic::new(now);
+        let received = ByteCounter::new(now);
         let mut course = Course { peer: with.clone(), connected_at: now, heard_at: now, received };
         let mut deadline = Time::NEVER;
         let end = loop {
@@ -472,7 +472,8 @@ impl Client<'_> {
             let at = clock.of_stamp(group.stamp, ahead, last, now);
             last = at;
             for bytes in group.bytes.chunks_mut(group.size) {
-                if connection.on_datagram(at, group.from, mark(group.ecn), bytes, &mut sink) {
+                if connection.on_datagram(at, group.from, Ecn::of_bits(group.ecn), bytes, &mut sink)
+                {
                     *heard_at = at;
                 }
             }

@@ -8,6 +8,7 @@
 
 pub mod allowed;
 mod arrivals;
+mod byte_counter;
 mod carrier;
 mod client;
 mod client_list;
@@ -22,6 +23,7 @@ pub mod queues;
 mod refusals;
 mod server;
 mod server_loop;
+mod server_options;
 mod settings;
 pub mod setup;
 mod status;
@@ -36,7 +38,8 @@ pub use control::RunningTunnel;
 pub use device::DeviceOptions;
 pub use paceline_wire::Prefix;
 use paceline_wire::{End, ServerStats};
-pub use server::{MOST_LOOPS, ServerOptions, server};
+pub use server::server;
+pub use server_options::{MOST_LOOPS, ServerOptions};
 pub use status::{PeerStatus, TunnelStatus};
 
 /// The other end of a connection.

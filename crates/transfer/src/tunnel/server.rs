@@ -1,57 +1,30 @@
 //! The end of a tunnel to which one or many clients connect: one event loop, or several.
 
-use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use paceline_os::udp::{MOST_SOCKETS, Socket};
+use paceline_os::udp::Socket;
 use paceline_os::{Interrupts, LiveError};
-use paceline_wire::key::Identity;
 use paceline_wire::{Server, ServerLimits};
 
 use super::Event;
 use super::arrivals::Arrivals;
-use super::client_list::{ClientList, ClientListOptions};
+use super::client_list::ClientList;
 use super::control::Control;
-use super::device::{Device, DeviceOptions};
+use super::device::Device;
 use super::directory::Directory;
 use super::loops::{EndWithLoop, Loops, Member};
 use super::neighbours::Neighbours;
 use super::owners::{ListedOwners, Owners};
 use super::server_loop::{Loop, LoopResult};
+use super::server_options::{MOST_LOOPS, ServerOptions};
 
 /// The MTU of the device before the first connection: what a connection over a path of 1500 bytes
 /// carries.
 const MTU: u32 = 1380;
-/// Maximum number of event loops of a tunnel's server.
-pub const MOST_LOOPS: usize = MOST_SOCKETS;
 /// Maximum number of events of several loops that wait to be reported.
 const MOST_EVENTS: usize = 10_000;
-
-/// Options of a server.
-#[derive(Clone, Debug)]
-pub struct ServerOptions {
-    /// Address at which it listens.
-    pub listen: SocketAddr,
-    /// The server's keys.
-    pub identity: Identity,
-    /// Limits across all loops.
-    pub limits: ServerLimits,
-    /// Options of the device.
-    pub device: DeviceOptions,
-    /// The clients that it admits; `None` admits every client that has the server's key.
-    pub clients: Option<ClientListOptions>,
-    /// Number of event loops, each on its own thread with its own socket and its own queue of the
-    /// device: 1 to [`MOST_LOOPS`]. A connection stays at the loop at which it began.
-    pub loops: NonZeroUsize,
-    /// True if it ends with its first connection.
-    pub once: bool,
-    /// True if SIGHUP does not end a server without a list of clients. For services, which systemd
-    /// may reload by SIGHUP.
-    pub outlives_hangup: bool,
-}
 
 /// State shared by all loops.
 struct Common<'a> {

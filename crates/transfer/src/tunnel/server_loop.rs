@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
-use paceline_cc::Time;
+use paceline_cc::{Ecn, Time};
 use paceline_ip::packet::ends;
 use paceline_os::udp::{Inbox, Socket};
 use paceline_os::{Interrupts, LiveError};
@@ -18,14 +18,13 @@ use super::control::{Control, Request, network};
 use super::device::Piece;
 use super::directory::{Change, Effect, loop_of, place_of, slot_of};
 use super::loops::Member;
-use super::server::ServerOptions;
+use super::server_options::ServerOptions;
 use super::status::{Known, PeerStatus, TunnelStatus};
 use super::{Event, Peer, Prefix, reason};
 use crate::clients_file::ListedClient;
-use crate::udp::client::mark;
 use crate::udp::clock::{Clock, wait, wait_for_all};
+use crate::udp::loop_parts::{Deaf, FAREWELL, note_local};
 use crate::udp::outbox::Outbox;
-use crate::udp::server_loop::{Deaf, FAREWELL, note_local};
 
 /// Maximum number of packets that a connection sends before arrivals are looked at again.
 const BURST: usize = 64;
@@ -216,7 +215,8 @@ impl<'a> Loop<'a> {
             *told = at;
             arrivals.now = at;
             for bytes in group.bytes.chunks_mut(group.size) {
-                let slot = server.on_datagram(at, group.from, mark(group.ecn), bytes, arrivals);
+                let slot =
+                    server.on_datagram(at, group.from, Ecn::of_bits(group.ecn), bytes, arrivals);
                 answers.extend(server.take_answer().map(|answer| (group.local, answer)));
                 let Some(slot) = slot else { continue };
                 if seen.last() != Some(&slot) {
@@ -556,7 +556,13 @@ impl<'a> Loop<'a> {
                 let now = clock.now();
                 socket.receive(inbox, |group| {
                     for bytes in group.bytes.chunks_mut(group.size) {
-                        server.on_datagram(now, group.from, mark(group.ecn), bytes, &mut Deaf);
+                        server.on_datagram(
+                            now,
+                            group.from,
+                            Ecn::of_bits(group.ecn),
+                            bytes,
+                            &mut Deaf,
+                        );
                         server.take_answer();
                     }
                 })?;

@@ -7,45 +7,8 @@ use paceline_wire::{ClientPublic, Connection};
 use serde::{Deserialize, Serialize};
 
 use super::Peer;
+use super::byte_counter::ByteCounter;
 use super::carrier::Carrier;
-
-/// Minimum interval over which a rate is measured; at a busy connection it is at most twice as
-/// long.
-const RATE_SPAN: Span = Span::from_secs(1);
-
-/// Bytes of inside packets in one direction.
-#[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Traffic {
-    bytes: u64,
-    /// Two times, each with the bytes until then. The rate is measured from the first one; later
-    /// the second one takes its place.
-    marks: [(Time, u64); 2],
-}
-
-impl Traffic {
-    /// Creates the counter of a connection that begins now.
-    pub(super) fn new(now: Time) -> Traffic {
-        Traffic { bytes: 0, marks: [(now, 0); 2] }
-    }
-
-    /// Counts a packet.
-    #[inline]
-    pub(super) fn count(&mut self, now: Time, bytes: usize) {
-        if now.since(self.marks[1].0) >= RATE_SPAN {
-            self.marks = [self.marks[1], (now, self.bytes)];
-        }
-        self.bytes += bytes as u64;
-    }
-
-    /// Returns the rate in Mbit/s over the last one or two seconds, or since the last packet if
-    /// that is longer ago.
-    fn mbps(&self, now: Time) -> f64 {
-        let stale = now.since(self.marks[1].0) >= RATE_SPAN * 2;
-        let (from, before) = self.marks[usize::from(stale)];
-        let span = now.since(from).max(Span::from_millis(1)).as_secs_f64();
-        (self.bytes - before) as f64 * 8.0 / span / 1e6
-    }
-}
 
 /// The status of an end of a tunnel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -166,7 +129,7 @@ pub(super) struct Known<'a> {
     pub(super) event_loop: Option<u64>,
     pub(super) connected_at: Time,
     pub(super) heard_at: Time,
-    pub(super) received: &'a Traffic,
+    pub(super) received: &'a ByteCounter,
     pub(super) not_allowed: u64,
     pub(super) addresses: Vec<String>,
 }
@@ -208,7 +171,7 @@ impl PeerStatus {
     /// Returns the status of a connection.
     pub(super) fn of(now: Time, connection: &Connection, known: Known<'_>) -> PeerStatus {
         let Known { carrier, received, .. } = known;
-        let (stats, sent_traffic) = (carrier.stats(), carrier.sent());
+        let (stats, sent_counter) = (carrier.stats(), carrier.sent());
         let sender = connection.sender();
         let counts = connection.sent().unwrap_or_default();
         let rtt = sender.map(paceline_flow::Sender::rtt);
@@ -226,9 +189,9 @@ impl PeerStatus {
             heard_s: Some(now.since(known.heard_at).as_secs_f64()),
             srtt_ms: rtt.and_then(|rtt| millis(rtt.smoothed())),
             min_rtt_ms: rtt.and_then(|rtt| millis(rtt.min())),
-            sent_bytes: sent_traffic.bytes,
-            received_bytes: received.bytes,
-            sent_mbps: sent_traffic.mbps(now),
+            sent_bytes: sent_counter.bytes(),
+            received_bytes: received.bytes(),
+            sent_mbps: sent_counter.mbps(now),
             received_mbps: received.mbps(now),
             sent: counts.sent,
             lost: counts.lost,
@@ -251,27 +214,6 @@ impl PeerStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_are_those_of_the_last_seconds() {
-        let at = Time::from_millis;
-        let mut traffic = Traffic::new(at(0));
-        // 1 Mbit/s for ten seconds.
-        for packet in 0..1000 {
-            traffic.count(at(packet * 10), 1250);
-        }
-        let now = at(10_000);
-        assert!((traffic.mbps(now) - 1.0).abs() < 0.02, "{}", traffic.mbps(now));
-        // A pause of ten seconds.
-        assert!(traffic.mbps(at(20_000)) < 0.15);
-        // Ten times as fast: after two seconds only the new rate counts.
-        for packet in 0..2100 {
-            traffic.count(at(20_000 + packet), 1250);
-        }
-        let rate = traffic.mbps(at(22_100));
-        assert!((rate - 10.0).abs() < 0.2, "{rate}");
-        assert_eq!(traffic.bytes, 3100 * 1250);
-    }
 
     #[test]
     fn the_loops_of_a_server_tell_of_each_client_once() {

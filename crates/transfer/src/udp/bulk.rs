@@ -1,14 +1,15 @@
 //! Measurements over several concurrent connections, each with an event loop on its own thread.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use paceline_os::{Interrupts, LiveError};
 
 use super::client::{ClientOptions, TransferResult, send};
 use super::progress::{Progress, Snapshot};
+use super::start_gate::StartGate;
 
 /// Maximum number of connections in a measurement.
 pub const MOST_FLOWS: usize = 64;
@@ -22,59 +23,6 @@ pub struct Interval {
     pub to: Duration,
     /// Counters of each flow at the beginning and at the end of the interval.
     pub flows: Vec<(Snapshot, Snapshot)>,
-}
-
-/// A barrier at which the connections of a measurement wait for each other, so that they begin
-/// together.
-#[derive(Debug)]
-pub struct StartGate {
-    expected: usize,
-    state: Mutex<GateState>,
-    changed: Condvar,
-}
-
-#[derive(Copy, Clone, Debug, Default)]
-struct GateState {
-    arrived: usize,
-    failed: bool,
-    began: Option<Instant>,
-}
-
-impl StartGate {
-    /// Creates a gate that opens when `expected` connections are established.
-    pub fn new(expected: usize) -> StartGate {
-        StartGate { expected, state: Mutex::default(), changed: Condvar::new() }
-    }
-
-    fn change(&self, change: impl FnOnce(&mut GateState)) -> GateState {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut state);
-        self.changed.notify_all();
-        *state
-    }
-
-    /// Waits for all other connections. Returns false if one of them has failed.
-    pub(super) fn pass(&self) -> bool {
-        let state = self.change(|state| state.arrived += 1);
-        if state.arrived >= self.expected {
-            self.change(|state| state.began = Some(Instant::now()));
-        }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        while state.arrived < self.expected && !state.failed {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        !state.failed
-    }
-
-    /// Notes that a connection could not be established: the others stop waiting.
-    fn fail(&self) {
-        self.change(|state| state.failed = true);
-    }
-
-    /// Returns when the gate opened, if it has.
-    fn began(&self) -> Option<Instant> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).began
-    }
 }
 
 /// Runs `flows` connections with `options`, which begin together, and returns the results of each.
@@ -202,25 +150,6 @@ fn numbered(path: &Path, index: usize) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_gate_opens_when_all_have_come_and_fails_for_all() {
-        for fails in [false, true] {
-            let gate = StartGate::new(3);
-            let passed = thread::scope(|scope| {
-                let first = scope.spawn(|| gate.pass());
-                let second = scope.spawn(|| gate.pass());
-                if fails {
-                    gate.fail();
-                } else {
-                    assert!(gate.pass());
-                }
-                [first, second].map(|one| one.join().expect("no panic"))
-            });
-            assert_eq!(passed, [!fails; 2]);
-            assert_eq!(gate.began().is_some(), !fails);
-        }
-    }
 
     #[test]
     fn further_flows_have_logs_of_their_own() {

@@ -10,11 +10,11 @@ use paceline_cc::{Rate, Span, Time};
 use paceline_wire::{Arrival, Connection, End, Server, Service, Sink, Transmit};
 
 use super::arrivals::{Arrivals, RttSamples, SentSummary, Summary};
+use super::events::{ConnectionResult, Event, Events};
 use super::inbound::Inbound;
 use super::note::Note;
 use super::qlog::Qlog;
-use super::server::{ConnectionResult, Event, Events};
-use super::server_loop::SharedState;
+use super::shared_state::SharedState;
 use super::store::{Owner, Report, Reports, TransferStatus};
 
 /// A server's state for one client.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use paceline_wire::Connection;
 
+use super::events::Event;
 use super::note::{Note, TAKEN_OVER};
-use super::server::Event;
 use super::store::{Owner, Report, Store, TransferStatus, Worker, WorkerCount};
 
 /// Bytes of a stream that are handed to its worker in one piece, if more arrive together.

@@ -1,92 +1,24 @@
 //! One event loop of a server: its socket, its connections and their clients.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, PipeReader, PipeWriter, Write as _};
 use std::net::IpAddr;
-use std::os::fd::{AsFd as _, BorrowedFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Once};
+use std::os::fd::AsFd as _;
+use std::sync::atomic::Ordering;
 
-use paceline_cc::{Span, Time};
+use paceline_cc::{Ecn, Time};
+use paceline_os::LiveError;
 use paceline_os::priority;
 use paceline_os::udp::{Inbox, Socket};
-use paceline_os::{Interrupts, LiveError};
-use paceline_wire::{ClientPublic, ConnectionCounts, End, Server, ServerStats, Service, Sink};
+use paceline_wire::{End, Server, ServerStats, Service};
 
-use super::client::mark;
 use super::clients::Clients;
 use super::clock::{Clock, wait, wait_for_all};
-use super::listed::{LOOK_INTERVAL, ListedClients};
+use super::events::{Event, Events};
+use super::listed::LOOK_INTERVAL;
+use super::loop_parts::{BURST, Deaf, FAREWELL, note_local};
 use super::outbox::Outbox;
-use super::server::{Event, Events, ServerOptions};
-use super::store::{Store, TransferStatus, WorkerCount};
-
-/// Maximum number of packets that one connection sends before the next connection's turn and before
-/// arrivals are looked at.
-const BURST: usize = 256;
-
-/// How long a server that ends waits for its clients' answers.
-pub(crate) const FAREWELL: Span = Span::from_millis(1000);
-
-/// State that all loops of a server share.
-pub(super) struct SharedState<'a> {
-    pub(super) options: &'a ServerOptions,
-    pub(super) interrupts: &'a Interrupts,
-    /// The clients that are admitted; `None` admits every client that has the server's key.
-    pub(super) listed: Option<ListedClients>,
-    /// Number of clients so far.
-    pub(super) clients: AtomicU64,
-    /// Number of current connections at all loops.
-    pub(super) counts: ConnectionCounts,
-    /// Number of measurements in progress at all loops: with `once`, the server waits for all flows
-    /// of one measurement.
-    pub(super) measurements: AtomicU64,
-    /// Where files go.
-    pub(super) store: Arc<Store>,
-    /// Number of connections that bring files, at all loops.
-    pub(super) workers: WorkerCount,
-    pub(super) stop: StopSignal,
-    /// Makes all loops together report only once that a real-time priority was refused.
-    pub(super) ordinary: Once,
-}
-
-impl SharedState<'_> {
-    /// Returns the name of the client with this key, if each client has its own folder.
-    pub(super) fn folder_client(&self, key: Option<ClientPublic>) -> Option<String> {
-        self.options.disk.client_quota?;
-        let key = key?;
-        let name = self.listed.as_ref().and_then(|listed| listed.name(&key));
-        // A client just removed from the list is disconnected soon; until then its key is its name.
-        Some(name.unwrap_or_else(|| key.to_string()))
-    }
-}
-
-/// How one loop asks all loops to end.
-pub(super) struct StopSignal {
-    /// Stays readable once a byte was written to the other end.
-    asked: PipeReader,
-    ask: PipeWriter,
-    /// True if the reason is a signal, which senders are then told.
-    interrupted: AtomicBool,
-}
-
-impl StopSignal {
-    pub(super) fn new() -> io::Result<StopSignal> {
-        let (asked, ask) = io::pipe()?;
-        Ok(StopSignal { asked, ask, interrupted: AtomicBool::new(false) })
-    }
-
-    /// Returns the file that is readable once all loops are to end.
-    pub(super) fn asked(&self) -> BorrowedFd<'_> {
-        self.asked.as_fd()
-    }
-
-    /// Asks all loops to end.
-    pub(super) fn ask(&self) {
-        // Loops never read the byte, and the pipe has room for one byte of each loop.
-        let _ = (&self.ask).write_all(&[0]);
-    }
-}
+use super::shared_state::SharedState;
+use super::store::TransferStatus;
 
 /// The result of a loop.
 #[derive(Copy, Clone, Debug)]
@@ -96,16 +28,6 @@ pub(super) struct LoopResult {
     /// True if the loops ended because of an interrupt.
     pub(super) interrupted: bool,
     pub(super) stats: ServerStats,
-}
-
-/// Notes the local address at which a connection's packet arrived.
-#[inline]
-pub(crate) fn note_local(locals: &mut BTreeMap<usize, IpAddr>, slot: usize, local: Option<IpAddr>) {
-    if let Some(local) = local
-        && locals.get(&slot) != Some(&local)
-    {
-        locals.insert(slot, local);
-    }
 }
 
 /// An event loop of a server.
@@ -174,8 +96,7 @@ impl<'a> Loop<'a> {
             let (wake, socket) = (self.wake(), self.socket.as_fd());
             let ready = wait_for_all(&mut self.clock, wake, socket, inputs, interrupts)?;
             if ready.interrupted {
-                stop.interrupted.store(true, Ordering::Release);
-                stop.ask();
+                stop.interrupt();
             }
             if ready.interrupted || ready.input {
                 return Ok(self.end());
@@ -242,7 +163,8 @@ impl<'a> Loop<'a> {
             let at = clock.of_stamp(group.stamp, ahead, *told, now);
             *told = at;
             for bytes in group.bytes.chunks_mut(group.size) {
-                let slot = server.on_datagram(at, group.from, mark(group.ecn), bytes, clients);
+                let slot =
+                    server.on_datagram(at, group.from, Ecn::of_bits(group.ecn), bytes, clients);
                 if let Some(slot) = slot
                     && touched.last() != Some(&slot)
                 {
@@ -304,7 +226,7 @@ impl<'a> Loop<'a> {
 
     /// Ends the loop, because all loops were asked to end or this one asks them.
     fn end(mut self) -> LoopResult {
-        let interrupted = self.shared.stop.interrupted.load(Ordering::Acquire);
+        let interrupted = self.shared.stop.is_interrupted();
         self.close_all(match (interrupted, self.shared.options.once) {
             (true, _) => "the receiver was interrupted",
             (false, true) => "the receiver has ended with its first connection (--once)",
@@ -351,7 +273,13 @@ impl<'a> Loop<'a> {
             let received = ready.socket.then(|| {
                 socket.receive(&mut inbox, |group| {
                     for bytes in group.bytes.chunks_mut(group.size) {
-                        server.on_datagram(*told, group.from, mark(group.ecn), bytes, &mut Deaf);
+                        server.on_datagram(
+                            *told,
+                            group.from,
+                            Ecn::of_bits(group.ecn),
+                            bytes,
+                            &mut Deaf,
+                        );
                         // Accept no new connections.
                         server.take_answer();
                     }
@@ -363,8 +291,3 @@ impl<'a> Loop<'a> {
         }
     }
 }
-
-/// A sink that discards what arrives while the server closes its connections.
-pub(crate) struct Deaf;
-
-impl Sink for Deaf {}

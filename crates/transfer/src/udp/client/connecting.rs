@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 
-use paceline_cc::{Span, Time};
+use paceline_cc::{Ecn, Span, Time};
 use paceline_os::LiveError;
 use paceline_os::udp::Socket;
 use paceline_wire::{ConnectError, Connection};
@@ -11,7 +11,7 @@ use paceline_wire::{ConnectError, Connection};
 use super::failure::Failure;
 use super::transfer_progress::GOES_ON;
 use super::work::Work;
-use super::{Client, ClientOptions, mark};
+use super::{Client, ClientOptions};
 use crate::udp::addresses::Name;
 use crate::udp::clock::wait;
 use crate::udp::race::Race;
@@ -125,7 +125,13 @@ impl Client {
                     match &mut made {
                         // A server that sends begins right after its answer.
                         Some(Ok(connection)) => {
-                            connection.on_datagram(now, group.from, mark(group.ecn), bytes, work);
+                            connection.on_datagram(
+                                now,
+                                group.from,
+                                Ecn::of_bits(group.ecn),
+                                bytes,
+                                work,
+                            );
                         }
                         Some(Err(_)) => {}
                         None => made = race.on_datagram(now, bytes).transpose(),

@@ -1,18 +1,15 @@
 //! The connection of an end that has one at a time, opened by this end or by the other one.
 
-use paceline_cc::Time;
+use paceline_cc::{Ecn, Time};
 use paceline_os::LiveError;
 use paceline_os::udp::{Inbox, Socket};
 use paceline_wire::Connection;
 
 use super::listener::Listener;
-use super::mark;
 use super::work::Work;
 use crate::udp::clock::Clock;
+use crate::udp::loop_parts::BURST;
 use crate::udp::outbox::Outbox;
-
-/// Maximum number of packets sent before arrivals are looked at again.
-pub(super) const BURST: usize = 256;
 
 /// The connection to the other end.
 pub(super) enum Line {
@@ -96,7 +93,13 @@ impl Line {
                     let at = clock.of_stamp(group.stamp, ahead, last, now);
                     last = at;
                     for bytes in group.bytes.chunks_mut(group.size) {
-                        connection.on_datagram(at, group.from, mark(group.ecn), bytes, work);
+                        connection.on_datagram(
+                            at,
+                            group.from,
+                            Ecn::of_bits(group.ecn),
+                            bytes,
+                            work,
+                        );
                     }
                 })?;
             }

@@ -4,19 +4,17 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use paceline_cc::{Ack, Span, Time};
+use paceline_cc::{Ack, Ecn, Span, Time};
 use paceline_os::udp::{Group, Socket};
 use paceline_os::{Interrupts, LiveError};
 use paceline_wire::key::Identity;
 use paceline_wire::{Arrival, Connection, Server, ServerLimits, Service, Sink};
 
-use super::line::BURST;
-use super::mark;
 use super::work::Work;
 use crate::udp::listed::{LOOK_INTERVAL, ListedClients};
+use crate::udp::loop_parts::{BURST, note_local};
 use crate::udp::note::TAKEN_OVER;
 use crate::udp::outbox::Outbox;
-use crate::udp::server_loop::note_local;
 
 /// Where and for whom an end listens.
 #[derive(Clone, Debug)]
@@ -230,7 +228,8 @@ impl Listener {
         let connection = self.connection().map(|connection| connection.local());
         let mut sink = Only { connection, sink };
         for bytes in group.bytes.chunks_mut(group.size) {
-            let slot = self.server.on_datagram(now, group.from, mark(group.ecn), bytes, &mut sink);
+            let slot =
+                self.server.on_datagram(now, group.from, Ecn::of_bits(group.ecn), bytes, &mut sink);
             if let Some(slot) = slot {
                 note_local(&mut self.locals, slot, group.local);
                 self.look_at(slot);

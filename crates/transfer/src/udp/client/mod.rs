@@ -7,135 +7,36 @@ mod failure;
 mod line;
 mod listener;
 mod observer;
+mod options;
 mod receiving;
 mod sending;
 mod transfer_progress;
 mod waiting;
 mod work;
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
 use std::thread;
 
-use paceline_cc::{Ecn, Rate, Span, Time};
-use paceline_flow::{SenderStats, VideoStats};
+use paceline_cc::{Span, Time};
 use paceline_os::udp::{Inbox, Socket};
 use paceline_os::{Interrupts, LiveError};
-use paceline_wire::key::Key;
-use paceline_wire::{Limits, Offer, ServerLimits};
+use paceline_wire::ServerLimits;
 
 use self::failure::Failure;
 use self::line::Line;
 pub use self::listener::ListenOptions;
 use self::listener::Listener;
+pub use self::options::{ClientOptions, ReceiveOptions, TransferResult};
 use self::receiving::ReceiveWork;
 use self::sending::SendWork;
 use self::work::Work;
-use super::arrivals::{Delays, Summary};
-use super::bulk::StartGate;
 use super::clock::Clock;
-use super::course::SentSeries;
-use super::outbound::{Outbound, SentFile, Source, TransferBytes};
+use super::events::{Event, Events, tell_all};
+use super::opening::open_store;
+use super::outbound::Outbound;
 use super::outbox::Outbox;
-use super::progress::Progress;
 use super::qlog::{LogTarget, Qlog, Vantage};
 use super::retry::Retry;
-use super::server::{AskAtEnd, Event, Events, tell_all, tell_room};
-use super::server_loop::StopSignal;
-use super::store::{DiskLimits, Store, Target};
-
-/// Options of an end that has one connection at a time.
-#[derive(Clone, Debug)]
-pub struct ClientOptions {
-    /// Addresses of the server, tried in this order.
-    pub to: Vec<SocketAddr>,
-    /// The server's key.
-    pub key: Key,
-    /// What this end requests of the server.
-    pub offer: Offer,
-    /// Limits of the connection.
-    pub limits: Limits,
-    /// The data to send.
-    pub source: Source,
-    /// File for a log in qlog's format.
-    pub qlog: Option<PathBuf>,
-    /// True if time series are kept, for a page.
-    pub series: bool,
-    /// True if the client waits for a server that has not started, as long as for a silent one.
-    pub waits_for_server: bool,
-    /// True if the client leaves at once when sending stops, without asking what has arrived: data
-    /// in queues is abandoned.
-    pub abandons: bool,
-    /// Maximum rate of data, with IP and UDP headers. It also limits a server that sends.
-    pub limit: Option<Rate>,
-    /// Counters for a display on another thread.
-    pub progress: Option<Arc<Progress>>,
-    /// Maximum time without progress during which a transfer continues over new connections; zero
-    /// never reconnects.
-    pub retry: Span,
-    /// Name of the server, looked up again before each reconnection; `None` keeps the addresses of
-    /// `to`.
-    pub name: Option<String>,
-    /// Receives messages for people when a connection was cut off and when another is established.
-    pub events: Option<mpsc::Sender<String>>,
-    /// Where this end waits for the other end to connect; then `to` is not used.
-    pub listen: Option<ListenOptions>,
-    /// The gate at which this client waits, once connected, for the other clients.
-    pub gate: Option<Arc<StartGate>>,
-}
-
-/// Results of a client.
-#[derive(Clone, Debug)]
-pub struct TransferResult {
-    /// From the first packet until all data has arrived, or until sending stopped.
-    pub duration: Span,
-    /// Each file and whether it was kept; empty for a measurement.
-    pub files: Vec<SentFile>,
-    /// Counters of the sending end, which is this one, or the server if it was asked to send.
-    pub sent: SenderStats,
-    /// Measurements of the receiving end.
-    pub summary: Summary,
-    /// RTTs of acknowledgements.
-    pub rtt_ms: Delays,
-    /// The minimum RTT.
-    pub least_rtt: Span,
-    /// Maximum packet size in bytes.
-    pub mtu: u16,
-    /// The address of the server.
-    pub address: SocketAddr,
-    /// Duration of the handshake.
-    pub handshake: Span,
-    /// Acknowledged bytes on the wire, each piece of data once.
-    pub acknowledged: u64,
-    /// Results of a video workload's frames.
-    pub video: Option<VideoStats>,
-    /// Number of successive connections.
-    pub connections: u32,
-    /// Bytes that the receiver already had, and bytes that were sent twice.
-    pub transfer_bytes: TransferBytes,
-    /// Entries in folders that were not sent or not kept, each with the reason.
-    pub problems: Vec<(PathBuf, String)>,
-    /// Time series of this end, if requested.
-    pub series: Option<SentSeries>,
-    /// Why the log in qlog's format is incomplete, if one was requested.
-    pub unlogged: Option<String>,
-}
-
-impl ClientOptions {
-    /// Returns true if the other end sends the packets of a measurement.
-    fn sends_back(&self) -> bool {
-        !self.offer.back.is_empty()
-    }
-
-    /// Reports `text`, if `events` is set.
-    fn tell(&self, text: String) {
-        if let Some(events) = &self.events {
-            // The receiver is gone: the message is not needed.
-            let _ = events.send(text);
-        }
-    }
-}
+use super::stop_signal::{AskAtEnd, StopSignal};
 
 struct Client {
     clock: Clock,
@@ -174,23 +75,6 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
     work.result.ok_or_else(|| LiveError::Message("nothing was sent".into()))
 }
 
-/// Where and how an end that fetches files keeps them.
-#[derive(Clone, Debug)]
-pub struct ReceiveOptions {
-    /// The target file or folder.
-    pub target: Target,
-    /// True if it creates top-level links that point outside of their folder.
-    pub outside_links: bool,
-    /// Limits on the disk space of the files. There is one client.
-    pub disk: DiskLimits,
-    /// Where to write a log of each connection in qlog's format.
-    pub qlog: Option<LogTarget>,
-    /// True if the time series of each connection are kept, for a page.
-    pub series: bool,
-    /// Counters for a display on another thread.
-    pub progress: Option<Arc<Progress>>,
-}
-
 /// Connects to a sender that listens (`options.source` is [`Source::Packets`]) and returns when all
 /// of its files have arrived. Calls `tell` on the calling thread: entries that were not kept are
 /// [`Event::Failed`], the results of each connection are [`Event::Ended`].
@@ -206,17 +90,8 @@ pub fn receive(
     // Before any thread starts, so that every thread inherits the blocked signals.
     let mut client = Client::start(options)?;
     let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
-    let asked = stop.asked().try_clone_to_owned();
-    let asked = asked.map_err(LiveError::system("watching for the end"))?;
-    let store = Store::new(into.target.clone(), into.outside_links, asked);
-    let store = store.counting(into.progress.as_ref()).limited(into.disk);
-    let store = Arc::new(store);
-    tell_room(&store, tell)?;
-    match store.unfinished() {
-        Ok(found) if found.transfers > 0 => tell(Event::Unfinished(found)),
-        // Errors of the folder are reported when files arrive.
-        Ok(_) | Err(_) => {}
-    }
+    let place = (&into.target, into.outside_links, into.disk);
+    let store = open_store(place, into.progress.as_ref(), &stop, tell)?;
     let (events, told) = Events::new();
     thread::scope(|scope| {
         let stop = &stop;
@@ -303,15 +178,5 @@ impl Client {
                 Line::Listening(listener) => self.await_again(options, listener, &retry, error)?,
             }
         }
-    }
-}
-
-/// Returns the ECN codepoint for a field of two bits.
-pub(crate) fn mark(bits: u8) -> Ecn {
-    match bits & 3 {
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        3 => Ecn::Ce,
-        _ => Ecn::NotEct,
     }
 }

@@ -12,10 +12,10 @@ use super::transfer_progress::GOES_ON;
 use super::work::Work;
 use super::{ClientOptions, ReceiveOptions};
 use crate::udp::arrivals::Arrivals;
+use crate::udp::events::{ConnectionResult, Event, Events};
 use crate::udp::inbound::Inbound;
 use crate::udp::note::{Note, TAKEN_OVER};
 use crate::udp::qlog::Qlog;
-use crate::udp::server::{ConnectionResult, Event, Events};
 use crate::udp::store::{Owner, Report, Reports, Store, TransferStatus, WorkerCount};
 
 /// Stream bytes after which a connection counts as progress. A smaller file that was cut off starts

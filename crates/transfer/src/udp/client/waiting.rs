@@ -10,8 +10,8 @@ use super::listener::Listener;
 use super::transfer_progress::GOES_ON;
 use super::{Client, ClientOptions};
 use crate::udp::clock::wait;
+use crate::udp::loop_parts::Deaf;
 use crate::udp::retry::Retry;
-use crate::udp::server_loop::Deaf;
 
 impl Client {
     /// Waits without limit until the other end has connected.

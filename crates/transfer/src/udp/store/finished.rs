@@ -10,11 +10,9 @@ use paceline_wire::records::Transfer;
 
 use super::destination::Destination;
 use super::journal::{JOURNAL, JournalContent, JournalPath, JournalRecord, JournalState};
+use super::layout::{FINISHED, folder_name};
 use super::root::Root;
-use super::staging::folder_name;
 
-/// Name of their folder in `.paceline`.
-pub(super) const FINISHED: &str = "finished";
 /// Maximum number of journals kept.
 const MOST: usize = 100;
 /// Maximum total size of the journals kept, without the newest one, in bytes.

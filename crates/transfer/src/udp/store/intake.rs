@@ -8,11 +8,11 @@ use paceline_wire::records::{Content, Entry, Record, Transfer, Unpacker};
 use super::passing::Passing;
 use super::problem::{Problem, transfer_problem};
 use super::staging::News;
-use super::worker::TransferStatus;
+use super::transfer_status::TransferStatus;
 use super::{Begun, Slot, Store, Target, TransferKey};
+use crate::udp::events::Event;
 use crate::udp::note::{Note, Resume};
 use crate::udp::progress::CountedTransfer;
-use crate::udp::server::Event;
 
 /// Interval at which the sender is told the transfer's progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);

@@ -5,6 +5,7 @@ mod destination;
 mod finished;
 mod intake;
 mod journal;
+mod layout;
 mod links;
 mod names;
 mod output;
@@ -13,6 +14,8 @@ mod problem;
 mod quota;
 mod root;
 mod staging;
+mod target;
+mod transfer_status;
 mod usage;
 mod verify;
 mod worker;
@@ -24,7 +27,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_os::LiveError;
@@ -33,6 +35,7 @@ use paceline_wire::records::{Hash, Transfer};
 
 use self::destination::Destination;
 use self::journal::{JOURNAL, JournalContent, JournalRecord, JournalState};
+use self::layout::FINISHED;
 use self::names::kept_name;
 use self::output::Output;
 use self::problem::{Problem, transfer_problem};
@@ -43,31 +46,9 @@ use super::note::Resume;
 use super::progress::Progress;
 
 pub use self::quota::DiskLimits;
-pub(super) use self::worker::{Owner, Report, Reports, TransferStatus, Worker, WorkerCount};
-
-/// The target of received files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// This file, whatever the sender calls it.
-    File(PathBuf),
-    /// This folder; each entry keeps its name.
-    Folder(PathBuf),
-    /// Standard output: one sender at a time, one file at a time.
-    Output,
-    /// No target: files are only checked.
-    Nowhere,
-}
-
-impl Target {
-    /// Returns the target's folder, and the file's name in it if the user gave one.
-    fn place(&self) -> Option<(&Path, Option<&OsStr>)> {
-        match self {
-            Target::Folder(path) => Some((path, None)),
-            Target::File(path) => Some((path.parent().unwrap_or(Path::new("")), path.file_name())),
-            Target::Output | Target::Nowhere => None,
-        }
-    }
-}
+pub use self::target::{Target, Unfinished};
+pub(super) use self::transfer_status::TransferStatus;
+pub(super) use self::worker::{Owner, Report, Reports, Worker, WorkerCount};
 
 /// A transfer that a connection receives. `None` after a newer connection has taken the transfer
 /// over.
@@ -75,15 +56,6 @@ type Slot = Arc<Mutex<Option<Staging>>>;
 
 /// Identifies a transfer: the client's folder, if each client has its own, and the transfer's id.
 type TransferKey = (Option<Arc<str>>, Hash);
-
-/// Unfinished transfers in a folder.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unfinished {
-    /// Number of unfinished transfers.
-    pub transfers: usize,
-    /// Bytes of their files that are on the disk.
-    pub bytes: u64,
-}
 
 /// The store of received files, shared by all connections of a server.
 pub(super) struct Store {
@@ -287,7 +259,7 @@ fn find_unfinished(folder: &Folder, found: &mut Unfinished) -> io::Result<()> {
 
 /// Adds a transfer's folder to `found`.
 fn count(root: &Folder, name: &OsStr, found: &mut Unfinished) -> io::Result<()> {
-    if name == finished::FINISHED {
+    if name == FINISHED {
         return Ok(());
     }
     let folder = root.folder(name)?;

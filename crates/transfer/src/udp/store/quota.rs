@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use super::Target;
 use super::destination::Destination;
 use super::problem::{Problem, transfer_problem};
+use super::target::Target;
 use super::usage::{self, Usage};
 
 /// Bytes reserved at once when a transfer turns out to be larger than announced.

@@ -9,14 +9,9 @@ use nix::unistd::geteuid;
 use paceline_os::folder::{EntryKind, Folder, Status};
 
 use super::destination::Destination;
-use super::finished::FINISHED;
 use super::journal::JournalPath;
+use super::layout::{ENTRY, FINISHED, TREE};
 use super::root::Root;
-use super::staging::TREE;
-
-/// Bytes that each file, folder and link counts beside a file's content, for its name, its inode
-/// and the unused part of its last block. So a million empty files count 4 GB.
-pub(super) const ENTRY: u64 = 4096;
 
 /// Bytes on the disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

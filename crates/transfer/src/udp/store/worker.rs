@@ -10,36 +10,13 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::Store;
 use super::intake::{Intake, Told};
+use super::transfer_status::TransferStatus;
+use crate::udp::events::Events;
 use crate::udp::note::Note;
-use crate::udp::server::Events;
 
 /// Maximum number of concurrent connections that bring files, at all loops. Each has a thread and a
 /// few open files; a process may have 1024 open files by default.
 const MOST: usize = 128;
-
-/// Progress of a connection's transfer.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(in crate::udp) enum TransferStatus {
-    /// No transfer has begun.
-    None,
-    /// The transfer is being received, or was broken off.
-    Underway,
-    /// All of its entries have arrived.
-    Complete,
-    /// The transfer was refused because another sender uses the target.
-    TurnedAway,
-    /// The transfer is being received, or was broken off, and its sender cannot repeat it.
-    Unrepeatable,
-}
-
-impl TransferStatus {
-    fn of(number: u8) -> TransferStatus {
-        use TransferStatus::{Complete, None, TurnedAway, Underway, Unrepeatable};
-        let all = [None, Underway, Complete, TurnedAway, Unrepeatable];
-        all.into_iter().find(|status| *status as u8 == number).unwrap_or(None)
-    }
-}
 
 /// A worker's report to its loop.
 pub(in crate::udp) enum Report {

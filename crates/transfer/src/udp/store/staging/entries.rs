@@ -10,10 +10,10 @@ use paceline_wire::records::{Content, Entry, FileHash, Whole};
 
 use super::{Current, CurrentFile, MOST_ENTRIES, Staging, mtime_of, not_whole, partial_name};
 use crate::udp::store::journal::{JournalPath, JournalRecord, OpenFolder, hex};
+use crate::udp::store::layout::ENTRY;
 use crate::udp::store::links::leads_outside;
 use crate::udp::store::names::{fit, kept_name};
 use crate::udp::store::problem::{Problem, entry_problem, transfer_problem};
-use crate::udp::store::usage::ENTRY;
 
 impl Staging {
     /// Begins an entry.

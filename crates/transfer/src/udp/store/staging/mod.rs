@@ -18,21 +18,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use paceline_os::folder::Folder;
-use paceline_wire::records::{Entry, FileHash, Hash, Transfer, Whole};
+use paceline_wire::records::{Entry, FileHash, Transfer, Whole};
 
 use super::destination::Destination;
 use super::journal::{
     JOURNAL, Journal, JournalContent, JournalMtime, JournalPath, JournalRecord, JournalState,
-    boot_id, hex,
+    boot_id,
 };
+use super::layout::{ENTRY, TREE, folder_name};
 use super::problem::{Problem, transfer_problem};
 use super::quota::Lease;
 use super::root::Root;
-use super::usage::ENTRY;
 use super::verify;
 
-/// Name of the folder of staged entries.
-pub(super) const TREE: &str = "tree";
 /// Prefix of the name of a file that is being received.
 const PARTIAL: &str = "partial.";
 /// Maximum wait for the lock of a transfer's folder.
@@ -130,11 +128,6 @@ pub(super) fn not_whole(whole: Option<Whole>) -> &'static str {
         None => "the sender could not read all of it, or it changed meanwhile",
         Some(_) => "its hash is not the one that the sender says",
     }
-}
-
-/// Returns the name of a transfer's folder.
-pub(super) fn folder_name(id: &Hash) -> OsString {
-    OsString::from(hex(id.get(..16).unwrap_or(id)))
 }
 
 /// Locks a folder. Waits a little, because a killed process may hold the lock for a moment longer.

@@ -14,8 +14,8 @@ use paceline_wire::records::{Content, Entry, FileHash, Mtime, Record, Transfer};
 use super::intake::{Intake, Told};
 use super::root::ROOT;
 use super::*;
+use crate::udp::events::Event;
 use crate::udp::note::Note;
-use crate::udp::server::Event;
 
 /// A folder for a test, which is removed at its end.
 struct Here(PathBuf);
@@ -45,7 +45,7 @@ impl Here {
     /// Returns the transfer's staging folder, if there is one.
     fn staged(&self) -> Option<PathBuf> {
         let root = self.path(ROOT);
-        names(&root).into_iter().find(|name| name != finished::FINISHED).map(|name| root.join(name))
+        names(&root).into_iter().find(|name| name != FINISHED).map(|name| root.join(name))
     }
 }
 

@@ -1,0 +1,35 @@
+//! Opening the store of a receiving end.
+
+use std::sync::Arc;
+
+use paceline_os::LiveError;
+
+use super::events::Event;
+use super::progress::Progress;
+use super::stop_signal::StopSignal;
+use super::store::{DiskLimits, Store, Target};
+
+/// Opens the store at a target. Reports the disk space in use, if it is limited, and interrupted transfers. `stop`
+/// ends threads that wait in the store.
+///
+/// # Errors
+/// The file system returns an error.
+pub(super) fn open_store(
+    (target, outside_links, disk): (&Target, bool, DiskLimits),
+    progress: Option<&Arc<Progress>>,
+    stop: &StopSignal,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Arc<Store>, LiveError> {
+    let asked = stop.asked().try_clone_to_owned();
+    let asked = asked.map_err(LiveError::system("watching for the end"))?;
+    let store = Store::new(target.clone(), outside_links, asked).counting(progress).limited(disk);
+    if let Some((used, Some(quota))) = store.count()? {
+        tell(Event::Room { used, quota });
+    }
+    match store.unfinished() {
+        Ok(found) if found.transfers > 0 => tell(Event::Unfinished(found)),
+        // Senders are told of errors of the folder.
+        Ok(_) | Err(_) => {}
+    }
+    Ok(Arc::new(store))
+}

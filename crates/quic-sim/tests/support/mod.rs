@@ -1,0 +1,85 @@
+//! Tests that every QUIC stack passes over the simulator's links.
+
+use paceline_noq::SchemeError;
+use paceline_sim::cc::{AckPolicy, Rate, Span};
+use paceline_sim::flow::Workload;
+use paceline_sim::path::{BufferSize, Loss};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, SchemeChoice};
+use paceline_sim::{CustomTransport, Outcome, run};
+
+/// One flow over 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets.
+pub(crate) fn over_12_mbps(scheme: impl Into<SchemeChoice>, seconds: u64) -> Scenario {
+    let mut scenario = Scenario::new("one flow");
+    let mut link = LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0)));
+    link.buffer = BufferSize::Packets(250);
+    scenario.links.push(link);
+    let mut flow = FlowSpec::bulk(scheme, &["link"]);
+    flow.rtt = Span::from_millis(100);
+    scenario.flows.push(flow);
+    scenario.duration = Span::from_secs(seconds);
+    scenario
+}
+
+fn outcome(scenario: &Scenario) -> Outcome {
+    run(scenario).expect("a run")
+}
+
+/// Asserts that two runs have equal digests.
+pub(crate) fn repeats(stack: CustomTransport) {
+    let scenario = over_12_mbps(stack, 5);
+    let (one, other) = (outcome(&scenario), outcome(&scenario));
+    assert_eq!(one.digest, other.digest);
+    assert!(one.packets > 3000, "{} packets", one.packets);
+}
+
+/// Asserts that a megabyte arrives over a link that loses packets.
+pub(crate) fn arrives_whole(stack: CustomTransport) {
+    let mut scenario = over_12_mbps(stack, 10);
+    scenario.flows[0].workload = Workload::Bytes(1_000_000);
+    scenario.flows[0].data.impairments.loss = Loss::Bernoulli(0.01);
+    let outcome = outcome(&scenario);
+    // 1 MB over 10 s is 0.8 Mbit/s.
+    assert!((outcome.flows[0].goodput_mbps - 0.8).abs() < 1e-9, "{outcome:?}");
+    assert!(outcome.flows[0].sender.lost > 0);
+}
+
+/// Asserts that the utilisation of a stack with a scheme is within 5 points, and its mean delay within a fifth, of the
+/// simulator's own sender with the scheme, after the first 5 s. `ack` is the policy of the simulator's receiver.
+pub(crate) fn does_as_the_simulator(spec: &str, stack: CustomTransport, ack: Option<AckPolicy>) {
+    let measured = |scheme: SchemeChoice| {
+        let mut scenario = over_12_mbps(scheme, 25);
+        scenario.warmup = Span::from_secs(5);
+        scenario.flows[0].ack = ack;
+        let outcome = outcome(&scenario);
+        (outcome.links[0].utilization, outcome.flows[0].one_way_delay_ms.mean)
+    };
+    let (there, delay) = measured(stack.into());
+    let (own, own_delay) = measured(spec.parse().expect("a scheme"));
+    assert!((there - own).abs() < 0.05, "{spec}: utilisation {there}, {own}");
+    assert!((delay / own_delay - 1.0).abs() < 0.2, "{spec}: delay {delay}, {own_delay} ms");
+}
+
+/// Asserts that schemes are refused for the signals that they lack.
+pub(crate) fn refuses_what_it_cannot_feed<S>(parse: impl Fn(&str) -> Result<S, SchemeError>) {
+    for (spec, lacks) in [("abc", "echo"), ("prague", "ecn"), ("xcp", "headers")] {
+        match parse(spec) {
+            Err(SchemeError::MissingSignals { missing, .. }) => {
+                assert!(missing.contains(&lacks), "{spec}: {missing:?}");
+            }
+            Err(other) => panic!("{spec}: {other}"),
+            Ok(_) => panic!("{spec} was taken"),
+        }
+    }
+}
+
+/// Asserts that a flow that stops after 2 s sends no more, although the stack has taken far more by then than it
+/// has sent.
+pub(crate) fn stops(stack: impl Fn() -> CustomTransport) {
+    let packets = |seconds| {
+        let mut scenario = over_12_mbps(stack(), seconds);
+        scenario.flows[0].stop = Some(Span::from_secs(2));
+        outcome(&scenario).packets
+    };
+    let (soon, late) = (packets(3), packets(6));
+    assert!(soon > 1000 && late < soon + 10, "{soon} packets after 3 s, {late} after 6 s");
+}

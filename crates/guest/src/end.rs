@@ -13,8 +13,8 @@ use crate::frames::{self, Sample};
 use crate::guest::{Guest, ORIGIN};
 use crate::host::{self, Role};
 use crate::launch::Start;
+use crate::settings::HostSettings;
 use crate::store::Frames;
-use crate::transport::HostSettings;
 use crate::vhost::Device;
 
 /// Boots the two hosts of a flow, up to simulated time 0.

@@ -9,7 +9,7 @@ use paceline_sim::TransportSetup;
 use crate::error::Error;
 use crate::files::PROTOCOL;
 use crate::guest::ORIGIN;
-use crate::transport::HostSettings;
+use crate::settings::HostSettings;
 
 /// Bytes of the IPv4 and TCP headers with the timestamps option.
 const HEADERS: u64 = 52;

@@ -27,6 +27,7 @@ mod launch;
 mod memory;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod ring;
+mod settings;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod store;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

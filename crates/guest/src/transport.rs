@@ -1,30 +1,14 @@
 //! Names of Linux hosts: `linux:cubic`, `linux:bbr[qdisc=fq]+codel`.
 
-use paceline_cc::{SchemeSpec, Spec};
+use paceline_cc::SchemeSpec;
 use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
 
 use crate::build::BuiltGuest;
 use crate::error::Error;
+use crate::settings::{HostSettings, settings};
 
 /// Family of scheme names: the part before the colon in `linux:cubic`.
 pub const FAMILY: &str = "linux";
-/// Longest name of a congestion control, in bytes (`TCP_CA_NAME_MAX` without the zero).
-const LONGEST_SCHEME: usize = 15;
-/// Longest value of a setting, in bytes.
-const LONGEST_VALUE: usize = 200;
-
-/// Settings of a flow's hosts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HostSettings {
-    /// Congestion control, as the kernel names it, or the path of a C file.
-    pub(crate) scheme: String,
-    /// Root qdisc of the device; `None` for the kernel's default.
-    pub(crate) qdisc: Option<String>,
-    /// Names and values of sysctls, on both hosts.
-    pub(crate) sysctls: Vec<(String, String)>,
-    /// MTU of the devices in bytes; `None` for the scenario's packet size.
-    pub(crate) mtu: Option<u16>,
-}
 
 /// Parses the part after `linux:` of a transport's name: `cubic`,
 /// `bbr[qdisc=fq,net.ipv4.tcp_ecn=1]+codel`, or `./mine.c`, which is compiled as a module.
@@ -75,52 +59,10 @@ fn make(
     ))
 }
 
-/// Reads the settings of hosts from a scheme's parameters.
-fn settings(spec: &Spec) -> Result<HostSettings, String> {
-    let is_word = |text: &str| {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-        !text.is_empty() && text.chars().all(allowed)
-    };
-    if !is_word(&spec.name) || spec.name.len() > LONGEST_SCHEME {
-        return Err(format!("`{}` cannot be the name of a congestion control of Linux", spec.name));
-    }
-    let mut settings = HostSettings { scheme: spec.name.clone(), ..HostSettings::default() };
-    for (name, value) in &spec.args {
-        if value.len() > LONGEST_VALUE || value.chars().any(char::is_control) {
-            return Err(format!("`{name}`: the value is too long, or has control characters"));
-        }
-        let wrong = |wanted: &str| format!("`{name}={value}`: expected {wanted}");
-        match name.as_str() {
-            "qdisc" if is_word(value) => settings.qdisc = Some(value.clone()),
-            "qdisc" => return Err(wrong("the name of a queueing discipline, such as fq")),
-            "mtu" => {
-                let mtu = value.parse().map_err(|_| wrong("a number of bytes, such as 1500"))?;
-                settings.mtu = Some(mtu);
-            }
-            "ecn" => {
-                let mode = match value.as_str() {
-                    "true" => "1",
-                    "false" => "0",
-                    _ => return Err(wrong("true or false")),
-                };
-                settings.sysctls.push(("net.ipv4.tcp_ecn".into(), mode.into()));
-            }
-            sysctl if sysctl.contains('.') && is_word(sysctl) && !sysctl.contains("..") => {
-                settings.sysctls.push((sysctl.into(), value.clone()));
-            }
-            _ => {
-                return Err(format!(
-                    "a Linux host has no setting `{name}`; it has qdisc, mtu, ecn, and sysctls such \
-                     as net.ipv4.tcp_ecn"
-                ));
-            }
-        }
-    }
-    Ok(settings)
-}
-
 #[cfg(test)]
 mod tests {
+    use paceline_cc::Spec;
+
     use super::*;
 
     fn read(text: &str) -> Result<CustomTransport, String> {

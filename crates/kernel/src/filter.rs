@@ -9,7 +9,8 @@ use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{ErrorKind, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
 use nix::net::if_::{if_nameindex, if_nametoindex};
 
-use crate::{KernelError, Program, loader, pins, probe};
+use crate::libbpf_log::listen_to_libbpf;
+use crate::{KernelError, Program, pins, probe};
 
 /// Handle and priority of the filter on a device, by which unloading finds it.
 const HANDLE: u32 = 0x5043;
@@ -25,7 +26,7 @@ fn hook(filter: &OwnedFd, device: u32) -> TcHook {
 }
 
 fn open(program: &Program) -> Result<OwnedFd, KernelError> {
-    pins::find(program).map_err(loader::pins_problem)?;
+    pins::find(program)?;
     let path = pins::filter(program);
     libbpf_rs::Program::fd_from_pinned_path(&path).map_err(|error| {
         let name = program.name;
@@ -49,7 +50,7 @@ fn made(program: &Program, device: u32) -> Option<PathBuf> {
 /// There is no such device, or the program is not loaded.
 pub fn accelerate(program: &Program, device: &str) -> Result<(), KernelError> {
     probe().check()?;
-    loader::listen_to_libbpf();
+    listen_to_libbpf();
     let filter = open(program)?;
     let index =
         if_nametoindex(device).map_err(KernelError::system(format!("device `{device}`")))?;
@@ -73,7 +74,7 @@ pub(crate) fn remove_all(program: &Program) -> Result<(), KernelError> {
     if !pins::filter(program).exists() {
         return Ok(());
     }
-    loader::listen_to_libbpf();
+    listen_to_libbpf();
     let filter = open(program)?;
     let devices = if_nameindex().map_err(KernelError::system("the list of devices"))?;
     for device in &devices {

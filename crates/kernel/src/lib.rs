@@ -15,6 +15,8 @@ mod error;
 mod filter;
 pub mod integer;
 #[cfg(feature = "bpf")]
+mod libbpf_log;
+#[cfg(feature = "bpf")]
 mod loader;
 mod options;
 mod own_folder;

@@ -1,41 +1,22 @@
 //! Loads programs into the kernel and removes them.
 
 use std::fs;
-use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
-use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{
     Link, MapCore as _, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject,
-    PrintLevel, set_print,
 };
 use nix::mount::{MsFlags, mount};
 
+use crate::libbpf_log::{listen_to_libbpf, refused};
 use crate::probe::{BPF_FS, available, bpf_fs};
 use crate::{COUNTERS, KernelError, Options, Program, filter, pins, probe};
 
 /// Longest time to wait until the kernel has removed a congestion control's name.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Messages of libbpf, kept for the error if loading fails.
-static SAID: Mutex<String> = Mutex::new(String::new());
-
-fn listen(_: PrintLevel, text: String) {
-    if let Ok(mut said) = SAID.lock() {
-        said.push_str(&text);
-    }
-}
-
-/// Collects the messages of libbpf for errors, instead of printing them on the terminal.
-pub(crate) fn listen_to_libbpf() {
-    if let Ok(mut said) = SAID.lock() {
-        said.clear();
-    }
-    set_print(Some((PrintLevel::Info, listen)));
-}
 
 /// Returns the compiled object file of a program; empty if there is none of this name.
 fn object(program: &Program) -> &'static [u8] {
@@ -68,7 +49,7 @@ pub fn load(program: &Program, options: &Options) -> Result<(), KernelError> {
     probe().check()?;
     let options = options.of(program)?;
     let name = program.name;
-    let leftover = pins::find(program).map_err(pins_problem)?.is_some();
+    let leftover = pins::find(program)?.is_some();
     if pins::loaded(program) {
         let text =
             format!("`{name}` is loaded already: `paceline kernel unload {name}` removes it");
@@ -112,12 +93,6 @@ fn mount_bpf_fs() -> Result<(), KernelError> {
         .map_err(KernelError::system(format!("mounting a BPF file system at {BPF_FS}")))
 }
 
-/// Turns an error of [`pins`], which names the file and the remedy, into a [`KernelError`]; for
-/// `map_err`.
-pub(crate) fn pins_problem(error: io::Error) -> KernelError {
-    KernelError::Message(error.to_string())
-}
-
 fn make(program: &Program, options: &Options) -> Result<(), KernelError> {
     listen_to_libbpf();
     let mut object = ObjectBuilder::default()
@@ -132,7 +107,7 @@ fn make(program: &Program, options: &Options) -> Result<(), KernelError> {
         })
         .map_err(|error| refused(program, "the kernel refused the program", &error))?;
     let folder = pins::folder(program);
-    pins::make(program).map_err(pins_problem)?;
+    pins::make(program)?;
     // Pin the link first: if a later step fails, the file shows that the program is loaded.
     attach(program, &mut object)?.pin(pins::link(program)).map_err(pinning(&folder))?;
     for word in options.words(program)? {
@@ -218,14 +193,6 @@ fn pinning(folder: &Path) -> impl FnOnce(libbpf_rs::Error) -> KernelError {
     move |error| KernelError::Message(format!("naming a file in {}: {error}", folder.display()))
 }
 
-/// Builds an error with the last lines that libbpf and the kernel's verifier printed.
-fn refused(program: &Program, what: &str, error: &libbpf_rs::Error) -> KernelError {
-    let said = SAID.lock().map(|said| said.clone()).unwrap_or_default();
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines[lines.len().saturating_sub(12)..].join("\n  ");
-    KernelError::Message(format!("{}: {what}: {error}\n  {last}", program.name))
-}
-
 /// Removes a program from the kernel. Sockets that use it keep it until they close; new sockets can
 /// no longer choose it.
 ///
@@ -233,7 +200,7 @@ fn refused(program: &Program, what: &str, error: &libbpf_rs::Error) -> KernelErr
 /// The program is not loaded, or a file cannot be removed.
 pub fn unload(program: &Program) -> Result<(), KernelError> {
     let (name, folder) = (program.name, pins::folder(program));
-    if pins::find(program).map_err(pins_problem)?.is_none() {
+    if pins::find(program)?.is_none() {
         let text = format!("`{name}` is not loaded, as far as {BPF_FS} shows here");
         return Err(KernelError::Message(text));
     }
@@ -256,7 +223,7 @@ pub fn unload(program: &Program) -> Result<(), KernelError> {
 /// # Errors
 /// The program is not loaded, or the user is not root.
 pub fn sockets(program: &Program) -> Result<OwnedFd, KernelError> {
-    pins::find(program).map_err(pins_problem)?;
+    pins::find(program)?;
     let path = pins::sockets(program);
     let fail = |error: &dyn std::fmt::Display| {
         KernelError::Message(format!("{}: {error}: is `{}` loaded?", path.display(), program.name))
@@ -270,7 +237,7 @@ pub fn sockets(program: &Program) -> Result<OwnedFd, KernelError> {
 /// # Errors
 /// The program is not loaded, or the user is not root.
 pub fn stats(program: &Program) -> Result<Vec<(&'static str, u64)>, KernelError> {
-    pins::find(program).map_err(pins_problem)?;
+    pins::find(program)?;
     let path = pins::counters(program);
     if !path.exists() {
         let text = format!("`{0}` is not loaded: `sudo paceline kernel load {0}`", program.name);

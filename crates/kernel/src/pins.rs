@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::own_folder::OwnFolder;
 use crate::probe::{BPF_FS, available};
-use crate::{PROGRAMS, Program};
+use crate::{KernelError, PROGRAMS, Program};
 
 /// The folder of these files, in the BPF file system.
 pub const PINS: &str = "/sys/fs/bpf/paceline";
@@ -76,8 +76,10 @@ fn pins() -> io::Result<Option<OwnFolder>> {
 /// # Errors
 /// The folder of the program, or the folder of all programs, was made by another user or is
 /// writable for one.
-pub(crate) fn find(program: &Program) -> io::Result<Option<OwnFolder>> {
-    pins()?.map_or(Ok(None), |pins| pins.find(program.name))
+pub(crate) fn find(program: &Program) -> Result<Option<OwnFolder>, KernelError> {
+    let found = pins().and_then(|pins| pins.map_or(Ok(None), |pins| pins.find(program.name)));
+    // The error names the file and the remedy.
+    found.map_err(|error| KernelError::Message(error.to_string()))
 }
 
 /// Creates the folder of a program's files.
@@ -85,8 +87,9 @@ pub(crate) fn find(program: &Program) -> io::Result<Option<OwnFolder>> {
 /// # Errors
 /// As for [`find`], or the folder cannot be created.
 #[cfg(feature = "bpf")]
-pub(crate) fn make(program: &Program) -> io::Result<OwnFolder> {
-    OwnFolder::open(BPF_FS)?.make(PINS_NAME)?.make(program.name)
+pub(crate) fn make(program: &Program) -> Result<(), KernelError> {
+    let make = || OwnFolder::open(BPF_FS)?.make(PINS_NAME)?.make(program.name);
+    make().map(drop).map_err(|error| KernelError::Message(error.to_string()))
 }
 
 /// Returns the options with which a program was loaded: see

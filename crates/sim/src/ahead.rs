@@ -2,8 +2,8 @@
 
 use paceline_path::LookAheadLink;
 
-use crate::build::Places;
 use crate::nodes::Carrier;
+use crate::places::Places;
 
 /// Makes each link that can compute departures ahead take over the delay after it. Then removes the
 /// pipes that no route uses any more, because the event loop compares the wake-ups of all carriers

@@ -17,6 +17,7 @@ use crate::host::Hosts;
 use crate::names::{Lookup, Names};
 use crate::nodes::{Carrier, Endpoint, SharedMedium};
 use crate::parts::{Transmitter, mean_rate, queue, queue_stream, router_setup, transmitter};
+use crate::places::{FlowPlace, Places};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{CarrierLists, Route, Routes};
 use crate::scenario::{
@@ -24,32 +25,6 @@ use crate::scenario::{
 };
 use crate::transport::{CustomTransport, TransportEndpoint, TransportEnds, TransportSetup};
 use crate::world::World;
-
-/// The stage numbers of a scenario's parts.
-#[derive(Debug, Default)]
-pub(crate) struct Places {
-    /// Stage of each link.
-    pub(crate) links: Vec<usize>,
-    /// Stage of each medium.
-    pub(crate) media: Vec<usize>,
-    /// The scenario's flows, in order.
-    pub(crate) flows: Vec<FlowPlace>,
-    /// The flows of random arrivals.
-    pub(crate) arrivals: Vec<FlowPlace>,
-}
-
-/// The stages of one flow.
-#[derive(Clone, Debug)]
-pub(crate) struct FlowPlace {
-    pub(crate) name: Box<str>,
-    /// Its scheme; flows of one specification share it.
-    pub(crate) scheme: Arc<str>,
-    /// Start and stop; the stop may be [`Time::NEVER`].
-    pub(crate) start: Time,
-    pub(crate) stop: Time,
-    pub(crate) sender: usize,
-    pub(crate) receiver: usize,
-}
 
 /// The data from which a world was laid out, for changing it while it runs.
 #[derive(Debug, Default)]

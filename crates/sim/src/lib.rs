@@ -61,6 +61,7 @@ mod names;
 mod nodes;
 mod outcome;
 mod parts;
+mod places;
 mod recorder;
 mod routes;
 mod run;

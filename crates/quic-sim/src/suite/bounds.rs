@@ -4,8 +4,6 @@ use std::fmt;
 
 use paceline_sim::Outcome;
 
-use super::report::Check;
-
 /// Purpose of a congestion control.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Aim {
@@ -111,5 +109,21 @@ impl Bound {
     /// Checks it in a run.
     pub fn check(&self, outcome: &Outcome) -> Check {
         Check { bound: self.clone(), value: self.measure.of(outcome) }
+    }
+}
+
+/// A bound, and the figure in a run.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The bound.
+    pub bound: Bound,
+    /// The figure.
+    pub value: f64,
+}
+
+impl Check {
+    /// True if the figure lies within the bound. NaN does not.
+    pub fn holds(&self) -> bool {
+        self.bound.least <= self.value && self.value <= self.bound.most
     }
 }

@@ -27,9 +27,9 @@ mod policer;
 mod report;
 mod stages;
 
-pub use bounds::{Aim, Bound, Measure};
+pub use bounds::{Aim, Bound, Check, Measure};
 pub use policer::policer;
-pub use report::{CaseReport, Check, Report};
+pub use report::{CaseReport, Report};
 pub use stages::PathStage;
 
 use paceline_sim::BuildError;

@@ -2,23 +2,7 @@
 
 use std::fmt;
 
-use super::bounds::Bound;
-
-/// A bound, and the figure in a run.
-#[derive(Clone, Debug)]
-pub struct Check {
-    /// The bound.
-    pub bound: Bound,
-    /// The figure.
-    pub value: f64,
-}
-
-impl Check {
-    /// True if the figure lies within the bound. NaN does not.
-    pub fn holds(&self) -> bool {
-        self.bound.least <= self.value && self.value <= self.bound.most
-    }
-}
+use super::bounds::Check;
 
 /// Result of a case.
 #[derive(Clone, Debug)]

@@ -15,11 +15,12 @@ use std::sync::Arc;
 use paceline_cc::{Rate, Span, Time, TrafficClass};
 use paceline_path::{BufferSize, Link};
 
-use crate::build::{Layout, Places, lay_out};
+use crate::build::{Layout, lay_out};
 use crate::choose;
 use crate::error::BuildError;
 use crate::names::Names;
 use crate::parts::mean_rate;
+use crate::places::Places;
 use crate::scenario::{Capacity, FlowSpec, Record, RouterChoice, Scenario};
 use crate::world::World;
 

@@ -3,12 +3,12 @@
 use paceline_cc::{Halves, Time, TrafficClass};
 
 use super::{ChangeError, Interactive, LinkCounts, active, label};
-use crate::build::FlowPlace;
 use crate::choose::{self, Ends};
 use crate::ends::{OneFlow, make_receiver, make_sender};
 use crate::names::{Lookup, Names};
 use crate::nodes::Endpoint;
 use crate::parts::router_setup;
+use crate::places::FlowPlace;
 use crate::routes::{Route, Routes};
 use crate::scenario::{FlowSpec, RouterChoice, SchemeChoice};
 

@@ -12,7 +12,7 @@ use paceline_flow::{Transfer, VideoStats, Workload};
 use paceline_path::{Counters, Service};
 
 use crate::bins::{LinkBins, intervals};
-use crate::build::{FlowPlace, Places, build};
+use crate::build::build;
 use crate::error::BuildError;
 use crate::metrics::{Samples, mbps, mean, power};
 use crate::names::Names;
@@ -21,6 +21,7 @@ use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
     PooledDelays, SenderCounters, StationOutcome, completion_times, frames,
 };
+use crate::places::{FlowPlace, Places};
 use crate::recorder::{FlowRecord, StateVisitor, note_state};
 use crate::scenario::{Record, Scenario};
 use crate::transport::CustomTransport;

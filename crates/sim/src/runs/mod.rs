@@ -5,34 +5,17 @@
 //! the position at which the path's recordings begin. Both depend only on the scenario's seed, so
 //! that compared schemes use the same link in the same run.
 
-use paceline_cc::{ParamValue, Span, Stream};
+mod values;
+
+use paceline_cc::{Span, Stream};
 use paceline_trace::delays::steps_starting_at;
 
 use crate::scenario::{Capacity, McsSpec, Scenario, Stretch};
 
-/// Largest number of runs of a scenario.
-pub const MAX_RUNS: u32 = 1000;
+pub use values::{MAX_RUNS, Runs, Spread};
 
 /// Starts on traces are multiples of a millisecond, the resolution of Mahimahi's format.
 const START_STEP: Span = Span::from_millis(1);
-
-/// Number of runs of a scenario, and the range of their starts.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Runs {
-    /// Number of runs, 1 to [`MAX_RUNS`].
-    pub count: u32,
-    /// Range of the runs' starts.
-    pub spread: Spread,
-}
-
-/// Range of the runs' starts.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Spread {
-    /// Within this time from the beginning of the recordings.
-    Within(Span),
-    /// Anywhere in the recordings: within the longest period.
-    Trace,
-}
 
 /// One of the runs of a scenario.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -44,48 +27,6 @@ pub struct Run {
     /// How much later its recordings begin; without recordings, how much later its first flow
     /// starts.
     pub start: Span,
-}
-
-impl Default for Spread {
-    /// Returns one second.
-    fn default() -> Spread {
-        Spread::Within(Span::from_secs(1))
-    }
-}
-
-/// Reads and writes a time, or `trace`.
-impl ParamValue for Spread {
-    const KIND: &'static str = "time|trace";
-
-    fn read(text: &str) -> Result<Spread, String> {
-        match text.trim() {
-            "trace" => Ok(Spread::Trace),
-            time => Span::read(time).map(Spread::Within).map_err(|problem| {
-                format!("{problem}, or trace for starts anywhere in the recording")
-            }),
-        }
-    }
-
-    fn show(&self) -> String {
-        match self {
-            Spread::Within(span) => span.show(),
-            Spread::Trace => "trace".into(),
-        }
-    }
-}
-
-impl Default for Runs {
-    /// Returns one run. Further ones would start within a second.
-    fn default() -> Runs {
-        Runs::new(1)
-    }
-}
-
-impl Runs {
-    /// Returns `count` runs that start within a second.
-    pub fn new(count: u32) -> Runs {
-        Runs { count, spread: Spread::default() }
-    }
 }
 
 impl Run {

@@ -8,7 +8,7 @@ use paceline_path::queue::Fifo;
 use paceline_path::{Limit, Port};
 use paceline_wifi::{Hop, Load, Medium, MediumConfig};
 
-use super::figures::{ECHO, Row};
+use super::figures::{ECHO, SaturationRow};
 use super::saturated::PACKET;
 use crate::validate::bound::{Bound, Tolerance};
 use crate::validate::case::{Case, Check, OwnScheme};
@@ -21,7 +21,7 @@ const WARMUP: Span = Span::from_secs(1);
 const MEASURED: Span = Span::from_secs(30);
 
 /// Returns the throughput of answered packets, in Mbit/s.
-fn answered(row: &Row, access_at_arrival: bool, seed: u64) -> Result<f64, String> {
+fn answered(row: &SaturationRow, access_at_arrival: bool, seed: u64) -> Result<f64, String> {
     let mut config = MediumConfig::new(row.standard.phy(), row.stations, Rate::from_mbps(row.mbps));
     config.access_at_arrival = access_at_arrival;
     let ports = (0..=row.stations)
@@ -80,7 +80,7 @@ pub(super) fn cases() -> Vec<Case<'static>> {
     let mut cases = Vec::new();
     for row in ECHO {
         let way = if row.load == Load::Up { "up" } else { "down" };
-        let Row { standard, mbps, stations, .. } = row;
+        let SaturationRow { standard, mbps, stations, .. } = row;
         let settings = [
             (false, OwnScheme::default("medium")),
             (true, OwnScheme::variant("medium, access_at_arrival=true", WHY)),

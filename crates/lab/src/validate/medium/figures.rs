@@ -2,12 +2,38 @@
 //! `reference/peers/wifi_dcf.csv`, row by row.
 
 use paceline_wifi::Load::{self, Both, Down, Up};
+use paceline_wifi::{Phy, Preamble};
 
-use super::saturated::Standard::{self, A, B};
+use self::Standard::{A, B};
+
+/// Physical layer of a row.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standard {
+    /// 802.11a.
+    A,
+    /// 802.11b with long preambles.
+    B,
+}
+
+impl Standard {
+    pub(super) fn phy(self) -> Phy {
+        match self {
+            Standard::A => Phy::ofdm(),
+            Standard::B => Phy::dsss(Preamble::Long),
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Standard::A => "802.11a",
+            Standard::B => "802.11b",
+        }
+    }
+}
 
 /// Figures of saturated stations.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct SaturationRow {
     pub(super) standard: Standard,
     pub(super) mbps: f64,
     pub(super) stations: u32,
@@ -25,13 +51,13 @@ const fn row(
     load: Load,
     throughput: f64,
     collisions: f64,
-) -> Row {
-    Row { standard, mbps, stations, load, throughput, collisions }
+) -> SaturationRow {
+    SaturationRow { standard, mbps, stations, load, throughput, collisions }
 }
 
-/// ns-2 2.35. Rows of OFDM with both directions are left out, because they lack collisions.
+/// ns-2 2.35. SaturationRows of OFDM with both directions are left out, because they lack collisions.
 #[rustfmt::skip]
-pub(super) static NS2: &[Row] = &[
+pub(super) static NS2: &[SaturationRow] = &[
     row(B, 1.0, 1, Both, 0.8817, 0.0645),
     row(B, 1.0, 1, Down, 0.9021, 0.0),
     row(B, 1.0, 1, Up, 0.9021, 0.0),
@@ -81,7 +107,7 @@ pub(super) static NS2: &[Row] = &[
 
 /// ns-2 2.35: runs with one seed, and with another address resolution.
 #[rustfmt::skip]
-pub(super) static NS2_CHECK: &[Row] = &[
+pub(super) static NS2_CHECK: &[SaturationRow] = &[
     row(B, 1.0, 1, Up, 0.9027, 0.0),
     row(B, 1.0, 3, Up, 0.8684, 0.0999),
     row(B, 1.0, 5, Up, 0.8362, 0.1686),
@@ -92,7 +118,7 @@ pub(super) static NS2_CHECK: &[Row] = &[
 
 /// ns-3 3.37.
 #[rustfmt::skip]
-pub(super) static NS3: &[Row] = &[
+pub(super) static NS3: &[SaturationRow] = &[
     row(B, 1.0, 1, Both, 0.8841, 0.0605),
     row(B, 1.0, 1, Down, 0.9012, 0.0),
     row(B, 1.0, 1, Up, 0.9016, 0.0),
@@ -157,7 +183,7 @@ pub(super) static NS3: &[Row] = &[
 
 /// ns-3 3.37, with acknowledgements at the rate of the data.
 #[rustfmt::skip]
-pub(super) static NS3_ACK: &[Row] = &[
+pub(super) static NS3_ACK: &[SaturationRow] = &[
     row(B, 11.0, 1, Up, 5.9925, 0.0),
     row(B, 11.0, 10, Up, 6.0102, 0.2848),
     row(B, 11.0, 5, Up, 6.2598, 0.1826),
@@ -165,7 +191,7 @@ pub(super) static NS3_ACK: &[Row] = &[
 
 /// Bianchi's model with ns-2's settings: an EIFS after a collision, windows of 31, 63, ... slots.
 #[rustfmt::skip]
-pub(super) static BIANCHI_NS2: &[Row] = &[
+pub(super) static BIANCHI_NS2: &[SaturationRow] = &[
     row(B, 1.0, 1, Up, 0.9022, 0.0),
     row(B, 1.0, 2, Up, 0.886, 0.0586),
     row(B, 1.0, 3, Up, 0.866, 0.107),
@@ -210,7 +236,7 @@ pub(super) static BIANCHI_NS2: &[Row] = &[
 
 /// Bianchi's model with the standard's windows, and a DIFS after a collision.
 #[rustfmt::skip]
-pub(super) static BIANCHI_STANDARD: &[Row] = &[
+pub(super) static BIANCHI_STANDARD: &[SaturationRow] = &[
     row(B, 1.0, 1, Up, 0.9014, 0.0),
     row(B, 1.0, 2, Up, 0.8871, 0.057),
     row(B, 1.0, 3, Up, 0.8683, 0.1046),
@@ -285,7 +311,7 @@ pub(super) static BIANCHI_STANDARD: &[Row] = &[
 
 /// ns-3 3.37: each packet of 1300 bytes is answered by a packet of 40 bytes over the medium.
 #[rustfmt::skip]
-pub(super) static ECHO: &[Row] = &[
+pub(super) static ECHO: &[SaturationRow] = &[
     row(B, 11.0, 1, Down, 4.0607, 0.0529),
     row(B, 11.0, 1, Up, 4.0456, 0.0565),
     row(B, 11.0, 3, Down, 4.1335, 0.0321),

@@ -4,9 +4,9 @@
 //! station), the share of colliding frames within 0.04.
 
 use paceline_cc::{Rate, Span, Stream};
-use paceline_wifi::{Load, MediumConfig, Phy, Preamble, saturate};
+use paceline_wifi::{Load, MediumConfig, saturate};
 
-use super::figures::{self, Row};
+use super::figures::{self, SaturationRow, Standard};
 use crate::validate::bound::{Bound, Tolerance};
 use crate::validate::case::{Case, Check, Observations, OwnScheme};
 
@@ -16,31 +16,6 @@ const SEEDS: u64 = 5;
 const THROUGHPUT: Tolerance = Tolerance::Share(0.03);
 const SLOW: Tolerance = Tolerance::Share(0.05);
 const COLLISIONS: Tolerance = Tolerance::Within(0.04);
-
-/// Physical layer of a row.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standard {
-    /// 802.11a.
-    A,
-    /// 802.11b with long preambles.
-    B,
-}
-
-impl Standard {
-    pub(super) fn phy(self) -> Phy {
-        match self {
-            Standard::A => Phy::ofdm(),
-            Standard::B => Phy::dsss(Preamble::Long),
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Standard::A => "802.11a",
-            Standard::B => "802.11b",
-        }
-    }
-}
 
 /// Deviation of the medium from its default.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -68,13 +43,13 @@ impl Setting {
     }
 }
 
-fn name(row: &Row) -> String {
+fn name(row: &SaturationRow) -> String {
     let load = match row.load {
         Load::Up => "up",
         Load::Down => "down",
         Load::Both => "up and down",
     };
-    let Row { standard, mbps, stations, .. } = row;
+    let SaturationRow { standard, mbps, stations, .. } = row;
     format!("{} at {mbps} Mbit/s, {stations} {load}", standard.name())
 }
 
@@ -90,7 +65,7 @@ fn measure(config: &MediumConfig, load: Load, mbps: f64) -> Result<Observations,
     (1..=SEEDS).map(run).collect()
 }
 
-fn case(peer: &'static str, row: &'static Row, setting: Setting) -> Case<'static> {
+fn case(peer: &'static str, row: &'static SaturationRow, setting: Setting) -> Case<'static> {
     Case {
         peer,
         group: name(row),
@@ -137,7 +112,7 @@ fn slow(peer: &'static str, load: Load, rates: [f64; 3], throughput: f64) -> Cas
 /// after a collision.
 fn rows(
     peer: &'static str,
-    rows: &'static [Row],
+    rows: &'static [SaturationRow],
     difs: bool,
     default: Setting,
 ) -> Vec<Case<'static>> {

@@ -1,6 +1,6 @@
 //! Congestion control in Linux' own TCP, by eBPF (`struct_ops`) and without a kernel module.
 //!
-//! [`integer`] is the arithmetic of the programs. [`PROGRAMS`] lists the programs. [`load`] puts
+//! [`PROGRAMS`] lists the programs. [`load`] puts
 //! one into the running kernel, [`unload`] removes it, [`list`] and [`stats`] show its state, and
 //! [`accelerate`] lets a device mark its packets. Loaded programs are pinned to files below
 //! [`PINS`] and belong to no process, so they stay loaded if the loader crashes.
@@ -10,10 +10,10 @@
 
 #[cfg(not(feature = "bpf"))]
 mod absent;
+mod c2tcp_limits;
 mod error;
 #[cfg(feature = "bpf")]
 mod filter;
-pub mod integer;
 #[cfg(feature = "bpf")]
 mod libbpf_log;
 #[cfg(feature = "bpf")]
@@ -23,6 +23,7 @@ mod own_folder;
 mod pins;
 mod probe;
 mod programs;
+mod remy_table;
 #[cfg(feature = "bpf")]
 mod router;
 mod sources;
@@ -30,6 +31,7 @@ mod watch;
 
 #[cfg(not(feature = "bpf"))]
 pub use absent::{accelerate, load, router_programs, sockets, stats, unload};
+pub use c2tcp_limits::C2tcpLimits;
 pub use error::KernelError;
 #[cfg(feature = "bpf")]
 pub use filter::accelerate;
@@ -39,6 +41,7 @@ pub use options::{Options, RESOLUTION};
 pub use pins::{PINS, State, list, loaded, options};
 pub use probe::{Probe, devices, probe};
 pub use programs::{COUNTERS, PROGRAMS, Program, find};
+pub use remy_table::{RemyTable, RemyTableError};
 #[cfg(feature = "bpf")]
 pub use router::router_programs;
 pub use sources::MODULE_SOURCES;

@@ -3,7 +3,7 @@
 use paceline_cc::{ParamValue as _, Span};
 use paceline_schemes::remy::RemyTables;
 
-use crate::integer::{C2tcpLimits, RemyTable};
+use crate::{C2tcpLimits, RemyTable};
 use crate::{KernelError, Program};
 
 /// Default resolution of `remy`: an RTT that exceeds the minimum RTT by at most 1 ms counts as the

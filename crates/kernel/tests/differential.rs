@@ -6,15 +6,15 @@
 //! So does C2TCP since the simulator's slow start rounds exactly: before, a rounding error could
 //! begin an epoch of Cubic too early.
 
+mod integer;
 mod support;
 
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use integer::{Abc, C2tcp, ONE, Remy, Vegas, WholeFeedback};
 use paceline_cc::{Halves, Rate, Span, Stream};
-use paceline_kernel::integer::{
-    self, Abc, C2tcp, C2tcpLimits, Feedback, ONE, Remy, RemyTable, Vegas,
-};
+use paceline_kernel::{C2tcpLimits, RemyTable};
 use paceline_path::BufferSize;
 use paceline_schemes::c2tcp::Limit;
 use paceline_schemes::remy::{Per, RemyParams, RemyTables, RuleTable};
@@ -69,7 +69,7 @@ fn scenarios(scheme: &str, times: u64) -> Vec<(&'static str, Scenario)> {
 
 /// An integer core, and the three words that the C code prints for it: two windows and one more.
 trait Core: std::fmt::Debug {
-    fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3];
+    fn on_feedback(&mut self, feedback: &WholeFeedback) -> [u64; 3];
     fn on_idle(&mut self, now: u64, idle: u64, rto: u64) -> [u64; 3];
 
     fn on_event(&mut self, event: &Event) -> [u64; 3] {
@@ -86,7 +86,7 @@ trait Core: std::fmt::Debug {
 }
 
 impl Core for Abc {
-    fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3] {
+    fn on_feedback(&mut self, feedback: &WholeFeedback) -> [u64; 3] {
         self.on_feedback(feedback);
         [self.w(), self.cubic().cwnd(), self.pacing(feedback.mss)]
     }
@@ -97,7 +97,7 @@ impl Core for Abc {
 }
 
 impl Core for C2tcp {
-    fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3] {
+    fn on_feedback(&mut self, feedback: &WholeFeedback) -> [u64; 3] {
         let closed = self.on_feedback(feedback);
         [self.cwnd(), self.cwnd(), closed.into()]
     }
@@ -108,7 +108,7 @@ impl Core for C2tcp {
 }
 
 impl Core for Vegas {
-    fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3] {
+    fn on_feedback(&mut self, feedback: &WholeFeedback) -> [u64; 3] {
         self.on_feedback(feedback);
         [self.cwnd(), self.cwnd(), self.ssthresh()]
     }
@@ -118,8 +118,8 @@ impl Core for Vegas {
     }
 }
 
-impl Core for Remy<'_> {
-    fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3] {
+impl Core for Remy {
+    fn on_feedback(&mut self, feedback: &WholeFeedback) -> [u64; 3] {
         self.on_feedback(feedback);
         [self.window(), self.gap(), self.pacing(feedback.mss)]
     }
@@ -294,7 +294,7 @@ fn vegas_has_the_simulators_windows_within_a_packet_over_a_million_events() {
 }
 
 /// A table in three forms: in the simulator, as an integer core, and in C.
-fn remy(table: &Arc<RuleTable>, whole: &'static RemyTable) -> Scheme<Remy<'static>> {
+fn remy(table: &Arc<RuleTable>, whole: &RemyTable) -> Scheme<Remy> {
     let params = RemyParams { per: Per::Packet, ..RemyParams::default() };
     Scheme {
         halves: paceline_schemes::remy::halves(params, Arc::clone(table), None),
@@ -303,9 +303,9 @@ fn remy(table: &Arc<RuleTable>, whole: &'static RemyTable) -> Scheme<Remy<'stati
     }
 }
 
-/// Returns the table in integers; it is leaked, because the core borrows it.
-fn whole(table: &RuleTable) -> &'static RemyTable {
-    Box::leak(Box::new(RemyTable::new(table, Span::ZERO).expect("fits")))
+/// Returns the table in integers.
+fn whole(table: &RuleTable) -> RemyTable {
+    RemyTable::new(table, Span::ZERO).expect("fits")
 }
 
 /// The scenarios of the other schemes, but each period of sending is a connection of its own.
@@ -326,7 +326,7 @@ fn starter() -> Arc<RuleTable> {
 #[test]
 fn remy_has_the_simulators_windows_within_a_packet_over_a_million_events() {
     let table = starter();
-    compare_on_a_million(&remy(&table, whole(&table)), scenarios_of_remy(1));
+    compare_on_a_million(&remy(&table, &whole(&table)), scenarios_of_remy(1));
 }
 
 /// Published tables have three or four axes and up to a few hundred rules.
@@ -339,7 +339,7 @@ fn remy_follows_published_tables_within_a_packet() {
         let table = Arc::new(paceline_remy::load(path).expect("a table").table);
         let whole = whole(&table);
         print(&format!("{name}: {whole:?}"));
-        let events = compare(&remy(&table, whole), scenarios_of_remy(1));
+        let events = compare(&remy(&table, &whole), scenarios_of_remy(1));
         assert!(events > 0);
     }
 }
@@ -357,7 +357,7 @@ fn rust_and_c_agree_on_anything() {
         let event = if random.chance(0.02) {
             Event::Idle(now, random.below(10_000_000), random.below(1_000_000))
         } else {
-            Event::Feedback(integer::Feedback {
+            Event::Feedback(integer::WholeFeedback {
                 now,
                 acked,
                 accelerates: random.below(acked + 1),
@@ -380,7 +380,7 @@ fn rust_and_c_agree_on_anything() {
                 round_start: random.chance(0.1),
                 ahead: random.below(300),
                 min_rtt: random.below(300_000),
-                ..integer::Feedback::default()
+                ..integer::WholeFeedback::default()
             })
         };
         steps.push(Step { event, w: 0.0, cubic: 0.0 });
@@ -390,7 +390,7 @@ fn rust_and_c_agree_on_anything() {
     agree(&c2tcp_over_reno(), &steps);
     agree(&Scheme::written(VEGAS, Vegas::default()), &steps);
     let table = starter();
-    agree(&remy(&table, whole(&table)), &steps);
+    agree(&remy(&table, &whole(&table)), &steps);
 }
 
 fn agree<C: Core + Clone>(scheme: &Scheme<C>, steps: &[Step]) {

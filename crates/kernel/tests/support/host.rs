@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use paceline_kernel::integer::RemyTable;
+use paceline_kernel::RemyTable;
 
 use super::record::{Event, Step};
 

@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex};
 use paceline_cc::{
     Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Signals, Span, Spec, Time,
 };
-use paceline_kernel::integer;
 use paceline_schemes::registry;
 use paceline_sim::scenario::{CustomScheme, Scenario};
+
+use crate::integer;
 
 /// An event at a sender.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum Event {
     /// An acknowledgement, or the expiry of a timer.
-    Feedback(integer::Feedback),
+    Feedback(integer::WholeFeedback),
     /// Sending resumed: time, idle time and timeout in microseconds.
     Idle(u64, u64, u64),
 }
@@ -57,14 +58,14 @@ impl Recorder {
 impl Recorder {
     /// Records an event for each packet acknowledged; the windows are known only after the last
     /// one.
-    fn note_fates(&mut self, feedback: &Feedback<'_>, whole: &integer::Feedback) {
+    fn note_fates(&mut self, feedback: &Feedback<'_>, whole: &integer::WholeFeedback) {
         if feedback.congestion == Some(Congestion::Timeout) {
             self.acked = Some(self.sent);
         }
         let mut events = Vec::new();
         for fate in feedback.fates.iter().filter(|fate| !fate.lost) {
             let before = self.acked.unwrap_or(0);
-            events.push(integer::Feedback {
+            events.push(integer::WholeFeedback {
                 acked: integer::ONE,
                 rtt: micros(feedback.now.since(fate.sent).as_nanos()),
                 ahead: (fate.number + 1).saturating_sub(before),
@@ -73,7 +74,7 @@ impl Recorder {
             self.acked = Some(before.max(fate.number + 1));
         }
         let Some(last) = events.pop() else {
-            return self.note(Event::Feedback(integer::Feedback { acked: 0, ..*whole }));
+            return self.note(Event::Feedback(integer::WholeFeedback { acked: 0, ..*whole }));
         };
         let step = |event| Step { event, w: f64::NAN, cubic: f64::NAN };
         let before = events.into_iter().map(|event| step(Event::Feedback(event)));
@@ -133,12 +134,12 @@ fn micros(nanos: u64) -> u64 {
 }
 
 /// Converts feedback to integers.
-pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
+pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::WholeFeedback {
     let mss = u64::from(feedback.mss.max(1));
     let packets = |bytes: u64| (bytes << 16) / mss;
     let acked = packets(feedback.acked);
     let if_echo = |echo| if feedback.echo == echo { acked } else { 0 };
-    integer::Feedback {
+    integer::WholeFeedback {
         now: micros(feedback.now.as_nanos()),
         acked,
         accelerates: if_echo(Ecn::Ect1),

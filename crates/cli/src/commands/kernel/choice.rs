@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paceline_cc::{SchemeSpec, Span, Spec};
-use paceline_kernel::integer::{C2tcpLimits, RemyTable};
+use paceline_kernel::{C2tcpLimits, RemyTable};
 use paceline_kernel::{Options, PROGRAMS, Program};
 use paceline_schemes::c2tcp::{Base, C2tcpParams};
 use paceline_schemes::remy::{Per, RemyParams, RuleTable};

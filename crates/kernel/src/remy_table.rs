@@ -1,4 +1,4 @@
-//! Tables of rules for [`Remy`](super::Remy) in integers, as `bpf/remy.h` reads them.
+//! Tables of Remy's rules in integers, as `bpf/remy.h` reads them.
 //!
 //! A table's boxes divide each signal's axis into intervals, and the intervals of all axes divide
 //! the space of memories into cells. Each cell has one rule. A lookup finds one interval per axis,
@@ -10,14 +10,15 @@ use paceline_schemes::remy::{
 };
 use thiserror::Error;
 
-use super::NEVER;
+/// An end that no signal reaches.
+const NEVER: u64 = 1 << 62;
 
 /// Maximum number of cells of a table: 8 MB of the kernel's memory.
 const MOST_CELLS: usize = 1 << 22;
 /// Maximum number of interval ends on one axis.
 const MOST_ENDS: usize = 4095;
 /// Fraction bits of signals, and of multiples.
-pub(super) const FRACTION: u32 = 32;
+const FRACTION: u32 = 32;
 const MULTIPLE_FRACTION: u32 = 40;
 /// Bounds of a rule's action: its multiple is below `MOST_MULTIPLE`, its increment at most
 /// `MOST_PACKETS` packets.
@@ -26,7 +27,7 @@ const MOST_PACKETS: u64 = 1_000_000;
 /// Longest time between packets in nanoseconds: 1000 s.
 const MOST_GAP: u64 = 1_000_000_000_000;
 /// Marks cells for which the table has no rule.
-pub(super) const NONE: u64 = 0xffff;
+const NONE: u64 = 0xffff;
 // Rule numbers have 16 bits.
 const _: () = assert!((MAX_RULES as u64) < NONE);
 
@@ -73,7 +74,7 @@ pub enum RemyTableError {
 /// Ends of a signal's intervals (`count` of them from index `first`), and the distance between
 /// neighbours in the cells (`stride`).
 #[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Axis {
+struct Axis {
     first: usize,
     count: usize,
     stride: usize,
@@ -81,26 +82,26 @@ pub(super) struct Axis {
 
 /// Action of a rule in integers.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct WholeAction {
+struct WholeAction {
     /// Multiples of the window: what to add and what to subtract; 40 fraction bits. One of them is
     /// 0.
     times: [u64; 2],
     /// Packets to add and to subtract. One of them is 0.
     add: [u64; 2],
     /// Minimum time between packets in nanoseconds.
-    pub(super) gap: u64,
+    gap: u64,
 }
 
 /// A table of rules in integers.
 #[derive(Clone)]
 pub struct RemyTable {
     /// Microseconds by which an RTT may exceed the minimum RTT and still count as the minimum.
-    pub(super) resolution: u64,
+    resolution: u64,
     axes: [Axis; SIGNALS],
     /// Ends of the intervals, axis by axis, with 32 fraction bits. Times are in microseconds.
     ends: Vec<u64>,
     cells: Vec<u16>,
-    pub(super) actions: Vec<WholeAction>,
+    actions: Vec<WholeAction>,
 }
 
 /// Leaves out the cells, of which there may be millions.
@@ -185,16 +186,6 @@ impl RemyTable {
         Ok(RemyTable { resolution: resolution.as_nanos() / 1000, axes, ends, cells, actions })
     }
 
-    /// Returns the number of the rule for a memory; [`NONE`] if there is no rule.
-    pub(super) fn find(&self, values: &[u64; SIGNALS]) -> u64 {
-        let mut cell = 0;
-        for (axis, &value) in self.axes.iter().zip(values) {
-            let ends = &self.ends[axis.first..axis.first + axis.count];
-            cell += ends.partition_point(|&end| end <= value) * axis.stride;
-        }
-        u64::from(self.cells[cell])
-    }
-
     /// Returns the number of rules.
     pub fn rules(&self) -> usize {
         self.actions.len()
@@ -242,15 +233,5 @@ impl WholeAction {
         let gap = Span::from_secs_f64(intersend_ms / 1e3).as_nanos().min(MOST_GAP);
         let (times, add) = (either(multiple < 0.0, sized), either(increment < 0, packets));
         Ok(WholeAction { times, add, gap })
-    }
-
-    /// Returns the window that follows `window`, rounded towards zero. The multiple is increased by
-    /// 2^-40, so that products which are whole numbers in decimals are not rounded down to the next
-    /// lower one.
-    pub(super) fn apply(&self, window: u64) -> u64 {
-        let [times, less] = self.times;
-        let more = window * (times + u64::from(times > 0)) + (self.add[0] << MULTIPLE_FRACTION);
-        let less = window * (less - u64::from(less > 0)) + (self.add[1] << MULTIPLE_FRACTION);
-        (more.saturating_sub(less) >> MULTIPLE_FRACTION).min(MOST_PACKETS)
     }
 }

@@ -1,35 +1,35 @@
 //! Fixed-point numbers: unsigned, 64 bits, 16 of them fraction bits ("Q16"), as in `bpf/fixed.h`.
 
 /// One packet, or one second.
-pub const ONE: u64 = 1 << 16;
+pub(crate) const ONE: u64 = 1 << 16;
 /// Largest window: 2^20 packets.
-pub const MOST_WINDOW: u64 = 1 << 36;
+pub(crate) const MOST_WINDOW: u64 = 1 << 36;
 /// Most packets for which one acknowledgement counts where it is multiplied: 2^10.
-pub(super) const MOST_ACKED: u64 = 1 << 26;
+pub(crate) const MOST_ACKED: u64 = 1 << 26;
 /// A time or a threshold that is never reached.
-pub const NEVER: u64 = 1 << 62;
+pub(crate) const NEVER: u64 = 1 << 62;
 
 /// Returns `a * b / c` rounded to the nearest; 0 if `c` is 0. Products wrap as they do in C.
 #[inline]
-pub(super) fn scale(a: u64, b: u64, c: u64) -> u64 {
+pub(crate) fn scale(a: u64, b: u64, c: u64) -> u64 {
     a.wrapping_mul(b).wrapping_add(c / 2).checked_div(c).unwrap_or(0)
 }
 
 /// Converts microseconds, at most 1000 s, to seconds in Q16.
 #[inline]
-pub(super) fn seconds(micros: u64) -> u64 {
+pub(crate) fn seconds(micros: u64) -> u64 {
     (micros.min(1_000_000_000) << 10) / 15_625
 }
 
 /// Returns the cube in Q16 of seconds in Q16, at most 1000 s.
 #[inline]
-pub(super) fn cube(x: u64) -> u64 {
+pub(crate) fn cube(x: u64) -> u64 {
     let x = x.min(1000 * ONE);
     (((x * x) >> 16) * x) >> 16
 }
 
 /// Returns the cube root in Q16 of a Q16 number, digit by digit, rounded down to 2^-15.
-pub(super) fn cube_root(value: u64) -> u64 {
+pub(crate) fn cube_root(value: u64) -> u64 {
     let mut rest = value.min((1 << 34) - 1) << 29;
     let mut root: u64 = 0;
     for shift in (0..=63).rev().step_by(3) {

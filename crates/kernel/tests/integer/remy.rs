@@ -1,13 +1,24 @@
-//! Remy's sender, as in `bpf/remy.h`: the simulator's `RemySender` with `per=packet`.
+//! Remy's sender, as in `bpf/remy.h`: the simulator's `RemySender` with `per=packet`. It reads a table
+//! from the words that the C code reads.
 
+use std::sync::Arc;
+
+use paceline_kernel::RemyTable;
 use paceline_schemes::remy::{PUBLISHED_SIGNALS as SIGNALS, Signal};
 
-use super::Feedback;
+use super::WholeFeedback;
 use super::fixed::{NEVER, ONE};
-use super::remy_table::{FRACTION, NONE, RemyTable};
 
 /// Most packets for which one acknowledgement counts.
 const MOST_ACKED: u64 = 64;
+/// Fraction bits of signals.
+const FRACTION: u32 = 32;
+/// Fraction bits of multiples.
+const MULTIPLE_FRACTION: u32 = 40;
+/// Marks cells for which the table has no rule.
+const NONE: u64 = 0xffff;
+/// Most packets of a window.
+const MOST_PACKETS: u64 = 1_000_000;
 /// Longest time in microseconds: 134 s. Longer times count as this.
 const MOST_TIME: u64 = 1 << 27;
 
@@ -18,11 +29,52 @@ const SLOW_REC_EWMA: usize = Signal::SlowRecEwma.index();
 const RTT_DIFF: usize = Signal::RttDiff.index();
 const QUEUEING_DELAY: usize = Signal::QueueingDelay.index();
 
+/// A table's words: C's `struct remy_shape`, the ends of the axes, the cells, and C's `struct remy_action` of each
+/// rule.
+#[derive(Debug)]
+struct Words {
+    shape: Vec<u64>,
+    ends: Vec<u64>,
+    cells: Vec<u64>,
+    actions: Vec<[u64; 5]>,
+}
+
+impl Words {
+    fn of(table: &RemyTable) -> Words {
+        let (shape, ends) = (table.shape(), table.end_words());
+        Words { shape, ends, cells: table.cell_words(), actions: table.action_words() }
+    }
+
+    /// Returns the difference in microseconds up to which an RTT counts as the minimum RTT.
+    fn resolution(&self) -> u64 {
+        self.shape[0]
+    }
+
+    /// Returns the number of the rule for a memory; [`NONE`] if there is no rule.
+    fn find(&self, values: &[u64; SIGNALS]) -> u64 {
+        let mut cell = 0;
+        for (axis, &value) in self.shape[1..].chunks(3).zip(values) {
+            let [first, count, stride] = [0, 1, 2].map(|word| axis[word] as usize);
+            let ends = &self.ends[first..first + count];
+            cell += ends.partition_point(|&end| end <= value) * stride;
+        }
+        self.cells[cell / 4] >> (16 * (cell % 4)) & 0xffff
+    }
+}
+
+/// Returns the window that follows `window` by an action, rounded towards zero. The multiple is increased by
+/// 2^-40, so that products which are whole numbers in decimals are not rounded down to the next lower one.
+fn next_window(window: u64, [times, less, add, take, _]: [u64; 5]) -> u64 {
+    let more = window * (times + u64::from(times > 0)) + (add << MULTIPLE_FRACTION);
+    let less = window * (less - u64::from(less > 0)) + (take << MULTIPLE_FRACTION);
+    (more.saturating_sub(less) >> MULTIPLE_FRACTION).min(MOST_PACKETS)
+}
+
 /// Remy's sender: a memory of six signals, and the window and pacing that a table's rules derive
 /// from it.
 #[derive(Clone, Debug)]
-pub struct Remy<'a> {
-    table: &'a RemyTable,
+pub(crate) struct Remy {
+    table: Arc<Words>,
     /// The signals; times in microseconds. All have 32 fraction bits.
     values: [u64; SIGNALS],
     /// Times at which the newest acknowledged packet was sent and its acknowledgement arrived.
@@ -43,10 +95,13 @@ fn average(value: &mut u64, sample: u64, weight: u32) {
     *value = *value - (*value >> weight) + (sample >> weight);
 }
 
-impl<'a> Remy<'a> {
-    /// Begins a connection or a period of sending: with an empty memory, and the rule for it
-    /// applied once.
-    pub fn new(table: &'a RemyTable) -> Remy<'a> {
+impl Remy {
+    /// Begins a connection: with an empty memory, and the rule for it applied once.
+    pub(crate) fn new(table: &RemyTable) -> Remy {
+        Remy::starting(Arc::new(Words::of(table)))
+    }
+
+    fn starting(table: Arc<Words>) -> Remy {
         let mut remy =
             Remy { table, values: [0; SIGNALS], last: None, min_rtt: 0, window: 0, gap: 0 };
         remy.act(1);
@@ -54,14 +109,14 @@ impl<'a> Remy<'a> {
     }
 
     /// Begins a period of sending with an empty memory.
-    pub fn restart(&mut self) {
-        *self = Remy::new(self.table);
+    pub(crate) fn restart(&mut self) {
+        *self = Remy::starting(Arc::clone(&self.table));
     }
 
     /// Processes an acknowledgement; ignores it if it has no RTT. Several packets count as if they
     /// had been acknowledged one by one at equal intervals; the rule for the memory after the last
     /// packet is applied once per packet.
-    pub fn on_feedback(&mut self, feedback: &Feedback) {
+    pub(crate) fn on_feedback(&mut self, feedback: &WholeFeedback) {
         if feedback.acked < ONE || feedback.rtt == 0 {
             return;
         }
@@ -79,12 +134,12 @@ impl<'a> Remy<'a> {
         }
         let Some(action) = self.table.actions.get(rule as usize) else { return };
         for _ in 0..times {
-            self.window = action.apply(self.window);
+            self.window = next_window(self.window, *action);
         }
-        self.gap = action.gap;
+        self.gap = action[4];
     }
 
-    fn remember(&mut self, feedback: &Feedback, packets: u64) {
+    fn remember(&mut self, feedback: &WholeFeedback, packets: u64) {
         let rtt = feedback.rtt.min(MOST_TIME);
         let sent = feedback.now.saturating_sub(rtt);
         let Some((last_sent, last_received)) = self.last.replace((sent, feedback.now)) else {
@@ -100,7 +155,7 @@ impl<'a> Remy<'a> {
         }
         self.min_rtt = self.min_rtt.min(rtt);
         let above = rtt - self.min_rtt;
-        let above = if above > self.table.resolution { above } else { 0 };
+        let above = if above > self.table.resolution() { above } else { 0 };
         self.values[RTT_RATIO] = ((self.min_rtt + above) << FRACTION) / self.min_rtt.max(1);
         self.values[RTT_DIFF] = above << FRACTION;
         let ahead = feedback.ahead.clamp(1, 1 << 20);
@@ -108,17 +163,17 @@ impl<'a> Remy<'a> {
     }
 
     /// Returns the window in packets.
-    pub fn window(&self) -> u64 {
+    pub(crate) fn window(&self) -> u64 {
         self.window
     }
 
     /// Returns the minimum time between packets in nanoseconds.
-    pub fn gap(&self) -> u64 {
+    pub(crate) fn gap(&self) -> u64 {
         self.gap
     }
 
     /// Returns the pacing rate in bytes per second; `u64::MAX` without a limit.
-    pub fn pacing(&self, mss: u64) -> u64 {
+    pub(crate) fn pacing(&self, mss: u64) -> u64 {
         (mss.min(65_536) * 1_000_000_000).checked_div(self.gap).unwrap_or(u64::MAX)
     }
 }
@@ -143,7 +198,12 @@ mod tests {
                 let mut remy = Remy::new(&table);
                 for rtt in [smallest, smallest / 10 * tenths] {
                     let now = 2_000_000 + rtt;
-                    remy.on_feedback(&Feedback { now, acked: ONE, rtt, ..Feedback::default() });
+                    remy.on_feedback(&WholeFeedback {
+                        now,
+                        acked: ONE,
+                        rtt,
+                        ..WholeFeedback::default()
+                    });
                 }
                 assert_eq!(remy.gap(), gap * 1000, "{smallest} us, then {tenths} tenths");
             }

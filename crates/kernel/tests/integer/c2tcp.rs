@@ -1,59 +1,16 @@
 //! C2TCP over Cubic or NewReno, as in `bpf/c2tcp.h`: the simulator's `C2tcpSender` as
 //! `c2tcp[settle=0s,floor=100ms]` configures it.
 
-use paceline_cc::Span;
-use paceline_schemes::c2tcp::Limit;
+use paceline_kernel::C2tcpLimits;
 
 use super::cubic::Cubic;
 use super::fixed::{MOST_ACKED, ONE, scale};
 use super::hystart::HyStart;
 use super::reno::Reno;
-use super::{Congestion, Feedback};
+use super::{Congestion, WholeFeedback};
 
 /// An RTT below the target counts for at most 1000 packets.
 const MOST_COUNTS: u64 = 1000;
-/// The longest fixed target or interval, and the largest floor: an hour in microseconds.
-const LONGEST_LIMIT: u64 = 3_600_000_000;
-
-/// The target and the interval of C2TCP.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub struct C2tcpLimits {
-    /// RTT above which the condition may be bad.
-    pub target: Limit,
-    /// How long RTTs are to be above the target.
-    pub interval: Limit,
-    /// Least target and interval where they are multiples of the smallest RTT.
-    pub floor: Span,
-}
-
-/// Twice the smallest RTT, as in the journal version of the paper, and at least the 100 ms of the paper of 2018.
-/// Twice an RTT below 40 ms is shorter than the delay of acknowledgements, and would leave windows at one packet.
-impl Default for C2tcpLimits {
-    fn default() -> C2tcpLimits {
-        C2tcpLimits {
-            target: Limit::Rtts(2.0),
-            interval: Limit::Rtts(2.0),
-            floor: Span::from_millis(100),
-        }
-    }
-}
-
-impl C2tcpLimits {
-    /// Returns the words of the C code (`enum c2tcp_limit`): target and interval, each as a multiple of the smallest RTT with
-    /// 16 fraction bits, and as a least value in microseconds. A fixed time has a multiple of 0.
-    pub fn words(&self) -> [u64; 4] {
-        let micros = |span: Span| (span.as_nanos() / 1000).min(LONGEST_LIMIT);
-        let words = |limit| match limit {
-            Limit::Time(time) => [0, micros(time)],
-            Limit::Rtts(rtts) => {
-                [(rtts.clamp(0.0, 1000.0) * ONE as f64 + 0.5) as u64, micros(self.floor)]
-            }
-        };
-        let ([target, least_target], [interval, least_interval]) =
-            (words(self.target), words(self.interval));
-        [target, least_target, interval, least_interval]
-    }
-}
 
 /// Returns a target or an interval in microseconds.
 fn limit_over([rtts, least]: [u64; 2], min_rtt: u64) -> u64 {
@@ -96,7 +53,7 @@ impl Window {
         }
     }
 
-    fn on_feedback(&mut self, feedback: &Feedback) {
+    fn on_feedback(&mut self, feedback: &WholeFeedback) {
         match self {
             Window::Cubic(cubic, hystart) => {
                 let cwnd = cubic.cwnd();
@@ -115,7 +72,7 @@ impl Window {
 
 /// C2TCP's sender: a loss-based window that RTTs above the target close and shorter RTTs open.
 #[derive(Copy, Clone, Debug)]
-pub struct C2tcp {
+pub(crate) struct C2tcp {
     window: Window,
     /// Words of [`C2tcpLimits::words`].
     limits: [u64; 4],
@@ -148,24 +105,24 @@ impl Default for C2tcp {
 
 impl C2tcp {
     /// Returns C2TCP over NewReno.
-    pub fn over_reno() -> C2tcp {
+    pub(crate) fn over_reno() -> C2tcp {
         C2tcp { window: Window::Reno(Reno::default()), ..C2tcp::default() }
     }
 
     /// Returns the same window with other limits.
     #[must_use]
-    pub fn with_limits(self, limits: &C2tcpLimits) -> C2tcp {
+    pub(crate) fn with_limits(self, limits: &C2tcpLimits) -> C2tcp {
         C2tcp { limits: limits.words(), ..self }
     }
 
     /// Returns the window in packets.
-    pub fn cwnd(&self) -> u64 {
+    pub(crate) fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
 
     /// Processes an acknowledgement or the expiry of the loss timer. Returns true if it has reduced
     /// the window because the condition is bad.
-    pub fn on_feedback(&mut self, feedback: &Feedback) -> bool {
+    pub(crate) fn on_feedback(&mut self, feedback: &WholeFeedback) -> bool {
         let before = self.window.cwnd();
         self.window.on_feedback(feedback);
         self.timed_out &= feedback.in_recovery;
@@ -235,7 +192,7 @@ impl C2tcp {
     }
 
     /// Resumes sending after `idle` microseconds with nothing in flight.
-    pub fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
+    pub(crate) fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
         match &mut self.window {
             Window::Cubic(cubic, _) => cubic.on_idle(now, idle, rto),
             Window::Reno(reno) => reno.on_idle(idle, rto),

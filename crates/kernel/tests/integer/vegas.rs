@@ -2,7 +2,7 @@
 
 use super::fixed::{NEVER, ONE, scale};
 use super::reno::Reno;
-use super::{Congestion, Feedback};
+use super::{Congestion, WholeFeedback};
 
 /// Packets in the path's queues: below `ALPHA` the window opens, above `BETA` it closes, above
 /// `GAMMA` slow start ends.
@@ -14,7 +14,7 @@ const MIN_SAMPLES: u64 = 3;
 
 /// Vegas' sender: changes its window once per round trip, by the queueing that RTTs show.
 #[derive(Copy, Clone, Debug)]
-pub struct Vegas {
+pub(crate) struct Vegas {
     window: Reno,
     /// Minimum RTT of the connection and of this round trip in microseconds; [`NEVER`] if unknown.
     base: u64,
@@ -36,12 +36,12 @@ impl Default for Vegas {
 
 impl Vegas {
     /// Returns the window in packets.
-    pub fn cwnd(&self) -> u64 {
+    pub(crate) fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
 
     /// Returns the slow-start threshold in packets; [`NEVER`] before the first congestion.
-    pub fn ssthresh(&self) -> u64 {
+    pub(crate) fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
 
@@ -82,7 +82,7 @@ impl Vegas {
     }
 
     /// Processes an acknowledgement or the expiry of the loss timer.
-    pub fn on_feedback(&mut self, feedback: &Feedback) {
+    pub(crate) fn on_feedback(&mut self, feedback: &WholeFeedback) {
         if feedback.rtt > 0 {
             self.base = self.base.min(feedback.rtt);
             self.round_min = self.round_min.min(feedback.rtt);
@@ -116,7 +116,7 @@ impl Vegas {
     }
 
     /// Sending resumes after `idle` microseconds with nothing in flight.
-    pub fn on_idle(&mut self, idle: u64, rto: u64) {
+    pub(crate) fn on_idle(&mut self, idle: u64, rto: u64) {
         self.window.on_idle(idle, rto);
         if idle > rto {
             self.base = NEVER;

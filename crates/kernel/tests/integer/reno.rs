@@ -1,13 +1,30 @@
 //! NewReno's window, as in `bpf/reno.h`: the simulator's `RenoWindow`.
 
 use super::fixed::{MOST_WINDOW, NEVER, ONE, scale};
-use super::{Congestion, Feedback};
+use super::{Congestion, WholeFeedback};
 
-const INITIAL_WINDOW: u64 = 10 * ONE;
+/// Window of a connection that begins (RFC 6928).
+pub(crate) const INITIAL_WINDOW: u64 = 10 * ONE;
+
+/// Returns a window of `cwnd` packets after `idle` microseconds with nothing in flight: halved once per timeout, down to
+/// the initial window (Linux `tcp_cwnd_restart`).
+pub(crate) fn after_idle(mut cwnd: u64, idle: u64, rto: u64) -> u64 {
+    let floor = INITIAL_WINDOW.min(cwnd);
+    let mut left = idle;
+    // The largest window reaches the initial one after 17 halvings.
+    for _ in 0..24 {
+        if left <= rto || cwnd <= floor {
+            break;
+        }
+        left -= rto;
+        cwnd = (cwnd / 2).max(floor);
+    }
+    cwnd
+}
 
 /// NewReno's congestion window and the state that moves it. Windows and thresholds are in packets.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Reno {
+pub(crate) struct Reno {
     cwnd: u64,
     /// Part of the window below its 16 fraction bits, in units of 2^-32 packets.
     fraction: u64,
@@ -35,31 +52,31 @@ impl Default for Reno {
 }
 
 impl Reno {
-    pub(super) fn cwnd(&self) -> u64 {
+    pub(crate) fn cwnd(&self) -> u64 {
         self.cwnd
     }
 
-    pub(super) fn ssthresh(&self) -> u64 {
+    pub(crate) fn ssthresh(&self) -> u64 {
         self.ssthresh
     }
 
-    pub(super) fn in_slow_start(&self) -> bool {
+    pub(crate) fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    pub(super) fn set_cwnd(&mut self, packets: u64) {
+    pub(crate) fn set_cwnd(&mut self, packets: u64) {
         self.cwnd = packets.clamp(ONE, MOST_WINDOW);
     }
 
     /// Opens the window by `counts / cwnd` packets; `counts` is below 2^15. Keeps the part below 16
     /// fraction bits in `fraction`: rounding errors of many acknowledgements would add up.
-    pub(super) fn add_share(&mut self, counts: u64) {
+    pub(crate) fn add_share(&mut self, counts: u64) {
         self.fraction += (counts << 48) / self.cwnd;
         self.set_cwnd(self.cwnd + (self.fraction >> 16));
         self.fraction &= 0xffff;
     }
 
-    pub(super) fn set_ssthresh(&mut self, packets: u64) {
+    pub(crate) fn set_ssthresh(&mut self, packets: u64) {
         self.ssthresh = packets;
     }
 
@@ -83,7 +100,7 @@ impl Reno {
     }
 
     /// Reacts as NewReno does. Returns true if it has reduced the window.
-    pub(super) fn react(&mut self, congestion: Congestion) -> bool {
+    pub(crate) fn react(&mut self, congestion: Congestion) -> bool {
         match congestion {
             Congestion::None => false,
             Congestion::Loss | Congestion::Ecn => {
@@ -105,7 +122,7 @@ impl Reno {
     }
 
     /// True if this feedback may open the window.
-    pub(super) fn may_grow(&mut self, feedback: &Feedback) -> bool {
+    pub(crate) fn may_grow(&mut self, feedback: &WholeFeedback) -> bool {
         self.repairing = feedback.in_recovery;
         self.timed_out &= feedback.in_recovery;
         if (self.repairing && !self.timed_out) || !feedback.may_raise_cwnd {
@@ -116,7 +133,7 @@ impl Reno {
     }
 
     /// Opens the window by `acked` packets up to the threshold; returns the packets left over.
-    pub(super) fn slow_start(&mut self, acked: u64) -> u64 {
+    pub(crate) fn slow_start(&mut self, acked: u64) -> u64 {
         if !self.in_slow_start() {
             return acked;
         }
@@ -127,7 +144,7 @@ impl Reno {
     }
 
     /// Opens the window: slow start up to the threshold, then one packet per window acknowledged.
-    pub(super) fn grow(&mut self, acked: u64) {
+    pub(crate) fn grow(&mut self, acked: u64) {
         self.credit += self.slow_start(acked);
         if self.credit >= self.cwnd {
             let more = self.credit / self.cwnd;
@@ -137,7 +154,7 @@ impl Reno {
     }
 
     /// Processes an acknowledgement or the expiry of the loss timer.
-    pub(super) fn on_feedback(&mut self, feedback: &Feedback) {
+    pub(crate) fn on_feedback(&mut self, feedback: &WholeFeedback) {
         let reduced = self.react(feedback.congestion);
         if feedback.congestion == Congestion::Timeout {
             return;
@@ -150,17 +167,9 @@ impl Reno {
 
     /// Halves the window once per timeout within `idle` microseconds with nothing in flight, down to
     /// the initial window (Linux `tcp_cwnd_restart`).
-    pub(super) fn on_idle(&mut self, idle: u64, rto: u64) {
-        let (cwnd, floor) = (self.cwnd, INITIAL_WINDOW.min(self.cwnd));
-        let mut left = idle;
-        // The largest window reaches the initial one after 17 halvings.
-        for _ in 0..24 {
-            if left <= rto || self.cwnd <= floor {
-                break;
-            }
-            left -= rto;
-            self.cwnd = (self.cwnd / 2).max(floor);
-        }
+    pub(crate) fn on_idle(&mut self, idle: u64, rto: u64) {
+        let cwnd = self.cwnd;
+        self.cwnd = after_idle(cwnd, idle, rto);
         if self.cwnd < cwnd {
             self.ssthresh = self.ssthresh.max(scale(cwnd, 3, 4));
             self.credit = 0;
@@ -168,7 +177,7 @@ impl Reno {
     }
 
     /// Reacts as to a loss, and then reduces the window to one packet; no undo is possible (C2TCP).
-    pub(super) fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self) {
         self.halve();
         self.before = None;
         self.cwnd = ONE;

@@ -1,6 +1,6 @@
 //! Linux' HyStart, as in `bpf/hystart.h`.
 
-use super::Feedback;
+use super::WholeFeedback;
 use super::fixed::{NEVER, ONE};
 
 const LOW_WINDOW: u64 = 16 * ONE;
@@ -10,7 +10,7 @@ const MIN_SAMPLES: u64 = 8;
 
 /// State of HyStart, which decides when slow start ends.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct HyStart {
+pub(crate) struct HyStart {
     found: bool,
     /// Minimum RTT in slow start in microseconds; 0 if unknown.
     delay_min: u64,
@@ -45,7 +45,7 @@ impl HyStart {
     }
 
     /// Forgets the path after a timeout, and begins a round trip.
-    pub(super) fn time_out(&mut self, feedback: &Feedback) {
+    pub(crate) fn time_out(&mut self, feedback: &WholeFeedback) {
         self.found = false;
         self.delay_min = 0;
         self.round_end = feedback.delivered + feedback.prior_in_flight;
@@ -53,7 +53,7 @@ impl HyStart {
     }
 
     /// Processes an acknowledgement in slow start. Returns true if slow start ends here.
-    pub(super) fn observe(&mut self, feedback: &Feedback, cwnd: u64) -> bool {
+    pub(crate) fn observe(&mut self, feedback: &WholeFeedback, cwnd: u64) -> bool {
         let rtt = feedback.rtt;
         if self.found || rtt == 0 {
             return false;
@@ -70,7 +70,7 @@ impl HyStart {
         self.found
     }
 
-    fn train_is_long(&mut self, feedback: &Feedback, cwnd: u64) -> bool {
+    fn train_is_long(&mut self, feedback: &WholeFeedback, cwnd: u64) -> bool {
         let bytes = (cwnd * feedback.mss.min(65_536)) >> 16;
         let cushion = (feedback.srtt.min(1 << 40) * 131_072 / bytes.max(1)).min(1000);
         if feedback.now > self.last_ack + TRAIN_GAP {

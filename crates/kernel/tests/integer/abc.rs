@@ -1,8 +1,9 @@
 //! ABC's sender, as in `bpf/abc.h`: the simulator's `AbcSender` with its default parameters.
 
-use super::Feedback;
-use super::cubic::{Cubic, INITIAL_WINDOW};
+use super::WholeFeedback;
+use super::cubic::Cubic;
 use super::fixed::{MOST_ACKED, MOST_WINDOW, ONE, scale};
+use super::reno::INITIAL_WINDOW;
 
 const MIN_WINDOW: u64 = 2 * ONE;
 /// Packets by which a window may exceed twice the packets in flight.
@@ -11,7 +12,7 @@ const SLACK: u64 = 5 * ONE;
 /// ABC's sender: a window that follows accelerates and brakes, and Cubic's, which follows drops and
 /// CE.
 #[derive(Copy, Clone, Debug)]
-pub struct Abc {
+pub(crate) struct Abc {
     w: u64,
     cubic: Cubic,
     /// Most packets in flight in this round trip and in the previous one.
@@ -27,7 +28,7 @@ impl Default for Abc {
 
 impl Abc {
     /// Processes an acknowledgement or the expiry of the loss timer.
-    pub fn on_feedback(&mut self, feedback: &Feedback) {
+    pub(crate) fn on_feedback(&mut self, feedback: &WholeFeedback) {
         if feedback.rtt > 0 {
             self.rtt = feedback.rtt.min(feedback.srtt);
         }
@@ -38,13 +39,13 @@ impl Abc {
         self.cap(feedback);
     }
 
-    fn obey(&mut self, feedback: &Feedback) {
+    fn obey(&mut self, feedback: &WholeFeedback) {
         let more = scale(feedback.acked.min(MOST_ACKED), ONE, self.w).min(ONE);
         let sum = (self.w + feedback.accelerates + more).saturating_sub(feedback.brakes);
         self.w = sum.clamp(MIN_WINDOW, MOST_WINDOW);
     }
 
-    fn cap(&mut self, feedback: &Feedback) {
+    fn cap(&mut self, feedback: &WholeFeedback) {
         if feedback.round_start {
             self.flight = [feedback.prior_in_flight, self.flight[0]];
         }
@@ -55,28 +56,28 @@ impl Abc {
     }
 
     /// Resumes sending after `idle` microseconds with nothing in flight.
-    pub fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
+    pub(crate) fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
         self.cubic.on_idle(now, idle, rto);
     }
 
     /// Returns the window that accelerates and brakes move, in packets.
-    pub fn w(&self) -> u64 {
+    pub(crate) fn w(&self) -> u64 {
         self.w
     }
 
     /// Returns Cubic's window, which drops and CE move.
-    pub fn cubic(&self) -> &Cubic {
+    pub(crate) fn cubic(&self) -> &Cubic {
         &self.cubic
     }
 
     /// Returns the window in use, in packets: the smaller of the two.
-    pub fn window(&self) -> u64 {
+    pub(crate) fn window(&self) -> u64 {
         self.w.min(self.cubic.cwnd())
     }
 
     /// Returns the pacing rate in bytes per second: two windows per round trip; 0 before the first
     /// RTT sample.
-    pub fn pacing(&self, mss: u64) -> u64 {
+    pub(crate) fn pacing(&self, mss: u64) -> u64 {
         let bytes = (self.window() * mss.min(65_536)) >> 16;
         (bytes.min(1 << 42) * 2_000_000).checked_div(self.rtt).unwrap_or(0)
     }

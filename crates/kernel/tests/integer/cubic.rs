@@ -2,9 +2,8 @@
 //! and without HyStart, which C2TCP adds.
 
 use super::fixed::{MOST_ACKED, MOST_WINDOW, NEVER, ONE, cube, cube_root, scale, seconds};
-use super::{Congestion, Feedback};
-
-pub(super) const INITIAL_WINDOW: u64 = 10 * ONE;
+use super::reno::{INITIAL_WINDOW, after_idle};
+use super::{Congestion, WholeFeedback};
 
 /// One congestion epoch.
 #[derive(Copy, Clone, Debug)]
@@ -74,7 +73,7 @@ impl Curve {
 
 /// Cubic's congestion window and the state that moves it.
 #[derive(Copy, Clone, Debug)]
-pub struct Cubic {
+pub(crate) struct Cubic {
     cwnd: u64,
     ssthresh: u64,
     /// The window and threshold before the last reduction.
@@ -103,7 +102,7 @@ impl Default for Cubic {
 
 impl Cubic {
     /// Returns the window in packets.
-    pub fn cwnd(&self) -> u64 {
+    pub(crate) fn cwnd(&self) -> u64 {
         self.cwnd
     }
 
@@ -112,7 +111,7 @@ impl Cubic {
     }
 
     /// Processes an acknowledgement or the expiry of the loss timer.
-    pub fn on_feedback(&mut self, feedback: &Feedback) {
+    pub(crate) fn on_feedback(&mut self, feedback: &WholeFeedback) {
         let reduced = self.react(feedback.congestion);
         let since = feedback.now.saturating_sub(self.last);
         let grows = self.may_grow(feedback);
@@ -171,7 +170,7 @@ impl Cubic {
         self.curve = self.curve_before;
     }
 
-    fn may_grow(&mut self, feedback: &Feedback) -> bool {
+    fn may_grow(&mut self, feedback: &WholeFeedback) -> bool {
         self.repairing = feedback.in_recovery;
         self.timed_out &= feedback.in_recovery;
         if (self.repairing && !self.timed_out) || !feedback.may_raise_cwnd {
@@ -181,7 +180,7 @@ impl Cubic {
         feedback.cwnd_limited || (self.cwnd < self.ssthresh && half_used)
     }
 
-    fn grow(&mut self, feedback: &Feedback) {
+    fn grow(&mut self, feedback: &WholeFeedback) {
         let mut rest = feedback.acked;
         if self.cwnd < self.ssthresh {
             let opened = (self.cwnd + rest).min(self.ssthresh);
@@ -195,19 +194,11 @@ impl Cubic {
     }
 
     /// Resumes sending after `idle` microseconds with nothing in flight.
-    pub fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
+    pub(crate) fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
         self.curve.stand_still(now, idle);
         self.last = self.last.max(now);
-        let (cwnd, floor) = (self.cwnd, INITIAL_WINDOW.min(self.cwnd));
-        let mut left = idle;
-        // The largest window reaches the initial one after 17 halvings.
-        for _ in 0..24 {
-            if left <= rto || self.cwnd <= floor {
-                break;
-            }
-            left -= rto;
-            self.cwnd = (self.cwnd / 2).max(floor);
-        }
+        let cwnd = self.cwnd;
+        self.cwnd = after_idle(cwnd, idle, rto);
         if self.cwnd < cwnd {
             self.ssthresh = self.ssthresh.max(scale(cwnd, 3, 4));
             self.curve.epoch = NEVER;
@@ -215,22 +206,22 @@ impl Cubic {
     }
 
     /// True below the slow-start threshold.
-    pub(super) fn in_slow_start(&self) -> bool {
+    pub(crate) fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
     /// Ends slow start: sets the threshold to the window.
-    pub(super) fn leave_slow_start(&mut self) {
+    pub(crate) fn leave_slow_start(&mut self) {
         self.ssthresh = self.cwnd;
     }
 
     /// Opens the window by `packets` beside Cubic's own growth (C2TCP).
-    pub(super) fn add(&mut self, packets: u64) {
+    pub(crate) fn add(&mut self, packets: u64) {
         self.set_cwnd(self.cwnd + packets);
     }
 
     /// Reacts as to a loss, and then reduces the window to one packet; no undo is possible.
-    pub(super) fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self) {
         let before = self.curve_before;
         self.congested();
         self.curve_before = before;
@@ -239,7 +230,7 @@ impl Cubic {
     }
 
     /// Lowers the window to at most `packets`.
-    pub fn cap(&mut self, packets: u64) {
+    pub(crate) fn cap(&mut self, packets: u64) {
         if packets < self.cwnd {
             self.cwnd = packets.max(ONE);
             self.curve.w_est = self.curve.w_est.min(self.cwnd);

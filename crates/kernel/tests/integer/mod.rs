@@ -1,9 +1,9 @@
-//! The senders' arithmetic in integers, as in the eBPF programs.
+//! The senders' arithmetic in integers, as in the eBPF programs: the model for their C code.
 //!
 //! The programs in `bpf/` cannot use floating point. This module is their arithmetic in Rust: the
 //! steps of the simulator's controllers, with windows as fixed-point numbers of 16 fraction bits
-//! and times in microseconds. `tests/differential.rs` feeds the simulator's controllers, this
-//! module and the programs' C code with equal feedback and compares the windows.
+//! and times in microseconds. `differential.rs` feeds the simulator's controllers, this module and
+//! the programs' C code with equal feedback and compares the windows.
 
 mod abc;
 mod c2tcp;
@@ -11,22 +11,19 @@ mod cubic;
 mod fixed;
 mod hystart;
 mod remy;
-mod remy_table;
 mod reno;
 mod vegas;
 
-pub use abc::Abc;
-pub use c2tcp::{C2tcp, C2tcpLimits};
-pub use cubic::Cubic;
-pub use fixed::{MOST_WINDOW, NEVER, ONE};
-pub use remy::Remy;
-pub use remy_table::{RemyTable, RemyTableError};
-pub use vegas::Vegas;
+pub(crate) use abc::Abc;
+pub(crate) use c2tcp::C2tcp;
+pub(crate) use fixed::ONE;
+pub(crate) use remy::Remy;
+pub(crate) use vegas::Vegas;
 
 /// Conclusion of the connection's state machine; the C code uses equal numbers.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[repr(u64)]
-pub enum Congestion {
+pub(crate) enum Congestion {
     /// No congestion.
     #[default]
     None = 0,
@@ -43,49 +40,49 @@ pub enum Congestion {
 /// Content of one acknowledgement. Packets are fixed-point numbers (see [`ONE`]), times are
 /// microseconds. The C code's `struct feedback` has these fields in this order.
 #[derive(Copy, Clone, Debug, Default)]
-pub struct Feedback {
+pub(crate) struct WholeFeedback {
     /// Time of the sender's clock.
-    pub now: u64,
+    pub(crate) now: u64,
     /// Packets newly acknowledged.
-    pub acked: u64,
+    pub(crate) acked: u64,
     /// Of these, packets that a router let accelerate.
-    pub accelerates: u64,
+    pub(crate) accelerates: u64,
     /// Of these, packets that a router turned into brakes.
-    pub brakes: u64,
+    pub(crate) brakes: u64,
     /// Packets in flight before this acknowledgement.
-    pub prior_in_flight: u64,
+    pub(crate) prior_in_flight: u64,
     /// Packets in flight after it.
-    pub in_flight: u64,
+    pub(crate) in_flight: u64,
     /// Packets delivered since the connection's start.
-    pub delivered: u64,
+    pub(crate) delivered: u64,
     /// Latest RTT; 0 if this acknowledgement has none.
-    pub rtt: u64,
+    pub(crate) rtt: u64,
     /// Smoothed RTT.
-    pub srtt: u64,
+    pub(crate) srtt: u64,
     /// Size of a packet in bytes.
-    pub mss: u64,
+    pub(crate) mss: u64,
     /// Conclusion of the state machine.
-    pub congestion: Congestion,
+    pub(crate) congestion: Congestion,
     /// Whether the connection is repairing losses.
-    pub in_recovery: bool,
+    pub(crate) in_recovery: bool,
     /// Whether the window limited sending in the last round trip.
-    pub cwnd_limited: bool,
+    pub(crate) cwnd_limited: bool,
     /// Most packets in flight during the last window of data.
-    pub max_in_flight: u64,
+    pub(crate) max_in_flight: u64,
     /// False if this acknowledgement covers only packets beyond a gap: then windows do not grow.
-    pub may_raise_cwnd: bool,
+    pub(crate) may_raise_cwnd: bool,
     /// Whether this is the first acknowledgement of a round trip.
-    pub round_start: bool,
+    pub(crate) round_start: bool,
     /// Packets between the newest one acknowledged before and the newest one acknowledged now; 0
     /// counts as 1.
-    pub ahead: u64,
+    pub(crate) ahead: u64,
     /// Smallest RTT of the connection.
-    pub min_rtt: u64,
+    pub(crate) min_rtt: u64,
 }
 
-impl Feedback {
+impl WholeFeedback {
     /// Returns the fields as numbers, in their order.
-    pub fn words(&self) -> [u64; 18] {
+    pub(crate) fn words(&self) -> [u64; 18] {
         [
             self.now,
             self.acked,

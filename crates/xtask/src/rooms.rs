@@ -77,7 +77,7 @@ pub const ROOMS: &[Room] = &[
     room("bindings/quic/noq", &["cc", "quic"]),
     room("bindings/quic/s2n", &["cc", "quic"]),
     room("crates/quic-sim", &["sim"]),
-    room("bindings/quic/live", &["quic-sim", "quinn"]),
+    room("crates/quic-live", &["quic-sim", "quinn"]),
     room(
         "bindings/python",
         &[

@@ -3,7 +3,7 @@
 # docs/quic.md.
 #
 #   REALTIME=1 PACELINE=target/release/paceline TRANSFER=target/release/examples/transfer \
-#     bindings/quic/live/real_time.sh TRACE SECONDS CONTROLLER...
+#     crates/quic-live/real_time.sh TRACE SECONDS CONTROLLER...
 #
 # Needs root or user namespaces. REALTIME gives the emulator and both ends priority over other
 # programs, for machines with other work (needs root). TRACE is a built-in trace or a Mahimahi file;

@@ -10,7 +10,7 @@ use super::memo::Memo;
 use super::neighbours::{Change, few_neighbours, further, neighbours};
 use super::race::{Baseline, Candidate, Gain, Race};
 use super::settings::{Confirm, Procedure};
-use super::state::{Phase, State};
+use super::state::{Phase, TrainingState};
 use super::{TrainError, Trainer};
 use crate::evaluate::{Evaluator, EvaluatorError};
 use crate::spec::Specimen;
@@ -38,7 +38,7 @@ pub(super) struct StepOutcome {
 }
 
 impl StepOutcome {
-    fn new(state: State, what: &'static str) -> StepOutcome {
+    fn new(state: TrainingState, what: &'static str) -> StepOutcome {
         StepOutcome {
             state,
             table: None,
@@ -174,6 +174,33 @@ impl<E: Evaluator> Trainer<E> {
         Ok(StepOutcome { note, ..StepOutcome::new(state, "choose") })
     }
 
+    /// Returns the neighbours of the actions of `rules`; after a change that has gained, the actions further in its direction.
+    fn candidates(
+        &self,
+        rules: &[usize],
+        change: Option<&Change>,
+    ) -> Result<Vec<(Candidate, Action)>, TrainError> {
+        let mut candidates = Vec::new();
+        for &rule in rules {
+            let action = self.table.rules()[rule].action;
+            let others = match change {
+                Some(change) => further(&self.settings, &action, change),
+                None => neighbours(&self.settings, &action),
+            };
+            for other in others {
+                let table = Arc::new(self.table.with_action(rule, other)?);
+                candidates.push((Candidate { table, rule }, other));
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Notes that `rules` are done in this generation. Returns the next phase.
+    fn done(state: &mut TrainingState, rules: &[usize]) -> Phase {
+        rules.iter().for_each(|&rule| state.generations[rule] = state.generation + 1);
+        Phase::Choose
+    }
+
     fn improve(
         &mut self,
         rules: &[usize],
@@ -184,51 +211,28 @@ impl<E: Evaluator> Trainer<E> {
     ) -> Result<StepOutcome, TrainError> {
         self.baseline()?;
         let mut state = self.state.clone();
-        let mut candidates = Vec::new();
-        let mut actions = Vec::new();
-        for &rule in rules {
-            let action = self.table.rules()[rule].action;
-            let others = match &change {
-                Some(change) => further(&self.settings, &action, change),
-                None => neighbours(&self.settings, &action),
-            };
-            for other in others {
-                let table = Arc::new(self.table.with_action(rule, other)?);
-                candidates.push(Candidate { table, rule });
-                actions.push(other);
-            }
-        }
+        let (candidates, actions): (Vec<Candidate>, Vec<Action>) =
+            self.candidates(rules, change.as_ref())?.into_iter().unzip();
         let Some(baseline) = &self.baseline else { return Err(TrainError::Stopped) };
         let race = self.race(memo, stop);
         let gains = race.run(baseline, &candidates)?;
         let least = self.least_gain(baseline.scores.len());
         let best_of = |&rule: &usize| best(&gains, least, |at| candidates[at].rule == rule);
         let best: Vec<(Gain, usize)> = rules.iter().flat_map(best_of).collect();
-        let mut winners = self.confirmed(&race, best, &candidates)?;
-        // One candidate per rule: the first is the best.
-        let mut taken = Vec::new();
-        winners.retain(|&(_, at)| {
-            let new = !taken.contains(&candidates[at].rule);
-            taken.push(candidates[at].rule);
-            new
-        });
-        winners.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        let winners = one_per_rule(self.confirmed(&race, best, &candidates)?, &candidates);
         let tried = candidates.len();
         let rounds = if change.is_some() { rounds } else { rounds + 1 };
         let most = match self.settings.procedure {
             Procedure::Thesis => ROUNDS_THESIS,
             Procedure::Racing => ROUNDS,
         };
+        let rule = (rules.len() == 1).then(|| rules[0]);
         let Some(&(first_gain, first)) = winners.first() else {
-            let done = change.is_none() || rounds >= most;
-            state.phase = if done {
-                rules.iter().for_each(|&rule| state.generations[rule] = state.generation + 1);
-                Phase::Choose
-            } else {
-                Phase::Improve { rules: rules.to_vec(), rounds, change: None }
+            state.phase = match change.is_none() || rounds >= most {
+                true => Self::done(&mut state, rules),
+                false => Phase::Improve { rules: rules.to_vec(), rounds, change: None },
             };
             let note = format!("none of {tried} candidates gains");
-            let rule = (rules.len() == 1).then(|| rules[0]);
             return Ok(StepOutcome {
                 rule,
                 candidates: tried,
@@ -252,16 +256,13 @@ impl<E: Evaluator> Trainer<E> {
             }
         }
         let before = |at: usize| self.table.rules()[candidates[at].rule].action;
-        let change = match rules {
-            [_] => Some(Change::between(&before(first), &actions[first])),
-            _ => None,
-        };
+        let change = rule.map(|_| Change::between(&before(first), &actions[first]));
         let racing = self.settings.procedure == Procedure::Racing;
-        state.phase = if rounds >= most && change.is_none() {
-            rules.iter().for_each(|&rule| state.generations[rule] = state.generation + 1);
-            Phase::Choose
-        } else {
-            Phase::Improve { rules: rules.to_vec(), rounds, change: change.filter(|_| racing) }
+        state.phase = match rounds >= most && change.is_none() {
+            true => Self::done(&mut state, rules),
+            false => {
+                Phase::Improve { rules: rules.to_vec(), rounds, change: change.filter(|_| racing) }
+            }
         };
         state.score = baseline.total() + gain;
         let words = |&at: &usize| {
@@ -271,7 +272,7 @@ impl<E: Evaluator> Trainer<E> {
         let note = changed.iter().map(words).collect::<Vec<_>>().join("; ");
         Ok(StepOutcome {
             table: Some(table),
-            rule: (rules.len() == 1).then(|| rules[0]),
+            rule,
             gain,
             candidates: tried,
             note,
@@ -433,6 +434,18 @@ impl<E: Evaluator> Trainer<E> {
 fn insert(state: &mut State, number: usize, added: usize) {
     let generation = state.generation;
     state.generations.splice(number..number, std::iter::repeat_n(generation, added));
+}
+
+/// Returns one winner per rule, best first. `winners` has those of a rule from the best on.
+fn one_per_rule(mut winners: Vec<(f64, usize)>, candidates: &[Candidate]) -> Vec<(f64, usize)> {
+    let mut taken = Vec::new();
+    winners.retain(|&(_, at)| {
+        let is_new = !taken.contains(&candidates[at].rule);
+        taken.push(candidates[at].rule);
+        is_new
+    });
+    winners.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    winners
 }
 
 /// Returns a few of the largest gains above `least` among the candidates selected by `of`, best

@@ -2,7 +2,7 @@ use paceline_cc::{Congestion, Controller, Ecn, Rate, SchemeSpec, Signals, Span, 
 
 use super::*;
 use crate::registry;
-use crate::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS, problem};
 
 const UP: Ecn = ACCELERATE;
 const DOWN: Ecn = BRAKE;
@@ -330,10 +330,6 @@ fn anything_may_be_fed() {
 
 #[test]
 fn impossible_parameters_are_refused() {
-    let problem = |text: &str| {
-        let spec = SchemeSpec::parse(text).expect(text).sender;
-        registry::build(&spec).err().map(|e| e.to_string()).unwrap_or_default()
-    };
     for text in [
         "abc[eta=0]",
         "abc[eta=1.6]",

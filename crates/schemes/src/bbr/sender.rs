@@ -9,7 +9,7 @@ use super::model::Model;
 use super::policer::{Event, Policer};
 use super::recovery::Recovery;
 use super::states::{Mode, States};
-use crate::parts::{AckAggregation, HALF_WINDOW};
+use crate::parts::{AckAggregation, BbrPacing, HALF_WINDOW};
 
 /// The sender's half of BBR.
 #[derive(Clone, Debug)]
@@ -22,9 +22,7 @@ pub struct BbrSender {
     pub(super) policer: Policer,
     pub(super) recovery: Recovery,
     pub(super) cwnd: u64,
-    pub(super) pacing: Rate,
-    /// True once the initial rate was computed from an RTT.
-    pub(super) seen_rtt: bool,
+    pub(super) pacing: BbrPacing,
     /// True from a restart after idleness to the next acknowledgement.
     pub(super) idle_restart: bool,
     /// When the pacing rate lets the next packet leave.
@@ -44,12 +42,11 @@ impl BbrSender {
             policer: Policer::default(),
             recovery: Recovery::new(),
             cwnd: (params.initial_window * f64::from(mss)) as u64,
-            pacing: Rate::ZERO,
-            seen_rtt: false,
+            pacing: BbrPacing::new(mss, params.pacing_margin),
             idle_restart: false,
             departure: Time::ZERO,
         };
-        bbr.init_pacing(Span::from_millis(1));
+        bbr.pacing.begin(bbr.cwnd, Span::from_millis(1), bbr.params.high_gain);
         bbr
     }
 
@@ -117,7 +114,8 @@ impl Controller for BbrSender {
     }
 
     fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
-        self.departure = self.departure.max(now) + self.pacing.time_for(u64::from(packet.size));
+        self.departure =
+            self.departure.max(now) + self.pacing.rate().time_for(u64::from(packet.size));
         0
     }
 
@@ -128,8 +126,7 @@ impl Controller for BbrSender {
             self.cwnd = u64::from(self.mss);
         }
         self.model.begin_connection(established);
-        self.seen_rtt = true;
-        self.init_pacing(established.rtt);
+        self.pacing.begin_connection(self.cwnd, established.rtt, self.params.high_gain);
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
@@ -171,12 +168,12 @@ impl Controller for BbrSender {
     }
 
     fn plan(&self) -> Plan {
-        Plan::window(self.cwnd).paced(self.pacing, self.quantum() as u32).without_prr()
+        Plan::window(self.cwnd).paced(self.pacing.rate(), self.quantum() as u32).without_prr()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("cwnd", self.cwnd as f64 / f64::from(self.mss));
-        see("pacing", self.pacing.as_mbps());
+        see("pacing", self.pacing.rate().as_mbps());
         see("bw", self.bw().as_mbps());
         if let Some(rtprop) = self.model.rtprop() {
             see("rtprop", rtprop.as_millis_f64());

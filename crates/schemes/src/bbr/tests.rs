@@ -90,7 +90,7 @@ fn holds_twice_the_product_and_three_quanta() {
 fn a_quantum_is_a_millisecond_of_pacing() {
     let mut bbr = bbr(&BbrParams::default());
     let mut at = |mbps: f64| {
-        bbr.pacing = Rate::from_mbps(mbps);
+        bbr.pacing.set(Rate::from_mbps(mbps));
         bbr.plan().burst / 1500
     };
     assert_eq!([at(1.0), at(1.2), at(12.0), at(48.0), at(10_000.0)], [1, 2, 2, 4, 43]);
@@ -186,7 +186,7 @@ fn idleness_restarts_at_the_bandwidth() {
     let mut bbr = bbr(&plain());
     let mut link = OneFlowLink::new(12.0, RTT);
     link.run(&mut bbr, Span::from_secs(3), |_| ());
-    bbr.pacing = Rate::from_mbps(1.0);
+    bbr.pacing.set(Rate::from_mbps(1.0));
     bbr.on_idle(link.now + Span::from_secs(60), Span::from_secs(60), Span::from_secs(1));
     assert!((bbr.plan().pacing.expect("paced").as_mbps() - 12.0 * 0.99).abs() < 0.001);
     // The stale RTT does not start ProbeRTT, since the path was empty.

@@ -7,49 +7,24 @@ use super::states::Mode;
 
 /// Below this rate packets leave one by one (Linux `bbr_min_tso_rate`).
 const SINGLE_RATE: Rate = Rate::from_bps(1_200_000);
-/// Time in which the pacing rate sends a burst, and the maximum size of a burst.
-const BURST_SPAN: Span = Span::from_millis(1);
-const BURST_MAX: u64 = 65_536;
 
 impl BbrSender {
-    /// Returns the pacing rate for `gain`.
-    fn rate(&self, bw: Rate, gain: f64) -> Rate {
-        bw.mul_f64(gain * (1.0 - self.params.pacing_margin))
-    }
-
-    /// Returns one packet per second, so that a wrong estimate cannot stop the flow for ever.
-    fn slowest(&self) -> Rate {
-        Rate::from_bps(8 * u64::from(self.mss))
-    }
-
-    /// Sets the initial pacing rate: the window per RTT, times Startup's gain.
-    pub(super) fn init_pacing(&mut self, rtt: Span) {
-        let bw = Rate::from_bytes_in(self.cwnd, rtt.max(Span::from_micros(1)));
-        self.pacing = self.rate(bw, self.params.high_gain).max(self.slowest());
-    }
-
-    /// Paces at the bandwidth times `gain`. Until the pipe is full, the rate only increases.
+    /// Paces at the bandwidth times `gain`.
     pub(super) fn pace(&mut self, gain: f64) {
-        let rate = self.rate(self.bw(), gain);
-        if self.states.is_full() || rate > self.pacing {
-            self.pacing = rate.max(self.slowest());
-        }
+        let bw = self.bw();
+        self.pacing.follow(bw, gain, self.states.is_full());
     }
 
     /// Sets the pacing rate on an acknowledgement.
     pub(super) fn set_pacing(&mut self, srtt: Span) {
-        if !self.seen_rtt && !srtt.is_zero() {
-            self.seen_rtt = true;
-            self.init_pacing(srtt);
-        }
+        self.pacing.begin_measured(self.cwnd, srtt, self.params.high_gain);
         self.pace(self.pacing_gain());
     }
 
     /// Returns the bytes that leave back to back.
     pub(super) fn quantum(&self) -> u64 {
-        let mss = u64::from(self.mss);
-        let least = if self.pacing < SINGLE_RATE { 1 } else { u64::from(self.params.min_quantum) };
-        (self.pacing.bytes_in(BURST_SPAN).min(BURST_MAX) / mss).max(least) * mss
+        let is_slow = self.pacing.rate() < SINGLE_RATE;
+        self.pacing.burst(if is_slow { 1 } else { u64::from(self.params.min_quantum) })
     }
 
     /// Returns the smallest window.

@@ -11,17 +11,17 @@ use super::cycle::Cycle;
 use super::model::Model;
 use super::probe_rtt::ProbeRtt;
 use super::startup::{FullPipe, LossRanges};
-use super::state::State;
+use super::state::Bbr3State;
 use super::tag::Tag;
 use super::window::Repair;
-use crate::parts::{AckAggregation, HALF_WINDOW};
+use crate::parts::{AckAggregation, BbrPacing, HALF_WINDOW};
 
 /// The sender's half of BBR version 3.
 #[derive(Clone, Debug)]
 pub struct Bbr3Sender {
     pub(super) params: Bbr3Params,
     pub(super) mss: u32,
-    pub(super) state: State,
+    pub(super) state: Bbr3State,
     pub(super) model: Model,
     pub(super) bounds: Bounds,
     pub(super) cycle: Cycle,
@@ -32,8 +32,7 @@ pub struct Bbr3Sender {
     pub(super) repair: Repair,
     pub(super) aggregation: AckAggregation,
     pub(super) cwnd: u64,
-    pub(super) pacing: Rate,
-    pub(super) seen_rtt: bool,
+    pub(super) pacing: BbrPacing,
     pub(super) idle_restart: bool,
     /// Numbers of packets lost and marked since the start.
     lost: u64,
@@ -61,7 +60,7 @@ impl Bbr3Sender {
         let mut bbr = Bbr3Sender {
             params: params.clone(),
             mss,
-            state: State::Startup,
+            state: Bbr3State::Startup,
             model: Model::new(),
             bounds: Bounds::new(),
             cycle: Cycle::new(setup),
@@ -72,14 +71,13 @@ impl Bbr3Sender {
             repair: Repair::default(),
             aggregation: AckAggregation::default(),
             cwnd: (params.initial_window * f64::from(mss)) as u64,
-            pacing: Rate::ZERO,
-            seen_rtt: false,
+            pacing: BbrPacing::new(mss, params.pacing_margin),
             idle_restart: false,
             lost: 0,
             marked: 0,
             round_base: (0, 0),
         };
-        bbr.init_pacing(Span::from_millis(1));
+        bbr.pacing.begin(bbr.cwnd, Span::from_millis(1), bbr.params.startup_gain);
         bbr
     }
 
@@ -169,8 +167,7 @@ impl Controller for Bbr3Sender {
             self.cwnd = u64::from(self.mss);
         }
         self.model.begin_connection(established);
-        self.seen_rtt = true;
-        self.init_pacing(established.rtt);
+        self.pacing.begin_connection(self.cwnd, established.rtt, self.params.startup_gain);
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
@@ -220,20 +217,23 @@ impl Controller for Bbr3Sender {
         self.aggregation.restart(now);
         if self.state.is_probe_bw() {
             self.pace(1.0);
-        } else if self.state == State::ProbeRtt {
+        } else if self.state == Bbr3State::ProbeRtt {
             self.check_probe_rtt_done(now, None);
         }
     }
 
     fn plan(&self) -> Plan {
         let ecn = if self.params.ecn { Ecn::Ect1 } else { Ecn::NotEct };
-        Plan::window(self.cwnd).paced(self.pacing, self.quantum() as u32).ecn(ecn).without_prr()
+        Plan::window(self.cwnd)
+            .paced(self.pacing.rate(), self.quantum() as u32)
+            .ecn(ecn)
+            .without_prr()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let packets = |bytes: u64| bytes as f64 / f64::from(self.mss);
         see("cwnd", packets(self.cwnd));
-        see("pacing", self.pacing.as_mbps());
+        see("pacing", self.pacing.rate().as_mbps());
         see("bw", self.bw().as_mbps());
         if let Some(rtt) = self.model.min_rtt {
             see("min_rtt", rtt.as_millis_f64());

@@ -7,10 +7,6 @@ use super::Bbr3Sender;
 use super::bounds::NONE;
 use super::state::State;
 
-/// Time in which the pacing rate sends a burst, and the maximum size of a burst.
-const BURST_SPAN: Span = Span::from_millis(1);
-const BURST_MAX: u64 = 65_536;
-
 /// The repair of losses: whether it is under way, and what to restore afterwards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Repair {
@@ -19,7 +15,7 @@ pub(super) struct Repair {
     /// The bounds before the losses.
     bounds: Option<(Rate, u64, u64)>,
     /// The state that losses have ended.
-    state: Option<State>,
+    state: Option<Bbr3State>,
 }
 
 impl Repair {
@@ -44,7 +40,7 @@ impl Repair {
 impl Bbr3Sender {
     /// Notes that losses are being repaired from now on.
     pub(super) fn enter_repair(&mut self) {
-        self.repair.save(self.cwnd, self.state == State::ProbeRtt);
+        self.repair.save(self.cwnd, self.state == Bbr3State::ProbeRtt);
         if !self.repair.repairing {
             let bounds = &self.bounds;
             self.repair.state = None;
@@ -62,57 +58,36 @@ impl Bbr3Sender {
             self.bounds.inflight_lo = self.bounds.inflight_lo.max(inflight_lo);
             self.bounds.inflight_hi = self.bounds.inflight_hi.max(inflight_hi);
         }
-        let probing_rtt = self.state == State::ProbeRtt;
+        let probing_rtt = self.state == Bbr3State::ProbeRtt;
         match self.repair.state.take() {
-            Some(State::Startup) if self.state != State::Startup => {
+            Some(Bbr3State::Startup) if self.state != Bbr3State::Startup => {
                 self.full.reached = false;
                 if !probing_rtt {
-                    self.state = State::Startup;
+                    self.state = Bbr3State::Startup;
                 }
             }
-            Some(State::Up) if self.state != State::Up && !probing_rtt => {
+            Some(Bbr3State::Up) if self.state != Bbr3State::Up && !probing_rtt => {
                 self.start_refill(feedback.delivered);
             }
             _ => {}
         }
     }
 
-    fn rate(&self, bw: Rate, gain: f64) -> Rate {
-        bw.mul_f64(gain * (1.0 - self.params.pacing_margin))
-    }
-
-    /// Returns one packet per second, so that a wrong estimate cannot stop the flow for ever.
-    fn slowest(&self) -> Rate {
-        Rate::from_bps(8 * u64::from(self.mss))
-    }
-
-    /// Sets the initial pacing rate: the window per RTT, times Startup's gain.
-    pub(super) fn init_pacing(&mut self, rtt: Span) {
-        let bw = Rate::from_bytes_in(self.cwnd, rtt.max(Span::from_micros(1)));
-        self.pacing = self.rate(bw, self.params.startup_gain).max(self.slowest());
-    }
-
-    /// Paces at the bandwidth times `gain`. Until the pipe is full, the rate only increases.
+    /// Paces at the bandwidth times `gain`.
     pub(super) fn pace(&mut self, gain: f64) {
-        let rate = self.rate(self.bw(), gain);
-        if self.full.reached || rate > self.pacing {
-            self.pacing = rate.max(self.slowest());
-        }
+        let bw = self.bw();
+        self.pacing.follow(bw, gain, self.full.reached);
     }
 
     /// Sets the pacing rate on an acknowledgement.
     pub(super) fn set_pacing(&mut self, srtt: Span) {
-        if !self.seen_rtt && !srtt.is_zero() {
-            self.seen_rtt = true;
-            self.init_pacing(srtt);
-        }
+        self.pacing.begin_measured(self.cwnd, srtt, self.params.startup_gain);
         self.pace(self.state.pacing_gain(&self.params));
     }
 
     /// Returns the bytes that leave back to back.
     pub(super) fn quantum(&self) -> u64 {
-        let mss = u64::from(self.mss);
-        (self.pacing.bytes_in(BURST_SPAN).min(BURST_MAX) / mss).max(2) * mss
+        self.pacing.burst(2)
     }
 
     fn min_window(&self) -> u64 {
@@ -129,7 +104,7 @@ impl Bbr3Sender {
 
     fn with_quanta(&self, bytes: u64) -> u64 {
         let bytes = bytes.max(3 * self.quantum()).max(self.min_window());
-        bytes + if self.state == State::Up { 2 * u64::from(self.mss) } else { 0 }
+        bytes + if self.state == Bbr3State::Up { 2 * u64::from(self.mss) } else { 0 }
     }
 
     /// Returns the flight that fills the path `gain` times.
@@ -165,11 +140,11 @@ impl Bbr3Sender {
             cwnd += feedback.acked;
         }
         cwnd = cwnd.max(self.min_window());
-        if self.state == State::ProbeRtt {
+        if self.state == Bbr3State::ProbeRtt {
             cwnd = cwnd.min(self.probe_rtt_window());
         }
         let bound = match self.state {
-            State::Cruise | State::ProbeRtt => self.with_headroom(),
+            Bbr3State::Cruise | Bbr3State::ProbeRtt => self.with_headroom(),
             state if state.is_probe_bw() => self.bounds.inflight_hi,
             _ => NONE,
         };

@@ -2,6 +2,7 @@
 //! variant of it.
 
 mod ack_aggregation;
+mod bbr_pacing;
 mod idle_capacity;
 mod limits;
 mod mark_echo;
@@ -14,6 +15,7 @@ mod self_limited;
 mod windowed_filter;
 
 pub use ack_aggregation::{AckAggregation, HALF_WINDOW};
+pub(crate) use bbr_pacing::BbrPacing;
 pub use idle_capacity::IdleCapacity;
 pub use limits::{INITIAL_WINDOW, ROUTER_TIMES, WINDOWS};
 pub use mark_echo::MarkEcho;

@@ -1,12 +1,10 @@
 use paceline_cc::{
-    Congestion, Controller, Feedback, Header, Outgoing, RcpHeader, SchemeSpec, Signals, Stream,
-    Time,
+    Congestion, Controller, Feedback, Header, Outgoing, RcpHeader, Signals, Stream, Time,
 };
 
 use super::sender::RcpSender;
 use super::*;
-use crate::registry;
-use crate::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS, problem};
 
 const RTT: Span = Span::from_millis(100);
 
@@ -136,10 +134,6 @@ fn anything_may_be_fed() {
 
 #[test]
 fn impossible_parameters_are_refused() {
-    let problem = |text: &str| {
-        let spec = SchemeSpec::parse(text).expect(text).sender;
-        registry::build(&spec).err().map(|e| e.to_string()).unwrap_or_default()
-    };
     for text in [
         "rcp[alpha=0]",
         "rcp[beta=-1]",

@@ -4,8 +4,7 @@ use paceline_cc::{
 
 use super::sender::VcpSender;
 use super::*;
-use crate::registry;
-use crate::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS, problem};
 
 fn cwnd(sender: &VcpSender) -> f64 {
     let mut cwnd = f64::NAN;
@@ -287,10 +286,6 @@ fn anything_may_be_fed() {
 
 #[test]
 fn impossible_parameters_are_refused() {
-    let problem = |text: &str| {
-        let spec = SchemeSpec::parse(text).expect(text).sender;
-        registry::build(&spec).err().map(|e| e.to_string()).unwrap_or_default()
-    };
     for text in [
         "vcp[kappa=0]",
         "vcp[alpha=0]",

@@ -1,11 +1,10 @@
 use paceline_cc::{
-    Congestion, Controller, Feedback, Header, Outgoing, SchemeSpec, Signals, Span, Stream, Time,
-    XcpHeader,
+    Congestion, Controller, Feedback, Header, Outgoing, Signals, Span, Stream, Time, XcpHeader,
     xcp_feedback::{MOST, encode},
 };
 
 use super::*;
-use crate::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS, problem};
 
 const RTT: Span = Span::from_millis(100);
 
@@ -104,10 +103,6 @@ fn anything_may_be_fed() {
 
 #[test]
 fn impossible_parameters_are_refused() {
-    let problem = |text: &str| {
-        let spec = SchemeSpec::parse(text).expect(text).sender;
-        crate::registry::build(&spec).err().map(|e| e.to_string()).unwrap_or_default()
-    };
     for text in [
         "xcp[initial_window=0]",
         "xcp[pacing=-1]",

@@ -20,16 +20,6 @@ impl BitRing {
         BitRing { single: 0, words: vec![0; several], mask: words as u64 - 1 }
     }
 
-    /// Takes over the memory of `other`, which is no longer needed, if it is larger. No bit of this
-    /// ring may be set.
-    pub(crate) fn take_memory(&mut self, other: &mut BitRing) {
-        if other.words.len() > self.words.len() {
-            std::mem::swap(self, other);
-            self.words.fill(0);
-            self.single = 0;
-        }
-    }
-
     /// Returns the number of bits that the ring has room for.
     pub(crate) fn capacity(&self) -> u64 {
         (self.mask + 1) * 64

@@ -78,12 +78,6 @@ impl LookAheadLink {
         })
     }
 
-    /// Reuses the memory of a link that is no longer needed; no packet must have entered this one.
-    pub fn take_memory(&mut self, other: &mut LookAheadLink) {
-        self.line.take_memory(&mut other.line);
-        self.log.take_memory(&mut other.log);
-    }
-
     /// Starts or stops to record events.
     pub fn record(&mut self, on: bool) {
         self.log.record(on);

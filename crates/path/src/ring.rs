@@ -19,13 +19,6 @@ impl<T: Copy> Ring<T> {
         Ring { places: Vec::new(), head: 0, tail: 0 }
     }
 
-    /// Reuses the memory of a queue that is no longer needed; this one must be empty.
-    pub(crate) fn take_memory(&mut self, other: &mut Ring<T>) {
-        std::mem::swap(&mut self.places, &mut other.places);
-        (self.head, self.tail) = (0, 0);
-        (other.head, other.tail) = (0, 0);
-    }
-
     /// Returns the number of values.
     #[inline]
     pub(crate) fn len(&self) -> usize {

@@ -92,17 +92,6 @@ impl Carrier {
         }
     }
 
-    /// Reuses the memory of a carrier that is no longer needed.
-    pub(crate) fn take_memory(&mut self, other: &mut Carrier) {
-        match (self, other) {
-            (Carrier::Link(new), Carrier::Link(old)) => new.take_memory(old),
-            (Carrier::LookAhead(new), Carrier::LookAhead(old)) => new.take_memory(old),
-            (Carrier::Pipe(new), Carrier::Pipe(old)) => new.take_memory(old),
-            (Carrier::Medium(new), Carrier::Medium(old)) => new.medium.take_memory(&mut old.medium),
-            _ => {}
-        }
-    }
-
     /// Passes the logs of all ports of a link or medium to `see`, which empties them.
     pub(crate) fn each_log(&mut self, mut see: impl FnMut(&mut PortLog)) {
         match self {
@@ -222,14 +211,5 @@ impl EndpointSlot {
             return slot.endpoint.pop_into(now, answer);
         }
         slot.endpoint.answer(now, packet, answer)
-    }
-
-    /// Reuses the memory of an endpoint that is no longer needed.
-    pub(crate) fn take_memory(&mut self, other: &mut EndpointSlot) {
-        match (&mut self.endpoint, &mut other.endpoint) {
-            (Endpoint::Sender(new), Endpoint::Sender(old)) => new.take_memory(old),
-            (Endpoint::Receiver(new), Endpoint::Receiver(old)) => new.take_memory(old),
-            _ => {}
-        }
     }
 }

@@ -61,16 +61,6 @@ impl World {
         }
     }
 
-    /// Reuses the memory of a world that is no longer needed. No event may have happened in this
-    /// world.
-    pub(crate) fn take_memory(&mut self, other: &mut World) {
-        self.carriers
-            .iter_mut()
-            .zip(&mut other.carriers)
-            .for_each(|(new, old)| new.take_memory(old));
-        self.slots.iter_mut().zip(&mut other.slots).for_each(|(new, old)| new.take_memory(old));
-    }
-
     fn endpoint(&self, id: usize) -> Option<&Endpoint> {
         self.slots.get(id.checked_sub(self.carriers.len())?).map(|slot| &slot.endpoint)
     }

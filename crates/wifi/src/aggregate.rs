@@ -195,12 +195,6 @@ impl Aggregator {
         }
     }
 
-    pub(super) fn take_memory(&mut self, other: &mut Aggregator) {
-        for (new, old) in self.peers.iter_mut().zip(&mut other.peers) {
-            new.queue.take_memory(&mut old.queue);
-        }
-    }
-
     /// Takes packets out of the station's ports, and assembles the next A-MPDU. Returns false if
     /// there is no packet to send.
     pub(super) fn prepare(

@@ -356,20 +356,6 @@ impl Medium {
         sum(|stats| stats.collisions) / sum(|stats| stats.transmissions).max(1.0)
     }
 
-    /// Reuses the memory of a medium that is no longer needed. No event may have happened in this
-    /// one.
-    pub fn take_memory(&mut self, other: &mut Medium) {
-        other.ready.clear();
-        std::mem::swap(&mut self.ready, &mut other.ready);
-        let stations = self.stations.iter_mut().zip(&mut other.stations);
-        stations.for_each(|(new, old)| {
-            new.ports.take_memory(&mut old.ports);
-            if let (Some(new), Some(old)) = (&mut new.aggregator, &mut old.aggregator) {
-                new.take_memory(old);
-            }
-        });
-    }
-
     /// Returns the packet's stations.
     fn hop(&self, packet: &Packet) -> Hop {
         self.addresses.hop(packet)

@@ -48,11 +48,6 @@ impl StationPorts {
         self.all().iter().for_each(|port| sum.add(&port.counters()));
         sum
     }
-
-    pub(super) fn take_memory(&mut self, other: &mut StationPorts) {
-        let ports = self.all_mut().iter_mut().zip(other.all_mut());
-        ports.for_each(|(new, old)| new.take_memory(old));
-    }
 }
 
 impl From<Port> for StationPorts {

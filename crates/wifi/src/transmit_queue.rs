@@ -79,12 +79,6 @@ impl TransmitQueue {
         self.waiting
     }
 
-    /// Reuses the memory of a queue that is no longer needed; this one must be empty.
-    pub(super) fn take_memory(&mut self, other: &mut TransmitQueue) {
-        other.mpdus.clear();
-        std::mem::swap(&mut self.mpdus, &mut other.mpdus);
-    }
-
     /// Adds a packet with `overhead` bytes of headers on air.
     pub(super) fn push(&mut self, mut frame: Mpdu, overhead: u32) {
         frame.air_bytes = subframe(frame.taken.packet.size, overhead);

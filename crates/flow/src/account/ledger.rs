@@ -97,18 +97,6 @@ impl Ledger {
         }
     }
 
-    /// Takes over the memory of `other`, which is no longer needed. This ledger must have sent
-    /// nothing.
-    pub(crate) fn take_memory(&mut self, other: &mut Ledger) {
-        // Old entries in the ring are overwritten before they are read.
-        std::mem::swap(&mut self.ring, &mut other.ring);
-        std::mem::swap(&mut self.details, &mut other.details);
-        std::mem::swap(&mut self.mask, &mut other.mask);
-        let details = if self.detailed { self.ring.len() } else { 0 };
-        self.details.resize(details, Detail::default());
-        self.resolved.take_memory(&mut other.resolved);
-    }
-
     /// Bytes in flight.
     #[inline]
     pub(crate) fn in_flight(&self) -> u64 {

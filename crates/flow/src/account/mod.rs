@@ -156,16 +156,6 @@ impl Account {
         }
     }
 
-    /// Takes over the memory of `other`, which is no longer needed, so that this account allocates
-    /// less. This account must have sent nothing.
-    pub fn take_memory(&mut self, other: &mut Account) {
-        self.ledger.take_memory(&mut other.ledger);
-        other.repairs.clear();
-        std::mem::swap(&mut self.repairs, &mut other.repairs);
-        other.fates.clear();
-        std::mem::swap(&mut self.fates, &mut other.fates);
-    }
-
     /// Returns the bytes in flight: sent, and neither acknowledged nor declared lost.
     #[inline]
     pub fn in_flight(&self) -> u64 {

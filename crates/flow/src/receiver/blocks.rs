@@ -66,12 +66,6 @@ impl Blocks {
         }
     }
 
-    /// Takes over the memory of `other`, which is no longer needed. These blocks must be empty.
-    pub(crate) fn take_memory(&mut self, other: &mut Blocks) {
-        other.older.clear();
-        std::mem::swap(&mut self.older, &mut other.older);
-    }
-
     /// Notes that `number` has arrived. Returns its position.
     #[inline]
     pub(crate) fn insert(&mut self, number: u64) -> Arrival {

@@ -150,13 +150,6 @@ impl Receiver {
         }
     }
 
-    /// Takes over the memory of `other`, which is no longer needed, so that this receiver allocates
-    /// less. This receiver must have received nothing.
-    pub fn take_memory(&mut self, other: &mut Receiver) {
-        self.blocks.take_memory(&mut other.blocks);
-        self.reassembly.take_memory(&mut other.reassembly);
-    }
-
     /// Returns the counters since the start.
     pub fn stats(&self) -> ReceiverStats {
         self.stats

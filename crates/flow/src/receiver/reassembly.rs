@@ -31,11 +31,6 @@ impl Reassembly {
         Reassembly { next: 0, end: 0, seen: BitRing::new(64) }
     }
 
-    /// Takes over the memory of `other`, which is no longer needed. Nothing may have arrived here.
-    pub(crate) fn take_memory(&mut self, other: &mut Reassembly) {
-        self.seen.take_memory(&mut other.seen);
-    }
-
     /// Returns the segment below which all have arrived.
     pub(crate) fn cumulative(&self) -> u64 {
         self.next

@@ -118,14 +118,6 @@ impl Sender {
         sender.replan();
         Ok(sender)
     }
-
-    /// Takes over the memory of `other`, which is no longer needed, so that this sender allocates
-    /// less. This sender must have sent nothing.
-    pub fn take_memory(&mut self, other: &mut Sender) {
-        self.account.take_memory(&mut other.account);
-        other.transfers.clear();
-        std::mem::swap(&mut self.transfers, &mut other.transfers);
-    }
     /// Returns the flow's number.
     pub fn flow(&self) -> u32 {
         self.config.setup.flow

@@ -70,14 +70,6 @@ impl Link {
         self
     }
 
-    /// Reuses the memory of a link that is no longer needed. No packet must have entered this link.
-    /// Queues and routers keep their memory.
-    pub fn take_memory(&mut self, other: &mut Link) {
-        self.port.take_memory(&mut other.port);
-        other.ready.clear();
-        std::mem::swap(&mut self.ready, &mut other.ready);
-    }
-
     /// Starts or stops to record events.
     pub fn record(&mut self, on: bool) {
         self.port.record(on);

@@ -163,15 +163,6 @@ impl Pipe {
         }
     }
 
-    /// Reuses the memory of a pipe that is no longer needed. This pipe must be empty.
-    pub fn take_memory(&mut self, other: &mut Pipe) {
-        self.line.take_memory(&mut other.line);
-        if let (Some(impaired), Some(other)) = (self.impaired_mut(), other.impaired_mut()) {
-            other.heap.clear();
-            std::mem::swap(&mut impaired.heap, &mut other.heap);
-        }
-    }
-
     /// Returns the fixed delay.
     pub fn delay(&self) -> Span {
         self.delay

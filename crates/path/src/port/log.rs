@@ -63,14 +63,6 @@ impl PortLog {
         self.drops.drain(..)
     }
 
-    /// Reuses the memory of a log that is no longer needed.
-    pub(crate) fn take_memory(&mut self, other: &mut PortLog) {
-        other.drops.clear();
-        std::mem::swap(&mut self.drops, &mut other.drops);
-        other.events.clear();
-        std::mem::swap(&mut self.events, &mut other.events);
-    }
-
     /// Starts or stops to record events.
     pub(crate) fn record(&mut self, on: bool) {
         self.records = on;

@@ -127,12 +127,6 @@ impl Port {
         self.router.as_deref()
     }
 
-    /// Reuses the memory of a port that is no longer needed. The queue and the router keep their
-    /// memory.
-    pub fn take_memory(&mut self, other: &mut Port) {
-        self.log.take_memory(&mut other.log);
-    }
-
     /// Handles an arriving packet: the router sees it, and the queue takes or drops it. `capacity`
     /// is that of the port's owner, for the router.
     #[inline]

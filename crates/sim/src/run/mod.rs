@@ -133,45 +133,6 @@ impl Simulation {
         &mut self.world
     }
 
-    /// Restarts at time zero with another seed. The results are bit by bit those of a new
-    /// simulation with that seed. Looks names up among the built-in ones;
-    /// [`Simulation::restart_with`] takes a table of names.
-    ///
-    /// Reuses the memory that grew in the previous run: the senders' rings of packets in flight,
-    /// the receivers' tables, the packet lines of links and delays, and the logs. Allocates again,
-    /// once for each flow and link, the senders, receivers, queues, the products of the schemes'
-    /// factories, the table of routes and the recordings; on the first restart also a copy of the
-    /// scenario if it is shared.
-    ///
-    /// # Errors
-    /// Only errors of a user's schemes and queues, because [`Simulation::new`] has checked
-    /// everything else.
-    pub fn restart(&mut self, seed: u64) -> Result<(), BuildError> {
-        self.build_again(seed, None)
-    }
-
-    /// Restarts with the schemes and queues of `names`.
-    ///
-    /// # Errors
-    /// Those of [`Simulation::with_names`].
-    pub fn restart_with(&mut self, seed: u64, names: &Names) -> Result<(), BuildError> {
-        self.build_again(seed, Some(names))
-    }
-
-    fn build_again(&mut self, seed: u64, names: Option<&Names>) -> Result<(), BuildError> {
-        if self.scenario.seed != seed {
-            Arc::make_mut(&mut self.scenario).seed = seed;
-        }
-        let before = draws();
-        let (mut world, places) = build(&self.scenario, names, None)?;
-        self.seed_used = draws() != before;
-        world.take_memory(&mut self.world);
-        (self.world, self.places) = (world, places);
-        self.windows = windows_of(&self.scenario, &self.places);
-        (self.warmup_totals, self.warm_arrivals) = (None, 0);
-        Ok(())
-    }
-
     /// Returns the scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario

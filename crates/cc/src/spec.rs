@@ -82,13 +82,13 @@ fn listed(known: &[&'static str]) -> String {
 /// Returns the word of `known` that is nearest to `word`, if it is near enough to be meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let (distance, near) =
-        known.into_iter().map(|candidate| (distance(word, candidate), candidate)).min()?;
+        known.into_iter().map(|candidate| (edit_distance(word, candidate), candidate)).min()?;
     (distance <= 1 + near.len() / 3).then(|| near.to_string())
 }
 
 /// Returns the number of edits (insert, delete, replace, swap of neighbours) from one word to the
-/// other, ignoring case.
-fn distance(a: &str, b: &str) -> usize {
+/// other, ignoring case, among the first 64 characters of each.
+pub fn edit_distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.to_lowercase().chars().take(64).collect();
     let b: Vec<char> = b.to_lowercase().chars().take(64).collect();
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];

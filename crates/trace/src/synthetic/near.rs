@@ -1,5 +1,7 @@
 //! Finds the nearest of a few names.
 
+use paceline_cc::spec::edit_distance;
+
 /// Largest length of a name, in bytes, for which a near one is searched.
 const LONGEST: usize = 40;
 
@@ -12,8 +14,8 @@ pub(super) fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> O
     let name = name.to_ascii_lowercase();
     among
         .map(|candidate| {
-            let near = if candidate.starts_with(&name) { 1 } else { distance(&name, candidate) };
-            (near, candidate)
+            let starts = candidate.starts_with(&name);
+            (if starts { 1 } else { edit_distance(&name, candidate) }, candidate)
         })
         .filter(|&(near, candidate)| near <= candidate.len() / 3)
         .min_by_key(|&(near, _)| near)
@@ -23,21 +25,6 @@ pub(super) fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> O
 /// Returns a name shortened for a message.
 pub(super) fn shortened(name: &str) -> String {
     name.chars().take(LONGEST).flat_map(char::escape_debug).collect()
-}
-
-/// Returns Levenshtein's distance, in bytes.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -54,6 +41,5 @@ mod tests {
         assert_eq!(near("traces/verizon.down"), None);
         assert_eq!(near(""), None);
         assert_eq!(near(&"x".repeat(10_000)), None);
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

@@ -10,14 +10,14 @@ use std::cell::RefCell;
 use crate::Api;
 
 #[derive(Default)]
-struct State {
+struct PageState {
     api: Api,
     input: Vec<u8>,
     output: Vec<u8>,
 }
 
 thread_local! {
-    static STATE: RefCell<State> = RefCell::default();
+    static STATE: RefCell<PageState> = RefCell::default();
 }
 
 /// Allocates a request of `len` bytes; returns the address of its first byte.

@@ -12,7 +12,7 @@ const LONGEST_TEXT: usize = 1400;
 
 /// A report of the guest.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct GuestReport {
     /// Number of the connection; `None` if the report is about the host.
     pub connection: Option<u8>,
     /// The guest's `CLOCK_MONOTONIC` in nanoseconds.
@@ -89,7 +89,7 @@ const TOTAL_RTO: usize = 240;
 
 /// Reads a report from the bytes after the Ethernet header. `None` if they are no valid report:
 /// another program's frame, or a damaged one.
-pub fn parse(payload: &[u8]) -> Option<Report> {
+pub fn parse(payload: &[u8]) -> Option<GuestReport> {
     if payload.get(..4)? != MAGIC {
         return None;
     }
@@ -105,7 +105,7 @@ pub fn parse(payload: &[u8]) -> Option<Report> {
         6 => Body::Exit(i32::from_le_bytes(body.first_chunk().copied()?)),
         _ => return None,
     };
-    Some(Report { connection, time_ns: u64_at(payload, 8)?, body })
+    Some(GuestReport { connection, time_ns: u64_at(payload, 8)?, body })
 }
 
 fn hello(body: &[u8]) -> Option<Body> {

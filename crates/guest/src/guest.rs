@@ -14,7 +14,7 @@ use crate::calendar::{Calendar, gone};
 use crate::error::Error;
 use crate::files::PROTOCOL;
 use crate::frame;
-use crate::frames::{self, Body, Report};
+use crate::frames::{self, Body, GuestReport};
 use crate::launch::{self, Process, Start, Started};
 use crate::system;
 use crate::vhost::{self, Device, HEADER, Header, LONGEST, RECEIVE, TRANSMIT};
@@ -49,7 +49,7 @@ pub(crate) struct Guest {
     /// Whether the guest wants a call because its frames were sent.
     is_transmit_call_due: bool,
     frames: Vec<Vec<u8>>,
-    reports: Vec<Report>,
+    reports: Vec<GuestReport>,
     /// Messages since the beginning of the last run.
     steps: u32,
     longest_silence: Duration,
@@ -210,7 +210,7 @@ impl Guest {
     }
 
     /// Returns the reports since the last call, in order.
-    pub(crate) fn take_reports(&mut self) -> impl Iterator<Item = Report> + '_ {
+    pub(crate) fn take_reports(&mut self) -> impl Iterator<Item = GuestReport> + '_ {
         self.reports.drain(..)
     }
 
@@ -389,7 +389,7 @@ fn accept(listener: &UnixListener, process: &mut Process) -> Result<UnixStream, 
     }
 }
 
-fn explain(error: Error, process: Option<&mut Process>, reports: &[Report]) -> Error {
+fn explain(error: Error, process: Option<&mut Process>, reports: &[GuestReport]) -> Error {
     let reported = reports.iter().rev().find_map(|report| match &report.body {
         Body::Error(text) => Some(text.clone()),
         _ => None,

@@ -19,7 +19,7 @@ const LINK: &str = "link";
 
 /// State of a program on this machine.
 #[derive(Clone, Debug, Serialize)]
-pub struct State {
+pub struct ProgramState {
     /// Its name.
     pub name: &'static str,
     /// What it does.
@@ -35,11 +35,11 @@ pub struct State {
 }
 
 /// Returns the state of each program, as far as this mount namespace shows it.
-pub fn list() -> Vec<State> {
+pub fn list() -> Vec<ProgramState> {
     let known = available();
     let state = |program: &Program| {
         let loaded = loaded(program);
-        State {
+        ProgramState {
             name: program.name,
             summary: program.summary,
             loaded,

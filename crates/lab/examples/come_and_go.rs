@@ -7,7 +7,7 @@
 
 use std::io::Write as _;
 
-use paceline_lab::wireless::{COUNTED, Load, NetworkScheme, come_and_go};
+use paceline_lab::wireless::{COUNTED, NetworkScheme, WirelessLoad, come_and_go};
 use paceline_sim::Outcome;
 use paceline_sim::cc::Span;
 use paceline_sim::scenario::{Direction, FlowSpec, LossRecovery, RttSamples, Scenario};
@@ -56,7 +56,7 @@ fn main() -> Result<(), Failure> {
     let which = NetworkScheme { recovery, ..which };
     let mut out = std::io::stdout();
     for seed in 1..=seeds {
-        let load = Load { uploads: !has("down"), rtt_ms: 0, short: None };
+        let load = WirelessLoad { uploads: !has("down"), rtt_ms: 0, short: None };
         let mut scenario = come_and_go(&which, scale, load, seed)?;
         scenario.duration = Span::from_secs(if scale == 1 { 300 } else { 150 });
         scenario.digest = false;

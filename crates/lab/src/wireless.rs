@@ -144,7 +144,7 @@ const TOTAL: f64 = 3080.0;
 
 /// The flows that come and go (paper, section 4.3).
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct WirelessLoad {
     /// Whether every second flow is an upload.
     pub uploads: bool,
     /// Propagation delay of both ways together, in ms; 0 for 40, 80, ... 360 ms at the nine
@@ -191,7 +191,7 @@ fn durations(short: Option<f64>, random: &mut Stream) -> Vec<f64> {
 pub fn come_and_go(
     which: &NetworkScheme,
     scale: u32,
-    load: Load,
+    load: WirelessLoad,
     seed: u64,
 ) -> Result<Scenario, String> {
     let mut scenario = network("come and go", which, PATHS, scale)?;

@@ -196,11 +196,6 @@ impl Tun {
     pub fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         (&self.file).write_vectored(parts)
     }
-
-    /// The open file, to be sent to another process.
-    pub fn into_fd(self) -> OwnedFd {
-        self.file.into()
-    }
 }
 
 impl AsFd for Tun {

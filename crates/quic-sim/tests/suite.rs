@@ -5,12 +5,12 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_quic_sim::suite::{Aim, Measure, Report, Suite};
+use paceline_quic_sim::suite::{Aim, Measure, Suite, SuiteReport};
 use paceline_quic_sim::{Noq, Quinn};
 use paceline_sim::scenario::SchemeChoice;
 use quinn_proto::congestion::{Controller, ControllerFactory, CubicConfig};
 
-fn report(scheme: impl Into<SchemeChoice>, aim: Aim, cases: &[&str]) -> Report {
+fn report(scheme: impl Into<SchemeChoice>, aim: Aim, cases: &[&str]) -> SuiteReport {
     let suite = Suite::standard().only(cases);
     assert_eq!(suite.cases.len(), cases.len(), "{cases:?}");
     suite.run(&scheme.into(), aim).expect("a run")

@@ -176,18 +176,6 @@ impl Network {
         }
     }
 
-    /// Returns true if the network has nothing beyond the published model except losses and traces:
-    /// droptail queues, immediate acknowledgements of each packet, all senders starting at time
-    /// zero, and only means measured.
-    pub fn is_as_published(&self) -> bool {
-        matches!(self.queue, QueueChoice::Auto)
-            && self.acked_packets <= 1
-            && self.jitter.is_zero()
-            && self.ack_slot.is_zero()
-            && self.starts.is_zero()
-            && self.measures == Measures::default()
-    }
-
     /// Returns the network with a change: `network.with(|network| network.senders = 8)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Network)) -> Network {

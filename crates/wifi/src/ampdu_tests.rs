@@ -54,14 +54,14 @@ fn drain(medium: &mut Medium) -> Vec<(Time, u32, u64)> {
     all
 }
 
-fn saturated(config: &MediumConfig, load: Load) -> Saturation {
+fn saturated(config: &MediumConfig, load: SaturatedSenders) -> Saturation {
     let long = Span::from_secs(300);
     saturate(config.clone(), load, 1500, long, &Stream::new(1, "medium")).expect("legal")
 }
 
 #[test]
 fn a_station_alone_carries_what_the_times_say() {
-    for load in [Load::Up, Load::Down] {
+    for load in [SaturatedSenders::Up, SaturatedSenders::Down] {
         let got = saturated(&config(1), load);
         // 28 MPDUs of 1544 bytes take 5.364 ms at 65 Mbit/s; then 48 us for the answer, 43 us and
         // 7.5 slots.
@@ -74,7 +74,7 @@ fn a_station_alone_carries_what_the_times_say() {
 
 #[test]
 fn an_upload_has_as_many_turns_as_all_downloads() {
-    let got = saturated(&config(2), Load::Both).streams_mbps;
+    let got = saturated(&config(2), SaturatedSenders::Both).streams_mbps;
     // Two downloads share the access point's turns; each upload has as many turns.
     let down = got[0] + got[1];
     assert!((got[2] / down - 1.0).abs() < 0.05 && (got[3] / down - 1.0).abs() < 0.05, "{got:?}");
@@ -87,7 +87,7 @@ fn a_slow_station_takes_as_much_time_as_others_if_batches_are_limited_in_time() 
         let mut config = config(2);
         config.stations[2].mcs = vec![(Span::ZERO, mcs(0))];
         config.aggregation.max_mpdus = max_mpdus;
-        let got = saturated(&config, Load::Up).streams_mbps;
+        let got = saturated(&config, SaturatedSenders::Up).streams_mbps;
         got[0] / got[1]
     };
     // After a collision with a longer frame a station waits for less time than the other.
@@ -196,8 +196,8 @@ fn background_stations_take_what_they_need() {
         let mut config = config(1);
         let one = BackgroundConfig::new(Span::from_millis(1), Span::from_millis(gap));
         config.background = vec![one; count];
-        saturated(&config, Load::Up).total_mbps()
-            / saturated(&self::config(1), Load::Up).total_mbps()
+        saturated(&config, SaturatedSenders::Up).total_mbps()
+            / saturated(&self::config(1), SaturatedSenders::Up).total_mbps()
     };
     // 1 ms of frame per 99 ms of pause, each: five of them take a twentieth of the time, plus the
     // cost of their waiting and collisions.

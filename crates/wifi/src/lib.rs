@@ -66,7 +66,7 @@ pub use background::BackgroundConfig;
 pub use mcs::{ChannelWidth, GuardInterval, Ht, Mcs};
 pub use phy::{MAX_SCALE, Modulation, Phy, Preamble};
 pub use ports::StationPorts;
-pub use saturation::{Load, Saturation, saturate};
+pub use saturation::{SaturatedSenders, Saturation, saturate};
 pub use station::{RateControl, StationConfig, StationStats};
 
 use std::collections::VecDeque;

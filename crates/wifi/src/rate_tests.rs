@@ -4,7 +4,7 @@ use paceline_cc::{Span, Stream};
 
 use super::*;
 
-fn saturated(config: MediumConfig, load: Load, seconds: u64) -> f64 {
+fn saturated(config: MediumConfig, load: SaturatedSenders, seconds: u64) -> f64 {
     let span = Span::from_secs(seconds);
     saturate(config, load, 1500, span, &Stream::new(1, "medium")).expect("legal").total_mbps()
 }
@@ -30,7 +30,7 @@ fn best_fixed(phy: &Phy, snr: f64) -> f64 {
             None => config.stations[1].rates = vec![(Span::ZERO, phy.rate(place)?)],
             Some(_) => config.stations[1].mcs = vec![(Span::ZERO, Mcs::new(place as u8)?)],
         }
-        Some(saturated(config, Load::Up, 5))
+        Some(saturated(config, SaturatedSenders::Up, 5))
     };
     (0..).map_while(each).fold(0.0, f64::max)
 }
@@ -42,7 +42,7 @@ fn minstrel_finds_the_best_rate() {
     for phy in [Phy::ofdm(), Phy::ht(Ht::default())] {
         for snr in [8.0, 15.0, 24.0, 35.0] {
             let best = best_fixed(&phy, snr);
-            for load in [Load::Up, Load::Down] {
+            for load in [SaturatedSenders::Up, SaturatedSenders::Down] {
                 // The first second is not counted.
                 let got = saturated(minstrel(&phy, snr), load, 5);
                 assert!(got > 0.85 * best, "{snr} dB, {load:?}: {got} of {best}");
@@ -62,7 +62,7 @@ fn minstrel_follows_the_channel() {
         let five = Span::from_secs(5);
         config.stations[1].snr = vec![(Span::ZERO, clear), (five, noisy)];
         config.stations[1].snr_period = Some(five * 2);
-        let got = saturated(config, Load::Up, 40);
+        let got = saturated(config, SaturatedSenders::Up, 40);
         assert!(got > 0.7 * best, "{got} of {best}");
     }
 }
@@ -77,7 +77,7 @@ fn minstrel_lives_with_collisions() {
                 station.mcs = vec![(Span::ZERO, Mcs::new(15).expect("an index"))];
                 station.rate_control = control;
             }
-            saturated(config, Load::Up, 10)
+            saturated(config, SaturatedSenders::Up, 10)
         };
         let (fixed, chosen) = (run(RateControl::Fixed), run(RateControl::Minstrel));
         assert!(chosen > 0.7 * fixed, "{chosen} of {fixed}");

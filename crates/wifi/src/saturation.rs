@@ -8,7 +8,7 @@ use super::{Hop, Medium, MediumConfig, StationPorts};
 
 /// Which senders are backlogged.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Load {
+pub enum SaturatedSenders {
     /// Every station, to the access point.
     Up,
     /// The access point, to every station in turn from one queue; with A-MPDUs, from a queue per
@@ -63,7 +63,7 @@ const CHECK: u64 = 64;
 /// Those of [`Medium::new`].
 pub fn saturate(
     config: MediumConfig,
-    load: Load,
+    load: SaturatedSenders,
     packet: u32,
     span: Span,
     random: &Stream,
@@ -81,10 +81,10 @@ pub fn saturate(
     let down = |to| Hop { from: 0, to: to + 1 };
     let up = |from| Hop { from: from + 1, to: 0 };
     let mut hops: Vec<Hop> = Vec::new();
-    if load != Load::Up {
+    if load != SaturatedSenders::Up {
         hops.extend((0..stations).map(down));
     }
-    if load != Load::Down {
+    if load != SaturatedSenders::Down {
         hops.extend((0..stations).map(up));
     }
     medium.set_hops(hops.clone());

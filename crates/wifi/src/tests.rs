@@ -129,7 +129,7 @@ fn an_rts_costs_its_time_and_saves_the_frames_that_collide() {
     };
     let run = |rts| {
         let ten = Span::from_secs(10);
-        saturate(config(rts), Load::Up, 1300, ten, &Stream::new(1, "medium"))
+        saturate(config(rts), SaturatedSenders::Up, 1300, ten, &Stream::new(1, "medium"))
             .expect("legal")
             .streams_mbps
             .iter()

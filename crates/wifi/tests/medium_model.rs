@@ -5,7 +5,7 @@
 //! the first run with A-MPDUs: also within 3 % of Bianchi's fixed point.
 
 use paceline_cc::{Rate, Span, Stream};
-use paceline_wifi::{Ht, Load, Mcs, MediumConfig, Phy, Preamble, Saturation, saturate};
+use paceline_wifi::{Ht, Mcs, MediumConfig, Phy, Preamble, SaturatedSenders, Saturation, saturate};
 
 const PACKET: u32 = 1300;
 
@@ -13,7 +13,7 @@ fn dsss() -> Phy {
     Phy::dsss(Preamble::Long)
 }
 
-fn run(phy: &Phy, stations: u32, mbps: f64, load: Load, seconds: u64) -> Saturation {
+fn run(phy: &Phy, stations: u32, mbps: f64, load: SaturatedSenders, seconds: u64) -> Saturation {
     let config = MediumConfig::new(phy.clone(), stations, Rate::from_mbps(mbps));
     saturate(config, load, PACKET, Span::from_secs(seconds), &Stream::new(1, "medium"))
         .expect("legal settings")
@@ -67,7 +67,7 @@ fn one_to_twenty_stations_match_bianchi() {
         for &mbps in rates {
             for n in [1, 2, 3, 5, 8, 10, 15, 20] {
                 let seconds = (400.0 / mbps) as u64;
-                let got = run(&phy, n, mbps, Load::Up, seconds.clamp(20, 200));
+                let got = run(&phy, n, mbps, SaturatedSenders::Up, seconds.clamp(20, 200));
                 let (want, p) = bianchi(&phy, n as i32, mbps);
                 let off = 100.0 * (got.total_mbps() / want - 1.0);
                 assert!(off.abs() < 3.0, "{mbps} Mbit/s, {n}: {off} %");
@@ -95,8 +95,9 @@ fn batches_match_bianchi() {
             let data = phy.ampdu_time(mcs, frames * subframe);
             let (want, p) = fixed_point(&phy, n as i32, data, answer, frames * PACKET);
             let seconds = Span::from_secs(100);
-            let got = saturate(config, Load::Up, PACKET, seconds, &Stream::new(1, "medium"))
-                .expect("legal settings");
+            let got =
+                saturate(config, SaturatedSenders::Up, PACKET, seconds, &Stream::new(1, "medium"))
+                    .expect("legal settings");
             let off = 100.0 * (got.total_mbps() / want - 1.0);
             assert!(off.abs() < 3.0, "MCS {index}, {n}: {off} %");
             let p_got = got.collision_probability;
@@ -107,25 +108,25 @@ fn batches_match_bianchi() {
 
 /// Total throughput of ns-2 2.35 and ns-3 3.37 in Mbit/s: rate, stations, load, and both values
 /// (only ns-3's for OFDM).
-const PEERS: [(f64, u32, Load, &[f64]); 18] = [
-    (1.0, 1, Load::Up, &[0.9021, 0.9016]),
-    (1.0, 5, Load::Up, &[0.8298, 0.8306]),
-    (1.0, 10, Load::Up, &[0.7704, 0.7776]),
-    (1.0, 10, Load::Both, &[0.7598, 0.7685]),
-    (2.0, 2, Load::Up, &[1.6632, 1.6654]),
-    (2.0, 5, Load::Up, &[1.5702, 1.5784]),
-    (2.0, 10, Load::Up, &[1.4608, 1.4860]),
-    (11.0, 1, Load::Up, &[5.6965, 5.6628]),
-    (11.0, 1, Load::Down, &[5.6965, 5.6597]),
-    (11.0, 1, Load::Both, &[5.9313, 5.9400]),
-    (11.0, 5, Load::Up, &[5.8105, 5.9051]),
-    (11.0, 5, Load::Both, &[5.7221, 5.9072]),
-    (11.0, 10, Load::Up, &[5.4656, 5.6637]),
-    (6.0, 5, Load::Up, &[4.6415]),
-    (6.0, 10, Load::Up, &[4.2666]),
-    (24.0, 5, Load::Up, &[15.7313]),
-    (54.0, 5, Load::Up, &[27.9552]),
-    (54.0, 10, Load::Up, &[26.4645]),
+const PEERS: [(f64, u32, SaturatedSenders, &[f64]); 18] = [
+    (1.0, 1, SaturatedSenders::Up, &[0.9021, 0.9016]),
+    (1.0, 5, SaturatedSenders::Up, &[0.8298, 0.8306]),
+    (1.0, 10, SaturatedSenders::Up, &[0.7704, 0.7776]),
+    (1.0, 10, SaturatedSenders::Both, &[0.7598, 0.7685]),
+    (2.0, 2, SaturatedSenders::Up, &[1.6632, 1.6654]),
+    (2.0, 5, SaturatedSenders::Up, &[1.5702, 1.5784]),
+    (2.0, 10, SaturatedSenders::Up, &[1.4608, 1.4860]),
+    (11.0, 1, SaturatedSenders::Up, &[5.6965, 5.6628]),
+    (11.0, 1, SaturatedSenders::Down, &[5.6965, 5.6597]),
+    (11.0, 1, SaturatedSenders::Both, &[5.9313, 5.9400]),
+    (11.0, 5, SaturatedSenders::Up, &[5.8105, 5.9051]),
+    (11.0, 5, SaturatedSenders::Both, &[5.7221, 5.9072]),
+    (11.0, 10, SaturatedSenders::Up, &[5.4656, 5.6637]),
+    (6.0, 5, SaturatedSenders::Up, &[4.6415]),
+    (6.0, 10, SaturatedSenders::Up, &[4.2666]),
+    (24.0, 5, SaturatedSenders::Up, &[15.7313]),
+    (54.0, 5, SaturatedSenders::Up, &[27.9552]),
+    (54.0, 10, SaturatedSenders::Up, &[26.4645]),
 ];
 
 #[test]
@@ -145,9 +146,14 @@ fn one_slow_station_slows_all() {
     for (slow, peers) in [(1.0, [1.9164, 1.9430]), (2.0, [3.040, 3.085])] {
         let mut config = MediumConfig::new(dsss(), 3, Rate::from_mbps(11.0));
         config.stations[3].rates = vec![(Span::ZERO, Rate::from_mbps(slow))];
-        let got =
-            saturate(config, Load::Up, PACKET, Span::from_secs(60), &Stream::new(1, "medium"))
-                .expect("legal");
+        let got = saturate(
+            config,
+            SaturatedSenders::Up,
+            PACKET,
+            Span::from_secs(60),
+            &Stream::new(1, "medium"),
+        )
+        .expect("legal");
         for peer in peers {
             let off = 100.0 * (got.total_mbps() / peer - 1.0);
             assert!(off.abs() < 5.0, "{slow} Mbit/s: {off} %");
@@ -159,7 +165,7 @@ fn one_slow_station_slows_all() {
 
 #[test]
 fn the_access_point_gets_no_more_than_one_station() {
-    let got = run(&dsss(), 10, 11.0, Load::Both, 60);
+    let got = run(&dsss(), 10, 11.0, SaturatedSenders::Both, 60);
     let down: f64 = got.streams_mbps[..10].iter().sum();
     assert!((down / got.total_mbps() - 1.0 / 11.0).abs() < 0.01, "{down}");
 }

@@ -5,7 +5,7 @@ use paceline_cc::{Rate, Span, Stream};
 use paceline_requests::numbers::{figure, range_as};
 use paceline_sim::metrics::Distribution;
 use paceline_sim::runs::{Runs, seed_of_run};
-use paceline_wifi::{Ht, Load, Mcs, MediumConfig, Phy, Preamble, Protection, saturate};
+use paceline_wifi::{Ht, Mcs, MediumConfig, Phy, Preamble, Protection, SaturatedSenders, saturate};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -169,9 +169,9 @@ impl Medium {
     pub(crate) fn run(self) -> Result<(), Error> {
         let (config, rates) = self.settings()?;
         let load = match self.direction {
-            Direction::Up => Load::Up,
-            Direction::Down => Load::Down,
-            Direction::Both => Load::Both,
+            Direction::Up => SaturatedSenders::Up,
+            Direction::Down => SaturatedSenders::Down,
+            Direction::Both => SaturatedSenders::Both,
         };
         let span = Span::from_secs_f64(self.seconds);
         let runs = self.runs.or(Runs::default()).count;
@@ -302,13 +302,14 @@ fn is_dsss(rate: Rate) -> bool {
 fn table<T>(
     report: &Report<T>,
     rates: &[String],
-    load: Load,
+    load: SaturatedSenders,
     write: impl Fn(&T, f64) -> String,
 ) -> String {
     let mut grid = Grid::after(2, &["stream", "rate", "Mbit/s"]);
     let streams = report.per_station_mbps.iter().enumerate();
     for (at, mbps) in streams {
-        let down = load == Load::Down || (load == Load::Both && at < rates.len());
+        let down =
+            load == SaturatedSenders::Down || (load == SaturatedSenders::Both && at < rates.len());
         let station = at % rates.len();
         let way = if down { "to" } else { "from" };
         let name = format!("{way} station {}", station + 1);

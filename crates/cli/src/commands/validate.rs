@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use paceline_lab::validate::{Counts, Row, Verdict, cases, explain, page, record};
+use paceline_lab::validate::{ComparedFigure, Counts, Verdict, cases, explain, page, record};
 use paceline_requests::numbers::figure;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub(crate) struct Validate {
 #[derive(Serialize)]
 struct Report {
     counts: Counts,
-    rows: Vec<Row>,
+    rows: Vec<ComparedFigure>,
 }
 
 impl Validate {
@@ -64,7 +64,7 @@ impl Validate {
             bar.set_message(format!("{}: {}", case.peer, case.group));
             rows
         });
-        let mut rows: Vec<Row> = measured.collect();
+        let mut rows: Vec<ComparedFigure> = measured.collect();
         bar.finish_and_clear();
         explain(&cases, &mut rows);
         if let Some(path) = &self.output {
@@ -98,7 +98,7 @@ fn table(report: &Report) -> String {
     let mut grid =
         Grid::words(&["peer", "run", "ours", "figure", "expected", "bound", "measured", "verdict"]);
     for row in &report.rows {
-        let Row { peer, group, scheme, figure: what, expected, bound, .. } = row;
+        let ComparedFigure { peer, group, scheme, figure: what, expected, bound, .. } = row;
         let scheme = if row.variant { format!("  {scheme}") } else { scheme.clone() };
         grid.row(vec![
             peer.clone(),
@@ -112,7 +112,7 @@ fn table(report: &Report) -> String {
         ]);
     }
     let mut text = grid.text();
-    let explained = |row: &&Row| {
+    let explained = |row: &&ComparedFigure| {
         !row.variant && matches!(row.verdict(), Verdict::Explained | Verdict::Unmeasured)
     };
     for row in report.rows.iter().filter(explained) {

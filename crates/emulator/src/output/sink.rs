@@ -16,11 +16,11 @@ const WAITING: usize = 64;
 pub(super) struct Sink {
     path: PathBuf,
     chunk: Vec<u8>,
-    state: State,
+    state: SinkState,
 }
 
 #[derive(Debug)]
-enum State {
+enum SinkState {
     /// No thread yet: one that is started before the program is forked would not exist in it.
     New(File),
     Writing {
@@ -37,7 +37,7 @@ impl Sink {
     /// # Errors
     /// The file cannot be made.
     pub(super) fn create(path: &Path) -> io::Result<Sink> {
-        let state = State::New(File::create(path)?);
+        let state = SinkState::New(File::create(path)?);
         Ok(Sink { path: path.into(), chunk: Vec::with_capacity(CHUNK + CHUNK / 4), state })
     }
 
@@ -69,10 +69,10 @@ impl Sink {
         if self.chunk.is_empty() {
             return Ok(());
         }
-        if let State::New(_) = self.state {
+        if let SinkState::New(_) = self.state {
             self.start()?;
         }
-        let State::Writing { full, empty, .. } = &self.state else {
+        let SinkState::Writing { full, empty, .. } = &self.state else {
             self.chunk.clear();
             return Ok(());
         };
@@ -87,7 +87,7 @@ impl Sink {
     }
 
     fn start(&mut self) -> io::Result<()> {
-        let State::New(file) = std::mem::replace(&mut self.state, State::Closed) else {
+        let SinkState::New(file) = std::mem::replace(&mut self.state, SinkState::Closed) else {
             return Ok(());
         };
         let (full, chunks) = sync_channel(WAITING);
@@ -95,7 +95,7 @@ impl Sink {
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || write_all(file, &chunks, &done))?;
-        self.state = State::Writing { full, empty, thread };
+        self.state = SinkState::Writing { full, empty, thread };
         Ok(())
     }
 
@@ -109,12 +109,12 @@ impl Sink {
     }
 
     fn close(&mut self) -> io::Result<()> {
-        match std::mem::replace(&mut self.state, State::Closed) {
-            State::Writing { full, empty, thread } => {
+        match std::mem::replace(&mut self.state, SinkState::Closed) {
+            SinkState::Writing { full, empty, thread } => {
                 drop((full, empty));
                 thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer has died")))
             }
-            State::New(_) | State::Closed => Ok(()),
+            SinkState::New(_) | SinkState::Closed => Ok(()),
         }
     }
 }

@@ -56,7 +56,7 @@ pub struct Case<'a> {
 
 /// One figure of Paceline beside a peer's.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct ComparedFigure {
     /// Source of the expected figure.
     pub peer: String,
     /// The peer's run.
@@ -116,7 +116,7 @@ impl Verdict {
     }
 }
 
-impl Row {
+impl ComparedFigure {
     /// Returns the verdict by the bound in force.
     pub fn verdict(&self) -> Verdict {
         let inside = |[low, high]: [f64; 2]| (low..=high).contains(&self.expected);
@@ -132,8 +132,8 @@ impl Row {
 
 impl Case<'_> {
     /// Returns the rows before the measurement: names, expected figures and bounds.
-    pub fn plan(&self) -> Vec<Row> {
-        let row = |check: &Check| Row {
+    pub fn plan(&self) -> Vec<ComparedFigure> {
+        let row = |check: &Check| ComparedFigure {
             peer: self.peer.into(),
             group: self.group.clone(),
             scheme: self.ours.scheme.clone(),
@@ -152,7 +152,7 @@ impl Case<'_> {
     }
 
     /// Runs the case, and compares the measured figures with the expected ones.
-    pub fn measure(&self) -> Vec<Row> {
+    pub fn measure(&self) -> Vec<ComparedFigure> {
         let mut rows = self.plan();
         match (self.run)() {
             Err(reason) => rows.iter_mut().for_each(|row| row.reason.clone_from(&reason)),
@@ -173,19 +173,19 @@ impl Case<'_> {
 }
 
 /// Adds the reason to each difference of a default that a variant of its group explains.
-pub fn explain(cases: &[Case<'_>], rows: &mut [Row]) {
-    let why = |row: &Row| {
+pub fn explain(cases: &[Case<'_>], rows: &mut [ComparedFigure]) {
+    let why = |row: &ComparedFigure| {
         let of = |case: &&Case<'_>| case.group == row.group && case.peer == row.peer;
         cases.iter().filter(of).find(|case| case.ours.scheme == row.scheme)?.ours.why
     };
-    let agreeing: Vec<(Row, &str)> = rows
+    let agreeing: Vec<(ComparedFigure, &str)> = rows
         .iter()
         .filter(|row| row.variant)
         .filter(|row| matches!(row.verdict(), Verdict::Agrees | Verdict::Spread))
         .filter_map(|row| Some((row.clone(), why(row)?)))
         .collect();
     for row in rows.iter_mut().filter(|row| !row.variant && row.agrees == Some(false)) {
-        let same = |other: &&(Row, &str)| {
+        let same = |other: &&(ComparedFigure, &str)| {
             let other = &other.0;
             other.peer == row.peer && other.group == row.group && other.figure == row.figure
         };
@@ -221,7 +221,7 @@ pub struct Counts {
 
 impl Counts {
     /// Counts the rows of defaults, by their results.
-    pub fn of(rows: &[Row]) -> Counts {
+    pub fn of(rows: &[ComparedFigure]) -> Counts {
         let mut counts = Counts::default();
         for row in rows.iter().filter(|row| !row.variant) {
             counts.checks += 1;
@@ -272,10 +272,10 @@ mod tests {
         }
     }
 
-    fn verdicts(cases: &[Case<'_>]) -> (Vec<Row>, Vec<Verdict>) {
-        let mut rows: Vec<Row> = cases.iter().flat_map(Case::measure).collect();
+    fn verdicts(cases: &[Case<'_>]) -> (Vec<ComparedFigure>, Vec<Verdict>) {
+        let mut rows: Vec<ComparedFigure> = cases.iter().flat_map(Case::measure).collect();
         explain(cases, &mut rows);
-        let verdicts = rows.iter().map(Row::verdict).collect();
+        let verdicts = rows.iter().map(ComparedFigure::verdict).collect();
         (rows, verdicts)
     }
 

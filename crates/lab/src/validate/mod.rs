@@ -20,7 +20,7 @@ mod userspace;
 
 use std::path::Path;
 
-pub use case::{Case, Check, Counts, OwnScheme, Row, Verdict, explain};
+pub use case::{Case, Check, ComparedFigure, Counts, OwnScheme, Verdict, explain};
 pub use page::{page, summary};
 pub use record::{read_record, record, recorded};
 

@@ -1,6 +1,6 @@
 //! The page with every check, and its summary: docs/validation.md.
 
-use super::case::{Counts, Row, Verdict};
+use super::case::{ComparedFigure, Counts, Verdict};
 
 const HEAD: &str = "# Validation
 
@@ -190,13 +190,13 @@ fn figure(value: f64) -> String {
 }
 
 /// Returns the cells of a row that are known before a run: the check and its bound.
-fn planned(row: &Row) -> String {
+fn planned(row: &ComparedFigure) -> String {
     let indent = if row.variant { "variant: " } else { "" };
-    let Row { group, scheme, figure: what, expected, bound, .. } = row;
+    let ComparedFigure { group, scheme, figure: what, expected, bound, .. } = row;
     format!("| {group} | {indent}`{scheme}` | {what} | {expected} | {bound} |")
 }
 
-fn measured(row: &Row) -> String {
+fn measured(row: &ComparedFigure) -> String {
     let ours = row.measured.map_or("-".into(), figure);
     let interval = row
         .interval
@@ -205,7 +205,7 @@ fn measured(row: &Row) -> String {
 }
 
 /// Returns the page as Markdown.
-pub fn page(rows: &[Row]) -> String {
+pub fn page(rows: &[ComparedFigure]) -> String {
     let mut text = format!("{HEAD}\n{}\n", Counts::of(rows).words());
     let mut peer = "";
     for row in rows {
@@ -227,8 +227,8 @@ pub fn page(rows: &[Row]) -> String {
 }
 
 /// Returns the summary of the page as Markdown: docs/validation.md.
-pub fn summary(rows: &[Row]) -> String {
-    let mut sections: Vec<(&str, Vec<Row>)> = Vec::new();
+pub fn summary(rows: &[ComparedFigure]) -> String {
+    let mut sections: Vec<(&str, Vec<ComparedFigure>)> = Vec::new();
     for row in rows {
         let name = section(&row.peer);
         match sections.iter_mut().find(|(section, _)| *section == name) {
@@ -276,12 +276,12 @@ program's checks and bounds, and this summary against them.
 ";
 
 /// Lists the differences that no variant explains, run by run.
-fn unexplained(rows: &[Row]) -> String {
+fn unexplained(rows: &[ComparedFigure]) -> String {
     let mut text = String::from(
         "\n## Differences that no variant explains\n\nNo run here shows their causes; what is known \
          of some stands in the next section.\n",
     );
-    let differs = |row: &&Row| !row.variant && row.verdict() == Verdict::Differs;
+    let differs = |row: &&ComparedFigure| !row.variant && row.verdict() == Verdict::Differs;
     let mut group = "";
     for row in rows.iter().filter(differs) {
         let ours = row.measured.map_or("-".into(), figure);

@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use super::case::{Case, Row, Verdict, explain};
+use super::case::{Case, ComparedFigure, Verdict, explain};
 
 /// File of the measured figures, relative to the root of the source tree.
 const FILE: &str = "crates/lab/src/validate/measured.tsv";
@@ -18,7 +18,7 @@ const REMEDY: &str = "measure anew: paceline validate --traces DIR --tables DIR 
                       crates/lab/src/validate/measured.tsv";
 
 /// Returns the rows as lines of text.
-pub fn record(rows: &[Row]) -> String {
+pub fn record(rows: &[ComparedFigure]) -> String {
     let mut text = format!("# The figures of `paceline validate`. To {REMEDY}\n");
     let mut above = ["", "", ""];
     for row in rows {
@@ -31,7 +31,7 @@ pub fn record(rows: &[Row]) -> String {
             text += &format!("{kind}\t{name}\n");
         }
         above = heads.map(|(_, name)| name.as_str());
-        let Row { figure, expected, bound, .. } = row;
+        let ComparedFigure { figure, expected, bound, .. } = row;
         text += &match row.measured {
             None => format!("unmeasured\t{figure}\t{expected}\t{bound}\t{}\n", row.reason),
             Some(measured) => {
@@ -62,9 +62,9 @@ fn digits(value: f64) -> String {
 /// # Errors
 /// The first line that does not match the check at its position: the check, its expected figure or
 /// its bound was changed after the measurement.
-pub fn recorded(cases: &[Case<'_>], text: &str) -> Result<Vec<Row>, String> {
+pub fn recorded(cases: &[Case<'_>], text: &str) -> Result<Vec<ComparedFigure>, String> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
-    let mut next = |row: &Row| loop {
+    let mut next = |row: &ComparedFigure| loop {
         let Some((at, line)) = lines.next() else {
             return Err(format!("{FILE}: {} is missing; {REMEDY}", name(row)));
         };
@@ -80,7 +80,7 @@ pub fn recorded(cases: &[Case<'_>], text: &str) -> Result<Vec<Row>, String> {
             return Err(format!("{FILE}, line {}: not of {}; {REMEDY}", at + 1, name(row)));
         }
     };
-    let mut rows: Vec<Row> = cases.iter().flat_map(Case::plan).collect();
+    let mut rows: Vec<ComparedFigure> = cases.iter().flat_map(Case::plan).collect();
     let mut verdicts = Vec::with_capacity(rows.len());
     for row in &mut rows {
         let (line, kind, rest) = next(row)?;
@@ -128,14 +128,14 @@ pub fn recorded(cases: &[Case<'_>], text: &str) -> Result<Vec<Row>, String> {
 ///
 /// # Errors
 /// The file cannot be read, or [`recorded`] refuses it.
-pub fn read_record(root: &Path) -> Result<Vec<Row>, String> {
+pub fn read_record(root: &Path) -> Result<Vec<ComparedFigure>, String> {
     let path = root.join(FILE);
     let text =
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     recorded(&super::cases(None, None), &text)
 }
 
-fn name(row: &Row) -> String {
+fn name(row: &ComparedFigure) -> String {
     format!("`{}`, {}, {}, {}", row.figure, row.scheme, row.group, row.peer)
 }
 
@@ -166,8 +166,8 @@ mod tests {
         ]
     }
 
-    fn measured(cases: &[Case<'_>]) -> Vec<Row> {
-        let mut rows: Vec<Row> = cases.iter().flat_map(Case::measure).collect();
+    fn measured(cases: &[Case<'_>]) -> Vec<ComparedFigure> {
+        let mut rows: Vec<ComparedFigure> = cases.iter().flat_map(Case::measure).collect();
         explain(cases, &mut rows);
         rows
     }

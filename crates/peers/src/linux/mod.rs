@@ -22,7 +22,7 @@ pub struct Recording {
     /// Segments sent: time since the SYN, first sequence number, last sequence number plus one.
     pub sends: Vec<(Span, u64, u64)>,
     /// States after the inputs.
-    pub states: Vec<State>,
+    pub states: Vec<RecordedState>,
     /// Time that the kernel's tick count had reached at the SYN, modulo 4096 ticks; `None` if
     /// unknown.
     pub uptime: Option<Span>,
@@ -30,7 +30,7 @@ pub struct Recording {
 
 /// Linux' state after an input.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct RecordedState {
     /// Line of the input in the script.
     pub line: usize,
     /// Values from `tcp_info`.
@@ -69,7 +69,7 @@ pub fn read(text: &str) -> Result<Recording, String> {
     Ok(recording)
 }
 
-fn state(number: &dyn Fn(usize) -> Option<u64>) -> Option<State> {
+fn state(number: &dyn Fn(usize) -> Option<u64>) -> Option<RecordedState> {
     let info = Info {
         cwnd: number(2)?,
         ssthresh: number(3)?,
@@ -79,7 +79,7 @@ fn state(number: &dyn Fn(usize) -> Option<u64>) -> Option<State> {
         lost: number(7)?,
         retrans: number(8)?,
     };
-    Some(State { line: number(1)? as usize, info, rto: Span::from_millis(number(10)?) })
+    Some(RecordedState { line: number(1)? as usize, info, rto: Span::from_millis(number(10)?) })
 }
 
 #[cfg(test)]

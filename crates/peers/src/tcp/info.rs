@@ -2,7 +2,7 @@
 
 use paceline_cc::Span;
 
-use super::watch::State;
+use super::watch::CaState;
 use super::{Fate, Tcp};
 
 /// `tcpi_snd_ssthresh` before the first loss: Linux' `TCP_INFINITE_SSTHRESH`.
@@ -39,7 +39,7 @@ impl Tcp {
         let ssthresh = ssthresh.filter(|packets| *packets < INFINITE as f64);
         let state = match self.watched().state {
             // The sender has no state of its own for reordering.
-            State::Open if !self.sacked.is_empty() => State::Disorder,
+            CaState::Open if !self.sacked.is_empty() => CaState::Disorder,
             state => state,
         };
         let mut info = Info {
@@ -74,11 +74,11 @@ impl Tcp {
         let micros = |span: Span| Some(span.as_nanos() as f64 / 1e3);
         let rtt = self.sender.rtt();
         match name {
-            "TCP_CA_Open" => return Some(State::Open as u8 as f64),
-            "TCP_CA_Disorder" => return Some(State::Disorder as u8 as f64),
-            "TCP_CA_CWR" => return Some(State::Cwr as u8 as f64),
-            "TCP_CA_Recovery" => return Some(State::Recovery as u8 as f64),
-            "TCP_CA_Loss" => return Some(State::Loss as u8 as f64),
+            "TCP_CA_Open" => return Some(CaState::Open as u8 as f64),
+            "TCP_CA_Disorder" => return Some(CaState::Disorder as u8 as f64),
+            "TCP_CA_CWR" => return Some(CaState::Cwr as u8 as f64),
+            "TCP_CA_Recovery" => return Some(CaState::Recovery as u8 as f64),
+            "TCP_CA_Loss" => return Some(CaState::Loss as u8 as f64),
             "TCP_INFINITE_SSTHRESH" => return Some(INFINITE as f64),
             "tcpi_rto" => return micros(rtt.rto()),
             "tcpi_rtt" => return micros(rtt.smoothed()),

@@ -9,7 +9,7 @@ use paceline_cc::{
 
 /// The states of Linux' congestion machine, as `tcpi_ca_state` numbers them.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum CaState {
     #[default]
     Open = 0,
     Disorder = 1,
@@ -21,7 +21,7 @@ pub(super) enum State {
 /// Congestion state derived from the calls to a controller.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Watched {
-    pub(super) state: State,
+    pub(super) state: CaState,
     /// True from an undo of the last reaction until the next reading of the state.
     pub(super) undone: bool,
 }
@@ -45,14 +45,14 @@ impl Watch {
 }
 
 /// Returns the state after `feedback`.
-fn next_state(state: State, feedback: &Feedback<'_>) -> State {
+fn next_state(state: CaState, feedback: &Feedback<'_>) -> CaState {
     match feedback.congestion {
-        Some(Congestion::Loss | Congestion::LossAfterMark) => State::Recovery,
-        Some(Congestion::Ecn) => State::Cwr,
-        Some(Congestion::Timeout) => State::Loss,
-        Some(Congestion::Undo) => State::Open,
-        None if !feedback.in_recovery => State::Open,
-        None if state == State::Cwr && feedback.lost_packets > 0 => State::Recovery,
+        Some(Congestion::Loss | Congestion::LossAfterMark) => CaState::Recovery,
+        Some(Congestion::Ecn) => CaState::Cwr,
+        Some(Congestion::Timeout) => CaState::Loss,
+        Some(Congestion::Undo) => CaState::Open,
+        None if !feedback.in_recovery => CaState::Open,
+        None if state == CaState::Cwr && feedback.lost_packets > 0 => CaState::Recovery,
         None => state,
     }
 }

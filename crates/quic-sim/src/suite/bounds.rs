@@ -107,21 +107,21 @@ impl Bound {
     }
 
     /// Checks it in a run.
-    pub fn check(&self, outcome: &Outcome) -> Check {
-        Check { bound: self.clone(), value: self.measure.of(outcome) }
+    pub fn check(&self, outcome: &Outcome) -> BoundCheck {
+        BoundCheck { bound: self.clone(), value: self.measure.of(outcome) }
     }
 }
 
 /// A bound, and the figure in a run.
 #[derive(Clone, Debug)]
-pub struct Check {
+pub struct BoundCheck {
     /// The bound.
     pub bound: Bound,
     /// The figure.
     pub value: f64,
 }
 
-impl Check {
+impl BoundCheck {
     /// True if the figure lies within the bound. NaN does not.
     pub fn holds(&self) -> bool {
         self.bound.least <= self.value && self.value <= self.bound.most

@@ -27,9 +27,9 @@ mod policer;
 mod report;
 mod stages;
 
-pub use bounds::{Aim, Bound, Check, Measure};
+pub use bounds::{Aim, Bound, BoundCheck, Measure};
 pub use policer::policer;
-pub use report::{CaseReport, Report};
+pub use report::{CaseReport, SuiteReport};
 pub use stages::PathStage;
 
 use paceline_sim::BuildError;
@@ -131,8 +131,8 @@ impl Suite {
     ///
     /// # Errors
     /// Those of [`Case::run`].
-    pub fn run(&self, scheme: &SchemeChoice, aim: Aim) -> Result<Report, SuiteError> {
+    pub fn run(&self, scheme: &SchemeChoice, aim: Aim) -> Result<SuiteReport, SuiteError> {
         let cases: Result<_, _> = self.cases.iter().map(|case| case.run(scheme, aim)).collect();
-        Ok(Report { scheme: scheme.name().to_string(), cases: cases? })
+        Ok(SuiteReport { scheme: scheme.name().to_string(), cases: cases? })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::bounds::Check;
+use super::bounds::BoundCheck;
 
 /// Result of a case.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub struct CaseReport {
     /// Description of the case.
     pub about: &'static str,
     /// Bounds with their figures.
-    pub checks: Vec<Check>,
+    pub checks: Vec<BoundCheck>,
     /// Digest of every hand-over of a packet: equal for equal runs.
     pub digest: String,
 }
@@ -20,20 +20,20 @@ pub struct CaseReport {
 impl CaseReport {
     /// True if every bound holds.
     pub fn holds(&self) -> bool {
-        self.checks.iter().all(Check::holds)
+        self.checks.iter().all(BoundCheck::holds)
     }
 }
 
 /// Results of a suite for one congestion control; prints itself as a table.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct SuiteReport {
     /// Name of the scheme.
     pub scheme: String,
     /// The cases.
     pub cases: Vec<CaseReport>,
 }
 
-impl Report {
+impl SuiteReport {
     /// True if every bound of every case holds.
     pub fn holds(&self) -> bool {
         self.cases.iter().all(CaseReport::holds)
@@ -41,7 +41,7 @@ impl Report {
 }
 
 /// Prints a line for each bound, and the reason below each one that does not hold.
-impl fmt::Display for Report {
+impl fmt::Display for SuiteReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failed = self.cases.iter().filter(|case| !case.holds()).count();
         writeln!(f, "{}: {} cases, {failed} failed", self.scheme, self.cases.len())?;

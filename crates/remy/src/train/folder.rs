@@ -19,7 +19,7 @@ use paceline_schemes::remy::RuleTable;
 use thiserror::Error;
 
 use super::memo::Memo;
-use super::state::{Entry, State};
+use super::state::{Entry, TrainingState};
 
 /// Maximum size of a state file in bytes: more than the largest table needs.
 const LARGEST: u64 = 256 << 20;
@@ -72,7 +72,7 @@ impl Folder {
     ///
     /// # Errors
     /// The state is invalid.
-    pub(super) fn state(&self) -> Result<Option<(State, RuleTable)>, FolderError> {
+    pub(super) fn state(&self) -> Result<Option<(TrainingState, RuleTable)>, FolderError> {
         let path = self.file("state.json");
         let fail = |problem: String| FolderError { path: path.clone(), problem };
         let remedy = "the training cannot go on from here: train into another folder, or remove this \
@@ -86,7 +86,7 @@ impl Folder {
             Ok(_) => {}
         }
         let text = fs::read(&path).map_err(|error| fail(error.to_string()))?;
-        let state = State::read(&String::from_utf8_lossy(&text));
+        let state = TrainingState::read(&String::from_utf8_lossy(&text));
         state.map(Some).map_err(|problem| fail(format!("{problem}; {remedy}")))
     }
 
@@ -113,7 +113,7 @@ impl Folder {
     /// A file cannot be written.
     pub(super) fn commit(
         &self,
-        state: &State,
+        state: &TrainingState,
         tables: &[(&str, String)],
         entry: &Entry,
     ) -> Result<(), FolderError> {
@@ -130,7 +130,11 @@ impl Folder {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub(super) fn save(&self, state: &State, tables: &[(&str, String)]) -> Result<(), FolderError> {
+    pub(super) fn save(
+        &self,
+        state: &TrainingState,
+        tables: &[(&str, String)],
+    ) -> Result<(), FolderError> {
         let text = serde_json::to_string(state).map_err(|error| FolderError {
             path: self.file("state.json"),
             problem: error.to_string(),

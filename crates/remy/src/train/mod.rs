@@ -27,7 +27,7 @@ use thiserror::Error;
 pub use evaluator::{EvaluatorWork, TrainingEvaluator};
 pub use folder::{Folder, FolderError};
 pub use settings::{Bounds, Confirm, Procedure, Settings, Vary};
-pub use state::{Entry, State, TrainingCost};
+pub use state::{Entry, TrainingCost, TrainingState};
 
 use crate::evaluate::{Evaluator, EvaluatorError};
 use crate::readable::Readable;
@@ -118,7 +118,7 @@ pub struct Trainer<E> {
     specification: Specification,
     settings: Settings,
     folder: Option<Folder>,
-    state: State,
+    state: TrainingState,
     table: Arc<RuleTable>,
     /// The second table, if two are trained in turn.
     other: Option<Arc<RuleTable>>,
@@ -145,7 +145,7 @@ impl<E: Evaluator> Trainer<E> {
             Some(tree) => settings.start_with(tree.clone()).map_err(|error| error.in_text(text))?,
         };
         let two = specification.trains_two();
-        let mut state = State::first(text, seed, &tree, two);
+        let mut state = TrainingState::first(text, seed, &tree, two);
         state.start = start.map(|_| Readable::of(&tree, ""));
         let table = Arc::new(RuleTable::new(tree)?);
         let other = two.then(|| Arc::clone(&table));
@@ -226,7 +226,7 @@ impl<E: Evaluator> Trainer<E> {
     }
 
     /// Returns the state.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &TrainingState {
         &self.state
     }
 

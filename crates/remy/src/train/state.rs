@@ -72,7 +72,7 @@ pub(super) struct PartnerTable {
 /// cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct State {
+pub struct TrainingState {
     format: String,
     /// The text of the specification.
     pub specification: String,
@@ -113,10 +113,15 @@ fn table(readable: &Readable) -> Result<RuleTable, String> {
     RuleTable::new(tree).map_err(|error| error.to_string())
 }
 
-impl State {
+impl TrainingState {
     /// Returns the state before the first step; with `two`, for two tables that are trained in
     /// turn.
-    pub(super) fn first(specification: &str, seed: u64, tree: &RuleTree, two: bool) -> State {
+    pub(super) fn first(
+        specification: &str,
+        seed: u64,
+        tree: &RuleTree,
+        two: bool,
+    ) -> TrainingState {
         let partner = PartnerTable {
             first: false,
             generation: 0,
@@ -124,7 +129,7 @@ impl State {
             kept: None,
             table: Readable::of(tree, ""),
         };
-        State {
+        TrainingState {
             format: FORMAT.to_string(),
             specification: specification.to_string(),
             seed,
@@ -172,8 +177,8 @@ impl State {
     ///
     /// # Errors
     /// The error in the text.
-    pub(super) fn read(text: &str) -> Result<(State, RuleTable), String> {
-        let state: State = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    pub(super) fn read(text: &str) -> Result<(TrainingState, RuleTable), String> {
+        let state: TrainingState = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if state.format != FORMAT {
             return Err(format!("its format is `{}`; this version reads `{FORMAT}`", state.format));
         }
@@ -192,7 +197,7 @@ impl State {
             }
         }
         if state.generation > MOST || state.step.max(state.draws) > u64::from(MOST) << 20 {
-            let State { generation, step, draws, .. } = state;
+            let TrainingState { generation, step, draws, .. } = state;
             return Err(format!(
                 "generation {generation}, step {step}, draws {draws} are too many"
             ));
@@ -250,12 +255,12 @@ mod tests {
     #[test]
     fn states_survive_a_file_and_broken_ones_are_errors() {
         let settings = Settings::of(Procedure::Racing);
-        let mut state = State::first("[networks]", 7, &settings.first(), true);
+        let mut state = TrainingState::first("[networks]", 7, &settings.first(), true);
         state.take_turns();
         state.phase = Phase::Improve { rules: vec![0], rounds: 1, change: None };
         state.score = 0.1 + 0.2;
         let text = serde_json::to_string(&state).expect("JSON");
-        let (again, table) = State::read(&text).expect("its own form");
+        let (again, table) = TrainingState::read(&text).expect("its own form");
         assert_eq!((again, table.rules().len()), (state, 1));
         let mut random = Stream::new(1, "hostile");
         let mut errors = 0;
@@ -267,7 +272,7 @@ mod tests {
                 1 => drop(bytes.remove(at)),
                 _ => bytes.insert(at, b"0123456789.,[]{}"[random.below(16) as usize]),
             }
-            errors += u32::from(State::read(&String::from_utf8_lossy(&bytes)).is_err());
+            errors += u32::from(TrainingState::read(&String::from_utf8_lossy(&bytes)).is_err());
         }
         assert!(errors > 500, "{errors}");
     }

@@ -27,7 +27,7 @@ const CHECKS: u64 = 3;
 
 /// The result of a step.
 pub(super) struct StepOutcome {
-    pub state: State,
+    pub state: TrainingState,
     /// The new table, if it differs.
     pub table: Option<Arc<RuleTable>>,
     pub what: &'static str,
@@ -431,7 +431,7 @@ impl<E: Evaluator> Trainer<E> {
 }
 
 /// Inserts entries for the rules that replace a divided one.
-fn insert(state: &mut State, number: usize, added: usize) {
+fn insert(state: &mut TrainingState, number: usize, added: usize) {
     let generation = state.generation;
     state.generations.splice(number..number, std::iter::repeat_n(generation, added));
 }

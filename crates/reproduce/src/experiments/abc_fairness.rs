@@ -52,7 +52,7 @@ pub(super) fn worst_phase(record: &Record, phase: u64) -> f64 {
 }
 
 /// A row of the sweep.
-struct Row {
+struct FairnessRow {
     /// Prefix of the measures' names.
     key: &'static str,
     title: &'static str,
@@ -63,26 +63,33 @@ struct Row {
     lockstep: bool,
 }
 
-const ROWS: [Row; 5] = [
-    Row { key: "15s", title: "15 s, as the claim", phase: PHASE, runs: 20, lockstep: false },
-    Row {
+const ROWS: [FairnessRow; 5] = [
+    FairnessRow {
+        key: "15s",
+        title: "15 s, as the claim",
+        phase: PHASE,
+        runs: 20,
+        lockstep: false,
+    },
+    FairnessRow {
         key: "lockstep",
         title: "15 s, flows in lockstep",
         phase: PHASE,
         runs: 20,
         lockstep: true,
     },
-    Row { key: "65s", title: "65 s", phase: 75, runs: 10, lockstep: false },
-    Row { key: "140s", title: "140 s", phase: 150, runs: 6, lockstep: false },
-    Row { key: "290s", title: "290 s", phase: 300, runs: 4, lockstep: false },
+    FairnessRow { key: "65s", title: "65 s", phase: 75, runs: 10, lockstep: false },
+    FairnessRow { key: "140s", title: "140 s", phase: 150, runs: 6, lockstep: false },
+    FairnessRow { key: "290s", title: "290 s", phase: 300, runs: 4, lockstep: false },
 ];
 
-fn rows(setting: &Setting) -> Vec<Row> {
-    let short = |row: Row| Row { runs: if setting.quick { 2 } else { row.runs }, ..row };
+fn rows(setting: &Setting) -> Vec<FairnessRow> {
+    let short =
+        |row: FairnessRow| FairnessRow { runs: if setting.quick { 2 } else { row.runs }, ..row };
     setting.some(ROWS.into_iter().map(short).collect(), 2)
 }
 
-fn name(row: &Row, run: u64) -> String {
+fn name(row: &FairnessRow, run: u64) -> String {
     format!("come and go: {}, run {run}", row.key)
 }
 

@@ -11,21 +11,21 @@ use crate::setting::{Cellular, Setting};
 use crate::task::Task;
 
 /// A value of the setting: name of its row, scheme, RTT in milliseconds.
-type Row = (&'static str, &'static str, u64);
+type SweptCell = (&'static str, &'static str, u64);
 
-const SPROUT_RTT: [Row; 5] = [
+const SPROUT_RTT: [SweptCell; 5] = [
     ("20 ms", "sprout", 20),
     ("40 ms", "sprout", 40),
     ("60 ms", "sprout", 60),
     ("80 ms", "sprout", 80),
     ("100 ms", "sprout", 100),
 ];
-const SPROUT_LOOKAHEAD: [Row; 3] = [
+const SPROUT_LOOKAHEAD: [SweptCell; 3] = [
     ("100 ms", "sprout", 100),
     ("120 ms", "sprout[lookahead=6]", 100),
     ("140 ms", "sprout[lookahead=7]", 100),
 ];
-const VERUS_R: [Row; 4] = [
+const VERUS_R: [SweptCell; 4] = [
     ("2", "verus[r=2]", 100),
     ("3", "verus[r=3]", 100),
     ("4", "verus[r=4]", 100),
@@ -33,7 +33,7 @@ const VERUS_R: [Row; 4] = [
 ];
 
 /// The sweeps: prefix of measures, title, first heading, caption and rows.
-const SWEEPS: [(&str, &str, &str, &str, &[Row]); 3] = [
+const SWEEPS: [(&str, &str, &str, &str, &[SweptCell]); 3] = [
     (
         "sprout.rtt",
         "Sprout by RTT",
@@ -61,7 +61,7 @@ const SWEEPS: [(&str, &str, &str, &str, &[Row]); 3] = [
     ),
 ];
 
-fn name(row: &Row, cellular: &Cellular) -> String {
+fn name(row: &SweptCell, cellular: &Cellular) -> String {
     // Tasks of runs with the default setting are the experiment's own.
     match row {
         (_, "sprout" | "verus", 100) => on(row.1, &cellular.name),

@@ -2,7 +2,7 @@
 //! fairness and RTTs (§4.3 of the XCP-b paper).
 
 use paceline_cc::Span;
-use paceline_lab::wireless::{COUNTED, Load, NetworkScheme, come_and_go, flow, network};
+use paceline_lab::wireless::{COUNTED, NetworkScheme, WirelessLoad, come_and_go, flow, network};
 use paceline_sim::scenario::{Direction, FlowSpec, LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;
@@ -45,7 +45,7 @@ fn which(name: &str, scale: u32) -> NetworkScheme {
 }
 
 /// Returns a scenario with flows that begin at random times within 300 s.
-fn dynamic(name: &str, scale: u32, load: Load, seed: u64) -> Result<Scenario, String> {
+fn dynamic(name: &str, scale: u32, load: WirelessLoad, seed: u64) -> Result<Scenario, String> {
     let mut scenario = come_and_go(&which(name, scale), scale, load, seed)?;
     scenario.name = name.into();
     scenario.warmup = Span::from_secs(50);
@@ -76,12 +76,12 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     }
     (capacity.warmup, capacity.duration) = (Span::from_secs(20), Span::from_secs(50));
     tasks.push(Task::scenario("capacity", capacity));
-    let mix = Load { uploads: false, rtt_ms: 0, short: None };
+    let mix = WirelessLoad { uploads: false, rtt_ms: 0, short: None };
     for number in 0..SEEDS {
         let seed = setting.seed + number;
         for name in SCHEMES {
             for way in WAYS {
-                let load = Load { uploads: way == "both", ..mix };
+                let load = WirelessLoad { uploads: way == "both", ..mix };
                 for scale in SCALES {
                     if scale == 1 || number == 0 {
                         let scenario = dynamic(name, scale, load, seed)?;
@@ -89,11 +89,11 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
                         tasks.push(Task::scenario(task, scenario));
                     }
                 }
-                let near = Load { rtt_ms: 80, ..load };
+                let near = WirelessLoad { rtt_ms: 80, ..load };
                 let scenario = dynamic(name, 1, near, seed)?;
                 tasks.push(Task::scenario(format!("rtt {name} {way} {number}"), scenario));
             }
-            let mut bytes = dynamic(name, 1, Load { uploads: true, ..mix }, seed)?;
+            let mut bytes = dynamic(name, 1, WirelessLoad { uploads: true, ..mix }, seed)?;
             bytes.warmup = Span::ZERO;
             tasks.push(Task::scenario(format!("bytes {name} {number}"), bytes));
             for apart in [false, true] {
@@ -103,13 +103,13 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         }
         if number == 0 {
             for (way, scale) in WAYS.iter().flat_map(|way| [(way, 1), (way, 20)]) {
-                let load = Load { uploads: *way == "both", ..mix };
+                let load = WirelessLoad { uploads: *way == "both", ..mix };
                 let scenario = dynamic(WITH_SACK, scale, load, seed)?;
                 tasks.push(Task::scenario(format!("{WITH_SACK} {way} {scale}"), scenario));
             }
         }
         for short in SHARES {
-            let load = Load { short: Some(short), rtt_ms: 80, ..mix };
+            let load = WirelessLoad { short: Some(short), rtt_ms: 80, ..mix };
             let scenario = dynamic("xcpb", 1, load, seed)?;
             tasks.push(Task::scenario(format!("mice {short} {number}"), scenario));
         }
@@ -145,7 +145,7 @@ fn megabytes(record: &Record, way: &str) -> f64 {
 /// Returns the seconds of uploads divided by those of downloads within the run: the ratio of
 /// offered load.
 fn offered_ratio(seed: u64) -> Result<f64, String> {
-    let load = Load { uploads: true, rtt_ms: 0, short: None };
+    let load = WirelessLoad { uploads: true, rtt_ms: 0, short: None };
     let scenario = dynamic("newreno", 1, load, seed)?;
     let seconds = |way: &str| {
         let flows = scenario.flows.iter().filter(|flow| flow.name.starts_with(way));

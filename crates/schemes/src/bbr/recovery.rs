@@ -5,7 +5,7 @@ use paceline_cc::{Congestion, Feedback};
 
 /// The kind of repair.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum State {
+enum RepairState {
     Nothing,
     Losses,
     Timeout,
@@ -14,7 +14,7 @@ enum State {
 /// State of the repair, and the window to return to.
 #[derive(Clone, Debug)]
 pub(super) struct Recovery {
-    state: State,
+    state: RepairState,
     /// True from a loss until the acknowledgement on which the window reacts to it.
     entered: bool,
     conserving: bool,
@@ -23,12 +23,12 @@ pub(super) struct Recovery {
 
 impl Recovery {
     pub(super) fn new() -> Recovery {
-        Recovery { state: State::Nothing, entered: false, conserving: false, prior_cwnd: 0 }
+        Recovery { state: RepairState::Nothing, entered: false, conserving: false, prior_cwnd: 0 }
     }
 
     /// Saves the window; the larger of it and the saved one if it was reduced already.
     pub(super) fn save(&mut self, cwnd: u64, probing_rtt: bool) {
-        let cut = probing_rtt || self.state != State::Nothing;
+        let cut = probing_rtt || self.state != RepairState::Nothing;
         self.prior_cwnd = if cut { self.prior_cwnd.max(cwnd) } else { cwnd };
     }
 
@@ -42,14 +42,14 @@ impl Recovery {
         match congestion {
             Congestion::Loss | Congestion::LossAfterMark => {
                 self.save(cwnd, probing_rtt);
-                self.entered |= self.state != State::Losses;
-                self.state = State::Losses;
+                self.entered |= self.state != RepairState::Losses;
+                self.state = RepairState::Losses;
             }
             Congestion::Timeout => {
                 self.save(cwnd, probing_rtt);
                 self.entered = false;
                 self.conserving = false;
-                self.state = State::Timeout;
+                self.state = RepairState::Timeout;
             }
             Congestion::Ecn | Congestion::Undo => {}
         }
@@ -57,7 +57,7 @@ impl Recovery {
 
     /// Returns true while losses are being repaired.
     pub(super) fn is_repairing(&self) -> bool {
-        self.state != State::Nothing
+        self.state != RepairState::Nothing
     }
 
     /// Ends packet conservation, at the end of a round trip.
@@ -83,8 +83,8 @@ impl Recovery {
         let flight = feedback.in_flight + feedback.acked;
         if entered {
             cwnd = flight;
-        } else if self.state != State::Nothing && !feedback.in_recovery {
-            self.state = State::Nothing;
+        } else if self.state != RepairState::Nothing && !feedback.in_recovery {
+            self.state = RepairState::Nothing;
             self.conserving = false;
             cwnd = cwnd.max(self.prior_cwnd);
         }

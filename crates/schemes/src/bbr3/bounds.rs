@@ -3,7 +3,7 @@
 use paceline_cc::{Feedback, Rate, RateSample};
 
 use super::Bbr3Params;
-use super::state::State;
+use super::state::Bbr3State;
 use crate::parts::RoundTrips;
 
 /// No bound.
@@ -95,7 +95,7 @@ impl Bounds {
     /// Lowers the bounds at the end of a round trip with losses or marks, unless it was a probing
     /// one: to the rate and volume delivered, but not below the share that losses and marks
     /// justify.
-    pub(super) fn adapt(&mut self, state: State, max_bw: Rate, cwnd: u64, params: &Bbr3Params) {
+    pub(super) fn adapt(&mut self, state: Bbr3State, max_bw: Rate, cwnd: u64, params: &Bbr3Params) {
         if !self.rounds.started() {
             return;
         }

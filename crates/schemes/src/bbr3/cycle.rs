@@ -5,7 +5,7 @@ use paceline_cc::{Feedback, Rate, Setup, Span, Stream, Time};
 use super::Bbr3Sender;
 use super::bounds::NONE;
 use super::sender::Flight;
-use super::state::{AckPhase, State};
+use super::state::{AckPhase, Bbr3State};
 
 /// State of the probes.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl Bbr3Sender {
         cycle.start = now;
         cycle.ack_phase = AckPhase::Stopping;
         self.model.begin_round(delivered);
-        self.state = State::Down;
+        self.state = Bbr3State::Down;
     }
 
     /// Enters Refill.
@@ -80,7 +80,7 @@ impl Bbr3Sender {
         self.cycle.precautionary = false;
         self.cycle.ack_phase = AckPhase::Refilling;
         self.model.begin_round(delivered);
-        self.state = State::Refill;
+        self.state = Bbr3State::Refill;
     }
 
     fn start_up(&mut self, feedback: &Feedback<'_>) {
@@ -88,7 +88,7 @@ impl Bbr3Sender {
         self.cycle.ack_phase = AckPhase::Starting;
         self.model.begin_round(feedback.delivered);
         self.full.restart(rate(feedback));
-        self.state = State::Up;
+        self.state = Bbr3State::Up;
         self.raise_slope();
     }
 
@@ -124,8 +124,8 @@ impl Bbr3Sender {
             let least = (self.target_inflight() as f64 * self.params.beta) as u64;
             self.bounds.inflight_hi = flight.sent.max(least);
         }
-        if self.state == State::Up {
-            self.repair.set_undo_state(State::Up);
+        if self.state == Bbr3State::Up {
+            self.repair.set_undo_state(Bbr3State::Up);
             self.start_down(feedback.now, feedback.delivered);
         }
     }
@@ -141,21 +141,21 @@ impl Bbr3Sender {
             return;
         }
         match self.state {
-            State::Down if self.is_time_to_probe(feedback.now) => {
+            Bbr3State::Down if self.is_time_to_probe(feedback.now) => {
                 self.start_refill(feedback.delivered);
             }
-            State::Down => {
+            Bbr3State::Down => {
                 let room = self.with_headroom();
                 let flight = feedback.in_flight;
                 if flight <= room && flight <= self.inflight(1.0) {
-                    self.state = State::Cruise;
+                    self.state = Bbr3State::Cruise;
                 }
             }
-            State::Cruise if self.is_time_to_probe(feedback.now) => {
+            Bbr3State::Cruise if self.is_time_to_probe(feedback.now) => {
                 self.start_refill(feedback.delivered);
             }
-            State::Refill if self.model.rounds.started() => self.start_up(feedback),
-            State::Up => self.check_up(feedback),
+            Bbr3State::Refill if self.model.rounds.started() => self.start_up(feedback),
+            Bbr3State::Up => self.check_up(feedback),
             _ => {}
         }
     }
@@ -218,7 +218,7 @@ impl Bbr3Sender {
             }
         } else if self.bounds.inflight_hi != NONE {
             self.bounds.inflight_hi = self.bounds.inflight_hi.max(flight.sent);
-            if self.state == State::Up {
+            if self.state == Bbr3State::Up {
                 self.probe_upward(feedback);
             }
         }

@@ -3,7 +3,7 @@
 use paceline_cc::{Feedback, Time};
 
 use super::Bbr3Sender;
-use super::state::State;
+use super::state::Bbr3State;
 
 /// State of ProbeRTT.
 #[derive(Clone, Debug, Default)]
@@ -20,15 +20,15 @@ impl Bbr3Sender {
     pub(super) fn check_probe_rtt(&mut self, feedback: &Feedback<'_>) {
         self.probe_rtt.delivered = feedback.delivered;
         let expired = self.model.on_rtt(feedback, &self.params);
-        if expired && self.state != State::ProbeRtt && !self.idle_restart {
+        if expired && self.state != Bbr3State::ProbeRtt && !self.idle_restart {
             self.repair.save(self.cwnd, false);
-            self.state = State::ProbeRtt;
+            self.state = Bbr3State::ProbeRtt;
             self.probe_rtt.end = None;
             self.cycle.stop_probing();
             self.model.begin_round(feedback.delivered);
         }
         self.idle_restart = false;
-        if self.state != State::ProbeRtt {
+        if self.state != Bbr3State::ProbeRtt {
             return;
         }
         // Low rates measured from now on are due to the small window, not to the path.
@@ -57,9 +57,9 @@ impl Bbr3Sender {
         if self.full.reached {
             self.start_down(now, delivered);
             // The flight is small already, so no Down is needed.
-            self.state = State::Cruise;
+            self.state = Bbr3State::Cruise;
         } else {
-            self.state = State::Startup;
+            self.state = Bbr3State::Startup;
         }
     }
 }

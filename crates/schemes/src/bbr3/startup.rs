@@ -4,7 +4,7 @@ use paceline_cc::{Feedback, Rate};
 
 use super::Bbr3Sender;
 use super::sender::Flight;
-use super::state::State;
+use super::state::Bbr3State;
 
 /// Growth of the delivery rate per round trip below which the pipe may be full.
 const FULL_GROWTH: f64 = 1.25;
@@ -80,14 +80,14 @@ impl Bbr3Sender {
     /// Leaves Startup at the plateau, or after a round trip with many losses or two with many
     /// marks (draft §5.3.1.3; Linux v3).
     pub(super) fn check_startup(&mut self, feedback: &Feedback<'_>, flight: Option<&Flight>) {
-        if self.state == State::Startup && !self.full.reached {
+        if self.state == Bbr3State::Startup && !self.full.reached {
             let repairing = self.repair.is_repairing() && feedback.in_recovery;
             let lossy = self.bounds.rounds.started()
                 && repairing
                 && self.ranges.count >= self.params.full_loss_count
                 && flight.is_some_and(|flight| self.is_too_high(flight));
             if lossy || self.full.marked_rounds >= FULL_MARKED_ROUNDS {
-                self.repair.set_undo_state(State::Startup);
+                self.repair.set_undo_state(Bbr3State::Startup);
                 self.full.reached = true;
                 let bdp = self.bdp(self.bw(), 1.0);
                 self.bounds.inflight_hi = bdp.max(self.bounds.inflight_latest);
@@ -96,15 +96,15 @@ impl Bbr3Sender {
         if self.bounds.rounds.started() {
             self.ranges.count = 0;
         }
-        if self.state == State::Startup && self.full.reached {
-            self.state = State::Drain;
+        if self.state == Bbr3State::Startup && self.full.reached {
+            self.state = Bbr3State::Drain;
             self.drain_round = self.model.rounds.count();
         }
     }
 
     /// Leaves Drain when the queue is empty, or after [`DRAIN_ROUNDS`].
     pub(super) fn check_drain(&mut self, feedback: &Feedback<'_>) {
-        if self.state != State::Drain {
+        if self.state != Bbr3State::Drain {
             return;
         }
         let long = self.model.rounds.count() > self.drain_round + DRAIN_ROUNDS;

@@ -4,7 +4,7 @@ use super::Bbr3Params;
 
 /// The state of the sender.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum Bbr3State {
     /// Doubles the rate per round trip.
     Startup,
     /// Empties the queue that Startup made.
@@ -21,31 +21,31 @@ pub(super) enum State {
     ProbeRtt,
 }
 
-impl State {
+impl Bbr3State {
     /// Returns true in the four states of ProbeBW.
     pub(super) fn is_probe_bw(self) -> bool {
-        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
+        matches!(self, Bbr3State::Down | Bbr3State::Cruise | Bbr3State::Refill | Bbr3State::Up)
     }
     /// Returns true in states that look for more bandwidth: their losses do not change the
     /// short-term model.
     pub(super) fn is_accelerating(self) -> bool {
-        matches!(self, State::Startup | State::Refill | State::Up)
+        matches!(self, Bbr3State::Startup | Bbr3State::Refill | Bbr3State::Up)
     }
     /// Returns the ratio of pacing rate to bandwidth.
     pub(super) fn pacing_gain(self, params: &Bbr3Params) -> f64 {
         match self {
-            State::Startup => params.startup_gain,
-            State::Drain => params.drain_gain,
-            State::Down => params.down_gain,
-            State::Up => params.up_gain,
-            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
+            Bbr3State::Startup => params.startup_gain,
+            Bbr3State::Drain => params.drain_gain,
+            Bbr3State::Down => params.down_gain,
+            Bbr3State::Up => params.up_gain,
+            Bbr3State::Cruise | Bbr3State::Refill | Bbr3State::ProbeRtt => 1.0,
         }
     }
     /// Returns the ratio of window to bandwidth-delay product.
     pub(super) fn cwnd_gain(self, params: &Bbr3Params) -> f64 {
         match self {
-            State::Up => params.up_cwnd_gain,
-            State::ProbeRtt => params.probe_rtt_gain,
+            Bbr3State::Up => params.up_cwnd_gain,
+            Bbr3State::ProbeRtt => params.probe_rtt_gain,
             _ => params.cwnd_gain,
         }
     }

@@ -3,7 +3,7 @@ use paceline_cc::{
 };
 
 use super::bounds::NONE;
-use super::state::State;
+use super::state::Bbr3State;
 use super::*;
 use crate::testing::{Acks, OneFlowLink, add_sample};
 
@@ -18,13 +18,13 @@ fn bbr3() -> Bbr3Sender {
 fn fills_the_path_and_cycles() {
     let mut bbr = bbr3();
     let mut link = OneFlowLink::new(12.0, RTT);
-    let mut order = vec![State::Startup];
+    let mut order = vec![Bbr3State::Startup];
     link.run(&mut bbr, Span::from_millis(4_900), |bbr| {
         if order.last() != Some(&bbr.state) {
             order.push(bbr.state);
         }
     });
-    use State::{Cruise, Down, Drain, Refill, Startup, Up};
+    use Bbr3State::{Cruise, Down, Drain, Refill, Startup, Up};
     assert_eq!(order[..7], [Startup, Drain, Cruise, Refill, Up, Down, Cruise], "{order:?}");
     assert_eq!(bbr.model.max_bw(), link.rate);
     assert_eq!(bbr.bounds.inflight_hi, NONE);
@@ -42,7 +42,7 @@ fn probes_the_rtt_with_half_the_flight() {
     link.rtt = Span::from_millis(150);
     let (mut smallest, mut largest) = (u64::MAX, 0);
     link.run(&mut bbr, Span::from_secs(5), |bbr| {
-        if bbr.state == State::ProbeRtt {
+        if bbr.state == Bbr3State::ProbeRtt {
             smallest = smallest.min(bbr.plan().cwnd / MSS);
             largest = largest.max(bbr.plan().cwnd / MSS);
         }
@@ -83,7 +83,7 @@ fn a_percent_of_random_loss_is_borne() {
 fn losses_between_probes_lower_the_short_term_bounds() {
     let mut bbr = bbr3();
     let mut link = OneFlowLink::new(12.0, RTT);
-    while bbr.state != State::Cruise {
+    while bbr.state != Bbr3State::Cruise {
         link.run(&mut bbr, Span::from_millis(1), |_| ());
     }
     let before = bbr.bw();
@@ -91,11 +91,11 @@ fn losses_between_probes_lower_the_short_term_bounds() {
     link.rate = Rate::from_mbps(6.0);
     link.loss = 0.05;
     link.run(&mut bbr, Span::from_millis(700), |_| ());
-    assert_eq!(bbr.state, State::Cruise);
+    assert_eq!(bbr.state, Bbr3State::Cruise);
     let ratio = bbr.bw().as_mbps() / before.as_mbps();
     assert!(ratio < 0.75 && bbr.bounds.inflight_lo < 300 * MSS, "{ratio}");
     // Refill lifts the short-term bounds.
-    while bbr.state == State::Cruise {
+    while bbr.state == Bbr3State::Cruise {
         link.run(&mut bbr, Span::from_millis(1), |_| ());
     }
     assert!(bbr.bounds.inflight_lo == NONE && bbr.bw() == bbr.model.max_bw());
@@ -116,7 +116,7 @@ fn marks_cut_the_short_term_flight() {
     let params = Bbr3Params { ecn: true, ecn_max_rtt: Span::ZERO, ..Default::default() };
     let mut bbr = Bbr3Sender::new(&params, &Setup::default());
     let mut link = OneFlowLink::new(12.0, RTT);
-    while bbr.state != State::Cruise {
+    while bbr.state != Bbr3State::Cruise {
         link.run(&mut bbr, Span::from_millis(1), |_| ());
     }
     bbr.bounds.smooth_marks(0.5);

@@ -5,7 +5,7 @@ use paceline_cc::{Feedback, Rate, Span};
 
 use super::Bbr3Sender;
 use super::bounds::NONE;
-use super::state::State;
+use super::state::Bbr3State;
 
 /// The repair of losses: whether it is under way, and what to restore afterwards.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ impl Repair {
         self.repairing
     }
     /// Notes the state that losses have ended.
-    pub(super) fn set_undo_state(&mut self, state: State) {
+    pub(super) fn set_undo_state(&mut self, state: Bbr3State) {
         self.state = Some(state);
     }
     /// Saves the window; the larger of it and the saved one if it was reduced already.

@@ -12,13 +12,13 @@ const LEAST: u64 = 20;
 
 /// Packets acknowledged and lost since the last judgement, at least two RTTs ago.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Losses {
+pub(super) struct RecentLosses {
     since: Time,
     acked: u64,
     lost: u64,
 }
 
-impl Losses {
+impl RecentLosses {
     /// Returns true if the losses of the last two RTTs are heavy.
     pub(super) fn are_many(&mut self, feedback: &Feedback<'_>, rtt: Span) -> bool {
         self.acked += feedback.acked_packets as u64;
@@ -28,7 +28,7 @@ impl Losses {
             return false;
         }
         let many = self.lost as f64 > HEAVY * all as f64;
-        *self = Losses { since: feedback.now, acked: 0, lost: 0 };
+        *self = RecentLosses { since: feedback.now, acked: 0, lost: 0 };
         many
     }
 }

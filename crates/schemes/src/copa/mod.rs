@@ -77,7 +77,7 @@ use paceline_cc::{
 use crate::parts::{INITIAL_WINDOW, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
-use losses::Losses;
+use losses::RecentLosses;
 use mode::Delta;
 use rtt::Rtts;
 use velocity::Velocity;
@@ -201,7 +201,7 @@ pub struct CopaSender {
     rtts: Rtts,
     velocity: Velocity,
     delta: Delta,
-    losses: Losses,
+    losses: RecentLosses,
     /// When Copa starts anew unless an acknowledgement arrives.
     silent_at: Time,
     /// Until when no packet leaves because the window was full, and the bytes in flight meanwhile;
@@ -221,7 +221,7 @@ impl CopaSender {
             rtts: Rtts::new(),
             velocity: Velocity::new(params.velocity),
             delta: Delta::new(params),
-            losses: Losses::default(),
+            losses: RecentLosses::default(),
             silent_at: Time::NEVER,
             held_until: Time::NEVER,
             in_flight: 0,

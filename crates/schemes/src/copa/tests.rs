@@ -132,7 +132,7 @@ fn losses_move_nothing_in_the_default_mode() {
 fn heavy_loss_alone_cuts_the_window() {
     for (lost, cut) in [(9, false), (12, true)] {
         let (mut copa, mut acks) = settled(only(Mode::Default));
-        copa.losses = Losses::default();
+        copa.losses = RecentLosses::default();
         acks.now += ms(1000);
         let before = copa.cwnd;
         let mut feedback = acks.event(0, None);

@@ -61,7 +61,7 @@ pub struct RuleTable {
     rules: Vec<Rule>,
     resolution: Span,
     /// The part that depends only on the boxes; tables that differ in their actions share it.
-    shape: Arc<Shape>,
+    shape: Arc<IndexedTree>,
 }
 
 /// Omits the rules, which are many.
@@ -71,7 +71,7 @@ impl fmt::Debug for RuleTable {
     }
 }
 
-struct Shape {
+struct IndexedTree {
     tree: RuleTree,
     index: Index,
 }
@@ -94,7 +94,7 @@ impl RuleTable {
             return Err(TableError::Empty);
         }
         let index = Grid::new(&tree).map_or_else(|| Index::Walk(Walk::new(&tree)), Index::Grid);
-        let shape = Arc::new(Shape { tree, index });
+        let shape = Arc::new(IndexedTree { tree, index });
         Ok(RuleTable { rules, resolution: RuleTable::EXACT, shape })
     }
 

@@ -276,7 +276,8 @@ fn trees_are_changed_by_the_number_of_a_rule() {
     let mut tree = starter.tree();
     assert_eq!((tree.rules(), tree.splits(), tree.depth()), (6, 2, 2));
     let action = Action::new(0.5, 3, 7.0);
-    tree.rule_mut(2).expect("a rule").action = action;
+    let Some(RuleTree::Leaf(rule)) = tree.leaf_mut(2) else { panic!("a rule") };
+    rule.action = action;
     let changed = starter.with_action(2, action).expect("sane");
     assert_eq!(changed.rules()[2].action, action);
     assert_eq!(changed, RuleTable::new(tree.clone()).expect("sane"));

@@ -122,14 +122,6 @@ impl RuleTree {
         }
     }
 
-    /// Returns the rule of this number, in the order of a walk through the tree.
-    pub fn rule_mut(&mut self, number: usize) -> Option<&mut Rule> {
-        match self.leaf_mut(number)? {
-            RuleTree::Leaf(rule) => Some(rule),
-            RuleTree::Inner { .. } => None,
-        }
-    }
-
     /// Returns the leaf of this number, so that a division can replace it.
     pub fn leaf_mut(&mut self, number: usize) -> Option<&mut RuleTree> {
         let mut left = number;

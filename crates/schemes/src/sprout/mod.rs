@@ -103,7 +103,7 @@ pub(crate) fn payload(size: u32) -> u32 {
 
 paceline_cc::choices! {
     /// When forecasts are sent back.
-    pub enum Feedback {
+    pub enum FeedbackTiming {
         /// In every tick.
         Tick = "tick",
         /// Once per heartbeat.
@@ -149,7 +149,7 @@ paceline_cc::params! {
         heartbeat: Span = Span::from_millis(50), in HEARTBEATS, source "authors' code";
         /// When forecasts are sent back: in each tick, once per heartbeat, or with flights of the
         /// other direction.
-        feedback: Feedback = Feedback::Tick, source "ours; authors' code: flights";
+        feedback: FeedbackTiming = FeedbackTiming::Tick, source "ours; authors' code: flights";
         /// Longest sleep of the sender's loop, which notices the end of a tick when it wakes up; 0
         /// for no sleep.
         poll: Span = Span::ZERO, in ..=Span::from_secs(1), source "ours; authors' code: 10ms";

@@ -27,8 +27,11 @@ impl Model for Notes {
     }
 }
 
-const RULES: ReceiverRules =
-    ReceiverRules { feedback: Feedback::Tick, packet: 1400, heartbeat: Span::from_millis(50) };
+const RULES: ReceiverRules = ReceiverRules {
+    feedback: FeedbackTiming::Tick,
+    packet: 1400,
+    heartbeat: Span::from_millis(50),
+};
 
 fn ms(millis: u64) -> Time {
     Time::from_millis(millis)
@@ -375,8 +378,8 @@ fn forecasts_ride_on_flights() {
             times.windows(2).map(|two| two[1].since(two[0]).as_nanos() / 1_000_000).collect();
         pauses
     };
-    assert_eq!(pauses(Feedback::Tick), [20; 8]);
-    let flights = pauses(Feedback::Flights);
+    assert_eq!(pauses(FeedbackTiming::Tick), [20; 8]);
+    let flights = pauses(FeedbackTiming::Flights);
     assert_eq!(flights.iter().sum::<u64>(), 2 * 140, "{flights:?}");
     assert!(flights.iter().all(|pause| (20..=50).contains(pause)), "{flights:?}");
 }

@@ -7,7 +7,7 @@ use paceline_cc::{
 use super::belief::TICK;
 use super::model::Model;
 use super::total::ReceivedTotal;
-use super::{Feedback, REST, payload};
+use super::{FeedbackTiming, REST, payload};
 
 /// Number of ticks without packets after which the model no longer changes.
 const SETTLED: u64 = 1000;
@@ -26,7 +26,7 @@ const FLIGHTS: [Span; 4] =
 #[derive(Copy, Clone, Debug)]
 pub struct ReceiverRules {
     /// When forecasts are sent back.
-    pub feedback: Feedback,
+    pub feedback: FeedbackTiming,
     /// Bytes of payload that count as a packet.
     pub packet: u32,
     /// Longest pause between forecasts that replace heartbeats.
@@ -177,10 +177,10 @@ impl<M: Model> Reporter for SproutReceiver<M> {
             None => start,
             _ if self.rests && self.forecast_at >= self.heard => Time::NEVER,
             _ if self.forecast_at > self.heard + SILENCE => Time::NEVER,
-            Some(_) if self.rules.feedback == Feedback::Heartbeat => {
+            Some(_) if self.rules.feedback == FeedbackTiming::Heartbeat => {
                 self.forecast_at + self.rules.heartbeat
             }
-            Some(of) if self.rules.feedback == Feedback::Flights => {
+            Some(of) if self.rules.feedback == FeedbackTiming::Flights => {
                 // At most one forecast for each tick.
                 let flight = self.forecast_at + FLIGHTS[self.made % FLIGHTS.len()];
                 if of == start { flight.max(start + TICK + OVER) } else { flight }

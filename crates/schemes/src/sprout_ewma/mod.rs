@@ -31,7 +31,7 @@ use paceline_cc::{FORECAST_TICKS, Params, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
-use crate::sprout::{Counts, Drain, Feedback, HEARTBEATS, Model, PAYLOADS, SproutParams};
+use crate::sprout::{Counts, Drain, FeedbackTiming, HEARTBEATS, Model, PAYLOADS, SproutParams};
 
 paceline_cc::params! {
     /// Parameters of Sprout-EWMA.
@@ -46,7 +46,7 @@ paceline_cc::params! {
         heartbeat: Span = Span::from_millis(50), in HEARTBEATS, source "authors' code";
         /// When forecasts are sent back: in each tick, once per heartbeat, or with flights of the
         /// other direction.
-        feedback: Feedback = Feedback::Tick, source "ours; authors' code: flights";
+        feedback: FeedbackTiming = FeedbackTiming::Tick, source "ours; authors' code: flights";
         /// Longest sleep of the sender's loop, which notices the end of a tick when it wakes up; 0
         /// for no sleep.
         poll: Span = Span::ZERO, in ..=Span::from_secs(1), source "ours; authors' code: 10ms";

@@ -268,14 +268,6 @@ impl Interactive {
         })
     }
 
-    /// Passes names and values of a flow controller's internal state to `see`.
-    pub fn inspect_flow(&self, index: usize, see: &mut dyn FnMut(&'static str, f64)) {
-        let sender = self.places.flows.get(index).and_then(|place| self.world.sender(place.sender));
-        if let Some(sender) = sender {
-            sender.inspect(see);
-        }
-    }
-
     fn stage_of_link(&self, index: usize) -> Option<&Link> {
         self.world.link(*self.places.links.get(index)?)
     }

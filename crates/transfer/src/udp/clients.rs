@@ -15,7 +15,7 @@ use super::inbound::Inbound;
 use super::note::Note;
 use super::qlog::Qlog;
 use super::shared_state::SharedState;
-use super::store::{Owner, Report, Reports, TransferStatus};
+use super::store::{Owner, TransferStatus, WorkerReport, WorkerReports};
 
 /// A server's state for one client.
 struct Client {
@@ -43,8 +43,8 @@ pub(super) struct Clients<'a> {
     clients: HashMap<u32, Client>,
     events: Events,
     /// Sends the reports of workers to this loop.
-    reports: Reports,
-    reported: mpsc::Receiver<(u32, Report)>,
+    reports: WorkerReports,
+    reported: mpsc::Receiver<(u32, WorkerReport)>,
 }
 
 impl<'a> Clients<'a> {
@@ -53,7 +53,7 @@ impl<'a> Clients<'a> {
     /// # Errors
     /// The process has too many open files.
     pub(super) fn new(shared: &'a SharedState<'a>, events: Events) -> io::Result<Clients<'a>> {
-        let (reports, reported) = Reports::new()?;
+        let (reports, reported) = WorkerReports::new()?;
         Ok(Clients { shared, clients: HashMap::new(), events, reports, reported })
     }
 

@@ -8,7 +8,7 @@ use paceline_wire::Connection;
 
 use super::events::Event;
 use super::note::{Note, TAKEN_OVER};
-use super::store::{Owner, Report, Store, TransferStatus, Worker, WorkerCount};
+use super::store::{Owner, Store, TransferStatus, Worker, WorkerCount, WorkerReport};
 
 /// Bytes of a stream that are handed to its worker in one piece, if more arrive together.
 const MOST_GATHERED: usize = 256 << 10;
@@ -43,17 +43,17 @@ impl Inbound {
     }
 
     /// Handles a report of the worker.
-    pub(super) fn on_report(&mut self, report: Report) {
+    pub(super) fn on_report(&mut self, report: WorkerReport) {
         match report {
-            Report::Taken(mut buffer) => {
+            WorkerReport::Taken(mut buffer) => {
                 self.taken += buffer.len() as u64;
                 if self.spare.len() < SPARE_BUFFERS {
                     buffer.clear();
                     self.spare.push(buffer);
                 }
             }
-            Report::Note(note) => self.tell(note),
-            Report::TakenOver => self.is_taken_over = true,
+            WorkerReport::Note(note) => self.tell(note),
+            WorkerReport::TakenOver => self.is_taken_over = true,
         }
     }
 

@@ -7,7 +7,7 @@ use paceline_flow::{Loss, ReceiverStats, Sender, SenderStats};
 
 use super::incoming::Incoming;
 use super::outgoing::Outgoing;
-use super::{Connection, End, State};
+use super::{CloseState, Connection, End};
 use crate::terms::Service;
 
 impl Connection {
@@ -53,12 +53,12 @@ impl Connection {
     }
     /// Returns true until either end closes the connection.
     pub fn is_open(&self) -> bool {
-        self.state == State::Open
+        self.state == CloseState::Open
     }
     /// Returns how the connection ended; `None` before.
     pub fn ended(&self) -> Option<&End> {
         match &self.state {
-            State::Closed(end) => Some(end),
+            CloseState::Closed(end) => Some(end),
             _ => None,
         }
     }

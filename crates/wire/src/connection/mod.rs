@@ -117,7 +117,7 @@ pub enum End {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum CloseState {
     Open,
     /// This end sends a close until the other end answers.
     Closing {
@@ -151,7 +151,7 @@ pub struct Connection {
     /// At an initiator: the question that it asks a server that does not answer. `None` at a
     /// responder.
     unanswered: Option<Unanswered>,
-    state: State,
+    state: CloseState,
     idle: Span,
     /// When a packet last arrived, or when this end last had data to send after a rest, whichever
     /// is later.
@@ -171,25 +171,25 @@ pub struct Connection {
 impl Connection {
     /// Ends the connection; a `code` of 0 is a normal end.
     pub fn close(&mut self, code: u16, reason: &str) {
-        if self.state == State::Open {
+        if self.state == CloseState::Open {
             let cut = reason.floor_char_boundary(frame::LONGEST_MESSAGE / 2);
             let reason = reason.get(..cut).unwrap_or("").to_string();
             let end = End::Here { code, reason };
-            self.state = State::Closing { end, tries: 0, due: Time::ZERO };
+            self.state = CloseState::Closing { end, tries: 0, due: Time::ZERO };
         }
     }
     /// Ends the connection without informing the other end.
     pub(crate) fn give_up(&mut self, reason: &str) {
         let end = End::Here { code: 1, reason: reason.to_string() };
-        self.state = State::Closed(end);
+        self.state = CloseState::Closed(end);
     }
 
     /// Returns when [`Connection::transmit`] is next worth calling.
     pub fn wake(&self) -> Time {
         match &self.state {
-            State::Closed(_) => Time::NEVER,
-            State::Closing { due, .. } => *due,
-            State::Open => {
+            CloseState::Closed(_) => Time::NEVER,
+            CloseState::Closing { due, .. } => *due,
+            CloseState::Open => {
                 if !self.pongs.is_empty() {
                     return Time::ZERO;
                 }
@@ -283,7 +283,7 @@ impl Connection {
         (number, is_newest_epoch, header, ecn, size): (u64, bool, Header, Ecn, u32),
         sink: &mut dyn Sink,
     ) -> bool {
-        let open = self.state == State::Open;
+        let open = self.state == CloseState::Open;
         match frame {
             Frame::Data(data) => {
                 let Some(incoming) = self.incoming.as_mut().filter(|_| open) else { return false };
@@ -356,16 +356,16 @@ impl Connection {
 
     fn on_close(&mut self, code: u16, reason: &str) {
         let end = match &self.state {
-            State::Closed(_) => return,
+            CloseState::Closed(_) => return,
             // The other end's answer to this end's close.
-            State::Closing { end: end @ End::Here { .. }, .. } => {
-                self.state = State::Closed(end.clone());
+            CloseState::Closing { end: end @ End::Here { .. }, .. } => {
+                self.state = CloseState::Closed(end.clone());
                 return;
             }
             _ => End::There { code, reason: printable(reason) },
         };
         // One close in answer, then the connection ends.
-        self.state = State::Closing { end, tries: CLOSES - 1, due: Time::ZERO };
+        self.state = CloseState::Closing { end, tries: CLOSES - 1, due: Time::ZERO };
     }
 
     /// Returns the smoothed RTT; zero before the first sample.
@@ -376,9 +376,9 @@ impl Connection {
     /// Writes the next packet that is due into `bytes`.
     pub fn transmit(&mut self, now: Time, bytes: &mut [u8]) -> Option<Transmit> {
         match &self.state {
-            State::Closed(_) => None,
-            State::Closing { .. } => self.transmit_close(now, bytes),
-            State::Open => {
+            CloseState::Closed(_) => None,
+            CloseState::Closing { .. } => self.transmit_close(now, bytes),
+            CloseState::Open => {
                 // Checked first: an end whose process was stopped for a while would have been
                 // resting.
                 self.look_for_rest(now);
@@ -386,7 +386,7 @@ impl Connection {
                 if silence >= self.longest_silence() {
                     // Rounded to whole milliseconds, since it is shown to people.
                     let silence = Span::from_millis(silence.as_nanos() / 1_000_000);
-                    self.state = State::Closed(End::Silence(silence));
+                    self.state = CloseState::Closed(End::Silence(silence));
                     return None;
                 }
                 self.transmit_open(now, bytes)
@@ -396,12 +396,12 @@ impl Connection {
 
     fn transmit_close(&mut self, now: Time, bytes: &mut [u8]) -> Option<Transmit> {
         let wait = self.rtt().max(Span::from_millis(100)) * 2;
-        let State::Closing { end, tries, due } = &mut self.state else { return None };
+        let CloseState::Closing { end, tries, due } = &mut self.state else { return None };
         if *due > now {
             return None;
         }
         if *tries == CLOSES {
-            self.state = State::Closed(end.clone());
+            self.state = CloseState::Closed(end.clone());
             return None;
         }
         *tries += 1;

@@ -21,7 +21,7 @@ use super::outgoing::Outgoing;
 use super::path::Path;
 use super::peer::Peer;
 use super::rest::Rest;
-use super::{Connection, State};
+use super::{CloseState, Connection};
 use crate::cipher::{ReplayWindow, TAG};
 use crate::frame::DATA;
 use crate::noise::Keys;
@@ -206,7 +206,7 @@ impl Connection {
             service: offer.service,
             messages: Messages::default(),
             unanswered: None,
-            state: State::Open,
+            state: CloseState::Open,
             idle,
             heard: now,
             rest: Rest::new(now, role, offer, idle),

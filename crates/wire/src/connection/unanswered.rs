@@ -3,7 +3,7 @@
 
 use paceline_cc::{Ecn, Span, Time};
 
-use super::{Connection, End, State, Transmit};
+use super::{CloseState, Connection, End, Transmit};
 use crate::packet::TRANSPORT;
 use crate::reset::{QUESTION_LENGTH, ResetQuestion};
 
@@ -74,7 +74,7 @@ impl Connection {
                 unanswered.due != Time::NEVER && unanswered.question.is_answered(self.local, bytes)
             });
         if is_reset {
-            self.state = State::Closed(End::Reset);
+            self.state = CloseState::Closed(End::Reset);
         }
         is_reset
     }

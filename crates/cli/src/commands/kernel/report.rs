@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_kernel::{self as kernel, Probe, State};
+use paceline_kernel::{self as kernel, Probe, ProgramState};
 use serde::Serialize;
 
 use crate::output::{self, Error};
@@ -10,7 +10,7 @@ use crate::table::Grid;
 
 #[derive(Serialize)]
 struct ProgramList<'a> {
-    programs: &'a [State],
+    programs: &'a [ProgramState],
 }
 
 /// Prints the programs and their states.
@@ -38,7 +38,7 @@ struct Status<'a> {
     #[serde(flatten)]
     probe: &'a Probe,
     missing: Option<String>,
-    programs: &'a [State],
+    programs: &'a [ProgramState],
 }
 
 /// Prints which features this machine has, and which it lacks.

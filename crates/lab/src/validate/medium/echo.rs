@@ -6,9 +6,9 @@
 use paceline_cc::{Packet, Rate, Span, Stage, Stream, Time};
 use paceline_path::queue::Fifo;
 use paceline_path::{Limit, Port};
-use paceline_wifi::{Hop, Load, Medium, MediumConfig};
+use paceline_wifi::{Hop, Medium, MediumConfig, SaturatedSenders};
 
-use super::figures::{ECHO, SaturationRow};
+use super::figures::{self, SaturationRow};
 use super::saturated::PACKET;
 use crate::validate::bound::{Bound, Tolerance};
 use crate::validate::case::{Case, Check, OwnScheme};
@@ -35,13 +35,13 @@ fn answered(row: &SaturationRow, access_at_arrival: bool, seed: u64) -> Result<f
     // Routes of data, then routes of answers.
     let stations = 0..row.stations;
     let (there, back): (Vec<Hop>, Vec<Hop>) = match row.load {
-        Load::Up => (stations.clone().map(up).collect(), stations.map(down).collect()),
+        SaturatedSenders::Up => (stations.clone().map(up).collect(), stations.map(down).collect()),
         _ => (stations.clone().map(down).collect(), stations.map(up).collect()),
     };
     medium.set_hops([there.clone(), back].concat());
     // Each sender sends to its stations in turn.
     let fill = |medium: &mut Medium, now: Time, next: &mut u32| {
-        let senders = if row.load == Load::Up { 1..=row.stations } else { 0..=0 };
+        let senders = if row.load == SaturatedSenders::Up { 1..=row.stations } else { 0..=0 };
         for sender in senders {
             let has_room = |medium: &Medium| medium.backlog_packets(sender as usize) < WAITING;
             while has_room(medium) {
@@ -78,8 +78,8 @@ const WHY: &str = "ns-3's stations transmit an answer that they queue when a fra
 /// Returns a case for each row, and one with ns-3's access to the medium.
 pub(super) fn cases() -> Vec<Case<'static>> {
     let mut cases = Vec::new();
-    for row in ECHO {
-        let way = if row.load == Load::Up { "up" } else { "down" };
+    for row in figures::rows("echo") {
+        let way = if row.load == SaturatedSenders::Up { "up" } else { "down" };
         let SaturationRow { standard, mbps, stations, .. } = row;
         let settings = [
             (false, OwnScheme::default("medium")),
@@ -93,7 +93,7 @@ pub(super) fn cases() -> Vec<Case<'static>> {
                 ours,
                 checks: vec![Check::new("throughput, Mbit/s", row.throughput, bound)],
                 run: Box::new(move || {
-                    let one = |seed| Ok(vec![answered(row, access_at_arrival, seed)?]);
+                    let one = |seed| Ok(vec![answered(&row, access_at_arrival, seed)?]);
                     (1..=SEEDS).map(one).collect()
                 }),
             });

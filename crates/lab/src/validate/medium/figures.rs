@@ -1,6 +1,6 @@
 //! Rows of `figures.txt`.
 
-use paceline_wifi::{Load, Phy, Preamble};
+use paceline_wifi::{Phy, Preamble, SaturatedSenders};
 
 /// Physical layer of a row.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) struct SaturationRow {
     pub(super) standard: Standard,
     pub(super) mbps: f64,
     pub(super) stations: u32,
-    pub(super) load: Load,
+    pub(super) load: SaturatedSenders,
     /// Mbit/s of packets.
     pub(super) throughput: f64,
     /// Frames that collided over frames transmitted.
@@ -52,9 +52,9 @@ impl SaturationRow {
         };
         let (mbps, stations) = (word()?.parse().ok()?, word()?.parse().ok()?);
         let load = match word()? {
-            "up" => Load::Up,
-            "down" => Load::Down,
-            "both" => Load::Both,
+            "up" => SaturatedSenders::Up,
+            "down" => SaturatedSenders::Down,
+            "both" => SaturatedSenders::Both,
             _ => return None,
         };
         let (throughput, collisions) = (word()?.parse().ok()?, word()?.parse().ok()?);
@@ -87,7 +87,7 @@ mod tests {
             standard: Standard::B,
             mbps: 1.0,
             stations: 1,
-            load: Load::Both,
+            load: SaturatedSenders::Both,
             throughput: 0.8817,
             collisions: 0.0645,
         };

@@ -13,7 +13,7 @@ use paceline_wifi::Preamble;
 use crate::validate::bound::{Bound, Tolerance};
 use crate::validate::case::{Case, Check, Observations, OwnScheme};
 use crate::validate::network::Settings;
-use crate::wireless::{COUNTED, Load, NetworkScheme, come_and_go, flow, network};
+use crate::wireless::{COUNTED, NetworkScheme, WirelessLoad, come_and_go, flow, network};
 
 const NEWRENO: Tolerance = Tolerance::Share(0.15);
 const XCP: Tolerance = Tolerance::Share(0.05);
@@ -49,7 +49,7 @@ use Flows::{Apart, ComeAndGo, Full, Pairs, Short, Twelve, Xcp};
 
 /// A row: the flows, the measured window in seconds, and ns-2's figures in it.
 #[derive(Copy, Clone, Debug)]
-struct Row {
+struct FlowsRow {
     flows: Flows,
     window: [u64; 2],
     /// Throughput without headers of all flows and of uploads, in Mbit/s.
@@ -60,8 +60,12 @@ struct Row {
     rtt_ms: f64,
 }
 
-const fn row(flows: Flows, window: [u64; 2], [throughput, up, queue, rtt_ms]: [f64; 4]) -> Row {
-    Row { flows, window, throughput, up, queue, rtt_ms }
+const fn row(
+    flows: Flows,
+    window: [u64; 2],
+    [throughput, up, queue, rtt_ms]: [f64; 4],
+) -> FlowsRow {
+    FlowsRow { flows, window, throughput, up, queue, rtt_ms }
 }
 
 const fn full(down: u32, up: u32, mbps: f64) -> Flows {
@@ -74,7 +78,7 @@ const fn xcp(told: f64, limit: u64) -> Flows {
 
 /// Every row that is not doubtful. XCP's pairs are left out: ns-2 crashed in 5 of 12 runs.
 #[rustfmt::skip]
-static ROWS: [Row; 73] = [
+static ROWS: [FlowsRow; 73] = [
     row(full(1, 0, 11.0), [20, 50], [3.952, 0.0, 87.0, 527.5]),
     row(full(1, 0, 2.0), [20, 50], [1.3451, 0.0, 140.8, 1550.0]),
     row(full(1, 0, 54.0), [20, 50], [6.0171, 0.0, 55.4, 347.2]),
@@ -150,7 +154,7 @@ static ROWS: [Row; 73] = [
     row(xcp(7.0, 50), [60, 80], [3.4096, 0.0, 23.9, 164.8]),
 ];
 
-fn name(row: &Row) -> String {
+fn name(row: &FlowsRow) -> String {
     let flows = match row.flows {
         Full { down, up, mbps } => {
             format!("NewReno without drops at {mbps} Mbit/s, {down} down, {up} up")
@@ -220,7 +224,7 @@ fn scenario(flows: Flows, label: &str, seed: u64) -> Result<Scenario, String> {
         }
         Apart => at_stations(&plain, (12, 0), 0, |station| 40 + 30 * u64::from(station))?,
         ComeAndGo { uploads } => {
-            come_and_go(&plain, 1, Load { uploads, rtt_ms: 0, short: None }, seed)?
+            come_and_go(&plain, 1, WirelessLoad { uploads, rtt_ms: 0, short: None }, seed)?
         }
         Pairs => at_stations(&plain, (3, 3), 20, equal)?,
         Twelve => at_stations(&plain, (12, 12), 0, equal)?,
@@ -260,7 +264,7 @@ fn figures(flows: Flows, outcome: &Outcome) -> Result<Vec<f64>, String> {
     Ok(figures)
 }
 
-fn measure(row: &Row, label: &str) -> Result<Observations, String> {
+fn measure(row: &FlowsRow, label: &str) -> Result<Observations, String> {
     let run = |seed| {
         let mut scenario = scenario(row.flows, label, seed)?;
         let [from, to] = row.window;
@@ -271,7 +275,7 @@ fn measure(row: &Row, label: &str) -> Result<Observations, String> {
     (1..=SEEDS).map(run).collect()
 }
 
-fn checks(row: &Row) -> Vec<Check> {
+fn checks(row: &FlowsRow) -> Vec<Check> {
     let is_xcp = matches!(row.flows, Xcp { .. });
     let total = if is_xcp { XCP } else { NEWRENO };
     let share = row.up / row.throughput;
@@ -300,7 +304,7 @@ const WHY_XCP_RENO: &str = "ns-2's XCP repairs losses as Reno does, without sele
                             acknowledgements, and waits for its timer after a second loss in a window";
 
 /// Returns the runs of Paceline for a row: the default first, then variants.
-fn ours(row: &Row) -> Vec<OwnScheme> {
+fn ours(row: &FlowsRow) -> Vec<OwnScheme> {
     match row.flows {
         Xcp { limit, .. } => {
             let mut ours = vec![

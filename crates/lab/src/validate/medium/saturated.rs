@@ -4,7 +4,7 @@
 //! station), the share of colliding frames within 0.04.
 
 use paceline_cc::{Rate, Span, Stream};
-use paceline_wifi::{Load, MediumConfig, saturate};
+use paceline_wifi::{MediumConfig, SaturatedSenders, saturate};
 
 use super::figures::{self, SaturationRow, Standard};
 use crate::validate::bound::{Bound, Tolerance};
@@ -45,15 +45,19 @@ impl Setting {
 
 fn name(row: &SaturationRow) -> String {
     let load = match row.load {
-        Load::Up => "up",
-        Load::Down => "down",
-        Load::Both => "up and down",
+        SaturatedSenders::Up => "up",
+        SaturatedSenders::Down => "down",
+        SaturatedSenders::Both => "up and down",
     };
     let SaturationRow { standard, mbps, stations, .. } = row;
     format!("{} at {mbps} Mbit/s, {stations} {load}", standard.name())
 }
 
-fn measure(config: &MediumConfig, load: Load, mbps: f64) -> Result<Observations, String> {
+fn measure(
+    config: &MediumConfig,
+    load: SaturatedSenders,
+    mbps: f64,
+) -> Result<Observations, String> {
     // Ten thousand packets or more for each seed.
     let span = Span::from_secs(if mbps < 5.0 { 200 } else { 60 });
     let run = |seed| {
@@ -65,10 +69,10 @@ fn measure(config: &MediumConfig, load: Load, mbps: f64) -> Result<Observations,
     (1..=SEEDS).map(run).collect()
 }
 
-fn case(peer: &'static str, row: &'static SaturationRow, setting: Setting) -> Case<'static> {
+fn case(peer: &'static str, row: SaturationRow, setting: Setting) -> Case<'static> {
     Case {
         peer,
-        group: name(row),
+        group: name(&row),
         ours: setting.ours(),
         checks: vec![
             Check::new("throughput, Mbit/s", row.throughput, Bound::stated(THROUGHPUT)),
@@ -90,9 +94,14 @@ fn case(peer: &'static str, row: &'static SaturationRow, setting: Setting) -> Ca
 
 /// Returns a case with three stations, of which the last one is slower. Each has packets for the
 /// access point; with `load` down the access point has packets for each.
-fn slow(peer: &'static str, load: Load, rates: [f64; 3], throughput: f64) -> Case<'static> {
+fn slow(
+    peer: &'static str,
+    load: SaturatedSenders,
+    rates: [f64; 3],
+    throughput: f64,
+) -> Case<'static> {
     let [first, second, third] = rates;
-    let way = if load == Load::Up { "up" } else { "down" };
+    let way = if load == SaturatedSenders::Up { "up" } else { "down" };
     Case {
         peer,
         group: format!("802.11b, stations at {first}, {second} and {third} Mbit/s, {way}"),
@@ -108,18 +117,14 @@ fn slow(peer: &'static str, load: Load, rates: [f64; 3], throughput: f64) -> Cas
     }
 }
 
-/// Returns a case for each row, and a second one for rows of 802.11b whose peer waits for a DIFS
+/// Returns a case for each row of a section, and a second one for rows of 802.11b whose peer waits for a DIFS
 /// after a collision.
-fn rows(
-    peer: &'static str,
-    rows: &'static [SaturationRow],
-    difs: bool,
-    default: Setting,
-) -> Vec<Case<'static>> {
+fn rows(peer: &'static str, section: &str, difs: bool, default: Setting) -> Vec<Case<'static>> {
     let mut cases = Vec::new();
-    for row in rows {
+    for row in figures::rows(section) {
         cases.push(case(peer, row, default));
-        let alone = row.load == Load::Down || (row.load == Load::Up && row.stations == 1);
+        let alone = row.load == SaturatedSenders::Down
+            || (row.load == SaturatedSenders::Up && row.stations == 1);
         if difs && row.standard == Standard::B && !alone {
             let fast = default == Setting::FastAnswers;
             cases.push(case(peer, row, if fast { Setting::FastDifs } else { Setting::Difs }));
@@ -130,28 +135,26 @@ fn rows(
 
 /// Returns the cases of Bianchi's model.
 pub(super) fn bianchi() -> Vec<Case<'static>> {
-    let mut cases = rows("Bianchi, ns-2's settings", figures::BIANCHI_NS2, false, Setting::Default);
-    let standard = figures::BIANCHI_STANDARD;
-    cases.extend(rows("Bianchi, the standard's settings", standard, true, Setting::Default));
+    let mut cases = rows("Bianchi, ns-2's settings", "bianchi-ns2", false, Setting::Default);
+    let settings = Setting::Default;
+    cases.extend(rows("Bianchi, the standard's settings", "bianchi-standard", true, settings));
     cases
 }
 
 /// Returns the cases of ns-2 and ns-3.
 pub(super) fn simulators() -> Vec<Case<'static>> {
-    let mut cases = rows("ns-2, 802.11", figures::NS2, false, Setting::Default);
-    let check = figures::NS2_CHECK;
-    cases.extend(rows("ns-2, 802.11, other addresses", check, false, Setting::Default));
-    cases.extend(rows("ns-3, 802.11", figures::NS3, true, Setting::Default));
-    let fast = figures::NS3_ACK;
-    cases.extend(rows("ns-3, 802.11, fast answers", fast, true, Setting::FastAnswers));
+    let mut cases = rows("ns-2, 802.11", "ns2", false, Setting::Default);
+    cases.extend(rows("ns-2, 802.11, other addresses", "ns2-check", false, Setting::Default));
+    cases.extend(rows("ns-3, 802.11", "ns3", true, Setting::Default));
+    cases.extend(rows("ns-3, 802.11, fast answers", "ns3-ack", true, Setting::FastAnswers));
     cases.extend([
-        slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 11.0], 5.9419),
-        slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 1.0], 1.9164),
+        slow("ns-2, 802.11, a slow station", SaturatedSenders::Up, [11.0, 11.0, 11.0], 5.9419),
+        slow("ns-2, 802.11, a slow station", SaturatedSenders::Up, [11.0, 11.0, 1.0], 1.9164),
         // These two rows are in wifi_dcf.md, not in wifi_dcf.csv.
-        slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 2.0], 3.040),
-        slow("ns-3, 802.11, a slow station", Load::Up, [11.0, 11.0, 2.0], 3.085),
-        slow("ns-3, 802.11, a slow station", Load::Up, [11.0, 11.0, 1.0], 1.9430),
-        slow("sums of times, a slow station", Load::Down, [11.0, 11.0, 1.0], 2.0553),
+        slow("ns-2, 802.11, a slow station", SaturatedSenders::Up, [11.0, 11.0, 2.0], 3.040),
+        slow("ns-3, 802.11, a slow station", SaturatedSenders::Up, [11.0, 11.0, 2.0], 3.085),
+        slow("ns-3, 802.11, a slow station", SaturatedSenders::Up, [11.0, 11.0, 1.0], 1.9430),
+        slow("sums of times, a slow station", SaturatedSenders::Down, [11.0, 11.0, 1.0], 2.0553),
     ]);
     cases
 }

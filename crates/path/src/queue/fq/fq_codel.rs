@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 use paceline_cc::params::{Params, above};
 use paceline_cc::{Packet, Span, Time};
 
-use super::{Bins, MOST_BINS, Total};
+use super::{FlowSlots, MOST_BINS, Total};
 use crate::queue::codel::{CodelParams, CodelState, PacketSource};
 use crate::queue::ring::Ring;
 use crate::queue::{DropReason, DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueEntry};
@@ -123,7 +123,7 @@ pub struct FqCodel {
     limit: Limit,
     /// Maximum number of packets by any limit.
     most: u64,
-    bins: Bins<Flow>,
+    bins: FlowSlots<Flow>,
     total: Total,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -141,7 +141,7 @@ impl FqCodel {
             backlog: params.backlog,
             limit: Limit { packets: Some(packets), ..limit },
             most: params.limit,
-            bins: Bins::new(params.flows, params.perturbation),
+            bins: FlowSlots::new(params.flows, params.perturbation),
             total: Total::default(),
             new: VecDeque::new(),
             old: VecDeque::new(),

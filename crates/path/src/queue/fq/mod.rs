@@ -20,15 +20,15 @@ const NONE: u32 = u32::MAX;
 
 /// Assigns flows to queues by a hash. A queue is created when its first packet arrives.
 #[derive(Clone, Debug)]
-struct Bins<Q> {
+struct FlowSlots<Q> {
     slots: Vec<u32>,
     queues: Vec<Q>,
     perturbation: u64,
 }
 
-impl<Q> Bins<Q> {
-    fn new(count: u32, perturbation: u64) -> Bins<Q> {
-        Bins { slots: vec![NONE; count.max(1) as usize], queues: Vec::new(), perturbation }
+impl<Q> FlowSlots<Q> {
+    fn new(count: u32, perturbation: u64) -> FlowSlots<Q> {
+        FlowSlots { slots: vec![NONE; count.max(1) as usize], queues: Vec::new(), perturbation }
     }
 
     /// Returns the number of the flow's queue, counted in the order of their creation.

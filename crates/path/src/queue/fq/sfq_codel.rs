@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 use paceline_cc::params::{Params, above};
 use paceline_cc::{Packet, Span, Time};
 
-use super::{Bins, MOST_BINS, Total};
+use super::{FlowSlots, MOST_BINS, Total};
 use crate::queue::codel::{FirstAbove, next_drop};
 use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
@@ -75,7 +75,7 @@ struct Bin {
 pub struct SfqCodel {
     params: SfqCodelParams,
     limit: Limit,
-    bins: Bins<Bin>,
+    bins: FlowSlots<Bin>,
     total: Total,
     /// The bins in the order of their turns.
     schedule: VecDeque<u32>,
@@ -89,7 +89,7 @@ impl SfqCodel {
     pub fn new(params: SfqCodelParams, limit: Limit) -> SfqCodel {
         SfqCodel {
             limit,
-            bins: Bins::new(params.bins, params.perturbation),
+            bins: FlowSlots::new(params.bins, params.perturbation),
             total: Total::default(),
             schedule: VecDeque::new(),
             longest: 0,

@@ -181,7 +181,7 @@ fn sfq_codel_starts_again_from_count_less_two() {
 #[test]
 fn the_hash_spreads_flows_and_depends_on_the_perturbation() {
     let bins = |perturbation: u64| {
-        let mut bins: Bins<()> = Bins::new(1024, perturbation);
+        let mut bins: FlowSlots<()> = FlowSlots::new(1024, perturbation);
         (0..300).map(|flow| bins.of(flow, || ())).max().map_or(0, |most| most + 1)
     };
     // 300 flows use about 1024 · (1 − e^(−300/1024)) = 260 bins.

@@ -16,7 +16,7 @@ use crate::udp::events::{ConnectionResult, Event, Events};
 use crate::udp::inbound::Inbound;
 use crate::udp::note::{Note, TAKEN_OVER};
 use crate::udp::qlog::Qlog;
-use crate::udp::store::{Owner, Report, Reports, Store, TransferStatus, WorkerCount};
+use crate::udp::store::{Owner, Store, TransferStatus, WorkerCount, WorkerReport, WorkerReports};
 
 /// Stream bytes after which a connection counts as progress. A smaller file that was cut off starts
 /// again.
@@ -28,8 +28,8 @@ pub(super) struct ReceiveWork<'a> {
     into: &'a ReceiveOptions,
     store: Arc<Store>,
     workers: WorkerCount,
-    reports: Reports,
-    reported: mpsc::Receiver<(u32, Report)>,
+    reports: WorkerReports,
+    reported: mpsc::Receiver<(u32, WorkerReport)>,
     events: Events,
     /// Number of connections so far.
     number: u64,
@@ -55,7 +55,8 @@ impl<'a> ReceiveWork<'a> {
         store: Arc<Store>,
         events: Events,
     ) -> Result<ReceiveWork<'a>, LiveError> {
-        let reports = Reports::new().map_err(LiveError::system("making a file for wake-ups"))?;
+        let reports =
+            WorkerReports::new().map_err(LiveError::system("making a file for wake-ups"))?;
         let (reports, reported) = reports;
         Ok(ReceiveWork {
             options,
@@ -139,8 +140,8 @@ impl Work for ReceiveWork<'_> {
                 continue;
             }
             match &report {
-                Report::Taken(bytes) => self.taken += bytes.len() as u64,
-                Report::Note(Note::File { file: 0, kept: false, text }) => {
+                WorkerReport::Taken(bytes) => self.taken += bytes.len() as u64,
+                WorkerReport::Note(Note::File { file: 0, kept: false, text }) => {
                     self.refusal = Some(text.clone());
                 }
                 _ => {}

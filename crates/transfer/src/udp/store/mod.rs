@@ -48,7 +48,7 @@ use super::progress::Progress;
 pub use self::quota::DiskLimits;
 pub use self::target::{Target, Unfinished};
 pub(super) use self::transfer_status::TransferStatus;
-pub(super) use self::worker::{Owner, Report, Reports, Worker, WorkerCount};
+pub(super) use self::worker::{Owner, Worker, WorkerCount, WorkerReport, WorkerReports};
 
 /// A transfer that a connection receives. `None` after a newer connection has taken the transfer
 /// over.

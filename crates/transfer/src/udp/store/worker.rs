@@ -19,7 +19,7 @@ use crate::udp::note::Note;
 const MOST: usize = 128;
 
 /// A worker's report to its loop.
-pub(in crate::udp) enum Report {
+pub(in crate::udp) enum WorkerReport {
     /// These bytes were handled: the sender may send as many more. Returns the buffer for reuse.
     Taken(Vec<u8>),
     /// A message for the sender.
@@ -31,21 +31,22 @@ pub(in crate::udp) enum Report {
 /// The sending half of the queue of reports to a loop, with an event file that is readable while
 /// there are reports.
 #[derive(Clone)]
-pub(in crate::udp) struct Reports {
-    sender: mpsc::Sender<(u32, Report)>,
+pub(in crate::udp) struct WorkerReports {
+    sender: mpsc::Sender<(u32, WorkerReport)>,
     wake: Arc<EventFd>,
 }
 
-impl Reports {
+impl WorkerReports {
     /// Creates the queue. Returns both halves.
     ///
     /// # Errors
     /// The process has too many open files.
-    pub(in crate::udp) fn new() -> io::Result<(Reports, mpsc::Receiver<(u32, Report)>)> {
+    pub(in crate::udp) fn new() -> io::Result<(WorkerReports, mpsc::Receiver<(u32, WorkerReport)>)>
+    {
         let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
         let wake = Arc::new(EventFd::from_value_and_flags(0, flags)?);
         let (sender, receiver) = mpsc::channel();
-        Ok((Reports { sender, wake }, receiver))
+        Ok((WorkerReports { sender, wake }, receiver))
     }
 
     /// Returns the file that is readable while there are reports.
@@ -59,7 +60,7 @@ impl Reports {
         let _ = self.wake.read();
     }
 
-    fn report(&self, connection: u32, report: Report) {
+    fn report(&self, connection: u32, report: WorkerReport) {
         // Nothing to wake if the loop has ended.
         if self.sender.send((connection, report)).is_ok() {
             let _ = self.wake.write(1);
@@ -103,7 +104,7 @@ pub(in crate::udp) struct Owner<'a> {
     pub(in crate::udp) number: u64,
     /// The client's name in the list of clients, if each client has its own folder.
     pub(in crate::udp) client: Option<&'a str>,
-    pub(in crate::udp) reports: &'a Reports,
+    pub(in crate::udp) reports: &'a WorkerReports,
     pub(in crate::udp) events: &'a Events,
 }
 
@@ -135,13 +136,13 @@ impl Worker {
                 let mut notes = Vec::new();
                 intake.push(&buffer, &mut |told| match told {
                     Told::Event(event) => events.tell(event),
-                    Told::Note(note) => notes.push(Report::Note(note)),
-                    Told::TakenOver => notes.push(Report::TakenOver),
+                    Told::Note(note) => notes.push(WorkerReport::Note(note)),
+                    Told::TakenOver => notes.push(WorkerReport::TakenOver),
                 });
                 // Set the status before the sender can answer.
                 shown.store(intake.status() as u8, Ordering::Release);
                 notes.into_iter().for_each(|note| reports.report(connection, note));
-                reports.report(connection, Report::Taken(buffer));
+                reports.report(connection, WorkerReport::Taken(buffer));
             }
             intake.end();
             shown.store(intake.status() as u8, Ordering::Release);

@@ -3,7 +3,7 @@
 use paceline_cc::{Rate, Span, Stream};
 use paceline_peers::vector::{Outcome, Vectors, near, same};
 use paceline_wifi::{
-    ChannelWidth, GuardInterval, Ht, Load, Mcs, MediumConfig, Phy, Preamble, saturate,
+    ChannelWidth, GuardInterval, Ht, Mcs, MediumConfig, Phy, Preamble, SaturatedSenders, saturate,
 };
 
 use crate::bench::ms;
@@ -137,7 +137,7 @@ fn high_throughput(vectors: &mut Vectors) {
 /// Returns the throughput of saturated stations in Mbit/s, with packets of 1500 bytes.
 fn saturated(config: MediumConfig, span: Span) -> Result<f64, String> {
     let random = Stream::new(1, "peers");
-    let outcome = saturate(config, Load::Up, 1500, span, &random);
+    let outcome = saturate(config, SaturatedSenders::Up, 1500, span, &random);
     outcome.map(|outcome| outcome.total_mbps()).map_err(|error| error.to_string())
 }
 

@@ -7,7 +7,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use paceline_cc::{Span, Time};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 
 use super::clock::{Clock, Monotonic};
 
@@ -32,29 +32,29 @@ pub(super) struct Reactor {
 
 impl Reactor {
     /// Creates a reactor that wakes `lead` before each deadline.
-    pub(super) fn new(lead: Span) -> Result<Reactor, LiveError> {
+    pub(super) fn new(lead: Span) -> Result<Reactor, RealTimeError> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)
-            .map_err(LiveError::system("making an epoll instance"))?;
+            .map_err(RealTimeError::system("making an epoll instance"))?;
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)
-            .map_err(LiveError::system("making a timer"))?;
+            .map_err(RealTimeError::system("making a timer"))?;
         let events = [EpollEvent::empty(); MOST_EVENTS];
         let reactor = Reactor { epoll, timer, set: Time::ZERO, lead, events, ready: 0 };
         // Edge-triggered: told once, it need not be read.
         let event = EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER);
         let added = reactor.epoll.add(&reactor.timer, event);
-        added.map_err(LiveError::system("watching a timer with epoll"))?;
+        added.map_err(RealTimeError::system("watching a timer with epoll"))?;
         Ok(reactor)
     }
 
     /// Watches a file for input; [`Reactor::ready`] returns it as `number`.
-    pub(super) fn watch(&self, file: BorrowedFd<'_>, number: u64) -> Result<(), LiveError> {
+    pub(super) fn watch(&self, file: BorrowedFd<'_>, number: u64) -> Result<(), RealTimeError> {
         let event = EpollEvent::new(EpollFlags::EPOLLIN, number);
-        self.epoll.add(file, event).map_err(LiveError::system("watching a file with epoll"))
+        self.epoll.add(file, event).map_err(RealTimeError::system("watching a file with epoll"))
     }
 
     /// Waits until a file is ready or the deadline has come.
-    pub(super) fn wait(&mut self, deadline: Time, clock: &Monotonic) -> Result<(), LiveError> {
+    pub(super) fn wait(&mut self, deadline: Time, clock: &Monotonic) -> Result<(), RealTimeError> {
         let mut now = clock.now();
         if deadline.since(now) > self.lead {
             self.arm(deadline - self.lead, clock)?;
@@ -81,7 +81,7 @@ impl Reactor {
         self.events.iter().take(self.ready).map(EpollEvent::data)
     }
 
-    fn arm(&mut self, time: Time, clock: &Monotonic) -> Result<(), LiveError> {
+    fn arm(&mut self, time: Time, clock: &Monotonic) -> Result<(), RealTimeError> {
         if time == self.set {
             return Ok(());
         }
@@ -94,14 +94,14 @@ impl Reactor {
             self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
         };
         // The words are made only if they are needed.
-        result.map_err(|error| LiveError::system("setting a timer")(error))
+        result.map_err(|error| RealTimeError::system("setting a timer")(error))
     }
 
     /// Finds the files that are ready, the timer excepted.
-    fn poll(&mut self, timeout: EpollTimeout) -> Result<(), LiveError> {
+    fn poll(&mut self, timeout: EpollTimeout) -> Result<(), RealTimeError> {
         let found = match self.epoll.wait(&mut self.events, timeout) {
             Err(Errno::EINTR) => 0,
-            found => found.map_err(|error| LiveError::system("waiting with epoll")(error))?,
+            found => found.map_err(|error| RealTimeError::system("waiting with epoll")(error))?,
         };
         self.ready = found;
         let mut kept = 0;

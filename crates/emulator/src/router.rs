@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use nix::sys::uio::readv;
 use paceline_os::route::{Interface, Links};
 use paceline_os::tcx::{self, Hook};
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 use paceline_os::{Tun, TunOptions};
 
 use crate::{Chain, Control, Emulator, EmulatorOptions, Observer, Port, SocketPort, Summary};
@@ -35,12 +35,12 @@ impl RoutedDevice {
     ///
     /// # Errors
     /// There is no such device or it has no Ethernet frames, it is routed already, or rights are missing.
-    pub fn open(device: &str) -> Result<RoutedDevice, LiveError> {
+    pub fn open(device: &str) -> Result<RoutedDevice, RealTimeError> {
         let mut links = Links::open()?;
         let index = links.index(device)?;
         let is_ethernet = |it: &Interface| it.index == index && it.has_ethernet_frames;
         if !links.interfaces()?.iter().any(is_ethernet) {
-            return Err(LiveError::Message(format!(
+            return Err(RealTimeError::Message(format!(
                 "{device} is no Ethernet device; name the one that leads to the network, such as \
                  eth1 or wlan0 (`ip link` lists them)"
             )));
@@ -70,9 +70,9 @@ impl RoutedDevice {
         self,
         to_router: BorrowedFd<'_>,
         from_router: BorrowedFd<'_>,
-    ) -> Result<Router, LiveError> {
+    ) -> Result<Router, RealTimeError> {
         let link = |program, index, hook, name: &str| {
-            tcx::attach(program, index, hook).map_err(LiveError::system(format!(
+            tcx::attach(program, index, hook).map_err(RealTimeError::system(format!(
                 "a program at device {name} (tcx, which Linux has since 6.6)"
             )))
         };
@@ -103,7 +103,7 @@ impl Router {
         options: EmulatorOptions,
         observers: Vec<Box<dyn Observer>>,
         interrupts: &Interrupts,
-    ) -> Result<Summary, LiveError> {
+    ) -> Result<Summary, RealTimeError> {
         let back = Chain::new(Vec::new());
         let mut emulator = Emulator::new(self.inner, self.outer, chain, back, options);
         observers.into_iter().for_each(|observer| emulator.watch(observer));
@@ -148,8 +148,8 @@ struct TapOutput {
 }
 
 impl TapOutput {
-    fn new(tap: &Tun) -> Result<TapOutput, LiveError> {
-        let fail = |what: &str| LiveError::system(format!("{}: {what}", tap.name()));
+    fn new(tap: &Tun) -> Result<TapOutput, RealTimeError> {
+        let fail = |what: &str| RealTimeError::system(format!("{}: {what}", tap.name()));
         let file = tap.as_fd().try_clone_to_owned().map_err(fail("a second file"))?;
         let options = TunOptions { ethernet: true, ..TunOptions::new(tap.name()) };
         let (silent, other) = SocketPort::pair(false).map_err(fail("a pair of sockets"))?;

@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::time::SystemTime;
 
 use paceline_cc::{Span, Time};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 
 use super::chain::Chain;
 use super::clock::{Clock, Monotonic, cpu_time};
@@ -99,7 +99,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         mut self,
         watched: &[BorrowedFd<'_>],
         on_ready: &mut dyn FnMut(usize) -> Control,
-    ) -> Result<Summary, LiveError> {
+    ) -> Result<Summary, RealTimeError> {
         let mut reactor = Reactor::new(self.options.lead)?;
         reactor.watch(self.inner.as_fd(), INNER)?;
         reactor.watch(self.outer.as_fd(), OUTER)?;

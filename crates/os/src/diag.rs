@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::sys::socket::SockProtocol;
 
-use crate::LiveError;
+use crate::RealTimeError;
 
 use super::netlink::{Answer, Message, Netlink, attributes, u32_at};
 
@@ -62,8 +62,8 @@ pub struct TcpSocket {
 ///
 /// # Errors
 /// The kernel does not tell.
-pub fn tcp_sockets(storage: Option<BorrowedFd<'_>>) -> Result<Vec<TcpSocket>, LiveError> {
-    let fail = |error: io::Error| LiveError::system("the list of TCP connections")(error);
+pub fn tcp_sockets(storage: Option<BorrowedFd<'_>>) -> Result<Vec<TcpSocket>, RealTimeError> {
+    let fail = |error: io::Error| RealTimeError::system("the list of TCP connections")(error);
     let mut netlink = Netlink::open(SockProtocol::NetlinkSockDiag).map_err(fail)?;
     let mut found = Vec::new();
     for family in [libc::AF_INET, libc::AF_INET6] {

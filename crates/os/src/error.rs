@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// Why an emulation, a transfer or a tunnel cannot start or go on.
 #[derive(Debug, Error)]
-pub enum LiveError {
+pub enum RealTimeError {
     /// The system refused something.
     #[error("{operation}: {source}")]
     System {
@@ -20,18 +20,20 @@ pub enum LiveError {
     Message(String),
 }
 
-impl LiveError {
+impl RealTimeError {
     /// Returns a function for `map_err` that makes an error of this operation.
-    pub fn system<E: Into<io::Error>>(operation: impl Into<String>) -> impl FnOnce(E) -> LiveError {
+    pub fn system<E: Into<io::Error>>(
+        operation: impl Into<String>,
+    ) -> impl FnOnce(E) -> RealTimeError {
         let operation = operation.into();
-        move |source| LiveError::System { operation, source: source.into() }
+        move |source| RealTimeError::System { operation, source: source.into() }
     }
 
-    /// Returns the system's error number; `None` for [`LiveError::Message`].
+    /// Returns the system's error number; `None` for [`RealTimeError::Message`].
     pub fn errno(&self) -> Option<i32> {
         match self {
-            LiveError::System { source, .. } => source.raw_os_error(),
-            LiveError::Message(_) => None,
+            RealTimeError::System { source, .. } => source.raw_os_error(),
+            RealTimeError::Message(_) => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::getpid;
 
-use crate::LiveError;
+use crate::RealTimeError;
 
 /// Signals that ask this process to end, and wake-ups by other threads, as one file that becomes readable.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl WakeUps {
     ///
     /// # Errors
     /// There are too many open files.
-    pub fn new() -> Result<WakeUps, LiveError> {
+    pub fn new() -> Result<WakeUps, RealTimeError> {
         Ok(WakeUps(Arc::new(wake_ups()?)))
     }
 
@@ -66,9 +66,10 @@ impl AsFd for WakeUps {
     }
 }
 
-fn wake_ups() -> Result<EventFd, LiveError> {
+fn wake_ups() -> Result<EventFd, RealTimeError> {
     let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
-    EventFd::from_value_and_flags(0, flags).map_err(LiveError::system("making a file for wake-ups"))
+    EventFd::from_value_and_flags(0, flags)
+        .map_err(RealTimeError::system("making a file for wake-ups"))
 }
 
 impl Interrupts {
@@ -76,7 +77,7 @@ impl Interrupts {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn watch() -> Result<Interrupts, LiveError> {
+    pub fn watch() -> Result<Interrupts, RealTimeError> {
         Interrupts::of(&[Signal::SIGINT, Signal::SIGTERM])
     }
 
@@ -85,7 +86,7 @@ impl Interrupts {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn watch_with_reload() -> Result<Interrupts, LiveError> {
+    pub fn watch_with_reload() -> Result<Interrupts, RealTimeError> {
         Interrupts::of(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])
     }
 
@@ -93,14 +94,14 @@ impl Interrupts {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn watch_for(reloads: bool) -> Result<Interrupts, LiveError> {
+    pub fn watch_for(reloads: bool) -> Result<Interrupts, RealTimeError> {
         if reloads { Interrupts::watch_with_reload() } else { Interrupts::watch() }
     }
 
-    fn of(signals: &[Signal]) -> Result<Interrupts, LiveError> {
+    fn of(signals: &[Signal]) -> Result<Interrupts, RealTimeError> {
         let set: SigSet = signals.iter().copied().collect();
-        set.thread_block().map_err(LiveError::system("blocking signals"))?;
-        let cannot = || LiveError::system("watching for signals");
+        set.thread_block().map_err(RealTimeError::system("blocking signals"))?;
+        let cannot = || RealTimeError::system("watching for signals");
         let signals = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
             .map_err(cannot())?;
         let wake_ups = wake_ups()?;
@@ -128,9 +129,9 @@ impl Interrupts {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn request_end() -> Result<(), LiveError> {
+    pub fn request_end() -> Result<(), RealTimeError> {
         // To the process and not to this thread: any of its loops may be watching.
-        kill(getpid(), Signal::SIGTERM).map_err(LiveError::system("asking this process to end"))
+        kill(getpid(), Signal::SIGTERM).map_err(RealTimeError::system("asking this process to end"))
     }
 
     /// Returns true if SIGHUP has come since the last call: files are to be read again.

@@ -29,6 +29,6 @@ pub mod terminal;
 pub mod tun;
 pub mod udp;
 
-pub use error::LiveError;
+pub use error::RealTimeError;
 pub use interrupts::{Interrupts, WakeUps, Waker};
 pub use tun::{Tun, TunOptions};

@@ -13,14 +13,14 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::unistd::{getegid, geteuid, mkdtemp};
 use serde::{Deserialize, Serialize};
 
-use crate::LiveError;
+use crate::RealTimeError;
 
 /// Puts this process into a user namespace of its own, in which it has every capability and the
 /// user it had before, with a network namespace that belongs to it. For processes of one thread.
 ///
 /// # Errors
 /// The system does not allow this; the error says what to change.
-pub fn enter_own_user_and_network() -> Result<(), LiveError> {
+pub fn enter_own_user_and_network() -> Result<(), RealTimeError> {
     let (user, group) = (geteuid(), getegid());
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)
         .map_err(|error| refused(error.into()))?;
@@ -34,7 +34,7 @@ pub fn enter_own_user_and_network() -> Result<(), LiveError> {
 }
 
 /// Returns the error for a system that refuses unprivileged user namespaces, with the setting that allows them.
-fn refused(error: io::Error) -> LiveError {
+fn refused(error: io::Error) -> RealTimeError {
     let setting = |name: &str| {
         fs::read_to_string(format!("/proc/sys/{name}")).ok().map(|text| text.trim().to_string())
     };
@@ -53,7 +53,7 @@ fn refused(error: io::Error) -> LiveError {
     } else {
         format!("allow user namespaces ({})", reasons.join("; "))
     };
-    LiveError::Message(format!(
+    RealTimeError::Message(format!(
         "the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN are missing, and a user namespace of \
          one's own is refused ({error}); run it with sudo, or give the program the capabilities \
          (sudo setcap cap_net_admin,cap_sys_admin+ep PROGRAM), or {cause}"
@@ -65,31 +65,31 @@ fn refused(error: io::Error) -> LiveError {
 ///
 /// # Errors
 /// What the kernel refused.
-pub fn enter_own_network_and_mounts() -> Result<(), LiveError> {
+pub fn enter_own_network_and_mounts() -> Result<(), RealTimeError> {
     unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS)
-        .map_err(LiveError::system("new network and mount namespace"))?;
+        .map_err(RealTimeError::system("new network and mount namespace"))?;
     let none: Option<&str> = None;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)
-        .map_err(LiveError::system("keeping mounts to oneself"))
+        .map_err(RealTimeError::system("keeping mounts to oneself"))
 }
 
 /// Returns a handle on the network namespace of this thread.
 ///
 /// # Errors
 /// `/proc` is missing.
-pub fn current_network() -> Result<OwnedFd, LiveError> {
+pub fn current_network() -> Result<OwnedFd, RealTimeError> {
     File::open("/proc/thread-self/ns/net")
         .map(OwnedFd::from)
-        .map_err(LiveError::system("/proc/thread-self/ns/net"))
+        .map_err(RealTimeError::system("/proc/thread-self/ns/net"))
 }
 
 /// Puts this thread into a network namespace.
 ///
 /// # Errors
 /// What the kernel refused.
-pub fn enter_network(namespace: impl AsFd) -> Result<(), LiveError> {
+pub fn enter_network(namespace: impl AsFd) -> Result<(), RealTimeError> {
     setns(namespace, CloneFlags::CLONE_NEWNET)
-        .map_err(LiveError::system("entering a network namespace"))
+        .map_err(RealTimeError::system("entering a network namespace"))
 }
 
 /// Identifies a network namespace: by the inode that `/proc` shows, which a later namespace may get again, and by
@@ -131,14 +131,14 @@ impl NetworkId {
 ///
 /// # Errors
 /// What the system refused.
-pub fn cover_file(file: &Path, text: &str) -> Result<(), LiveError> {
+pub fn cover_file(file: &Path, text: &str) -> Result<(), RealTimeError> {
     // A new folder of this user's: others can neither guess its name, and be there first, nor change what is in it.
     let template = std::env::temp_dir().join("paceline-XXXXXX");
     let folder = mkdtemp(&template)
-        .map_err(LiveError::system(format!("{}: a folder for a file", template.display())))?;
+        .map_err(RealTimeError::system(format!("{}: a folder for a file", template.display())))?;
     let source = folder.join("covers");
     let what = format!("covering {}", file.display());
-    let fail = |error| LiveError::system(what)(error);
+    let fail = |error| RealTimeError::system(what)(error);
     let covered = File::create_new(&source).and_then(|mut made| {
         made.write_all(text.as_bytes())?;
         fs::set_permissions(&source, Permissions::from_mode(0o644))?;

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use crate::LiveError;
+use crate::RealTimeError;
 
 use super::ruleset::{Chain, Family, Hook, Lifetime, NewTable, Owner, Step};
 
@@ -22,7 +22,7 @@ impl Nat {
     ///
     /// # Errors
     /// The kernel has no nf_tables or no masquerading for this family, or refuses.
-    pub fn masquerade(table: &str, inside: IpAddr) -> Result<Nat, LiveError> {
+    pub fn masquerade(table: &str, inside: IpAddr) -> Result<Nat, RealTimeError> {
         let bits = if inside.is_ipv4() { 32 } else { 128 };
         Nat::install(table, inside, &[vec![Step::From(inside, bits), Step::Masquerade]])
     }
@@ -37,9 +37,9 @@ impl Nat {
         networks: &[(IpAddr, u8)],
         device: &str,
         outer: Option<&str>,
-    ) -> Result<Nat, LiveError> {
+    ) -> Result<Nat, RealTimeError> {
         let Some(&(first, _)) = networks.first() else {
-            return Err(LiveError::Message("address translation: there is no network".into()));
+            return Err(RealTimeError::Message("address translation: there is no network".into()));
         };
         let leaves = match outer {
             Some(outer) => Step::LeavesBy(outer.into(), true),
@@ -50,12 +50,12 @@ impl Nat {
         Nat::install(table, first, &networks.iter().map(rule).collect::<Vec<_>>())
     }
 
-    fn install(table: &str, inside: IpAddr, rules: &[Vec<Step>]) -> Result<Nat, LiveError> {
+    fn install(table: &str, inside: IpAddr, rules: &[Vec<Step>]) -> Result<Nat, RealTimeError> {
         let family = if inside.is_ipv4() { Family::Four } else { Family::Six };
         let mut new = NewTable::new(family, table, Lifetime::Owner);
         new.chain(&OUTWARD);
         rules.iter().for_each(|rule| new.rule(&OUTWARD, rule));
         let what = format!("address translation for {inside} (nf_tables)");
-        Ok(Nat { _owner: new.install().map_err(LiveError::system(what))? })
+        Ok(Nat { _owner: new.install().map_err(RealTimeError::system(what))? })
     }
 }

@@ -4,7 +4,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::unistd::Pid;
 
-use crate::LiveError;
+use crate::RealTimeError;
 
 /// Real-time priorities: above all ordinary processes, and below the threads of the kernel that packets need.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -22,14 +22,14 @@ const FAVOURED: libc::c_int = -20;
 ///
 /// # Errors
 /// There is no such processor, or this thread may not use it.
-pub fn may_bind_to(cpu: usize) -> Result<(), LiveError> {
+pub fn may_bind_to(cpu: usize) -> Result<(), RealTimeError> {
     let set = sched_getaffinity(Pid::from_raw(0))
-        .map_err(LiveError::system("asking for the processors of this process"))?;
+        .map_err(RealTimeError::system("asking for the processors of this process"))?;
     if set.is_set(cpu).unwrap_or(false) {
         return Ok(());
     }
     let ours: Vec<_> = (0..CpuSet::count()).filter(|&n| set.is_set(n).unwrap_or(false)).collect();
-    Err(LiveError::Message(format!(
+    Err(RealTimeError::Message(format!(
         "--cpu {cpu}: there is no such processor, or it is not this process's to use; those are {}",
         ranges(&ours),
     )))
@@ -50,11 +50,11 @@ fn ranges(numbers: &[usize]) -> String {
 ///
 /// # Errors
 /// As [`may_bind_to`].
-pub fn bind_to(cpu: usize) -> Result<(), LiveError> {
+pub fn bind_to(cpu: usize) -> Result<(), RealTimeError> {
     let mut set = CpuSet::new();
     set.set(cpu)
         .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
-        .map_err(LiveError::system(format!("binding to processor {cpu}")))
+        .map_err(RealTimeError::system(format!("binding to processor {cpu}")))
 }
 
 /// Returns the nice value of this process.
@@ -101,7 +101,7 @@ pub fn raise_priority() -> bool {
 ///
 /// # Errors
 /// The right to do so is missing: the error names the capability.
-pub fn real_time(who: RealTime) -> Result<(), LiveError> {
+pub fn real_time(who: RealTime) -> Result<(), RealTimeError> {
     let help = |what: &str, capability: &str| {
         format!(
             "--realtime: {what} needs {capability}; run as root, or \
@@ -109,13 +109,13 @@ pub fn real_time(who: RealTime) -> Result<(), LiveError> {
         )
     };
     mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE)
-        .map_err(LiveError::system(help("locking memory", "CAP_IPC_LOCK")))?;
+        .map_err(RealTimeError::system(help("locking memory", "CAP_IPC_LOCK")))?;
     let parameter = libc::sched_param { sched_priority: who as libc::c_int };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: reads one `sched_param`.
     if unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) } != 0 {
         let error = std::io::Error::last_os_error();
-        return Err(LiveError::system(help("real-time scheduling", "CAP_SYS_NICE"))(error));
+        return Err(RealTimeError::system(help("real-time scheduling", "CAP_SYS_NICE"))(error));
     }
     Ok(())
 }

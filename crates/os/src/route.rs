@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::socket::SockProtocol;
 
-use crate::LiveError;
+use crate::RealTimeError;
 
 use super::netlink::{Message, Netlink, attributes, u16_at, u32_at};
 
@@ -58,9 +58,9 @@ impl Links {
     ///
     /// # Errors
     /// The system gives no such socket.
-    pub fn open() -> Result<Links, LiveError> {
+    pub fn open() -> Result<Links, RealTimeError> {
         let netlink = Netlink::open(SockProtocol::NetlinkRoute)
-            .map_err(LiveError::system("netlink socket for routes"))?;
+            .map_err(RealTimeError::system("netlink socket for routes"))?;
         Ok(Links { netlink })
     }
 
@@ -68,7 +68,7 @@ impl Links {
     ///
     /// # Errors
     /// The kernel does not tell.
-    pub fn interfaces(&mut self) -> Result<Vec<Interface>, LiveError> {
+    pub fn interfaces(&mut self) -> Result<Vec<Interface>, RealTimeError> {
         let message = Message::new(libc::RTM_GETLINK, libc::NLM_F_DUMP, &[0; 16]);
         let mut found = Vec::new();
         let each = |answer: &super::netlink::Answer<'_>| {
@@ -89,7 +89,7 @@ impl Links {
             }
             found.push(interface);
         };
-        self.netlink.dump(message, each).map_err(LiveError::system("list of interfaces"))?;
+        self.netlink.dump(message, each).map_err(RealTimeError::system("list of interfaces"))?;
         Ok(found)
     }
 
@@ -97,11 +97,11 @@ impl Links {
     ///
     /// # Errors
     /// There is none of this name.
-    pub fn index(&mut self, name: &str) -> Result<u32, LiveError> {
+    pub fn index(&mut self, name: &str) -> Result<u32, RealTimeError> {
         let found = self.interfaces()?.into_iter().find(|interface| interface.name == name);
         found
             .map(|interface| interface.index)
-            .ok_or_else(|| LiveError::Message(format!("there is no interface {name}")))
+            .ok_or_else(|| RealTimeError::Message(format!("there is no interface {name}")))
     }
 
     /// Brings an interface up with an MTU (bytes) and a queue (packets), and without an IPv6
@@ -109,7 +109,7 @@ impl Links {
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn set_up(&mut self, index: u32, mtu: u32, queue: u32) -> Result<(), LiveError> {
+    pub fn set_up(&mut self, index: u32, mtu: u32, queue: u32) -> Result<(), RealTimeError> {
         let mut quiet = set_link(index, false);
         quiet.nest(libc::IFLA_AF_SPEC, |message| {
             message.nest(libc::AF_INET6 as u16, |message| {
@@ -120,52 +120,57 @@ impl Links {
         let _ = self.netlink.request(quiet);
         let mut message = set_link(index, false);
         message.number(libc::IFLA_MTU, mtu).number(libc::IFLA_TXQLEN, queue);
-        self.netlink
-            .request(message)
-            .map_err(LiveError::system(format!("MTU {mtu} and queue {queue} of an interface")))?;
+        self.netlink.request(message).map_err(RealTimeError::system(format!(
+            "MTU {mtu} and queue {queue} of an interface"
+        )))?;
         self.netlink
             .request(set_link(index, true))
-            .map_err(LiveError::system("bringing an interface up"))
+            .map_err(RealTimeError::system("bringing an interface up"))
     }
 
     /// Brings an interface up as it is.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn bring_up(&mut self, name: &str) -> Result<(), LiveError> {
+    pub fn bring_up(&mut self, name: &str) -> Result<(), RealTimeError> {
         let index = self.index(name)?;
         self.netlink
             .request(set_link(index, true))
-            .map_err(LiveError::system(format!("bringing {name} up")))
+            .map_err(RealTimeError::system(format!("bringing {name} up")))
     }
 
     /// Attaches a text to an interface.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn set_alias(&mut self, index: u32, alias: &str) -> Result<(), LiveError> {
+    pub fn set_alias(&mut self, index: u32, alias: &str) -> Result<(), RealTimeError> {
         let mut message = set_link(index, false);
         message.attribute(libc::IFLA_IFALIAS, alias.as_bytes());
-        self.netlink.request(message).map_err(LiveError::system("naming an interface"))
+        self.netlink.request(message).map_err(RealTimeError::system("naming an interface"))
     }
 
     /// Moves an interface to another network namespace.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn move_to(&mut self, index: u32, namespace: BorrowedFd<'_>) -> Result<(), LiveError> {
+    pub fn move_to(&mut self, index: u32, namespace: BorrowedFd<'_>) -> Result<(), RealTimeError> {
         let mut message = set_link(index, false);
         message.number(libc::IFLA_NET_NS_FD, namespace.as_raw_fd() as u32);
         self.netlink
             .request(message)
-            .map_err(LiveError::system("moving an interface to a network namespace"))
+            .map_err(RealTimeError::system("moving an interface to a network namespace"))
     }
 
     /// Adds an address to an interface that is up; its only neighbour is `peer`.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn add_address(&mut self, index: u32, own: IpAddr, peer: IpAddr) -> Result<(), LiveError> {
+    pub fn add_address(
+        &mut self,
+        index: u32,
+        own: IpAddr,
+        peer: IpAddr,
+    ) -> Result<(), RealTimeError> {
         let (family, bits) = kind(own);
         let mut fixed = vec![family, bits, libc::IFA_F_NODAD as u8, 0];
         fixed.extend(index.to_ne_bytes());
@@ -176,7 +181,7 @@ impl Links {
             .number(IFA_FLAGS, libc::IFA_F_NODAD);
         self.netlink
             .request(message)
-            .map_err(LiveError::system(format!("address {own} (peer {peer})")))?;
+            .map_err(RealTimeError::system(format!("address {own} (peer {peer})")))?;
         // The kernel's own thread makes the routes of IPv6, soon after it has answered. Without
         // them the peer is not reached.
         let patience = Instant::now() + PATIENCE;
@@ -193,7 +198,12 @@ impl Links {
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn add_network(&mut self, index: u32, own: IpAddr, prefix: u8) -> Result<(), LiveError> {
+    pub fn add_network(
+        &mut self,
+        index: u32,
+        own: IpAddr,
+        prefix: u8,
+    ) -> Result<(), RealTimeError> {
         let (family, _) = kind(own);
         let mut fixed = vec![family, prefix, libc::IFA_F_NODAD as u8, 0];
         fixed.extend(index.to_ne_bytes());
@@ -202,14 +212,16 @@ impl Links {
             .attribute(libc::IFA_LOCAL, &octets(own))
             .attribute(libc::IFA_ADDRESS, &octets(own))
             .number(IFA_FLAGS, libc::IFA_F_NODAD);
-        self.netlink.request(message).map_err(LiveError::system(format!("address {own}/{prefix}")))
+        self.netlink
+            .request(message)
+            .map_err(RealTimeError::system(format!("address {own}/{prefix}")))
     }
 
     /// Adds a route to a network through an interface that is up. The route goes with the interface.
     ///
     /// # Errors
     /// What the kernel refused: there may be such a route already.
-    pub fn add_route(&mut self, index: u32, to: IpAddr, prefix: u8) -> Result<(), LiveError> {
+    pub fn add_route(&mut self, index: u32, to: IpAddr, prefix: u8) -> Result<(), RealTimeError> {
         self.add_route_in(u32::from(libc::RT_TABLE_MAIN), index, to, prefix)
     }
 
@@ -223,7 +235,7 @@ impl Links {
         index: u32,
         to: IpAddr,
         prefix: u8,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         let (family, _) = kind(to);
         let scope = if to.is_ipv4() { libc::RT_SCOPE_LINK } else { libc::RT_SCOPE_UNIVERSE };
         // A number of more than eight bits stands in the attribute alone.
@@ -235,14 +247,16 @@ impl Links {
         if prefix > 0 {
             message.attribute(libc::RTA_DST, &octets(to));
         }
-        self.netlink.request(message).map_err(LiveError::system(format!("route to {to}/{prefix}")))
+        self.netlink
+            .request(message)
+            .map_err(RealTimeError::system(format!("route to {to}/{prefix}")))
     }
 
     /// Adds a default route through an interface.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn add_default_route(&mut self, index: u32, gateway: IpAddr) -> Result<(), LiveError> {
+    pub fn add_default_route(&mut self, index: u32, gateway: IpAddr) -> Result<(), RealTimeError> {
         let (family, _) = kind(gateway);
         let fixed = [
             family,
@@ -267,14 +281,14 @@ impl Links {
         }
         self.netlink
             .request(message)
-            .map_err(LiveError::system(format!("default route by {gateway}")))
+            .map_err(RealTimeError::system(format!("default route by {gateway}")))
     }
 
     /// Returns all addresses in use with the numbers of their interfaces, those of peers included.
     ///
     /// # Errors
     /// The kernel does not tell.
-    pub fn addresses(&mut self) -> Result<Vec<(u32, IpAddr)>, LiveError> {
+    pub fn addresses(&mut self) -> Result<Vec<(u32, IpAddr)>, RealTimeError> {
         let message = Message::new(libc::RTM_GETADDR, libc::NLM_F_DUMP, &[0; 8]);
         let mut found = Vec::new();
         let each = |answer: &super::netlink::Answer<'_>| {
@@ -285,7 +299,7 @@ impl Links {
                 }
             }
         };
-        self.netlink.dump(message, each).map_err(LiveError::system("list of addresses"))?;
+        self.netlink.dump(message, each).map_err(RealTimeError::system("list of addresses"))?;
         Ok(found)
     }
 
@@ -293,7 +307,7 @@ impl Links {
     ///
     /// # Errors
     /// The kernel does not tell.
-    pub fn routes(&mut self, six: bool) -> Result<Vec<Route>, LiveError> {
+    pub fn routes(&mut self, six: bool) -> Result<Vec<Route>, RealTimeError> {
         let mut fixed = [0; 12];
         fixed[0] = if six { libc::AF_INET6 } else { libc::AF_INET } as u8;
         let message = Message::new(libc::RTM_GETROUTE, libc::NLM_F_DUMP, &fixed);
@@ -315,7 +329,7 @@ impl Links {
             }
             found.push(route);
         };
-        self.netlink.dump(message, each).map_err(LiveError::system("list of routes"))?;
+        self.netlink.dump(message, each).map_err(RealTimeError::system("list of routes"))?;
         Ok(found)
     }
 }

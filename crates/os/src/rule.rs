@@ -5,7 +5,7 @@ use std::io;
 use nix::sys::socket::SockProtocol;
 use serde::{Deserialize, Serialize};
 
-use crate::LiveError;
+use crate::RealTimeError;
 
 use super::netlink::{Message, Netlink, attributes, u32_at};
 
@@ -67,9 +67,9 @@ impl Rules {
     ///
     /// # Errors
     /// The system gives no such socket.
-    pub fn open() -> Result<Rules, LiveError> {
+    pub fn open() -> Result<Rules, RealTimeError> {
         let netlink = Netlink::open(SockProtocol::NetlinkRoute)
-            .map_err(LiveError::system("netlink socket for policy rules"))?;
+            .map_err(RealTimeError::system("netlink socket for policy rules"))?;
         Ok(Rules { netlink })
     }
 
@@ -77,12 +77,14 @@ impl Rules {
     ///
     /// # Errors
     /// The kernel refuses: there is such a rule already, or the right is missing.
-    pub fn add(&mut self, rule: &Rule) -> Result<bool, LiveError> {
+    pub fn add(&mut self, rule: &Rule) -> Result<bool, RealTimeError> {
         let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
         match self.netlink.request(rule.message(libc::RTM_NEWRULE, flags)) {
             Ok(()) => Ok(true),
             Err(error) if is_without_family(&error) => Ok(false),
-            Err(error) => Err(LiveError::system(format!("policy rule {}", rule.priority))(error)),
+            Err(error) => {
+                Err(RealTimeError::system(format!("policy rule {}", rule.priority))(error))
+            }
         }
     }
 
@@ -90,7 +92,7 @@ impl Rules {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn delete(&mut self, rule: &Rule) -> Result<bool, LiveError> {
+    pub fn delete(&mut self, rule: &Rule) -> Result<bool, RealTimeError> {
         match self.netlink.request(rule.message(libc::RTM_DELRULE, libc::NLM_F_ACK)) {
             Ok(()) => Ok(true),
             Err(error)
@@ -99,7 +101,7 @@ impl Rules {
                 Ok(false)
             }
             Err(error) => {
-                Err(LiveError::system(format!("deleting policy rule {}", rule.priority))(error))
+                Err(RealTimeError::system(format!("deleting policy rule {}", rule.priority))(error))
             }
         }
     }
@@ -108,7 +110,7 @@ impl Rules {
     ///
     /// # Errors
     /// The kernel does not tell.
-    pub fn list(&mut self, six: bool) -> Result<Vec<ListedRule>, LiveError> {
+    pub fn list(&mut self, six: bool) -> Result<Vec<ListedRule>, RealTimeError> {
         let mut fixed = [0; 12];
         fixed[0] = family(six);
         let message = Message::new(libc::RTM_GETRULE, libc::NLM_F_DUMP, &fixed);
@@ -127,7 +129,7 @@ impl Rules {
         });
         match dumped {
             Err(error) if !is_without_family(&error) => {
-                Err(LiveError::system("list of policy rules")(error))
+                Err(RealTimeError::system("list of policy rules")(error))
             }
             _ => Ok(found),
         }

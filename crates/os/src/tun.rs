@@ -5,7 +5,7 @@ use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-use crate::LiveError;
+use crate::RealTimeError;
 
 use super::route::Links;
 
@@ -68,7 +68,7 @@ impl Tun {
     ///
     /// # Errors
     /// What the kernel refused, and what would help.
-    pub fn open(options: &TunOptions) -> Result<Tun, LiveError> {
+    pub fn open(options: &TunOptions) -> Result<Tun, RealTimeError> {
         let mut tun = Tun::attach(options, 0)?;
         tun.start(options)?;
         Ok(tun)
@@ -80,7 +80,7 @@ impl Tun {
     ///
     /// # Errors
     /// As [`Tun::open`].
-    pub fn open_queues(options: &TunOptions, count: usize) -> Result<Vec<Tun>, LiveError> {
+    pub fn open_queues(options: &TunOptions, count: usize) -> Result<Vec<Tun>, RealTimeError> {
         if count <= 1 {
             return Ok(vec![Tun::open(options)?]);
         }
@@ -97,7 +97,7 @@ impl Tun {
     }
 
     /// Opens a queue of a device, which is made if it is not there, with further flags.
-    fn attach(options: &TunOptions, further: libc::c_int) -> Result<Tun, LiveError> {
+    fn attach(options: &TunOptions, further: libc::c_int) -> Result<Tun, RealTimeError> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -115,7 +115,7 @@ impl Tun {
         match request.name.get_mut(..name.len()) {
             Some(place) if name.len() < libc::IFNAMSIZ => place.copy_from_slice(name),
             _ => {
-                return Err(LiveError::Message(format!(
+                return Err(RealTimeError::Message(format!(
                     "{}: a device's name has 15 bytes at most",
                     options.name
                 )));
@@ -130,7 +130,7 @@ impl Tun {
     }
 
     /// Sets the offloads of a device that was just made, and brings it up.
-    fn start(&mut self, options: &TunOptions) -> Result<(), LiveError> {
+    fn start(&mut self, options: &TunOptions) -> Result<(), RealTimeError> {
         if options.offload {
             self.udp_segments = self.offload()?;
         }
@@ -147,12 +147,12 @@ impl Tun {
 
     /// Lets the kernel hand over large segments and packets without checksums. UDP segments only
     /// where the kernel knows them (6.2 and later); true if it does.
-    fn offload(&self) -> Result<bool, LiveError> {
+    fn offload(&self) -> Result<bool, RealTimeError> {
         let fd = self.file.as_raw_fd();
         let size: libc::c_int = HEADER as libc::c_int;
         // SAFETY: TUNSETVNETHDRSZ reads one int.
         check(unsafe { libc::ioctl(fd, libc::TUNSETVNETHDRSZ, &raw const size) })
-            .map_err(LiveError::system(format!("{}: size of the offload header", self.name)))?;
+            .map_err(RealTimeError::system(format!("{}: size of the offload header", self.name)))?;
         let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
         let udp = libc::TUN_F_USO4 | libc::TUN_F_USO6;
         // SAFETY: TUNSETOFFLOAD takes its flags by value.
@@ -162,7 +162,7 @@ impl Tun {
         set(tcp | udp)
             .map(|()| true)
             .or_else(|_| set(tcp).map(|()| false))
-            .map_err(LiveError::system(format!("{}: segmentation offload", self.name)))
+            .map_err(RealTimeError::system(format!("{}: segmentation offload", self.name)))
     }
 
     /// The interface's name.
@@ -208,7 +208,7 @@ fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-fn device_missing(error: io::Error) -> LiveError {
+fn device_missing(error: io::Error) -> RealTimeError {
     let help = match error.raw_os_error() {
         Some(libc::ENOENT) => {
             "load the module (sudo modprobe tun), or make the file in a container \
@@ -220,14 +220,14 @@ fn device_missing(error: io::Error) -> LiveError {
         }
         _ => "emulation needs TUN devices",
     };
-    LiveError::Message(format!("{DEVICE}: {error}; {help}"))
+    RealTimeError::Message(format!("{DEVICE}: {error}; {help}"))
 }
 
-fn not_made(name: &str, error: io::Error) -> LiveError {
+fn not_made(name: &str, error: io::Error) -> RealTimeError {
     let help = match error.raw_os_error() {
         Some(libc::EPERM) => "the capability CAP_NET_ADMIN is missing in this network namespace",
         Some(libc::EBUSY) => "an interface of this name exists",
         _ => "the kernel refused to make the device",
     };
-    LiveError::Message(format!("TUN device {name}: {error}; {help}"))
+    RealTimeError::Message(format!("TUN device {name}: {error}; {help}"))
 }

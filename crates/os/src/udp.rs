@@ -10,7 +10,7 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrStorage, bind, setsockopt, socket, sockopt,
 };
 
-use crate::LiveError;
+use crate::RealTimeError;
 
 mod refusal;
 mod steering;
@@ -129,13 +129,13 @@ impl Socket {
     ///
     /// # Errors
     /// The address is not ours or taken, or the system refuses a setting.
-    pub fn bind(at: SocketAddr) -> Result<Socket, LiveError> {
+    pub fn bind(at: SocketAddr) -> Result<Socket, RealTimeError> {
         let socket = bound(at, false).map_err(io::Error::from);
         let socket = socket.map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => LiveError::Message(format!(
+            io::ErrorKind::AddrInUse => RealTimeError::Message(format!(
                 "{at}: another program has this address; name another port, or port 0 for a free one"
             )),
-            _ => LiveError::system(format!("listening at {at}"))(error),
+            _ => RealTimeError::system(format!("listening at {at}"))(error),
         })?;
         Socket::of(socket, at)
     }
@@ -144,7 +144,7 @@ impl Socket {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn for_any_of(addresses: &[SocketAddr]) -> Result<Socket, LiveError> {
+    pub fn for_any_of(addresses: &[SocketAddr]) -> Result<Socket, RealTimeError> {
         let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         let six = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
         match addresses.iter().all(|to| to.ip().to_canonical().is_ipv4()) {
@@ -160,10 +160,10 @@ impl Socket {
     }
 
     /// Configures a socket that is bound to `at`.
-    fn of(socket: UdpSocket, at: SocketAddr) -> Result<Socket, LiveError> {
+    fn of(socket: UdpSocket, at: SocketAddr) -> Result<Socket, RealTimeError> {
         let any = at.ip().is_unspecified();
         let socket = Socket { socket, v6: at.is_ipv6(), any, groups: true };
-        socket.prepare().map_err(LiveError::system(format!("preparing the socket at {at}")))?;
+        socket.prepare().map_err(RealTimeError::system(format!("preparing the socket at {at}")))?;
         Ok(socket)
     }
 
@@ -204,7 +204,7 @@ impl Socket {
     ///
     /// # Errors
     /// There is no such interface, or it is not allowed.
-    pub fn bind_to_device(&self, device: &str) -> Result<(), LiveError> {
+    pub fn bind_to_device(&self, device: &str) -> Result<(), RealTimeError> {
         // SAFETY: the pointer and the length are those of `device`, which outlives the call.
         let done = unsafe {
             libc::setsockopt(
@@ -217,7 +217,7 @@ impl Socket {
         };
         match done {
             0 => Ok(()),
-            _ => Err(LiveError::system(format!("sending by interface {device}"))(
+            _ => Err(RealTimeError::system(format!("sending by interface {device}"))(
                 io::Error::last_os_error(),
             )),
         }
@@ -227,17 +227,17 @@ impl Socket {
     ///
     /// # Errors
     /// CAP_NET_ADMIN and CAP_NET_RAW are missing.
-    pub fn set_mark(&self, mark: u32) -> Result<(), LiveError> {
+    pub fn set_mark(&self, mark: u32) -> Result<(), RealTimeError> {
         set(&self.socket, libc::SOL_SOCKET, libc::SO_MARK, mark.cast_signed())
-            .map_err(LiveError::system("marking a socket's packets (SO_MARK)"))
+            .map_err(RealTimeError::system("marking a socket's packets (SO_MARK)"))
     }
 
     /// Returns the address of this socket.
     ///
     /// # Errors
     /// The system does not say.
-    pub fn local(&self) -> Result<SocketAddr, LiveError> {
-        self.socket.local_addr().map_err(LiveError::system("asking for the socket's address"))
+    pub fn local(&self) -> Result<SocketAddr, RealTimeError> {
+        self.socket.local_addr().map_err(RealTimeError::system("asking for the socket's address"))
     }
 
     /// Returns the most datagrams of a group that is sent: 1 if groups are not possible.
@@ -253,7 +253,7 @@ impl Socket {
         &self,
         inbox: &mut Inbox,
         mut see: impl FnMut(Group<'_>),
-    ) -> Result<usize, LiveError> {
+    ) -> Result<usize, RealTimeError> {
         // SAFETY: zeros are null pointers and empty lengths, which are filled in below.
         let mut headers: [libc::mmsghdr; MESSAGES] = unsafe { mem::zeroed() };
         // SAFETY: an empty piece of memory.
@@ -286,7 +286,7 @@ impl Socket {
             return match error.raw_os_error() {
                 // These say that the socket itself, or this program's use of it, is broken.
                 Some(libc::EBADF | libc::ENOTSOCK | libc::EFAULT | libc::EINVAL | libc::ENOSYS) => {
-                    Err(LiveError::system("receiving datagrams")(error))
+                    Err(RealTimeError::system("receiving datagrams")(error))
                 }
                 // What a path reports (ICMP), and shortages that pass, cost one datagram and not the server.
                 _ => Ok(0),

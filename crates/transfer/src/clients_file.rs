@@ -14,7 +14,7 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_wire::{Admission, AdmittedClient, ClientPublic, Handout, MOST_NETWORKS, Prefix};
 
 /// Maximum length of the file in bytes.
@@ -127,9 +127,9 @@ impl ClientsFile {
     ///
     /// # Errors
     /// Names the file, the line, the mistake and the remedy.
-    pub fn read(path: &Path) -> Result<ClientsFile, LiveError> {
+    pub fn read(path: &Path) -> Result<ClientsFile, RealTimeError> {
         let place = path.display().to_string();
-        let fail = |text: String| LiveError::Message(format!("{place}{text}"));
+        let fail = |text: String| RealTimeError::Message(format!("{place}{text}"));
         let cannot = |error| fail(format!(": cannot be read: {error}"));
         let file = File::open(path).map_err(cannot)?;
         let about = file.metadata().map_err(cannot)?;

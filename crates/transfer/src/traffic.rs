@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrStorage, connect, setsockopt, socket, sockopt,
 };
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::pacing;
 use serde::{Deserialize, Serialize};
 
@@ -40,9 +40,9 @@ pub struct Counts {
 ///
 /// # Errors
 /// The system does not list them.
-pub fn schemes() -> Result<Vec<String>, LiveError> {
+pub fn schemes() -> Result<Vec<String>, RealTimeError> {
     let path = format!("{SETTINGS}/tcp_available_congestion_control");
-    let text = std::fs::read_to_string(&path).map_err(LiveError::system(path))?;
+    let text = std::fs::read_to_string(&path).map_err(RealTimeError::system(path))?;
     Ok(text.split_whitespace().map(String::from).collect())
 }
 
@@ -51,12 +51,12 @@ pub fn schemes() -> Result<Vec<String>, LiveError> {
 ///
 /// # Errors
 /// The system refuses a setting.
-pub fn prepare(ecn: bool) -> Result<(), LiveError> {
+pub fn prepare(ecn: bool) -> Result<(), RealTimeError> {
     let buffers = format!("4096 131072 {MOST_BUFFER}");
     let ecn = if ecn { "1" } else { "0" };
     for (name, value) in [("tcp_wmem", &*buffers), ("tcp_rmem", &buffers), ("tcp_ecn", ecn)] {
         let path = format!("{SETTINGS}/{name}");
-        std::fs::write(&path, value).map_err(LiveError::system(path))?;
+        std::fs::write(&path, value).map_err(RealTimeError::system(path))?;
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ pub fn send(
     schemes: &[String],
     paced: bool,
     length: Duration,
-) -> Result<Counts, LiveError> {
+) -> Result<Counts, RealTimeError> {
     let end = Instant::now() + length;
     let to = SocketAddr::new(to, PORT);
     let flows: Vec<_> = schemes
@@ -84,25 +84,27 @@ pub fn send(
         .collect();
     for flow in flows {
         let ended = flow.join();
-        ended.unwrap_or_else(|_| Err(LiveError::Message("a sender has died".into())))?;
+        ended.unwrap_or_else(|_| Err(RealTimeError::Message("a sender has died".into())))?;
     }
     counts()
 }
 
-fn flow(to: SocketAddr, scheme: &str, paced: bool, end: Instant) -> Result<(), LiveError> {
+fn flow(to: SocketAddr, scheme: &str, paced: bool, end: Instant) -> Result<(), RealTimeError> {
     let mut stream = open(to, scheme, paced, end)?;
     let what = format!("sending to {to}");
-    stream.set_write_timeout(Some(Duration::from_millis(10))).map_err(LiveError::system(&what))?;
+    stream
+        .set_write_timeout(Some(Duration::from_millis(10)))
+        .map_err(RealTimeError::system(&what))?;
     let bytes = vec![0u8; 64 << 10];
     while Instant::now() < end {
         match stream.write(&bytes) {
             Ok(_) => {}
             Err(error) if is_pause(&error) => {}
-            Err(error) => return Err(LiveError::system(what)(error)),
+            Err(error) => return Err(RealTimeError::system(what)(error)),
         }
     }
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
-    setsockopt(&stream, sockopt::Linger, &linger).map_err(LiveError::system(what))
+    setsockopt(&stream, sockopt::Linger, &linger).map_err(RealTimeError::system(what))
 }
 
 fn is_pause(error: &io::Error) -> bool {
@@ -112,21 +114,26 @@ fn is_pause(error: &io::Error) -> bool {
 /// Opens a connection that uses this scheme from its first packet. A scheme set after connecting,
 /// as iperf3 does it, would stay paced for the whole connection on a host whose default is BBR
 /// (`sk_pacing_status`).
-fn open(to: SocketAddr, scheme: &str, paced: bool, end: Instant) -> Result<TcpStream, LiveError> {
+fn open(
+    to: SocketAddr,
+    scheme: &str,
+    paced: bool,
+    end: Instant,
+) -> Result<TcpStream, RealTimeError> {
     let patience = Instant::now() + PATIENCE;
     loop {
         let family = if to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         let made = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
-        let made = made.map_err(LiveError::system("socket"))?;
+        let made = made.map_err(RealTimeError::system("socket"))?;
         setsockopt(&made, sockopt::TcpCongestion, &scheme.into()).map_err(|error| {
             let known = self::schemes().unwrap_or_default().join(", ");
-            LiveError::Message(format!(
+            RealTimeError::Message(format!(
                 "congestion control `{scheme}`: {error}; this kernel has {known}; others may \
                  come with `sudo modprobe tcp_{scheme}`"
             ))
         })?;
         if paced {
-            pacing::pace(&made).map_err(LiveError::system("SO_MAX_PACING_RATE"))?;
+            pacing::pace(&made).map_err(RealTimeError::system("SO_MAX_PACING_RATE"))?;
         }
         use std::os::fd::AsRawFd as _;
         match connect(made.as_raw_fd(), &SockaddrStorage::from(to)) {
@@ -136,15 +143,15 @@ fn open(to: SocketAddr, scheme: &str, paced: bool, end: Instant) -> Result<TcpSt
             {
                 thread::sleep(Duration::from_millis(5));
             }
-            Err(error) => return Err(LiveError::system(format!("connecting to {to}"))(error)),
+            Err(error) => return Err(RealTimeError::system(format!("connecting to {to}"))(error)),
         }
     }
 }
 
-fn counts() -> Result<Counts, LiveError> {
+fn counts() -> Result<Counts, RealTimeError> {
     let read = |name: &str| {
         let path = format!("/proc/self/net/{name}");
-        std::fs::read_to_string(&path).map_err(LiveError::system(path))
+        std::fs::read_to_string(&path).map_err(RealTimeError::system(path))
     };
     let (snmp, netstat) = (read("snmp")?, read("netstat")?);
     Ok(counted(&snmp, &netstat))
@@ -178,12 +185,12 @@ fn counter(text: &str, table: &str, name: &str) -> u64 {
 ///
 /// # Errors
 /// The system refuses the address, the scheme or the file.
-pub fn receive(at: IpAddr, scheme: Option<&str>, count: &Path) -> Result<(), LiveError> {
+pub fn receive(at: IpAddr, scheme: Option<&str>, count: &Path) -> Result<(), RealTimeError> {
     let listener = TcpListener::bind((at, PORT))
-        .map_err(LiveError::system(format!("listening at {at}, port {PORT}")))?;
+        .map_err(RealTimeError::system(format!("listening at {at}, port {PORT}")))?;
     if let Some(scheme) = scheme {
         setsockopt(&listener, sockopt::TcpCongestion, &scheme.into())
-            .map_err(LiveError::system(format!("congestion control `{scheme}`")))?;
+            .map_err(RealTimeError::system(format!("congestion control `{scheme}`")))?;
     }
     let received = Arc::new(AtomicU64::new(0));
     let all = Arc::clone(&received);
@@ -199,7 +206,7 @@ pub fn receive(at: IpAddr, scheme: Option<&str>, count: &Path) -> Result<(), Liv
         let fresh = count.with_extension("new");
         std::fs::write(&fresh, text)
             .and_then(|()| std::fs::rename(&fresh, count))
-            .map_err(LiveError::system(count.display().to_string()))?;
+            .map_err(RealTimeError::system(count.display().to_string()))?;
         thread::sleep(TELLING);
     }
 }

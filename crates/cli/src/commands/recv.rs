@@ -355,7 +355,7 @@ impl Recv {
         if self.realtime {
             run_ahead();
         }
-        let fail = |error: paceline_os::LiveError| Error::Message(error.to_string());
+        let fail = |error: paceline_os::RealTimeError| Error::Message(error.to_string());
         // Blocks signals in all threads that start from here on: the loop alone handles them.
         let _signals = Interrupts::watch().map_err(fail)?;
         let key = self.keys.find_for_client()?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use paceline_cc::{Span, Time};
 use paceline_emulator::router::RoutedDevice;
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_path::BufferSize;
 
 use crate::args;
@@ -70,7 +70,7 @@ impl RouterCommand {
     pub(crate) fn run(self) -> Result<(), Error> {
         let text = self.rate.as_deref().or(self.trace.as_deref()).unwrap_or_default();
         let up = link_side("up", text, (self.buffer, &self.queue), self.seed, true)?;
-        let told = |error: LiveError| Error::Message(error.to_string());
+        let told = |error: RealTimeError| Error::Message(error.to_string());
         let routed = RoutedDevice::open(&self.device).map_err(told)?;
         let [device, tap] = routed.indices();
         let programs = paceline_kernel::router_programs(device, tap);

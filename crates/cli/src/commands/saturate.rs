@@ -116,7 +116,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     connect_to(text).map_err(|error| error.to_string())
 }
 
-fn fail(error: paceline_os::LiveError) -> Error {
+fn fail(error: paceline_os::RealTimeError) -> Error {
     Error::Message(error.to_string())
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, mpsc};
 
 use clap::Args;
 use paceline_cc::{Halves, Rate, Span};
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 use paceline_report::TransferView;
 use paceline_sim::metrics::P95;
 use paceline_sim::scenario::Workload;
@@ -189,7 +189,7 @@ impl Send {
         if self.realtime {
             run_ahead();
         }
-        let fail = |error: paceline_os::LiveError| Error::Message(error.to_string());
+        let fail = |error: paceline_os::RealTimeError| Error::Message(error.to_string());
         let idle = self.timeout.unwrap_or(STREAM_IDLE);
         let silence = self.timeout.unwrap_or(HANDSHAKE);
         let mut limits = Limits { idle, silence, ..registries::limits() };
@@ -275,7 +275,7 @@ impl Send {
     }
 
     /// Sends files, and shows how far that has come.
-    fn transfer(&self, mut options: ClientOptions) -> Result<TransferResult, LiveError> {
+    fn transfer(&self, mut options: ClientOptions) -> Result<TransferResult, RealTimeError> {
         let progress = Arc::new(Progress::default());
         options.progress = Some(Arc::clone(&progress));
         let mode = if self.quiet { ProgressMode::None } else { self.progress };

@@ -89,7 +89,7 @@ pub(crate) enum Traffic {
 impl Traffic {
     pub(crate) fn run(self) -> Result<(), Error> {
         let base = base()?;
-        let fail = |error: paceline_os::LiveError| Error::Message(error.to_string());
+        let fail = |error: paceline_os::RealTimeError| Error::Message(error.to_string());
         match self {
             Traffic::Send { schemes, duration, ecn, paced, system_buffers, accelerate, counts } => {
                 if let Some(name) = accelerate {

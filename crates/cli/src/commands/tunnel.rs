@@ -173,7 +173,7 @@ fn outlives_hangup() -> bool {
     !std::io::stdin().is_terminal()
 }
 
-fn fail(error: paceline_os::LiveError) -> Error {
+fn fail(error: paceline_os::RealTimeError) -> Error {
     Error::Message(error.to_string())
 }
 

@@ -9,7 +9,7 @@ use paceline_emulator::router::Router;
 use paceline_emulator::shell::{Shell, ShellOptions};
 use paceline_emulator::{Chain, Control, Emulator, EmulatorOptions, EndReason, Summary};
 use paceline_os::priority;
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 
 use super::{Emulation, Plan, ending, observers};
 use crate::output::{self, Error};
@@ -113,12 +113,12 @@ impl Plan {
     }
 }
 
-fn told(error: LiveError) -> Error {
+fn told(error: RealTimeError) -> Error {
     Error::Message(error.to_string())
 }
 
 /// What the user wants for the emulator itself, as far as programs that it starts do without.
-fn tune(options: &Emulation) -> Result<(), LiveError> {
+fn tune(options: &Emulation) -> Result<(), RealTimeError> {
     if let Some(cpu) = options.cpu {
         priority::may_bind_to(cpu)?;
     }

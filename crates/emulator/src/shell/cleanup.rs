@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid, getuid};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::namespace::NetworkId;
 use paceline_os::process;
 
@@ -43,8 +43,8 @@ pub struct CleanupReport {
 ///
 /// # Errors
 /// The system does not tell which network namespace this is.
-pub fn cleanup() -> Result<CleanupReport, LiveError> {
-    let here = NetworkId::current().map_err(LiveError::system("asking for this network"))?;
+pub fn cleanup() -> Result<CleanupReport, RealTimeError> {
+    let here = NetworkId::current().map_err(RealTimeError::system("asking for this network"))?;
     let mut cleaned = CleanupReport::default();
     let deadline = Instant::now() + PATIENCE;
     for (place, record) in Record::all() {

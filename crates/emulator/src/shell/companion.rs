@@ -10,7 +10,7 @@ use nix::sys::prctl::{set_child_subreaper, set_pdeathsig};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, getpid, getppid, setpgid};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::priority;
 use paceline_os::process::{self, Process, spawn_bound};
 
@@ -30,14 +30,14 @@ pub(super) fn start(
     addresses: &Addresses,
     mark: Option<ShellId>,
     before: SigSet,
-) -> Result<Option<Process>, LiveError> {
+) -> Result<Option<Process>, RealTimeError> {
     let Some(text) = &options.outside else { return Ok(None) };
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(text);
     program::environment(&mut command, addresses, true, mark);
     let emulator = getpid();
     let watch = |_| attend(emulator, &mut command, options.nice, before);
-    let (process, _) = process::copy(watch).map_err(LiveError::system("starting --outside"))?;
+    let (process, _) = process::copy(watch).map_err(RealTimeError::system("starting --outside"))?;
     Ok(Some(process))
 }
 

@@ -27,7 +27,7 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{geteuid, getuid};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::process::Process;
 use paceline_os::{Tun, TunOptions, capability, namespace};
 
@@ -120,9 +120,9 @@ impl Shell {
     ///
     /// # Errors
     /// A right is missing or the kernel refuses something; the error says what would help.
-    pub fn start(options: &ShellOptions) -> Result<(Shell, Devices), LiveError> {
+    pub fn start(options: &ShellOptions) -> Result<(Shell, Devices), RealTimeError> {
         if getuid() != geteuid() {
-            return Err(LiveError::Message(
+            return Err(RealTimeError::Message(
                 "installed setuid, it would write files as root for everybody; take that away and \
                  give it capabilities instead: sudo chmod u-s PROGRAM, sudo setcap \
                  cap_net_admin,cap_sys_admin,cap_net_bind_service+ep PROGRAM"
@@ -138,7 +138,7 @@ impl Shell {
         let mut set = supervisor::signals(true);
         set.extend(supervisor::FATAL);
         let signal_mask = set.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK);
-        let signal_mask = signal_mask.map_err(LiveError::system("blocking signals"))?;
+        let signal_mask = signal_mask.map_err(RealTimeError::system("blocking signals"))?;
         let started = start::start(options, has_rights, signal_mask);
         if started.is_err() {
             let _ = signal_mask.thread_set_mask();
@@ -176,8 +176,8 @@ impl Shell {
     ///
     /// # Errors
     /// Another part of this process has waited for the program.
-    pub fn finish(mut self) -> Result<i32, LiveError> {
-        let status = self.process.wait().map_err(LiveError::system("waiting for the program"));
+    pub fn finish(mut self) -> Result<i32, RealTimeError> {
+        let status = self.process.wait().map_err(RealTimeError::system("waiting for the program"));
         if let Some(signals) = self.signals.take() {
             let _ = signals.join();
         }

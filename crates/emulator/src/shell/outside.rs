@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::host::firewall::{self, run, words};
 use paceline_os::host::forwarding;
 use paceline_os::host::lock::Lock;
@@ -43,7 +43,7 @@ pub(crate) struct OuterEndRequest {
 
 impl OuterEnd {
     /// Makes the device in this network namespace.
-    pub(crate) fn make(wish: OuterEndRequest) -> Result<OuterEnd, LiveError> {
+    pub(crate) fn make(wish: OuterEndRequest) -> Result<OuterEnd, RealTimeError> {
         let here = NetworkId::current().ok();
         for (place, record) in Record::all() {
             // All of its processes were killed: none of them will undo it.
@@ -58,7 +58,7 @@ impl OuterEnd {
         let used = links.addresses()?;
         let addresses = Addresses::above(&used, wish.network).ok_or_else(|| {
             let network = wish.network;
-            LiveError::Message(format!(
+            RealTimeError::Message(format!(
                 "all addresses of {network} are in use; choose another network with --base"
             ))
         })?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use std::os::fd::AsFd as _;
 
 /// How long a server may take until it listens.
@@ -65,15 +65,15 @@ impl ServerPort {
     /// # Errors
     /// None does within 30 s, a signal asks this process to end, or the kernel's list cannot be read. Signals must be
     /// blocked.
-    pub(super) fn wait(self) -> Result<(), LiveError> {
+    pub(super) fn wait(self) -> Result<(), RealTimeError> {
         let ending: SigSet = ENDING.into_iter().collect();
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        let signals =
-            SignalFd::with_flags(&ending, flags).map_err(LiveError::system("watching signals"))?;
+        let signals = SignalFd::with_flags(&ending, flags)
+            .map_err(RealTimeError::system("watching signals"))?;
         let begun = Instant::now();
         while !self.is_served()? {
             if begun.elapsed() > PATIENCE {
-                return Err(LiveError::Message(format!(
+                return Err(RealTimeError::Message(format!(
                     "nothing listens at {self} outside after {} s (--wait-for): does the command \
                      of --outside run, and is it the right port?",
                     PATIENCE.as_secs()
@@ -82,13 +82,15 @@ impl ServerPort {
             let mut ready = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
             if poll(&mut ready, PollTimeout::from(INTERVAL_MS)).is_ok_and(|count| count > 0) {
                 // It is not read: it ends this process once all is put back and signals are let in again.
-                return Err(LiveError::Message(format!("interrupted while waiting for {self}")));
+                return Err(RealTimeError::Message(format!(
+                    "interrupted while waiting for {self}"
+                )));
             }
         }
         Ok(())
     }
 
-    fn is_served(self) -> Result<bool, LiveError> {
+    fn is_served(self) -> Result<bool, RealTimeError> {
         let mut is_served = false;
         for version in ["", "6"] {
             let protocol = if self.udp { "udp" } else { "tcp" };
@@ -97,7 +99,7 @@ impl ServerPort {
                 Ok(text) => is_served |= self.is_in(&text),
                 // A kernel without IPv6 has no such list.
                 Err(_) if version == "6" => {}
-                Err(error) => return Err(LiveError::Message(format!("{path}: {error}"))),
+                Err(error) => return Err(RealTimeError::Message(format!("{path}: {error}"))),
             }
         }
         Ok(is_served)

@@ -10,7 +10,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::getpid;
 use paceline_os::process::{self, Process};
 use paceline_os::process_identity::ProcessIdentity;
-use paceline_os::{LiveError, Tun, TunOptions};
+use paceline_os::{RealTimeError, Tun, TunOptions};
 
 use super::addresses::Addresses;
 use super::leftovers::AdoptedChildren;
@@ -29,13 +29,13 @@ pub(super) fn start(
     options: &ShellOptions,
     has_rights: bool,
     signal_mask: SigSet,
-) -> Result<(Shell, Devices), LiveError> {
+) -> Result<(Shell, Devices), RealTimeError> {
     let emulator = getpid();
     let adopted = AdoptedChildren::watch();
     let supervisor =
         |socket| supervisor::live(emulator, &socket, options, !has_rights, signal_mask);
     let (process, socket) =
-        process::copy(supervisor).map_err(LiveError::system("starting the supervisor"))?;
+        process::copy(supervisor).map_err(RealTimeError::system("starting the supervisor"))?;
     let process = Arc::new(process);
     let start = ShellStart::new(options, has_rights, signal_mask);
     start.finish(adopted, &socket, &process).inspect_err(|_| {
@@ -72,7 +72,7 @@ impl<'a> ShellStart<'a> {
         adopted: AdoptedChildren,
         socket: &OwnedFd,
         supervisor: &Arc<Process>,
-    ) -> Result<(Shell, Devices), LiveError> {
+    ) -> Result<(Shell, Devices), RealTimeError> {
         let mut outside = self.make_outer_end(supervisor)?;
         let addresses = outside.addresses;
         let resolver = match self.has_rights {
@@ -83,7 +83,7 @@ impl<'a> ShellStart<'a> {
             .tun
             .as_fd()
             .try_clone_to_owned()
-            .map_err(LiveError::system("another handle on the outer device"))?;
+            .map_err(RealTimeError::system("another handle on the outer device"))?;
         let started = self.start_programs(&mut outside, resolver.text, socket);
         let OuterEnd { tun: outer, mut remarks, undo, rules, .. } = outside;
         let (inner, companion) = match started {
@@ -119,7 +119,7 @@ impl<'a> ShellStart<'a> {
         Ok((shell, Devices { inner, outer }))
     }
 
-    fn make_outer_end(&self, supervisor: &Process) -> Result<OuterEnd, LiveError> {
+    fn make_outer_end(&self, supervisor: &Process) -> Result<OuterEnd, RealTimeError> {
         OuterEnd::make(OuterEndRequest {
             tun: self.tun.clone(),
             beyond: self.has_rights,
@@ -136,7 +136,7 @@ impl<'a> ShellStart<'a> {
         outside: &mut OuterEnd,
         resolver_text: Option<String>,
         socket: &OwnedFd,
-    ) -> Result<(Tun, Option<Process>), LiveError> {
+    ) -> Result<(Tun, Option<Process>), RealTimeError> {
         let message = SupervisorStart {
             addresses: outside.addresses,
             resolver: resolver_text,
@@ -174,12 +174,12 @@ fn remark_without_rights(addresses: &Addresses) -> String {
 }
 
 /// Starts the thread of [`pass_signals`].
-fn forward_signals(supervisor: &Arc<Process>) -> Result<JoinHandle<()>, LiveError> {
+fn forward_signals(supervisor: &Arc<Process>) -> Result<JoinHandle<()>, RealTimeError> {
     let supervisor = Arc::clone(supervisor);
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(move || pass_signals(&supervisor))
-        .map_err(LiveError::system("thread for signals"))
+        .map_err(RealTimeError::system("thread for signals"))
 }
 
 /// Sends the supervisor its message and the outer device, and receives the inner device.
@@ -187,22 +187,22 @@ fn hand_over(
     socket: &OwnedFd,
     message: &SupervisorStart,
     outer: BorrowedFd<'_>,
-) -> Result<(OwnedFd, SupervisorReady), LiveError> {
+) -> Result<(OwnedFd, SupervisorReady), RealTimeError> {
     let lost = "word from the supervisor";
     let text =
-        serde_json::to_vec(message).map_err(|error| LiveError::Message(error.to_string()))?;
+        serde_json::to_vec(message).map_err(|error| RealTimeError::Message(error.to_string()))?;
     // If it has failed already, what it says is of more interest.
     let sent = process::send(socket.as_fd(), &text, Some(outer));
-    let (answer, fd) = process::receive(socket.as_fd()).map_err(LiveError::system(lost))?;
+    let (answer, fd) = process::receive(socket.as_fd()).map_err(RealTimeError::system(lost))?;
     match (answer.strip_prefix(b"!"), fd) {
-        (Some(problem), _) => Err(LiveError::Message(String::from_utf8_lossy(problem).into())),
+        (Some(problem), _) => Err(RealTimeError::Message(String::from_utf8_lossy(problem).into())),
         (None, Some(fd)) => {
-            sent.map_err(LiveError::system(lost))?;
+            sent.map_err(RealTimeError::system(lost))?;
             let ready = serde_json::from_slice(&answer)
-                .map_err(|error| LiveError::Message(format!("{lost}: {error}")))?;
+                .map_err(|error| RealTimeError::Message(format!("{lost}: {error}")))?;
             Ok((fd, ready))
         }
-        (None, None) => Err(LiveError::Message(format!("{lost}: no device"))),
+        (None, None) => Err(RealTimeError::Message(format!("{lost}: no device"))),
     }
 }
 

@@ -11,7 +11,7 @@ use nix::sys::prctl::{set_child_subreaper, set_pdeathsig};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, getppid};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::namespace::NetworkId;
 use paceline_os::process::{receive, send, spawn_bound};
 use paceline_os::route::Links;
@@ -165,20 +165,20 @@ fn prepare(
     emulator: Pid,
     socket: &OwnedFd,
     keep: bool,
-) -> Result<(OwnedFd, SupervisorStart, OwnedFd), LiveError> {
+) -> Result<(OwnedFd, SupervisorStart, OwnedFd), RealTimeError> {
     set_pdeathsig(ORPHANED)
         .and_then(|()| set_child_subreaper(true))
-        .map_err(LiveError::system("supervising processes"))?;
+        .map_err(RealTimeError::system("supervising processes"))?;
     if getppid() != emulator {
-        return Err(LiveError::Message("the emulator has gone".into()));
+        return Err(RealTimeError::Message("the emulator has gone".into()));
     }
     let home = namespace::current_network()?;
     namespace::enter_own_network_and_mounts()?;
     let (text, device) =
-        receive(socket.as_fd()).map_err(LiveError::system("word from the emulator"))?;
-    let device = device.ok_or_else(|| LiveError::Message("no outer device".into()))?;
+        receive(socket.as_fd()).map_err(RealTimeError::system("word from the emulator"))?;
+    let device = device.ok_or_else(|| RealTimeError::Message("no outer device".into()))?;
     let begin: SupervisorStart = serde_json::from_slice(&text)
-        .map_err(|error| LiveError::Message(format!("word from the emulator: {error}")))?;
+        .map_err(|error| RealTimeError::Message(format!("word from the emulator: {error}")))?;
     let (offload, mtu, queue_len) = begin.tun;
     let tun = Tun::open(&TunOptions { offload, mtu, queue_len, ..TunOptions::new(INTERFACE) })?;
     let mut links = Links::open()?;
@@ -196,13 +196,13 @@ fn prepare(
     }
     if keep {
         let all = [capability::NET_ADMIN, capability::NET_RAW, capability::SYS_ADMIN];
-        capability::keep(&all).map_err(LiveError::system("keeping capabilities inside"))?;
+        capability::keep(&all).map_err(RealTimeError::system("keeping capabilities inside"))?;
     }
     let ready = SupervisorReady { network: NetworkId::current().ok() };
     let ready =
-        serde_json::to_vec(&ready).map_err(|error| LiveError::Message(error.to_string()))?;
+        serde_json::to_vec(&ready).map_err(|error| RealTimeError::Message(error.to_string()))?;
     send(socket.as_fd(), &ready, Some(tun.as_fd()))
-        .map_err(LiveError::system("handing over the inner device"))?;
+        .map_err(RealTimeError::system("handing over the inner device"))?;
     Ok((home, begin, device))
 }
 

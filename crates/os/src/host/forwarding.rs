@@ -14,7 +14,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::LiveError;
+use crate::RealTimeError;
 use crate::route::{Interface, Links};
 
 /// A setting that was off before shells turned it on. Interfaces go by their numbers: names change.
@@ -80,10 +80,10 @@ impl Settings {
         Some(text.trim() != "0")
     }
 
-    fn set(&self, setting: Setting, on: bool) -> Result<(), LiveError> {
+    fn set(&self, setting: Setting, on: bool) -> Result<(), RealTimeError> {
         let Some(name) = self.name(setting) else { return Ok(()) };
         let value = if on { "1" } else { "0" };
-        fs::write(Path::new("/proc/sys").join(&name), value).map_err(LiveError::system(name))
+        fs::write(Path::new("/proc/sys").join(&name), value).map_err(RealTimeError::system(name))
     }
 }
 
@@ -108,7 +108,7 @@ const FOUR: &str = "by IPv4 the inside reaches only this machine";
 
 /// Finds the settings that must be turned on, and lists them in the alias of the interface `own` for other shells. Does
 /// not turn them on: the caller first records what it will have to put back.
-pub fn plan(links: &mut Links, own: u32) -> Result<ForwardingPlan, LiveError> {
+pub fn plan(links: &mut Links, own: u32) -> Result<ForwardingPlan, RealTimeError> {
     let interfaces = links.interfaces()?;
     let settings = Settings::of(&interfaces);
     let others = || interfaces.iter().filter(|it| it.index != own);
@@ -181,7 +181,7 @@ pub fn plan(links: &mut Links, own: u32) -> Result<ForwardingPlan, LiveError> {
 const LOOPBACK: u32 = 1;
 
 /// Turns on the settings of a plan. Adds a remark for each that cannot be turned on.
-pub fn turn_on(links: &mut Links, wanted: &mut ForwardingPlan) -> Result<(), LiveError> {
+pub fn turn_on(links: &mut Links, wanted: &mut ForwardingPlan) -> Result<(), RealTimeError> {
     let settings = Settings::of(&links.interfaces()?);
     for setting in std::mem::take(&mut wanted.turn_on) {
         if let Err(error) = settings.set(setting, true) {
@@ -195,7 +195,7 @@ pub fn turn_on(links: &mut Links, wanted: &mut ForwardingPlan) -> Result<(), Liv
 /// Turns off the settings in `found`, except those that another shell still lists. `own` is the shell's interface if it
 /// still exists; its list is emptied. Settings of interfaces that have gone went with them. Returns the names of the
 /// settings that were turned off.
-pub fn restore(found: &[Setting], own: Option<&str>) -> Result<Vec<String>, LiveError> {
+pub fn restore(found: &[Setting], own: Option<&str>) -> Result<Vec<String>, RealTimeError> {
     let mut links = Links::open()?;
     if let Some(index) = own.and_then(|name| links.index(name).ok()) {
         // It may have gone just now.

@@ -12,7 +12,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use paceline_wire::packet::{QUESTION, SERVER_NUMBER_AT, TRANSPORT};
 
 use super::Socket;
-use crate::LiveError;
+use crate::RealTimeError;
 
 /// The most sockets at one address.
 pub const MOST_SOCKETS: usize = 64;
@@ -28,7 +28,7 @@ impl Socket {
     ///
     /// # Errors
     /// The address is not of this machine or taken, or the system refuses a setting.
-    pub fn bind_several(at: SocketAddr, count: usize) -> Result<Vec<Socket>, LiveError> {
+    pub fn bind_several(at: SocketAddr, count: usize) -> Result<Vec<Socket>, RealTimeError> {
         // The first is bound before it may share its address: so it finds out whether that is taken.
         let mut sockets = vec![Socket::bind(at)?];
         let first = sockets.first().map(|first| (first.local(), &first.socket));
@@ -38,7 +38,7 @@ impl Socket {
         }
         let at = at?;
         let refused = |what: &str| {
-            LiveError::system(format!("{what} at {at}, which `--loops 1` does without"))
+            RealTimeError::system(format!("{what} at {at}, which `--loops 1` does without"))
         };
         setsockopt(first, sockopt::ReusePort, &true).map_err(refused("sharing the address"))?;
         for _ in 1..count.min(MOST_SOCKETS) {

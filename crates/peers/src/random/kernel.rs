@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 use paceline_cc::Span;
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::route::Links;
 use paceline_os::tcp_info::tcp_info;
 use paceline_os::{Tun, TunOptions, namespace};
@@ -73,7 +73,7 @@ struct Connection<'a> {
 ///
 /// # Errors
 /// The kernel refused an operation.
-pub fn prepare() -> Result<(), LiveError> {
+pub fn prepare() -> Result<(), RealTimeError> {
     namespace::enter_own_network_and_mounts()?;
     let settings = [
         ("tcp_no_metrics_save", "1"),
@@ -85,7 +85,7 @@ pub fn prepare() -> Result<(), LiveError> {
     ];
     for (name, value) in settings {
         let path = format!("/proc/sys/net/ipv4/{name}");
-        std::fs::write(&path, value).map_err(LiveError::system(path))?;
+        std::fs::write(&path, value).map_err(RealTimeError::system(path))?;
     }
     Ok(())
 }
@@ -95,7 +95,7 @@ pub fn prepare() -> Result<(), LiveError> {
 ///
 /// # Errors
 /// The kernel refused an operation, or ended a connection.
-pub fn record(trials: &[Trial]) -> Result<Vec<Files>, LiveError> {
+pub fn record(trials: &[Trial]) -> Result<Vec<Files>, RealTimeError> {
     let mut tun = Tun::open(&TunOptions::new("trials"))?;
     let mut links = Links::open()?;
     let index = links.index("trials")?;
@@ -134,12 +134,12 @@ pub fn record(trials: &[Trial]) -> Result<Vec<Files>, LiveError> {
     Ok(run.connections.into_iter().map(|connection| connection.files).collect())
 }
 
-fn listen(control: Control, port: u16) -> Result<TcpListener, LiveError> {
-    let fail = |error: io::Error| LiveError::system(format!("listening on port {port}"))(error);
+fn listen(control: Control, port: u16) -> Result<TcpListener, RealTimeError> {
+    let fail = |error: io::Error| RealTimeError::system(format!("listening on port {port}"))(error);
     let listener = TcpListener::bind((HOST, port)).map_err(fail)?;
     let name = control.name();
     setsockopt(&listener, sockopt::TcpCongestion, &name.into())
-        .map_err(|error| LiveError::Message(format!("congestion control `{name}`: {error}")))?;
+        .map_err(|error| RealTimeError::Message(format!("congestion control `{name}`: {error}")))?;
     listener.set_nonblocking(true).map_err(fail)?;
     Ok(listener)
 }
@@ -162,7 +162,7 @@ impl Run<'_> {
         self.pending.push((index, event));
     }
 
-    fn all(&mut self, tun: &mut Tun) -> Result<(), LiveError> {
+    fn all(&mut self, tun: &mut Tun) -> Result<(), RealTimeError> {
         let mut buffer = vec![0; 2048];
         while self.connections.iter().any(|connection| !connection.ended) {
             while let Ok(length) = tun.read(&mut buffer) {
@@ -188,7 +188,7 @@ impl Run<'_> {
     }
 
     /// Processes a packet from the kernel.
-    fn on_packet(&mut self, now: Instant, packet: &[u8]) -> Result<(), LiveError> {
+    fn on_packet(&mut self, now: Instant, packet: &[u8]) -> Result<(), RealTimeError> {
         let Some(segment) = Segment::read(packet) else { return Ok(()) };
         let Some(&index) = self.by_remote.get(&segment.to.0) else { return Ok(()) };
         let connection = &mut self.connections[index];
@@ -198,7 +198,7 @@ impl Run<'_> {
         let time = span(now.saturating_duration_since(connection.begun));
         let name = &connection.trial.name;
         if segment.flags & RST != 0 {
-            return Err(LiveError::Message(format!("{name}: the kernel reset the connection")));
+            return Err(RealTimeError::Message(format!("{name}: the kernel reset the connection")));
         }
         if segment.flags & SYN != 0 {
             if connection.first.is_none() {
@@ -227,7 +227,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn happen(&mut self, index: usize, event: Event, tun: &mut Tun) -> Result<(), LiveError> {
+    fn happen(&mut self, index: usize, event: Event, tun: &mut Tun) -> Result<(), RealTimeError> {
         let connection = &mut self.connections[index];
         match event {
             Event::Syn => {
@@ -274,7 +274,12 @@ impl Run<'_> {
     }
 
     /// Processes an acknowledgement of the receiver.
-    fn on_answer(&mut self, index: usize, answer: &Answer, tun: &mut Tun) -> Result<(), LiveError> {
+    fn on_answer(
+        &mut self,
+        index: usize,
+        answer: &Answer,
+        tun: &mut Tun,
+    ) -> Result<(), RealTimeError> {
         let connection = &mut self.connections[index];
         let number = connection.acks;
         connection.acks += 1;
@@ -291,13 +296,13 @@ impl Run<'_> {
     }
 
     /// Accepts the kernel's socket of connection `index`.
-    fn accept(&self, index: usize) -> Result<TcpStream, LiveError> {
+    fn accept(&self, index: usize) -> Result<TcpStream, RealTimeError> {
         let connection = &self.connections[index];
         let listener = match connection.trial.control {
             Control::Cubic => &self.listeners[0],
             Control::Reno => &self.listeners[1],
         };
-        let fail = |error: io::Error| LiveError::system(connection.trial.name.clone())(error);
+        let fail = |error: io::Error| RealTimeError::system(connection.trial.name.clone())(error);
         let until = Instant::now() + PATIENCE;
         loop {
             match listener.accept() {
@@ -310,7 +315,7 @@ impl Run<'_> {
                     return Ok(stream);
                 }
                 Ok((_, peer)) => {
-                    return Err(LiveError::Message(format!("{peer} connected out of turn")));
+                    return Err(RealTimeError::Message(format!("{peer} connected out of turn")));
                 }
                 Err(error)
                     if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < until =>
@@ -335,7 +340,7 @@ impl Connection<'_> {
     }
 
     /// Gives the kernel an acknowledgement, and records it with the kernel's state.
-    fn answer(&mut self, tun: &mut Tun, answer: &Answer) -> Result<(), LiveError> {
+    fn answer(&mut self, tun: &mut Tun, answer: &Answer) -> Result<(), RealTimeError> {
         let time = self.now();
         let flags = ACK | if answer.ece { ECE } else { 0 };
         self.inject(tun, flags, 1, answer, None)?;
@@ -344,13 +349,14 @@ impl Connection<'_> {
         self.note_state()
     }
 
-    fn write(&mut self, bytes: u64) -> Result<(), LiveError> {
+    fn write(&mut self, bytes: u64) -> Result<(), RealTimeError> {
         let time = self.now();
         let name = &self.trial.name;
         let Some(socket) = &mut self.socket else { return Ok(()) };
-        let written = socket.write(&vec![0; bytes as usize]).map_err(LiveError::system(name))?;
+        let written =
+            socket.write(&vec![0; bytes as usize]).map_err(RealTimeError::system(name))?;
         if written as u64 != bytes {
-            return Err(LiveError::Message(format!(
+            return Err(RealTimeError::Message(format!(
                 "{name}: the socket took {written} of {bytes} bytes"
             )));
         }
@@ -358,9 +364,9 @@ impl Connection<'_> {
         self.note_state()
     }
 
-    fn note_state(&mut self) -> Result<(), LiveError> {
+    fn note_state(&mut self) -> Result<(), RealTimeError> {
         let Some(socket) = &self.socket else { return Ok(()) };
-        let info = tcp_info(socket).map_err(LiveError::system(&self.trial.name))?;
+        let info = tcp_info(socket).map_err(RealTimeError::system(&self.trial.name))?;
         self.files.state(&info);
         Ok(())
     }
@@ -373,7 +379,7 @@ impl Connection<'_> {
         sequence: u32,
         answer: &Answer,
         mss: Option<u16>,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         let (first, _) = self.first.unwrap_or_default();
         let absolute = |sequence: u64| first.wrapping_add(sequence as u32);
         let port = match self.trial.control {
@@ -394,7 +400,7 @@ impl Connection<'_> {
         };
         tun.write(&[IoSlice::new(&segment.write())])
             .map(|_| ())
-            .map_err(LiveError::system(&self.trial.name))
+            .map_err(RealTimeError::system(&self.trial.name))
     }
 
     /// Resets the connection.

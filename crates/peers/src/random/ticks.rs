@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 use paceline_cc::Span;
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 
 /// Length of a tick with HZ=250, in nanoseconds.
 const TICK_NANOS: u64 = 4_000_000;
@@ -29,25 +29,25 @@ impl TickClock {
     ///
     /// # Errors
     /// The file cannot be read (only root may), or has no count.
-    pub(super) fn read() -> Result<TickClock, LiveError> {
+    pub(super) fn read() -> Result<TickClock, RealTimeError> {
         let path = "/proc/timer_list";
         let time = |clock| {
             clock_gettime(clock)
                 .map(Duration::from)
-                .map_err(|error| LiveError::Message(format!("the kernel's clocks: {error}")))
+                .map_err(|error| RealTimeError::Message(format!("the kernel's clocks: {error}")))
         };
         // A delay makes a tick appear later than it was, so the earliest reading is the best.
         let mut best: Option<(u64, Instant, u64)> = None;
         let mut first: Option<(Instant, u64)> = None;
         for _ in 0..LOOKS {
             let before = time(ClockId::CLOCK_MONOTONIC_COARSE)?;
-            let text = fs::read_to_string(path).map_err(LiveError::system(path))?;
+            let text = fs::read_to_string(path).map_err(RealTimeError::system(path))?;
             let (now, after) = (Instant::now(), time(ClockId::CLOCK_MONOTONIC_COARSE)?);
             let exact = time(ClockId::CLOCK_MONOTONIC)?;
             std::thread::sleep(Duration::from_millis(1));
             let count = text.lines().find_map(|line| line.trim().strip_prefix("jiffies: "));
             let Some(count) = count.and_then(|count| count.parse::<u64>().ok()) else {
-                return Err(LiveError::Message(format!("{path}: no line `jiffies: COUNT`")));
+                return Err(RealTimeError::Message(format!("{path}: no line `jiffies: COUNT`")));
             };
             if before != after {
                 continue;
@@ -62,7 +62,7 @@ impl TickClock {
             }
         }
         let Some((_, at, count)) = best else {
-            return Err(LiveError::Message(format!("{path}: no two looks within a tick")));
+            return Err(RealTimeError::Message(format!("{path}: no two looks within a tick")));
         };
         Ok(TickClock { at, count })
     }
@@ -79,13 +79,13 @@ impl TickClock {
 ///
 /// # Errors
 /// The kernel has another HZ.
-fn check_length(elapsed: Duration, ticks: u64) -> Result<(), LiveError> {
+fn check_length(elapsed: Duration, ticks: u64) -> Result<(), RealTimeError> {
     let nanos = elapsed.as_nanos() as u64;
     if ticks < 10 || nanos.abs_diff(ticks * TICK_NANOS) <= 2 * TICK_NANOS {
         return Ok(());
     }
     let length = elapsed.as_secs_f64() * 1e3 / ticks as f64;
-    Err(LiveError::Message(format!(
+    Err(RealTimeError::Message(format!(
         "this kernel's ticks have {length:.1} ms; recordings are only made with HZ=250, whose ticks have 4 ms"
     )))
 }

@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 
 use paceline_cc::{Span, Time};
 use paceline_os::Interrupts;
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::udp::{Group, Inbox, Socket};
 use paceline_wire::key::Key;
 use paceline_wire::saturator::{
@@ -121,13 +121,13 @@ struct Client<'a> {
 pub fn client(
     options: &ClientOptions,
     flush: &mut dyn FnMut(&SaturationResult),
-) -> Result<SaturationResult, LiveError> {
+) -> Result<SaturationResult, RealTimeError> {
     let bind = |device: &Option<String>| {
         let socket = Socket::for_any_of(&options.to)?;
         device.as_deref().map_or(Ok(()), |device| socket.bind_to_device(device))?;
-        Ok::<Socket, LiveError>(socket)
+        Ok::<Socket, RealTimeError>(socket)
     };
-    let fail = |error: paceline_wire::key::KeyError| LiveError::Message(error.to_string());
+    let fail = |error: paceline_wire::key::KeyError| RealTimeError::Message(error.to_string());
     let (session, nonce) = (new_session().map_err(fail)?, new_nonce().map_err(fail)?);
     let mut clock = Clock::start();
     let now = clock.now();
@@ -222,7 +222,7 @@ impl Client<'_> {
     }
 
     /// Sends hellos over both ways until the server knows both.
-    fn connect(&mut self) -> Result<(), LiveError> {
+    fn connect(&mut self) -> Result<(), RealTimeError> {
         let end = self.clock.now() + self.options.patience;
         let mut untried = self.options.to.iter().copied();
         while self.ready != [true; 2] {
@@ -232,7 +232,7 @@ impl Client<'_> {
             if now >= end {
                 let way = if self.ready[0] { "feedback" } else { "link" };
                 let to: Vec<String> = self.to.iter().map(SocketAddr::to_string).collect();
-                return Err(LiveError::Message(format!(
+                return Err(RealTimeError::Message(format!(
                     "no answer from {} on the {way} path: is the address right, does \
                      `paceline saturate server` run there, is the key the one that it printed, and \
                      does the interface have a route?",
@@ -247,7 +247,9 @@ impl Client<'_> {
             let next = now + if another.is_some() { HEAD_START } else { AGAIN };
             while self.clock.now() < next && self.ready != [true; 2] {
                 if self.wait(next)? {
-                    return Err(LiveError::Message("interrupted before the measurement".into()));
+                    return Err(RealTimeError::Message(
+                        "interrupted before the measurement".into(),
+                    ));
                 }
             }
         }
@@ -255,7 +257,7 @@ impl Client<'_> {
     }
 
     /// Saturates the link and records arrivals for the requested duration.
-    fn measure(&mut self, flush: &mut dyn FnMut(&SaturationResult)) -> Result<(), LiveError> {
+    fn measure(&mut self, flush: &mut dyn FnMut(&SaturationResult)) -> Result<(), RealTimeError> {
         let Some(to) = self.server() else { return Ok(()) };
         let end = self.clock.now() + self.options.duration;
         let mut next_flush = self.clock.now() + FLUSH;
@@ -278,7 +280,7 @@ impl Client<'_> {
                 next_flush = after + FLUSH.max(after.since(now) * FLUSH_SHARE);
             }
             if now.since(self.heard) > self.options.patience {
-                return Err(LiveError::Message(format!(
+                return Err(RealTimeError::Message(format!(
                     "no packet from {to} for {}: the server has ended, or a path is down",
                     now.since(self.heard)
                 )));
@@ -297,7 +299,7 @@ impl Client<'_> {
     }
 
     /// Sends end messages until the server has sent its results.
-    fn end(&mut self) -> Result<(), LiveError> {
+    fn end(&mut self) -> Result<(), RealTimeError> {
         self.stopped = true;
         for _ in 0..ENDS {
             self.say(Channel::Feedback, Body::End, 0);
@@ -309,11 +311,11 @@ impl Client<'_> {
                 return Ok(());
             }
         }
-        Err(LiveError::Message("the server has not sent its results".into()))
+        Err(RealTimeError::Message("the server has not sent its results".into()))
     }
 
     /// Waits for packets and handles them. Returns true if the wait was interrupted.
-    fn wait(&mut self, until: Time) -> Result<bool, LiveError> {
+    fn wait(&mut self, until: Time) -> Result<bool, RealTimeError> {
         let feedback = Some(self.feedback.as_fd());
         let found = wait(&mut self.clock, until, self.link.as_fd(), feedback, &self.interrupts)?;
         let (ahead, now) = (self.clock.ahead(), self.clock.now());

@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 
 use paceline_cc::{Span, Time};
 use paceline_os::Interrupts;
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::udp::{Inbox, Socket};
 use paceline_wire::key::Identity;
 use paceline_wire::saturator::{
@@ -91,8 +91,8 @@ struct Server {
 ///
 /// # Errors
 /// The address is in use, or the system refuses something.
-pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
-    let fail = |error: paceline_wire::key::KeyError| LiveError::Message(error.to_string());
+pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, RealTimeError> {
+    let fail = |error: paceline_wire::key::KeyError| RealTimeError::Message(error.to_string());
     let mut clock = Clock::start();
     let interrupts = Interrupts::watch()?;
     let mut inbox = Inbox::default();
@@ -164,7 +164,7 @@ impl Server {
         quiet
     }
 
-    fn receive(&mut self, clock: &mut Clock, inbox: &mut Inbox) -> Result<(), LiveError> {
+    fn receive(&mut self, clock: &mut Clock, inbox: &mut Inbox) -> Result<(), RealTimeError> {
         let (ahead, now) = (clock.ahead(), clock.now());
         let (mut hellos, mut came) = (Vec::new(), Vec::new());
         let Server { socket, codec, sessions, .. } = self;

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use paceline_cc::{Ecn, Span, Time};
 use paceline_os::udp::{Inbox, Socket};
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 use paceline_wire::key::Key;
 use paceline_wire::{ConnectError, Connection, End, Limits, Offer, Service, Sink};
 
@@ -71,8 +71,8 @@ pub struct ClientOptions {
 enum Attempt {
     Made(Box<Connection>),
     Interrupted,
-    Failed(LiveError),
-    Refused(LiveError),
+    Failed(RealTimeError),
+    Refused(RealTimeError),
 }
 
 struct Client<'a> {
@@ -126,7 +126,7 @@ impl Sink for ToDevice<'_> {
 /// # Errors
 /// The device cannot be created or has been removed, the server refuses, or, with `once`, no
 /// connection is established.
-pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
+pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, RealTimeError> {
     let mut clock = Clock::start();
     let interrupts = Interrupts::watch_for(options.outlives_hangup)?;
     // Check before any change for a route that would carry the tunnel's own packets into the
@@ -174,7 +174,7 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
                 Ok(addresses) => client.attempt(&addresses),
                 Err(error) => Ok((None, Attempt::Refused(error))),
             },
-            Err(error) => Ok((None, Attempt::Failed(LiveError::Message(error.to_string())))),
+            Err(error) => Ok((None, Attempt::Failed(RealTimeError::Message(error.to_string())))),
         };
         let (mut socket, mut attempt) =
             attempt.unwrap_or_else(|error| (None, Attempt::Failed(error)));
@@ -231,7 +231,7 @@ fn look_up(
     clock: &mut Clock,
     interrupts: &Interrupts,
     mut device: Option<&mut Device>,
-) -> Result<bool, LiveError> {
+) -> Result<bool, RealTimeError> {
     name.look_up()?;
     let end = clock.now() + if device.is_some() { LOOKUP } else { FIRST_LOOKUP };
     while let Some(pending) = name.pending()
@@ -258,7 +258,7 @@ fn passable(
     addresses: &[SocketAddr],
     options: &ClientOptions,
     settings: &DeviceOptions,
-) -> Result<Vec<SocketAddr>, LiveError> {
+) -> Result<Vec<SocketAddr>, RealTimeError> {
     let DeviceOptions { addresses: own, routes, .. } = settings;
     let swallows = |to: IpAddr| own.iter().chain(routes).find(|network| network.contains(to));
     let is_apart = options.outer.is_some() || options.mark.is_some();
@@ -267,7 +267,7 @@ fn passable(
     let swallowed =
         addresses.first().and_then(|to| Some((to.ip(), swallows(to.ip().to_canonical())?)));
     match swallowed {
-        Some((to, network)) if passable.is_empty() => Err(LiveError::Message(format!(
+        Some((to, network)) if passable.is_empty() => Err(RealTimeError::Message(format!(
             "the route to {network} would lead the tunnel's own packets, which go to {to}, into the \
              tunnel: say by which interface they leave, as --outer eth0"
         ))),
@@ -292,9 +292,9 @@ impl Client<'_> {
         &mut self,
         connection: &Connection,
         tell: &mut dyn FnMut(Event),
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         let wanted =
-            settings(&self.options.device, connection.handout()).map_err(LiveError::Message)?;
+            settings(&self.options.device, connection.handout()).map_err(RealTimeError::Message)?;
         passable(&[connection.remote().0], self.options, &wanted)?;
         if self.device.is_some() && wanted == self.settings {
             return Ok(());
@@ -320,13 +320,13 @@ impl Client<'_> {
     ///
     /// # Errors
     /// The device has been removed.
-    fn drop_packets(&mut self) -> Result<(), LiveError> {
+    fn drop_packets(&mut self) -> Result<(), RealTimeError> {
         self.device.as_mut().map_or(Ok(()), |device| device.read(|_| {}))
     }
 
     /// Tries once to connect. Uses a new socket, so that a local address that has disappeared is
     /// not used again.
-    fn attempt(&mut self, to: &[SocketAddr]) -> Result<(Option<Socket>, Attempt), LiveError> {
+    fn attempt(&mut self, to: &[SocketAddr]) -> Result<(Option<Socket>, Attempt), RealTimeError> {
         let mut socket = Socket::for_any_of(to)?;
         if let Some(outer) = &self.options.outer {
             socket.bind_to_device(outer)?;
@@ -338,7 +338,11 @@ impl Client<'_> {
         Ok((Some(socket), attempt))
     }
 
-    fn connect(&mut self, to: &[SocketAddr], socket: &mut Socket) -> Result<Attempt, LiveError> {
+    fn connect(
+        &mut self,
+        to: &[SocketAddr],
+        socket: &mut Socket,
+    ) -> Result<Attempt, RealTimeError> {
         let ClientOptions { scheme, plaintext, mtu, keepalive, limits, key, .. } = self.options;
         let offer = Offer {
             plaintext: *plaintext,
@@ -353,8 +357,8 @@ impl Client<'_> {
         let failed = |error: ConnectError| {
             let text = error.to_string();
             match error {
-                ConnectError::Silence { .. } => Attempt::Failed(LiveError::Message(text)),
-                _ => Attempt::Refused(LiveError::Message(text)),
+                ConnectError::Silence { .. } => Attempt::Failed(RealTimeError::Message(text)),
+                _ => Attempt::Refused(RealTimeError::Message(text)),
             }
         };
         let mut race = Race::new(self.clock.now(), key, to, offer, limits.clone());
@@ -394,9 +398,9 @@ impl Client<'_> {
         mut connection: Connection,
         mut socket: Socket,
         tell: &mut dyn FnMut(Event),
-    ) -> Result<End, LiveError> {
+    ) -> Result<End, RealTimeError> {
         let Some(mut device) = self.device.take() else {
-            return Err(LiveError::Message("there is no device".into()));
+            return Err(RealTimeError::Message("there is no device".into()));
         };
         let with = Peer::from(connection.remote().0);
         let longest = connection.longest_datagram();
@@ -460,7 +464,7 @@ impl Client<'_> {
         socket: &Socket,
         told: Time,
         course: &mut Course,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         let ahead = self.clock.ahead();
         let now = self.clock.now();
         let Client { inbox, clock, .. } = self;
@@ -483,7 +487,7 @@ impl Client<'_> {
     }
 
     /// Waits before the next attempt. Returns true if it was interrupted.
-    fn pause(&mut self) -> Result<bool, LiveError> {
+    fn pause(&mut self) -> Result<bool, RealTimeError> {
         let end = self.clock.now() + PAUSE;
         loop {
             if self.clock.now() >= end {

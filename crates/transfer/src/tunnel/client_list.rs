@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_wire::{Admission, ClientPublic, Handout, MOST_ROUTES, Prefix};
 
 use crate::clients_file::{ClientsFile, ListedClient, overlap};
@@ -42,10 +42,10 @@ impl ClientList {
     pub(super) fn read(
         options: &ClientListOptions,
         networks: &[Prefix],
-    ) -> Result<ClientList, LiveError> {
+    ) -> Result<ClientList, RealTimeError> {
         let ClientListOptions { path, routes } = options;
         if routes.len() > MOST_ROUTES {
-            return Err(LiveError::Message(format!(
+            return Err(RealTimeError::Message(format!(
                 "{} routes for clients: expected {MOST_ROUTES} at most",
                 routes.len()
             )));
@@ -63,11 +63,11 @@ impl ClientList {
 }
 
 /// Returns an error if a client has an address of the server itself.
-fn check(file: &ClientsFile, path: &Path, networks: &[Prefix]) -> Result<(), LiveError> {
+fn check(file: &ClientsFile, path: &Path, networks: &[Prefix]) -> Result<(), RealTimeError> {
     for client in &file.clients {
         for network in &client.networks {
             if let Some(own) = networks.iter().find(|own| network.contains(own.address)) {
-                return Err(LiveError::Message(format!(
+                return Err(RealTimeError::Message(format!(
                     "{}: {}: {network} contains {}, the server's own address inside: give the client another network",
                     path.display(),
                     client.name,

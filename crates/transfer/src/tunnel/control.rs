@@ -16,7 +16,7 @@ use std::time::Duration;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::geteuid;
 use paceline_os::host::run_folders;
-use paceline_os::{LiveError, Waker};
+use paceline_os::{RealTimeError, Waker};
 use serde::{Deserialize, Serialize};
 
 use super::status::TunnelStatus;
@@ -309,7 +309,7 @@ impl RunningTunnel {
     ///
     /// # Errors
     /// The tunnel has ended.
-    pub fn ask(&mut self) -> Result<&TunnelStatus, LiveError> {
+    pub fn ask(&mut self) -> Result<&TunnelStatus, RealTimeError> {
         self.status = ask(&self.socket, "status").map_err(|error| self.has_ended(&error))?;
         Ok(&self.status)
     }
@@ -318,14 +318,14 @@ impl RunningTunnel {
     ///
     /// # Errors
     /// The list has a mistake, and the former one stays in use; or the server has ended.
-    pub fn reload(&self) -> Result<(), LiveError> {
+    pub fn reload(&self) -> Result<(), RealTimeError> {
         let Reloaded { problem } =
             ask(&self.socket, "reload").map_err(|error| self.has_ended(&error))?;
-        problem.map_or(Ok(()), |problem| Err(LiveError::Message(problem)))
+        problem.map_or(Ok(()), |problem| Err(RealTimeError::Message(problem)))
     }
 
-    fn has_ended(&self, error: &io::Error) -> LiveError {
-        LiveError::Message(format!(
+    fn has_ended(&self, error: &io::Error) -> RealTimeError {
+        RealTimeError::Message(format!(
             "the tunnel of device {} does not answer any more: {error}",
             self.status.device
         ))

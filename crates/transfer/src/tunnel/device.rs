@@ -11,7 +11,7 @@ use paceline_ip::icmp::LEAST_IPV6;
 use paceline_ip::marks::Marks;
 use paceline_ip::offload::{HEADER, Layout};
 use paceline_ip::{mss, packet};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::route::Links;
 use paceline_os::{Tun, TunOptions};
 
@@ -77,9 +77,9 @@ impl Device {
     ///
     /// # Errors
     /// The kernel refuses something.
-    pub(super) fn open(options: &DeviceOptions, mtu: u32) -> Result<Device, LiveError> {
+    pub(super) fn open(options: &DeviceOptions, mtu: u32) -> Result<Device, RealTimeError> {
         let mut loops = Device::open_for(options, mtu, 1)?;
-        loops.pop().ok_or_else(|| LiveError::Message("there is no device".into()))
+        loops.pop().ok_or_else(|| RealTimeError::Message("there is no device".into()))
     }
 
     /// Creates the device for `count` loops, each of which has its own queue.
@@ -90,7 +90,7 @@ impl Device {
         options: &DeviceOptions,
         mtu: u32,
         count: usize,
-    ) -> Result<Vec<Device>, LiveError> {
+    ) -> Result<Vec<Device>, RealTimeError> {
         let ipv6 = options.addresses.iter().chain(&options.routes).any(|at| at.address.is_ipv6());
         let mtu = if ipv6 { mtu.max(LEAST_IPV6 as u32) } else { mtu };
         let queues: Arc<[Tun]> = open_queues(options, mtu, count)?.into();
@@ -131,7 +131,7 @@ impl Device {
     ///
     /// # Errors
     /// The kernel refuses the MTU.
-    pub(super) fn set_longest(&mut self, longest: Option<usize>) -> Result<(), LiveError> {
+    pub(super) fn set_longest(&mut self, longest: Option<usize>) -> Result<(), RealTimeError> {
         let Settings { index, ipv6, mtu, changing } = &*self.settings;
         let mut changing = changing.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = changing.longest.get_mut(self.own) {
@@ -152,7 +152,7 @@ impl Device {
     ///
     /// # Errors
     /// The device has been removed.
-    pub(super) fn read(&mut self, mut see: impl FnMut(&[u8])) -> Result<(), LiveError> {
+    pub(super) fn read(&mut self, mut see: impl FnMut(&[u8])) -> Result<(), RealTimeError> {
         self.read_pieces(|mut piece| piece.each(&mut see))
     }
 
@@ -164,7 +164,7 @@ impl Device {
     pub(super) fn read_pieces(
         &mut self,
         mut take: impl FnMut(Piece<'_>) -> usize,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         let Device { queues, own, buffer, segment, coalescer, .. } = self;
         let Some(tun) = queues.get(*own) else { return Ok(()) };
         let mut count = 0;
@@ -178,7 +178,7 @@ impl Device {
                     io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => return Ok(()),
                     _ => {
                         let what = format!("reading from device {}", tun.name());
-                        return Err(LiveError::system(what)(error));
+                        return Err(RealTimeError::system(what)(error));
                     }
                 },
             }
@@ -290,7 +290,7 @@ impl Piece<'_> {
 }
 
 /// Creates the device, without offloads if the user does not want them or the kernel refuses them.
-fn open_queues(options: &DeviceOptions, mtu: u32, count: usize) -> Result<Vec<Tun>, LiveError> {
+fn open_queues(options: &DeviceOptions, mtu: u32, count: usize) -> Result<Vec<Tun>, RealTimeError> {
     let plain = TunOptions { mtu, queue_len: QUEUE, ..TunOptions::new(options.name.clone()) };
     if options.offload
         && let Ok(queues) = Tun::open_queues(&TunOptions { offload: true, ..plain.clone() }, count)

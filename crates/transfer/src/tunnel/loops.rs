@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paceline_os::{LiveError, WakeUps, Waker};
+use paceline_os::{RealTimeError, WakeUps, Waker};
 use paceline_wire::ConnectionCounts;
 
 use super::directory::ChangeLog;
@@ -29,9 +29,9 @@ impl Loops {
     ///
     /// # Errors
     /// The process has too many open files.
-    pub(super) fn new(count: usize) -> Result<(Arc<Loops>, Vec<Member>), LiveError> {
+    pub(super) fn new(count: usize) -> Result<(Arc<Loops>, Vec<Member>), RealTimeError> {
         let wake_ups = (0..count).map(|_| WakeUps::new());
-        let wake_ups = wake_ups.collect::<Result<Vec<WakeUps>, LiveError>>()?;
+        let wake_ups = wake_ups.collect::<Result<Vec<WakeUps>, RealTimeError>>()?;
         let wakers: Vec<Waker> = wake_ups.iter().map(WakeUps::waker).collect();
         let loops = Arc::new(Loops {
             changes: Arc::new(ChangeLog::new(wakers.clone())),

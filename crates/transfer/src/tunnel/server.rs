@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use paceline_os::udp::Socket;
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 use paceline_wire::{Server, ServerLimits};
 
 use super::Event;
@@ -47,10 +47,10 @@ struct Parts {
 /// # Errors
 /// The address is in use, there are too many loops, or the device cannot be created or has been
 /// removed.
-pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
+pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, RealTimeError> {
     let count = options.loops.get();
     if count > MOST_LOOPS {
-        return Err(LiveError::Message(format!(
+        return Err(RealTimeError::Message(format!(
             "{count} loops: there can be {MOST_LOOPS} at most"
         )));
     }
@@ -91,7 +91,7 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
             let parts = parts.into_iter();
             parts
                 .map(|parts| common.run(parts, tell))
-                .collect::<Result<Vec<LoopResult>, LiveError>>()?
+                .collect::<Result<Vec<LoopResult>, RealTimeError>>()?
         }
         Some(loops) => common.run_all(&loops, parts, tell)?,
     };
@@ -109,7 +109,7 @@ impl Common<'_> {
         loops: &Arc<Loops>,
         parts: Vec<Parts>,
         tell: &mut dyn FnMut(Event),
-    ) -> Result<Vec<LoopResult>, LiveError> {
+    ) -> Result<Vec<LoopResult>, RealTimeError> {
         let (events, told) = mpsc::sync_channel(MOST_EVENTS);
         let left_out = AtomicU64::new(0);
         let ended = thread::scope(|scope| {
@@ -134,7 +134,7 @@ impl Common<'_> {
                 Ok(ended) => ended,
                 Err(panic) => std::panic::resume_unwind(panic),
             };
-            threads.into_iter().map(join).collect::<Result<Vec<LoopResult>, LiveError>>()
+            threads.into_iter().map(join).collect::<Result<Vec<LoopResult>, RealTimeError>>()
         });
         match left_out.load(Ordering::Relaxed) {
             0 => {}
@@ -144,13 +144,13 @@ impl Common<'_> {
     }
 
     /// Runs one loop from its start to its end.
-    fn run(&self, parts: Parts, tell: &mut dyn FnMut(Event)) -> Result<LoopResult, LiveError> {
+    fn run(&self, parts: Parts, tell: &mut dyn FnMut(Event)) -> Result<LoopResult, RealTimeError> {
         let Common { options, interrupts, list } = self;
         let Parts { socket, device, control, member } = parts;
         let limits =
             ServerLimits { datagrams: true, one_per_client: true, ..options.limits.clone() };
         let mut server = Server::new(options.identity.clone(), limits)
-            .map_err(|error| LiveError::Message(error.to_string()))?;
+            .map_err(|error| RealTimeError::Message(error.to_string()))?;
         if let Some(Member { loops, number, .. }) = &member {
             server = server.numbered(u8::try_from(*number).unwrap_or(u8::MAX), &loops.counts);
         }

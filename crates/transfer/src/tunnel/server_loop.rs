@@ -8,7 +8,7 @@ use std::sync::Arc;
 use paceline_cc::{Ecn, Time};
 use paceline_ip::packet::ends;
 use paceline_os::udp::{Inbox, Socket};
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 use paceline_wire::{ClientPublic, End, Server, ServerStats};
 
 use super::arrivals::{Arrivals, RefusedSource, Sender};
@@ -115,7 +115,7 @@ impl<'a> Loop<'a> {
     ///
     /// # Errors
     /// The device has been removed, or the system refuses something.
-    pub(super) fn run(mut self, tell: &mut dyn FnMut(Event)) -> Result<LoopResult, LiveError> {
+    pub(super) fn run(mut self, tell: &mut dyn FnMut(Event)) -> Result<LoopResult, RealTimeError> {
         let mut inbox = Inbox::default();
         let mut told = self.clock.now();
         loop {
@@ -205,7 +205,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    fn receive(&mut self, inbox: &mut Inbox, told: &mut Time) -> Result<(), LiveError> {
+    fn receive(&mut self, inbox: &mut Inbox, told: &mut Time) -> Result<(), RealTimeError> {
         let mut answers = Vec::new();
         let mut seen = Vec::new();
         let Loop { clock, server, socket, arrivals, locals, .. } = self;
@@ -245,7 +245,7 @@ impl<'a> Loop<'a> {
 
     /// Handles a packet's arrival from this client: reports a new client, confirms its connection,
     /// or notes its new address.
-    fn meet(&mut self, now: Time, slot: usize) -> Result<(), LiveError> {
+    fn meet(&mut self, now: Time, slot: usize) -> Result<(), RealTimeError> {
         let place = self.place(slot);
         let Some(connection) = self.server.connection(slot) else { return Ok(()) };
         let (at, longest) = (connection.remote().0, connection.longest_datagram());
@@ -319,14 +319,14 @@ impl<'a> Loop<'a> {
 
     /// Sets the device's MTU to that of the client whose path carries the largest packets. Senders
     /// of packets that are too long for another client get an ICMP reply.
-    fn set_mtu(&mut self) -> Result<(), LiveError> {
+    fn set_mtu(&mut self) -> Result<(), RealTimeError> {
         let Arrivals { device, senders, .. } = &mut self.arrivals;
         device.set_longest(senders.values().map(|sender| sender.longest).max())
     }
 
     /// Puts the device's packets into the queues of their clients, or hands them over to the loops
     /// that have these clients.
-    fn take_from_device(&mut self, now: Time) -> Result<(), LiveError> {
+    fn take_from_device(&mut self, now: Time) -> Result<(), RealTimeError> {
         let number = self.number();
         let Loop { server, arrivals, clients, without_owner, handed_over, member, .. } = self;
         let Arrivals { device, directory, .. } = arrivals;
@@ -392,7 +392,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Sends the packets whose time has come. Returns true if a connection has ended.
-    fn transmit(&mut self, now: Time) -> Result<bool, LiveError> {
+    fn transmit(&mut self, now: Time) -> Result<bool, RealTimeError> {
         let mut any = false;
         // A limited number of rounds, so that arrivals are looked at even if there is always a
         // packet to send.
@@ -430,7 +430,7 @@ impl<'a> Loop<'a> {
         Ok(any)
     }
 
-    fn end(&mut self, slot: usize, end: &End, stood: bool) -> Result<(), LiveError> {
+    fn end(&mut self, slot: usize, end: &End, stood: bool) -> Result<(), RealTimeError> {
         self.server.remove(slot);
         self.locals.remove(&slot);
         self.arrivals.directory.publish(Change::Remove { place: self.place(slot) });
@@ -526,7 +526,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Closes all connections, and waits until all clients have answered or [`FAREWELL`] is over.
-    fn close_all(&mut self, inbox: &mut Inbox) -> Result<(), LiveError> {
+    fn close_all(&mut self, inbox: &mut Inbox) -> Result<(), RealTimeError> {
         let slots: Vec<usize> = self.server.slots().collect();
         for slot in slots {
             if let Some(connection) = self.server.connection(slot) {

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc;
 use std::thread;
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::udp::Socket;
 
 /// Maximum number of addresses that are tried per name.
@@ -17,9 +17,9 @@ const MOST: usize = 16;
 ///
 /// # Errors
 /// The host does not exist, or the port is missing.
-pub fn connect_to(text: &str) -> Result<SocketAddr, LiveError> {
+pub fn connect_to(text: &str) -> Result<SocketAddr, RealTimeError> {
     let found = addresses(text)?;
-    found.first().copied().ok_or_else(|| LiveError::Message(format!("{text}: no address")))
+    found.first().copied().ok_or_else(|| RealTimeError::Message(format!("{text}: no address")))
 }
 
 /// Returns the addresses that `text` names, at most 16. `text` is `host:port`, `192.0.2.1:5311`,
@@ -29,8 +29,8 @@ pub fn connect_to(text: &str) -> Result<SocketAddr, LiveError> {
 ///
 /// # Errors
 /// The host does not exist, or the port is missing.
-pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, LiveError> {
-    let system = LiveError::system(format!(
+pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, RealTimeError> {
+    let system = RealTimeError::system(format!(
         "{text}: no address; write host:port, as 192.0.2.1:5311 or [2001:db8::1]:5311"
     ));
     let found: Vec<SocketAddr> = match interface(text) {
@@ -40,7 +40,7 @@ pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, LiveError> {
     };
     let found = in_turns(found);
     if found.is_empty() {
-        return Err(LiveError::Message(format!("{text}: no address")));
+        return Err(RealTimeError::Message(format!("{text}: no address")));
     }
     Ok(found)
 }
@@ -87,7 +87,7 @@ fn in_turns(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
 struct Lookup {
     /// Readable once the look-up is over, because its thread then closes the other end.
     over: PipeReader,
-    found: mpsc::Receiver<Result<Vec<SocketAddr>, LiveError>>,
+    found: mpsc::Receiver<Result<Vec<SocketAddr>, RealTimeError>>,
 }
 
 /// A host name that is looked up repeatedly, by one thread at a time.
@@ -95,13 +95,13 @@ pub(crate) struct Name {
     text: String,
     pending: Option<Lookup>,
     /// The addresses of the last successful look-up; the error if none has succeeded.
-    found: Result<Vec<SocketAddr>, LiveError>,
+    found: Result<Vec<SocketAddr>, RealTimeError>,
 }
 
 impl Name {
     /// Creates a name, without looking it up.
     pub(crate) fn new(text: &str) -> Name {
-        let found = Err(LiveError::Message(format!("{text}: no name server has answered yet")));
+        let found = Err(RealTimeError::Message(format!("{text}: no name server has answered yet")));
         Name { text: text.into(), pending: None, found }
     }
 
@@ -110,11 +110,11 @@ impl Name {
     ///
     /// # Errors
     /// The system cannot create a pipe.
-    pub(crate) fn look_up(&mut self) -> Result<(), LiveError> {
+    pub(crate) fn look_up(&mut self) -> Result<(), RealTimeError> {
         if self.pending.is_some() {
             return Ok(());
         }
-        let (over, ends) = io::pipe().map_err(LiveError::system("making a pipe"))?;
+        let (over, ends) = io::pipe().map_err(RealTimeError::system("making a pipe"))?;
         let (tell, found) = mpsc::channel();
         let text = self.text.clone();
         let look = move || {
@@ -122,7 +122,7 @@ impl Name {
             drop(ends);
         };
         let thread = thread::Builder::new().name("names".into()).spawn(look);
-        thread.map_err(LiveError::system("starting a thread"))?;
+        thread.map_err(RealTimeError::system("starting a thread"))?;
         self.pending = Some(Lookup { over, found });
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Name {
                 Ok(result) => result,
                 Err(mpsc::TryRecvError::Empty) => return,
                 Err(mpsc::TryRecvError::Disconnected) => {
-                    Err(LiveError::Message(format!("{}: the look-up has failed", self.text)))
+                    Err(RealTimeError::Message(format!("{}: the look-up has failed", self.text)))
                 }
             },
             None => return,
@@ -154,7 +154,7 @@ impl Name {
     ///
     /// # Errors
     /// No look-up has found any yet.
-    pub(crate) fn addresses(&self) -> Result<&[SocketAddr], &LiveError> {
+    pub(crate) fn addresses(&self) -> Result<&[SocketAddr], &RealTimeError> {
         self.found.as_deref()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 
 use super::client::{ClientOptions, TransferResult, send};
 use super::progress::{Progress, Snapshot};
@@ -36,9 +36,9 @@ pub fn measure(
     flows: usize,
     interval: Option<Duration>,
     tell: &mut dyn FnMut(&Interval),
-) -> Result<Vec<TransferResult>, LiveError> {
+) -> Result<Vec<TransferResult>, RealTimeError> {
     if !(1..=MOST_FLOWS).contains(&flows) {
-        return Err(LiveError::Message(format!(
+        return Err(RealTimeError::Message(format!(
             "{flows} connections: there can be 1 to {MOST_FLOWS}"
         )));
     }
@@ -62,7 +62,7 @@ pub fn measure(
             let thread = thread::Builder::new().name(format!("flow-{index}"));
             if let Err(error) = thread.spawn_scoped(scope, run) {
                 end_all(&gate, &progress);
-                return Err(LiveError::system("starting a thread")(error));
+                return Err(RealTimeError::system("starting a thread")(error));
             }
         }
         drop(ended);
@@ -70,7 +70,7 @@ pub fn measure(
     })
 }
 
-type Ended = (usize, Result<TransferResult, LiveError>);
+type Ended = (usize, Result<TransferResult, RealTimeError>);
 
 fn end_all(gate: &StartGate, progress: &[Arc<Progress>]) {
     gate.fail();
@@ -84,7 +84,7 @@ fn collect(
     progress: &[Arc<Progress>],
     interval: Option<Duration>,
     tell: &mut dyn FnMut(&Interval),
-) -> Result<Vec<TransferResult>, LiveError> {
+) -> Result<Vec<TransferResult>, RealTimeError> {
     /// Interval at which the gate is checked until the flows have begun.
     const LOOK: Duration = Duration::from_millis(20);
     let snapshots = || progress.iter().map(|one| one.snapshot()).collect::<Vec<Snapshot>>();

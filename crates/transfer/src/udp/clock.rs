@@ -7,7 +7,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 use paceline_cc::{Span, Time};
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 
 /// Timer slack of this thread in nanoseconds: how late the kernel may wake it.
 const SLACK: u64 = 1_000;
@@ -99,7 +99,7 @@ pub(crate) fn wait(
     socket: BorrowedFd<'_>,
     input: Option<BorrowedFd<'_>>,
     interrupts: &Interrupts,
-) -> Result<Readiness, LiveError> {
+) -> Result<Readiness, RealTimeError> {
     wait_for_all(clock, until, socket, [input, None], interrupts)
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn wait_for_all(
     socket: BorrowedFd<'_>,
     inputs: [Option<BorrowedFd<'_>>; 2],
     interrupts: &Interrupts,
-) -> Result<Readiness, LiveError> {
+) -> Result<Readiness, RealTimeError> {
     let readable = |file| PollFd::new(file, PollFlags::POLLIN);
     let mut files =
         [readable(socket), readable(interrupts.as_fd()), readable(socket), readable(socket)];
@@ -126,7 +126,7 @@ pub(crate) fn wait_for_all(
     let files = files.get_mut(..count).unwrap_or(&mut []);
     match ppoll(files, Some(span), None) {
         Ok(_) | Err(Errno::EINTR) => {}
-        Err(error) => return Err(LiveError::system("waiting for packets")(error)),
+        Err(error) => return Err(RealTimeError::system("waiting for packets")(error)),
     }
     let is_ready = |index: usize| files.get(index).is_some_and(|file| file.any() == Some(true));
     let [input, second_input] = places.map(|place| place.is_some_and(is_ready));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_cc::Span;
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_wire::{Admission, ClientPublic, Handout};
 
 use crate::clients_file::ClientsFile;
@@ -26,7 +26,7 @@ impl ListedClients {
     ///
     /// # Errors
     /// Those of [`ClientsFile::read`].
-    pub(super) fn read(path: &Path) -> Result<ListedClients, LiveError> {
+    pub(super) fn read(path: &Path) -> Result<ListedClients, RealTimeError> {
         let list = ListedClients {
             path: path.to_path_buf(),
             version: AtomicU64::new(0),
@@ -40,7 +40,7 @@ impl ListedClients {
     ///
     /// # Errors
     /// Those of [`ClientsFile::read`]; then the previous list stays in use.
-    pub(super) fn reload(&self) -> Result<usize, LiveError> {
+    pub(super) fn reload(&self) -> Result<usize, RealTimeError> {
         let file = ClientsFile::read(&self.path)?;
         let admission = Arc::new(file.admission(|_| Handout::default()));
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = admission;

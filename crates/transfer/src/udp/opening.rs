@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 
 use super::events::Event;
 use super::progress::Progress;
@@ -19,9 +19,9 @@ pub(super) fn open_store(
     progress: Option<&Arc<Progress>>,
     stop: &StopSignal,
     tell: &mut dyn FnMut(Event),
-) -> Result<Arc<Store>, LiveError> {
+) -> Result<Arc<Store>, RealTimeError> {
     let asked = stop.asked().try_clone_to_owned();
-    let asked = asked.map_err(LiveError::system("watching for the end"))?;
+    let asked = asked.map_err(RealTimeError::system("watching for the end"))?;
     let store = Store::new(target.clone(), outside_links, asked).counting(progress).limited(disk);
     if let Some((used, Some(quota))) = store.count()? {
         tell(Event::Room { used, quota });

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use paceline_cc::{Ack, Span, Time};
 use paceline_flow::{Loss, LossTrigger, Sender};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_wire::End;
 use serde_json::{Value, json};
 
@@ -49,8 +49,8 @@ struct Metrics {
 
 impl Qlog {
     /// Creates a log of a connection. Its times count from `now`.
-    pub(super) fn create(path: &Path, vantage: Vantage, now: Time) -> Result<Qlog, LiveError> {
-        let file = File::create(path).map_err(LiveError::system(path.display().to_string()))?;
+    pub(super) fn create(path: &Path, vantage: Vantage, now: Time) -> Result<Qlog, RealTimeError> {
+        let file = File::create(path).map_err(RealTimeError::system(path.display().to_string()))?;
         Ok(Qlog::begin(file, path.to_path_buf(), vantage, now))
     }
 
@@ -174,7 +174,7 @@ impl Qlog {
     }
 
     /// Closes the log, with the reason for which the connection ended.
-    pub(super) fn finish(mut self, now: Time, end: Option<&End>) -> Result<(), LiveError> {
+    pub(super) fn finish(mut self, now: Time, end: Option<&End>) -> Result<(), RealTimeError> {
         if let Some(end) = end {
             let (owner, trigger, reason) = match end {
                 End::Here { code: 0, reason } => ("local", "clean", reason.clone()),
@@ -189,7 +189,7 @@ impl Qlog {
         }
         let flushed = self.out.flush();
         match self.failed.take().or(flushed.err()) {
-            Some(error) => Err(LiveError::system(self.path.display().to_string())(error)),
+            Some(error) => Err(RealTimeError::system(self.path.display().to_string())(error)),
             None => Ok(()),
         }
     }
@@ -226,20 +226,25 @@ impl LogTarget {
     }
 
     /// Returns an error if no log can be written there. Call it before the first connection.
-    pub(super) fn check(&self) -> Result<(), LiveError> {
+    pub(super) fn check(&self) -> Result<(), RealTimeError> {
         let name = |path: &Path| path.display().to_string();
         match self {
             LogTarget::Folder(folder) => {
-                std::fs::create_dir_all(folder).map_err(LiveError::system(name(folder)))
+                std::fs::create_dir_all(folder).map_err(RealTimeError::system(name(folder)))
             }
             LogTarget::File(path) => {
-                File::create(path).map(|_| ()).map_err(LiveError::system(name(path)))
+                File::create(path).map(|_| ()).map_err(RealTimeError::system(name(path)))
             }
         }
     }
 
     /// Creates the log of a connection.
-    pub(super) fn begin(&self, count: u64, connection: u32, now: Time) -> Result<Qlog, LiveError> {
+    pub(super) fn begin(
+        &self,
+        count: u64,
+        connection: u32,
+        now: Time,
+    ) -> Result<Qlog, RealTimeError> {
         if let LogTarget::File(_) = self {
             return Qlog::create(&self.path(count, connection), Vantage::Server, now);
         }
@@ -249,7 +254,7 @@ impl LogTarget {
             match File::create_new(&path) {
                 Ok(file) => return Ok(Qlog::begin(file, path, Vantage::Server, now)),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
-                Err(error) => return Err(LiveError::system(path.display().to_string())(error)),
+                Err(error) => return Err(RealTimeError::system(path.display().to_string())(error)),
             }
         }
     }

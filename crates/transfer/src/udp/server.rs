@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use paceline_os::udp::Socket;
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 use paceline_wire::{ConnectionCounts, Server};
 
 use super::events::{Event, Events, tell_all};
@@ -23,10 +23,10 @@ use super::store::WorkerCount;
 ///
 /// # Errors
 /// The address is in use, there are too many loops, or the system refuses something.
-pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
+pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, RealTimeError> {
     let count = options.loops.get();
     if count > MOST_LOOPS {
-        return Err(LiveError::Message(format!(
+        return Err(RealTimeError::Message(format!(
             "{count} loops: there can be {MOST_LOOPS} at most"
         )));
     }
@@ -35,7 +35,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     let sockets = Socket::bind_several(options.listen, count)?;
     // Before any thread starts, so that every thread inherits the blocked signals.
     let interrupts = Interrupts::watch_for(listed.is_some() || options.outlives_hangup)?;
-    let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
+    let stop = StopSignal::new().map_err(RealTimeError::system("making a pipe"))?;
     let (clients, ordinary) = (AtomicU64::new(0), Once::new());
     let counts = ConnectionCounts::new();
     let measurements = AtomicU64::new(0);
@@ -76,7 +76,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
             Ok(ended) => ended,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        loops.into_iter().map(join).collect::<Result<Vec<LoopResult>, LiveError>>()
+        loops.into_iter().map(join).collect::<Result<Vec<LoopResult>, RealTimeError>>()
     })?;
     match left_out.load(Ordering::Relaxed) {
         0 => {}
@@ -94,13 +94,13 @@ fn run(
     socket: Socket,
     number: u8,
     events: Events,
-) -> Result<LoopResult, LiveError> {
+) -> Result<LoopResult, RealTimeError> {
     let options = shared.options;
     let mut limits = options.limits.clone();
     // Received bytes count against the receive window until a worker has written them.
     limits.each.reads_later = true;
     let mut server = Server::new(options.identity.clone(), limits)
-        .map_err(|error| LiveError::Message(error.to_string()))?;
+        .map_err(|error| RealTimeError::Message(error.to_string()))?;
     if options.loops.get() > 1 {
         server = server.numbered(number, &shared.counts);
     }

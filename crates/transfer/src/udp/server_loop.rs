@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use std::sync::atomic::Ordering;
 
 use paceline_cc::{Ecn, Time};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::priority;
 use paceline_os::udp::{Inbox, Socket};
 use paceline_wire::{End, Server, ServerStats, Service};
@@ -60,9 +60,9 @@ impl<'a> Loop<'a> {
         socket: Socket,
         server: Server,
         events: Events,
-    ) -> Result<Loop<'a>, LiveError> {
+    ) -> Result<Loop<'a>, RealTimeError> {
         let clients = Clients::new(shared, events);
-        let clients = clients.map_err(LiveError::system("making a file for wake-ups"))?;
+        let clients = clients.map_err(RealTimeError::system("making a file for wake-ups"))?;
         if shared.options.realtime
             && let Err(error) = priority::real_time(priority::RealTime::End)
         {
@@ -86,7 +86,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Runs until all loops are asked to end or, with `once`, until a connection is over.
-    pub(super) fn run(mut self) -> Result<LoopResult, LiveError> {
+    pub(super) fn run(mut self) -> Result<LoopResult, RealTimeError> {
         let mut inbox = Inbox::default();
         let mut touched = Vec::new();
         let SharedState { stop, interrupts, .. } = self.shared;
@@ -154,7 +154,11 @@ impl<'a> Loop<'a> {
 
     /// Handles received packets and answers handshakes. `touched` receives the connections'
     /// indices.
-    fn receive(&mut self, inbox: &mut Inbox, touched: &mut Vec<usize>) -> Result<(), LiveError> {
+    fn receive(
+        &mut self,
+        inbox: &mut Inbox,
+        touched: &mut Vec<usize>,
+    ) -> Result<(), RealTimeError> {
         let Loop { clock, socket, server, clients, outbox, locals, told, .. } = self;
         let (ahead, now) = (clock.ahead(), clock.now());
         let mut answers = Vec::new();

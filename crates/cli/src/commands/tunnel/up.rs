@@ -5,7 +5,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use clap::Args;
 use paceline_os::capability;
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 use paceline_transfer::tunnel::setup::{Detached, Foreground, Setup, detach, take_down};
 use paceline_transfer::tunnel::{
     ClientOptions, DeviceOptions, Event, ServerOptions, client, server,
@@ -121,7 +121,7 @@ struct Attendant {
     setup: Setup,
     foreground: Option<Foreground>,
     /// Why the setup has failed, for which the loop was asked to end.
-    failure: Option<LiveError>,
+    failure: Option<RealTimeError>,
     messages: Messages,
     quiet: bool,
 }
@@ -175,7 +175,7 @@ fn carry(
             };
             server(&options, &mut |event| attendant.hear(event))
         }
-        _ => Err(LiveError::Message("the key is not one of this end".into())),
+        _ => Err(RealTimeError::Message("the key is not one of this end".into())),
     };
     let Attendant { setup, failure, mut messages, .. } = attendant;
     if setup.has_kill_switch() {
@@ -210,7 +210,7 @@ impl Attendant {
     }
 
     /// The tunnel stands: makes the changes.
-    fn stand(&mut self) -> Result<(), LiveError> {
+    fn stand(&mut self) -> Result<(), RealTimeError> {
         for remark in self.setup.apply()? {
             self.messages.note(format!("warning: {remark}"));
         }

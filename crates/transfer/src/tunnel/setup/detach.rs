@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::{getpid, getppid, setsid};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::process;
 
 /// The result of [`detach`] in the foreground.
@@ -30,7 +30,7 @@ pub struct Foreground {
 ///
 /// # Errors
 /// The system cannot create a process.
-pub fn detach(body: impl FnOnce(Foreground) -> i32) -> Result<Detached, LiveError> {
+pub fn detach(body: impl FnOnce(Foreground) -> i32) -> Result<Detached, RealTimeError> {
     let foreground = getpid();
     let run = |socket: OwnedFd| {
         if set_pdeathsig(Signal::SIGTERM).is_err() || getppid() != foreground {
@@ -38,11 +38,11 @@ pub fn detach(body: impl FnOnce(Foreground) -> i32) -> Result<Detached, LiveErro
         }
         body(Foreground { socket })
     };
-    let (process, socket) =
-        process::copy(run).map_err(LiveError::system("starting a process in the background"))?;
+    let (process, socket) = process::copy(run)
+        .map_err(RealTimeError::system("starting a process in the background"))?;
     match process::receive(socket.as_fd()) {
         Ok(_) => Ok(Detached::Background(process.id())),
-        Err(_) => process.wait().map(Detached::Ended).map_err(LiveError::system("waiting")),
+        Err(_) => process.wait().map(Detached::Ended).map_err(RealTimeError::system("waiting")),
     }
 }
 
@@ -51,8 +51,8 @@ impl Foreground {
     ///
     /// # Errors
     /// The system refuses something, or the foreground process has ended.
-    pub fn leave(self) -> Result<(), LiveError> {
-        let fail = |error: io::Error| LiveError::system("going into the background")(error);
+    pub fn leave(self) -> Result<(), RealTimeError> {
+        let fail = |error: io::Error| RealTimeError::system("going into the background")(error);
         setsid().map_err(|error| fail(error.into()))?;
         set_pdeathsig(None::<Signal>).map_err(|error| fail(error.into()))?;
         process::send(self.socket.as_fd(), b"up", None).map_err(fail)?;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::namespace::NetworkId;
 use paceline_os::process::Process;
 
@@ -37,8 +37,8 @@ pub struct TakenDown {
 /// # Errors
 /// The tunnel is up in another network namespace, its processes do not end, or a change could not
 /// be undone.
-pub fn take_down(name: &str, keep_kill_switch: bool) -> Result<TakenDown, LiveError> {
-    check_name(name).map_err(LiveError::Message)?;
+pub fn take_down(name: &str, keep_kill_switch: bool) -> Result<TakenDown, RealTimeError> {
+    check_name(name).map_err(RealTimeError::Message)?;
     let mut done = TakenDown { was_up: false, was_killed: false, was_lifted: false };
     let _hold = match Hold::take(name)? {
         Some(hold) => hold,
@@ -56,7 +56,7 @@ pub fn take_down(name: &str, keep_kill_switch: bool) -> Result<TakenDown, LiveEr
 }
 
 /// Ends the process that holds the lock, and takes the lock.
-fn end_holder(name: &str, was_killed: &mut bool) -> Result<Hold, LiveError> {
+fn end_holder(name: &str, was_killed: &mut bool) -> Result<Hold, RealTimeError> {
     // A process that has just started may not have written its record yet.
     let mut holder = None;
     let end = Instant::now() + PATIENCE;
@@ -68,10 +68,10 @@ fn end_holder(name: &str, was_killed: &mut bool) -> Result<Hold, LiveError> {
         std::thread::sleep(PAUSE);
     }
     let holder = holder.ok_or_else(|| {
-        LiveError::Message(format!("tunnel {name}: its lock does not say which process has it"))
+        RealTimeError::Message(format!("tunnel {name}: its lock does not say which process has it"))
     })?;
     if NetworkId::current().ok() != Some(holder.network) {
-        return Err(LiveError::Message(format!(
+        return Err(RealTimeError::Message(format!(
             "tunnel {name} is up in another network namespace, that of process {pid}: sudo nsenter --net --target {pid} \
              paceline tunnel down {name}",
             pid = holder.process.pid
@@ -91,7 +91,7 @@ fn end_holder(name: &str, was_killed: &mut bool) -> Result<Hold, LiveError> {
             std::thread::sleep(PAUSE);
         }
     }
-    Err(LiveError::Message(format!(
+    Err(RealTimeError::Message(format!(
         "tunnel {name}: a process still has {name}.lock; `fuser /run/paceline/tunnels/{name}.lock` names it"
     )))
 }

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use nix::sys::signal::SigSet;
 use nix::unistd::{Pid, setpgid};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::process::{self, Process};
 
 use super::record::undo_leftovers;
@@ -23,10 +23,10 @@ impl Guard {
     ///
     /// # Errors
     /// The system cannot create a process.
-    pub(super) fn start(name: &str) -> Result<Guard, LiveError> {
+    pub(super) fn start(name: &str) -> Result<Guard, RealTimeError> {
         let watch = |socket: OwnedFd| attend(name, &socket);
         let (process, socket) =
-            process::copy(watch).map_err(LiveError::system("starting the tunnel's guard"))?;
+            process::copy(watch).map_err(RealTimeError::system("starting the tunnel's guard"))?;
         Ok(Guard { process, socket })
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::host::run_folders::is_own;
 use paceline_os::namespace::NetworkId;
 use paceline_os::process_identity::ProcessIdentity;
@@ -39,18 +39,18 @@ pub(super) struct Hold {
 ///
 /// # Errors
 /// The folder cannot be created, or other users may write to it.
-pub(super) fn place(file: &str) -> Result<PathBuf, LiveError> {
+pub(super) fn place(file: &str) -> Result<PathBuf, RealTimeError> {
     for folder in FOLDER {
         let made = DirBuilder::new().mode(0o700).create(folder);
         match made {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 let what = format!("{folder}: `paceline tunnel up` and `down` are for root");
-                return Err(LiveError::system(what)(error));
+                return Err(RealTimeError::system(what)(error));
             }
             _ => {}
         }
         if !is_own(Path::new(folder)) {
-            return Err(LiveError::Message(format!(
+            return Err(RealTimeError::Message(format!(
                 "{folder}: not a folder that only this user can change; run it as root, and remove the folder if it is \
                  another user's"
             )));
@@ -71,9 +71,9 @@ impl Hold {
     ///
     /// # Errors
     /// The folder cannot be used, or locks do not work there.
-    pub(super) fn take(name: &str) -> Result<Option<Hold>, LiveError> {
+    pub(super) fn take(name: &str) -> Result<Option<Hold>, RealTimeError> {
         let path = place(&format!("{name}.lock"))?;
-        let fail = |error| LiveError::system(path.display().to_string())(error);
+        let fail = |error| RealTimeError::system(path.display().to_string())(error);
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = options.open(&path).map_err(fail)?;
@@ -88,12 +88,12 @@ impl Hold {
     ///
     /// # Errors
     /// Another tunnel holds it, and does what `what` says; or those of [`Hold::take`].
-    pub(super) fn take_for_all(lock: &str, what: &str) -> Result<Hold, LiveError> {
-        let network = NetworkId::current().map_err(LiveError::system("network namespace"))?;
+    pub(super) fn take_for_all(lock: &str, what: &str) -> Result<Hold, RealTimeError> {
+        let network = NetworkId::current().map_err(RealTimeError::system("network namespace"))?;
         // Name servers stand in a file that several network namespaces may share.
         let lock = if lock == NAMES { lock.into() } else { format!("{lock}-{}", network.inode) };
         Hold::take(&lock)?.ok_or_else(|| {
-            LiveError::Message(format!(
+            RealTimeError::Message(format!(
                 "another tunnel {what}: end it first (paceline tunnel down NAME)"
             ))
         })
@@ -103,9 +103,9 @@ impl Hold {
     ///
     /// # Errors
     /// The disk is full.
-    pub(super) fn note_holder(&self, network: NetworkId) -> Result<(), LiveError> {
+    pub(super) fn note_holder(&self, network: NetworkId) -> Result<(), RealTimeError> {
         let process = ProcessIdentity::of(std::process::id().cast_signed())
-            .ok_or_else(|| LiveError::Message("/proc does not show this process".into()))?;
+            .ok_or_else(|| RealTimeError::Message("/proc does not show this process".into()))?;
         let text = serde_json::to_vec(&Holder { process, network }).map_err(io::Error::other);
         let mut file = &self.file;
         text.and_then(|text| {
@@ -113,7 +113,7 @@ impl Hold {
             file.set_len(0)?;
             file.write_all(&text)
         })
-        .map_err(LiveError::system(self.path.display().to_string()))
+        .map_err(RealTimeError::system(self.path.display().to_string()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The kill switch: firewall rules that drop packets that would leave this machine outside of the
 //! tunnel. They belong to no process, so that they stay while no tunnel runs.
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::ruleset::{Chain, Family, Hook, Lifetime, NewTable, Step, delete};
 
 use super::super::Prefix;
@@ -35,7 +35,7 @@ pub(super) fn install(
     device: &str,
     mark: u32,
     allowed: &[Prefix],
-) -> Result<(), LiveError> {
+) -> Result<(), RealTimeError> {
     let mut new = NewTable::new(Family::Both, &table(name), Lifetime::Persistent);
     new.chain(&OUTPUT);
     new.chain(&FORWARD);
@@ -65,14 +65,14 @@ pub(super) fn install(
         let steps = [Step::Is(Family::Six), Step::MessageTypes(least, most), Step::Accept];
         new.rule(&OUTPUT, &steps);
     }
-    new.install().map(drop).map_err(LiveError::system("kill switch (nf_tables)"))
+    new.install().map(drop).map_err(RealTimeError::system("kill switch (nf_tables)"))
 }
 
 /// Removes the kill switch of the tunnel `name`. Returns false if there is none.
 ///
 /// # Errors
 /// The kernel refuses to remove it.
-pub(super) fn lift(name: &str) -> Result<bool, LiveError> {
+pub(super) fn lift(name: &str) -> Result<bool, RealTimeError> {
     match delete(Family::Both, &table(name)) {
         // A kernel without nf_tables has no kill switch.
         Err(error)
@@ -80,6 +80,6 @@ pub(super) fn lift(name: &str) -> Result<bool, LiveError> {
         {
             Ok(false)
         }
-        lifted => lifted.map_err(LiveError::system("lifting the kill switch (nf_tables)")),
+        lifted => lifted.map_err(RealTimeError::system("lifting the kill switch (nf_tables)")),
     }
 }

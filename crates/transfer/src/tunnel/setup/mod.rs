@@ -25,7 +25,7 @@ use guard::Guard;
 use hold::Hold;
 use record::Record;
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::nat::Nat;
 use paceline_os::route::Links;
 use paceline_os::ruleset::Owner;
@@ -114,11 +114,11 @@ impl Setup {
     /// # Errors
     /// The tunnel is already up, another tunnel has the default route or the name servers, or the
     /// kernel refuses something.
-    pub fn begin(options: SetupOptions) -> Result<Setup, LiveError> {
-        check_name(&options.name).map_err(LiveError::Message)?;
+    pub fn begin(options: SetupOptions) -> Result<Setup, RealTimeError> {
+        check_name(&options.name).map_err(RealTimeError::Message)?;
         let name = &options.name;
         let hold = Hold::take(name)?.ok_or_else(|| {
-            LiveError::Message(format!(
+            RealTimeError::Message(format!(
                 "tunnel {name} is up already; end it with: paceline tunnel down {name}"
             ))
         })?;
@@ -165,7 +165,7 @@ impl Setup {
     ///
     /// # Errors
     /// The kernel refuses a change without which the tunnel would not do what the user asked for.
-    pub fn apply(&mut self) -> Result<Vec<String>, LiveError> {
+    pub fn apply(&mut self) -> Result<Vec<String>, RealTimeError> {
         let mut remarks = Vec::new();
         let index = Links::open()?.index(&self.options.device)?;
         let is_first = match self.applied_to.replace(index) {
@@ -200,7 +200,7 @@ impl Setup {
     ///
     /// # Errors
     /// Names the change that could not be undone.
-    pub fn end(mut self) -> Result<(), LiveError> {
+    pub fn end(mut self) -> Result<(), RealTimeError> {
         if let Some(guard) = self.guard.take() {
             guard.end();
         }

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::host::firewall::run;
 
 use super::SetupOptions;
@@ -36,7 +36,7 @@ pub(super) fn apply(
     options: &SetupOptions,
     is_first: bool,
     remarks: &mut Vec<String>,
-) -> Result<(), LiveError> {
+) -> Result<(), RealTimeError> {
     let servers: Vec<String> = options.name_servers.iter().map(IpAddr::to_string).collect();
     let before = fs::read(FILE).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     if !is_first && before.as_deref().and_then(writer) == Some(&options.name) {
@@ -52,7 +52,7 @@ pub(super) fn apply(
         ));
     }
     let files = Files { file: FILE, before: BEFORE, new: NEW };
-    files.replace(&options.name, &servers, before.as_deref()).map_err(LiveError::system(format!(
+    files.replace(&options.name, &servers, before.as_deref()).map_err(RealTimeError::system(format!(
         "{FILE}: the tunnel's name servers cannot be written there; without `dns` in the tunnel's file it stays as it is"
     )))
 }
@@ -62,9 +62,9 @@ pub(super) fn apply(
 ///
 /// # Errors
 /// The file cannot be written.
-pub(super) fn restore(name: Option<&str>) -> Result<(), LiveError> {
+pub(super) fn restore(name: Option<&str>) -> Result<(), RealTimeError> {
     let files = Files { file: FILE, before: BEFORE, new: NEW };
-    files.restore(name).map_err(LiveError::system(format!("{FILE}: putting it back")))
+    files.restore(name).map_err(RealTimeError::system(format!("{FILE}: putting it back")))
 }
 
 /// Returns true if the file names systemd-resolved's address.

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::host::firewall::run;
 use paceline_os::host::forwarding::{self, Setting};
 use paceline_os::host::lock::Lock;
@@ -41,7 +41,7 @@ pub(super) struct Record {
     pub(super) commands: Vec<Vec<String>>,
 }
 
-fn path(name: &str) -> Result<PathBuf, LiveError> {
+fn path(name: &str) -> Result<PathBuf, RealTimeError> {
     hold::place(&format!("{name}.json"))
 }
 
@@ -58,8 +58,8 @@ impl Record {
     ///
     /// # Errors
     /// `/proc` is missing.
-    pub(super) fn new(device: &str) -> Result<Record, LiveError> {
-        let network = NetworkId::current().map_err(LiveError::system("network namespace"))?;
+    pub(super) fn new(device: &str) -> Result<Record, RealTimeError> {
+        let network = NetworkId::current().map_err(RealTimeError::system("network namespace"))?;
         let (rules, settings, commands) = (Vec::new(), Vec::new(), Vec::new());
         let (boot, device) = (boot(), device.to_string());
         Ok(Record { boot, network, device, rules, valid_mark_was_off: false, settings, commands })
@@ -69,7 +69,7 @@ impl Record {
     ///
     /// # Errors
     /// The disk is full.
-    pub(super) fn save(&self, name: &str) -> Result<(), LiveError> {
+    pub(super) fn save(&self, name: &str) -> Result<(), RealTimeError> {
         let path = path(name)?;
         let new = path.with_extension("new");
         let mut options = File::options();
@@ -77,7 +77,7 @@ impl Record {
         let text = serde_json::to_vec(self).map_err(io::Error::other);
         text.and_then(|text| options.open(&new)?.write_all(&text))
             .and_then(|()| fs::rename(&new, &path))
-            .map_err(LiveError::system(path.display().to_string()))
+            .map_err(RealTimeError::system(path.display().to_string()))
     }
 
     /// Undoes the changes of the record. Returns which could not be undone, each with the reason.
@@ -128,7 +128,7 @@ impl Record {
 ///
 /// # Errors
 /// Names the change that cannot be undone. It is not tried again.
-pub(super) fn undo_leftovers(name: &str) -> Result<(), LiveError> {
+pub(super) fn undo_leftovers(name: &str) -> Result<(), RealTimeError> {
     let mut problems = Vec::new();
     if let Err(error) = names::restore(Some(name)) {
         problems.push(error.to_string());
@@ -143,6 +143,6 @@ pub(super) fn undo_leftovers(name: &str) -> Result<(), LiveError> {
     }
     match problems.is_empty() {
         true => Ok(()),
-        false => Err(LiveError::Message(format!("not undone: {}", problems.join("; ")))),
+        false => Err(RealTimeError::Message(format!("not undone: {}", problems.join("; ")))),
     }
 }

@@ -7,7 +7,7 @@
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::route::Links;
 use paceline_os::rule::{Action, Rule, Rules};
 use paceline_os::ruleset::{Chain, Family, Hook, Lifetime, NewTable, Owner, Step};
@@ -43,11 +43,11 @@ const RAW: Chain =
 ///
 /// # Errors
 /// The kernel does not list its rules.
-pub(super) fn free_mark() -> Result<u32, LiveError> {
+pub(super) fn free_mark() -> Result<u32, RealTimeError> {
     let mut rules = Rules::open()?;
     let used = [rules.list(false)?, rules.list(true)?].concat();
     let is_free = |mark: &u32| used.iter().all(|rule| rule.mark != *mark && rule.table != *mark);
-    (FIRST_MARK..).find(is_free).ok_or_else(|| LiveError::Message("no mark is free".into()))
+    (FIRST_MARK..).find(is_free).ok_or_else(|| RealTimeError::Message("no mark is free".into()))
 }
 
 /// Adds default routes through the device to the tunnel's table, for the families of the device's
@@ -60,7 +60,7 @@ pub(super) fn lead(
     options: &SetupOptions,
     mark: u32,
     index: u32,
-) -> Result<Vec<IpAddr>, LiveError> {
+) -> Result<Vec<IpAddr>, RealTimeError> {
     let mut links = Links::open()?;
     let of_device = |(at, own)| (at == index).then_some(own);
     let inside: Vec<IpAddr> = links.addresses()?.into_iter().filter_map(of_device).collect();
@@ -70,7 +70,7 @@ pub(super) fn lead(
         }
     }
     if inside.is_empty() {
-        return Err(LiveError::Message(format!("device {} has no address", options.device)));
+        return Err(RealTimeError::Message(format!("device {} has no address", options.device)));
     }
     Ok(inside)
 }
@@ -83,7 +83,7 @@ pub(super) fn note_changes(
     options: &SetupOptions,
     mark: u32,
     record: &mut Record,
-) -> Result<(), LiveError> {
+) -> Result<(), RealTimeError> {
     let mut rules = Rules::open()?;
     let listed = [rules.list(false)?, rules.list(true)?].concat();
     let is_free = |first: &u32| {
@@ -92,7 +92,7 @@ pub(super) fn note_changes(
     let first = (FIRST_PRIORITY..)
         .step_by(3)
         .find(is_free)
-        .ok_or_else(|| LiveError::Message("no priority of policy rules is free".into()))?;
+        .ok_or_else(|| RealTimeError::Message("no priority of policy rules is free".into()))?;
     record.rules = wanted_rules(mark, first);
     let text = fs::read_to_string(VALID_MARK).unwrap_or_default();
     record.valid_mark_was_off = text.trim() == "0";
@@ -104,7 +104,7 @@ pub(super) fn note_changes(
 ///
 /// # Errors
 /// The kernel refuses a rule.
-pub(super) fn turn(record: &Record, remarks: &mut Vec<String>) -> Result<(), LiveError> {
+pub(super) fn turn(record: &Record, remarks: &mut Vec<String>) -> Result<(), RealTimeError> {
     if record.valid_mark_was_off
         && let Err(error) = fs::write(VALID_MARK, "1")
     {

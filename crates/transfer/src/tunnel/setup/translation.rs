@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::host::firewall::{admission, run};
 use paceline_os::host::forwarding;
 use paceline_os::host::lock::Lock;
@@ -22,7 +22,7 @@ pub(super) fn apply(
     translate: &Translate,
     record: &mut Record,
     remarks: &mut Vec<String>,
-) -> Result<Vec<Nat>, LiveError> {
+) -> Result<Vec<Nat>, RealTimeError> {
     let mut rules = Vec::new();
     for four in [true, false] {
         let of_family: Vec<(IpAddr, u8)> = translate

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 
 use paceline_cc::{Ecn, Span, Time};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::udp::Socket;
 use paceline_wire::{ConnectError, Connection};
 
@@ -31,8 +31,8 @@ impl Client {
         options: &ClientOptions,
         work: &mut dyn Work,
         retry: &mut Retry,
-        cut_off: LiveError,
-    ) -> Result<Connection, LiveError> {
+        cut_off: RealTimeError,
+    ) -> Result<Connection, RealTimeError> {
         let mut name = options.name.as_deref().map(Name::new);
         let mut last = cut_off;
         let mut is_first = true;
@@ -54,7 +54,7 @@ impl Client {
                 let found = wait(&mut self.clock, at, socket, None, &self.interrupts)?;
                 if found.interrupted || options.progress.as_ref().is_some_and(|it| it.is_stopped())
                 {
-                    return Err(LiveError::Message(GOES_ON.into()));
+                    return Err(RealTimeError::Message(GOES_ON.into()));
                 }
                 // Packets that still arrive belong to the connection that has ended.
                 self.socket.receive(&mut self.inbox, |_| {})?;
@@ -146,7 +146,7 @@ impl Client {
             if made.is_none() && all && !options.waits_for_server && is_late {
                 let to: Vec<String> = to.iter().map(SocketAddr::to_string).collect();
                 let command = options.offer.server_command();
-                return Err(Failure::CutOff(LiveError::Message(format!(
+                return Err(Failure::CutOff(RealTimeError::Message(format!(
                     "{}: refused: nothing listens there at this port (ICMP port unreachable): is the other end \
                      running (`{command}`), and is this its port?",
                     to.join(", ")

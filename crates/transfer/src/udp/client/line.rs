@@ -1,7 +1,7 @@
 //! The connection of an end that has one at a time, opened by this end or by the other one.
 
 use paceline_cc::{Ecn, Time};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::udp::{Inbox, Socket};
 use paceline_wire::Connection;
 
@@ -84,7 +84,7 @@ impl Line {
         (inbox, outbox): (&mut Inbox, &mut Outbox),
         told: Time,
         work: &mut dyn Work,
-    ) -> Result<Time, LiveError> {
+    ) -> Result<Time, RealTimeError> {
         let (ahead, now) = (clock.ahead(), clock.now());
         let mut last = told;
         match self {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use paceline_cc::{Ack, Ecn, Span, Time};
 use paceline_os::udp::{Group, Socket};
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 use paceline_wire::key::Identity;
 use paceline_wire::{Arrival, Connection, Server, ServerLimits, Service, Sink};
 
@@ -89,10 +89,10 @@ impl Listener {
     pub(super) fn new(
         options: &ListenOptions,
         limits: ServerLimits,
-    ) -> Result<Listener, LiveError> {
+    ) -> Result<Listener, RealTimeError> {
         let listed = options.clients.as_deref().map(ListedClients::read).transpose()?;
         let server = Server::new(options.identity.clone(), limits);
-        let server = server.map_err(|error| LiveError::Message(error.to_string()))?;
+        let server = server.map_err(|error| RealTimeError::Message(error.to_string()))?;
         let (locals, answers) = (BTreeMap::new(), Vec::new());
         let mut listener = Listener {
             server,

@@ -18,7 +18,7 @@ use std::thread;
 
 use paceline_cc::{Span, Time};
 use paceline_os::udp::{Inbox, Socket};
-use paceline_os::{Interrupts, LiveError};
+use paceline_os::{Interrupts, RealTimeError};
 use paceline_wire::ServerLimits;
 
 use self::failure::Failure;
@@ -51,7 +51,7 @@ struct Client {
 ///
 /// # Errors
 /// No connection is established, it breaks, or the receiver could not keep the file.
-pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
+pub fn send(options: &ClientOptions) -> Result<TransferResult, RealTimeError> {
     // Open the file first, so that a missing file is an error before anything is sent.
     let outbound = Outbound::open(&options.source, options.listen.is_some())?;
     if let (Some(display), Some(outbound)) = (&options.progress, &outbound) {
@@ -66,13 +66,15 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
     let mut work = SendWork::new(options, outbound, qlog);
     let line = client.open(options, &mut work)?;
     if options.gate.as_ref().is_some_and(|gate| !gate.pass()) {
-        return Err(LiveError::Message("another connection of this measurement has failed".into()));
+        return Err(RealTimeError::Message(
+            "another connection of this measurement has failed".into(),
+        ));
     }
     let start = client.clock.now();
     work.on_first(start);
     let patience = if work.is_repeatable() { options.retry } else { Span::ZERO };
     client.run(options, line, &mut work, Retry::new(patience, start))?;
-    work.result.ok_or_else(|| LiveError::Message("nothing was sent".into()))
+    work.result.ok_or_else(|| RealTimeError::Message("nothing was sent".into()))
 }
 
 /// Connects to a sender that listens (`options.source` is [`Source::Packets`]) and returns when all
@@ -85,11 +87,11 @@ pub fn receive(
     options: &ClientOptions,
     into: &ReceiveOptions,
     tell: &mut dyn FnMut(Event),
-) -> Result<(), LiveError> {
+) -> Result<(), RealTimeError> {
     into.qlog.as_ref().map_or(Ok(()), LogTarget::check)?;
     // Before any thread starts, so that every thread inherits the blocked signals.
     let mut client = Client::start(options)?;
-    let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
+    let stop = StopSignal::new().map_err(RealTimeError::system("making a pipe"))?;
     let place = (&into.target, into.outside_links, into.disk);
     let store = open_store(place, into.progress.as_ref(), &stop, tell)?;
     let (events, told) = Events::new();
@@ -110,7 +112,7 @@ pub fn receive(
 }
 
 impl Client {
-    fn start(options: &ClientOptions) -> Result<Client, LiveError> {
+    fn start(options: &ClientOptions) -> Result<Client, RealTimeError> {
         let lists_clients = options.listen.as_ref().is_some_and(|listen| listen.clients.is_some());
         Ok(Client {
             clock: Clock::start(),
@@ -128,7 +130,11 @@ impl Client {
     }
 
     /// Returns the line to the other end, once a connection is established.
-    fn open(&mut self, options: &ClientOptions, work: &mut dyn Work) -> Result<Line, LiveError> {
+    fn open(
+        &mut self,
+        options: &ClientOptions,
+        work: &mut dyn Work,
+    ) -> Result<Line, RealTimeError> {
         let Some(listen) = &options.listen else {
             // Fail at once if the first connection cannot be established: a wrong address or key is
             // more likely than an outage.
@@ -161,7 +167,7 @@ impl Client {
         mut line: Line,
         work: &mut dyn Work,
         mut retry: Retry,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         loop {
             let error = match self.carry(options, &mut line, work, &mut retry) {
                 Ok(()) => return Ok(()),
@@ -169,7 +175,7 @@ impl Client {
                 Err(Failure::CutOff(error)) => error,
             };
             if let Some(why) = work.why_not_again() {
-                return Err(LiveError::Message(format!("{error}; {why}")));
+                return Err(RealTimeError::Message(format!("{error}; {why}")));
             }
             match &mut line {
                 Line::Initiated(connection) => {

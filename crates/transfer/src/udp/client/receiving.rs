@@ -4,7 +4,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Arc, mpsc};
 
 use paceline_cc::{Ack, Time};
-use paceline_os::{LiveError, Waker};
+use paceline_os::{RealTimeError, Waker};
 use paceline_wire::{Arrival, Connection, End, Sink};
 
 use super::failure::Failure;
@@ -54,9 +54,9 @@ impl<'a> ReceiveWork<'a> {
         (options, into): (&'a ClientOptions, &'a ReceiveOptions),
         store: Arc<Store>,
         events: Events,
-    ) -> Result<ReceiveWork<'a>, LiveError> {
+    ) -> Result<ReceiveWork<'a>, RealTimeError> {
         let reports =
-            WorkerReports::new().map_err(LiveError::system("making a file for wake-ups"))?;
+            WorkerReports::new().map_err(RealTimeError::system("making a file for wake-ups"))?;
         let (reports, reported) = reports;
         Ok(ReceiveWork {
             options,
@@ -107,7 +107,7 @@ impl Work for ReceiveWork<'_> {
         now: Time,
         connection: &mut Connection,
         _waker: &Waker,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         self.number += 1;
         self.connection = connection.local();
         // The previous connection's worker finishes what it has.
@@ -131,7 +131,7 @@ impl Work for ReceiveWork<'_> {
         now: Time,
         connection: &mut Connection,
         _waker: &Waker,
-    ) -> Result<bool, LiveError> {
+    ) -> Result<bool, RealTimeError> {
         self.now = self.now.max(now);
         let before = self.taken;
         self.reports.clear();
@@ -245,9 +245,9 @@ impl ReceiveWork<'_> {
                 "nothing has come from the sender for {span}: it has died, or the path is down"
             ),
         };
-        let error = LiveError::Message(text);
+        let error = RealTimeError::Message(text);
         Err(match status {
-            TransferStatus::Unrepeatable => Failure::Final(LiveError::Message(format!(
+            TransferStatus::Unrepeatable => Failure::Final(RealTimeError::Message(format!(
                 "{error}; the sender cannot read this a second time, so the transfer cannot continue"
             ))),
             _ => Failure::CutOff(error),

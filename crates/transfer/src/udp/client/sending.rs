@@ -1,7 +1,7 @@
 //! The work of an end that sends files or the packets of a measurement.
 
 use paceline_cc::{Ack, Rate, Span, Time};
-use paceline_os::{LiveError, Waker};
+use paceline_os::{RealTimeError, Waker};
 use paceline_wire::{Arrival, Connection, End, Sink};
 
 use super::earlier::{Earlier, acknowledged, sum};
@@ -82,7 +82,7 @@ impl<'a> SendWork<'a> {
         bps: u64,
         connection: &mut Connection,
         waker: &Waker,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         let asked = (bps > 0).then(|| Rate::from_bps(bps));
         connection.set_limit(self.options.limit.into_iter().chain(asked).min());
         if let (Some(outbound), false) = (&mut self.outbound, self.is_begun) {
@@ -126,7 +126,7 @@ impl Work for SendWork<'_> {
         now: Time,
         connection: &mut Connection,
         waker: &Waker,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         let options = self.options;
         self.earlier.connections += 1;
         self.sizes = (connection.mtu(), options.limits.ip_udp(&connection.remote().0));
@@ -169,7 +169,7 @@ impl Work for SendWork<'_> {
         now: Time,
         connection: &mut Connection,
         waker: &Waker,
-    ) -> Result<bool, LiveError> {
+    ) -> Result<bool, RealTimeError> {
         let mut is_further = false;
         if let Some(outbound) = &mut self.outbound
             && connection.ended().is_none()

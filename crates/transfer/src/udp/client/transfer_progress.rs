@@ -2,7 +2,7 @@
 
 use paceline_cc::{Span, Time};
 use paceline_flow::SenderStats;
-use paceline_os::{LiveError, Waker};
+use paceline_os::{RealTimeError, Waker};
 use paceline_wire::{Connection, End, printable};
 
 use super::failure::Failure;
@@ -71,7 +71,7 @@ impl TransferProgress {
         connection: &mut Connection,
         mut files: Option<(&mut Outbound, &Waker)>,
         rtts: &Rtts,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         while let Some(bytes) = connection.receive_message() {
             match Note::read(&bytes) {
                 Some(Note::Summary(summary)) => self.summary = Some(summary),
@@ -205,7 +205,7 @@ impl TransferProgress {
             ),
         };
         let kept = files.iter().filter(|file| file.kept.is_some()).count();
-        let error = LiveError::Message(match files.len() {
+        let error = RealTimeError::Message(match files.len() {
             0 | 1 => text,
             count => format!("{text}; {kept} of {count} files have arrived completely"),
         });

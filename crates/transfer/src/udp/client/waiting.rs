@@ -3,7 +3,7 @@
 use std::os::fd::AsFd as _;
 
 use paceline_cc::{Span, Time};
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 
 use super::carrying::LOOK;
 use super::listener::Listener;
@@ -22,10 +22,10 @@ impl Client {
         &mut self,
         options: &ClientOptions,
         listener: &mut Listener,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), RealTimeError> {
         match self.await_connection(options, listener, Time::NEVER)? {
             true => Ok(()),
-            false => Err(LiveError::Message("no receiver has connected".into())),
+            false => Err(RealTimeError::Message("no receiver has connected".into())),
         }
     }
 
@@ -38,8 +38,8 @@ impl Client {
         options: &ClientOptions,
         listener: &mut Listener,
         retry: &Retry,
-        cut_off: LiveError,
-    ) -> Result<(), LiveError> {
+        cut_off: RealTimeError,
+    ) -> Result<(), RealTimeError> {
         let (now, end) = (self.clock.now(), retry.end());
         if !listener.has_newer() && end > now {
             let left = Span::from_secs(end.since(now).as_secs_f64().ceil() as u64);
@@ -60,7 +60,7 @@ impl Client {
         options: &ClientOptions,
         listener: &mut Listener,
         end: Time,
-    ) -> Result<bool, LiveError> {
+    ) -> Result<bool, RealTimeError> {
         loop {
             if listener.take_newest() {
                 return Ok(true);
@@ -83,7 +83,7 @@ impl Client {
             let socket = self.socket.as_fd();
             let found = wait(&mut self.clock, until, socket, None, &self.interrupts)?;
             if found.interrupted || options.progress.as_ref().is_some_and(|one| one.is_stopped()) {
-                return Err(LiveError::Message(GOES_ON.into()));
+                return Err(RealTimeError::Message(GOES_ON.into()));
             }
             if found.socket {
                 let now = self.clock.now();

@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use paceline_cc::{Ack, Time};
-use paceline_os::{LiveError, Waker};
+use paceline_os::{RealTimeError, Waker};
 use paceline_wire::{Connection, End, Sink};
 
 use super::failure::Failure;
@@ -19,7 +19,7 @@ pub(super) trait Work: Sink {
         now: Time,
         connection: &mut Connection,
         waker: &Waker,
-    ) -> Result<(), LiveError>;
+    ) -> Result<(), RealTimeError>;
 
     /// Does the next step. Returns true if the transfer has come further than over any earlier
     /// connection.
@@ -31,7 +31,7 @@ pub(super) trait Work: Sink {
         now: Time,
         connection: &mut Connection,
         waker: &Waker,
-    ) -> Result<bool, LiveError>;
+    ) -> Result<bool, RealTimeError>;
 
     /// Returns when [`Work::step`] is next worth calling without input.
     fn wake(&self) -> Time;

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_wire::records::{
     Content, DEEPEST_PATH, Entry, LONGEST_NAME, LONGEST_PATH, LONGEST_TARGET, ManifestHash, Mtime,
     Transfer, random_id,
@@ -89,7 +89,7 @@ impl Manifest {
     ///
     /// # Errors
     /// An argument does not exist or has no name.
-    pub(super) fn of(arguments: &[PathBuf]) -> Result<Manifest, LiveError> {
+    pub(super) fn of(arguments: &[PathBuf]) -> Result<Manifest, RealTimeError> {
         let mut walk = Walk {
             items: Vec::new(),
             texts: Vec::new(),
@@ -122,7 +122,7 @@ impl Manifest {
             id: if resumable {
                 manifest.id()
             } else {
-                random_id().map_err(|error| LiveError::Message(error.to_string()))?
+                random_id().map_err(|error| RealTimeError::Message(error.to_string()))?
             },
             resumable,
             entries: manifest.len().max(1),
@@ -284,8 +284,8 @@ struct OpenFolder {
 }
 
 impl Walk {
-    fn argument(&mut self, index: u32, path: &Path) -> Result<(), LiveError> {
-        let fail = || LiveError::system(format!("{}: cannot be sent", path.display()));
+    fn argument(&mut self, index: u32, path: &Path) -> Result<(), RealTimeError> {
+        let fail = || RealTimeError::system(format!("{}: cannot be sent", path.display()));
         let about = path.metadata().map_err(fail())?;
         let name = match path.file_name() {
             Some(name) => name.to_owned(),
@@ -294,7 +294,7 @@ impl Walk {
                 Some(name) => name.to_owned(),
                 None => {
                     let text = format!("{}: has no name; name its entries instead", path.display());
-                    return Err(LiveError::Message(text));
+                    return Err(RealTimeError::Message(text));
                 }
             },
         };
@@ -376,10 +376,10 @@ impl Walk {
         Ok(Kind::Symlink(start, length))
     }
 
-    fn text(&mut self, text: &[u8]) -> Result<(u32, u16), LiveError> {
+    fn text(&mut self, text: &[u8]) -> Result<(u32, u16), RealTimeError> {
         let start = u32::try_from(self.texts.len());
         let start = start.map_err(|_| {
-            LiveError::Message("there are too many files: send them in several runs".into())
+            RealTimeError::Message("there are too many files: send them in several runs".into())
         })?;
         self.texts.extend(text);
         Ok((start, text.len() as u16))
@@ -393,9 +393,9 @@ impl Walk {
         name: &[u8],
         kind: Kind,
         about: &Metadata,
-    ) -> Result<u32, LiveError> {
+    ) -> Result<u32, RealTimeError> {
         if self.items.len() >= MOST_ENTRIES {
-            return Err(LiveError::Message(format!(
+            return Err(RealTimeError::Message(format!(
                 "these are more than {MOST_ENTRIES} files: send them in several runs"
             )));
         }

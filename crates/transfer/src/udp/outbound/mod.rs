@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use paceline_os::{LiveError, Waker};
+use paceline_os::{RealTimeError, Waker};
 use paceline_wire::Connection;
 use paceline_wire::records::{Hash, Record, Transfer, random_id};
 
@@ -110,11 +110,11 @@ impl Outbound {
     ///
     /// # Errors
     /// A file does not exist.
-    pub(super) fn open(source: &Source, asks: bool) -> Result<Option<Outbound>, LiveError> {
+    pub(super) fn open(source: &Source, asks: bool) -> Result<Option<Outbound>, RealTimeError> {
         let (manifest, transfer, files) = match source {
             Source::Packets => return Ok(None),
             Source::Input => {
-                let id = random_id().map_err(|error| LiveError::Message(error.to_string()))?;
+                let id = random_id().map_err(|error| RealTimeError::Message(error.to_string()))?;
                 let transfer = Transfer { id, resumable: false, entries: 1, bytes: None };
                 (None, transfer, vec![SentFile::default()])
             }
@@ -203,12 +203,12 @@ impl Outbound {
     ///
     /// # Errors
     /// The system cannot create a thread.
-    pub(super) fn on_connected(&mut self, waker: Waker) -> Result<(), LiveError> {
+    pub(super) fn on_connected(&mut self, waker: Waker) -> Result<(), RealTimeError> {
         self.waiting.clear();
         self.at = 0;
         if !self.transfer.resumable && self.furthest.is_some() {
             self.transfer.id =
-                random_id().map_err(|error| LiveError::Message(error.to_string()))?;
+                random_id().map_err(|error| RealTimeError::Message(error.to_string()))?;
         }
         Record::Transfer(self.transfer).write(&mut self.waiting);
         if self.transfer.resumable {
@@ -226,7 +226,7 @@ impl Outbound {
     }
 
     /// Starts reading at `start`.
-    fn read_from(&mut self, start: Start, waker: Waker) -> Result<(), LiveError> {
+    fn read_from(&mut self, start: Start, waker: Waker) -> Result<(), RealTimeError> {
         let from = self.manifest.as_ref().map_or(0, |manifest| manifest.start(start.entry));
         if start.beginnings.is_empty() {
             self.on_position(from);
@@ -257,7 +257,7 @@ impl Outbound {
     ///
     /// # Errors
     /// The receiver's answer is invalid, or the system cannot create a thread.
-    pub(super) fn on_resume(&mut self, resume: Resume, waker: Waker) -> Result<(), LiveError> {
+    pub(super) fn on_resume(&mut self, resume: Resume, waker: Waker) -> Result<(), RealTimeError> {
         let (Stage::Asking, Some(manifest)) = (&self.stage, &self.manifest) else { return Ok(()) };
         if resume.complete {
             // The receiver's message may have had no room for all paths.
@@ -273,7 +273,7 @@ impl Outbound {
             return Ok(());
         }
         if !(1..=manifest.len() + 1).contains(&resume.entry) {
-            return Err(LiveError::Message(format!(
+            return Err(RealTimeError::Message(format!(
                 "the receiver asks for entry {} of {}, which does not exist: do both ends have the same version?",
                 resume.entry,
                 manifest.len()

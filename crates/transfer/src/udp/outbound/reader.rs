@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use nix::fcntl::OFlag;
-use paceline_os::{LiveError, Waker};
+use paceline_os::{RealTimeError, Waker};
 use paceline_wire::records::{Content, Entry, FileHash, HEAD, Hash, Record, Whole, piece_head};
 
 use super::manifest::{Manifest, Version};
@@ -70,7 +70,7 @@ impl Reader {
     ///
     /// # Errors
     /// The system cannot create a thread.
-    pub(super) fn start(input: Input, waker: Waker) -> Result<Reader, LiveError> {
+    pub(super) fn start(input: Input, waker: Waker) -> Result<Reader, RealTimeError> {
         let (give, chunks) = sync_channel(MOST_CHUNKS);
         let given_up = Arc::new(Mutex::default());
         let mut work = Work {
@@ -85,7 +85,7 @@ impl Reader {
             };
         };
         let thread = thread::Builder::new().name("reader".into()).spawn(read);
-        thread.map_err(LiveError::system("starting a thread"))?;
+        thread.map_err(RealTimeError::system("starting a thread"))?;
         Ok(Reader { chunks, given_up })
     }
 

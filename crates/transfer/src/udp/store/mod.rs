@@ -29,7 +29,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use paceline_os::LiveError;
+use paceline_os::RealTimeError;
 use paceline_os::folder::{EntryKind, Folder};
 use paceline_wire::records::{Hash, Transfer};
 
@@ -110,9 +110,9 @@ impl Store {
     ///
     /// # Errors
     /// The file system returns an error.
-    pub(super) fn count(&self) -> Result<Option<(u64, Option<u64>)>, LiveError> {
+    pub(super) fn count(&self) -> Result<Option<(u64, Option<u64>)>, RealTimeError> {
         let Some(quota) = &self.quota else { return Ok(None) };
-        quota.recount().map_err(|problem| LiveError::Message(problem.text()))?;
+        quota.recount().map_err(|problem| RealTimeError::Message(problem.text()))?;
         Ok(Some(quota.used()))
     }
 

@@ -33,12 +33,12 @@ pub(crate) struct Bench {
 }
 
 #[derive(Serialize)]
-struct Report {
-    scenarios: Vec<Row>,
+struct BenchDocument {
+    scenarios: Vec<BenchRow>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct BenchRow {
     name: &'static str,
     description: &'static str,
     delivered_packets: u64,
@@ -69,7 +69,7 @@ impl Bench {
         if let (Some(times), Some(scenario)) = (self.child, chosen.first()) {
             return child(scenario, times);
         }
-        let mut report = Report { scenarios: Vec::new() };
+        let mut report = BenchDocument { scenarios: Vec::new() };
         for scenario in chosen {
             report.scenarios.push(self.measure(scenario)?);
         }
@@ -101,7 +101,7 @@ impl Bench {
         output::print(&grid.text())
     }
 
-    fn measure(&self, scenario: &'static BenchScenario) -> Result<Row, Error> {
+    fn measure(&self, scenario: &'static BenchScenario) -> Result<BenchRow, Error> {
         let program = std::env::current_exe()
             .map_err(|error| Error::Message(format!("cannot find this program's file: {error}")))?;
         let times = scenario.timed;
@@ -112,7 +112,7 @@ impl Bench {
         let child: Child = serde_json::from_str(&text).map_err(|error| {
             Error::Message(format!("the measuring process said {text:?}: {error}"))
         })?;
-        let mut row = Row {
+        let mut row = BenchRow {
             name: scenario.name,
             description: scenario.description,
             delivered_packets: child.delivered_packets,

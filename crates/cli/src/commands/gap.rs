@@ -106,7 +106,7 @@ pub(crate) struct Gap {
 
 /// Real and simulated results of one scheme on one trace.
 #[derive(Serialize)]
-struct Row {
+struct GapRow {
     trace: String,
     scheme: String,
     /// The simulated run that starts when the real one does.
@@ -122,7 +122,7 @@ struct Row {
 
 #[derive(Serialize)]
 struct Rows<'a> {
-    rows: &'a [Row],
+    rows: &'a [GapRow],
 }
 
 /// Reads schemes. The kernel's name `reno` stands for `newreno`.
@@ -248,7 +248,7 @@ impl Gap {
             let simulated = runs.swap_remove(0);
             let CompareRow { trace, scheme, .. } = simulated.clone();
             let inside = Inside::of(&emulated, &simulated_runs);
-            rows.push(Row { trace, scheme, simulated, simulated_runs, emulated, inside });
+            rows.push(GapRow { trace, scheme, simulated, simulated_runs, emulated, inside });
         }
         if self.json {
             output::print_json(&Rows { rows: &rows })?;

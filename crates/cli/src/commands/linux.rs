@@ -263,33 +263,33 @@ impl List {
 
 /// A row of the result of `test`.
 #[derive(Serialize)]
-struct Row {
+struct Finding {
     name: String,
     verdict: &'static str,
     detail: String,
 }
 
-impl Row {
-    fn new(name: &str, verdict: Verdict, detail: String) -> Row {
+impl Finding {
+    fn new(name: &str, verdict: Verdict, detail: String) -> Finding {
         let verdict = match verdict {
             Verdict::Good => "good",
             Verdict::Doubtful => "doubtful",
             Verdict::Bad => "bad",
         };
-        Row { name: name.into(), verdict, detail }
+        Finding { name: name.into(), verdict, detail }
     }
 }
 
 #[derive(Serialize)]
 struct TestResult {
-    findings: Vec<Row>,
+    findings: Vec<Finding>,
 }
 
 /// The guest itself: its files, and a start.
-fn check_guest(folder: &Path) -> Vec<Row> {
+fn check_guest(folder: &Path) -> Vec<Finding> {
     let row = |name: &str, result: Result<String, BuildError>| {
         let verdict = if result.is_ok() { Verdict::Good } else { Verdict::Bad };
-        Row::new(name, verdict, result.unwrap_or_else(|error| error.to_string()))
+        Finding::new(name, verdict, result.unwrap_or_else(|error| error.to_string()))
     };
     let guest = match BuiltGuest::read(folder) {
         Ok(guest) => guest,
@@ -314,7 +314,8 @@ impl Test {
     fn run(self) -> Result<(), Error> {
         let folder = folder_or_default(self.folder)?;
         let host = build::check_host();
-        let rows = host.into_iter().map(|check| Row::new(check.name, check.verdict, check.detail));
+        let rows =
+            host.into_iter().map(|check| Finding::new(check.name, check.verdict, check.detail));
         let mut findings: Vec<_> = rows.collect();
         findings.extend(check_guest(&folder));
         let bad = findings.iter().filter(|row| row.verdict == "bad").count();

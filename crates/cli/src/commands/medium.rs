@@ -134,21 +134,21 @@ enum CollisionWait {
 
 /// The figures of a run, or their medians and ranges over several runs.
 #[derive(Serialize)]
-struct Report<T> {
+struct MediumFigures<T> {
     throughput_mbps: T,
     per_station_mbps: Vec<T>,
     jain: T,
     collision_probability: T,
 }
 
-impl Report<f64> {
+impl MediumFigures<f64> {
     /// The figures over several runs.
-    fn over(runs: &[Report<f64>]) -> Report<Distribution> {
-        let of = |figure: &dyn Fn(&Report<f64>) -> f64| {
+    fn over(runs: &[MediumFigures<f64>]) -> MediumFigures<Distribution> {
+        let of = |figure: &dyn Fn(&MediumFigures<f64>) -> f64| {
             Distribution::of(runs.iter().map(figure)).unwrap_or_default()
         };
         let streams = runs.first().map_or(0, |run| run.per_station_mbps.len());
-        Report {
+        MediumFigures {
             throughput_mbps: of(&|run| run.throughput_mbps),
             per_station_mbps: (0..streams).map(|at| of(&|run| run.per_station_mbps[at])).collect(),
             jain: of(&|run| run.jain),
@@ -179,24 +179,28 @@ impl Medium {
             let random = Stream::new(seed_of_run(self.seed, number), "medium");
             let got = saturate(config.clone(), load, self.packet, span, &random)
                 .map_err(|error| Error::Message(error.to_string()))?;
-            Ok(Report {
+            Ok(MediumFigures {
                 throughput_mbps: got.total_mbps(),
                 jain: got.jain(),
                 collision_probability: got.collision_probability,
                 per_station_mbps: got.streams_mbps,
             })
         };
-        let reports =
-            (1..=runs).into_par_iter().map(one).collect::<Result<Vec<Report<f64>>, Error>>()?;
+        let reports = (1..=runs)
+            .into_par_iter()
+            .map(one)
+            .collect::<Result<Vec<MediumFigures<f64>>, Error>>()?;
         match &reports[..] {
             [report] if self.json => output::print_json(report),
             [report] => {
                 output::print(&table(report, &rates, load, |value, factor| figure(factor * value)))
             }
-            _ if self.json => output::print_json(&Report::over(&reports)),
-            _ => output::print(&table(&Report::over(&reports), &rates, load, |of, factor| {
-                range_as(of, "-", |value| figure(factor * value))
-            })),
+            _ if self.json => output::print_json(&MediumFigures::over(&reports)),
+            _ => {
+                output::print(&table(&MediumFigures::over(&reports), &rates, load, |of, factor| {
+                    range_as(of, "-", |value| figure(factor * value))
+                }))
+            }
         }
     }
 
@@ -300,7 +304,7 @@ fn is_dsss(rate: Rate) -> bool {
 
 /// `write` writes a figure times a factor.
 fn table<T>(
-    report: &Report<T>,
+    report: &MediumFigures<T>,
     rates: &[String],
     load: SaturatedSenders,
     write: impl Fn(&T, f64) -> String,

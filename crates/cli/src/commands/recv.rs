@@ -123,7 +123,7 @@ pub(crate) struct Recv {
 
 /// A connection that is over, in `recv.json`.
 #[derive(Serialize)]
-struct Row {
+struct ReceivedRow {
     from: String,
     scheme: String,
     /// How it has ended, if not well.
@@ -143,20 +143,20 @@ struct Row {
 
 #[derive(Serialize)]
 struct Rows<'a> {
-    connections: &'a [Row],
+    connections: &'a [ReceivedRow],
     /// Connections beyond those that are listed.
     more: u64,
 }
 
 /// The connections for the page.
 #[derive(Default)]
-struct Report {
-    rows: Vec<Row>,
+struct ReceivedDocument {
+    rows: Vec<ReceivedRow>,
     views: Vec<paceline_report::TransferView>,
     more: u64,
 }
 
-impl Report {
+impl ReceivedDocument {
     fn add(&mut self, from: SocketAddr, problem: &str, received: &ConnectionResult) {
         // Handshakes that led to nothing: of several, a sender goes on with one.
         if received.summary.packets == 0 && !received.is_reverse {
@@ -167,7 +167,7 @@ impl Report {
             return;
         }
         let view = transfer::received(from.to_string(), problem, received);
-        self.rows.push(Row {
+        self.rows.push(ReceivedRow {
             from: from.to_string(),
             scheme: received.scheme.clone(),
             problem: view.problem.clone(),
@@ -305,7 +305,7 @@ impl Recv {
         let _signals = signals.map_err(|error| Error::Message(error.to_string()))?;
         let display = ProgressDisplay::start(self.progress_mode(), &progress, WhileWaiting::Silent);
         let mut printed = Ok(());
-        let (mut report, mut listening) = (Report::default(), None);
+        let (mut report, mut listening) = (ReceivedDocument::default(), None);
         let good = serve(&options, &mut |event| match event {
             Event::Listening(at) => {
                 listening = Some(at);
@@ -374,7 +374,7 @@ impl Recv {
             series: self.report.is_some(),
             progress: Some(progress),
         };
-        let mut report = Report::default();
+        let mut report = ReceivedDocument::default();
         let received = receive(&options, &into, &mut |event| match event {
             // Printed once, at the end or before the next connection: why this connection has ended.
             Event::Ended { .. } => report.add_ended(&event),

@@ -122,7 +122,7 @@ fn fail(error: paceline_os::RealTimeError) -> Error {
 
 /// Measurements of one direction.
 #[derive(Serialize)]
-struct Row {
+struct DirectionRow {
     direction: &'static str,
     /// The trace's file.
     file: Option<PathBuf>,
@@ -152,7 +152,7 @@ struct Rtt {
 
 #[derive(Serialize)]
 struct Rows<'a> {
-    rows: &'a [Row],
+    rows: &'a [DirectionRow],
 }
 
 impl Saturate {
@@ -279,11 +279,15 @@ impl Client {
         Ok(Some(path))
     }
 
-    fn row(direction: &'static str, measured: &DirectionResult, file: Option<PathBuf>) -> Row {
+    fn row(
+        direction: &'static str,
+        measured: &DirectionResult,
+        file: Option<PathBuf>,
+    ) -> DirectionRow {
         let DirectionResult { recorded, sent } = measured;
         let count = recorded.opportunities.len();
         let millis = |at: usize| f64::from(sent.rtt[at]) / 1e3;
-        Row {
+        DirectionRow {
             direction,
             file,
             duration_s: recorded.duration_s,
@@ -299,7 +303,7 @@ impl Client {
     }
 }
 
-fn words(row: &Row) -> String {
+fn words(row: &DirectionRow) -> String {
     let file = row.file.as_ref().map_or(String::new(), |file| format!("{}: ", file.display()));
     format!(
         "{file}{}: {:.2} Mbit/s, {} opportunities in {:.1} s, {} packets lost; round trip {:.0} ms, \

@@ -17,7 +17,7 @@ use paceline_transfer::udp::{
 };
 use paceline_wire::{Limits, Offer, Service};
 
-use self::row::{Frames, Row, Runs, file_row, missing, problem_row, words};
+use self::row::{Frames, Runs, SentRow, file_row, missing, problem_row, words};
 use super::bulk::{BulkOptions, Measured};
 use super::recv::{PLAINTEXT, address, give_up_capabilities, run_ahead};
 use super::transfer;
@@ -378,14 +378,14 @@ impl Send {
         }
     }
 
-    fn row(&self, finished: &TransferResult) -> Row {
+    fn row(&self, finished: &TransferResult) -> SentRow {
         let TransferResult { summary, sent, .. } = finished;
         let seconds = finished.duration.as_secs_f64().max(1e-9);
         let rate = |bytes: u64| bytes as f64 * 8e-6 / seconds;
         let half = finished.least_rtt.as_millis_f64() / 2.0;
         let age = summary.age_p95_ms.map(|age| age + half);
         let goodput_mbps = rate(summary.goodput);
-        Row {
+        SentRow {
             trace: None,
             to: finished.address,
             scheme: self.scheme.clone(),

@@ -40,7 +40,7 @@ pub(crate) struct Validate {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct ValidateDocument {
     counts: Counts,
     rows: Vec<ComparedFigure>,
 }
@@ -72,7 +72,7 @@ impl Validate {
             let text = if lines { record(&rows) } else { page(&rows) };
             output::write_file(path, text.as_bytes())?;
         }
-        let report = Report { counts: Counts::of(&rows), rows };
+        let report = ValidateDocument { counts: Counts::of(&rows), rows };
         if self.json {
             output::print_json(&report)?;
         } else {
@@ -94,7 +94,7 @@ impl Validate {
     }
 }
 
-fn table(report: &Report) -> String {
+fn table(report: &ValidateDocument) -> String {
     let mut grid =
         Grid::words(&["peer", "run", "ours", "figure", "expected", "bound", "measured", "verdict"]);
     for row in &report.rows {

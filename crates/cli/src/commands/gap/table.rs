@@ -4,18 +4,18 @@ use owo_colors::OwoColorize;
 use paceline_requests::numbers::{figure, percent};
 use paceline_sim::metrics::Distribution;
 
-use super::Row;
+use super::GapRow;
 use crate::table::Grid;
 
 /// A table per trace: for each scheme a line of the simulated run that begins as the real one does, one of
 /// the emulator, the range of 90 % of the simulated runs, and the deviation of the first line from the
 /// second.
-pub(super) fn tables(rows: &[Row]) -> String {
+pub(super) fn tables(rows: &[GapRow]) -> String {
     let mut text = String::new();
     let mut traces: Vec<&str> = rows.iter().map(|row| row.trace.as_str()).collect();
     traces.dedup();
     for trace in traces {
-        let of_trace: Vec<&Row> = rows.iter().filter(|row| row.trace == trace).collect();
+        let of_trace: Vec<&GapRow> = rows.iter().filter(|row| row.trace == trace).collect();
         let Some(first) = of_trace.first() else { continue };
         let capacity = figure(first.emulated.link.capacity_mbps);
         let seconds = figure(first.simulated.duration_s);
@@ -70,7 +70,7 @@ pub(super) fn tables(rows: &[Row]) -> String {
     text
 }
 
-fn lines(row: &Row, grid: &mut Grid) {
+fn lines(row: &GapRow, grid: &mut Grid) {
     let (ours, real) = (&row.simulated, &row.emulated.link);
     let loss = |drops: u64, packets: u64| drops as f64 / (drops + packets).max(1) as f64;
     let simulated = [

@@ -40,7 +40,7 @@ fn interval(text: &str) -> Result<Span, String> {
 
 /// A socket at one time. Rates are of the time since it was seen last.
 #[derive(Clone, Debug, Serialize)]
-struct Row {
+struct SocketRow {
     scheme: &'static str,
     local: String,
     remote: String,
@@ -63,7 +63,7 @@ struct Row {
 struct WatchSample<'a> {
     schema_version: u32,
     time_s: f64,
-    sockets: &'a [Row],
+    sockets: &'a [SocketRow],
 }
 
 /// What is remembered of a socket.
@@ -129,7 +129,7 @@ fn fallbacks(programs: &[&'static Program]) -> Vec<String> {
 }
 
 /// The sockets of this network namespace that use these programs.
-fn rows(programs: &[&'static Program], seen: &mut SocketHistory) -> Result<Vec<Row>, Error> {
+fn rows(programs: &[&'static Program], seen: &mut SocketHistory) -> Result<Vec<SocketRow>, Error> {
     let now = Instant::now();
     let mut rows = Vec::new();
     let mut still = SocketHistory::new();
@@ -154,7 +154,7 @@ fn row(
     totals: Totals,
     before: Option<&(Instant, u64, Totals)>,
     now: Instant,
-) -> Row {
+) -> SocketRow {
     let mbps = |bytes: u64, time: Duration| bytes as f64 * 8e-6 / time.as_secs_f64().max(1e-9);
     let rate = before.map(|(then, acked, _)| {
         mbps(socket.acked.saturating_sub(*acked), now.saturating_duration_since(*then))
@@ -165,7 +165,7 @@ fn row(
         let all = all.saturating_sub(all_then);
         (all > 0).then(|| some.saturating_sub(some_then) as f64 / all as f64)
     });
-    Row {
+    SocketRow {
         scheme: program.name,
         local: socket.local.to_string(),
         remote: socket.remote.to_string(),
@@ -187,7 +187,7 @@ fn or_dash(value: Option<f64>, digits: usize) -> String {
 }
 
 /// For a terminal.
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[SocketRow]) -> String {
     let mut grid = Grid::after(
         3,
         &[
@@ -227,8 +227,8 @@ fn table(rows: &[Row]) -> String {
 }
 
 /// For a file or a pipe: a line per socket.
-fn lines(time_s: f64, rows: &[Row]) -> String {
-    let line = |row: &Row| {
+fn lines(time_s: f64, rows: &[SocketRow]) -> String {
+    let line = |row: &SocketRow| {
         format!(
             "{time_s:.1} {} {} {} cwnd={} in_flight={} rtt_ms={:.1} min_rtt_ms={:.1} rate_mbps={} \
              pacing_mbps={} accelerated={} braked={} ce={} retransmits={} backoffs={}\n",

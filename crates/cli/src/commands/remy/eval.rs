@@ -134,7 +134,7 @@ fn on(text: &str) -> Result<OnArgument, String> {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct EvalDocument {
     rows: Vec<EvalRow>,
 }
 
@@ -191,7 +191,7 @@ impl Eval {
         let rows =
             self.request().on_network(&network, registries::names(), &|| true).map_err(failed)?;
         if self.json {
-            return output::print_json(&Report { rows });
+            return output::print_json(&EvalDocument { rows });
         }
         let names = short_names(rows.iter().map(|row| row.table.as_str()));
         let mut grid = Grid::numbers(&[

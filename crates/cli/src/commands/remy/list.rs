@@ -27,7 +27,7 @@ struct ListedTable {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct TableList {
     tables: Vec<ListedTable>,
 }
 
@@ -48,7 +48,7 @@ impl List {
             });
         }
         if self.json {
-            return output::print_json(&Report { tables: listed });
+            return output::print_json(&TableList { tables: listed });
         }
         let mut grid = Grid::words(&["table", "rules", "what it was made for"]);
         for table in listed {

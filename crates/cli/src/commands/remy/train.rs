@@ -94,7 +94,7 @@ struct Trained {
 
 /// What has come out: of several trainings that with the best validation score.
 #[derive(Serialize)]
-struct Report {
+struct TrainDocument {
     #[serde(flatten)]
     best: Trained,
     /// The score per network on the test set, if several trainings were chosen from.
@@ -159,7 +159,7 @@ impl Train {
                 let limits = Limits { end: budget, cpu_hours: self.cpu_hours };
                 let plan = self.plan(&text, start.as_ref(), self.seed);
                 let done = pool.install(|| self.train(&plan, &self.output, limits))?;
-                Report { best: done.trained, test: None, trainings: Vec::new() }
+                TrainDocument { best: done.trained, test: None, trainings: Vec::new() }
             }
             _ => pool.install(|| self.train_all(&text, start.as_ref()))?,
         };
@@ -175,7 +175,7 @@ impl Train {
 
     /// Trains with each of the seeds, one after the other, and judges the table with the best validation
     /// score on the test set.
-    fn train_all(&self, text: &str, start: Option<&RuleTree>) -> Result<Report, Error> {
+    fn train_all(&self, text: &str, start: Option<&RuleTree>) -> Result<TrainDocument, Error> {
         let end = self.budget.map(|budget| Instant::now() + wall(budget));
         let mut best: Option<Done> = None;
         let mut trainings = Vec::new();
@@ -204,7 +204,7 @@ impl Train {
         if let Some(others) = trainer.others_readable() {
             output::write(&self.output, "others.toml", &others.to_toml())?;
         }
-        Ok(Report { best: Trained { table, ..trained }, test: Some(test), trainings })
+        Ok(TrainDocument { best: Trained { table, ..trained }, test: Some(test), trainings })
     }
 
     /// Trains in a folder until the limits are reached, and leaves a page there.
@@ -319,7 +319,7 @@ impl Trained {
     }
 }
 
-impl Report {
+impl TrainDocument {
     fn words(&self) -> String {
         let mut text: String = self.trainings.iter().map(Trained::words).collect();
         match self.test {

@@ -38,7 +38,7 @@ pub(super) struct Frames {
 /// A run, in the fields of a row of `paceline compare`; fields that a sender cannot know are
 /// `null`.
 #[derive(Serialize)]
-pub(super) struct Row {
+pub(super) struct SentRow {
     pub(super) trace: Option<String>,
     pub(super) to: SocketAddr,
     pub(super) scheme: String,
@@ -99,7 +99,7 @@ pub(super) struct Row {
 
 #[derive(Serialize)]
 pub(super) struct Runs<'a> {
-    pub(super) runs: [&'a Row; 1],
+    pub(super) runs: [&'a SentRow; 1],
 }
 
 pub(super) fn file_row(file: &SentFile) -> FileRow {
@@ -116,7 +116,7 @@ pub(super) fn problem_row((path, problem): &(PathBuf, String)) -> ProblemRow {
 const MOST_NAMED: usize = 20;
 
 /// Returns an error that names the entries that the receiver did not keep, if there are any.
-pub(super) fn missing(row: &Row) -> Result<(), Error> {
+pub(super) fn missing(row: &SentRow) -> Result<(), Error> {
     let name = |file: &FileRow| file.path.clone().unwrap_or_else(|| "standard input".into());
     let files = row.files.iter().filter_map(|file| {
         Some(format!("{}: did not arrive: {}", name(file), file.problem.as_ref()?))
@@ -130,7 +130,7 @@ pub(super) fn missing(row: &Row) -> Result<(), Error> {
     output::all_of(&problems)
 }
 
-pub(super) fn words(row: &Row) -> String {
+pub(super) fn words(row: &SentRow) -> String {
     let several = row.files.len() > 1;
     let mut files = String::new();
     for FileRow { path, bytes, kept, .. } in &row.files {

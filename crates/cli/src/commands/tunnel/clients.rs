@@ -88,11 +88,11 @@ pub(crate) struct Revoke {
 #[derive(Serialize)]
 struct Document {
     running: bool,
-    clients: Vec<Row>,
+    clients: Vec<ClientRow>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct ClientRow {
     name: String,
     key: String,
     addresses: Vec<String>,
@@ -275,9 +275,9 @@ impl List {
             let known = known.cloned().unwrap_or_else(PeerStatus::default);
             let addresses = client.networks.iter().map(Prefix::to_string).collect();
             let PeerStatus { connected, remote, heard_s, .. } = known;
-            Row { name: client.name.clone(), key, addresses, connected, remote, heard_s }
+            ClientRow { name: client.name.clone(), key, addresses, connected, remote, heard_s }
         };
-        let rows: Vec<Row> = file.clients.iter().map(row).collect();
+        let rows: Vec<ClientRow> = file.clients.iter().map(row).collect();
         if self.json {
             return output::print_json(&Document { running: running.is_some(), clients: rows });
         }

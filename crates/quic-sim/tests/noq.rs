@@ -25,8 +25,9 @@ fn a_given_number_of_bytes_arrives_whole() {
     support::arrives_whole(with("copa"));
 }
 
-/// The bounds of quinn's test, written before the first run. Because noq paces, bbr and copa were expected to
-/// meet them, too. copa does not (17 points less utilisation): `docs/quic.md` says what is known of the cause.
+/// The bounds of quinn's test, written before the first run. Because noq paces, bbr and copa were
+/// expected to meet them, too. copa does not (17 points less utilisation): `docs/quic.md` says what
+/// is known of the cause.
 #[test]
 fn a_scheme_under_noq_does_what_it_does_in_the_simulator() {
     for spec in ["cubic", "bbr3", "vegas", "bbr"] {

@@ -31,8 +31,9 @@ fn nothing_gets_lost_between_the_ends() {
     assert!(census.sent > 3000);
 }
 
-/// The bound was written after a look at runs of 5 s. These three schemes meet it; `docs/quic.md` lists those
-/// that do not. QUIC's handshake and its slightly larger headers are part of the difference.
+/// The bound was written after a look at runs of 5 s. These three schemes meet it; `docs/quic.md`
+/// lists those that do not. QUIC's handshake and its slightly larger headers are part of the
+/// difference.
 #[test]
 fn a_scheme_under_quinn_does_what_it_does_in_the_simulator() {
     for spec in ["cubic", "bbr3", "vegas"] {

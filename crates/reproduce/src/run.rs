@@ -187,8 +187,8 @@ impl Work {
         (self.numbers().map(cost).sum(), kept.map(cost).sum())
     }
 
-    /// Returns the record of a task, from the store or by running it; `None` if it failed or `progress` has stopped the
-    /// work.
+    /// Returns the record of a task, from the store or by running it; `None` if it failed or
+    /// `progress` has stopped the work.
     fn record(
         &self,
         at: usize,

@@ -1,5 +1,5 @@
-//! Remy's sender, as in `bpf/remy.h`: the simulator's `RemySender` with `per=packet`. It reads a table
-//! from the words that the C code reads.
+//! Remy's sender, as in `bpf/remy.h`: the simulator's `RemySender` with `per=packet`. It reads a
+//! table from the words that the C code reads.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ const SLOW_REC_EWMA: usize = Signal::SlowRecEwma.index();
 const RTT_DIFF: usize = Signal::RttDiff.index();
 const QUEUEING_DELAY: usize = Signal::QueueingDelay.index();
 
-/// A table's words: C's `struct remy_shape`, the ends of the axes, the cells, and C's `struct remy_action` of each
-/// rule.
+/// A table's words: C's `struct remy_shape`, the ends of the axes, the cells, and C's `struct
+/// remy_action` of each rule.
 #[derive(Debug)]
 struct Words {
     shape: Vec<u64>,
@@ -62,8 +62,9 @@ impl Words {
     }
 }
 
-/// Returns the window that follows `window` by an action, rounded towards zero. The multiple is increased by
-/// 2^-40, so that products which are whole numbers in decimals are not rounded down to the next lower one.
+/// Returns the window that follows `window` by an action, rounded towards zero. The multiple is
+/// increased by 2^-40, so that products which are whole numbers in decimals are not rounded down to
+/// the next lower one.
 fn next_window(window: u64, [times, less, add, take, _]: [u64; 5]) -> u64 {
     let more = window * (times + u64::from(times > 0)) + (add << MULTIPLE_FRACTION);
     let less = window * (less - u64::from(less > 0)) + (take << MULTIPLE_FRACTION);

@@ -6,8 +6,8 @@ use super::{Congestion, WholeFeedback};
 /// Window of a connection that begins (RFC 6928).
 pub(crate) const INITIAL_WINDOW: u64 = 10 * ONE;
 
-/// Returns a window of `cwnd` packets after `idle` microseconds with nothing in flight: halved once per timeout, down to
-/// the initial window (Linux `tcp_cwnd_restart`).
+/// Returns a window of `cwnd` packets after `idle` microseconds with nothing in flight: halved once
+/// per timeout, down to the initial window (Linux `tcp_cwnd_restart`).
 pub(crate) fn after_idle(mut cwnd: u64, idle: u64, rto: u64) -> u64 {
     let floor = INITIAL_WINDOW.min(cwnd);
     let mut left = idle;

@@ -43,8 +43,9 @@ pub(crate) fn arrives_whole(stack: CustomTransport) {
     assert!(outcome.flows[0].sender.lost > 0);
 }
 
-/// Asserts that the utilisation of a stack with a scheme is within 5 points, and its mean delay within a fifth, of the
-/// simulator's own sender with the scheme, after the first 5 s. `ack` is the policy of the simulator's receiver.
+/// Asserts that the utilisation of a stack with a scheme is within 5 points, and its mean delay
+/// within a fifth, of the simulator's own sender with the scheme, after the first 5 s. `ack` is the
+/// policy of the simulator's receiver.
 pub(crate) fn does_as_the_simulator(spec: &str, stack: CustomTransport, ack: Option<AckPolicy>) {
     let measured = |scheme: SchemeChoice| {
         let mut scenario = over_12_mbps(scheme, 25);
@@ -72,8 +73,8 @@ pub(crate) fn refuses_what_it_cannot_feed<S>(parse: impl Fn(&str) -> Result<S, S
     }
 }
 
-/// Asserts that a flow that stops after 2 s sends no more, although the stack has taken far more by then than it
-/// has sent.
+/// Asserts that a flow that stops after 2 s sends no more, although the stack has taken far more by
+/// then than it has sent.
 pub(crate) fn stops(stack: impl Fn() -> CustomTransport) {
     let packets = |seconds| {
         let mut scenario = over_12_mbps(stack(), seconds);

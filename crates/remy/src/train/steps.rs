@@ -174,7 +174,8 @@ impl<E: Evaluator> Trainer<E> {
         Ok(StepOutcome { note, ..StepOutcome::new(state, "choose") })
     }
 
-    /// Returns the neighbours of the actions of `rules`; after a change that has gained, the actions further in its direction.
+    /// Returns the neighbours of the actions of `rules`; after a change that has gained, the
+    /// actions further in its direction.
     fn candidates(
         &self,
         rules: &[usize],

@@ -1,4 +1,5 @@
-//! Events that a receiving end reports to its user, and their queue from its threads to the calling one.
+//! Events that a receiving end reports to its user, and their queue from its threads to the calling
+//! one.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -9,8 +9,8 @@ use super::progress::Progress;
 use super::stop_signal::StopSignal;
 use super::store::{DiskLimits, Store, Target};
 
-/// Opens the store at a target. Reports the disk space in use, if it is limited, and interrupted transfers. `stop`
-/// ends threads that wait in the store.
+/// Opens the store at a target. Reports the disk space in use, if it is limited, and interrupted
+/// transfers. `stop` ends threads that wait in the store.
 ///
 /// # Errors
 /// The file system returns an error.

@@ -64,7 +64,8 @@ impl SaturationRow {
 
 const FIGURES: &str = include_str!("figures.txt");
 
-/// Returns the rows of a section: `ns2`, `ns2-check`, `ns3`, `ns3-ack`, `bianchi-ns2`, `bianchi-standard` or `echo`.
+/// Returns the rows of a section: `ns2`, `ns2-check`, `ns3`, `ns3-ack`, `bianchi-ns2`,
+/// `bianchi-standard` or `echo`.
 pub(super) fn rows(section: &str) -> Vec<SaturationRow> {
     let head = format!("[{section}]");
     let lines = FIGURES.lines().skip_while(|line| *line != head).skip(1);

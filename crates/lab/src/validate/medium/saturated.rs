@@ -117,8 +117,8 @@ fn slow(
     }
 }
 
-/// Returns a case for each row of a section, and a second one for rows of 802.11b whose peer waits for a DIFS
-/// after a collision.
+/// Returns a case for each row of a section, and a second one for rows of 802.11b whose peer waits
+/// for a DIFS after a collision.
 fn rows(peer: &'static str, section: &str, difs: bool, default: Setting) -> Vec<Case<'static>> {
     let mut cases = Vec::new();
     for row in figures::rows(section) {

@@ -1,8 +1,8 @@
 //! Keys that `[link.wifi]` and `[[medium]]` have alike.
 
 /// Declares a section with [`keys!`](super::keys::keys): the keys in the first braces, those of
-/// [`ChannelSpec`](crate::scenario::spec::ChannelSpec), which the section's value has as `channel`, and the
-/// keys in the second braces.
+/// [`ChannelSpec`](crate::scenario::spec::ChannelSpec), which the section's value has as `channel`,
+/// and the keys in the second braces.
 macro_rules! keys_with_channel {
     ({ $($before:tt)* } { $($behind:tt)* }) => {
         $crate::scenario::file::keys::keys! {
@@ -23,7 +23,8 @@ macro_rules! keys_with_channel {
                 Span::from_micros(50)..=Span::from_millis(10),
                 "write contender_airtime = \"1ms\"",
             ) => channel.contender_airtime;
-            /// mean pause between two transmissions of each; with 0 they always have a frame to send
+            /// mean pause between two transmissions of each; with 0 they always have a frame to
+            /// send
             contender_gap: Span => channel.contender_gap;
             $($behind)*
         }

@@ -25,8 +25,8 @@ keys_with_channel! {
         FileMedium: "medium" of MediumSpec = MediumSpec::new("", Layer::B(Preamble::Long));
         /// different from the names of all links and other media
         [required] name: String => name;
-        /// the times of `"802.11b"`, `"802.11g"` (without stations of 802.11b), `"802.11a"` or `"802.11n"`,
-        /// which has A-MPDUs
+        /// the times of `"802.11b"`, `"802.11g"` (without stations of 802.11b), `"802.11a"` or
+        /// `"802.11n"`, which has A-MPDUs
         layer: LayerName, default "`\"802.11b\"`";
         /// of 802.11b: frames at 1 Mbit/s always have the long one
         preamble: Preamble, default "`\"long\"`";
@@ -38,29 +38,30 @@ keys_with_channel! {
         band: Band, default "`\"5GHz\"`";
         /// divisor of all times; rates must be multiples of it (Table 1 of the XCP-b paper)
         scale: u32, in within(1..=MAX_SCALE, "write scale = 2, with twice the rates") => scale;
-        /// rates of control frames: acknowledgements, RTS and CTS use the highest of these that is not
-        /// above the rate of the data
+        /// rates of control frames: acknowledgements, RTS and CTS use the highest of these that is
+        /// not above the rate of the data
         basic_rates: Vec<Rate>, default "`[\"1Mbps\"]`; of OFDM 6, 12 and 24 Mbit/s" => basic_rates;
         /// frames of more bytes than this are preceded by RTS and CTS
         rts_above: u32 => rts;
         /// 802.11g: each frame is preceded by a CTS of 802.11b at 1 Mbit/s
         protection: bool => protection;
-        /// a packet that comes to a station while the medium is idle is sent without a backoff; false
-        /// as in ns-2
+        /// a packet that comes to a station while the medium is idle is sent without a backoff;
+        /// false as in ns-2
         immediate_access: bool => immediate_access;
         /// how long stations wait that have heard a collision
         after_collision: Wait, default "`\"eifs\"` for 802.11b, else `\"difs\"`";
-        /// how long a station waits whose frame collided and ended before another one; `"eifs"` as in
-        /// ns-2
+        /// how long a station waits whose frame collided and ended before another one; `"eifs"` as
+        /// in ns-2
         after_own_collision: Wait, default "`\"difs\"`";
         /// number of transmissions of a frame before it is given up
         transmissions: u32, in within(1..=255, "write transmissions = 7") => transmissions;
     }
     {
-        /// rate of data frames of all stations without their own rate; `"minstrel"` if senders choose
-        /// it
+        /// rate of data frames of all stations without their own rate; `"minstrel"` if senders
+        /// choose it
         rate: FileRate;
-        /// 802.11n: modulation and coding of all stations without their own, see `[[medium.station]]`
+        /// 802.11n: modulation and coding of all stations without their own, see
+        /// `[[medium.station]]`
         mcs: McsSpec;
         /// of all stations and of the access point: see `[[link]]`
         queue: QueueChoice, default "by the flows";

@@ -20,9 +20,9 @@ keys_with_channel! {
     {
         /// The link of an 802.11n access point.
         FileWifi: "link.wifi" of WifiSpec = WifiSpec::new(McsSpec::constant(Mcs::LOWEST));
-        /// modulation and coding: an index from 0 to 15; steps `[{ at = "0s", mcs = 1 }, ...]` with a
-        /// `period` if they repeat; or a random walk `{ min = 3, max = 7, every = "2s" }`, which at
-        /// each step goes up by one, down by one, or stays
+        /// modulation and coding: an index from 0 to 15; steps `[{ at = "0s", mcs = 1 }, ...]` with
+        /// a `period` if they repeat; or a random walk `{ min = 3, max = 7, every = "2s" }`, which
+        /// at each step goes up by one, down by one, or stays
         [required] mcs: McsSpec;
         /// time after which the steps of `mcs` repeat
         period: Span;
@@ -35,12 +35,12 @@ keys_with_channel! {
             => frame_error;
         /// number of retransmissions after which a frame is given up
         retries: u32, in within(0..=255, "write retries = 7").or("more than {most} retries") => retries;
-        /// `"shared"`: all stations share one queue and one router; `"per-station"`: each station has
-        /// its own
+        /// `"shared"`: all stations share one queue and one router; `"per-station"`: each station
+        /// has its own
         queues: Queues, default "`\"shared\"`";
-        /// each entry is a station, with the flows that it receives, and with its own settings if they
-        /// differ: `[{ flows = ["a", "b"], mcs = 3, max_frames = 20 }]`. Each `[[flow]]` that no entry
-        /// names is a station by itself
+        /// each entry is a station, with the flows that it receives, and with its own settings if
+        /// they differ: `[{ flows = ["a", "b"], mcs = 3, max_frames = 20 }]`. Each `[[flow]]` that
+        /// no entry names is a station by itself
         stations: Vec<StationSpec> => stations;
     }
 }

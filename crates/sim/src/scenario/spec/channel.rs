@@ -1,4 +1,5 @@
-//! What `[link.wifi]` and `[[medium]]` have alike: limits of a transmission, and stations of other networks.
+//! What `[link.wifi]` and `[[medium]]` have alike: limits of a transmission, and stations of other
+//! networks.
 
 use paceline_cc::Span;
 use paceline_wifi::{BackgroundConfig, MediumConfig};
@@ -19,8 +20,8 @@ pub struct ChannelSpec {
 }
 
 impl ChannelSpec {
-    /// Creates a channel without contenders. Transmissions have up to `max_frames` frames and 5.484 ms, the longest
-    /// that the preamble of mixed networks can announce.
+    /// Creates a channel without contenders. Transmissions have up to `max_frames` frames and 5.484
+    /// ms, the longest that the preamble of mixed networks can announce.
     pub fn new(max_frames: u32) -> ChannelSpec {
         ChannelSpec {
             max_frames,

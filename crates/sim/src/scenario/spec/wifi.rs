@@ -87,7 +87,8 @@ impl McsSpec {
 }
 
 impl WifiSpec {
-    /// Creates a link with one modulation, batches of up to 32 frames, and a channel without losses and contenders.
+    /// Creates a link with one modulation, batches of up to 32 frames, and a channel without losses
+    /// and contenders.
     pub fn new(mcs: McsSpec) -> WifiSpec {
         WifiSpec {
             mcs,

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use paceline_cc::{ParamValue, Span};
 use paceline_report::{PageInfo, RunView};
+use paceline_requests::columns::{Format, ShownCell, TextTable, cells, headings};
 use paceline_requests::compare::{
     CompareError, CompareJob, CompareLimits, CompareRequest, CompareRow, CompareRuns,
 };
@@ -44,6 +45,16 @@ impl PyComparison {
     /// Returns a row for each pair of schemes on each trace, compared run by run.
     fn ratios(&self) -> PyResult<PyTable> {
         PyTable::of(&ratios(&self.rows))
+    }
+
+    /// The columns of the table in a notebook: heading, field of the summary, part of the field (empty for a field
+    /// without parts), and whether it is a share.
+    fn notebook_columns(&self) -> Vec<(String, &'static str, &'static str, bool)> {
+        let cells = cells(TextTable::Notebook, &self.rows);
+        let column = |(heading, cell): (String, &ShownCell)| {
+            (heading, cell.field(), cell.part().name(), cell.format() == Format::Percent)
+        };
+        headings(&cells).into_iter().zip(&cells).map(column).collect()
     }
 
     /// Returns the JSON that `paceline compare --json` prints.

@@ -1,6 +1,7 @@
 //! Tables for terminals.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use paceline_requests::columns::{ShownCell, TableRow, headings};
 
 /// A table with a heading per column; columns from `numbers` on are aligned to the right.
 pub(crate) struct Grid {
@@ -65,6 +66,22 @@ impl Grid {
         let lines = self.table.lines().map(|line| line.trim_end().to_string() + "\n");
         lines.collect()
     }
+}
+
+/// Returns a table of these columns, behind columns of `names`. `named` has the cells under `names`.
+pub(crate) fn grid_of<R: TableRow>(
+    names: &[&str],
+    cells: &[ShownCell],
+    rows: &[R],
+    named: impl Fn(&R) -> Vec<String>,
+) -> String {
+    let columns = headings(cells);
+    let all: Vec<&str> = names.iter().copied().chain(columns.iter().map(String::as_str)).collect();
+    let mut grid = Grid::after(names.len(), &all);
+    for row in rows {
+        grid.row(named(row).into_iter().chain(cells.iter().map(|cell| row.text(cell))).collect());
+    }
+    grid.text()
 }
 
 /// A number of things: `1 rule`, `2 rules`.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use paceline_report::{
-    PageInfo, Quantiles, RunView, TimeSeries, bars_svg, compare_page, scatter_svg, time_series_svg,
+    PageInfo, Quantiles, RunView, TableFigure, TimeSeries, bars_svg, compare_page, scatter_svg,
+    time_series_svg,
 };
 
 const BIN: f64 = 0.1;
@@ -64,9 +65,10 @@ fn run(trace: &str, capacity: &[f64], scheme: &str, lag: usize, gain: f64, most:
         throughput_mbps: mean(&throughput),
         utilization: mean(&throughput) / mean(capacity),
         queue_delay_ms,
-        loss: Some(0.002 * lag as f64),
-        retransmits: Some(37 * lag as u64),
-        jain: None,
+        figures: vec![
+            TableFigure::new("loss %", "packets lost", 0.2 * lag as f64, 2),
+            TableFigure::new("resent", "packets sent again", 37.0 * lag as f64, 0),
+        ],
         series: TimeSeries {
             bin_s: BIN,
             capacity_mbps: capacity.to_vec(),

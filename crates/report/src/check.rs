@@ -1,6 +1,6 @@
 //! Test code: a checker of documents, and runs to draw.
 
-use crate::run::{Quantiles, RunView, TimeSeries};
+use crate::run::{Quantiles, RunView, TableFigure, TimeSeries};
 
 /// Panics unless all tags are balanced, all quotes are closed and every number is valid.
 pub(crate) fn assert_sound(document: &str) {
@@ -49,9 +49,7 @@ pub(crate) fn run(trace: &str, scheme: &str, p95: f64) -> RunView {
             p99: p95 * 1.2,
             max: p95 * 2.0,
         },
-        loss: Some(0.01),
-        retransmits: Some(12),
-        jain: None,
+        figures: vec![TableFigure::new("resent", "packets sent again", 12.0, 0)],
         series: TimeSeries {
             bin_s: 0.1,
             capacity_mbps: (0..300).map(wave).collect(),
@@ -76,9 +74,10 @@ pub(crate) fn broken_run() -> RunView {
         throughput_mbps: f64::INFINITY,
         utilization: f64::NAN,
         queue_delay_ms: Quantiles { mean: f64::NAN, p95: f64::NAN, ..Quantiles::default() },
-        loss: Some(f64::NAN),
-        retransmits: None,
-        jain: Some(f64::INFINITY),
+        figures: vec![
+            TableFigure::new("loss %", "packets lost", f64::NAN, 2),
+            TableFigure::new("Jain", "index of <fairness>", f64::INFINITY, 3),
+        ],
         series: TimeSeries {
             bin_s: 0.1,
             capacity_mbps: bad.to_vec(),

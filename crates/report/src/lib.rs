@@ -80,7 +80,7 @@ pub use page::Page;
 pub use palette::Palette;
 pub use pareto::front;
 pub use region::Region;
-pub use run::{Band, Quantiles, RunPoint, RunView, RunsView, TimeSeries};
+pub use run::{Band, Quantiles, RunPoint, RunView, RunsView, TableFigure, TimeSeries};
 pub use scale::{Scale, Tick};
 pub use scatter::{Dot, Marker, Scatter};
 pub use scenario::{FlowView, scenario_page};

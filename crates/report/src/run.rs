@@ -70,6 +70,27 @@ pub struct RunsView {
     pub queue_delay_band: Band,
 }
 
+/// A figure of a table of runs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TableFigure {
+    /// Heading of its column. Figures of several runs with one heading stand in one column.
+    pub heading: String,
+    /// Explanation of the heading.
+    pub explanation: String,
+    /// The figure; NaN if it was not measured.
+    pub value: f64,
+    /// Number of decimals that are shown.
+    pub decimals: usize,
+}
+
+impl TableFigure {
+    /// A figure with all its fields.
+    pub fn new(heading: &str, explanation: &str, value: f64, decimals: usize) -> TableFigure {
+        let (heading, explanation) = (heading.into(), explanation.into());
+        TableFigure { heading, explanation, value, decimals }
+    }
+}
+
 /// One scheme over one trace: a run, or the medians of several.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunView {
@@ -85,12 +106,8 @@ pub struct RunView {
     pub utilization: f64,
     /// The queueing delay per packet in ms.
     pub queue_delay_ms: Quantiles,
-    /// Share of the packets that were lost, from 0 to 1; `None` if it was not counted.
-    pub loss: Option<f64>,
-    /// Number of packets retransmitted; `None` if it was not counted.
-    pub retransmits: Option<u64>,
-    /// Jain's fairness index of the flows; `None` for a single flow.
-    pub jain: Option<f64>,
+    /// Figures that the table shows and charts do not.
+    pub figures: Vec<TableFigure>,
     /// The run over time.
     pub series: TimeSeries,
     /// Digest of all events, which identifies a run.

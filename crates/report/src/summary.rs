@@ -4,7 +4,7 @@ use crate::bars::{BarPanel, Bars};
 use crate::figure::Figure;
 use crate::number::usable;
 use crate::palette::Palette;
-use crate::run::{RunView, distinct};
+use crate::run::{RunView, TableFigure, distinct};
 use crate::table::{Cell, Table};
 use crate::timeline::differ_much;
 
@@ -68,45 +68,62 @@ pub fn summary_table(runs: &[RunView], palette: &Palette) -> Table {
 
 /// Returns this table with other headings for views' traces and schemes: links and their queues.
 pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table {
-    type Column = (&'static str, &'static str, fn(&RunView) -> Option<f64>, usize);
-    // Ranges exist for these columns if there are several runs.
-    let range = |head: &str, view: &RunView| -> Option<[f64; 2]> {
-        let runs = view.runs.as_ref()?;
-        match head {
-            "Mbit/s" => Some(runs.throughput_mbps),
-            "used %" => Some(runs.utilization.map(|share| 100.0 * share)),
-            "p95 ms" => Some(runs.p95_ms),
-            _ => None,
+    let figures: Vec<Vec<RangedFigure>> = runs.iter().map(figures).collect();
+    let mut used: Vec<&TableFigure> = Vec::new();
+    for RangedFigure { figure, .. } in figures.iter().flatten() {
+        if figure.value.is_finite() && !used.iter().any(|head| head.heading == figure.heading) {
+            used.push(figure);
         }
-    };
-    const COLUMNS: [Column; 10] = [
-        ("Mbit/s", "throughput of all flows together, in Mbit/s", |r| Some(r.throughput_mbps), 2),
-        ("used %", "throughput over capacity", |r| Some(100.0 * r.utilization), 1),
-        ("mean ms", "queueing delay in ms: mean", |r| Some(r.queue_delay_ms.mean), 1),
-        ("p50 ms", "queueing delay in ms: median", |r| Some(r.queue_delay_ms.p50), 1),
-        ("p95 ms", "queueing delay in ms: 95th percentile", |r| Some(r.queue_delay_ms.p95), 1),
-        ("p99 ms", "queueing delay in ms: 99th percentile", |r| Some(r.queue_delay_ms.p99), 1),
-        ("max ms", "queueing delay in ms: largest", |r| Some(r.queue_delay_ms.max), 1),
-        ("loss %", "packets lost", |r| r.loss.map(|part| 100.0 * part), 2),
-        ("resent", "packets sent again", |r| r.retransmits.map(|count| count as f64), 0),
-        ("Jain", "Jain's fairness index over the flows", |r| r.jain, 3),
-    ];
-    let told = |column: &&Column| runs.iter().any(|run| column.2(run).is_some_and(f64::is_finite));
-    let used: Vec<&Column> = COLUMNS.iter().filter(told).collect();
-    let heads = names.map(|name| (name, "")).into_iter().chain(used.iter().map(|c| (c.0, c.1)));
-    let columns = heads.map(|(name, hint)| (name.to_owned(), hint.to_owned())).collect();
-    let row = |run: &RunView| {
+    }
+    let heads = used.iter().map(|head| (head.heading.clone(), head.explanation.clone()));
+    let columns = names.map(|name| (name.to_owned(), String::new())).into_iter().chain(heads);
+    let row = |(run, figures): (&RunView, &Vec<RangedFigure>)| {
         let scheme = Cell::text(&run.scheme).with_look(palette.paint(&run.scheme));
-        let numbers = used.iter().map(|column| {
-            let number = Cell::maybe(column.2(run), column.3);
-            match range(column.0, run) {
-                Some([low, high]) if low < high => number.with_range(low, high, column.3),
+        let numbers = used.iter().map(|head| {
+            let found = figures.iter().find(|one| one.figure.heading == head.heading);
+            let value = found.map_or(f64::NAN, |one| one.figure.value);
+            let number = Cell::number(value, head.decimals);
+            match found.and_then(|one| one.range) {
+                Some([low, high]) if low < high => number.with_range(low, high, head.decimals),
                 _ => number,
             }
         });
         [Cell::text(&run.trace), scheme].into_iter().chain(numbers).collect()
     };
-    Table { columns, rows: runs.iter().map(row).collect() }
+    Table { columns: columns.collect(), rows: runs.iter().zip(&figures).map(row).collect() }
+}
+
+/// A figure of a row, with its range over several runs.
+struct RangedFigure {
+    figure: TableFigure,
+    range: Option<[f64; 2]>,
+}
+
+/// The figures of a row: those of the charts, then those that the view adds.
+fn figures(view: &RunView) -> Vec<RangedFigure> {
+    let (delay, runs) = (view.queue_delay_ms, view.runs.as_ref());
+    let used = 100.0 * view.utilization;
+    let percent = |range: [f64; 2]| range.map(|share| 100.0 * share);
+    let of_charts = [
+        ("Mbit/s", "throughput of all flows together, in Mbit/s", view.throughput_mbps, 2),
+        ("used %", "throughput over capacity", used, 1),
+        ("mean ms", "queueing delay in ms: mean", delay.mean, 1),
+        ("p50 ms", "queueing delay in ms: median", delay.p50, 1),
+        ("p95 ms", "queueing delay in ms: 95th percentile", delay.p95, 1),
+        ("p99 ms", "queueing delay in ms: 99th percentile", delay.p99, 1),
+        ("max ms", "queueing delay in ms: largest", delay.max, 1),
+    ];
+    let with_range = |(heading, explanation, value, decimals)| RangedFigure {
+        range: match heading {
+            "Mbit/s" => runs.map(|runs| runs.throughput_mbps),
+            "used %" => runs.map(|runs| percent(runs.utilization)),
+            "p95 ms" => runs.map(|runs| runs.p95_ms),
+            _ => None,
+        },
+        figure: TableFigure::new(heading, explanation, value, decimals),
+    };
+    let added = view.figures.iter().cloned().map(|figure| RangedFigure { figure, range: None });
+    of_charts.map(with_range).into_iter().chain(added).collect()
 }
 
 #[cfg(test)]
@@ -131,9 +148,14 @@ mod tests {
         let palette = Palette::default();
         let table = summary_table(&[run("lte", "abc", 40.0)], &palette);
         assert!(!table.columns.iter().any(|(name, _)| name == "Jain"));
-        let several = RunView { jain: Some(0.9), ..run("lte", "abc", 40.0) };
-        let table = summary_table(&[several, broken_run()], &palette);
-        assert!(table.columns.iter().any(|(name, _)| name == "Jain"));
+        let jain = TableFigure::new("Jain", "fairness index", 0.9, 3);
+        let several = RunView { figures: vec![jain], ..run("lte", "abc", 40.0) };
+        // Each run finds its figures by their headings, in whatever order the others have theirs.
+        let table = summary_table(&[run("lte", "cubic", 80.0), several, broken_run()], &palette);
+        let names: Vec<&str> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names[names.len() - 2..], ["resent", "Jain"]);
+        assert_eq!(table.rows[0].last(), Some(&Cell::number(f64::NAN, 3)));
+        assert_eq!(table.rows[1].last(), Some(&Cell::number(0.9, 3)));
         // A contest knows only the 95th percentile.
         let none = f64::NAN;
         let only_p95 = Quantiles { mean: none, p50: none, p95: 3.0, p99: none, max: none };

@@ -11,6 +11,7 @@
 //!   [`ScenarioRuns`]: the runs of a scenario.
 //! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
 //!   self-inflicted delays that are measured against it.
+//! - [`columns`]: the columns of `compare` and `run`, from which their rows, tables and documents are made.
 //! - [`RunFields`] and [`CompareFields`]: the JSON of `paceline run` and `paceline compare`.
 //! - [`view`](mod@view): rows of that table for the charts of the report; [`run_page_info`]: the
 //!   text of pages about runs.
@@ -18,6 +19,7 @@
 
 mod argument;
 mod bins;
+pub mod columns;
 pub mod compare;
 pub mod evaluation;
 mod fields;

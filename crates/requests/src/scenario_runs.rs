@@ -6,8 +6,9 @@ use paceline_sim::runs::Run;
 use paceline_sim::{FlowOutcome, LinkOutcome, Outcome};
 use serde::Serialize;
 
+use crate::columns::over;
+use crate::columns::rows::{FlowRuns, LinkRuns};
 use crate::fields::RunFields;
-use crate::summary::{DelayDistributions, delays, over};
 
 /// Several runs of a scenario.
 #[derive(Clone, Debug, Serialize)]
@@ -28,42 +29,6 @@ pub struct ScenarioRuns<'a> {
     pub jain: Distribution,
     /// Each run by itself.
     pub runs: Vec<OneRun<'a>>,
-}
-
-/// A link over the runs.
-#[derive(Clone, Debug, Serialize)]
-pub struct LinkRuns<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Bytes that it could deliver, as a rate.
-    pub capacity_mbps: Distribution,
-    /// Bytes that it delivered, as a rate.
-    pub throughput_mbps: Distribution,
-    /// Delivered bytes divided by deliverable bytes.
-    pub utilization: Distribution,
-    /// Delay of a packet from its arrival at the queue until it has left the link.
-    pub queue_delay_ms: DelayDistributions,
-    /// Packets dropped by its queue.
-    pub drops: Distribution,
-    /// Packets that it marked.
-    pub marks: Distribution,
-}
-
-/// A flow over the runs.
-#[derive(Clone, Debug, Serialize)]
-pub struct FlowRuns<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its scheme, as written.
-    pub scheme: &'a str,
-    /// Bytes of packets that arrived for the first time, as a rate.
-    pub goodput_mbps: Distribution,
-    /// RTT samples, one per acknowledgement.
-    pub rtt_ms: DelayDistributions,
-    /// Packets retransmitted.
-    pub retransmits: Distribution,
-    /// Expiries of retransmission timers.
-    pub timeouts: Distribution,
 }
 
 /// One of the runs, with its whole outcome.
@@ -98,8 +63,8 @@ impl ScenarioRuns<'_> {
             equal: all.len() > 1 && all.iter().all(|outcome| outcome.digest == first.digest),
             links: links.collect(),
             flows: flows.collect(),
-            goodput_mbps: over(&all, Outcome::goodput_mbps),
-            jain: over(&all, Outcome::jain),
+            goodput_mbps: over(&all, |outcome| outcome.goodput_mbps()),
+            jain: over(&all, |outcome| outcome.jain()),
             runs: runs
                 .iter()
                 .map(|(run, outcome)| OneRun {
@@ -110,32 +75,5 @@ impl ScenarioRuns<'_> {
                 })
                 .collect(),
         })
-    }
-}
-
-impl LinkRuns<'_> {
-    fn of<'a>(name: &'a str, all: &[&LinkOutcome]) -> LinkRuns<'a> {
-        LinkRuns {
-            name,
-            capacity_mbps: over(all, |link| link.capacity_mbps),
-            throughput_mbps: over(all, |link| link.throughput_mbps),
-            utilization: over(all, |link| link.utilization),
-            queue_delay_ms: delays(all, |link| link.queue_delay_ms),
-            drops: over(all, |link| link.drops as f64),
-            marks: over(all, |link| link.marks as f64),
-        }
-    }
-}
-
-impl FlowRuns<'_> {
-    fn of<'a>(first: &'a FlowOutcome, all: &[&FlowOutcome]) -> FlowRuns<'a> {
-        FlowRuns {
-            name: &first.name,
-            scheme: &first.scheme,
-            goodput_mbps: over(all, |flow| flow.goodput_mbps),
-            rtt_ms: delays(all, |flow| flow.rtt_ms),
-            retransmits: over(all, |flow| flow.sender.retransmits as f64),
-            timeouts: over(all, |flow| flow.sender.timeouts as f64),
-        }
     }
 }

@@ -6,8 +6,9 @@ use paceline_sim::runs::Run;
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{FlowOutcome, LinkOutcome, LinkSeries, Names, Outcome, metrics};
 
+use crate::columns::{Figure as _, over, page_figures};
 use crate::compare::{CompareRow, OMNISCIENT};
-use crate::summary::{delays, groups, over, summary_row};
+use crate::summary::{groups, summary_row};
 
 /// Returns a scheme as in labels: without parameters that have their default values.
 pub fn label(scheme: &str, names: &Names) -> String {
@@ -34,8 +35,7 @@ fn single(row: &CompareRow, names: &Names) -> RunView {
         throughput_mbps: row.throughput_mbps,
         utilization: row.utilization,
         queue_delay_ms: quantiles(row.queue_delay_ms),
-        retransmits: Some(row.retransmits),
-        jain: (row.flows > 1).then_some(row.jain),
+        figures: page_figures(row),
         series: series(row.series.as_ref()),
         digest: row.digest.clone(),
         note: row.note.clone(),
@@ -63,8 +63,7 @@ fn medians(rows: &[&CompareRow], names: &Names) -> RunView {
         throughput_mbps: summary.throughput_mbps.median,
         utilization: summary.utilization.median,
         queue_delay_ms: median_delays(rows, |row| row.queue_delay_ms),
-        retransmits: Some(summary.retransmits.median.round() as u64),
-        jain: (summary.flows > 1).then_some(summary.jain.median),
+        figures: page_figures(&summary),
         series,
         runs: Some(RunsView {
             points: rows.iter().map(point).collect(),
@@ -177,7 +176,7 @@ pub fn views_of_runs(
             runs.iter().map(|(run, outcome)| link_row(*run, &outcome.links[at])).collect();
         let RunView { trace, scheme, .. } = view;
         let medians = medians(&rows.iter().collect::<Vec<_>>(), &Names::default());
-        RunView { trace, scheme, retransmits: None, ..medians }
+        RunView { trace, scheme, figures: Vec::new(), ..medians }
     };
     let flow = |(at, view): (usize, FlowView)| {
         let all: Vec<&FlowOutcome> = runs.iter().map(|(_, outcome)| &outcome.flows[at]).collect();
@@ -220,13 +219,14 @@ fn link_row(run: Run, link: &LinkOutcome) -> CompareRow {
 
 /// Returns the medians over runs of a delay's quantiles.
 fn median_delays<T>(runs: &[&T], of: impl Fn(&T) -> metrics::Quantiles) -> Quantiles {
-    let delay = delays(runs, &of);
+    let all: Vec<metrics::Quantiles> = runs.iter().map(|run| of(run)).collect();
+    let delay = metrics::Quantiles::over_runs(&all);
     Quantiles {
         mean: delay.mean.median,
         p50: delay.p50.median,
         p95: delay.p95.median,
         p99: delay.p99.median,
-        max: over(runs, |run| of(run).max).median,
+        max: over(&all, |delay| delay.max).median,
     }
 }
 

@@ -105,18 +105,11 @@ class Comparison(Frame):
         duration = format_cell(self["duration_s"][0]) if rows else ""
         for trace in dict.fromkeys(row["trace"] for row in rows):
             here = [row for row in rows if row["trace"] == trace]
-            delays = [row["queue_delay_ms"] for row in here]
-            columns = {
-                "scheme": [row["scheme"] for row in here],
-                "Mbit/s": [_range(row["throughput_mbps"]) for row in here],
-                "used %": [_range(row["utilization"], _percent) for row in here],
-                "delay ms, mean": [_range(delay["mean"]) for delay in delays],
-                "p95": [_range(delay["p95"]) for delay in delays],
-                "p99": [_range(delay["p99"]) for delay in delays],
-                "drops": [_range(row["drops"]) for row in here],
-                "marks": [_range(row["marks"]) for row in here],
-                "resent": [_range(row["retransmits"]) for row in here],
-            }
+            columns = {"scheme": [row["scheme"] for row in here]}
+            for heading, field, part, is_share in self._native.notebook_columns():
+                figures = [row[field][part] if part else row[field] for row in here]
+                write = _percent if is_share else format_cell
+                columns[heading] = [_range(figure, write) for figure in figures]
             runs = max(row["runs"] for row in here)
             about = f"{trace}: {_range(here[0]['capacity_mbps'])} Mbit/s for {duration} s"
             text.append(html_table(columns, about + (f", {runs} runs" if runs > 1 else "")))

@@ -3,15 +3,17 @@
 mod several;
 
 use std::fmt::Display;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
+use paceline_requests::columns::{TableRow, TextTable, cells, headings};
 use paceline_requests::numbers::{figure, percent};
 use paceline_requests::{RunFields, ScenarioChanges, ScenarioRuns};
-use paceline_sim::Outcome;
 use paceline_sim::runs::Run as SimulatedRun;
 use paceline_sim::scenario::{self, Record, Scenario, ScenarioError};
+use paceline_sim::{LinkOutcome, Outcome};
 use serde::Serialize;
 
 use crate::args;
@@ -21,7 +23,7 @@ use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::registries;
 use crate::runs::RunsArgs;
-use crate::table::Grid;
+use crate::table::{Grid, grid_of};
 
 /// Largest scenario file in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -193,31 +195,23 @@ fn diagnostic(error: &ScenarioError, text: &str) -> Error {
 fn media(outcome: &Outcome) -> String {
     let mut text = String::new();
     for medium in &outcome.media {
-        let mut grid = Grid::numbers(&[
-            "sender",
-            "Mbit/s",
-            "delay ms mean",
-            "p95",
-            "drops",
-            "marks",
-            "frames",
-            "collided %",
-            "airtime %",
-        ]);
+        let cells = cells::<LinkOutcome>(TextTable::Stations, &[]);
+        let columns = headings(&cells);
+        let columns = columns.iter().map(String::as_str);
+        let own = ["frames", "collided %", "airtime %"];
+        let all: Vec<&str> = iter::once("sender").chain(columns).chain(own).collect();
+        let mut grid = Grid::numbers(&all);
         for station in &medium.stations {
             let link = &station.link;
             let collided = station.collisions as f64 / station.transmissions.max(1) as f64;
-            grid.row(vec![
-                link.name.clone(),
-                figure(link.throughput_mbps),
-                figure(link.queue_delay_ms.mean),
-                figure(link.queue_delay_ms.p95),
-                link.drops.to_string(),
-                link.marks.to_string(),
+            let mut row = vec![link.name.clone()];
+            row.extend(cells.iter().map(|cell| link.text(cell)));
+            row.extend([
                 station.transmissions.to_string(),
                 percent(collided),
                 percent(station.airtime),
             ]);
+            grid.row(row);
         }
         text += &grid.text();
         text.push('\n');
@@ -225,70 +219,32 @@ fn media(outcome: &Outcome) -> String {
     text
 }
 
+/// The table of links, or an empty text without any.
+fn links<R: TableRow>(table: TextTable, rows: &[R], name: impl Fn(&R) -> &str) -> String {
+    match rows.is_empty() {
+        true => String::new(),
+        false => {
+            let cells = cells(table, rows);
+            grid_of(&["link"], &cells, rows, |row| vec![name(row).into()]) + "\n"
+        }
+    }
+}
+
+/// The table of flows, or an empty text without any. `names` has a flow's name and scheme.
+fn flows<R: TableRow>(table: TextTable, rows: &[R], names: impl Fn(&R) -> [&str; 2]) -> String {
+    match rows.is_empty() {
+        true => String::new(),
+        false => grid_of(&["flow", "scheme"], &cells(table, rows), rows, |row| {
+            names(row).map(str::to_string).to_vec()
+        }),
+    }
+}
+
 fn tables(outcome: &Outcome) -> String {
     let mut text = format!("{}, {} s\n\n", outcome.name, figure(outcome.duration_s));
-    let mut links = Grid::numbers(&[
-        "link",
-        "capacity",
-        "Mbit/s",
-        "used %",
-        "delay ms mean",
-        "p50",
-        "p95",
-        "p99",
-        "drops",
-        "marks",
-    ]);
-    for link in &outcome.links {
-        let delay = link.queue_delay_ms;
-        links.row(vec![
-            link.name.clone(),
-            figure(link.capacity_mbps),
-            figure(link.throughput_mbps),
-            percent(link.utilization),
-            figure(delay.mean),
-            figure(delay.p50),
-            figure(delay.p95),
-            figure(delay.p99),
-            link.drops.to_string(),
-            link.marks.to_string(),
-        ]);
-    }
-    if !outcome.links.is_empty() {
-        text += &links.text();
-        text.push('\n');
-    }
+    text += &links(TextTable::Links, &outcome.links, |link| &link.name);
     text += &media(outcome);
-    let mut flows = Grid::after(
-        2,
-        &[
-            "flow",
-            "scheme",
-            "Mbit/s",
-            "RTT ms mean",
-            "p95",
-            "sent",
-            "resent",
-            "timeouts",
-            "transfers",
-        ],
-    );
-    for flow in &outcome.flows {
-        flows.row(vec![
-            flow.name.clone(),
-            flow.scheme.clone(),
-            figure(flow.goodput_mbps),
-            figure(flow.rtt_ms.mean),
-            figure(flow.rtt_ms.p95),
-            flow.sender.sent.to_string(),
-            flow.sender.retransmits.to_string(),
-            flow.sender.timeouts.to_string(),
-            flow.transfers.to_string(),
-        ]);
-    }
-    if !outcome.flows.is_empty() {
-        text += &flows.text();
-    }
+    text += &flows(TextTable::Flows, &outcome.flows, |flow| [&flow.name, &flow.scheme]);
     if outcome.flows.len() > 1 {
         text += &format!("\nJain's index {:.3}\n", outcome.jain());
     }

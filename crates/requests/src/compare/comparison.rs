@@ -6,15 +6,19 @@ use paceline_trace::Delays;
 use thiserror::Error;
 
 use paceline_schemes::SCHEMES;
-use paceline_sim::metrics::{P95, Quantiles, mbps, power};
+use paceline_sim::metrics::{Quantiles, mbps, power};
 use paceline_sim::runs::{Run, Runs};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
 };
-use paceline_sim::{BuildError, FlowOutcome, Outcome, transmitter};
+use paceline_sim::{BuildError, FlowOutcome, LinkOutcome, Outcome, transmitter};
 
-use super::row::{CompareRow, OMNISCIENT};
+use super::CompareRow;
+use crate::columns::rows::RowSource;
 use crate::omniscient::Omniscient;
+
+/// Text that stands in place of a scheme in the row of the omniscient protocol.
+pub const OMNISCIENT: &str = "omniscient";
 
 /// Utilization from which on a link counts as used: a bare scheme below it gets its note.
 pub const WELL_USED: f64 = 0.8;
@@ -171,37 +175,17 @@ impl Comparison {
 
     /// Returns the row of any run.
     pub fn row_of(&self, run: Run, outcome: &Outcome) -> CompareRow {
-        let link = outcome.links.first().cloned().unwrap_or_default();
-        let sum = |part: fn(&FlowOutcome) -> u64| outcome.flows.iter().map(part).sum();
-        CompareRow {
-            trace: self.trace.clone(),
+        let missing = LinkOutcome::default();
+        let link = outcome.links.first().unwrap_or(&missing);
+        CompareRow::of(&RowSource {
+            trace: &self.trace,
             scheme: self.scheme.to_string(),
-            run: run.number,
-            start_ms: run.start.as_millis_f64(),
-            seed: run.seed,
             flows: self.flows,
-            duration_s: outcome.duration_s,
-            capacity_mbps: link.capacity_mbps,
-            throughput_mbps: link.throughput_mbps,
-            utilization: link.utilization,
-            goodput_mbps: outcome.goodput_mbps(),
-            queue_delay_ms: link.queue_delay_ms,
-            one_way_delay_ms: outcome.pooled.one_way_delay_ms,
-            rtt_ms: outcome.pooled.rtt_ms,
-            end_to_end_delay_ms: p95(outcome.pooled.end_to_end_p95_ms),
-            self_inflicted_delay_ms: p95(outcome.pooled.self_inflicted_p95_ms),
-            power: outcome.pooled.power,
-            drops: link.drops,
-            marks: link.marks,
-            retransmits: sum(|flow| flow.sender.retransmits),
-            timeouts: sum(|flow| flow.sender.timeouts),
-            jain: outcome.jain(),
-            jain_1s: outcome.jain_1s,
-            packets: outcome.packets,
-            digest: outcome.digest.clone(),
+            run,
+            outcome,
+            link,
             note: self.note(link.utilization).map(str::to_string),
-            series: link.series,
-        }
+        })
     }
 
     /// Returns the row of the omniscient protocol in run `number`, whatever the scheme: one flow
@@ -213,10 +197,25 @@ impl Comparison {
     /// [`OmniscientError`].
     pub fn omniscient(&self, number: u32) -> Result<CompareRow, OmniscientError> {
         let (run, scenario) = self.run_number(number);
-        let link = scenario.links.first().ok_or(OmniscientError::Unknown)?;
+        let outcome = self.omniscient_outcome(&scenario)?;
+        Ok(CompareRow::of(&RowSource {
+            trace: &self.trace,
+            scheme: OMNISCIENT.into(),
+            flows: 1,
+            run,
+            outcome: &outcome,
+            link: &outcome.links[0],
+            note: None,
+        }))
+    }
+
+    /// Returns what a run of the omniscient protocol would show: one link and one flow. It has no digest, since no
+    /// packets were handed over.
+    fn omniscient_outcome(&self, scenario: &Scenario) -> Result<Outcome, OmniscientError> {
+        let spec = scenario.links.first().ok_or(OmniscientError::Unknown)?;
         let (from, end) = (Time::ZERO + self.warmup, Time::ZERO + self.duration);
         let idle = OmniscientError::Idle { from: self.warmup, end: self.duration };
-        let best = Omniscient::new(link, scenario.mss, from, end, self.bin)?
+        let best = Omniscient::new(spec, scenario.mss, from, end, self.bin)?
             .ok_or(OmniscientError::Unknown)?;
         if !best.complete {
             return Err(OmniscientError::TooLong);
@@ -225,51 +224,32 @@ impl Comparison {
             return Err(idle);
         };
         let measured = end.since(from);
-        let transmitter = transmitter(&scenario, link)?;
+        let transmitter = transmitter(scenario, spec)?;
         let service = transmitter.capacity();
-        let capacity_mbps = mbps(service.offered_in(from..end), measured);
-        let utilization = best.delivered as f64 / best.offered as f64;
-        let throughput_mbps = capacity_mbps * utilization;
-        let (mss, header) = (f64::from(scenario.mss), f64::from(service.overhead()));
-        let goodput_mbps = throughput_mbps * mss / (mss + header);
         let forward = self.rtt / 2;
         let end_to_end = (age + forward).as_millis_f64();
-        let queue_delay_ms = best.transmission.quantiles();
-        Ok(CompareRow {
-            trace: self.trace.clone(),
-            scheme: OMNISCIENT.into(),
-            run: run.number,
-            start_ms: run.start.as_millis_f64(),
-            seed: run.seed,
-            flows: 1,
-            duration_s: measured.as_secs_f64(),
-            capacity_mbps,
-            throughput_mbps,
-            utilization,
-            goodput_mbps,
-            queue_delay_ms,
-            one_way_delay_ms: later(queue_delay_ms, forward),
-            rtt_ms: later(queue_delay_ms, self.rtt),
-            end_to_end_delay_ms: p95(Some(end_to_end)),
-            self_inflicted_delay_ms: p95(Some(0.0)),
-            power: power(goodput_mbps, end_to_end),
-            drops: 0,
-            marks: 0,
-            retransmits: 0,
-            timeouts: 0,
-            jain: 1.0,
-            jain_1s: None,
-            packets: service.offered_in(Time::ZERO..end - forward)
-                / u64::from(scenario.mss + service.overhead()).max(1),
-            digest: String::new(),
-            note: None,
-            series: best.series,
-        })
+        let mut link = LinkOutcome::default();
+        link.capacity_mbps = mbps(service.offered_in(from..end), measured);
+        link.utilization = best.delivered as f64 / best.offered as f64;
+        link.throughput_mbps = link.capacity_mbps * link.utilization;
+        link.queue_delay_ms = best.transmission.quantiles();
+        link.series = best.series;
+        let (mss, header) = (f64::from(scenario.mss), f64::from(service.overhead()));
+        let mut flow = FlowOutcome::default();
+        flow.goodput_mbps = link.throughput_mbps * mss / (mss + header);
+        let mut outcome = Outcome::default();
+        outcome.duration_s = measured.as_secs_f64();
+        outcome.pooled.one_way_delay_ms = later(link.queue_delay_ms, forward);
+        outcome.pooled.rtt_ms = later(link.queue_delay_ms, self.rtt);
+        outcome.pooled.end_to_end_p95_ms = Some(end_to_end);
+        outcome.pooled.self_inflicted_p95_ms = Some(0.0);
+        outcome.pooled.power = power(flow.goodput_mbps, end_to_end);
+        outcome.packets = service.offered_in(Time::ZERO..end - forward)
+            / u64::from(scenario.mss + service.overhead()).max(1);
+        outcome.links.push(link);
+        outcome.flows.push(flow);
+        Ok(outcome)
     }
-}
-
-fn p95(figure: Option<f64>) -> Option<P95> {
-    figure.map(|p95| P95 { p95 })
 }
 
 /// Adds `by` to the quantiles of samples.

@@ -6,11 +6,10 @@
 
 mod comparison;
 mod request;
-mod row;
 mod runs;
 
-pub use comparison::{Comparison, OmniscientError, WELL_USED};
+pub use crate::columns::rows::CompareRow;
+pub use comparison::{Comparison, OMNISCIENT, OmniscientError, WELL_USED};
 pub(crate) use request::check_warmup;
 pub use request::{CompareLimits, CompareRequest};
-pub use row::{CompareRow, OMNISCIENT};
 pub use runs::{CompareError, CompareJob, CompareRuns, MOST_RUNS, StillWide};

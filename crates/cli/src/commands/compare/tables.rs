@@ -1,13 +1,14 @@
 //! What `compare` prints: a table for each trace, and the schemes against each other.
 
 use owo_colors::OwoColorize;
+use paceline_requests::columns::{TextTable, cells};
 use paceline_requests::compare::CompareRow;
-use paceline_requests::numbers::{figure, percent, range, range_as};
-use paceline_requests::summary::{RatioRow, SummaryRow, ratios, summary};
+use paceline_requests::numbers::{figure, range, range_as};
+use paceline_requests::summary::{RatioRow, ratios, summary};
 use paceline_sim::metrics::Distribution;
 
 use super::traces;
-use crate::table::{Grid, counted};
+use crate::table::{counted, grid_of};
 
 /// Returns a table for each trace, followed by its paired ratios and notes.
 pub(super) fn tables(rows: &[CompareRow]) -> String {
@@ -43,90 +44,26 @@ fn heading(rows: &[CompareRow]) -> String {
 
 /// The table of one run of each scheme.
 fn single_runs(of_trace: &[CompareRow]) -> String {
-    let fair = of_trace.iter().any(|row| row.flows > 1);
-    let mut headings = vec![
-        "scheme",
-        "Mbit/s",
-        "used %",
-        "delay ms mean",
-        "p50",
-        "p95",
-        "p99",
-        "drops",
-        "marks",
-        "resent",
-    ];
-    headings.extend(fair.then_some("Jain"));
-    let mut grid = Grid::numbers(&headings);
-    for row in of_trace {
-        let delay = row.queue_delay_ms;
-        let mut cells = vec![
-            row.scheme.clone(),
-            figure(row.throughput_mbps),
-            percent(row.utilization),
-            figure(delay.mean),
-            figure(delay.p50),
-            figure(delay.p95),
-            figure(delay.p99),
-            row.drops.to_string(),
-            row.marks.to_string(),
-            row.retransmits.to_string(),
-        ];
-        let jain = || if row.flows > 1 { format!("{:.3}", row.jain) } else { String::new() };
-        cells.extend(fair.then(jain));
-        grid.row(cells);
-    }
-    heading(of_trace) + &grid.text()
+    let cells = cells(TextTable::Compare, of_trace);
+    heading(of_trace) + &grid_of(&["scheme"], &cells, of_trace, |row| vec![row.scheme.clone()])
 }
 
-/// Columns of the table of several runs that are left out, the last first, where it gets wider than a
-/// terminal.
-const OPTIONAL_COLUMNS: [&str; 4] = ["p50", "resent", "drops", "marks"];
 /// Width of a terminal.
 const WIDTH: usize = 100;
 
-/// The table of several runs: medians, and ranges of 90 % of the runs.
+/// The table of several runs: medians, and ranges of 90 % of the runs. Optional columns are left out, the last
+/// first, where the table gets wider than a terminal.
 fn several_runs(of_trace: &[CompareRow]) -> String {
     let rows = summary(of_trace);
-    let mut columns = OPTIONAL_COLUMNS.len();
+    let mut cells = cells(TextTable::CompareRuns, &rows);
     let grid = loop {
-        let text = grid(&rows, &OPTIONAL_COLUMNS[..columns]);
+        let text = grid_of(&["scheme"], &cells, &rows, |row| vec![row.scheme.clone()]);
         let width = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-        if width <= WIDTH || columns == 0 {
+        if width <= WIDTH || cells.pop_if(|last| last.is_optional()).is_none() {
             break text;
         }
-        columns -= 1;
     };
     heading(of_trace) + &grid + &sentences(of_trace)
-}
-
-fn grid(rows: &[SummaryRow], optional: &[&str]) -> String {
-    let fair = rows.iter().any(|row| row.flows > 1);
-    let mut headings = vec!["scheme", "Mbit/s", "used %", "delay ms p95"];
-    headings.extend(fair.then_some("Jain"));
-    headings.extend(optional);
-    let mut grid = Grid::numbers(&headings);
-    for row in rows {
-        let mut cells = vec![
-            row.scheme.clone(),
-            range(&row.throughput_mbps),
-            range_as(&row.utilization, "-", percent),
-            range(&row.queue_delay_ms.p95),
-        ];
-        let jain = || match row.flows {
-            1 => String::new(),
-            _ => range_as(&row.jain, "-", |index| format!("{index:.2}")),
-        };
-        cells.extend(fair.then(jain));
-        cells.extend(optional.iter().map(|column| match *column {
-            "p50" => figure(row.queue_delay_ms.p50.median),
-            "resent" => figure(row.retransmits.median),
-            "drops" => figure(row.drops.median),
-            _ => figure(row.marks.median),
-        }));
-        grid.row(cells);
-    }
-    grid.text()
 }
 
 /// With more schemes than this, the ratios are left to the JSON.

@@ -1,0 +1,152 @@
+//! Kinds of figures: numbers, counts and quantiles, and what becomes of them over several runs.
+
+use paceline_sim::metrics::{Distribution, P95, Quantiles};
+use serde::Serialize;
+
+use super::cell::Part;
+
+/// A figure of one run.
+pub trait Figure: Copy {
+    /// The same figure over several runs.
+    type OverRuns: FigureOverRuns;
+
+    /// Returns the part of the figure that a cell shows; `None` if it was not measured, or has no such part.
+    fn part(self, part: Part) -> Option<f64>;
+
+    /// Returns the distribution of the figure over runs.
+    fn over_runs(runs: &[Self]) -> Self::OverRuns;
+}
+
+/// A figure over several runs.
+pub trait FigureOverRuns {
+    /// Returns the distribution of the part that a cell shows; `None` if it was measured in no run, or there is no such
+    /// part.
+    fn part(&self, part: Part) -> Option<&Distribution>;
+}
+
+/// Quantiles of a delay, each over the runs.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DelayDistributions {
+    /// Mean of each run.
+    pub mean: Distribution,
+    /// Median of each run.
+    pub p50: Distribution,
+    /// 95th percentile of each run.
+    pub p95: Distribution,
+    /// 99th percentile of each run.
+    pub p99: Distribution,
+}
+
+/// A 95th percentile over the runs.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct P95Distribution {
+    /// In milliseconds.
+    pub p95: Distribution,
+}
+
+impl Figure for f64 {
+    type OverRuns = Distribution;
+
+    fn part(self, part: Part) -> Option<f64> {
+        (part == Part::Whole).then_some(self)
+    }
+
+    fn over_runs(runs: &[f64]) -> Distribution {
+        over(runs, |figure| *figure)
+    }
+}
+
+impl Figure for u64 {
+    type OverRuns = Distribution;
+
+    fn part(self, part: Part) -> Option<f64> {
+        (part == Part::Whole).then_some(self as f64)
+    }
+
+    fn over_runs(runs: &[u64]) -> Distribution {
+        over(runs, |count| *count as f64)
+    }
+}
+
+impl Figure for Option<f64> {
+    type OverRuns = Option<Distribution>;
+
+    fn part(self, part: Part) -> Option<f64> {
+        self?.part(part)
+    }
+
+    fn over_runs(runs: &[Option<f64>]) -> Option<Distribution> {
+        Distribution::of(runs.iter().flatten().copied())
+    }
+}
+
+impl Figure for Option<P95> {
+    type OverRuns = Option<P95Distribution>;
+
+    fn part(self, part: Part) -> Option<f64> {
+        (part == Part::P95).then_some(self?.p95)
+    }
+
+    fn over_runs(runs: &[Option<P95>]) -> Option<P95Distribution> {
+        let values = runs.iter().flatten().map(|figure| figure.p95);
+        Distribution::of(values).map(|p95| P95Distribution { p95 })
+    }
+}
+
+impl Figure for Quantiles {
+    type OverRuns = DelayDistributions;
+
+    fn part(self, part: Part) -> Option<f64> {
+        match part {
+            Part::Whole => None,
+            Part::Mean => Some(self.mean),
+            Part::P50 => Some(self.p50),
+            Part::P95 => Some(self.p95),
+            Part::P99 => Some(self.p99),
+        }
+    }
+
+    fn over_runs(runs: &[Quantiles]) -> DelayDistributions {
+        DelayDistributions {
+            mean: over(runs, |delay| delay.mean),
+            p50: over(runs, |delay| delay.p50),
+            p95: over(runs, |delay| delay.p95),
+            p99: over(runs, |delay| delay.p99),
+        }
+    }
+}
+
+/// Returns the distribution of a figure over runs; zeros if it is finite in none of them.
+pub(crate) fn over<T>(runs: &[T], figure: impl Fn(&T) -> f64) -> Distribution {
+    Distribution::of(runs.iter().map(figure)).unwrap_or_default()
+}
+
+impl FigureOverRuns for Distribution {
+    fn part(&self, part: Part) -> Option<&Distribution> {
+        (part == Part::Whole).then_some(self)
+    }
+}
+
+impl FigureOverRuns for Option<Distribution> {
+    fn part(&self, part: Part) -> Option<&Distribution> {
+        self.as_ref()?.part(part)
+    }
+}
+
+impl FigureOverRuns for DelayDistributions {
+    fn part(&self, part: Part) -> Option<&Distribution> {
+        match part {
+            Part::Whole => None,
+            Part::Mean => Some(&self.mean),
+            Part::P50 => Some(&self.p50),
+            Part::P95 => Some(&self.p95),
+            Part::P99 => Some(&self.p99),
+        }
+    }
+}
+
+impl FigureOverRuns for Option<P95Distribution> {
+    fn part(&self, part: Part) -> Option<&Distribution> {
+        self.as_ref().filter(|_| part == Part::P95).map(|figure| &figure.p95)
+    }
+}

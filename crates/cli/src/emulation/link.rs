@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
+use paceline_cc::{Router, RouterSetup, SchemeSpec, Span, Spec, SpecError, Stream};
 use paceline_emulator::Element;
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Port, Service};
-use paceline_sim::Transmitter;
+
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario, Stretch};
+use paceline_sim::{Transmitter, router_setup};
 
 use super::{DEFAULT_SEED, DirectionSetup};
 use crate::args;
@@ -96,7 +97,10 @@ pub(crate) fn link(
         .and_then(|entry| entry.build(queue, limit(transmitter.capacity()), stream))
         .map_err(|error| fail(error.to_string()))?;
     let mut port = Port::new(queue);
-    port.set_router(router(&spec.router).map_err(|error| fail(error.to_string()))?);
+    port.set_router(
+        router(&spec.router, &router_setup(scenario, &spec.name))
+            .map_err(|error| fail(error.to_string()))?,
+    );
     Ok(match transmitter {
         Transmitter::Service(service) => Element::Link(Box::new(Link::with_port(port, service))),
         Transmitter::AccessPoint(access_point) => {
@@ -106,12 +110,15 @@ pub(crate) fn link(
     })
 }
 
-fn router(choice: &RouterChoice) -> Result<Option<Box<dyn Router>>, SpecError> {
+fn router(
+    choice: &RouterChoice,
+    setup: &RouterSetup,
+) -> Result<Option<Box<dyn Router>>, SpecError> {
     match choice {
         // Scenario files cannot have custom routers.
         RouterChoice::Auto | RouterChoice::None | RouterChoice::Custom(_) => Ok(None),
         RouterChoice::Scheme(spec) => {
-            Ok(registries::names().build_scheme(spec)?.router.map(|make| make()))
+            Ok(registries::names().build_scheme(spec)?.router.map(|make| make(setup)))
         }
     }
 }

@@ -5,7 +5,6 @@ use std::fmt;
 use paceline_cc::{Router, RouterSetup, SchemeSpec, Span, Spec, SpecError, Stream};
 use paceline_emulator::Element;
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Port, Service};
-
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario, Stretch};
 use paceline_sim::{Transmitter, router_setup};
 

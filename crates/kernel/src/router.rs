@@ -4,7 +4,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use libbpf_rs::ObjectBuilder;
 
-use crate::{KernelError, loader, probe};
+use crate::libbpf_log::listen_to_libbpf;
+use crate::{KernelError, probe};
 
 /// Loads the programs of a router and returns `[to_router, from_router]`: the first is for the
 /// egress of the device with index `device`, the second for the ingress of the TAP device with
@@ -14,7 +15,7 @@ use crate::{KernelError, loader, probe};
 /// A requirement is missing, or the kernel refused the programs.
 pub fn router_programs(device: u32, tap: u32) -> Result<[OwnedFd; 2], KernelError> {
     probe().check_rights()?;
-    loader::listen_to_libbpf();
+    listen_to_libbpf();
     let refused = |error: libbpf_rs::Error| {
         KernelError::Message(format!("the kernel refused the router's programs: {error}"))
     };

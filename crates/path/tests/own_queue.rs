@@ -58,7 +58,7 @@ fn a_queue_of_another_crate_is_built_by_name() {
     assert!(queues.add(coin(1.0)).is_err());
     assert_eq!(queues.iter().len(), builtin + 1);
     let told = queues.get("coin").map(|info| info.params()[0].doc.clone());
-    assert_eq!(told.as_deref(), Some("The probability of a drop."));
+    assert_eq!(told.as_deref(), Some("Probability of a drop."));
 
     let delivered = |text: &str, seed| {
         let spec = Spec::parse(text).expect("legal");

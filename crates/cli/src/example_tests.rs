@@ -127,6 +127,17 @@ fn named(place: &str, text: &str, root: &std::path::Path, makefile: &str) {
 }
 
 #[test]
+fn every_command_is_in_the_list_of_commands() {
+    let path = format!("{}/../../docs/commands.md", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).expect("a document");
+    let command = Cli::command();
+    let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
+    for name in shown.map(Command::get_name) {
+        assert!(text.contains(&format!("`{name}`")), "docs/commands.md has no row for `{name}`");
+    }
+}
+
+#[test]
 fn of_all_documents() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let makefile = std::fs::read_to_string(root.join("Makefile")).expect("a Makefile");

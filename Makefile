@@ -1,4 +1,4 @@
-# The two commands of the README are `make demo` and `make test`; both set up what they need.
+# `make demo` and `make test` set up what they need.
 SHELL := /bin/bash
 CARGO ?= cargo
 OUT ?= out

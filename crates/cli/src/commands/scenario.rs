@@ -46,7 +46,7 @@ macro_rules! examples {
 }
 
 /// Names and texts of the examples: the files of the folder `scenarios`.
-const EXAMPLES: [(&str, &str); 19] = examples![
+const EXAMPLES: [(&str, &str); 20] = examples![
     "abc-lte",
     "app-limited",
     "buffers",
@@ -66,6 +66,7 @@ const EXAMPLES: [(&str, &str); 19] = examples![
     "six-uploads",
     "video",
     "wifi",
+    "wifi-queues",
 ];
 
 #[derive(Serialize)]

@@ -1,4 +1,6 @@
-//! Runs the program and returns its output.
+//! Runs the program and returns its output. Each test uses a part of it.
+
+#![allow(dead_code)]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -3,27 +3,27 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use paceline_requests::columns::{ShownCell, TableRow, headings};
 
-/// A table with a heading per column; columns from `numbers` on are aligned to the right.
+/// A table with a heading for each column; columns from `numbers` on are aligned to the right.
 pub(crate) struct Grid {
     table: Table,
     numbers: usize,
 }
 
-/// The width of tables of words, unless the environment's `COLUMNS` says otherwise.
+/// Width of tables of words in columns, unless the environment variable `COLUMNS` sets another.
 const WIDTH: u16 = 100;
 
 impl Grid {
-    /// A table of numbers: all columns but the first are aligned to the right.
+    /// Returns a table of numbers: all columns but the first are aligned to the right.
     pub(crate) fn numbers(headings: &[&str]) -> Grid {
         Grid::new(headings, 1)
     }
 
-    /// A table whose first `words` columns are words and the others numbers.
+    /// Returns a table whose first `words` columns are words and the others numbers.
     pub(crate) fn after(words: usize, headings: &[&str]) -> Grid {
         Grid::new(headings, words)
     }
 
-    /// A table of words, broken into lines.
+    /// Returns a table of words, broken into lines.
     pub(crate) fn words(headings: &[&str]) -> Grid {
         Grid::new(headings, usize::MAX)
     }
@@ -61,14 +61,15 @@ impl Grid {
         self.table.add_row(cells);
     }
 
-    /// The table as text, without spaces at the ends of lines.
+    /// Returns the table as text, without spaces at the ends of lines.
     pub(crate) fn text(&self) -> String {
         let lines = self.table.lines().map(|line| line.trim_end().to_string() + "\n");
         lines.collect()
     }
 }
 
-/// Returns a table of these columns, behind columns of `names`. `named` has the cells under `names`.
+/// Returns a table of these columns, after columns of `names`. `named` returns the cells under
+/// `names`.
 pub(crate) fn grid_of<R: TableRow>(
     names: &[&str],
     cells: &[ShownCell],
@@ -84,7 +85,7 @@ pub(crate) fn grid_of<R: TableRow>(
     grid.text()
 }
 
-/// A number of things: `1 rule`, `2 rules`.
+/// Returns a count with its noun: `1 rule`, `2 rules`.
 pub(crate) fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }

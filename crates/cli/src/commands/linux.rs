@@ -1,4 +1,4 @@
-//! `paceline linux`: guests whose kernel is Linux itself, in the simulator's time.
+//! `paceline linux`: guests that run a Linux kernel in the simulator's time.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::args;
 use crate::output::{self, Error};
 use crate::table::Grid;
 
-/// Time between two lines about a build where standard error is no terminal.
+/// Time between two progress lines of a build if standard error is no terminal.
 const LINES: Duration = Duration::from_secs(20);
 
 #[derive(Subcommand)]
@@ -24,13 +24,13 @@ Examples:
   paceline linux list
   paceline linux test")]
 pub(crate) enum Linux {
-    /// Build a guest from the distribution's kernel source, or from a kernel tree of yours
+    /// Build a guest from the distribution's kernel source, or from your own kernel tree
     Build(Build),
-    /// List the guests that are there, and the congestion controls that they have
+    /// List the guests, and their congestion controls
     List(List),
-    /// Start a guest, and say what guests need of this machine
+    /// Start a guest, and check this machine for the features that guests need
     Test(Test),
-    /// Compile a congestion control for a guest: a C file of yours, or one of Paceline's own
+    /// Compile a congestion control for a guest: a C file of your own, or one of Paceline's
     Module(Module),
 }
 
@@ -44,16 +44,17 @@ Examples:
   paceline linux build --version 6.1 -o guest-6.1
   paceline linux build --source linux-6.12 -o patched")]
 pub(crate) struct Build {
-    /// Version of the package linux-source-VERSION; 6.12 if the distribution has it, else its newest
+    /// Version of the package linux-source-VERSION; by default 6.12 if the distribution has it,
+    /// else its newest
     #[arg(long, value_name = "VERSION", conflicts_with = "source")]
     version: Option<String>,
-    /// The top folder of a kernel tree of yours; nothing is written into it
+    /// The top folder of your own kernel tree; nothing is written into it
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
-    /// The guest's folder; $PACELINE_LINUX or ~/.cache/paceline/linux if it is not given
+    /// The guest's folder; by default $PACELINE_LINUX or ~/.cache/paceline/linux
     #[arg(short, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Compilers that run at once; as many as there are cores if it is not given
+    /// Number of compilers at the same time; by default the number of cores
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Ticks of the kernel's timer per second, CONFIG_HZ: 100, 250, 300 or 1000
@@ -65,7 +66,7 @@ pub(crate) struct Build {
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
-    /// No progress
+    /// Do not show progress
     #[arg(short)]
     quiet: bool,
 }
@@ -81,7 +82,7 @@ pub(crate) struct List {
 
 #[derive(Args)]
 pub(crate) struct Test {
-    /// The guest's folder; $PACELINE_LINUX or ~/.cache/paceline/linux if it is not given
+    /// The guest's folder; by default $PACELINE_LINUX or ~/.cache/paceline/linux
     folder: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
@@ -92,7 +93,7 @@ pub(crate) struct Test {
 pub(crate) struct Module {
     /// A C file with a `struct tcp_congestion_ops` that has a .name, or abc_ecn, c2tcp, vegas_ebpf
     source: String,
-    /// The guest's folder; $PACELINE_LINUX or ~/.cache/paceline/linux if it is not given
+    /// The guest's folder; by default $PACELINE_LINUX or ~/.cache/paceline/linux
     #[arg(long = "linux", value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Print JSON instead of text
@@ -118,12 +119,13 @@ impl Linux {
     }
 }
 
-/// The folder that was named, or the one where the simulator looks.
+/// Returns the folder that the user named, or the one where the simulator looks.
 fn folder_or_default(named: Option<PathBuf>) -> Result<PathBuf, Error> {
     named.map_or_else(|| build::default_guest().map_err(fail), Ok)
 }
 
-/// How a build is shown: a line that changes on a terminal, else a line for each step and every 20 s.
+/// Display of a build's progress: a line that changes on a terminal, else a line for each step and
+/// every 20 s.
 struct Display {
     bar: Option<ProgressBar>,
     quiet: bool,
@@ -184,7 +186,7 @@ impl Build {
     }
 }
 
-/// A guest as JSON.
+/// A guest's fields in JSON.
 #[derive(Serialize)]
 struct Guest<'a> {
     folder: String,
@@ -261,7 +263,7 @@ impl List {
     }
 }
 
-/// A row of the result of `test`.
+/// One check of `test`.
 #[derive(Serialize)]
 struct Finding {
     name: String,
@@ -285,7 +287,7 @@ struct TestResult {
     findings: Vec<Finding>,
 }
 
-/// The guest itself: its files, and a start.
+/// Checks the guest's files, and starts it.
 fn check_guest(folder: &Path) -> Vec<Finding> {
     let row = |name: &str, result: Result<String, BuildError>| {
         let verdict = if result.is_ok() { Verdict::Good } else { Verdict::Bad };
@@ -330,7 +332,9 @@ impl Test {
         }
         match bad {
             0 => Ok(()),
-            _ => Err(Error::Message("no Linux guest can run here: see what is bad above".into())),
+            _ => Err(Error::Message(
+                "no Linux guest can run here: the bad rows above say why".into(),
+            )),
         }
     }
 }

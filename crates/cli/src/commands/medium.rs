@@ -1,4 +1,4 @@
-//! `paceline medium`: what saturated stations get of a shared 802.11 channel.
+//! `paceline medium`: computes the throughput of saturated stations on a shared 802.11 channel.
 
 use clap::{Args, ValueEnum};
 use paceline_cc::{Rate, Span, Stream};
@@ -14,9 +14,9 @@ use crate::output::{self, Error};
 use crate::runs::RunsArgs;
 use crate::table::Grid;
 
-/// The most stations.
+/// Most stations.
 const MOST_STATIONS: u32 = 500;
-/// The largest packet: an MSDU of the standard has 2304 bytes, of which 8 are LLC and SNAP.
+/// Largest packet in bytes: an MSDU of the standard has 2304 bytes, of which 8 are LLC and SNAP.
 const LARGEST_PACKET: u32 = 2296;
 
 #[derive(Args)]
@@ -46,7 +46,7 @@ Examples:
   paceline medium --stations 5 --rate 11Mbps --direction up
   paceline medium --rates 11Mbps,11Mbps,1Mbps --json")]
 pub(crate) struct Medium {
-    /// How many stations there are beside the access point
+    /// Number of stations beside the access point
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STATIONS)))]
     stations: u32,
     /// The rate of data frames
@@ -64,10 +64,10 @@ pub(crate) struct Medium {
     /// The most packets of an A-MPDU
     #[arg(long, requires = "mcs", value_parser = clap::value_parser!(u32).range(1..=64))]
     max_frames: Option<u32>,
-    /// Bytes of a packet, IP header included
+    /// Size of a packet in bytes, IP header included
     #[arg(long, default_value_t = 1300, value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_PACKET)))]
     packet: u32,
-    /// Who has packets: stations (up), the access point (down), or all
+    /// The senders: stations (up), the access point (down), or all
     #[arg(long, value_enum, default_value_t = Direction::Up)]
     direction: Direction,
     /// The preamble of 802.11b
@@ -85,13 +85,13 @@ pub(crate) struct Medium {
     /// 802.11g: a CTS of 802.11b at 1 Mbit/s before each frame (CTS-to-self)
     #[arg(long)]
     protection: bool,
-    /// What stations wait for that have heard a collision: 802.11b EIFS, OFDM DIFS
+    /// The time that stations wait after they heard a collision: 802.11b EIFS, OFDM DIFS
     #[arg(long, value_enum)]
     after_collision: Option<CollisionWait>,
-    /// Seconds that are measured
+    /// Seconds to measure
     #[arg(long, default_value_t = 30.0, value_parser = seconds)]
     seconds: f64,
-    /// The seed of all that is random
+    /// The seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -116,7 +116,7 @@ enum Length {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Layer {
-    /// By the rates
+    /// Depends on the rates
     Auto,
     /// 802.11b: DSSS, at any rate
     B,
@@ -132,7 +132,7 @@ enum CollisionWait {
     Difs,
 }
 
-/// The figures of a run, or their medians and ranges over several runs.
+/// Figures of a run, or their medians and ranges over several runs.
 #[derive(Serialize)]
 struct MediumFigures<T> {
     throughput_mbps: T,
@@ -142,7 +142,7 @@ struct MediumFigures<T> {
 }
 
 impl MediumFigures<f64> {
-    /// The figures over several runs.
+    /// Returns the distributions of the figures over several runs.
     fn over(runs: &[MediumFigures<f64>]) -> MediumFigures<Distribution> {
         let of = |figure: &dyn Fn(&MediumFigures<f64>) -> f64| {
             Distribution::of(runs.iter().map(figure)).unwrap_or_default()
@@ -157,7 +157,7 @@ impl MediumFigures<f64> {
     }
 }
 
-/// Seconds above zero, up to ten hours.
+/// Reads a number of seconds above zero, up to ten hours.
 fn seconds(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 36_000.0 => Ok(seconds),
@@ -204,7 +204,7 @@ impl Medium {
         }
     }
 
-    /// The settings, and what the table says of the rate of each station.
+    /// Returns the settings, and the text for each station's rate in the table.
     fn settings(&self) -> Result<(MediumConfig, Vec<String>), Error> {
         let too_many = |what: &str| {
             Error::Usage(format!("--{what}: expected up to {MOST_STATIONS}, one for each station"))
@@ -302,7 +302,7 @@ fn is_dsss(rate: Rate) -> bool {
     matches!(rate.as_bps(), 1_000_000 | 2_000_000 | 5_500_000 | 11_000_000)
 }
 
-/// `write` writes a figure times a factor.
+/// Returns the report as a table; `write` writes a figure times a factor.
 fn table<T>(
     report: &MediumFigures<T>,
     rates: &[String],

@@ -1,4 +1,4 @@
-//! `paceline recv`: takes files and measurements from `paceline send`.
+//! `paceline recv`: receives files and measurements from `paceline send`.
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
@@ -30,8 +30,9 @@ use crate::table::counted;
 
 /// Receive files over UDP from `paceline send`
 ///
-/// Keeps files in this folder, or where -o says. Prints a line `key STRING` if it has made new keys: whoever has this
-/// string may send. A file appears under its name when all of it has arrived and its hash is right.
+/// Writes files into this folder, or where -o says. Prints a line `key STRING` if it has made new
+/// keys: whoever has this string may send. A file appears under its name when it has arrived
+/// completely and its hash is right.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -47,36 +48,40 @@ pub(crate) struct Recv {
     #[arg(long, value_name = "ADDR:PORT", value_parser = address,
         help = "The address and port to listen at; port 0 takes a free one [default: [::]:5311, for IPv6 and IPv4; 0.0.0.0:5311 without IPv6]")]
     listen: Option<SocketAddr>,
-    /// Connect to a `paceline send --listen` and fetch its files, from behind a firewall or an address translator, and end when
-    /// they are here. The same command goes on after a kill. --key-file has a client's key
+    /// Connect to a `paceline send --listen` and fetch its files, from behind a firewall or an
+    /// address translator, and end when they have arrived. After a kill, the same command continues
+    /// the transfer. --key-file has a client's key
     #[arg(long, value_name = "HOST:PORT",
         conflicts_with_all = ["listen", "once", "measure", "clients", "loops"])]
     from: Option<String>,
     #[command(flatten)]
     fetch: FetchOptions,
-    /// Where to keep what arrives: a file, a folder (it exists, or its name ends with a slash), or -
-    /// for standard output, which takes one sender at a time. /dev/null checks files and throws them away
+    /// Where to write received files: a file, a folder (it exists, or its name ends with a slash),
+    /// or - for standard output, which takes one sender at a time. /dev/null checks files and
+    /// discards them
     #[arg(short, long, value_name = "FILE|DIR/|-", default_value = ".")]
     output: PathBuf,
-    /// End when the first connection ends, or all connections of the first measurement. A connection that breaks off
-    /// within a transfer does not count: the sender comes back
+    /// End when the first connection ends, or all connections of the first measurement. A
+    /// connection that breaks off within a transfer does not count, since the sender connects again
     #[arg(long)]
     once: bool,
-    /// Take symbolic links that lead out of the folder that is sent: absolute ones, and such with .. to its outside
+    /// Accept symbolic links that lead out of the sent folder: absolute ones, and relative ones
+    /// whose .. leave it
     #[arg(long)]
     outside_links: bool,
-    /// Keep at most this much in the folder of -o (`20GB`, `500MiB`), whoever put it there; a sender of more is refused. A file
-    /// counts its bytes, and each file, folder and link 4 KiB. What is removed from the folder counts no longer
+    /// Keep at most this much in the folder of -o (`20GB`, `500MiB`), whatever its files' origin,
+    /// and refuse a transfer that would need more. A file counts with its bytes, and each file,
+    /// folder and link with 4 KiB. Entries that you remove from the folder no longer count
     #[arg(long, value_name = "SIZE", value_parser = args::size, conflicts_with = "measure")]
     quota: Option<u64>,
-    /// With --clients: keep at most this much of each client, in a folder of its own, DIR/NAME/
+    /// With --clients: keep at most this much of each client, in the client's own folder DIR/NAME/
     #[arg(long, value_name = "SIZE", value_parser = args::size, requires = "clients", conflicts_with = "measure")]
     client_quota: Option<u64>,
-    /// Take nothing that would leave less than this of the file system free
+    /// Refuse transfers that would leave less than this of the file system free
     #[arg(long, value_name = "SIZE", value_parser = args::size, conflicts_with = "measure")]
     keep_free: Option<u64>,
-    /// Take measurements alone (`paceline send --bulk`), also those in which this end sends (`--reverse`), and no
-    /// files. At a loopback address it needs no keys
+    /// Accept only measurements (`paceline send --bulk`), also those in which this end sends
+    /// (`--reverse`), and no files. At a loopback address this needs no keys
     #[arg(long, conflicts_with = "output")]
     measure: bool,
     /// At the end, print all connections as JSON
@@ -84,36 +89,37 @@ pub(crate) struct Recv {
     json: bool,
     #[command(flatten)]
     keys: ServerKeys,
-    /// Admit only the clients that this file lists: a line `NAME plc-KEY` for each, # begins a comment. `paceline key new
-    /// --for SERVER.key -o CLIENT.key` makes a client's key. SIGHUP has the file read again; who is no longer listed is then
-    /// turned out
+    /// Admit only the clients that this file lists, each by a line `NAME plc-KEY`; # begins a
+    /// comment. `paceline key new --for SERVER.key -o CLIENT.key` makes a client's key. At SIGHUP
+    /// the server reads the file again, and ends the connections of clients that are no longer
+    /// listed
     #[arg(long, value_name = "FILE")]
     clients: Option<PathBuf>,
     /// Accept unencrypted packets. Only for measurements in a laboratory; `paceline send` needs this
     /// option, too
     #[arg(long)]
     plaintext: bool,
-    /// Give a sender up if nothing comes from it for this long. The longer one of both ends' times counts, the
-    /// sender's up to 10 minutes
+    /// End a connection if nothing arrives from its sender for this time. Both ends have such a
+    /// time and the longer one counts, the sender's up to 10 minutes
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = args::length)]
     timeout: Span,
-    /// How many event loops, each on a thread of its own, to divide connections among [default: one for
-    /// each processor]
+    /// How many event loops, each on its own thread, share the connections [default: one for each
+    /// processor]
     #[arg(long, value_name = "N", value_parser = loops)]
     loops: Option<NonZeroUsize>,
-    /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
+    /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where the system allows it
     #[arg(long)]
     realtime: bool,
-    /// Write packets and acknowledgements as qlog (JSON text sequences), for qvis, which wants a name
-    /// that ends with .sqlog. Each further connection has a file of its own: FILE-2 and so on; or all
-    /// do, in a folder (it exists, or its name ends with a slash)
+    /// Write packets and acknowledgements as qlog (JSON text sequences), for qvis, which needs a
+    /// name that ends with .sqlog. Each further connection has its own file: FILE-2 and so on; or
+    /// each connection has one in a folder (it exists, or its name ends with a slash)
     #[arg(long, value_name = "FILE|DIR/")]
     qlog: Option<PathBuf>,
     /// At the end, write a page, plots and JSON of all connections, time series included, into this
     /// folder
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
-    /// How to show on standard error how far transfers have come
+    /// How to show the progress of transfers on standard error
     #[arg(long, value_name = "HOW", default_value = "auto")]
     progress: ProgressMode,
     /// Print nothing, not even the key string of new keys
@@ -121,12 +127,12 @@ pub(crate) struct Recv {
     quiet: bool,
 }
 
-/// A connection that is over, in `recv.json`.
+/// A connection that has ended, in `recv.json`.
 #[derive(Serialize)]
 struct ReceivedRow {
     from: String,
     scheme: String,
-    /// How it has ended, if not well.
+    /// Why it ended, if not as it should.
     problem: Option<String>,
     #[serde(flatten)]
     summary: Summary,
@@ -134,9 +140,9 @@ struct ReceivedRow {
     goodput_mbps: f64,
     /// True if this end was the sender.
     reverse: bool,
-    /// What the sender of a measurement has counted.
+    /// Counts and measurements of a measurement's sender.
     sender: Option<SentSummary>,
-    /// With `--report`.
+    /// Series over time; only with `--report`.
     #[serde(skip_serializing_if = "Option::is_none")]
     series: Option<paceline_transfer::udp::ReceivedSeries>,
 }
@@ -144,11 +150,11 @@ struct ReceivedRow {
 #[derive(Serialize)]
 struct Rows<'a> {
     connections: &'a [ReceivedRow],
-    /// Connections beyond those that are listed.
+    /// Number of connections that are not listed.
     more: u64,
 }
 
-/// The connections for the page.
+/// Connections for the page.
 #[derive(Default)]
 struct ReceivedDocument {
     rows: Vec<ReceivedRow>,
@@ -158,7 +164,7 @@ struct ReceivedDocument {
 
 impl ReceivedDocument {
     fn add(&mut self, from: SocketAddr, problem: &str, received: &ConnectionResult) {
-        // Handshakes that led to nothing: of several, a sender goes on with one.
+        // Leaves out handshakes without data: a sender may begin several, and goes on with one.
         if received.summary.packets == 0 && !received.is_reverse {
             return;
         }
@@ -181,7 +187,7 @@ impl ReceivedDocument {
         self.views.push(view);
     }
 
-    /// Adds a connection that is over.
+    /// Adds a connection that has ended.
     fn add_ended(&mut self, event: &Event) {
         if let Event::Ended { from, reason, received } = event {
             self.add(*from, reason, received);
@@ -192,7 +198,8 @@ impl ReceivedDocument {
         output::print_json(&Rows { connections: &self.rows, more: self.more })
     }
 
-    /// Writes the page, the plots and the JSON into a folder; `ends` says which end this is. Returns what was written.
+    /// Writes the page, the plots and the JSON into a folder; `ends` says which end this is.
+    /// Returns a line that names the written files.
     fn write(&self, folder: &Path, ends: &str) -> Result<String, Error> {
         let count = self.rows.len() + self.more as usize;
         let mut explanation = format!("{}, measured in real time.", counted(count, "connection"));
@@ -209,26 +216,28 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     connect_to(text).map_err(|error| error.to_string())
 }
 
-/// How many event loops.
+/// Reads the number of event loops.
 pub(super) fn loops(text: &str) -> Result<NonZeroUsize, String> {
     let number = text.parse().ok().filter(|&number: &NonZeroUsize| number.get() <= MOST_LOOPS);
     number.ok_or_else(|| format!("give a number from 1 to {MOST_LOOPS}"))
 }
 
-/// How many processors this program may use, and so how many loops it has if nothing is said.
+/// Returns the number of processors that this program may use, which is the default number of
+/// loops.
 pub(super) fn processors() -> NonZeroUsize {
     let number = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     NonZeroUsize::new(MOST_LOOPS).map_or(number, |most| number.min(most))
 }
 
-/// What both ends say about plain text.
+/// Warning of both ends about plain text.
 pub(super) const PLAINTEXT: &str = "WARNING: --plaintext: packets are not encrypted, and only \
     their first bytes are authenticated; anybody on the way can read them, and change what they carry. For \
     measurements in a laboratory only.";
 
-/// Gives up the capabilities that an ordinary user has by the program's file (`setcap`), but those that `--realtime`
-/// and a port below 1024 need: what comes from others is not read with more rights than the user's. Root keeps its own,
-/// with which it writes into other users' folders.
+/// Drops the capabilities that an ordinary user has from the program's file (`setcap`), except
+/// those that `--realtime` and a port below 1024 need, so that this process reads network data with
+/// no more than the user's rights. Root keeps its capabilities, with which it writes into other
+/// users' folders.
 pub(super) fn give_up_capabilities(realtime: bool, listens: Option<SocketAddr>) {
     if capability::user() == 0 {
         return;
@@ -245,7 +254,7 @@ pub(super) fn give_up_capabilities(realtime: bool, listens: Option<SocketAddr>) 
     }
 }
 
-/// Puts this process ahead of all ordinary ones. It goes on if that is refused, and says so.
+/// Puts this process ahead of all ordinary ones. If the system refuses, says so and goes on.
 pub(super) fn run_ahead() {
     if let Err(error) = priority::real_time(priority::RealTime::End) {
         output::note(&format!("{error}; it goes on as an ordinary program"));
@@ -284,7 +293,7 @@ impl Recv {
             listen,
             identity: keys.identity,
             clients: self.clients.clone(),
-            // At a terminal SIGHUP means that the terminal is gone.
+            // At a terminal SIGHUP means that the terminal was closed.
             outlives_hangup: !std::io::stdin().is_terminal(),
             limits,
             loops: self.loops.unwrap_or_else(processors),
@@ -297,7 +306,8 @@ impl Recv {
             series: self.report.is_some(),
             progress: Some(Arc::clone(&progress)),
         };
-        // Blocks signals in all threads that start from here on: the loops alone handle them.
+        // Blocks signals in all threads that start from here on, so that only the loops handle
+        // them.
         let signals = match options.clients.is_some() || options.outlives_hangup {
             true => Interrupts::watch_with_reload(),
             false => Interrupts::watch(),
@@ -310,7 +320,7 @@ impl Recv {
             Event::Listening(at) => {
                 listening = Some(at);
                 self.say(&format!("listening at {at}"));
-                // Standard output is the file's if it goes there.
+                // Standard output may be taken by the file or the JSON.
                 match &key {
                     Some(key) if to_output || self.json => output::note(key.trim_end()),
                     Some(key) => printed = output::print(key),
@@ -339,7 +349,7 @@ impl Recv {
         }
     }
 
-    /// Fetches the files of a sender that listens at `from`.
+    /// Fetches files from a sender that listens at `from`.
     fn fetch(&self, from: &str) -> Result<(), Error> {
         give_up_capabilities(self.realtime, None);
         let target = target(&self.output);
@@ -356,7 +366,8 @@ impl Recv {
             run_ahead();
         }
         let fail = |error: paceline_os::RealTimeError| Error::Message(error.to_string());
-        // Blocks signals in all threads that start from here on: the loop alone handles them.
+        // Blocks signals in all threads that start from here on, so that only the loop handles
+        // them.
         let _signals = Interrupts::watch().map_err(fail)?;
         let key = self.keys.find_for_client()?;
         let to = addresses(from).map_err(fail)?;
@@ -376,7 +387,8 @@ impl Recv {
         };
         let mut report = ReceivedDocument::default();
         let received = receive(&options, &into, &mut |event| match event {
-            // Printed once, at the end or before the next connection: why this connection has ended.
+            // The reason why the connection ended is printed once, at the end or before the next
+            // connection.
             Event::Ended { .. } => report.add_ended(&event),
             event => {
                 failures += usize::from(matches!(event, Event::Failed(_)));
@@ -397,7 +409,7 @@ impl Recv {
         }
     }
 
-    /// Makes sure that files and JSON do not go to one place.
+    /// Checks that files and JSON do not both go to standard output.
     fn check_output(&self, target: &Target) -> Result<(), Error> {
         match self.json && *target == Target::Output {
             true => Err(Error::Usage("--json and -o -: both go to standard output".into())),
@@ -405,7 +417,7 @@ impl Recv {
         }
     }
 
-    /// Returns how much of the disk files may take.
+    /// Returns limits on the disk space that files may take.
     fn disk(&self, target: &Target) -> Result<DiskLimits, Error> {
         let Recv { quota, client_quota, keep_free, .. } = *self;
         let limits = DiskLimits { quota, client_quota, keep_free };
@@ -435,7 +447,7 @@ impl Recv {
     }
 }
 
-/// The place of files that are checked and not kept.
+/// Output path with which files are checked and not kept.
 const NOWHERE: &str = "/dev/null";
 
 fn target(path: &Path) -> Target {
@@ -450,13 +462,13 @@ fn target(path: &Path) -> Target {
     }
 }
 
-/// Makes sure, before anything comes, that there is a folder for it.
+/// Checks or creates the folder for received files, before any arrives.
 fn place(target: &Target) -> Result<(), Error> {
     match target {
         Target::Output | Target::Nowhere => Ok(()),
         Target::Folder(folder) => output::make_folder(folder),
         Target::File(path) => {
-            // A file takes the place of what has its name: that must not be a device.
+            // A received file replaces an existing one of its name, which must not be a device.
             if path.metadata().is_ok_and(|about| !about.is_file()) {
                 return Err(Error::Usage(format!(
                     "-o {}: this is no file, and would be replaced by one; to write into a device or \
@@ -476,7 +488,8 @@ fn log_target(path: &Path) -> LogTarget {
     }
 }
 
-/// What both ends have measured of a connection without files, if anything came of it.
+/// Returns both ends' measurements of a connection without files in words; `None` if it had no
+/// packets.
 fn measured_words(received: &ConnectionResult) -> Option<String> {
     let ConnectionResult { scheme, summary, sent, is_measurement, is_reverse, .. } = received;
     if !is_measurement || summary.packets == 0 {
@@ -524,7 +537,10 @@ fn words(event: &Event) -> String {
             places.first().map_or("", String::as_str)
         ),
         Event::LeftOut(count) => {
-            format!("{} left out, because nobody read them", counted(*count as usize, "message"))
+            format!(
+                "{} left out, because standard error was not read",
+                counted(*count as usize, "message")
+            )
         }
         Event::Kept { name, bytes } => format!("{name}: {bytes} bytes, whole"),
         Event::Failed(why) => format!("a file has not arrived: {why}"),

@@ -1,4 +1,4 @@
-//! `paceline send`: a file, a pipe or bulk data over UDP, under any scheme.
+//! `paceline send`: sends a file, a pipe or bulk data over UDP, under any scheme.
 
 mod row;
 
@@ -27,16 +27,16 @@ use crate::output::{self, Error};
 use crate::progress::{ProgressDisplay, ProgressMode, WhileWaiting};
 use crate::registries;
 
-/// How long nothing may come from the other end of a stream, if nothing is said.
+/// Default for how long the other end of a stream may be silent.
 const STREAM_IDLE: Span = Span::from_secs(60);
-/// How long an answer to the first packet may take, if nothing is said.
+/// Default for how long the answer to the first packet may take.
 pub(super) const HANDSHAKE: Span = Span::from_secs(20);
 
 /// Send files, folders, a pipe or bulk data over UDP to `paceline recv`, with any scheme
 ///
-/// Lost data is sent again, and the receiver checks the hash of each whole file. If the connection is cut off, another one
-/// goes on; the same command goes on after a kill or a restart of either end. The exit status is 0 only if the receiver
-/// has kept everything.
+/// Sends lost data again, and the receiver checks the hash of each whole file. If the connection
+/// breaks off, another one continues the transfer; after a kill or a restart of either end the same
+/// command continues it. The exit status is 0 only if the receiver has kept everything.
 #[derive(Args)]
 #[command(override_usage = "\
 paceline send [OPTIONS] <PATH>... <HOST:PORT>
@@ -53,23 +53,26 @@ Examples:
   paceline send 192.0.2.1:5311 --key-file client.key --scheme sprout --bulk 30s --json -o out/sprout
   paceline send 192.0.2.1:5311 --key-file FILE --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
 pub(crate) struct Send {
-    /// The files and folders to send, or - for standard input, and last the address of the receiver. With --bulk the address
-    /// stands alone, and with --listen there is none. The port is 5311 unless it is named
+    /// The files and folders to send, or - for standard input, and last the address of the
+    /// receiver, whose default port is 5311. With --bulk only the address, and with --listen no
+    /// address
     #[arg(value_name = "PATH|-|HOST:PORT", required = true, num_args = 1..)]
     words: Vec<String>,
     #[command(flatten)]
     key: ClientKey,
-    /// Wait here until the receiver connects (`paceline recv --from`), which then needs no address that others reach. One receiver
-    /// at a time; ends when one has everything. --key-file has a server's keys
+    /// Wait here until a receiver connects (`paceline recv --from`); the receiver then needs no
+    /// address that others can reach. Serves one receiver at a time, and ends when one has
+    /// everything. --key-file has a server's keys
     #[arg(long, value_name = "ADDR:PORT", value_parser = address, conflicts_with_all = ["bulk", "scheme"])]
     listen: Option<SocketAddr>,
-    /// With --listen: admit only the clients that this file lists, as `recv --clients`; SIGHUP has it read again
+    /// With --listen: admit only the clients that this file lists, as `recv --clients`; at SIGHUP
+    /// it is read again
     #[arg(long, value_name = "FILE", requires = "listen")]
     clients: Option<PathBuf>,
     /// The scheme that decides how fast to send; with --listen the receiver names it
     #[arg(long, value_name = "NAME", default_value = "copa")]
     scheme: String,
-    /// Send meaningless data for this long, to measure
+    /// Send meaningless data for this time, to measure
     #[arg(long, value_name = "TIME", value_parser = args::length)]
     bulk: Option<Span>,
     /// With --bulk: what the application sends, as in scenario files: `video = { fps = 30 }`,
@@ -78,13 +81,14 @@ pub(crate) struct Send {
     workload: Option<Workload>,
     #[command(flatten)]
     measurement: BulkOptions,
-    /// Send at no more than this rate, headers included, whatever the scheme; with --reverse the receiver does
+    /// Send at no more than this rate, headers included, whatever the scheme; with --reverse this
+    /// limits the receiver
     #[arg(long, value_name = "RATE", value_parser = args::rate)]
     limit: Option<Rate>,
-    /// How to show on standard error how far a transfer has come
+    /// How to show the progress of a transfer on standard error
     #[arg(long, value_name = "HOW", default_value = "auto")]
     progress: ProgressMode,
-    /// The largest packet in bytes, IP and UDP headers included; if the path does not carry it,
+    /// The largest packet in bytes, IP and UDP headers included; on a path that does not carry it,
     /// smaller ones are used
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
         value_parser = clap::value_parser!(u16).range(1280..))]
@@ -92,22 +96,23 @@ pub(crate) struct Send {
     /// Do not encrypt. Only for measurements in a laboratory; `paceline recv` needs this option, too
     #[arg(long)]
     plaintext: bool,
-    /// Give up if nothing comes from the receiver for this long [default: 60s, and 20s while connecting]. The
-    /// longer one of both ends' times counts, the receiver's up to 10 minutes
+    /// End if nothing arrives from the receiver for this time [default: 60s, and 20s while
+    /// connecting]. Both ends have such a time and the longer one counts, the receiver's up to 10
+    /// minutes
     #[arg(long, value_name = "TIME", value_parser = args::length)]
     timeout: Option<Span>,
-    /// If the connection is cut off, connect again and go on, until nothing has arrived for this long; 0 for never.
-    /// Standard input and pipes cannot go on
+    /// If the connection breaks off, connect again and continue, until nothing has arrived for this
+    /// time; 0 for never. Standard input and pipes cannot be continued
     #[arg(long, value_name = "TIME", value_parser = patience, default_value = "600s")]
     retry: Span,
-    /// The seed of the random numbers that schemes use
+    /// The seed of the schemes' random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
+    /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where the system allows it
     #[arg(long)]
     realtime: bool,
     /// Write packets, losses, acknowledgements and windows as qlog (JSON text sequences), for qvis,
-    /// which wants a name that ends with .sqlog
+    /// which needs a name that ends with .sqlog
     #[arg(long, value_name = "FILE")]
     qlog: Option<PathBuf>,
     /// Write a page, a plot and JSON, time series included, into this folder
@@ -121,8 +126,8 @@ pub(crate) struct Send {
     json: bool,
 }
 
-/// Reads how long nothing may arrive before a transfer is given up: up to a week; 0, with a unit or without, for not at
-/// all.
+/// Reads the time without arrivals after which a transfer is given up: up to a week; 0, with or
+/// without a unit, for never.
 pub(super) fn patience(text: &str) -> Result<Span, String> {
     match text.trim() {
         "0" => Ok(Span::ZERO),
@@ -131,7 +136,7 @@ pub(super) fn patience(text: &str) -> Result<Span, String> {
     }
 }
 
-/// What to know of a scheme that has a router half: on most paths no router answers it.
+/// Returns a note about a scheme that has a router half, since most paths have no router for it.
 fn router_note(scheme: &str, halves: &Halves) -> Option<String> {
     halves.router.as_ref()?;
     let name = scheme.split(['[', '+']).next().unwrap_or(scheme);
@@ -142,7 +147,7 @@ fn router_note(scheme: &str, halves: &Halves) -> Option<String> {
     ))
 }
 
-/// Reads one of the keys of a scenario's flow that say what its application sends.
+/// Reads the key of a scenario's flow that describes its application.
 fn workload(text: &str) -> Result<Workload, String> {
     const EXPECTED: &str = "expected one key of a scenario's flow: bytes, limited, on_off or video";
     if text.lines().count() != 1 {
@@ -229,7 +234,8 @@ impl Send {
         };
         let qlog = self.qlog.clone();
         let series = self.output.is_some();
-        // Blocks signals in all threads that start from here on: the loop alone handles them.
+        // Blocks signals in all threads that start from here on, so that only the loop handles
+        // them.
         let _signals = match self.clients {
             Some(_) => Interrupts::watch_with_reload().map_err(fail)?,
             None => Interrupts::watch().map_err(fail)?,
@@ -274,7 +280,7 @@ impl Send {
         printed.and(written).and(logged).and(missing(&row))
     }
 
-    /// Sends files, and shows how far that has come.
+    /// Sends files, and shows the progress.
     fn transfer(&self, mut options: ClientOptions) -> Result<TransferResult, RealTimeError> {
         let progress = Arc::new(Progress::default());
         options.progress = Some(Arc::clone(&progress));
@@ -306,7 +312,7 @@ impl Send {
         printed.and(written).and(output::all_of(&unlogged.collect::<Vec<String>>()))
     }
 
-    /// The course of each connection of a measurement.
+    /// Returns the series of each connection of a measurement, for the page.
     fn views(&self, measured: &Measured) -> Vec<TransferView> {
         let views = measured.all.iter().zip(1..).filter_map(|(one, number)| {
             let mut view = transfer::sent(&self.scheme, one, one.series.as_ref()?);
@@ -345,7 +351,7 @@ impl Send {
         Ok(())
     }
 
-    /// What is sent, and where to.
+    /// Returns the source of the data and the receiver's address.
     fn ends(&self) -> Result<(Source, String), Error> {
         let (to, paths) = match self.listen {
             Some(_) => (const { &String::new() }, &self.words[..]),
@@ -364,7 +370,7 @@ impl Send {
             }
             ([path], None) if is_input(path) => match self.key.uses_standard_input() {
                 true => Err(Error::Usage(
-                    "standard input is either the key's (--key-file -) or what is sent".into(),
+                    "standard input can be the key (--key-file -) or the data (-), not both".into(),
                 )),
                 false => Ok((Source::Input, args::with_port(to))),
             },
@@ -432,20 +438,21 @@ impl Send {
     }
 }
 
-/// Shows on standard error what happens meanwhile, on a thread beside the loop.
+/// Starts a thread that writes events to standard error. Send it their texts.
 pub(super) fn print_events() -> mpsc::Sender<String> {
     let (events, messages) = mpsc::channel::<String>();
     std::thread::spawn(move || messages.into_iter().for_each(|text| output::note(&text)));
     events
 }
 
-/// The file or folder, which is there and can be read. A pipe is not opened here: its writer would notice.
+/// Returns the path of a file or folder that exists and can be read. Does not open pipes: their
+/// writers would notice.
 fn file(name: &String) -> Result<PathBuf, Error> {
     let path = PathBuf::from(name);
     let problem = match path.metadata() {
         Ok(about) if about.is_dir() => match (path.read_dir(), path.canonicalize()) {
             (Ok(_), Ok(whole)) if whole.file_name().is_none() => {
-                "has no name; name what is in it".into()
+                "has no name; name its entries instead".into()
             }
             (Ok(_), Ok(_)) => return Ok(path),
             (Err(error), _) | (_, Err(error)) => format!("cannot be read: {error}"),

@@ -15,9 +15,9 @@ use super::{Emulation, Plan, ending, observers};
 use crate::output::{self, Error};
 
 impl Plan {
-    /// Starts the program and carries its packets; the program's status.
+    /// Starts the program and carries its packets. Returns the program's exit status.
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        // Files that cannot be made are told of before anything runs.
+        // Creates files first, so that an error is reported before anything runs.
         let (observers, figures) = observers::observers(&self)?;
         let Plan { kind, prompt, up, down, options } = self;
         let files = ending::files(&options, &up, &down);
@@ -31,7 +31,7 @@ impl Plan {
         shell.grace =
             options.grace.map_or(Duration::ZERO, |it| Duration::from_nanos(it.as_nanos()));
         if options.realtime {
-            // Real-time scheduling would take it from the programs.
+            // Restores this for the programs, since they would inherit the emulator's priority.
             shell.nice = Some(priority::niceness());
         }
         let goes_round = options.outside.as_ref().filter(|_| kind != "gap").and(around());
@@ -46,13 +46,14 @@ impl Plan {
                 .iter()
                 .for_each(|remark| output::note(&format!("note: {who}: {remark}")));
         }
-        // As with Mahimahi, the way down may be over before.
+        // As in Mahimahi, only the uplink's trace ends the emulation.
         let end = up.over.map_or(Time::NEVER, |over| Time::ZERO + over);
         let (up, down) = (Chain::new(up.hops), Chain::new(down.hops));
         let tuning = EmulatorOptions { end, ..EmulatorOptions::default() };
         let mut emulator = Emulator::new(devices.inner, devices.outer, up, down, tuning);
         observers.into_iter().for_each(|observer| emulator.watch(observer));
-        // The program inside has started by now: it may use all processors.
+        // Binds the processor now, after the program inside has started, so that the program may
+        // use all processors.
         let bound = options.cpu.map_or(Ok(()), priority::bind_to);
         let ran = bound.and_then(|()| emulator.run(&[shell.ended()], &mut |_| Control::Stop));
         let summary = match ran {
@@ -67,7 +68,7 @@ impl Plan {
             shell.stop();
         }
         let status = shell.finish().map_err(told)?;
-        // Mahimahi ends well with its trace, too.
+        // As in Mahimahi, the end of the trace is a success.
         let status = if summary.ended == EndReason::Over { 0 } else { status };
         report(&summary, &who, &options);
         if !options.quiet && !options.ends_mute {
@@ -89,8 +90,8 @@ impl Plan {
 }
 
 impl Plan {
-    /// Carries what leaves a device, instead of the packets of a program, through the way up, until
-    /// a signal comes or `end`.
+    /// Carries packets that leave a device, instead of those of a program, through the uplink,
+    /// until a signal arrives or until `end`.
     pub(crate) fn route(self, router: Router, end: Time) -> Result<(), Error> {
         let (observers, _) = observers::observers(&self)?;
         let Plan { prompt, up, options, .. } = self;
@@ -104,7 +105,7 @@ impl Plan {
             EndReason::Closed(_) => {
                 Err(Error::Message("the router's device was taken away".into()))
             }
-            // Nothing is ended by a trace's end: it is repeated.
+            // The trace repeats, so its end does not end the router.
             EndReason::Stopped | EndReason::Over => {
                 report_errors(&summary, &name(&prompt), &options);
                 Ok(())
@@ -117,7 +118,7 @@ fn told(error: RealTimeError) -> Error {
     Error::Message(error.to_string())
 }
 
-/// What the user wants for the emulator itself, as far as programs that it starts do without.
+/// Applies the user's options to the emulator alone, before it starts programs.
 fn tune(options: &Emulation) -> Result<(), RealTimeError> {
     if let Some(cpu) = options.cpu {
         priority::may_bind_to(cpu)?;
@@ -125,12 +126,12 @@ fn tune(options: &Emulation) -> Result<(), RealTimeError> {
     if options.realtime {
         return priority::real_time(priority::RealTime::Emulator);
     }
-    // Without the right to, it competes as an equal with the programs inside.
+    // If this is refused, the emulator competes as an equal with the programs inside.
     priority::raise_priority();
     Ok(())
 }
 
-/// Says what went wrong on the way.
+/// Prints notes and warnings about the emulation.
 fn report(summary: &Summary, who: &str, options: &Emulation) {
     match summary.ended {
         EndReason::Stopped => {}
@@ -144,7 +145,7 @@ fn report(summary: &Summary, who: &str, options: &Emulation) {
     report_errors(summary, who, options);
 }
 
-/// Returns what the conditions of --fail-if say of the figures.
+/// Returns an error text for each condition of --fail-if that holds, or cannot be decided.
 fn failures(summary: &Summary, figures: Option<SharedReport>, options: &Emulation) -> Vec<String> {
     let report = figures.and_then(|shared| shared.lock().ok()?.clone());
     let Some(report) = report else {
@@ -157,7 +158,7 @@ fn failures(summary: &Summary, figures: Option<SharedReport>, options: &Emulatio
     options.fail_if.iter().filter_map(|one| one.failure(summary, &report)).collect()
 }
 
-/// Says which figures are not those of the link.
+/// Prints warnings about figures that are not those of the link.
 fn report_errors(summary: &Summary, who: &str, options: &Emulation) {
     for error in &summary.errors {
         output::note(&format!("warning: {who}: {error}"));
@@ -179,17 +180,19 @@ fn report_errors(summary: &Summary, who: &str, options: &Emulation) {
     }
 }
 
-/// An emulator as its prompt names it, behind those around it.
+/// Returns an emulator's name: its prompt after those of the shells around it.
 fn name(prompt: &str) -> String {
     format!("{}{prompt}", around().unwrap_or_default()).trim().to_string()
 }
 
-/// The emulators around this process, as their prompts name them; `None` if there are none.
+/// Returns the names of the emulators around this process, as in their prompts; `None` if there are
+/// none.
 fn around() -> Option<String> {
     std::env::var("MAHIMAHI_SHELL_PREFIX").ok().filter(|text| !text.trim().is_empty())
 }
 
-/// The warning that the packets between a program and the command of `--outside` do not pass the emulators around them.
+/// Returns a warning that the packets between a program and the command of `--outside` do not pass
+/// the emulators around them.
 fn passes_by(around: &str) -> String {
     format!(
         "the command of --outside runs between this emulator and those around it, so that packets \

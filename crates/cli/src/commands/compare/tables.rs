@@ -1,4 +1,4 @@
-//! What `compare` prints: a table for each trace, and the schemes against each other.
+//! Text output of `compare`: a table for each trace, and comparisons of the schemes.
 
 use owo_colors::OwoColorize;
 use paceline_requests::columns::{TextTable, cells};
@@ -26,7 +26,7 @@ pub(super) fn tables(rows: &[CompareRow]) -> String {
     text + &notes(rows)
 }
 
-/// What a table is about: the link, the time, the flows and the runs.
+/// Returns the heading of a table: the link, the time, the flows and the runs.
 fn heading(rows: &[CompareRow]) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let offered = Distribution::of(rows.iter().map(|row| row.capacity_mbps)).unwrap_or_default();
@@ -42,17 +42,17 @@ fn heading(rows: &[CompareRow]) -> String {
     format!("{}\n", heading.bold())
 }
 
-/// The table of one run of each scheme.
+/// Returns the table for one run of each scheme.
 fn single_runs(of_trace: &[CompareRow]) -> String {
     let cells = cells(TextTable::Compare, of_trace);
     heading(of_trace) + &grid_of(&["scheme"], &cells, of_trace, |row| vec![row.scheme.clone()])
 }
 
-/// Width of a terminal.
+/// Width of a terminal in columns.
 const WIDTH: usize = 100;
 
-/// The table of several runs: medians, and ranges of 90 % of the runs. Optional columns are left out, the last
-/// first, where the table gets wider than a terminal.
+/// Returns the table for several runs: medians, and ranges of 90 % of the runs. Drops optional
+/// columns, the last first, while the table is wider than a terminal.
 fn several_runs(of_trace: &[CompareRow]) -> String {
     let rows = summary(of_trace);
     let mut cells = cells(TextTable::CompareRuns, &rows);
@@ -66,10 +66,11 @@ fn several_runs(of_trace: &[CompareRow]) -> String {
     heading(of_trace) + &grid + &sentences(of_trace)
 }
 
-/// With more schemes than this, the ratios are left to the JSON.
+/// With more ratios than this, only the JSON has them.
 const MOST_SENTENCES: usize = 8;
 
-/// The first scheme against each of the others, and which schemes had nothing random.
+/// Returns sentences that compare the first scheme with each other one, and name the schemes whose
+/// runs are all equal.
 fn sentences(of_trace: &[CompareRow]) -> String {
     let mut text = String::new();
     let all = ratios(of_trace);
@@ -96,7 +97,7 @@ fn sentences(of_trace: &[CompareRow]) -> String {
     text
 }
 
-/// `1.32 (1.29 to 1.34)`.
+/// Returns a ratio in words: `1.32 (1.29 to 1.34)`.
 fn words(ratio: &Distribution) -> String {
     range_as(ratio, " to ", figure)
 }

@@ -1,4 +1,4 @@
-//! Both sides in a table.
+//! Tables of the simulated and the real runs.
 
 use owo_colors::OwoColorize;
 use paceline_requests::numbers::{figure, percent};
@@ -7,9 +7,9 @@ use paceline_sim::metrics::Distribution;
 use super::GapRow;
 use crate::table::Grid;
 
-/// A table per trace: for each scheme a line of the simulated run that begins as the real one does, one of
-/// the emulator, the range of 90 % of the simulated runs, and the deviation of the first line from the
-/// second.
+/// Returns a table for each trace. Each scheme has a line of the simulated run that starts when the
+/// real one does, a line of the emulator, the range of 90 % of the simulated runs, and the
+/// deviation of the first line from the second.
 pub(super) fn tables(rows: &[GapRow]) -> String {
     let mut text = String::new();
     let mut traces: Vec<&str> = rows.iter().map(|row| row.trace.as_str()).collect();

@@ -1,4 +1,4 @@
-//! `paceline kernel watch`: the sockets of our programs, live.
+//! `paceline kernel watch`: shows the sockets of Paceline's programs, live.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, stdout};
@@ -20,15 +20,15 @@ use crate::table::Grid;
 
 #[derive(Args)]
 pub(crate) struct Watch {
-    /// Only the sockets of this congestion control
+    /// Show only the sockets of this congestion control
     name: Option<String>,
-    /// End after this long; without it, Ctrl-C ends it
+    /// End after this time; by default Ctrl-C ends it
     #[arg(long = "duration", alias = "for", value_name = "TIME", value_parser = args::length, allow_hyphen_values = true)]
     length: Option<Span>,
-    /// How often the table is shown
+    /// Time between two tables
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval, allow_hyphen_values = true)]
     interval: Span,
-    /// Print a line of JSON each time
+    /// Print one line of JSON instead of each table
     #[arg(long)]
     json: bool,
 }
@@ -38,7 +38,7 @@ fn interval(text: &str) -> Result<Span, String> {
     if span < Span::from_millis(10) { Err("expected 10ms or more".into()) } else { Ok(span) }
 }
 
-/// A socket at one time. Rates are of the time since it was seen last.
+/// A socket at one time. Rates and shares are over the time since the row before.
 #[derive(Clone, Debug, Serialize)]
 struct SocketRow {
     scheme: &'static str,
@@ -48,14 +48,14 @@ struct SocketRow {
     in_flight: u32,
     rtt_ms: f64,
     min_rtt_ms: f64,
-    /// Acknowledged bytes, as a rate; unknown when it is first seen.
+    /// Rate of acknowledged bytes; `None` in a socket's first row.
     rate_mbps: Option<f64>,
-    /// Unknown without a limit.
+    /// `None` if the socket has no limit.
     pacing_mbps: Option<f64>,
     retransmits: u32,
     #[serde(flatten)]
     totals: Totals,
-    /// Of the bytes marked since the last time: the share of accelerates.
+    /// Share of accelerates among the bytes marked since the row before.
     accelerated_share: Option<f64>,
 }
 
@@ -66,7 +66,7 @@ struct WatchSample<'a> {
     sockets: &'a [SocketRow],
 }
 
-/// What is remembered of a socket.
+/// For each socket, the time, bytes and totals of its last row.
 type SocketHistory = BTreeMap<u64, (Instant, u64, Totals)>;
 
 impl Watch {
@@ -122,13 +122,13 @@ impl Watch {
     }
 }
 
-/// Warnings about connections that use Cubic instead of one of these programs.
+/// Returns warnings about connections that use Cubic instead of one of these programs.
 fn fallbacks(programs: &[&'static Program]) -> Vec<String> {
     let loaded = programs.iter().filter(|program| kernel::loaded(program));
     loaded.filter_map(|program| next::fallbacks(program, &kernel::stats(program).ok()?)).collect()
 }
 
-/// The sockets of this network namespace that use these programs.
+/// Returns the sockets of this network namespace that use these programs.
 fn rows(programs: &[&'static Program], seen: &mut SocketHistory) -> Result<Vec<SocketRow>, Error> {
     let now = Instant::now();
     let mut rows = Vec::new();
@@ -186,7 +186,7 @@ fn or_dash(value: Option<f64>, digits: usize) -> String {
     value.map_or("-".into(), |value| format!("{value:.digits$}"))
 }
 
-/// For a terminal.
+/// Returns a table for a terminal.
 fn table(rows: &[SocketRow]) -> String {
     let mut grid = Grid::after(
         3,
@@ -226,7 +226,7 @@ fn table(rows: &[SocketRow]) -> String {
     format!("{}{sockets} sockets; Ctrl-C ends\n", grid.text())
 }
 
-/// For a file or a pipe: a line per socket.
+/// Returns a line for each socket, for a file or a pipe.
 fn lines(time_s: f64, rows: &[SocketRow]) -> String {
     let line = |row: &SocketRow| {
         format!(

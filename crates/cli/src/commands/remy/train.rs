@@ -1,4 +1,4 @@
-//! `paceline remy train`: finds a table for a specification.
+//! `paceline remy train`: searches for a table that suits a specification.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -38,69 +38,69 @@ Examples:
   paceline remy train mine.toml -o mine --from general-delta1 --budget 10min
   paceline remy eval general/table.toml --link 15Mbps --rtt 150ms --senders 2")]
 pub(crate) struct Train {
-    /// What the table is to be good at, and how it is trained
+    /// The specification: the networks and the objective of the table, and how to train it
     #[arg(value_name = "SPEC.toml")]
     specification: PathBuf,
-    /// The folder of the training; one that has begun there goes on
+    /// The folder of the training; if a training has begun there, it continues
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Stop after so many generations, counted from the first
+    /// Stop after this many generations, counted from the first
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     generations: Option<u32>,
-    /// Stop after this time on the clock, which the trainings of --seeds share
+    /// Stop after this elapsed time, which the trainings of --seeds share
     #[arg(long, value_name = "TIME", value_parser = args::length)]
     budget: Option<Span>,
-    /// Stop once this many hours of processor time are spent, those of earlier runs included; the
-    /// trainings of --seeds share them
+    /// Stop after this many hours of processor time, those of earlier runs included; the trainings
+    /// of --seeds share them
     #[arg(long, value_name = "HOURS", value_parser = hours)]
     cpu_hours: Option<f64>,
-    /// Equal specifications and seeds give equal tables
+    /// The seed of the training; equal specifications and seeds give equal tables
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many trainings, with this many seeds from --seed on
+    /// Number of trainings, with consecutive seeds from --seed on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: u32,
-    /// Begin with this table, a file or a built-in one, in place of one rule
+    /// Begin with this table, a file or a built-in one, instead of with a single rule
     #[arg(long, value_name = "TABLE")]
     from: Option<String>,
-    /// How many threads; 0 takes all cores. The table does not depend on it
+    /// Number of threads; 0 for one per core. The table does not depend on it
     #[arg(long, default_value_t = 0)]
     threads: u16,
-    /// Print each step as a line of JSON, and what has come out as the last line
+    /// Print each step as a line of JSON, and the result as the last line
     #[arg(long)]
     json: bool,
-    /// No progress
+    /// Do not show progress
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// What has come out of one training.
+/// Result of one training.
 #[derive(Clone, Serialize)]
 struct Trained {
     table: PathBuf,
     rules: usize,
     generations: u32,
     score: f64,
-    /// The score per network on the validation set.
+    /// Score per network on the validation set.
     validation: f64,
     seed: u64,
     candidates: u64,
     simulated_s: f64,
     cpu_s: f64,
     simulated_s_per_cpu_s: f64,
-    /// Why training has ended: `generations`, or `time`.
+    /// Reason why the training ended: `generations` or `time`.
     end: &'static str,
 }
 
-/// What has come out: of several trainings that with the best validation score.
+/// Result of the command: of several trainings the one with the best validation score.
 #[derive(Serialize)]
 struct TrainDocument {
     #[serde(flatten)]
     best: Trained,
-    /// The score per network on the test set, if several trainings were chosen from.
+    /// Score per network on the test set, if there are several trainings.
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<f64>,
-    /// All of them, if there are several.
+    /// All trainings, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     trainings: Vec<Trained>,
 }
@@ -110,25 +110,25 @@ struct TrainDocument {
 struct StepLine<'a> {
     #[serde(flatten)]
     entry: &'a Entry,
-    /// The training's seed.
+    /// Seed of the training.
     seed: u64,
 }
 
-/// A training to its end, and what has come out.
+/// A training that has ended, and its result.
 struct Done {
     trainer: Trainer<TrainingEvaluator>,
     trained: Trained,
 }
 
-/// When a training ends.
+/// Limits that end a training.
 #[derive(Copy, Clone)]
 struct Limits {
-    /// At this time.
+    /// End at this time.
     end: Option<Instant>,
     cpu_hours: Option<f64>,
 }
 
-/// The largest specification that is read.
+/// Largest specification file in bytes.
 const LARGEST: u64 = 1 << 20;
 
 fn hours(text: &str) -> Result<f64, String> {
@@ -148,7 +148,7 @@ impl Train {
             .num_threads(self.threads.into())
             .build()
             .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
-        // No folder is made for a specification that is wrong.
+        // Creates no folder if the specification is wrong.
         let work = Arc::new(EvaluatorWork::default());
         let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
         Trainer::new(&self.plan(&text, start.as_ref(), self.seed), evaluator, work)
@@ -173,8 +173,8 @@ impl Train {
         Plan { start, ..Plan::new(text, self.specification.parent(), seed) }
     }
 
-    /// Trains with each of the seeds, one after the other, and judges the table with the best validation
-    /// score on the test set.
+    /// Trains with each of the seeds, one after the other. Scores the table with the best
+    /// validation score on the test set.
     fn train_all(&self, text: &str, start: Option<&RuleTree>) -> Result<TrainDocument, Error> {
         let end = self.budget.map(|budget| Instant::now() + wall(budget));
         let mut best: Option<Done> = None;
@@ -182,7 +182,7 @@ impl Train {
         for number in 0..self.seeds {
             let seed = self.seed.wrapping_add(number.into());
             let left = self.seeds - number;
-            // What one training leaves of its share the others have.
+            // The remaining trainings divide the remaining time equally.
             let end = end.map(|end| {
                 let now = Instant::now();
                 now + end.saturating_duration_since(now) / left
@@ -207,7 +207,7 @@ impl Train {
         Ok(TrainDocument { best: Trained { table, ..trained }, test: Some(test), trainings })
     }
 
-    /// Trains in a folder until the limits are reached, and leaves a page there.
+    /// Trains in a folder until the limits are reached, and writes a page there.
     fn train(&self, plan: &Plan<'_>, folder: &Path, limits: Limits) -> Result<Done, Error> {
         let work = Arc::new(EvaluatorWork::default());
         let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
@@ -246,7 +246,7 @@ impl Train {
         Error::Usage(format!("{}: {problem}", self.specification.display()))
     }
 
-    /// Does steps until there is no more time, or enough generations are over.
+    /// Makes steps until the time or the generations are used up. Returns the reason.
     fn go_on(
         &self,
         trainer: &mut Trainer<TrainingEvaluator>,
@@ -261,7 +261,7 @@ impl Train {
             bar.set_style(style);
         }
         bar.enable_steady_tick(args::wall(0.2));
-        // Steps that were stopped count, too.
+        // Includes the time of steps that were stopped.
         let spent_before = trainer.state().spent.cpu_s;
         let cpu_s = || spent_before + work.cpu_s();
         let no_time = || {
@@ -340,7 +340,7 @@ fn wall(span: Span) -> Duration {
     args::wall(span.as_secs_f64())
 }
 
-/// Where training is, in a line.
+/// Returns the state of a training as a line.
 fn line(entry: &Entry, validation: Option<f64>, left: Option<Duration>) -> String {
     let Entry { step, generation, rules, score, spent, .. } = entry;
     let mut text = format!("step {step}, generation {generation}: score {score:.3}");

@@ -19,7 +19,7 @@ pub(super) fn run_all(scenario: &Scenario) -> Result<Vec<(Run, Outcome)>, BuildE
         .collect()
 }
 
-/// The tables of links and flows.
+/// Returns tables of the links and the flows.
 pub(super) fn tables(all: &ScenarioRuns<'_>) -> String {
     let mut text =
         format!("{}, {} s, {} runs\n\n", all.name, figure(all.duration_s), all.runs.len());

@@ -1,4 +1,5 @@
-//! `paceline tunnel up` and `down`: a tunnel from a file, with what it changes on this machine.
+//! `paceline tunnel up` and `down`: run a tunnel from a file, and make and undo its changes on this
+//! machine.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -20,10 +21,12 @@ use crate::messages::Messages;
 use crate::output::{self, Error};
 use crate::registries;
 
-/// Bring a tunnel up as its file says, with default route, name servers, address translation and kill switch
+/// Bring up a tunnel that a file describes, with default route, name servers, address translation
+/// and kill switch
 ///
-/// The file is /etc/paceline/NAME.toml. What is changed on this machine is undone when the tunnel ends, however it ends; only
-/// a kill switch stays until `paceline tunnel down NAME`. Needs root. See docs/tunnel.md, "One command".
+/// The file is /etc/paceline/NAME.toml. When the tunnel ends, however it ends, its changes on this
+/// machine are undone; only a kill switch stays until `paceline tunnel down NAME`. Needs root. See
+/// docs/tunnel.md, "One command".
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -41,12 +44,13 @@ pub(crate) struct Up {
     /// Go into the background once the tunnel is connected
     #[arg(long)]
     detach: bool,
-    /// Say nothing but warnings
+    /// Print only warnings
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// End a tunnel that `tunnel up` has brought up, undo what one has left that was killed, and lift its kill switch
+/// End a tunnel of `tunnel up`, undo its remaining settings if it was killed, and remove its kill
+/// switch
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -58,15 +62,16 @@ pub(crate) struct Down {
     /// The tunnel's name, or the path of its file
     #[arg(value_name = "NAME|FILE")]
     name: String,
-    /// Leave the kill switch as it is: nothing passes beside the tunnel until it is up again
+    /// Keep the kill switch: no packet leaves this machine outside the tunnel until the tunnel is
+    /// up again
     #[arg(long)]
     keep_kill_switch: bool,
-    /// Say nothing but warnings
+    /// Print only warnings
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// The keys of an end.
+/// Keys of this end.
 enum Keys {
     Client(Key),
     Server(Box<Identity>),
@@ -116,17 +121,17 @@ fn keys(file: &TunnelFile) -> Result<Keys, Error> {
     }
 }
 
-/// What stands beside the tunnel's loop, and hears what happens in it.
+/// Handles the events of the tunnel's loop: makes the changes on this machine, and prints messages.
 struct Attendant {
     setup: Setup,
     foreground: Option<Foreground>,
-    /// Why the setup has failed, for which the loop was asked to end.
+    /// Error of the setup, because of which the loop was asked to end.
     failure: Option<RealTimeError>,
     messages: Messages,
     quiet: bool,
 }
 
-/// Carries packets until the tunnel is ended.
+/// Carries packets until the tunnel ends.
 fn carry(
     file: TunnelFile,
     keys: Keys,
@@ -198,18 +203,18 @@ impl Attendant {
             Event::Connected { .. } | Event::Listening(_) => {
                 if let Err(error) = self.stand() {
                     self.failure.get_or_insert(error);
-                    // The loop watches for signals: it ends in good order.
+                    // The loop watches for signals, so it ends in good order.
                     let _ = Interrupts::request_end();
                 }
             }
-            // The service has started, and tries again by itself.
+            // The service counts as started: it tries to connect again by itself.
             Event::Waiting(why) => notify(&format!("READY=1\nSTATUS=not connected: {why}")),
             Event::Ended { .. } => notify("STATUS=not connected"),
             _ => {}
         }
     }
 
-    /// The tunnel stands: makes the changes.
+    /// Makes the changes on this machine, once the tunnel is connected.
     fn stand(&mut self) -> Result<(), RealTimeError> {
         for remark in self.setup.apply()? {
             self.messages.note(format!("warning: {remark}"));
@@ -217,7 +222,7 @@ impl Attendant {
         notify("READY=1\nSTATUS=up");
         match self.foreground.take() {
             Some(foreground) => {
-                // After that, standard error leads nowhere.
+                // Writes the messages before standard error is closed.
                 self.messages.flush();
                 foreground.leave()
             }
@@ -226,7 +231,7 @@ impl Attendant {
     }
 }
 
-/// Tells systemd how the service is, if systemd has started it (sd_notify(3)).
+/// Reports the service's state to systemd, if systemd has started it (sd_notify(3)).
 fn notify(state: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let name = name.as_encoded_bytes();
@@ -234,7 +239,7 @@ fn notify(state: &str) {
         Some(name) => SocketAddr::from_abstract_name(name),
         None => SocketAddr::from_pathname(String::from_utf8_lossy(name).as_ref()),
     };
-    // Errors are ignored: without a service manager there is no socket to notify.
+    // Ignores errors: without a service manager there is no socket to notify.
     let _ = address.and_then(|to| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &to));
 }
 

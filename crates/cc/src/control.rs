@@ -55,6 +55,12 @@ pub struct Plan {
     /// fits, and no packet exceeds the window, not even with nothing in flight or as a tail loss
     /// probe. With other windows, a whole packet may leave when nothing is in flight.
     pub exact_window: bool,
+    /// While the application has nothing to send, packets without data of this many bytes leave as the
+    /// window and the pacing rate allow; 0 for none. Fills probes of the path's rate.
+    pub padding: u32,
+    /// True if each packet that leaves may change the plan: the sender then asks for the plan again
+    /// after every packet.
+    pub changes_on_send: bool,
 }
 
 impl Plan {
@@ -71,6 +77,8 @@ impl Plan {
             reduces_by_prr: true,
             sends_empty_packet: false,
             exact_window: false,
+            padding: 0,
+            changes_on_send: false,
         }
     }
 
@@ -111,6 +119,17 @@ impl Plan {
     pub fn empty_packet(self, wanted: bool) -> Plan {
         Plan { sends_empty_packet: wanted, ..self }
     }
+    /// The same with packets of `bytes` bytes without data while the application has nothing to send: see
+    /// [`Plan::padding`].
+    #[inline]
+    pub fn padded(self, bytes: u32) -> Plan {
+        Plan { padding: bytes, ..self }
+    }
+    /// The same, asked for again after each packet if `changes`: see [`Plan::changes_on_send`].
+    #[inline]
+    pub fn changing_on_send(self, changes: bool) -> Plan {
+        Plan { changes_on_send: changes, ..self }
+    }
 }
 
 /// A packet about to be sent.
@@ -125,7 +144,8 @@ pub struct Outgoing {
     pub retransmission: bool,
     /// Bytes in flight before it.
     pub in_flight: u64,
-    /// True if it carries no data: the packet that [`Plan::sends_empty_packet`] asked for.
+    /// True if it carries no data: the packet that [`Plan::sends_empty_packet`] asked for, or
+    /// [`Plan::padding`].
     pub empty: bool,
     /// True if the application has nothing more to send at present.
     pub last: bool,

@@ -6,6 +6,8 @@ mod config;
 mod handshake;
 mod limit;
 mod pacer;
+mod padding;
+mod restart;
 mod timers;
 
 pub use config::{MissingSignals, SENDER_SIGNALS, SenderConfig, SenderStats};
@@ -21,7 +23,6 @@ use self::config::Constants;
 use self::handshake::Connector;
 use self::pacer::Pacer;
 use crate::account::{Account, Loss, RttEstimator, Sent};
-use crate::receiver::reassembly::next_connection;
 use crate::workload::{Frame, Source, Transfer, VideoStats};
 
 /// Size in bytes of a packet without data on the wire, as senders count it: IP, UDP and scheme's
@@ -260,6 +261,8 @@ impl Sender {
             reduces_by_prr,
             sends_empty_packet,
             exact_window,
+            padding,
+            changes_on_send,
             ..
         } = self.controller.plan();
         self.plan.cwnd = cwnd;
@@ -271,6 +274,8 @@ impl Sender {
         self.plan.reduces_by_prr = reduces_by_prr;
         self.plan.sends_empty_packet = sends_empty_packet;
         self.plan.exact_window = exact_window;
+        self.plan.padding = padding;
+        self.plan.changes_on_send = changes_on_send;
         self.pacer.set(pacing, gap);
         if let Some(limit) = self.limit_bps {
             self.apply_limit(Rate::from_bps(limit.get()));
@@ -490,6 +495,9 @@ impl Sender {
         {
             data.header = outgoing.header;
         }
+        if self.plan.changes_on_send {
+            self.replan();
+        }
     }
 
     /// Builds a packet that does not follow an acknowledgement, which is rare.
@@ -511,38 +519,6 @@ impl Sender {
         let source = &self.source;
         let supplied = source.is_supplied();
         source.ready() == 0 && source.next() == Time::NEVER && !source.is_draining() && !supplied
-    }
-
-    /// Resets the window and the RTT estimates, since the path has changed (RFC 9000 §9.4). A
-    /// scheme that uses reports of its receiver or headers written by routers continues instead:
-    /// its counters are shared by both ends, and they reveal the new path.
-    pub fn on_new_path(&mut self) {
-        self.account.on_new_path();
-        let both = [Signals::HEADERS, Signals::REPORTS];
-        if !both.into_iter().any(|signal| self.needs.contains(signal)) {
-            self.controller = (self.make)(&self.config.setup);
-            self.replan();
-        }
-    }
-
-    /// Begins a new connection: window and estimates start anew.
-    fn reconnect(&mut self) {
-        // The first on-period uses the existing connection.
-        let mut has_begun = self.last_sent != Time::NEVER;
-        if let Some(connector) = &mut self.connector {
-            has_begun |= connector.has_begun();
-            connector.close();
-            self.pacer.hold(true);
-        }
-        self.config.setup.connection += u32::from(has_begun);
-        self.controller = (self.make)(&self.config.setup);
-        self.account.reconnect(next_connection(self.account.next_segment()));
-        // Lets the receiver echo no mark of the previous connection.
-        self.cwr = true;
-        self.last_sent = Time::NEVER;
-        self.pacer.forget_gap();
-        self.unpaced = self.config.unpaced;
-        self.replan();
     }
 }
 
@@ -580,10 +556,13 @@ impl Sender {
             self.send_empty(now, place);
             return true;
         }
-        let sent = self.send(now, place);
+        let mut sent = self.send(now, place);
+        if !sent && self.plan.padding > 0 {
+            sent = self.send_padding(now, place);
+        }
         // Mostly one packet follows an acknowledgement. If no second one may be sent, the sender
         // notes that now, and the driver need not ask again.
-        if !sent || self.sendable::<true>(now).is_none() {
+        if !sent || (self.sendable::<true>(now).is_none() && self.next_padding(now).is_none()) {
             self.rearm(now);
         }
         sent

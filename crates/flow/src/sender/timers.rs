@@ -30,7 +30,8 @@ impl Sender {
         if let Some(connector) = &self.connector {
             next = next.min(connector.next_syn());
         }
-        if self.pacer.next() > now && self.waits() && self.in_flight() < self.window() {
+        let waits = self.waits() || (self.plan.padding > 0 && self.may_pad());
+        if self.pacer.next() > now && waits && self.in_flight() < self.window() {
             next = next.min(self.pacer.next());
         }
         // An earlier wake-up is kept. When it comes, no timer is due, and the wake-up is set anew.
@@ -40,7 +41,7 @@ impl Sender {
     }
 
     /// Returns true if there is data to send.
-    fn waits(&self) -> bool {
+    pub(super) fn waits(&self) -> bool {
         let ready = self.source.ready();
         ready > 0 || self.has_repair(ready)
     }

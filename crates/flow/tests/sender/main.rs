@@ -7,3 +7,4 @@ mod handshake;
 mod hostile;
 mod limit;
 mod linux;
+mod padding;

@@ -202,6 +202,11 @@ pub trait Controller: Send {
     fn target(&self) -> Option<Rate> {
         None
     }
+    /// Returns the share of its frames, 0 to 1, that a video is to leave out now, because more is in
+    /// flight than the scheme's congestion window.
+    fn left_out_share(&self) -> f64 {
+        0.0
+    }
     /// Returns the bytes that the network will deliver within the scheme's forecast; `None` without
     /// a forecast. Data that waits beyond them will be late.
     fn forecast(&self) -> Option<u64> {

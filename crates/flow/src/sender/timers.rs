@@ -52,7 +52,7 @@ impl Sender {
     pub(super) fn on_timers(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.source.next() <= now {
             let media_rate = self.media_rate();
-            self.source.set_target(media_rate);
+            self.source.set_target(media_rate, self.controller.left_out_share());
             let fresh = self.source.update(now);
             if fresh {
                 self.reconnect();

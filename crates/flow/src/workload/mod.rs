@@ -192,9 +192,9 @@ impl Source {
 
     /// Tells a video's encoder the rate at which the flow may send.
     #[inline]
-    pub(crate) fn set_target(&mut self, target: Rate) {
+    pub(crate) fn set_target(&mut self, target: Rate, left_out_share: f64) {
         if let Some(encoder) = &mut self.encoder {
-            encoder.set_target(target);
+            encoder.set_target(target, left_out_share);
         }
     }
 

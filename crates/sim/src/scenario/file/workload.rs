@@ -203,14 +203,19 @@ keys! {
     min: Rate => min;
     /// highest rate of the encoder
     max: Rate => max;
-    /// time constant with which the encoder follows the scheme's rate
+    /// time constant with which the encoder follows a higher rate of the scheme
     lag: Span => lag;
+    /// time constant with which the encoder follows a lower rate of the scheme
+    fall_lag: Span => fall_lag;
     /// share by which the sizes of frames vary
     noise: f64, in within(0.0..=1.0, "write noise = 0.2").or("noise is a share from 0 to 1") => noise;
-    /// every frame whose number is a multiple of this is a key frame
+    /// every frame whose number is a multiple of this is a key frame; 0 for the first alone
     key_every: u32 => key_every;
     /// size of a key frame, in multiples of other frames
     key_size: f64, in within(1.0..=100.0, "write key_size = 4") => key_size;
+    /// below this rate for 2 s the picture gets smaller, above 1.5 times this larger again, each time with
+    /// a key frame; 0 for one size
+    small_below: Rate => small_below;
     /// a frame is skipped if data worth more than this time is waiting
     queue: Span, in at_least(Span::from_nanos(1), "write queue = \"200ms\"")
         .or("a queue of no time lets no frame wait") => queue;

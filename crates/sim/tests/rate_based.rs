@@ -114,64 +114,66 @@ fn mean(series: &FlowSeries, from: u64, to: u64) -> f64 {
     bins.iter().sum::<f64>() / bins.len() as f64
 }
 
-const FILTERS: [&str; 2] = ["kalman", "trendline"];
+const VARIANTS: [&str; 2] = ["mmsys2016", "libwebrtc"];
 
 #[test]
 fn video_over_gcc_has_a_sane_share_and_little_delay() {
-    for filter in FILTERS {
+    for variant in VARIANTS {
         let mut scenario = scenario(mbps(2.0), 250, 90, 30);
-        scenario.flows.push(video(&format!("gcc[filter={filter}]")));
+        scenario.flows.push(video(&format!("gcc[variant={variant}]")));
         let outcome = run(&scenario).expect("runs");
         let (link, flow) = (&outcome.links[0], &outcome.flows[0]);
         let frames = flow.frames.expect("a video");
-        assert!((0.7..1.0).contains(&link.utilization), "{filter}: {}", link.utilization);
-        assert!(link.queue_delay_ms.p95 < 150.0, "{filter}: {:?}", link.queue_delay_ms);
-        // Half of 100 ms, the frame's own 30 ms, and some queueing delay.
-        assert!(frames.delay_ms.p50 < 120.0, "{filter}: {frames:?}");
+        assert!((0.7..1.0).contains(&link.utilization), "{variant}: {}", link.utilization);
+        assert!(link.queue_delay_ms.p95 < 150.0, "{variant}: {:?}", link.queue_delay_ms);
+        // Half of 100 ms, the frame's own 30 ms, and some queueing delay: more of it under the Kalman filter.
+        let most = if variant == "mmsys2016" { 160.0 } else { 120.0 };
+        assert!(frames.delay_ms.p50 < most, "{variant}: {frames:?}");
         assert_eq!(flow.sender.retransmits, 0);
-        assert!(frames.delivered as f64 > 0.95 * 60.0 * 30.0, "{filter}: {frames:?}");
+        assert!(frames.delivered as f64 > 0.95 * 60.0 * 30.0, "{variant}: {frames:?}");
     }
 }
 
 #[test]
 fn gcc_backs_off_within_a_second_and_recovers() {
-    for filter in FILTERS {
+    for variant in VARIANTS {
         let steps = [(0, 3.0), (40, 1.0), (60, 3.0)];
         let steps: Vec<_> =
             steps.map(|(at, rate)| (Span::from_secs(at), Rate::from_mbps(rate))).to_vec();
         let mut scenario = scenario(Capacity::Schedule { steps, period: None }, 1000, 100, 0);
         scenario.record = Record::Series(Span::from_millis(100));
-        scenario.flows.push(video(&format!("gcc[filter={filter},initial_rate=1Mbps]")));
+        scenario.flows.push(video(&format!("gcc[variant={variant},initial_rate=1Mbps]")));
         let outcome = run(&scenario).expect("runs");
         let series = outcome.flows[0].series.as_ref().expect("recorded");
         let targets = series.state.iter().find(|(name, _)| *name == "target");
         let target = |tenths: usize| targets.map_or(f64::NAN, |(_, values)| values[tenths]);
-        assert!(target(395) > 2.0, "{filter}: {} before", target(395));
-        assert!(target(411) < 1.0, "{filter}: {} after a second", target(411));
-        assert!(mean(series, 50, 60) > 0.7, "{filter}: {}", mean(series, 50, 60));
-        assert!(mean(series, 90, 100) > 1.8, "{filter}: {}", mean(series, 90, 100));
+        assert!(target(395) > 2.0, "{variant}: {} before", target(395));
+        assert!(target(411) < 1.0, "{variant}: {} after a second", target(411));
+        assert!(mean(series, 50, 60) > 0.7, "{variant}: {}", mean(series, 50, 60));
+        assert!(mean(series, 90, 100) > 1.8, "{variant}: {}", mean(series, 90, 100));
     }
 }
 
 /// Next to Cubic in a deep buffer the media flow survives with much less than half, and recovers
 /// when Cubic has gone. The upper bound is ours; it was 1.5 Mbit/s until Cubic's HyStart handled
 /// every acknowledgement as Linux' does, which makes Cubic leave slow start earlier.
+/// The lower bound was 0.1 and 0.04 until GCC's least rate was libwebrtc's, 30 kbit/s.
 #[test]
 fn gcc_yields_to_cubic_in_a_deep_buffer_and_comes_back() {
-    for (filter, least) in [("kalman", 0.1), ("trendline", 0.04)] {
+    for (variant, least) in [("mmsys2016", 0.02), ("libwebrtc", 0.02)] {
         let mut scenario = scenario(mbps(6.0), 250, 140, 0);
         scenario.record = Record::Series(Span::from_secs(1));
-        scenario.flows.push(video(&format!("gcc[filter={filter},initial_rate=1Mbps]")));
+        scenario.flows.push(video(&format!("gcc[variant={variant},initial_rate=1Mbps]")));
         let mut other = flow("cubic");
         (other.start, other.stop) = (Span::from_secs(20), Some(Span::from_secs(80)));
         scenario.flows.push(other);
         let outcome = run(&scenario).expect("runs");
         let series = outcome.flows[0].series.as_ref().expect("recorded");
         let (before, beside) = (mean(series, 15, 20), mean(series, 40, 80));
-        assert!(before > 2.0, "{filter}: {before}");
-        assert!((least..2.0).contains(&beside), "{filter}: {beside} of 6 Mbit/s");
+        assert!(before > 2.0, "{variant}: {before}");
+        assert!((least..2.0).contains(&beside), "{variant}: {beside} of 6 Mbit/s");
         let after = mean(series, 130, 140);
-        assert!(after > 2.0, "{filter}: {after} after {beside}");
+        assert!(after > 2.0, "{variant}: {after} after {beside}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! The rate controller (draft §5.5): up by a share or by steps, down to a share of what arrives.
+//! The rate controller (draft §5.5; libwebrtc `aimd_rate_control.cc`): up by a share or by steps, down
+//! to a share of what arrives.
 
 use paceline_cc::{Rate, Span, Time};
 
@@ -8,6 +9,7 @@ use super::detector::Usage;
 pub(super) enum State {
     Hold,
     Increase,
+    /// The last update was a decrease; the next one treats it as `Hold`.
     Decrease,
 }
 
@@ -15,10 +17,23 @@ pub(super) enum State {
 const SMOOTHING: f64 = 0.95;
 /// Growth per second far from convergence.
 const ETA: f64 = 1.08;
-/// The target stays below this multiple of what arrives.
+/// The least growth far from convergence, in bits per second, of an update as far from the one before
+/// as the shortest interval of reports. Updates that follow each other faster grow by a part of it.
+const LEAST_STEP: f64 = 1000.0;
+const LEAST_STEP_TIME: Span = Span::from_millis(50);
+/// The least growth near convergence, in bits per second per second (`kMinIncreaseRateBpsPerSecond`).
+const LEAST_SLOPE: f64 = 4000.0;
+/// The target stays below this multiple of what arrives, plus this in bits per second.
 const HEADROOM: f64 = 1.5;
+const HEADROOM_STEP: f64 = 10_000.0;
 /// The over-use estimator's own response time, beside the RTT.
 const RESPONSE: Span = Span::from_millis(100);
+/// The RTT before it is known (`kDefaultRtt`).
+const UNKNOWN_RTT: Span = Span::from_millis(200);
+/// Time between two decreases: the RTT within these bounds, unless half of the rate arrives.
+const DECREASE_INTERVAL: (Span, Span) = (Span::from_millis(10), Span::from_millis(200));
+/// Time between two halvings before the received rate is known.
+const HALVING_INTERVAL: Span = Span::from_millis(200);
 
 /// Mean and variance of the received rates at decreases, in kbit/s; the variance is relative to
 /// the mean.
@@ -28,24 +43,44 @@ struct RateAtDecreases {
     variance: f64,
 }
 
+impl RateAtDecreases {
+    fn deviation(&self) -> f64 {
+        3.0 * (self.variance * self.mean).sqrt()
+    }
+
+    fn note(&mut self, kbps: f64) {
+        self.mean = SMOOTHING * self.mean + (1.0 - SMOOTHING) * kbps;
+        let apart = self.mean - kbps;
+        let normed = apart * apart / self.mean.max(1.0);
+        self.variance = (SMOOTHING * self.variance + (1.0 - SMOOTHING) * normed).clamp(0.4, 2.5);
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Aimd {
     beta: f64,
     state: State,
     /// In bits per second.
     rate: f64,
+    /// What arrives, in bits per second; the rate at the start before it is known.
+    arriving: f64,
     at_decreases: Option<RateAtDecreases>,
-    updated: Option<Time>,
+    /// When the rate was changed, or growth began.
+    changed: Option<Time>,
+    decreased: Option<Time>,
 }
 
 impl Aimd {
     pub(super) fn new(beta: f64, rate: Rate) -> Aimd {
+        let rate = rate.as_bps() as f64;
         Aimd {
             beta,
             state: State::Increase,
-            rate: rate.as_bps() as f64,
+            rate,
+            arriving: rate,
             at_decreases: None,
-            updated: None,
+            changed: None,
+            decreased: None,
         }
     }
 
@@ -63,69 +98,92 @@ impl Aimd {
         self.rate = self.rate.max(least.as_bps() as f64).min(most.as_bps() as f64);
     }
 
-    fn near_convergence(&mut self, kbps: f64) -> bool {
-        let Some(at_decreases) = self.at_decreases else { return false };
-        let deviation = 3.0 * (at_decreases.variance * at_decreases.mean).sqrt();
-        if kbps > at_decreases.mean + deviation {
-            // There is more than there was: what was at_decreases before is no guide.
+    /// Sets the rate to what a probe has shown, in bits per second.
+    pub(super) fn set(&mut self, now: Time, rate: f64) {
+        if rate < self.rate {
+            self.decreased = Some(now);
+        }
+        (self.rate, self.changed) = (rate, Some(now));
+    }
+
+    /// Sets the rate by how the path is used and by the rate in bits per second at which packets arrive.
+    pub(super) fn update(&mut self, now: Time, usage: Usage, arriving: Option<f64>, rtt: Span) {
+        let rtt = if rtt.is_zero() { UNKNOWN_RTT } else { rtt };
+        let Some(arriving) = arriving else { return self.update_blindly(now, usage, rtt) };
+        self.arriving = arriving;
+        match usage {
+            Usage::Over if self.may_decrease(now, rtt) => self.decrease(now),
+            Usage::Over => {}
+            Usage::Under => self.state = State::Hold,
+            Usage::Normal => self.increase(now, rtt),
+        }
+    }
+
+    /// What arrives is not known. Over-use halves the rate once in 200 ms, as nothing that was sent at
+    /// the lower rate has arrived before (libwebrtc `delay_based_bwe.cc`, `MaybeUpdateEstimate`).
+    fn update_blindly(&mut self, now: Time, usage: Usage, rtt: Span) {
+        match usage {
+            Usage::Over => {
+                if self.decreased.is_none_or(|last| now.since(last) >= HALVING_INTERVAL) {
+                    self.set(now, self.rate / 2.0);
+                    self.state = State::Decrease;
+                }
+            }
+            Usage::Under => self.state = State::Hold,
+            Usage::Normal => self.increase(now, rtt),
+        }
+    }
+
+    fn may_decrease(&self, now: Time, rtt: Span) -> bool {
+        let interval = rtt.max(DECREASE_INTERVAL.0).min(DECREASE_INTERVAL.1);
+        let is_due = self.changed.is_none_or(|changed| now.since(changed) >= interval);
+        is_due || self.arriving < 0.5 * self.rate
+    }
+
+    fn decrease(&mut self, now: Time) {
+        let kbps = self.arriving / 1000.0;
+        let mut rate = self.beta * self.arriving;
+        if let Some(at_decreases) = self.at_decreases.filter(|_| rate > self.rate) {
+            rate = self.beta * at_decreases.mean * 1000.0;
+        }
+        // Over-use never raises the rate.
+        self.rate = self.rate.min(rate);
+        if self.at_decreases.is_some_and(|known| kbps < known.mean - known.deviation()) {
             self.at_decreases = None;
         }
-        self.at_decreases.is_some() && kbps >= at_decreases.mean - deviation
+        self.at_decreases.get_or_insert(RateAtDecreases { mean: kbps, variance: 0.4 }).note(kbps);
+        self.state = State::Decrease;
+        (self.changed, self.decreased) = (Some(now), Some(now));
     }
 
-    fn note_decrease(&mut self, kbps: f64) {
-        if self.at_decreases.is_some_and(|at_decreases| {
-            kbps < at_decreases.mean - 3.0 * (at_decreases.variance * at_decreases.mean).sqrt()
-        }) {
+    fn increase(&mut self, now: Time, rtt: Span) {
+        if self.state != State::Increase || self.changed.is_none() {
+            (self.state, self.changed) = (State::Increase, Some(now));
+        }
+        let kbps = self.arriving / 1000.0;
+        if self.at_decreases.is_some_and(|known| kbps > known.mean + known.deviation()) {
+            // More arrives than ever at a decrease: the link has become faster.
             self.at_decreases = None;
         }
-        let at_decreases =
-            self.at_decreases.get_or_insert(RateAtDecreases { mean: kbps, variance: 0.4 });
-        at_decreases.mean = SMOOTHING * at_decreases.mean + (1.0 - SMOOTHING) * kbps;
-        let apart = at_decreases.mean - kbps;
-        let normed = apart * apart / at_decreases.mean.max(1.0);
-        at_decreases.variance =
-            (SMOOTHING * at_decreases.variance + (1.0 - SMOOTHING) * normed).clamp(0.4, 2.5);
+        let most = HEADROOM * self.arriving + HEADROOM_STEP;
+        let since = now.since(self.changed.unwrap_or(now));
+        if self.rate < most {
+            self.rate = (self.rate + self.step(since, rtt)).min(most);
+        }
+        self.changed = Some(now);
     }
 
-    /// Sets the rate by how the path is used and by the rate at which packets arrive.
-    pub(super) fn update(&mut self, now: Time, usage: Usage, received: Option<Rate>, rtt: Span) {
-        let since = now.since(*self.updated.get_or_insert(now));
-        self.updated = Some(now);
-        self.state = match (usage, self.state) {
-            (Usage::Over, _) => State::Decrease,
-            (Usage::Under, _) => State::Hold,
-            (Usage::Normal, State::Decrease) => State::Hold,
-            (Usage::Normal, _) => State::Increase,
-        };
-        let arriving = received.map(|rate| rate.as_bps() as f64);
-        match self.state {
-            State::Hold => {}
-            State::Increase => {
-                let step = self.increase(since, arriving, rtt);
-                let most = arriving.map_or(self.rate, |arriving| HEADROOM * arriving);
-                self.rate = (self.rate + step).min(most.max(self.rate));
-            }
-            State::Decrease => {
-                let arriving = arriving.unwrap_or(self.rate);
-                self.note_decrease(arriving / 1000.0);
-                self.rate = self.rate.min(self.beta * arriving);
-            }
+    fn step(&self, since: Span, rtt: Span) -> f64 {
+        let seconds = since.as_secs_f64();
+        if self.at_decreases.is_none() {
+            let least = LEAST_STEP * (seconds / LEAST_STEP_TIME.as_secs_f64()).min(1.0);
+            return (self.rate * (libm::pow(ETA, seconds.min(1.0)) - 1.0)).max(least);
         }
-    }
-
-    fn increase(&mut self, since: Span, arriving: Option<f64>, rtt: Span) -> f64 {
-        let near = arriving.is_some_and(|arriving| self.near_convergence(arriving / 1000.0));
-        if !near {
-            return self.rate * (libm::pow(ETA, since.as_secs_f64().min(1.0)) - 1.0);
-        }
-        let response = (RESPONSE + rtt).as_secs_f64();
-        let share = 0.5 * (since.as_secs_f64() / response).min(1.0);
         // The size of a packet, if frames come 30 times a second.
         let frame = self.rate / 30.0;
         let packet = frame / libm::ceil(frame / (1200.0 * 8.0)).max(1.0);
-        // The draft's least step is for updates a response time apart; ours are more frequent.
-        (share * packet).max(1000.0 * (since.as_secs_f64() / response).min(1.0))
+        let response = (RESPONSE + rtt).as_secs_f64();
+        (0.5 * packet / response).max(LEAST_SLOPE) * seconds
     }
 }
 
@@ -148,57 +206,82 @@ mod tests {
             (Usage::Over, Decrease, Decrease),
             (Usage::Normal, Hold, Increase),
             (Usage::Normal, Increase, Increase),
-            (Usage::Normal, Decrease, Hold),
+            (Usage::Normal, Decrease, Increase),
             (Usage::Under, Hold, Hold),
             (Usage::Under, Increase, Hold),
             (Usage::Under, Decrease, Hold),
         ] {
             let mut aimd = Aimd { state, ..Aimd::new(0.85, Rate::from_mbps(1.0)) };
-            aimd.update(at(0), usage, Some(Rate::from_mbps(1.0)), RTT);
+            aimd.update(at(0), usage, Some(1e6), RTT);
             assert_eq!(aimd.state(), next, "{usage:?} in {state:?}");
         }
     }
 
     #[test]
-    fn over_use_leaves_85_per_cent_of_what_arrives() {
+    fn over_use_leaves_85_per_cent_of_what_arrives_once_per_rtt() {
         let mut aimd = Aimd::new(0.85, Rate::from_mbps(2.0));
-        aimd.update(at(0), Usage::Over, Some(Rate::from_mbps(1.0)), RTT);
-        assert_eq!(aimd.rate(), 850_000.0);
+        aimd.update(at(0), Usage::Over, Some(1.2e6), RTT);
+        assert_eq!(aimd.rate(), 1_020_000.0);
+        aimd.update(at(50), Usage::Over, Some(1.1e6), RTT);
+        assert_eq!(aimd.rate(), 1_020_000.0);
         // Never up.
-        aimd.update(at(5), Usage::Over, Some(Rate::from_mbps(3.0)), RTT);
-        assert_eq!(aimd.rate(), 850_000.0);
+        aimd.update(at(100), Usage::Over, Some(3e6), RTT);
+        assert!(aimd.rate() <= 1_020_000.0);
+        // At once if less than half of the rate arrives.
+        aimd.update(at(110), Usage::Over, Some(0.4e6), RTT);
+        assert_eq!(aimd.rate(), 340_000.0);
+    }
+
+    #[test]
+    fn over_use_halves_the_rate_once_in_200_ms_before_a_rate_is_measured() {
+        let mut aimd = Aimd::new(0.85, Rate::from_mbps(1.0));
+        let rates: Vec<f64> = (0..50)
+            .map(|index| {
+                aimd.update(at(10 * index), Usage::Over, None, RTT);
+                aimd.rate()
+            })
+            .collect();
+        assert_eq!((rates[0], rates[19], rates[20], rates[49]), (0.5e6, 0.5e6, 0.25e6, 0.125e6));
     }
 
     #[test]
     fn grows_by_8_per_cent_a_second_and_no_further_than_what_arrives_allows() {
         let mut aimd = Aimd::new(0.85, Rate::from_mbps(1.0));
         for ms in 0..=100 {
-            aimd.update(at(10 * ms), Usage::Normal, Some(Rate::from_mbps(2.0)), RTT);
+            aimd.update(at(10 * ms), Usage::Normal, Some(2e6), RTT);
         }
         assert!((aimd.rate() / 1e6 - 1.08).abs() < 1e-6, "{}", aimd.rate());
         for ms in 101..1000 {
-            aimd.update(at(10 * ms), Usage::Normal, Some(Rate::from_mbps(0.8)), RTT);
+            aimd.update(at(10 * ms), Usage::Normal, Some(0.8e6), RTT);
         }
-        assert!((aimd.rate() / 1e6 - 1.2).abs() < 1e-6, "{}", aimd.rate());
+        assert!((aimd.rate() / 1e6 - 1.21).abs() < 1e-6, "{}", aimd.rate());
     }
 
     #[test]
     fn grows_by_half_a_packet_per_response_time_near_convergence() {
         let mut aimd = Aimd::new(0.85, Rate::from_mbps(1.2));
-        let arriving = Some(Rate::from_mbps(1.0));
-        aimd.update(at(0), Usage::Over, arriving, RTT);
-        aimd.update(at(10), Usage::Normal, arriving, RTT);
+        aimd.update(at(0), Usage::Over, Some(1e6), RTT);
+        aimd.update(at(10), Usage::Normal, Some(1e6), RTT);
         let before = aimd.rate();
         for i in 0..20 {
-            aimd.update(at(20 + 10 * i), Usage::Normal, arriving, RTT);
+            aimd.update(at(20 + 10 * i), Usage::Normal, Some(1e6), RTT);
         }
         // 850 kbit/s: three packets to a frame, of 9444 bits.
         assert!((aimd.rate() - before - 4722.0).abs() < 60.0, "{}", aimd.rate() - before);
         // More arrives than ever before: faster again.
         let before = aimd.rate();
         for i in 0..100 {
-            aimd.update(at(220 + 10 * i), Usage::Normal, Some(Rate::from_mbps(1.5)), RTT);
+            aimd.update(at(220 + 10 * i), Usage::Normal, Some(1.5e6), RTT);
         }
         assert!(aimd.rate() / before > 1.079);
+    }
+
+    #[test]
+    fn a_probe_sets_the_rate() {
+        let mut aimd = Aimd::new(0.85, Rate::from_mbps(0.3));
+        aimd.set(at(0), 1.8e6);
+        assert_eq!(aimd.rate(), 1.8e6);
+        aimd.update(at(50), Usage::Normal, Some(1.0e6), RTT);
+        assert_eq!(aimd.rate(), 1.8e6, "above 1.5 times what arrives it stays");
     }
 }

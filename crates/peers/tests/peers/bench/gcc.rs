@@ -9,7 +9,6 @@ use super::{controller, ms, state};
 const BEGIN: i64 = 1_000_000_000;
 
 /// Value of the inner state `state`.
-pub(crate) const HOLD: f64 = 0.0;
 pub(crate) const INCREASE: f64 = 1.0;
 pub(crate) const DECREASE: f64 = 2.0;
 
@@ -20,8 +19,11 @@ pub(crate) struct Gcc {
 }
 
 impl Gcc {
+    /// The sender under `scheme`, which decides at each acknowledgement and does not probe.
     pub(crate) fn new(scheme: &str) -> Gcc {
-        Gcc { controller: controller(scheme, 1200), next: 0, rtt: ms(100) }
+        let scheme = scheme.strip_suffix(']').expect("a scheme with parameters");
+        let scheme = format!("{scheme},min_feedback=0s,max_feedback=0s,probes=false]");
+        Gcc { controller: controller(&scheme, 1200), next: 0, rtt: ms(100) }
     }
 
     /// Reports a packet that left at `sent` and arrived at `received`; the report has no delay.
@@ -62,6 +64,11 @@ impl Gcc {
 
     pub(crate) fn state(&self) -> f64 {
         self.get("state")
+    }
+
+    /// -1 for under-use, 1 for over-use, 0 for neither.
+    pub(crate) fn usage(&self) -> f64 {
+        self.get("usage")
     }
 }
 

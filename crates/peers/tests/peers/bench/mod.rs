@@ -17,7 +17,7 @@ pub(crate) use account::Books;
 pub(crate) use bottleneck::Bottleneck;
 pub(crate) use cubic::{SlowStart, curve, epoch, gain, of};
 pub(crate) use feedback::Acks;
-pub(crate) use gcc::{DECREASE, Gcc, HOLD, after_overuse, congruential, run_course, slope_changes};
+pub(crate) use gcc::{DECREASE, Gcc, after_overuse, congruential, run_course, slope_changes};
 pub(crate) use queue::Bench;
 pub(crate) use router::{Hop, header_of, with_header};
 pub(crate) use sender::Desk;

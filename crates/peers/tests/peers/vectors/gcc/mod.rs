@@ -19,7 +19,7 @@ fn draft() -> Vectors {
     for (lost, factor) in [(0, 1.05), (1, 1.05), (5, 1.0), (10, 1.0), (20, 0.9), (50, 0.75)] {
         let test = format!("§6: with losses of {lost} % the rate is {factor} of what it was");
         vectors.holds("gcc", test, move || {
-            let mut gcc = Gcc::new("gcc[initial_rate=1Mbps]");
+            let mut gcc = Gcc::new("gcc[initial_rate=1Mbps,loss=draft]");
             gcc.rtt = ms(50);
             gcc.hear(Time::from_secs(1), &[]);
             gcc.hear_of_losses(at(1250), lost);

@@ -64,7 +64,7 @@ pub(super) fn vectors() -> Vectors {
         "gcc",
         "rate_controller_test.go increasesMultiplicativelyBy8000: 108 of 100 kbit/s",
         || {
-            let mut gcc = Gcc::new("gcc[filter=trendline,initial_rate=100kbps]");
+            let mut gcc = Gcc::new("gcc[filter=trendline,initial_rate=1Mbps]");
             gcc.steady(0..221, 10_000, 1200);
             let before = gcc.get("delay_based");
             gcc.steady(221..321, 10_000, 1200);
@@ -94,7 +94,7 @@ pub(super) fn vectors() -> Vectors {
     vectors.by_design(
         "gcc",
         "loss_based_bwe.go getEstimate: without losses not above the delay-based rate",
-        "the draft takes the smaller of the two rates, and bounds neither by the other, as libwebrtc",
+        "the loss-based estimate is at least what arrives, and the target is the smaller of both, as in libwebrtc",
         || {
             let mut gcc = Gcc::new("gcc[filter=trendline,initial_rate=300kbps]");
             gcc.steady(0..500, 10_000, 1200);

@@ -20,6 +20,7 @@
 //! `examples/workbench` is such a program, with a controller and a queue of its own.
 
 mod args;
+mod bar;
 mod commands;
 mod emulation;
 #[cfg(test)]

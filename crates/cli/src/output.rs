@@ -4,16 +4,21 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_report::Document;
 use paceline_requests::ArgumentError;
 use serde::Serialize;
 
+use crate::bar;
+
 /// Exit status if something failed after the command began, and with `--strict` after a warning.
 const FAILURE: u8 = 1;
 /// Exit status if the arguments, or files that they name, are wrong: nothing has run.
 const WRONG_USAGE: u8 = 2;
+/// Time between two redraws of a progress bar.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Why a command has failed.
 #[derive(Debug)]
@@ -106,7 +111,7 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
 /// Writes a message to standard error.
 pub(crate) fn note(text: &str) {
     // Ignores errors: if standard error fails, nothing can report it.
-    crate::progress::beside_bar(|| {
+    bar::beside(|| {
         let _ = writeln!(anstream::stderr(), "{text}");
     });
 }
@@ -264,7 +269,7 @@ pub(crate) fn progress(quiet: bool, runs: usize) -> ProgressBar {
     {
         bar.set_style(style);
     }
-    bar.enable_steady_tick(crate::args::wall(0.2));
+    bar.enable_steady_tick(TICK);
     bar
 }
 

@@ -2,7 +2,7 @@
 //! elsewhere.
 
 use std::io::IsTerminal as _;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use paceline_os::Interrupts;
 use paceline_transfer::udp::{Progress, Snapshot};
 
-use crate::output;
+use crate::{bar, output};
 
 /// How to show the progress of a transfer.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -33,18 +33,6 @@ const REDRAW: Duration = Duration::from_millis(200);
 const LINES: Duration = Duration::from_secs(5);
 /// Time over which the rate is averaged.
 const RATE_WINDOW: f64 = 3.0;
-
-/// The bar on the terminal, if one is shown.
-static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
-
-/// Hides the bar, if one is shown, while `write` writes to standard error.
-pub(crate) fn beside_bar(write: impl FnOnce()) {
-    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    match bar {
-        Some(bar) => bar.suspend(write),
-        None => write(),
-    }
-}
 
 /// What a display shows while it waits for a connection: the sender of a single transfer says that
 /// it waits.
@@ -133,9 +121,6 @@ fn show_bars(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaiti
 
 /// Shows a bar until the display or the connection ends. Returns true if the display has ended.
 fn show_bar(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaiting) -> bool {
-    let show = |bar: Option<ProgressBar>| {
-        *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
-    };
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let style = |template: &str| {
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -143,7 +128,7 @@ fn show_bar(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaitin
     let mut rate = ArrivalRate::new();
     let mut has_length = None;
     let mut ended = true;
-    show(Some(bar.clone()));
+    bar::set(Some(bar.clone()));
     while !is_over(ends, REDRAW) {
         let seen = progress.snapshot();
         if !seen.connected && waiting == WhileWaiting::Silent {
@@ -164,7 +149,7 @@ fn show_bar(progress: &Progress, ends: &mpsc::Receiver<()>, waiting: WhileWaitin
         bar.set_message(words(&seen, rate.bytes_per_second));
         bar.tick();
     }
-    show(None);
+    bar::set(None);
     bar.finish_and_clear();
     ended
 }

@@ -9,7 +9,7 @@ use paceline_transfer::udp::{ClientOptions, Source};
 use paceline_wire::key::Key;
 use paceline_wire::{Limits, Offer, Service};
 
-use super::send::{HANDSHAKE, patience};
+use super::transfer_end::{HANDSHAKE, patience};
 use crate::args;
 use crate::output::Error;
 use crate::registries;

@@ -32,6 +32,7 @@ mod serve;
 mod trace;
 mod traffic;
 mod transfer;
+mod transfer_end;
 mod tunnel;
 mod validate;
 

@@ -9,18 +9,18 @@ use std::sync::Arc;
 use clap::Args;
 use paceline_cc::Span;
 use paceline_os::Interrupts;
-use paceline_os::{capability, priority};
 use paceline_transfer::udp::{
-    ConnectionResult, DiskLimits, Event, LogTarget, MOST_LOOPS, Progress, ReceiveOptions,
-    SentSummary, ServerOptions, Summary, Target, addresses, any_address, connect_to, receive,
-    serve,
+    ConnectionResult, DiskLimits, Event, LogTarget, Progress, ReceiveOptions, SentSummary,
+    ServerOptions, Summary, Target, addresses, any_address, receive, serve,
 };
 use paceline_wire::ServerLimits;
 use serde::Serialize;
 
 use super::fetch::FetchOptions;
-use super::send::print_events;
 use super::transfer;
+use super::transfer_end::{
+    PLAINTEXT, address, give_up_capabilities, loops, print_events, processors, run_ahead,
+};
 use crate::args;
 use crate::keys::ServerKeys;
 use crate::output::{self, Error};
@@ -209,55 +209,6 @@ impl ReceivedDocument {
         let title = format!("paceline recv{ends}");
         let rows = Rows { connections: &self.rows, more: self.more };
         transfer::write(folder, "recv", (title, explanation), None, &self.views, &rows)
-    }
-}
-
-pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
-    connect_to(text).map_err(|error| error.to_string())
-}
-
-/// Reads the number of event loops.
-pub(super) fn loops(text: &str) -> Result<NonZeroUsize, String> {
-    let number = text.parse().ok().filter(|&number: &NonZeroUsize| number.get() <= MOST_LOOPS);
-    number.ok_or_else(|| format!("give a number from 1 to {MOST_LOOPS}"))
-}
-
-/// Returns the number of processors that this program may use, which is the default number of
-/// loops.
-pub(super) fn processors() -> NonZeroUsize {
-    let number = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    NonZeroUsize::new(MOST_LOOPS).map_or(number, |most| number.min(most))
-}
-
-/// Warning of both ends about plain text.
-pub(super) const PLAINTEXT: &str = "WARNING: --plaintext: packets are not encrypted, and only \
-    their first bytes are authenticated; anybody on the way can read them, and change what they carry. For \
-    measurements in a laboratory only.";
-
-/// Drops the capabilities that an ordinary user has from the program's file (`setcap`), except
-/// those that `--realtime` and a port below 1024 need, so that this process reads network data with
-/// no more than the user's rights. Root keeps its capabilities, with which it writes into other
-/// users' folders.
-pub(super) fn give_up_capabilities(realtime: bool, listens: Option<SocketAddr>) {
-    if capability::user() == 0 {
-        return;
-    }
-    let mut kept = Vec::new();
-    if realtime {
-        kept.extend([capability::SYS_NICE, capability::IPC_LOCK]);
-    }
-    if listens.is_some_and(|at| (1..1024).contains(&at.port())) {
-        kept.push(capability::NET_BIND_SERVICE);
-    }
-    if let Err(error) = capability::retain(&kept) {
-        output::note(&format!("warning: this process keeps its capabilities: {error}"));
-    }
-}
-
-/// Puts this process ahead of all ordinary ones. If the system refuses, says so and goes on.
-pub(super) fn run_ahead() {
-    if let Err(error) = priority::real_time(priority::RealTime::End) {
-        output::note(&format!("{error}; it goes on as an ordinary program"));
     }
 }
 

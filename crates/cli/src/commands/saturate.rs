@@ -13,7 +13,7 @@ use paceline_transfer::saturate::{
 use paceline_transfer::udp::{addresses, any_address, connect_to};
 use serde::Serialize;
 
-use super::recv::give_up_capabilities;
+use super::transfer_end::give_up_capabilities;
 use crate::args;
 use crate::keys::{ClientKey, ServerKeys};
 use crate::output::{self, Error};

@@ -4,7 +4,7 @@ mod row;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 use clap::Args;
 use paceline_cc::{Halves, Rate, Span};
@@ -19,8 +19,10 @@ use paceline_wire::{Limits, Offer, Service};
 
 use self::row::{Frames, Runs, SentRow, file_row, missing, problem_row, words};
 use super::bulk::{BulkOptions, Measured};
-use super::recv::{PLAINTEXT, address, give_up_capabilities, run_ahead};
 use super::transfer;
+use super::transfer_end::{
+    HANDSHAKE, PLAINTEXT, address, give_up_capabilities, patience, print_events, run_ahead,
+};
 use crate::args;
 use crate::keys::ClientKey;
 use crate::output::{self, Error};
@@ -29,8 +31,6 @@ use crate::registries;
 
 /// Default for how long the other end of a stream may be silent.
 const STREAM_IDLE: Span = Span::from_secs(60);
-/// Default for how long the answer to the first packet may take.
-pub(super) const HANDSHAKE: Span = Span::from_secs(20);
 
 /// Send files, folders, a pipe or bulk data over UDP to `paceline recv`, with any scheme
 ///
@@ -124,16 +124,6 @@ pub(crate) struct Send {
     /// Print the run as JSON, in the fields of `paceline compare`
     #[arg(long)]
     json: bool,
-}
-
-/// Reads the time without arrivals after which a transfer is given up: up to a week; 0, with or
-/// without a unit, for never.
-pub(super) fn patience(text: &str) -> Result<Span, String> {
-    match text.trim() {
-        "0" => Ok(Span::ZERO),
-        text if args::span(text).is_ok_and(Span::is_zero) => Ok(Span::ZERO),
-        text => args::length(text),
-    }
 }
 
 /// Returns a note about a scheme that has a router half, since most paths have no router for it.
@@ -438,13 +428,6 @@ impl Send {
     }
 }
 
-/// Starts a thread that writes events to standard error. Send it their texts.
-pub(super) fn print_events() -> mpsc::Sender<String> {
-    let (events, messages) = mpsc::channel::<String>();
-    std::thread::spawn(move || messages.into_iter().for_each(|text| output::note(&text)));
-    events
-}
-
 /// Returns the path of a file or folder that exists and can be read. Does not open pipes: their
 /// writers would notice.
 fn file(name: &String) -> Result<PathBuf, Error> {
@@ -482,14 +465,5 @@ mod tests {
             let (halves, _) = args::sender(scheme).expect("a scheme");
             assert_eq!(router_note(scheme, &halves), None);
         }
-    }
-
-    #[test]
-    fn no_patience_is_written_with_a_unit_or_without() {
-        for text in ["0", "0s", " 0ms "] {
-            assert_eq!(patience(text), Ok(Span::ZERO), "{text}");
-        }
-        assert_eq!(patience("90s"), Ok(Span::from_secs(90)));
-        assert!(patience("200h").is_err() && patience("-1s").is_err() && patience("").is_err());
     }
 }

@@ -106,7 +106,7 @@ impl Traffic {
             }
             Traffic::SendUdp { scheme, duration, identity, seed, realtime, counts } => {
                 if realtime {
-                    super::recv::run_ahead();
+                    super::transfer_end::run_ahead();
                 }
                 let key = KeyText::read(&identity)?.key().clone();
                 let (halves, scheme) = crate::args::sender(&scheme).map_err(Error::Message)?;

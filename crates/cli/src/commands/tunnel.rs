@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use self::clients::Clients;
 use self::status::Status;
-use super::recv::{PLAINTEXT, loops, processors};
+use super::transfer_end::{PLAINTEXT, loops, processors};
 use crate::args;
 use crate::keys::{ClientKey, ServerKeys};
 use crate::messages::Messages;

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::args;
-use crate::commands::recv::processors;
+use crate::commands::transfer_end::processors;
 use crate::mistake::Mistake;
 use crate::output::{self, Error};
 use crate::registries;

@@ -4,12 +4,11 @@ use std::ffi::CString;
 use std::path::PathBuf;
 
 use paceline_reproduce::{
-    Claim, Progress, ReproduceFields, Reproduction, Setting, Store, claims, markdown, page,
-    reproduce,
+    Claim, FindClaimError, ListedClaim, Progress, ReproduceFields, Reproduction, Setting, Store,
+    markdown, page, reproduce,
 };
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
-use serde::Serialize;
 
 use crate::error::{argument_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
@@ -67,44 +66,18 @@ impl Progress for SilentProgress<'_> {
 }
 
 fn find_claims(ids: &[String]) -> PyResult<Vec<Claim>> {
-    let all = claims().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    if ids.is_empty() {
-        return Ok(all);
-    }
-    let find = |id: &String| {
-        let claim = all.iter().find(|claim| claim.id.eq_ignore_ascii_case(id)).cloned();
-        claim.ok_or_else(|| {
-            argument_error("claims", format!("there is no claim `{id}`; paceline.claims() has all"))
-        })
-    };
-    ids.iter().map(find).collect()
-}
-
-/// A claim without measured values.
-#[derive(Serialize)]
-struct ClaimRow {
-    id: String,
-    paper: String,
-    place: String,
-    title: String,
-    setup: String,
-    experiment: String,
-    checks: Vec<String>,
+    paceline_reproduce::find_claims(ids).map_err(|error| match error {
+        FindClaimError::Invalid(_) => PyRuntimeError::new_err(error.to_string()),
+        FindClaimError::Unknown(_) => {
+            argument_error("claims", format!("{error}; paceline.claims() has all"))
+        }
+    })
 }
 
 /// Returns the claims: a row for each.
 #[pyfunction]
 pub(crate) fn list_claims() -> PyResult<PyTable> {
-    let row = |claim: &Claim| ClaimRow {
-        id: claim.id.clone(),
-        paper: claim.paper.clone(),
-        place: claim.place.clone(),
-        title: claim.title.clone(),
-        setup: claim.setup.clone(),
-        experiment: claim.experiment.clone(),
-        checks: claim.checks.iter().map(|check| check.what.clone()).collect(),
-    };
-    PyTable::of(&find_claims(&[])?.iter().map(row).collect::<Vec<_>>())
+    PyTable::of(&find_claims(&[])?.iter().map(ListedClaim::of).collect::<Vec<_>>())
 }
 
 /// Measures claims.

@@ -1,15 +1,11 @@
 //! The papers' claims, and the runs behind one of them.
 
-use paceline_reproduce::{Claim, Exhibit, Setting, Trial};
+use paceline_reproduce::{Claim, Exhibit, Setting, Trial, find_claims};
 use serde_json::{Value, json};
 
 /// Cost in seconds of simulated traffic above which a claim does not run in the page, because a
 /// reader would not wait for it.
 const MOST_WORK: f64 = 12_000.0;
-
-fn all() -> Result<Vec<Claim>, String> {
-    paceline_reproduce::claims().map_err(|error| error.to_string())
-}
 
 /// Returns a setting with synthetic traces and shortened runs: a page has neither recordings nor
 /// hours.
@@ -30,7 +26,8 @@ pub(crate) fn list() -> Result<Value, String> {
             "tables": !claim.tables.is_empty(),
         })
     };
-    Ok(json!({ "claims": all()?.iter().map(entry).collect::<Vec<_>>() }))
+    let all = find_claims(&[]).map_err(|error| error.to_string())?;
+    Ok(json!({ "claims": all.iter().map(entry).collect::<Vec<_>>() }))
 }
 
 /// A claim whose tasks run in the page.
@@ -40,9 +37,8 @@ pub(crate) struct ClaimTrial {
 
 impl ClaimTrial {
     pub(crate) fn new(id: &str) -> Result<ClaimTrial, String> {
-        let claims = all()?;
-        let claim = claims.iter().find(|claim| claim.id == id);
-        let claim = claim.ok_or_else(|| format!("there is no claim {id}"))?;
+        let found = find_claims(&[id.to_string()]).map_err(|error| error.to_string())?;
+        let [claim] = &found[..] else { return Err(format!("there is no claim `{id}`")) };
         if !claim.tables.is_empty() {
             return Err("this claim is about published tables of rules, which are no part of the \
                         page: run `paceline reproduce --tables DIR`"

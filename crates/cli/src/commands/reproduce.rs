@@ -6,8 +6,9 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_reproduce::{
-    BoundResult, Claim, Live, Progress, ReproduceFields, Reproduction, Setting, Store, Verdict,
-    WrittenScenarios, claims, markdown, page, record, reproduce, write_scenarios,
+    BoundResult, Claim, FindClaimError, ListedClaim, Live, Progress, ReproduceFields, Reproduction,
+    Setting, Store, Verdict, WrittenScenarios, find_claims, markdown, page, record, reproduce,
+    write_scenarios,
 };
 use serde::Serialize;
 
@@ -77,31 +78,6 @@ pub(crate) struct Reproduce {
 #[derive(Serialize)]
 struct List<'a> {
     claims: Vec<ListedClaim<'a>>,
-}
-
-#[derive(Serialize)]
-struct ListedClaim<'a> {
-    id: &'a str,
-    paper: &'a str,
-    place: &'a str,
-    title: &'a str,
-    setup: &'a str,
-    experiment: &'a str,
-    checks: Vec<&'a str>,
-}
-
-impl ListedClaim<'_> {
-    fn of(claim: &Claim) -> ListedClaim<'_> {
-        ListedClaim {
-            id: &claim.id,
-            paper: &claim.paper,
-            place: &claim.place,
-            title: &claim.title,
-            setup: &claim.setup,
-            experiment: &claim.experiment,
-            checks: claim.checks.iter().map(|check| check.what.as_str()).collect(),
-        }
-    }
 }
 
 /// A progress bar over units of cost.
@@ -199,19 +175,12 @@ impl Reproduce {
     }
 
     fn chosen(&self) -> Result<Vec<Claim>, Error> {
-        let all = claims().map_err(|error| Error::Message(error.to_string()))?;
-        let known = |id: &str| all.iter().find(|claim| claim.id.eq_ignore_ascii_case(id)).cloned();
-        if self.ids.is_empty() {
-            return Ok(all);
-        }
-        let find = |id: &String| {
-            known(id).ok_or_else(|| {
-                Error::Usage(format!(
-                    "there is no claim `{id}`; `paceline reproduce --list` shows them"
-                ))
-            })
-        };
-        self.ids.iter().map(find).collect()
+        find_claims(&self.ids).map_err(|error| match error {
+            FindClaimError::Invalid(_) => Error::Message(error.to_string()),
+            FindClaimError::Unknown(_) => {
+                Error::Usage(format!("{error}; `paceline reproduce --list` shows them"))
+            }
+        })
     }
 
     /// Writes the files of results. Returns an error text for each file that could not be written.

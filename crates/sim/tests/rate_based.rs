@@ -126,9 +126,10 @@ fn video_over_gcc_has_a_sane_share_and_little_delay() {
         let frames = flow.frames.expect("a video");
         assert!((0.7..1.0).contains(&link.utilization), "{variant}: {}", link.utilization);
         assert!(link.queue_delay_ms.p95 < 150.0, "{variant}: {:?}", link.queue_delay_ms);
-        // Half of 100 ms, the frame's own 30 ms, and some queueing delay: more of it under the Kalman filter.
-        let most = if variant == "mmsys2016" { 160.0 } else { 120.0 };
-        assert!(frames.delay_ms.p50 < most, "{variant}: {frames:?}");
+        // Half of 100 ms, the frame's own 30 ms, some queueing delay at the link, and some in the sender:
+        // pacing at 1.1 times the target and an encoder that overshoots falls keep frames back. The bound
+        // was 120 ms with pacing at 2.5 times the target.
+        assert!(frames.delay_ms.p50 < 160.0, "{variant}: {frames:?}");
         assert_eq!(flow.sender.retransmits, 0);
         assert!(frames.delivered as f64 > 0.95 * 60.0 * 30.0, "{variant}: {frames:?}");
     }

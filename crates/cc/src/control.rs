@@ -175,7 +175,7 @@ pub trait Controller: Send {
         Signals::NONE
     }
     /// Fills in the congestion header of a packet about to leave. Returns a tag, which comes back
-    /// in the packet's [`Fate`].
+    /// in the packet's [`Fate`](crate::Fate).
     fn on_send(&mut self, _now: Time, _packet: &mut Outgoing) -> u64 {
         0
     }

@@ -184,7 +184,7 @@ pub struct Fate {
     pub lost: bool,
     /// True if it was acknowledged after it had been reported as lost.
     pub late: bool,
-    /// The tag that [`Controller::on_send`] returned for it.
+    /// The tag that [`Controller::on_send`](crate::Controller::on_send) returned for it.
     pub tag: u64,
     /// When it was sent.
     pub sent: Time,

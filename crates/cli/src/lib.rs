@@ -76,7 +76,7 @@ struct Cli {
 /// Runs the command that the process's arguments name, with the schemes, queues and hosts of `names`,
 /// and returns the exit status. Call it once, at the start of `main`: a process has one set of names.
 ///
-/// Begin with [`names`], which has everything that the `paceline` command has, and add to it. A
+/// Begin with [`names()`], which has everything that the `paceline` command has, and add to it. A
 /// scheme of yours may bring a router ([`Halves`](paceline_cc::Halves)); links and
 /// `paceline router` find it by the scheme's name. `paceline recv` and `paceline tunnel` also build
 /// your schemes when a client asks for one, with parameters that the client sends: an entry must do

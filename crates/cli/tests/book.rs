@@ -13,6 +13,7 @@
 //!
 //! `PACELINE_UPDATE=1 cargo test -p paceline-cli --test book` writes the present output into the pages.
 
+#[allow(dead_code, reason = "each test program uses a part")]
 mod common;
 
 use std::collections::BTreeSet;

@@ -182,7 +182,7 @@ fn keys_come_from_files_standard_input_and_the_environment() {
     let seen = common::paceline(&["recv", "--listen", "127.0.0.1:0", "--key-file", &client]);
     assert!(seen.code == 2 && seen.err.contains("`paceline key new`"), "{}", seen.err);
     let seen = common::paceline(&["send", "-", "127.0.0.1:9", "--key-file", "-"]);
-    assert!(seen.code == 2 && seen.err.contains("standard input is either"), "{}", seen.err);
+    assert!(seen.code == 2 && seen.err.contains("standard input can be the key"), "{}", seen.err);
 }
 
 /// Makes the key of a new client of the server with this key file. Returns its public half.

@@ -90,7 +90,7 @@ fn what_cannot_be_sent_is_named_and_the_rest_arrives() {
     let mut receiver = Receiver::start(&["-o", &into, "--once"]);
     let (seen, row) = send(&receiver, &[&from]);
     assert_eq!(seen.code, 1, "{}", seen.err);
-    assert!(seen.err.contains("sub/pipe: left out: it is no file"), "{}", seen.err);
+    assert!(seen.err.contains("sub/pipe: left out: it is not a file"), "{}", seen.err);
     assert_eq!(row["problems"][0]["path"], pipe);
     assert_eq!(row["files"][0]["kept"], format!("{into}tree"));
     assert_eq!(receiver.finish(100).0, Some(0));

@@ -69,8 +69,8 @@ pub struct Readable {
     /// What the table was trained for.
     #[serde(default)]
     pub about: String,
-    /// Resolution of the clocks that it was trained for ([`RuleTable::resolution`]). 0, which is not
-    /// written, stands for [`RuleTable::EXACT`].
+    /// Resolution of the clocks that it was trained for. 0, which is not written, stands for 10 ns:
+    /// see `RuleTable::resolution`.
     #[serde(default, skip_serializing_if = "span::is_zero", with = "span")]
     pub resolution: Span,
     /// The fields of a published file beside its rules, as hexadecimal digits.

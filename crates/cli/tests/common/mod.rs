@@ -1,6 +1,4 @@
-//! Runs the program and returns its output. Each test uses a part of it.
-
-#![allow(dead_code)]
+//! Runs the program and returns its output.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

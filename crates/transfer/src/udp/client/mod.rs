@@ -77,7 +77,7 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, RealTimeError> {
     work.result.ok_or_else(|| RealTimeError::Message("nothing was sent".into()))
 }
 
-/// Connects to a sender that listens (`options.source` is [`Source::Packets`]) and returns when all
+/// Connects to a sender that listens (`options.source` is `Source::Packets`) and returns when all
 /// of its files have arrived. Calls `tell` on the calling thread: entries that were not kept are
 /// [`Event::Failed`], the results of each connection are [`Event::Ended`].
 ///

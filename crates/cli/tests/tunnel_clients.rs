@@ -204,7 +204,7 @@ fn handed_out_addresses_change_with_the_list() {
     let script = r#"office 1; keys ada; serve --clients $TMPDIR/clients
         client 1 --key-file $TMPDIR/ada.key; passes 1 10.77.0.1
         sed -i 's/10.77.0.2,fd77::2/10.77.0.77,fd77::77,192.168.4.0\/24/' $TMPDIR/clients; kill -HUP $S
-        told client1 "ended: the server has changed what it hands out"
+        told client1 "ended: the server has changed this client's addresses"
         passes 1 10.77.0.1; passes 1 -I fd77::77 fd77::1
         at 1 ip -o addr show paceline0 | grep -o -e "10.77.0.[0-9]*/[0-9]*" -e "fd77::[0-9]*/[0-9]*" -e "192.168.4.*"
         stop; serve --clients $TMPDIR/clients --client-route 0.0.0.0/0

@@ -40,11 +40,9 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     let counts = ConnectionCounts::new();
     let measurements = AtomicU64::new(0);
     let interrupts = &interrupts;
-    if let Some(socket) = sockets.first() {
-        tell(Event::Listening(socket.local()?));
-    }
+    let listening = sockets.first().map(Socket::local).transpose()?;
     let place = (&options.target, options.outside_links, options.disk);
-    let store = open_store(place, options.progress.as_ref(), &stop, tell)?;
+    let store = open_store(place, options.progress.as_ref(), &stop, listening, tell)?;
     let workers = WorkerCount::default();
     let shared = SharedState {
         options,

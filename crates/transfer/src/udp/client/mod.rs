@@ -93,7 +93,7 @@ pub fn receive(
     let mut client = Client::start(options)?;
     let stop = StopSignal::new().map_err(RealTimeError::system("making a pipe"))?;
     let place = (&into.target, into.outside_links, into.disk);
-    let store = open_store(place, into.progress.as_ref(), &stop, tell)?;
+    let store = open_store(place, into.progress.as_ref(), &stop, None, tell)?;
     let (events, told) = Events::new();
     thread::scope(|scope| {
         let stop = &stop;

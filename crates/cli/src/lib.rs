@@ -10,7 +10,7 @@
 //!
 //! fn main() -> ExitCode {
 //!     let mut names = paceline_cli::names();
-//! Cubic without the early end of slow start, under a new name.
+//!     // Cubic without the early end of slow start, under a new name.
 //!     let calm = SchemeEntry::new("calm", |_| registry::build(&Spec::parse("cubic[hystart=off]")?));
 //!     names.schemes.add(calm).expect("a free name");
 //!     paceline_cli::main_with(names)

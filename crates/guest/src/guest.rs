@@ -43,7 +43,7 @@ pub(crate) struct Guest {
     device: Device,
     /// Socket of the device's requests, or the listener to which the guest will connect.
     requests: Connection,
-    /// Socket on which the guest is told of used buffers.
+    /// Socket over which the device notifies the guest of used buffers.
     calls: Option<UnixStream>,
     is_call_answered: bool,
     /// Whether the guest wants a call because its frames were sent.

@@ -4,6 +4,22 @@ use std::path::PathBuf;
 
 use crate::{Need, skip, this_test};
 
+/// Names of the twelve recordings of cellular links, so that other files in their folder do no harm.
+pub const RECORDINGS: [&str; 12] = [
+    "ATT-LTE-driving-2016.down",
+    "ATT-LTE-driving-2016.up",
+    "ATT-LTE-driving.down",
+    "ATT-LTE-driving.up",
+    "TMobile-LTE-short.down",
+    "TMobile-LTE-short.up",
+    "TMobile-UMTS-driving.down",
+    "TMobile-UMTS-driving.up",
+    "Verizon-EVDO-driving.down",
+    "Verizon-EVDO-driving.up",
+    "Verizon-LTE-short.down",
+    "Verizon-LTE-short.up",
+];
+
 /// Returns the path of a recorded trace: from the folder in `PACELINE_TRACES`, or else from
 /// `shared/traces` beside the repository. If it is missing, reports the calling test as skipped and
 /// returns `None`.

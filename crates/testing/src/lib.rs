@@ -11,5 +11,5 @@ mod files;
 pub mod packets;
 mod skips;
 
-pub use files::{recording, reference};
+pub use files::{RECORDINGS, recording, reference};
 pub use skips::{Need, skip, this_test};

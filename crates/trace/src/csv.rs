@@ -16,7 +16,7 @@ use std::fmt::Write;
 const ROW: &str = "each row is a time and a rate, for example 1500,12.5; a first line such as \
                    time_s,kbps says the units, which are else milliseconds and Mbit/s";
 
-/// Laps that are shorter are told of: the times of the file may be seconds.
+/// Shortest lap without a warning: a file whose times are seconds, read as milliseconds, has a shorter one.
 const SHORT_LAP: Span = Span::from_secs(1);
 
 /// Reads a series of rates as a trace. `name` is the file's name.

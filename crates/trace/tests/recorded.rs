@@ -3,27 +3,11 @@
 
 use std::path::PathBuf;
 
-use paceline_testing::{recording, reference};
+use paceline_testing::{RECORDINGS, recording, reference};
 use paceline_trace::{Stats, load, mahimahi, names, target};
 
 /// The table of statistics.
 const TABLE: &str = "reference/trace_stats.csv";
-
-/// Names of the recordings that are read, so that other files in their folder do no harm.
-const RECORDINGS: [&str; 12] = [
-    "ATT-LTE-driving-2016.down",
-    "ATT-LTE-driving-2016.up",
-    "ATT-LTE-driving.down",
-    "ATT-LTE-driving.up",
-    "TMobile-LTE-short.down",
-    "TMobile-LTE-short.up",
-    "TMobile-UMTS-driving.down",
-    "TMobile-UMTS-driving.up",
-    "Verizon-EVDO-driving.down",
-    "Verizon-EVDO-driving.up",
-    "Verizon-LTE-short.down",
-    "Verizon-LTE-short.up",
-];
 
 /// Returns all recordings, or `None` if any is missing.
 fn recordings() -> Option<Vec<(&'static str, PathBuf)>> {

@@ -1,4 +1,5 @@
-//! The folder of a training: what is written when, so that a kill at any moment loses no decision.
+//! The folder of a training: its files, and the order in which they are written, so that a kill at any
+//! moment loses no decision.
 //!
 //! | file | what | written |
 //! | --- | --- | --- |

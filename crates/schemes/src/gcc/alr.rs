@@ -12,7 +12,7 @@ const STOP_LEVEL: f64 = 0.5;
 /// The budget holds what the application is to send in this time, in seconds (`IntervalBudget`).
 const BUDGET_TIME: f64 = 0.5;
 
-/// Compares what is sent with the estimate.
+/// Compares the sent rate with the estimate.
 #[derive(Clone, Debug)]
 pub(super) struct Alr {
     /// In bits per second.

@@ -206,7 +206,7 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
+/// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "gcc",
     summary: "Google congestion control for real-time media: delay gradients and losses",

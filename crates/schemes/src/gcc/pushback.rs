@@ -10,7 +10,7 @@ use paceline_cc::Span;
 const LEAST_WINDOW: f64 = 3000.0;
 /// Reports over which the shortest RTT is taken (`kMaxFeedbackRttWindow`).
 const REPORTS: usize = 32;
-/// What is left of the target is not lowered below this, in bits per second (`MinBitrate` of
+/// Least rate in bits per second to which a full window lowers the target (`MinBitrate` of
 /// `WebRTC-CongestionWindow`).
 const LEAST_RATE: f64 = 30_000.0;
 

@@ -1,5 +1,5 @@
-//! Simulated calls under gcc against calls of Chromium: what `bounds.toml` says must come out, does, or
-//! is told as missed in docs/gcc.md, which this test compares. After an intended change,
+//! Simulated calls under gcc against calls of Chromium. Measures each figure of `bounds.toml` and
+//! compares the table in docs/gcc.md, which shows misses as missed, with the results. After an intended change,
 //! `PACELINE_UPDATE=1 cargo test -p paceline-sim --test gcc_calls` rewrites the table.
 
 mod runs;

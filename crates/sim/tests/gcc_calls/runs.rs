@@ -114,20 +114,6 @@ fn beside_cubic(queue: &str, seed: u64) -> Measures {
     Measures(vec![("rate, Mbit/s", outcome.flows[0].goodput_mbps)])
 }
 
-const RECORDINGS: [&str; 12] = [
-    "ATT-LTE-driving-2016.down",
-    "ATT-LTE-driving-2016.up",
-    "ATT-LTE-driving.down",
-    "ATT-LTE-driving.up",
-    "TMobile-LTE-short.down",
-    "TMobile-LTE-short.up",
-    "TMobile-UMTS-driving.down",
-    "TMobile-UMTS-driving.up",
-    "Verizon-EVDO-driving.down",
-    "Verizon-EVDO-driving.up",
-    "Verizon-LTE-short.down",
-    "Verizon-LTE-short.up",
-];
 /// Longest part of a recording that is run, in seconds.
 const LONGEST: u64 = 300;
 
@@ -151,7 +137,7 @@ fn lock_up(scheme: &str, name: &str, seed: u64) -> Option<f64> {
 
 fn lock_ups(scheme: &str, seed: u64) -> Option<Measures> {
     let mut longest = 0.0f64;
-    for name in RECORDINGS {
+    for name in paceline_testing::RECORDINGS {
         let seconds = lock_up(scheme, name, seed)?;
         longest = longest.max(seconds);
     }

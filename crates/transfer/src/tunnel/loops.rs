@@ -18,7 +18,7 @@ pub(super) struct Loops {
     wakers: Vec<Waker>,
     mailboxes: Vec<Mailbox>,
     is_ending: AtomicBool,
-    /// True if a signal is the reason for the end, which clients are then told.
+    /// True if a signal ends the loops: the server tells its clients that reason.
     is_interrupted: AtomicBool,
     reading_list: Mutex<()>,
 }

@@ -32,6 +32,9 @@ ended() {
 trap ended EXIT
 trap 'exit 130' INT TERM
 
+# The kernel of the Linux guest is compiled beside them, before the tests that use it.
+PACELINE_LINUX=$(tests/linux-guest.sh "$target/debug/paceline" "$skips")
+export PACELINE_LINUX
 $cargo test --locked --workspace $features
 # cargo test has built the examples; cargo run would build the crates again, with fewer features.
 "$target/debug/examples/own_controller"

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::record::Record;
+use paceline_tasks::Record;
 
 /// Text that precedes each script.
 const COMMON: &str = include_str!("../live/common.sh");

@@ -1,34 +1,14 @@
 //! A reproduction: plans the experiments, runs their tasks in parallel, judges the claims.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
-use rayon::prelude::*;
+use paceline_tasks::{Progress, Store, Task, Work, WorkResults};
 
 use crate::claim::Claim;
 use crate::experiments::{Experiment, experiment};
 use crate::findings::{Findings, Sweep};
-use crate::record::Record;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::store::Store;
-use crate::task::Task;
 use crate::verdict::{ClaimResult, Limits, Verdict, judge};
-
-/// Receiver of a reproduction's progress.
-pub trait Progress: Sync {
-    /// Reports the planned work `total`, in units of cost, of which `done` was done in an earlier
-    /// run.
-    fn begin(&self, total: f64, done: f64);
-    /// Reports a finished task.
-    fn done(&self, task: &str, cost: f64);
-    /// Returns whether to begin further tasks. If false, `reproduce` returns an error, and finished
-    /// tasks are kept.
-    fn go_on(&self) -> bool {
-        true
-    }
-}
 
 /// Results of a reproduction.
 #[derive(Debug)]
@@ -145,113 +125,6 @@ pub(crate) fn plan(
     chosen.map(plan).collect()
 }
 
-/// Tasks of experiments. Equal tasks, of one or several experiments, run once.
-struct Work {
-    /// Each task with the number of its experiment.
-    tasks: Vec<(usize, Task)>,
-    /// For each task, the number of the first task equal to it.
-    first: Vec<usize>,
-    /// For each task, its record in the store.
-    kept: Vec<Option<Record>>,
-}
-
-/// Names of tasks with problems, each with the reason.
-#[derive(Default)]
-struct Problems {
-    failures: Mutex<Vec<(String, String)>>,
-    /// Tasks whose records could not be kept.
-    unkept: Mutex<Vec<(String, String)>>,
-}
-
-impl Work {
-    fn new(plans: Vec<Vec<Task>>, store: &Store) -> Work {
-        let plans = plans.into_iter().enumerate();
-        let tasks: Vec<(usize, Task)> =
-            plans.flat_map(|(at, tasks)| tasks.into_iter().map(move |task| (at, task))).collect();
-        let kept = tasks.iter().map(|(_, task)| store.find(task)).collect();
-        let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-        let keys = tasks.iter().map(|(_, task)| task.key.as_str()).enumerate();
-        let first = keys.map(|(at, key)| *numbers.entry(key).or_insert(at)).collect();
-        Work { tasks, first, kept }
-    }
-
-    /// Returns the numbers of the tasks that run.
-    fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.tasks.len()).filter(|&at| self.first[at] == at)
-    }
-
-    /// Returns the cost of all tasks, and of those with records in the store.
-    fn costs(&self) -> (f64, f64) {
-        let cost = |at: usize| self.tasks[at].1.cost;
-        let kept = self.numbers().filter(|&at| self.kept[at].is_some());
-        (self.numbers().map(cost).sum(), kept.map(cost).sum())
-    }
-
-    /// Returns the record of a task, from the store or by running it; `None` if it failed or
-    /// `progress` has stopped the work.
-    fn record(
-        &self,
-        at: usize,
-        store: &Store,
-        progress: &dyn Progress,
-        problems: &Problems,
-    ) -> Option<Record> {
-        if let Some(record) = &self.kept[at] {
-            return Some(record.clone());
-        }
-        if !progress.go_on() {
-            return None;
-        }
-        let task = &self.tasks[at].1;
-        let record = match task.run() {
-            Ok(record) => {
-                if let Err(error) = store.keep(task, &record) {
-                    note(&problems.unkept, task, error.to_string());
-                }
-                Some(record)
-            }
-            Err(problem) => {
-                note(&problems.failures, task, problem);
-                None
-            }
-        };
-        progress.done(&task.name, task.cost);
-        record
-    }
-
-    /// Runs all tasks, and returns the results of each experiment.
-    ///
-    /// # Errors
-    /// `progress` has stopped the work.
-    fn results(
-        &self,
-        experiments: usize,
-        store: &Store,
-        progress: &dyn Progress,
-        problems: &Problems,
-    ) -> Result<Vec<Results>, String> {
-        // Long tasks run first, so that no core is idle during the last one.
-        let mut order: Vec<usize> = self.numbers().collect();
-        order.sort_by(|a, b| self.tasks[*b].1.cost.total_cmp(&self.tasks[*a].1.cost));
-        let (alone, together): (Vec<usize>, Vec<usize>) =
-            order.into_iter().partition(|&at| self.tasks[at].1.alone);
-        let record = |&at: &usize| (at, self.record(at, store, progress, problems));
-        let mut records: BTreeMap<usize, Option<Record>> =
-            together.par_iter().map(record).collect();
-        records.extend(alone.iter().map(record));
-        if !progress.go_on() {
-            return Err("stopped before the end".into());
-        }
-        let mut results: Vec<Results> = (0..experiments).map(|_| Results::default()).collect();
-        for ((experiment, task), at) in self.tasks.iter().zip(&self.first) {
-            if let Some(Some(record)) = records.get(at) {
-                results[*experiment].0.insert(task.name.clone(), record.clone());
-            }
-        }
-        Ok(results)
-    }
-}
-
 /// Measures claims.
 ///
 /// # Errors
@@ -264,10 +137,7 @@ pub fn reproduce(
 ) -> Result<Reproduction, String> {
     let (chosen, plans): (Vec<_>, Vec<_>) = plan(claims, setting)?.into_iter().unzip();
     let work = Work::new(plans, store);
-    let (cost, kept_cost) = work.costs();
-    progress.begin(cost, kept_cost);
-    let problems = Problems::default();
-    let results = work.results(chosen.len(), store, progress, &problems)?;
+    let WorkResults { plans: results, failures, unkept } = work.results(store, progress)?;
     let mut experiments = Vec::new();
     for (experiment, results) in chosen.into_iter().zip(&results) {
         let findings = (experiment.find)(setting, results)
@@ -290,26 +160,15 @@ pub fn reproduce(
             judge(claim, found, limits)
         })
         .collect();
-    let [failures, unkept] = [problems.failures, problems.unkept].map(|noted| {
-        let mut noted = noted.into_inner().unwrap_or_default();
-        noted.sort();
-        noted
-    });
     Ok(Reproduction {
         claims: judged,
         experiments,
         failures,
         unkept,
-        tasks: work.tasks.len(),
+        tasks: work.len(),
         synthetic: limits.synthetic,
         quick: limits.quick,
     })
-}
-
-fn note(problems: &Mutex<Vec<(String, String)>>, task: &Task, problem: String) {
-    if let Ok(mut problems) = problems.lock() {
-        problems.push((task.name.clone(), problem));
-    }
 }
 
 /// The folder of results inside an output folder.

@@ -11,7 +11,7 @@ use crate::claim::Claim;
 use crate::experiments::Experiment;
 use crate::run::plan;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Task;
 
 /// Result of [`write_scenarios`].
 #[derive(Clone, Debug, Default)]

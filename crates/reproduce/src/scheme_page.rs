@@ -11,7 +11,7 @@ use paceline_schemes::Scheme;
 use paceline_sim::scenario::{self, Capacity, check_scheme};
 
 use crate::experiments::view;
-use crate::record::Record;
+use paceline_tasks::Record;
 
 /// Trace of the run on each page.
 const TRACE: &str = "lte-driving";

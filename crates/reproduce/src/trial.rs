@@ -3,10 +3,10 @@
 use crate::claim::Claim;
 use crate::experiments::{Experiment, experiment};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
 use crate::verdict::{ClaimResult, LIVE, Limits, judge};
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 /// The tasks behind a claim, which run one after the other. Their results are not kept.
 pub struct Trial {
@@ -62,7 +62,7 @@ impl Trial {
     pub fn step(&mut self) -> Result<Option<&str>, String> {
         let Some(task) = self.tasks.get(self.done) else { return Ok(None) };
         let record = task.run().map_err(|problem| format!("{}: {problem}", task.name))?;
-        self.results.0.insert(task.name.clone(), record);
+        self.results.insert(&task.name, record);
         self.done += 1;
         Ok(Some(&task.name))
     }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::run::reproduce;
     use crate::run::tests::SilentProgress;
-    use crate::store::Store;
+    use paceline_tasks::Store;
 
     /// A trial measures the figures that `reproduce` measures.
     #[test]

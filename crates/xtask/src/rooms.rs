@@ -34,6 +34,7 @@ pub const ROOMS: &[Room] = &[
     room("crates/sim", &["cc", "flow", "measure", "path", "schemes", "trace", "wifi"]),
     room("crates/remy", &["cc", "schemes", "sim"]),
     room("crates/requests", &["cc", "path", "remy", "report", "schemes", "sim", "trace"]),
+    room("crates/tasks", &["cc", "remy", "requests", "sim"]),
     room("crates/os", &["wire"]),
     room("crates/ip", &["cc", "wire"]),
     room("crates/emulator", &["cc", "ip", "measure", "os", "path", "report", "trace", "wifi"]),
@@ -44,8 +45,8 @@ pub const ROOMS: &[Room] = &[
     room(
         "crates/reproduce",
         &[
-            "cc", "flow", "lab", "path", "remy", "report", "requests", "schemes", "sim", "trace",
-            "wifi",
+            "cc", "flow", "lab", "path", "remy", "report", "requests", "schemes", "sim", "tasks",
+            "trace", "wifi",
         ],
     ),
     room("crates/peers", &["cc", "flow", "ip", "os", "schemes"]),

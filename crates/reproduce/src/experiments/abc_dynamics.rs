@@ -11,10 +11,10 @@ use super::Experiment;
 use super::abc_fairness::{self, PHASE, come_and_go, worst_phase};
 use super::common::{CODEL, abc_emulation, mean, scheme, view, with_series};
 use crate::findings::Findings;
-use crate::record::Record;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Record;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "abc-dynamics",

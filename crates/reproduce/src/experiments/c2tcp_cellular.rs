@@ -10,9 +10,9 @@ use paceline_sim::scenario::{Record, Scenario};
 use super::common::{BBR, C2TCP, CODEL_30, c2tcp_emulation, mean, on, view};
 use super::{Experiment, verus_starts};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::{Cellular, Setting};
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "c2tcp-cellular",

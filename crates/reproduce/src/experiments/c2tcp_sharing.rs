@@ -10,10 +10,10 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record as Recording, 
 use super::Experiment;
 use super::common::{BBR, C2TCP, mean, scheme};
 use crate::findings::Findings;
-use crate::record::Record;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Record;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "c2tcp-sharing",

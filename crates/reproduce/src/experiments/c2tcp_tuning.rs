@@ -7,9 +7,9 @@ use paceline_report::{Cell, Dot, Marker, Palette, Scatter, Shape, Table};
 use super::Experiment;
 use super::common::{BBR, C2TCP, CODEL_30, c2tcp_emulation};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::{Cellular, Setting};
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "c2tcp-tuning",

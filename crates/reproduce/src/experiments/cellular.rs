@@ -8,9 +8,9 @@ use super::common::{SCHEMES, abc_emulation, mean, on, view};
 use super::{cellular_starts, cellular_sweeps};
 use crate::findings::Findings;
 use crate::front::distance;
-use crate::results::Results;
 use crate::setting::{Cellular, Setting};
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "cellular",

@@ -5,9 +5,9 @@ use paceline_sim::scenario::Capacity;
 
 use super::common::{abc_emulation, mean, on, range};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::{Cellular, Setting};
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 const SCHEMES: [&str; 2] = ["abc", "xcpw"];
 /// Start times of flows in milliseconds; `None` for a flow at 0 without a handshake.

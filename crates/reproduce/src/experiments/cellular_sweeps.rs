@@ -6,9 +6,9 @@ use paceline_sim::scenario::Capacity;
 
 use super::common::{abc_emulation, mean, on};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::{Cellular, Setting};
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 /// A value of the setting: name of its row, scheme, RTT in milliseconds.
 type SweptCell = (&'static str, &'static str, u64);

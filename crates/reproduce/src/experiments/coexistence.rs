@@ -9,9 +9,9 @@ use paceline_sim::scenario::{Arrivals, Capacity, FlowSpec, LinkSpec, Scenario};
 use super::Experiment;
 use super::common::{mean, scheme};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "coexistence",

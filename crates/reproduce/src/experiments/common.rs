@@ -7,8 +7,8 @@ use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::{Capacity, Record as Recording, Scenario, check_scheme};
 
 use crate::findings::Findings;
-use crate::record::Record;
 use crate::setting::Cellular;
+use paceline_tasks::Record;
 
 /// Cubic over CoDel as the ABC paper ran it: in Mahimahi, with its authors' parameters.
 pub(super) const CODEL: &str = "cubic+codel-mahimahi[target=50ms,interval=100ms]";

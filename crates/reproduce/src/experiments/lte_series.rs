@@ -7,9 +7,9 @@ use paceline_trace::Trace;
 use super::Experiment;
 use super::common::{BBR, CODEL, abc_emulation, mean, on, view, with_series};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::{Cellular, Setting};
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "lte-series",

@@ -11,10 +11,10 @@ use super::Experiment;
 use super::common::{SCHEMES, abc_emulation, mean, on, scheme};
 use crate::findings::Findings;
 use crate::front::distance;
-use crate::record::Record;
-use crate::results::Results;
 use crate::setting::{Cellular, Setting};
-use crate::task::Task;
+use paceline_tasks::Record;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "lte-sweeps",

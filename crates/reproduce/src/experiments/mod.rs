@@ -36,9 +36,9 @@ mod xcpb_tcp;
 pub(crate) use common::view;
 
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 /// A set of runs, from which measures and figures are derived.
 pub struct Experiment {

@@ -7,10 +7,10 @@ use paceline_sim::FlowSums;
 use paceline_sim::scenario::{Capacity, SchemeChoice};
 
 use crate::findings::Findings;
-use crate::record::Record;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Record;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 /// RemyCCs for general-purpose networks: short names and files.
 pub(super) const GENERAL: [(&str, &str); 3] = [

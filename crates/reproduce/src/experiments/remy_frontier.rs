@@ -15,9 +15,9 @@ use super::remy_common::{
     DESIGNED, GENERAL, Runs, Scheme, and_designed, deviation, mbps, median, note_missing, tables,
 };
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const DUMBBELL: Experiment = Experiment {
     name: "remy-dumbbell",

@@ -8,9 +8,9 @@ use paceline_sim::path::BufferSize;
 use super::Experiment;
 use super::remy_common::{Runs, mean, note_missing, tables};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "remy-learnability",

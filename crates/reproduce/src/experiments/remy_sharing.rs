@@ -13,10 +13,10 @@ use super::remy_common::{
     GENERAL, MBPS, SFQCODEL, Scheme, and_designed, choice, mean, median, note_missing, sums, tables,
 };
 use crate::findings::Findings;
-use crate::record::Record;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Record;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "remy-sharing",

@@ -10,9 +10,9 @@ use paceline_sim::scenario::{Capacity, Record, Scenario};
 use super::Experiment;
 use super::common::{mean, on, scheme, view};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::{Cellular, Setting};
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "sprout-cellular",

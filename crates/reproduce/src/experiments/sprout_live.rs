@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::Experiment;
 use crate::findings::Findings;
 use crate::live::{Files, Live};
-use crate::record::Record;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Record;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const TUNNEL: Experiment = Experiment {
     name: "tunnel-live",

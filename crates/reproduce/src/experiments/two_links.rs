@@ -9,9 +9,9 @@ use super::Experiment;
 use super::common::{SCHEMES, dot, scheme};
 use crate::findings::Findings;
 use crate::front::distance;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "two-links",

@@ -5,9 +5,9 @@ use paceline_cc::Span;
 
 use super::common::{c2tcp_emulation, range};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 /// Indices of Verizon's EV-DO downlink, and of the uplink that carries its acknowledgements, among
 /// the ten recordings.

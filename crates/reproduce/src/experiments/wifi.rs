@@ -12,9 +12,9 @@ use super::common::{BBR, COPA, dot, mean, scheme};
 use super::wifi_sweeps;
 use crate::findings::Findings;
 use crate::front::distance;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "wifi",

@@ -14,10 +14,10 @@ use super::Experiment;
 use super::common::mean;
 use super::wifi::{crowded, mcs};
 use crate::findings::Findings;
-use crate::record::Record;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Record;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "wifi-estimator",

@@ -8,9 +8,9 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario};
 use super::common::{BBR, COPA, mean, scheme};
 use super::wifi::{crowded, mcs};
 use crate::findings::Findings;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 /// RTTs in milliseconds.
 const RTTS: [u64; 5] = [5, 10, 20, 30, 40];

@@ -7,10 +7,10 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 use super::Experiment;
 use super::common::{scheme, with_series};
 use crate::findings::Findings;
-use crate::record::Record;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Record;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "xcpb-law",

@@ -8,10 +8,10 @@ use paceline_sim::scenario::{Direction, FlowSpec, LossRecovery, RttSamples, Scen
 use super::Experiment;
 use super::common::{mean, range};
 use crate::findings::Findings;
-use crate::record::Record;
-use crate::results::Results;
 use crate::setting::Setting;
-use crate::task::Task;
+use paceline_tasks::Record;
+use paceline_tasks::Results;
+use paceline_tasks::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "xcpb-tcp",

@@ -11,9 +11,9 @@ use crate::record::Record;
 /// Function that does a task's work.
 type TaskFunction = Box<dyn Fn() -> Result<Record, String> + Send + Sync>;
 
-/// One unit of work of an experiment.
+/// One unit of work.
 pub struct Task {
-    /// Name within the experiment: `abc on Verizon-LTE-short.down`.
+    /// Name within its plan: `abc on Verizon-LTE-short.down`.
     pub name: String,
     /// Text with all inputs of the result, except for the program.
     pub(crate) key: String,
@@ -105,7 +105,7 @@ impl Task {
     }
 
     /// Returns a task in real time, which runs alone and after all others.
-    pub(crate) fn live(
+    pub fn live(
         name: String,
         key: String,
         cost: f64,

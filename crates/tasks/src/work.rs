@@ -1,0 +1,165 @@
+//! Runs the tasks of one or several plans in parallel.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use crate::record::Record;
+use crate::results::Results;
+use crate::store::Store;
+use crate::task::Task;
+
+/// Receiver of the progress of work.
+pub trait Progress: Sync {
+    /// Reports the planned work `total`, in units of cost, of which `done` was done in an earlier
+    /// run.
+    fn begin(&self, total: f64, done: f64);
+    /// Reports a finished task.
+    fn done(&self, task: &str, cost: f64);
+    /// Returns whether to begin further tasks. If false, [`Work::results`] returns an error, and
+    /// finished tasks are kept.
+    fn go_on(&self) -> bool {
+        true
+    }
+}
+
+/// Tasks of one or several plans. Equal tasks run once.
+pub struct Work {
+    /// Number of plans.
+    plans: usize,
+    /// Each task with the number of its plan.
+    tasks: Vec<(usize, Task)>,
+    /// For each task, the number of the first task equal to it.
+    first: Vec<usize>,
+    /// For each task, its record in the store.
+    kept: Vec<Option<Record>>,
+}
+
+/// Results of [`Work`].
+#[derive(Debug)]
+pub struct WorkResults {
+    /// Results of each plan's tasks, without those that failed.
+    pub plans: Vec<Results>,
+    /// Tasks that failed: name and reason, sorted. Of equal tasks, the first one stands here.
+    pub failures: Vec<(String, String)>,
+    /// Finished tasks whose records the store could not keep: name and reason, with the file.
+    pub unkept: Vec<(String, String)>,
+}
+
+/// Names of tasks with problems, each with the reason.
+#[derive(Default)]
+struct Problems {
+    failures: Mutex<Vec<(String, String)>>,
+    /// Tasks whose records could not be kept.
+    unkept: Mutex<Vec<(String, String)>>,
+}
+
+impl Work {
+    /// Plans the tasks of each plan, and looks for their records in the store.
+    pub fn new(plans: Vec<Vec<Task>>, store: &Store) -> Work {
+        let count = plans.len();
+        let plans = plans.into_iter().enumerate();
+        let tasks: Vec<(usize, Task)> =
+            plans.flat_map(|(at, tasks)| tasks.into_iter().map(move |task| (at, task))).collect();
+        let kept = tasks.iter().map(|(_, task)| store.find(task)).collect();
+        let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+        let keys = tasks.iter().map(|(_, task)| task.key.as_str()).enumerate();
+        let first = keys.map(|(at, key)| *numbers.entry(key).or_insert(at)).collect();
+        Work { plans: count, tasks, first, kept }
+    }
+
+    /// Returns the number of tasks, equal ones included.
+    pub fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Returns whether there are no tasks.
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// Returns the numbers of the tasks that run.
+    fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.tasks.len()).filter(|&at| self.first[at] == at)
+    }
+
+    /// Returns the cost of all tasks, and of those with records in the store.
+    fn costs(&self) -> (f64, f64) {
+        let cost = |at: usize| self.tasks[at].1.cost;
+        let kept = self.numbers().filter(|&at| self.kept[at].is_some());
+        (self.numbers().map(cost).sum(), kept.map(cost).sum())
+    }
+
+    /// Returns the record of a task, from the store or by running it; `None` if it failed or
+    /// `progress` has stopped the work.
+    fn record(
+        &self,
+        at: usize,
+        store: &Store,
+        progress: &dyn Progress,
+        problems: &Problems,
+    ) -> Option<Record> {
+        if let Some(record) = &self.kept[at] {
+            return Some(record.clone());
+        }
+        if !progress.go_on() {
+            return None;
+        }
+        let task = &self.tasks[at].1;
+        let record = match task.run() {
+            Ok(record) => {
+                if let Err(error) = store.keep(task, &record) {
+                    note(&problems.unkept, task, error.to_string());
+                }
+                Some(record)
+            }
+            Err(problem) => {
+                note(&problems.failures, task, problem);
+                None
+            }
+        };
+        progress.done(&task.name, task.cost);
+        record
+    }
+
+    /// Runs all tasks on the threads of rayon's present pool, and returns their results.
+    ///
+    /// # Errors
+    /// `progress` has stopped the work.
+    pub fn results(&self, store: &Store, progress: &dyn Progress) -> Result<WorkResults, String> {
+        let (cost, kept_cost) = self.costs();
+        progress.begin(cost, kept_cost);
+        let problems = Problems::default();
+        // Long tasks run first, so that no core is idle during the last one.
+        let mut order: Vec<usize> = self.numbers().collect();
+        order.sort_by(|a, b| self.tasks[*b].1.cost.total_cmp(&self.tasks[*a].1.cost));
+        let (alone, together): (Vec<usize>, Vec<usize>) =
+            order.into_iter().partition(|&at| self.tasks[at].1.alone);
+        let record = |&at: &usize| (at, self.record(at, store, progress, &problems));
+        let mut records: BTreeMap<usize, Option<Record>> =
+            together.par_iter().map(record).collect();
+        records.extend(alone.iter().map(record));
+        if !progress.go_on() {
+            return Err("stopped before the end".into());
+        }
+        let mut plans: Vec<Results> = (0..self.plans).map(|_| Results::default()).collect();
+        for ((plan, task), at) in self.tasks.iter().zip(&self.first) {
+            if let Some(Some(record)) = records.get(at) {
+                plans[*plan].insert(&task.name, record.clone());
+            }
+        }
+        let [failures, unkept] = [problems.failures, problems.unkept].map(|noted| {
+            let mut noted = noted.into_inner().unwrap_or_default();
+            noted.sort();
+            noted
+        });
+        Ok(WorkResults { plans, failures, unkept })
+    }
+}
+
+fn note(problems: &Mutex<Vec<(String, String)>>, task: &Task, problem: String) {
+    if let Ok(mut problems) = problems.lock() {
+        problems.push((task.name.clone(), problem));
+    }
+}

@@ -2,6 +2,7 @@
 //! page.
 //!
 //! - [`compare`]: schemes side by side over links: requests, runs, rows.
+//! - [`gap`]: simulated runs beside real ones over the same path.
 //! - [`evaluation`]: tables of rules and schemes on networks with on-off senders.
 //! - [`ScenarioChanges`]: settings of a scenario file that a caller may replace. [`ArgumentError`]:
 //!   an invalid argument of a request.
@@ -23,6 +24,7 @@ pub mod columns;
 pub mod compare;
 pub mod evaluation;
 mod fields;
+pub mod gap;
 pub mod numbers;
 pub mod omniscient;
 mod parameters;

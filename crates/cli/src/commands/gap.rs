@@ -1,19 +1,17 @@
 //! `paceline gap`: compares the simulator with real TCP over the same link.
 
 mod emulated;
-mod inside;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
 use paceline_path::BufferSize;
-use paceline_requests::compare::{CompareRow, Comparison};
-use paceline_requests::summary::{SummaryRow, summary_row};
-use paceline_sim::runs::{Run, Runs};
-use paceline_sim::scenario::{Capacity, FlowSpec, LossRecovery, Scenario, Workload};
-use serde::Serialize;
+use paceline_requests::ArgumentError;
+use paceline_requests::compare::Comparison;
+use paceline_requests::gap::{GapPaths, GapRequest, GapRows, GapRun, Start};
+use paceline_sim::scenario::FlowSpec;
 
 use crate::args;
 use crate::commands::kernel::{self, LoadedProgram, ProgramChoice};
@@ -22,9 +20,6 @@ use crate::emulation::Emulation;
 use crate::output::{self, Error};
 use crate::registries;
 use crate::runs::RunsArgs;
-
-use emulated::Emulated;
-use inside::Inside;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -104,26 +99,8 @@ pub(crate) struct Gap {
     quiet: bool,
 }
 
-/// Real and simulated results of one scheme on one trace.
-#[derive(Serialize)]
-struct GapRow {
-    trace: String,
-    scheme: String,
-    /// The simulated run that starts when the real one does.
-    simulated: CompareRow,
-    /// All simulated runs.
-    simulated_runs: SummaryRow,
-    emulated: Emulated,
-    /// Whether the real figures lie inside the range of the simulated ones; `None` with a single
-    /// simulated run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    inside: Option<Inside>,
-}
-
-#[derive(Serialize)]
-struct Rows<'a> {
-    rows: &'a [GapRow],
-}
+/// Schemes of `gap` by default.
+const USUAL: &str = "cubic,bbr,reno";
 
 /// Reads schemes. The kernel's name `reno` stands for `newreno`.
 fn schemes(text: &str) -> Result<args::Schemes, String> {
@@ -154,17 +131,6 @@ fn is_paced((param, value): &(String, String)) -> bool {
     (param.as_str(), value.as_str()) == ("pacing", "linux")
 }
 
-/// Returns these schemes, each followed by its paced variant if the host can pace it.
-fn with_paced(schemes: &args::Schemes) -> args::Schemes {
-    let with = schemes.0.iter().flat_map(|scheme| {
-        let mut paced = scheme.clone();
-        paced.sender.args.push(("pacing".into(), "linux".into()));
-        let can_be = registries::names().build_scheme(&paced.sender).is_ok();
-        [Some(scheme.clone()), can_be.then_some(paced)].into_iter().flatten()
-    });
-    args::Schemes(with.collect())
-}
-
 /// Returns the kernel's name of the scheme.
 fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
     if let Some(chosen) = program(scheme).map_err(|error| error.to_string())? {
@@ -192,10 +158,14 @@ fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
 impl Gap {
     pub(crate) fn run(self) -> Result<(), Error> {
         self.check()?;
-        let runs = match &self.scenario {
-            Some(file) => self.of_file(file)?,
-            None => self.comparisons()?,
-        };
+        let runs = self.request()?.plan(registries::names()).map_err(|error| self.named(&error))?;
+        if self.scenario.is_some() {
+            let schemes = runs.iter().filter_map(|run| run.comparison.scheme.named());
+            let check = |scheme| kernel_name(scheme).map(drop);
+            schemes.into_iter().try_for_each(check).map_err(|problem| {
+                self.named(&ArgumentError::new("scenario", format!("{problem}; name --schemes")))
+            })?;
+        }
         let mut loaded = Vec::new();
         for scheme in self.kernel.iter().flat_map(|schemes| &schemes.0) {
             if let Some(chosen) = program(scheme)? {
@@ -205,64 +175,30 @@ impl Gap {
         // Runs the emulations first: they start processes, which is safest in a program without
         // threads.
         let mut rows = Vec::new();
-        for (comparison, mut scenario) in runs {
+        for run in runs {
+            let GapRun { comparison, scenario } = &run;
             if !self.quiet {
-                let Comparison { scheme, trace, .. } = &comparison;
+                let Comparison { scheme, trace, .. } = comparison;
                 output::note(&format!("{scheme} on {trace}: {} in real time", scenario.duration));
             }
             let priority =
                 Emulation { cpu: self.cpu, realtime: self.realtime, ..Emulation::default() };
-            let emulated = match self.udp {
-                true => emulated::run_udp(&comparison, &scenario, priority)?,
-                false => emulated::run(&comparison, &scenario, priority)?,
+            let real = match self.udp {
+                true => emulated::run_udp(comparison, scenario, priority)?,
+                false => emulated::run(comparison, scenario, priority)?,
             };
-            // The programs of real flows take a moment to start, and on a trace with outages a
-            // tenth of a second decides the result. So the simulated flows start when the real
-            // ones' SYN arrived at the link. A handshake over UDP takes two round trips from its
-            // first packet on, which is as large as data; the simulated handshake takes the place
-            // of the second round trip.
-            let link = &emulated.link;
-            let first = match self.udp {
-                true => link.first_data_s.map(|first| first + emulated.handshake_s / 2.0),
-                false => link.first_syn_s.or(link.first_data_s),
-            };
-            let start = Span::from_secs_f64(first.unwrap_or(0.0));
-            for flow in &mut scenario.flows {
-                flow.start = start;
-                if self.udp {
-                    // The recovery that senders over UDP use.
-                    flow.recovery = LossRecovery::Rfc9002;
-                }
-            }
-            scenario.runs = self.runs.or(match scenario.runs {
-                Runs { count: 1, spread } => Runs { spread, ..Runs::new(10) },
-                written => written,
-            });
-            let mut runs = Vec::new();
-            for run in Run::all(&scenario) {
-                let outcome = paceline_requests::run(&run.scenario(&scenario), registries::names())
-                    .map_err(|error| Error::Message(error.to_string()))?;
-                runs.push(comparison.row_of(run, &outcome));
-            }
-            let simulated_runs = summary_row(&runs.iter().collect::<Vec<_>>());
-            let simulated = runs.swap_remove(0);
-            let CompareRow { trace, scheme, .. } = simulated.clone();
-            let inside = Inside::of(&emulated, &simulated_runs);
-            rows.push(GapRow { trace, scheme, simulated, simulated_runs, emulated, inside });
+            let start = Start::of(&real, self.udp);
+            let row = run.beside(real, start, registries::names());
+            rows.push(row.map_err(|error| Error::Message(error.to_string()))?);
         }
         if self.json {
-            output::print_json(&Rows { rows: &rows })?;
+            output::print_json(&GapRows { rows: &rows })?;
         } else {
             output::print(&table::tables(&rows))?;
         }
         let late = rows.iter().filter(|row| self.strict && row.emulated.late);
         let late = late.map(|row| format!("{} on {}: late", row.scheme, row.trace));
         output::warn(&late.collect::<Vec<String>>(), self.strict)
-    }
-
-    /// Returns the schemes that --schemes or --kernel names.
-    fn schemes(&self) -> Option<&args::Schemes> {
-        self.schemes.as_ref().or(self.kernel.as_ref())
     }
 
     /// Checks that the other side can run the schemes.
@@ -280,98 +216,40 @@ impl Gap {
         Ok(())
     }
 
-    fn comparisons(&self) -> Result<Vec<(Comparison, Scenario)>, Error> {
-        let read = |text: &str| args::capacity(text).map_err(Error::Usage);
-        let reverse = self.reverse_trace.as_deref().map(read).transpose()?;
-        let reverse: Option<Capacity> = reverse.map(|(_, capacity)| capacity);
-        let usual = schemes("cubic,bbr,reno").map_err(Error::Usage)?;
-        let mut runs = Vec::new();
-        for written in &self.traces {
-            let (name, capacity) = read(written)?;
-            let schemes = self.schemes().unwrap_or(&usual);
-            let paced = self.fq.then(|| with_paced(schemes));
-            for scheme in &paced.as_ref().unwrap_or(schemes).0 {
-                let mut comparison = Comparison {
-                    reverse: reverse.clone(),
-                    flows: self.flows,
-                    rtt: self.rtt,
-                    buffer: self.buffer,
-                    ..Comparison::new(&name, capacity.clone(), scheme.clone())
-                };
-                comparison.duration = self.duration.unwrap_or(comparison.duration);
-                comparison.seed = self.seed.unwrap_or(comparison.seed);
-                let scenario = comparison.scenario();
-                runs.push((comparison, scenario));
-            }
-        }
-        Ok(runs)
+    /// Returns the request that the options describe.
+    fn request(&self) -> Result<GapRequest, Error> {
+        let schemes = self.schemes.as_ref().or(self.kernel.as_ref()).map(|schemes| &schemes.0);
+        let (paths, usual) = match &self.scenario {
+            Some(file) => (GapPaths::Scenario(Box::new(read_scenario(file)?)), Vec::new()),
+            None => (self.links()?, self::schemes(USUAL).map_err(Error::Usage)?.0),
+        };
+        Ok(GapRequest {
+            paced: self.fq,
+            duration: self.duration,
+            seed: self.seed,
+            count: self.runs.runs,
+            spread: self.runs.spread,
+            ..GapRequest::new(paths, schemes.cloned().unwrap_or(usual))
+        })
     }
 
-    /// Reads a scenario whose flows all send bulk data over one path from the beginning on. The
-    /// measured link is the first one on the path.
-    fn of_file(&self, file: &Path) -> Result<Vec<(Comparison, Scenario)>, Error> {
-        let mut scenario = read_scenario(file)?;
-        let refuse = |what: &str| {
-            Error::Usage(format!(
-                "{}: {what}; `gap` runs bulk flows over one path, from the beginning to the end",
-                file.display()
-            ))
-        };
-        scenario.duration = self.duration.unwrap_or(scenario.duration);
-        scenario.seed = self.seed.unwrap_or(scenario.seed);
-        scenario.warmup = Span::ZERO;
-        let Some(first) = scenario.flows.first().cloned() else {
-            return Err(refuse("there is no flow"));
-        };
-        if !scenario.arrivals.is_empty() {
-            return Err(refuse("there are flows of random arrivals"));
-        }
-        let way = |flow: &FlowSpec| {
-            (flow.path.clone(), flow.back.clone(), flow.rtt, flow.data.clone(), flow.acks.clone())
-        };
-        for flow in &scenario.flows {
-            let name = &flow.name;
-            let whole = flow.start.is_zero() && flow.stop.is_none() && flow.stagger.is_zero();
-            if !matches!(flow.workload, Workload::Bulk) {
-                return Err(refuse(&format!("flow `{name}` is no bulk flow")));
-            } else if !whole {
-                return Err(refuse(&format!("flow `{name}` starts or stops on the way")));
-            } else if way(flow) != way(&first) {
-                return Err(refuse(&format!("flow `{name}` takes another path than the first")));
-            } else if self.schemes().is_none() && flow.scheme != first.scheme {
-                let text =
-                    format!("flow `{name}` has another scheme than the first: name --schemes");
-                return Err(refuse(&text));
-            }
-        }
-        let of_path = |name: &String| scenario.links.iter().position(|link| link.name == *name);
-        let Some(at) = first.path.first().and_then(of_path) else {
-            return Err(refuse("there is no link"));
-        };
-        // Moves the measured link to the front.
-        scenario.links.swap(0, at);
-        // Schemes of scenario files have names.
-        let own = args::Schemes(first.scheme.named().cloned().into_iter().collect());
-        let mut runs = Vec::new();
-        let schemes = self.schemes().unwrap_or(&own);
-        let paced = self.fq.then(|| with_paced(schemes));
-        for scheme in &paced.as_ref().unwrap_or(schemes).0 {
-            kernel_name(scheme).map_err(|problem| {
-                Error::Usage(format!("{}: {problem}; name --schemes", file.display()))
-            })?;
-            let mut scenario = scenario.clone();
-            scenario.flows.iter_mut().for_each(|flow| flow.scheme = scheme.clone().into());
-            let link = &scenario.links[0];
-            let comparison = Comparison {
-                flows: scenario.flows.iter().map(|flow| flow.count).sum(),
-                rtt: first.rtt,
-                buffer: link.buffer,
-                duration: scenario.duration,
-                seed: scenario.seed,
-                ..Comparison::new(&link.name, link.capacity.clone(), scheme.clone())
-            };
-            runs.push((comparison, scenario));
-        }
-        Ok(runs)
+    fn links(&self) -> Result<GapPaths, Error> {
+        let read = |text: &String| args::capacity(text).map_err(Error::Usage);
+        let reverse = self.reverse_trace.as_ref().map(read).transpose()?;
+        Ok(GapPaths::Links {
+            links: self.traces.iter().map(read).collect::<Result<_, _>>()?,
+            reverse: reverse.map(|(_, capacity)| capacity),
+            rtt: self.rtt,
+            buffer: self.buffer,
+            flows: self.flows,
+        })
+    }
+
+    /// Returns the error about an argument, under the name that it has on the command line.
+    fn named(&self, error: &ArgumentError) -> Error {
+        Error::Usage(match (&self.scenario, error.argument) {
+            (Some(file), "scenario") => format!("{}: {}", file.display(), error.problem),
+            _ => format!("{} {}", error.option(), error.problem),
+        })
     }
 }

@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use paceline_cc::SchemeSpec;
 use paceline_kernel::Program;
 use paceline_requests::compare::Comparison;
+use paceline_requests::gap::{RealLink, RealRun};
 use paceline_sim::scenario::Scenario;
 use paceline_transfer::traffic::Counts;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::commands::traffic;
@@ -21,60 +22,6 @@ use crate::temporary::Folder;
 
 /// Exit status of a program that Ctrl-C has ended: 128 plus the number of SIGINT.
 const INTERRUPTED: u8 = 130;
-
-/// A run of real TCP, with the field names of `paceline compare`'s rows.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Emulated {
-    /// Measurements at the link.
-    #[serde(flatten)]
-    pub(super) link: Link,
-    /// The scheme as the kernel names it.
-    pub(super) kernel_scheme: String,
-    /// Number of flows.
-    pub(super) flows: u32,
-    /// Goodput: bytes that reached the receiving program, over time.
-    pub(super) goodput_mbps: f64,
-    /// Packets sent again.
-    pub(super) retransmits: u64,
-    /// Expiries of retransmission timers.
-    pub(super) timeouts: u64,
-    /// Counters of the program of `paceline kernel` in this run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) counters: Option<Counters>,
-    /// True if packets were released so late that the results are not those of the link.
-    pub(super) late: bool,
-    /// How late packets were released.
-    pub(super) lateness_ms: Value,
-    /// Time from the first packet to the first with data in seconds, for flows over UDP; 0 for TCP,
-    /// whose handshake has no data.
-    pub(super) handshake_s: f64,
-}
-
-/// Fields of an emulation's summary about the first link up.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Link {
-    pub(super) duration_s: f64,
-    pub(super) capacity_mbps: f64,
-    pub(super) throughput_mbps: f64,
-    pub(super) utilization: f64,
-    pub(super) queue_delay_ms: Delay,
-    pub(super) drops: u64,
-    pub(super) marks: u64,
-    pub(super) packets: u64,
-    /// Time at which the first data arrived at the link, in seconds.
-    pub(super) first_data_s: Option<f64>,
-    /// Time at which the first packet of a SYN's size arrived at the link, in seconds.
-    pub(super) first_syn_s: Option<f64>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Delay {
-    pub(super) mean: f64,
-    pub(super) p50: f64,
-    pub(super) p95: f64,
-    pub(super) p99: f64,
-    pub(super) max: f64,
-}
 
 /// Counters by name.
 pub(super) type Counters = BTreeMap<&'static str, u64>;
@@ -113,7 +60,7 @@ pub(super) fn run(
     comparison: &Comparison,
     scenario: &Scenario,
     priority: Emulation,
-) -> Result<Emulated, Error> {
+) -> Result<RealRun, Error> {
     let kernel_scheme = super::kernel_name(named(comparison)?).map_err(Error::Message)?;
     let known = paceline_transfer::traffic::schemes();
     let known = known.map_err(|error| Error::Message(error.to_string()))?;
@@ -154,7 +101,7 @@ pub(super) fn run(
     let counts: Counts = read(&counts)?;
     let received: f64 = read(&bytes)?;
     let link = link_of(&summary)?;
-    Ok(Emulated {
+    Ok(RealRun {
         goodput_mbps: received * 8e-6 / link.duration_s,
         link,
         kernel_scheme,
@@ -173,7 +120,7 @@ pub(super) fn run_udp(
     comparison: &Comparison,
     scenario: &Scenario,
     priority: Emulation,
-) -> Result<Emulated, Error> {
+) -> Result<RealRun, Error> {
     let folder = Folder::make("gap")?;
     let (json, counts, identity) =
         (folder.file("summary.json"), folder.file("counts.json"), folder.file("identity"));
@@ -201,7 +148,7 @@ pub(super) fn run_udp(
     let summary = emulate(scenario, command, outside, &json, priority)?;
     let counts: traffic::UdpCounts = read(&counts)?;
     let link = link_of(&summary)?;
-    Ok(Emulated {
+    Ok(RealRun {
         counters: None,
         goodput_mbps: counts.acknowledged as f64 * 8e-6 / link.duration_s,
         link,
@@ -244,7 +191,7 @@ fn emulate(
 }
 
 /// Returns the fields of a summary about the first link up.
-fn link_of(summary: &Value) -> Result<Link, Error> {
+fn link_of(summary: &Value) -> Result<RealLink, Error> {
     serde_json::from_value(summary["up"].clone())
         .map_err(|error| Error::Message(format!("summary of the emulation: {error}")))
 }

@@ -1,10 +1,10 @@
 //! Tables of the simulated and the real runs.
 
 use owo_colors::OwoColorize;
+use paceline_requests::gap::GapRow;
 use paceline_requests::numbers::{figure, percent};
 use paceline_sim::metrics::Distribution;
 
-use super::GapRow;
 use crate::table::Grid;
 
 /// Returns a table for each trace. Each scheme has a line of the simulated run that starts when the

@@ -1,10 +1,10 @@
 //! Checks whether the real run lies inside the range of the simulated runs.
 
-use paceline_requests::summary::SummaryRow;
 use paceline_sim::metrics::Distribution;
 use serde::Serialize;
 
-use super::emulated::Emulated;
+use super::RealRun;
+use crate::summary::SummaryRow;
 
 /// Margins beyond the simulated runs' 5th and 95th percentiles within which a real figure still
 /// counts as inside: a point of utilization, a share of the 95th percentile of queueing delay, and
@@ -16,16 +16,19 @@ const RESENT_SHARE: f64 = 0.1;
 /// Says for each figure of the real run whether it lies inside the widened range of 90 % of the
 /// simulated runs.
 #[derive(Copy, Clone, Debug, Serialize)]
-pub(super) struct Inside {
-    utilization: bool,
-    queue_delay_p95: bool,
-    retransmits: bool,
+pub struct Inside {
+    /// Utilization of the link.
+    pub utilization: bool,
+    /// 95th percentile of the queueing delay.
+    pub queue_delay_p95: bool,
+    /// Packets sent again.
+    pub retransmits: bool,
 }
 
 impl Inside {
     /// Compares a real run with several simulated ones. `None` for a single one, which has no
     /// range.
-    pub(super) fn of(real: &Emulated, simulated: &SummaryRow) -> Option<Inside> {
+    pub fn of(real: &RealRun, simulated: &SummaryRow) -> Option<Inside> {
         (simulated.runs > 1).then(|| Inside {
             utilization: {
                 let range = &simulated.utilization;
@@ -41,7 +44,7 @@ impl Inside {
     }
 
     /// Names the real run's figures that lie outside, for a sentence; empty if there are none.
-    pub(super) fn outside(&self) -> String {
+    pub fn outside(&self) -> String {
         let figures = [
             (self.utilization, "utilization"),
             (self.queue_delay_p95, "p95 of delay"),

@@ -39,6 +39,7 @@ typedef __SIZE_TYPE__ usize;
 #define SO_MAX_PACING_RATE 47
 #define SOL_TCP 6
 #define MSG_TRUNC 0x20
+#define MSG_WAITALL 0x100
 #define MSG_NOSIGNAL 0x4000
 #define SHUT_WR 1
 

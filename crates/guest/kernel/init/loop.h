@@ -50,5 +50,7 @@ void start_receivers(void);
 void accept_connections(usize index);
 void read_connection(u32 index, u32 events);
 void sample_receivers(void);
+/* Ends the connection whose reader was this process; does nothing for other processes. */
+void end_reader(int process);
 
 #endif

@@ -332,13 +332,15 @@ static void collect_programs(int signals)
 	int process;
 
 	sys(read, signals, ignored, sizeof(ignored));
-	while ((process = collect_process(&status)))
+	while ((process = collect_process(&status))) {
+		end_reader(process);
 		for (usize i = 0; i < settings.plan_count; i++)
 			if (programs[i].process == process) {
 				tell(EXIT, (u8)i, &status, sizeof(status));
 				programs[i].process = 0;
 				programs[i].ends = NEVER;
 			}
+	}
 }
 
 /* Returns the time of the next event: of a frame to retry, a sample, a sender or a program. */

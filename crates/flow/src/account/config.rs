@@ -2,7 +2,7 @@
 
 use paceline_cc::{EcnFeedback, NO_SEGMENT, Signals};
 
-use super::cumulative::LossRecovery;
+use super::loss_recovery::LossRecovery;
 use super::rtt::RtoBounds;
 use super::ticks::Ticks;
 

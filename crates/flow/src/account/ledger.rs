@@ -8,7 +8,7 @@
 use paceline_cc::{ACK_BLOCKS, Ack, Time};
 
 use super::entry::{Detail, Entry, State};
-use super::rack::LossRule;
+use super::loss_rule::LossRule;
 use crate::bits::BitRing;
 
 /// Packets of reordering tolerated before any reordering has been seen (RFC 9002 §6.1.1).

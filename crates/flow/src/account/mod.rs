@@ -8,6 +8,8 @@ mod ecn;
 mod entry;
 mod gaps;
 mod ledger;
+mod loss_recovery;
+mod loss_rule;
 mod losses;
 mod progress;
 mod rack;
@@ -20,8 +22,8 @@ mod undone;
 mod window_use;
 
 pub use config::{AccountConfig, AccountStats, Repair, Sent};
-pub use cumulative::{LossRecovery, RttSamples};
 pub use deadlines::Expired;
+pub use loss_recovery::{LossRecovery, RttSamples};
 pub use losses::{Loss, LossTrigger};
 pub use rtt::{RtoBounds, RttEstimator};
 pub use ticks::Ticks;

@@ -9,6 +9,7 @@ use paceline_cc::{Signals, Span, Time};
 
 use super::Account;
 use super::acked::{Acked, Last};
+use super::loss_rule::LossRule;
 
 /// Packets acknowledged beyond a gap from which on the reordering window is zero (`tcp_reordering`,
 /// RFC 5681).
@@ -33,18 +34,6 @@ pub(super) struct Rack {
     /// Bytes delivered when the window last became longer: it becomes longer at most once per round
     /// trip.
     stretched_at: u64,
-}
-
-/// Rule by which a packet is lost that was sent before an acknowledged one.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct LossRule {
-    /// The packet is lost if one sent this many numbers later is acknowledged.
-    pub(crate) distance: u64,
-    /// The packet is also lost if this much time has passed since it was sent.
-    pub(crate) age: Span,
-    /// `None` if the timer is set for the first packet to become lost. Otherwise it is set for the
-    /// last one, plus this margin.
-    pub(crate) together: Option<Span>,
 }
 
 impl Rack {

@@ -5,7 +5,7 @@ use paceline_path::ServiceError;
 
 use super::coding::{Coding, SCHEMES};
 use super::phy::Phy;
-use super::station::StationConfig;
+use super::station_config::StationConfig;
 
 /// Probabilities with which frames to and from a station are damaged.
 #[derive(Clone, Debug)]

@@ -49,6 +49,7 @@ mod ports;
 mod saturation;
 mod sequence;
 mod station;
+mod station_config;
 mod transmit_queue;
 
 #[cfg(test)]
@@ -67,7 +68,8 @@ pub use mcs::{ChannelWidth, GuardInterval, Ht, Mcs};
 pub use phy::{MAX_SCALE, Modulation, Phy, Preamble};
 pub use ports::StationPorts;
 pub use saturation::{SaturatedSenders, Saturation, saturate};
-pub use station::{RateControl, StationConfig, StationStats};
+pub use station::StationStats;
+pub use station_config::{RateControl, StationConfig};
 
 use std::collections::VecDeque;
 

@@ -38,6 +38,7 @@ pub mod rcp;
 pub mod registry;
 pub mod remy;
 mod scheme;
+mod scheme_entry;
 pub mod sprout;
 pub mod sprout_ewma;
 #[cfg(test)]
@@ -51,5 +52,6 @@ pub mod xcpb;
 pub mod xcpw;
 
 pub use plot_style::{Dash, Hue, PlotStyle, Shape};
-pub use registry::{SCHEMES, SchemeEntry, Schemes};
+pub use registry::{SCHEMES, Schemes};
 pub use scheme::{BulkSetting, Scheme};
+pub use scheme_entry::{SchemeEntry, known_elsewhere};

@@ -42,7 +42,7 @@ impl Schemes {
         let mut listing = listing();
         if let Some(name) = &self.name {
             let known = listing.schemes.iter().chain(&listing.queues);
-            let elsewhere = paceline_schemes::registry::known_elsewhere(name).map(String::from);
+            let elsewhere = paceline_schemes::known_elsewhere(name).map(String::from);
             let near = elsewhere.or_else(|| nearest(name, known.map(|entry| entry.name.as_str())));
             listing.schemes.retain(|entry| entry.name == *name);
             listing.queues.retain(|entry| entry.name == *name);

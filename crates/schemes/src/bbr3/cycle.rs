@@ -4,7 +4,7 @@ use paceline_cc::{Feedback, Rate, Setup, Span, Stream, Time};
 
 use super::Bbr3Sender;
 use super::bounds::NONE;
-use super::sender::Flight;
+use super::flight::Flight;
 use super::state::{AckPhase, Bbr3State};
 
 /// State of the probes.

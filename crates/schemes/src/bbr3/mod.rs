@@ -30,6 +30,7 @@
 
 mod bounds;
 mod cycle;
+mod flight;
 mod model;
 mod probe_rtt;
 mod sender;

@@ -8,6 +8,7 @@ use paceline_cc::{
 use super::Bbr3Params;
 use super::bounds::Bounds;
 use super::cycle::Cycle;
+use super::flight::Flight;
 use super::model::Model;
 use super::probe_rtt::ProbeRtt;
 use super::startup::{FullPipe, LossRanges};
@@ -39,18 +40,6 @@ pub struct Bbr3Sender {
     marked: u64,
     /// Numbers of marks and delivered bytes at the start of the round trip.
     round_base: (u64, u64),
-}
-
-/// The flight of the newest acknowledged packet, or of a lost one.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Flight {
-    /// Bytes in flight when the packet was sent, including itself.
-    pub(super) sent: u64,
-    /// Bytes lost since then.
-    pub(super) lost: u64,
-    /// True if marks since then show that the flight was too large.
-    pub(super) marked: bool,
-    pub(super) app_limited: bool,
 }
 
 impl Bbr3Sender {

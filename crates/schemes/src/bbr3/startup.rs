@@ -3,7 +3,7 @@
 use paceline_cc::{Feedback, Rate};
 
 use super::Bbr3Sender;
-use super::sender::Flight;
+use super::flight::Flight;
 use super::state::Bbr3State;
 
 /// Growth of the delivery rate per round trip below which the pipe may be full.

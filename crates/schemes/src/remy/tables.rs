@@ -24,7 +24,7 @@ use paceline_cc::{Halves, Params, Spec, SpecError, spec::nearest};
 
 use super::table::{RuleTable, TableError};
 use super::{RemyParams, halves};
-use crate::registry::SchemeEntry;
+use crate::scheme_entry::SchemeEntry;
 
 /// Reads a table from a file; the error says what is wrong with the file.
 pub type ReadTable = Arc<dyn Fn(&str) -> Result<RuleTable, String> + Send + Sync>;

@@ -57,6 +57,7 @@ mod monitor;
 mod nsdi2018;
 mod paper;
 mod probes;
+mod rate_rule;
 mod sender;
 mod steps;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use paceline_cc::{Setup, Span, Stream, Time};
 use super::Utility;
 use super::monitor::{Interval, Summary};
 use super::probes::{Comparison, IntervalResult, Probes};
-use super::sender::RateRule;
+use super::rate_rule::RateRule;
 use super::steps::Steps;
 use super::utility;
 

@@ -4,7 +4,7 @@ use paceline_cc::{Setup, Span, Stream, Time};
 
 use super::Utility;
 use super::monitor::{Interval, Summary};
-use super::sender::RateRule;
+use super::rate_rule::RateRule;
 use super::steps::amplify;
 use super::utility;
 

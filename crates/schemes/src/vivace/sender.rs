@@ -5,33 +5,11 @@ use paceline_cc::{
 };
 
 use super::kernel::KernelRule;
-use super::monitor::{Interval, Monitor, Summary};
+use super::monitor::Monitor;
 use super::nsdi2018::Nsdi2018Rule;
 use super::paper::PaperRule;
+use super::rate_rule::RateRule;
 use super::{Rule, VivaceParams};
-
-/// Chooses the rates of intervals from the results of earlier ones.
-pub(super) trait RateRule: Send {
-    /// Called when interval `number` is about to begin.
-    fn begin(&mut self, number: u64);
-    /// Returns the rate to send at, in bits per second.
-    fn rate(&self) -> f64;
-    /// Returns true if the interval being sent is long enough.
-    fn is_full(&self, open: &Interval, now: Time, rtt: Span) -> bool;
-    /// Takes in the result of an interval; `open` is the number of the one being sent. Returns true
-    /// if that one is to end now.
-    fn on_result(&mut self, summary: &Summary, open: u64) -> bool;
-    /// Handles an expired retransmission timer. Returns true if the interval being sent is to end
-    /// now.
-    fn on_timeout(&mut self, open: u64) -> bool;
-    /// Called when no losses are being repaired. Returns true if the interval being sent is to end
-    /// now.
-    fn on_recovered(&mut self) -> bool {
-        false
-    }
-    /// Returns the phase, for plots: 0 starting, 1 probing, 2 moving, 3 hibernating.
-    fn phase(&self) -> u32;
-}
 
 /// Window of the user-space programs in packets, so large that it never limits sending.
 const WIDE: u64 = 100_000;

@@ -12,6 +12,7 @@ use crate::rates::{checked, rates};
 use crate::{Trace, TraceError, steps};
 use paceline_cc::{Rate, Span};
 use std::fmt::Write;
+use std::path::Path;
 
 const ROW: &str = "each row is a time and a rate, for example 1500,12.5; a first line such as \
                    time_s,kbps says the units, which are else milliseconds and Mbit/s";
@@ -65,13 +66,18 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
 /// Returns a warning about a trace from a CSV file whose lap is shorter than a second: its times may be seconds.
 pub fn short_lap(trace: &Trace) -> Option<String> {
     let (name, lap) = (trace.name(), trace.period());
-    (crate::file::is_csv(name) && lap < SHORT_LAP).then(|| {
+    (is_csv(name) && lap < SHORT_LAP).then(|| {
         format!(
             "{name}: the rates repeat every {lap}, at {:.4} Mbit/s in the mean; if the times are \
              seconds, write time_s,mbps as the first line",
             trace.mean_mbps()
         )
     })
+}
+
+/// Returns true if the name of a file ends in `.csv`.
+pub(crate) fn is_csv(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 
 fn row(name: &str, line: &[u8], units: Units) -> Result<(Span, Rate), TraceError> {

@@ -6,7 +6,6 @@ use crate::synthetic::{
 use crate::{Delays, MAX_OPPORTUNITIES, Trace, TraceError, csv, mahimahi};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
 
 /// Size of the largest file that can be a valid trace: eleven digits and a newline for each entry.
 const MAX_BYTES: u64 = 12 * MAX_OPPORTUNITIES as u64;
@@ -42,7 +41,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(too_large(name));
     }
-    if is_csv(name) { csv::parse(name, bytes) } else { mahimahi::parse(name, bytes) }
+    if csv::is_csv(name) { csv::parse(name, bytes) } else { mahimahi::parse(name, bytes) }
 }
 
 /// Returns the delays of a built-in name, `leo`, or the recording in a file: rows
@@ -60,7 +59,7 @@ pub fn load_delays(path: &str) -> Result<Delays, TraceError> {
         Ok(false) => TraceError::new(path, "no such file", "name a recording of delays, or leo"),
         _ => error,
     })?;
-    if is_csv(path) { Delays::parse_csv(path, &bytes) } else { Delays::parse(path, &bytes) }
+    if csv::is_csv(path) { Delays::parse_csv(path, &bytes) } else { Delays::parse(path, &bytes) }
 }
 
 /// Writes a trace: as a CSV of rates over bins of 100 ms if the path ends in `.csv`, in
@@ -69,7 +68,7 @@ pub fn load_delays(path: &str) -> Result<Delays, TraceError> {
 /// # Errors
 /// A file that cannot be written.
 pub fn save(trace: &Trace, path: &str) -> Result<(), TraceError> {
-    let text = if is_csv(path) {
+    let text = if csv::is_csv(path) {
         csv::write(trace, paceline_cc::Span::from_millis(100))
     } else {
         mahimahi::write(trace)
@@ -77,10 +76,6 @@ pub fn save(trace: &Trace, path: &str) -> Result<(), TraceError> {
     std::fs::write(path, text).map_err(|error| {
         TraceError::new(path, format!("cannot be written: {error}"), "check folder and permissions")
     })
-}
-
-pub(crate) fn is_csv(path: &str) -> bool {
-    Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 
 fn read(path: &str) -> Result<Vec<u8>, TraceError> {

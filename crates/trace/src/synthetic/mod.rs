@@ -72,17 +72,19 @@
 //! - The rate has no upper limit: its upper tail is Gaussian times a slope, while a cell has a
 //!   highest rate.
 
+mod cellular;
 mod model;
 mod moves;
 mod near;
+mod processes;
 #[cfg(test)]
 mod refit;
 mod table;
 
 use crate::generate::whole_ms;
 use crate::{DelayStats, Delays, Stats, Trace, TraceError};
-use model::Randomness;
 use paceline_cc::Span;
+use processes::Randomness;
 use table::{ENTRIES, Entry};
 
 /// Seed of a synthetic trace, unless the caller chooses another.

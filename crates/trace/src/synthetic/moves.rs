@@ -5,45 +5,12 @@
 //! in a few bursts per 10 ms. The propagation delay has a level for each satellite and a little
 //! noise; at a move it is that of the detour, with a peak at its end.
 
-use super::model::{Ar, Model, Randomness, STEP_MS};
+use super::model::{DelayModel, Model, Moves};
+use super::processes::{Ar, Randomness, STEP_MS};
 use crate::delays::STEP;
 use crate::trace::too_many;
 use crate::{Delays, MAX_OPPORTUNITIES, TraceError};
 use paceline_cc::{Span, Stream};
-
-/// Parameters of such a link.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub(crate) struct Moves {
-    /// Time between two moves, in milliseconds.
-    pub(crate) every_ms: u32,
-    /// Standard deviation of a satellite's mean rate, as a share of the mean.
-    pub(crate) level: f64,
-    /// Shortest and longest silence at a move, in milliseconds.
-    pub(crate) silence_ms: [f64; 2],
-    /// Time for which the rate then grows, in milliseconds.
-    pub(crate) growth_ms: f64,
-    /// Standard deviation of the capacity granted in 10 ms, as a share of the rate.
-    pub(crate) burst: f64,
-    /// The propagation delay.
-    pub(crate) delay: DelayModel,
-}
-
-/// The one-way delay, in milliseconds.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub(crate) struct DelayModel {
-    /// Mean over satellites, and standard deviation between them.
-    pub(crate) mean: f64,
-    pub(crate) level: f64,
-    /// Standard deviation around a satellite's own delay, and the share of a deviation that remains
-    /// after 10 ms.
-    pub(crate) noise: f64,
-    pub(crate) keep: f64,
-    /// Smallest delay.
-    pub(crate) least: f64,
-    /// Smallest and largest delay while moving, and the mean height of the peak above that.
-    pub(crate) moving: [f64; 2],
-    pub(crate) peak: f64,
-}
 
 /// The time from one move to the next.
 #[derive(Copy, Clone, Debug)]

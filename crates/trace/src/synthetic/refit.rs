@@ -3,7 +3,8 @@
 //! test --release -p paceline-trace refit::refit -- --ignored --nocapture`.
 #![allow(clippy::print_stdout)]
 
-use super::model::{Model, Randomness};
+use super::model::Model;
+use super::processes::Randomness;
 use super::table::{ENTRIES, Entry};
 use crate::{Stats, Trace};
 use paceline_cc::Stream;

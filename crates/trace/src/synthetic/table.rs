@@ -4,8 +4,7 @@
 //! parameters to them, over other seeds than the tests use.
 
 use super::Target;
-use super::model::Model;
-use super::moves::{DelayModel, Moves};
+use super::model::{DelayModel, Model, Moves};
 use crate::{DelayStats, Stats};
 
 /// One built-in trace.

@@ -53,7 +53,7 @@ impl RecordedReproduction {
 
     /// Returns counts, and the claims that hold, as Markdown: docs/reproduction.md.
     pub fn summary(&self) -> String {
-        summary(self)
+        summary(&self.reproduction)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The summary of a reproduction: docs/reproduction.md.
 
-use crate::measured::RecordedReproduction;
+use crate::run::Reproduction;
 use crate::verdict::ClaimResult;
 
 const ABOUT: &str = "\
@@ -23,8 +23,8 @@ measured figures in `measured.tsv` beside them. Tests hold the figures against t
 ";
 
 /// Returns the summary as Markdown: counts, and the claims that hold.
-pub(crate) fn summary(recorded: &RecordedReproduction) -> String {
-    let claims = &recorded.reproduction.claims;
+pub(crate) fn summary(reproduction: &Reproduction) -> String {
+    let claims = &reproduction.claims;
     let mut papers: Vec<&str> = claims.iter().map(|claim| claim.paper.as_str()).collect();
     papers.dedup();
     let row = |paper: &str| {
@@ -39,7 +39,7 @@ pub(crate) fn summary(recorded: &RecordedReproduction) -> String {
         "# Reproduction\n\n{ABOUT}\n\n{}.\n\n\
          | paper | reproduced both ways | only as stated in advance | only with later changes | in part | not |\n\
          | --- | --- | --- | --- | --- | --- |\n{rows}\n{END}",
-        recorded.reproduction.summary()
+        reproduction.summary()
     )
 }
 

@@ -4,7 +4,10 @@ use paceline_cc::{Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_report::{Dot, Marker, Palette, Quantiles, RunView, TimeSeries};
 use paceline_requests::compare::Comparison;
-use paceline_sim::scenario::{Capacity, Record as Recording, Scenario, check_scheme};
+use paceline_sim::scenario::{
+    Capacity, McsSpec, Record as Recording, Scenario, WifiSpec, check_scheme,
+};
+use paceline_wifi::Mcs;
 
 use crate::findings::Findings;
 use crate::setting::Cellular;
@@ -147,6 +150,21 @@ pub(crate) fn view(scheme: &str, trace: &str, link: &str, record: &Record) -> Ru
         },
         ..RunView::default()
     }
+}
+
+/// Returns a link in a crowded place, as in all Wi-Fi experiments.
+pub(super) fn crowded(mcs: McsSpec) -> WifiSpec {
+    let mut spec = WifiSpec::new(mcs);
+    spec.frame_error = 0.02;
+    spec.channel.max_frames = 20;
+    spec.channel.contenders = 5;
+    spec.channel.contender_gap = Span::from_millis(20);
+    spec
+}
+
+/// Returns a modulation by its index.
+pub(super) fn mcs(index: u8) -> Result<Mcs, String> {
+    Mcs::new(index).ok_or_else(|| format!("there is no MCS {index}"))
 }
 
 #[cfg(test)]

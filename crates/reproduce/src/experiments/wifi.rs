@@ -4,11 +4,10 @@
 use paceline_cc::Span;
 use paceline_path::BufferSize;
 use paceline_report::{Cell, Palette, Scatter, Table};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario, WifiSpec};
-use paceline_wifi::Mcs;
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario};
 
 use super::Experiment;
-use super::common::{BBR, COPA, dot, mean, scheme};
+use super::common::{BBR, COPA, crowded, dot, mcs, mean, scheme};
 use super::wifi_sweeps;
 use crate::findings::Findings;
 use crate::front::distance;
@@ -46,21 +45,6 @@ const PLACES: [(&str, u32, &str); 3] = [
     ("shared", 2, "Two users, one FIFO, MCS 1 and 7 (Fig. 9b)"),
     ("walk", 1, "One user, MCS 3 to 7 at random (Fig. 16)"),
 ];
-
-/// Returns a link in a crowded place, as in all Wi-Fi experiments.
-pub(super) fn crowded(mcs: McsSpec) -> WifiSpec {
-    let mut spec = WifiSpec::new(mcs);
-    spec.frame_error = 0.02;
-    spec.channel.max_frames = 20;
-    spec.channel.contenders = 5;
-    spec.channel.contender_gap = Span::from_millis(20);
-    spec
-}
-
-/// Returns a modulation by its index.
-pub(super) fn mcs(index: u8) -> Result<Mcs, String> {
-    Mcs::new(index).ok_or_else(|| format!("there is no MCS {index}"))
-}
 
 fn runs(setting: &Setting) -> u64 {
     if setting.quick { 1 } else { 3 }

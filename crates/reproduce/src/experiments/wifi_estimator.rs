@@ -11,8 +11,7 @@ use paceline_sim::scenario::{Capacity, LinkSpec, McsSpec, Scenario, WifiSpec};
 use paceline_sim::{Transmitter, transmitter};
 
 use super::Experiment;
-use super::common::mean;
-use super::wifi::{crowded, mcs};
+use super::common::{crowded, mcs, mean};
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Record;

@@ -5,8 +5,7 @@ use paceline_cc::Span;
 use paceline_path::BufferSize;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario};
 
-use super::common::{BBR, COPA, mean, scheme};
-use super::wifi::{crowded, mcs};
+use super::common::{BBR, COPA, crowded, mcs, mean, scheme};
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Results;

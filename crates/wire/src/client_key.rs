@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use crate::key::KeyError;
-use crate::{key_text, noise};
+use crate::key_error::KeyError;
+use crate::{key_pair, key_text};
 
 /// Prefix of a printed public half.
 const PREFIX: &str = "plc-";
@@ -65,13 +65,13 @@ impl ClientKey {
     /// # Errors
     /// If the system gives no random numbers.
     pub fn generate() -> Result<ClientKey, KeyError> {
-        let (private, public) = noise::generate().ok_or(KeyError::Random)?;
+        let (private, public) = key_pair::generate().ok_or(KeyError::Random)?;
         Ok(ClientKey { private, public: ClientPublic(public) })
     }
 
     /// Returns the key with this private half; `None` if the system has no X25519.
     pub(crate) fn of(private: [u8; 32]) -> Option<ClientKey> {
-        let public = ClientPublic(noise::public_of(&private)?);
+        let public = ClientPublic(key_pair::public_of(&private)?);
         Some(ClientKey { private, public })
     }
 

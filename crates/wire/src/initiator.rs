@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::client_key::ClientKey;
 use crate::connection::{Connection, Limits, Role};
 use crate::key::{Key, KeyError, code, random};
+use crate::mtu::{BASE_MTU, SMALLER};
 use crate::packet::{COOKIE, Initiation, Packet, Response, Retry};
 use crate::reset::ResetQuestion;
 use crate::terms::{Answer, Offer};
@@ -23,12 +24,6 @@ pub(crate) const RETRY_CODE: &[u8] = b"paceline retry";
 const PATIENCE: Span = Span::from_millis(300);
 /// Number of initiations of the largest size before smaller sizes are tried.
 const LARGE_TRIES: u32 = 2;
-/// Packet size that every path is expected to carry (RFC 8200's minimum MTU).
-pub const BASE_MTU: u16 = 1280;
-/// Packet sizes that are tried at once if the largest does not pass: the sizes that common tunnels
-/// and access lines leave of 1500 and 9000 bytes, and the base.
-pub(crate) const SMALLER: [u16; 11] =
-    [8900, 4000, 1492, 1480, 1460, 1440, 1420, 1400, 1360, 1320, BASE_MTU];
 /// How long answers to larger initiations may arrive after the first answer to any of them.
 const SEARCH: Span = Span::from_millis(25);
 

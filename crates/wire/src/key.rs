@@ -9,16 +9,13 @@ use std::fmt;
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
-use thiserror::Error;
 
 use crate::client_key::{ClientKey, ClientPublic};
-use crate::key_text;
+pub use crate::key_error::KeyError;
+use crate::key_text::{CLIENT_PREFIX, PREFIX};
 use crate::packet::MAC;
+use crate::{key_pair, key_text};
 
-/// Prefix of a printed key that all clients share.
-const PREFIX: &str = "pl1-";
-/// Prefix of a printed key of one client.
-const CLIENT_PREFIX: &str = "pl2-";
 /// Number of bytes of the checksum that follows public key and shared secret in a printed key.
 const CHECK: usize = 5;
 /// Number of bytes of the checksum at the end of a client's printed key, after its private half.
@@ -27,44 +24,6 @@ const CLIENT_CHECK: usize = 6;
 const FILE_CHECK: usize = 3;
 /// First words of an identity file.
 const FILE: &str = "paceline identity 1";
-
-/// Reason why text is not a key.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum KeyError {
-    /// It does not have the form of a key.
-    #[error(
-        "no key: a key begins with `{PREFIX}` or `{CLIENT_PREFIX}`; copy the whole string that `paceline key show` or `recv` prints"
-    )]
-    Shape,
-    /// Characters are missing or wrong.
-    #[error(
-        "the key is incomplete or mistyped; copy the whole string that `paceline key show` or `recv` prints"
-    )]
-    Check,
-    /// It is the public half of a client's key instead of a secret key string.
-    #[error(
-        "this is a client's public key, which servers list; the client needs the file that `paceline key new --for` has \
-         written"
-    )]
-    Public,
-    /// It does not have the form of a client's public half.
-    #[error(
-        "not a client's public key, which begins with `plc-`; `paceline key show FILE` prints it"
-    )]
-    PublicShape,
-    /// It is a secret key string instead of a client's public half.
-    #[error(
-        "this is a secret key string, not a client's public key, which begins with `plc-`; `paceline key show FILE` prints \
-         that"
-    )]
-    NotPublic,
-    /// A file is not an identity.
-    #[error("not a whole file of a server's keys; `paceline key new -o FILE` makes one")]
-    Identity,
-    /// The system gives no random numbers.
-    #[error("the system gives no random numbers")]
-    Random,
-}
 
 /// What a server gives to those who may send to it. Everybody who has it may send, unless the
 /// server admits only listed clients.
@@ -189,7 +148,7 @@ impl Identity {
     /// # Errors
     /// If the system gives no random numbers.
     pub fn generate() -> Result<Identity, KeyError> {
-        let pair = crate::noise::generate().ok_or(KeyError::Random)?;
+        let pair = key_pair::generate().ok_or(KeyError::Random)?;
         let key = Key { public: pair.1, shared: random()?, client: None };
         Ok(Identity { private: pair.0, key })
     }

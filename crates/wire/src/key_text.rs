@@ -1,5 +1,9 @@
 //! How keys are printed: a prefix that names the kind, then bytes and a checksum in base 64.
 
+/// Prefix of a printed key that all clients share.
+pub(crate) const PREFIX: &str = "pl1-";
+/// Prefix of a printed key of one client.
+pub(crate) const CLIENT_PREFIX: &str = "pl2-";
 /// Alphabet of printed keys: one character for six bits.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 

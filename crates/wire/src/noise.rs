@@ -5,15 +5,12 @@
 //! that a server answers only initiators that have it. The server recognises its clients by the
 //! initiator's static key.
 
-use snow::params::DHChoice;
-use snow::resolvers::{CryptoResolver as _, DefaultResolver};
 use snow::{Builder, HandshakeState};
 
 use crate::client_key::{ClientKey, ClientPublic};
 use crate::key::{Identity, Key};
+use crate::key_pair::PATTERN;
 
-/// Noise pattern and functions.
-const PATTERN: &str = "Noise_IKpsk0_25519_ChaChaPoly_SHA256";
 /// Label that both ends must have in common, besides the keys.
 const PROLOGUE: &[u8] = b"paceline wire 4";
 
@@ -22,19 +19,6 @@ pub(crate) type Keys = ([u8; 32], [u8; 32]);
 
 fn builder<'a>() -> Option<Builder<'a>> {
     Builder::new(PATTERN.parse().ok()?).prologue(PROLOGUE).ok()
-}
-
-/// Returns a new private and public key.
-pub(crate) fn generate() -> Option<([u8; 32], [u8; 32])> {
-    let pair = builder()?.generate_keypair().ok()?;
-    Some((*pair.private.first_chunk()?, *pair.public.first_chunk()?))
-}
-
-/// Returns the public half of a private key.
-pub(crate) fn public_of(private: &[u8; 32]) -> Option<[u8; 32]> {
-    let mut dh = DefaultResolver.resolve_dh(&DHChoice::Curve25519)?;
-    dh.set(private);
-    dh.pubkey().first_chunk().copied()
 }
 
 /// Returns the initiator's handshake with the server of `key`, for the client `client`.

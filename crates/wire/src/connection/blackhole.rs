@@ -10,7 +10,7 @@
 use paceline_cc::{Span, Time};
 use paceline_flow::SenderStats;
 
-use crate::initiator::{BASE_MTU, SMALLER};
+use crate::mtu::{BASE_MTU, SMALLER};
 
 /// Bytes acknowledged at once from which on an acknowledgement counts as one of large packets.
 const LARGE: u64 = 1000;

@@ -6,6 +6,7 @@ mod credit;
 mod datagram_reassembly;
 mod forgeries;
 mod held;
+mod idle;
 mod incoming;
 mod keys;
 mod messages;
@@ -13,12 +14,15 @@ mod outgoing;
 mod path;
 mod peer;
 mod rest;
+mod role;
 mod segment_reassembly;
 mod setup;
 mod unanswered;
 
-use setup::quiet;
-pub use setup::{LONGEST_IDLE, Limits, Role};
+pub use idle::LONGEST_IDLE;
+use idle::quiet;
+pub use role::Role;
+pub use setup::Limits;
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;

@@ -15,9 +15,10 @@ use std::collections::VecDeque;
 
 use paceline_cc::{Span, Time};
 
-use super::{Connection, setup::ip_udp};
+use super::Connection;
 use crate::frame::{Frame, Frames};
 use crate::key::random;
+use crate::mtu::ip_udp;
 
 /// Minimum time between two challenges of an address.
 const CHALLENGE_INTERVAL: Span = Span::from_millis(50);

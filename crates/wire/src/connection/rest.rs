@@ -11,7 +11,8 @@
 use paceline_cc::{Span, Time};
 
 use super::Connection;
-use super::setup::{LONGEST_IDLE, Role, quiet};
+use super::idle::{LONGEST_IDLE, quiet};
+use super::role::Role;
 use crate::terms::{Offer, Service};
 
 /// Time without a datagram after which a connection rests.

@@ -14,6 +14,7 @@ use super::blackhole::BlackHole;
 use super::credit::{GrantedCredit, SpentCredit};
 use super::forgeries::Forgeries;
 use super::held::{HeldBudget, HeldBytes};
+use super::idle::{LONGEST_IDLE, quiet};
 use super::incoming::Incoming;
 use super::keys::Keyring;
 use super::messages::Messages;
@@ -21,21 +22,17 @@ use super::outgoing::Outgoing;
 use super::path::Path;
 use super::peer::Peer;
 use super::rest::Rest;
+use super::role::Role;
 use super::{CloseState, Connection};
 use crate::cipher::{ReplayWindow, TAG};
 use crate::frame::DATA;
+use crate::mtu::ip_udp;
 use crate::noise::Keys;
 use crate::packet::{LONGEST_HEADER, SHORT};
 use crate::terms::{Offer, Service};
 
 /// Smallest packet size for which a connection may be made.
 const LEAST_MTU: u16 = 576;
-
-/// Longest idle time that an end grants to the other one. An end's own may be longer.
-pub const LONGEST_IDLE: Span = Span::from_secs(600);
-/// Longest time without a packet after which an end sends a ping: address translators may forget a
-/// flow that is silent for 30 s.
-pub(super) const LONGEST_QUIET: Span = Span::from_secs(15);
 
 /// A connection's limits and timeouts.
 #[derive(Clone, Debug)]
@@ -107,32 +104,6 @@ impl Limits {
         };
         Spec::parse(scheme).and_then(|spec| build(&spec)).map_err(|error| error.to_string())
     }
-}
-
-/// Returns the bytes of the IP and UDP headers of a datagram to this address.
-pub(super) fn ip_udp(to: &SocketAddr) -> usize {
-    match to.ip().to_canonical() {
-        core::net::IpAddr::V4(_) => 28,
-        core::net::IpAddr::V6(_) => 48,
-    }
-}
-
-/// The role of an end in the handshake.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The end that asked for the connection.
-    Initiator {
-        /// The other end's window: the bytes that it accepts beyond the first missing one.
-        window: u64,
-        /// True if the other end grants more bytes when its application has read.
-        credit: bool,
-        /// Idle time that the other end asks for.
-        idle: Span,
-        /// RTT of the last step of the handshake, if it was not repeated.
-        rtt: Option<Span>,
-    },
-    /// The end that accepted it.
-    Responder,
 }
 
 impl Connection {
@@ -219,11 +190,6 @@ impl Connection {
             latest_ack: None,
         })
     }
-}
-
-/// Returns the time without a packet after which an end sends a ping: this part of the idle time.
-pub(super) fn quiet(idle: Span, part: u64) -> Span {
-    (idle / part).min(LONGEST_QUIET * 4 / part)
 }
 
 fn is_reliable(halves: &Halves, service: Service) -> bool {

@@ -14,11 +14,20 @@
 /* Receiver of an event; the lower 32 bits of an event's number are an index. */
 enum source { TIMER, CHILD, SENDER, LISTENER, INCOMING };
 
+/* Creates the epoll instance. Called before all other functions. */
+void open_loop(void);
 /* Watches a descriptor. With `events` 0, only errors are reported. */
 void watch(int fd, u32 events, enum source source, u32 index);
 /* Changes the watched events of a descriptor. */
 void watch_again(int fd, u32 events, enum source source, u32 index);
+/* Sleeps until descriptors have events. Returns their number. */
+long wait_for_events(struct epoll_event *events, usize count);
 
+/*
+ * Powers off because the value of a key cannot be applied. The key is connection `index`'s, or the
+ * host's.
+ */
+void refuse(usize index, const char *key, const char *value, long error) __attribute__((noreturn));
 /*
  * Creates the TCP socket of a plan, not yet connected or bound. Ends the guest if an option cannot
  * be set.

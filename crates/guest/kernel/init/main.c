@@ -7,7 +7,6 @@
 #include <linux/random.h>
 #include <linux/resource.h>
 #include <linux/signal.h>
-#include <linux/tcp.h>
 
 #include "loop.h"
 #include "network.h"
@@ -19,7 +18,7 @@
 /* Time between SIGTERM at `stop` and SIGKILL. */
 #define GRACE (5 * SECOND)
 
-static int epoll, timer;
+static int timer;
 /*
  * Time of the next samples: 1 s, and then each multiple of the interval later, equal at all hosts.
  */
@@ -32,119 +31,6 @@ static struct {
 	u64 starts, ends;
 	int terminated;
 } programs[MAX_CONNECTIONS];
-
-static void control(int operation, int fd, u32 events, enum source source, u32 index)
-{
-	struct epoll_event event = { .events = events, .data = (u64)source << 32 | index };
-
-	sys(epoll_ctl, epoll, operation, fd, &event);
-}
-
-void watch(int fd, u32 events, enum source source, u32 index)
-{
-	control(EPOLL_CTL_ADD, fd, events, source, index);
-}
-
-void watch_again(int fd, u32 events, enum source source, u32 index)
-{
-	control(EPOLL_CTL_MOD, fd, events, source, index);
-}
-
-/*
- * Powers off because the value of a key cannot be applied. The key is connection `index`'s, or the
- * host's.
- */
-static void refuse(usize index, const char *key, const char *value, long error) __attribute__((noreturn));
-static void refuse(usize index, const char *key, const char *value, long error)
-{
-	struct text problem = { .length = 0 };
-
-	put(&problem, "pl.");
-	if (index != HOST) {
-		put_number(&problem, index);
-		put(&problem, ".");
-	}
-	put(&problem, key);
-	put(&problem, "=");
-	put(&problem, value);
-	put(&problem, ": ");
-	put_error(&problem, error);
-	fail((u8)index, &problem);
-}
-
-static void option(usize index, int fd, int level, int name, const void *value, usize length, const char *key,
-		   const char *text)
-{
-	long result = sys(setsockopt, fd, level, name, value, length);
-
-	if (result)
-		refuse(index, key, text, result);
-}
-
-static void number_option(usize index, int fd, int level, int name, u64 value, const char *key)
-{
-	struct text text = { .length = 0 };
-	u32 narrow = (u32)value;
-
-	if (!value)
-		return;
-	put_number(&text, value);
-	if (name == SO_MAX_PACING_RATE && level == SOL_SOCKET)
-		option(index, fd, level, name, &value, sizeof(value), key, text.bytes);
-	else
-		option(index, fd, level, name, &narrow, sizeof(narrow), key, text.bytes);
-}
-
-int make_socket(usize index)
-{
-	const struct plan *plan = &settings.plans[index];
-	long fd = sys(socket, AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		refuse(index, "port", "", fd);
-	if (plan->cc)
-		option(index, (int)fd, SOL_TCP, TCP_CONGESTION, plan->cc, strlen(plan->cc), "cc", plan->cc);
-	number_option(index, (int)fd, SOL_SOCKET, SO_SNDBUFFORCE, plan->sndbuf, "sndbuf");
-	number_option(index, (int)fd, SOL_SOCKET, SO_RCVBUFFORCE, plan->rcvbuf, "rcvbuf");
-	number_option(index, (int)fd, SOL_TCP, TCP_NOTSENT_LOWAT, plan->lowat, "lowat");
-	number_option(index, (int)fd, SOL_SOCKET, SO_MAX_PACING_RATE, plan->pacing, "pacing");
-	return (int)fd;
-}
-
-struct endpoint endpoint_of(const struct plan *plan)
-{
-	struct endpoint endpoint = { .family = AF_INET, .port = __builtin_bswap16(plan->port) };
-
-	memcpy(endpoint.address, settings.is_sender ? settings.peer : settings.address, 4);
-	return endpoint;
-}
-
-void tell_state(enum kind kind, usize index, int fd, u64 bytes)
-{
-	u8 body[12 + 1024];
-	u32 info = 768, scheme = 256;
-	u16 lengths[2];
-
-	if (sys(getsockopt, fd, SOL_TCP, TCP_INFO, body + 12, &info))
-		info = 0;
-	if (sys(getsockopt, fd, SOL_TCP, TCP_CC_INFO, body + 12 + info, &scheme))
-		scheme = 0;
-	lengths[0] = (u16)info;
-	lengths[1] = (u16)scheme;
-	memcpy(body, lengths, 4);
-	memcpy(body + 4, &bytes, 8);
-	tell(kind, (u8)index, body, 12 + info + scheme);
-}
-
-void note_error(usize index, const char *what, long error)
-{
-	struct text text = { .length = 0 };
-
-	put(&text, what);
-	put(&text, ": ");
-	put_error(&text, error);
-	tell_text(NOTE, (u8)index, &text);
-}
 
 /*
  * Seeds the random pool from the command line. Kernels would seed it from the host, but the
@@ -429,7 +315,7 @@ static void run(int signals)
 		long count;
 
 		arm(next_time(flush_telemetry()));
-		count = sys(epoll_pwait, epoll, events, COUNT(events), -1, 0, 0);
+		count = wait_for_events(events, COUNT(events));
 		for (long i = 0; i < count; i++)
 			handle(&events[i], signals);
 	}
@@ -456,7 +342,7 @@ int main(void)
 		programs[i].starts = programs[i].ends = NEVER;
 	if (set_up(&problem))
 		fail(HOST, &problem);
-	epoll = (int)sys(epoll_create1, 0);
+	open_loop();
 	timer = (int)sys(timerfd_create, CLOCK_MONOTONIC, 0);
 	sys(rt_sigprocmask, SIG_BLOCK, &child_signal, 0, sizeof(child_signal));
 	signals = (int)sys(signalfd4, -1, &child_signal, sizeof(child_signal), SOCK_NONBLOCK | SOCK_CLOEXEC);

@@ -16,9 +16,10 @@ macro_rules! sources {
 }
 
 /// The source of `/init`.
-const SOURCES: [(&str, &str); 14] = sources![
+const SOURCES: [(&str, &str); 16] = sources![
     "base.c",
     "base.h",
+    "loop.c",
     "loop.h",
     "main.c",
     "network.c",
@@ -29,6 +30,7 @@ const SOURCES: [(&str, &str); 14] = sources![
     "sender.c",
     "settings.c",
     "settings.h",
+    "socket.c",
     "telemetry.c",
     "telemetry.h",
 ];

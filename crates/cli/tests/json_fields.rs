@@ -223,6 +223,7 @@ fn lists_and_claims() {
     let seen = paceline(&["linux", "test", &folder.path(""), "--json"]);
     assert_eq!(seen.code, 1, "{}", seen.err);
     printed.document("linux test", &serde_json::from_str(&seen.out).expect("JSON"));
+    printed.document("doctor", &run(&["doctor", "--json"]));
     printed.document("reproduce --list", &run(&["reproduce", "--list", "--json"]));
     let some = ["reproduce", "A01", "A06", "A16", "--quick", "--json", "-q"];
     printed.document("reproduce", &run(&some));
@@ -240,6 +241,7 @@ fn lists_and_claims() {
         "kernel status",
         "linux list",
         "linux test",
+        "doctor",
         "reproduce --list",
         "reproduce",
         "validate",

@@ -27,6 +27,7 @@ pub mod shell;
 mod summary;
 #[cfg(test)]
 mod testing;
+mod wakeups;
 mod watch;
 
 pub use chain::{Chain, Release};
@@ -41,3 +42,4 @@ pub use summary::{
     Direction, DirectionSummary, ElementKind, EndReason, LatenessSummary, SimulatedFlow,
     StageSummary, Summary,
 };
+pub use wakeups::measure_wakeups;

@@ -39,7 +39,7 @@ pub use filter::accelerate;
 pub use loader::{load, sockets, stats, unload};
 pub use options::{Options, RESOLUTION};
 pub use pins::{PINS, ProgramState, list, loaded, options};
-pub use probe::{Probe, devices, probe};
+pub use probe::{Probe, Requirement, devices, probe};
 pub use programs::{COUNTERS, PROGRAMS, Program, find};
 pub use remy_table::{RemyTable, RemyTableError};
 #[cfg(feature = "bpf")]

@@ -98,22 +98,60 @@ fn accurate_ecn() -> Option<bool> {
     Some(types.windows(name.len()).any(|window| window == name))
 }
 
+/// A requirement of loading programs.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    /// Name of the requirement.
+    pub name: &'static str,
+    /// Whether this machine meets it; `None` if that is not known.
+    pub is_met: Option<bool>,
+    /// The problem if it is not met, in one sentence with its remedy.
+    pub problem: &'static str,
+}
+
+/// Number of the first requirements that every eBPF program has.
+const OF_ALL_PROGRAMS: usize = 2;
+
 impl Probe {
+    /// Returns the requirements of loading a congestion control, in the order in which loading
+    /// checks them.
+    pub fn requirements(&self) -> [Requirement; 4] {
+        let requirement = |name, is_met, problem| Requirement { name, is_met, problem };
+        [
+            requirement(
+                "eBPF programs in this build",
+                Some(self.built),
+                "this paceline was built without its eBPF programs: install clang-14, libbpf-dev, \
+                 libelf-dev and zlib1g-dev and build it with `make build`, or with \
+                 `cargo build --features bpf`",
+            ),
+            requirement(
+                "rights for eBPF",
+                Some(self.root),
+                "loading eBPF programs takes root with its capabilities: run this with sudo; a container needs \
+                 CAP_SYS_ADMIN and CAP_NET_ADMIN, and no user namespace of its own",
+            ),
+            requirement(
+                "types of the kernel (BTF)",
+                Some(self.btf),
+                "this kernel does not tell its types (/sys/kernel/btf/vmlinux is missing): it must be \
+                 built with CONFIG_DEBUG_INFO_BTF",
+            ),
+            requirement(
+                "Accurate ECN",
+                self.accurate_ecn,
+                "this kernel's TCP has no Accurate ECN: Linux 6.18 or newer is needed",
+            ),
+        ]
+    }
+
     /// Checks everything that loading a congestion control needs.
     ///
     /// # Errors
     /// A requirement is missing: the first that is, in one sentence with its remedy.
     pub fn check(&self) -> Result<(), KernelError> {
         self.check_rights()?;
-        let problem = if !self.btf {
-            "this kernel does not tell its types (/sys/kernel/btf/vmlinux is missing): it must be \
-             built with CONFIG_DEBUG_INFO_BTF"
-        } else if self.accurate_ecn == Some(false) {
-            "this kernel's TCP has no Accurate ECN: Linux 6.18 or newer is needed"
-        } else {
-            return Ok(());
-        };
-        Err(KernelError::Message(problem.into()))
+        first_problem(&self.requirements()[OF_ALL_PROGRAMS..])
     }
 
     /// Checks what every eBPF program needs: built-in programs and rights.
@@ -121,17 +159,14 @@ impl Probe {
     /// # Errors
     /// This build has no programs, or rights are missing.
     pub(crate) fn check_rights(&self) -> Result<(), KernelError> {
-        let problem = if !self.built {
-            "this paceline was built without its eBPF programs: install clang-14, libbpf-dev, \
-             libelf-dev and zlib1g-dev and build it with `make build`, or with \
-             `cargo build --features bpf`"
-        } else if !self.root {
-            "loading eBPF programs takes root with its capabilities: run this with sudo; a container needs \
-             CAP_SYS_ADMIN and CAP_NET_ADMIN, and no user namespace of its own"
-        } else {
-            return Ok(());
-        };
-        Err(KernelError::Message(problem.into()))
+        first_problem(&self.requirements()[..OF_ALL_PROGRAMS])
+    }
+}
+
+fn first_problem(requirements: &[Requirement]) -> Result<(), KernelError> {
+    match requirements.iter().find(|requirement| requirement.is_met == Some(false)) {
+        Some(requirement) => Err(KernelError::Message(requirement.problem.into())),
+        None => Ok(()),
     }
 }
 

@@ -5,7 +5,9 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -31,6 +33,23 @@ pub fn enter_own_user_and_network() -> Result<(), RealTimeError> {
     write("/proc/self/setgroups", "deny".into())?;
     write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+/// Checks that a process of this user may make a user namespace with a network of its own, by a
+/// short-lived child that makes them.
+///
+/// # Errors
+/// The system does not allow this; the error says what to change.
+pub fn check_own_user_and_network() -> Result<(), RealTimeError> {
+    let mut child = Command::new("/proc/self/exe");
+    child.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: between fork and exec the child makes one system call and allocates nothing.
+    unsafe {
+        child.pre_exec(|| {
+            unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(io::Error::from)
+        });
+    }
+    child.status().map(drop).map_err(refused)
 }
 
 /// Returns the error for a system that refuses unprivileged user namespaces, with the setting that allows them.

@@ -3,13 +3,21 @@
 
 use std::net::IpAddr;
 
-use crate::RealTimeError;
+use crate::{RealTimeError, nftables};
 
 use super::ruleset::{Chain, Family, Hook, Lifetime, NewTable, Owner, Step};
 
 /// The chain of the rules: source translation, after routing.
 const OUTWARD: Chain =
     Chain { name: "outward", hook: Hook::Postrouting, priority: 100, kind: "nat", drops: false };
+
+/// Checks that the kernel has nf_tables, by asking for its chains.
+///
+/// # Errors
+/// There is no nf_tables, or this process may not ask, which takes CAP_NET_ADMIN.
+pub fn check() -> Result<(), RealTimeError> {
+    nftables::base_chains().map(drop).map_err(RealTimeError::system("nf_tables"))
+}
 
 /// Rules that live as long as this value, or as its process.
 #[derive(Debug)]

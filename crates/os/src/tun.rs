@@ -62,6 +62,23 @@ struct Request {
     rest: [u8; 22],
 }
 
+/// Checks that this user may open the file from which TUN devices are made.
+///
+/// # Errors
+/// The file is missing or closed to this user, or the kernel has no driver; with the remedy.
+pub fn check_device_file() -> Result<(), RealTimeError> {
+    open_device_file().map(drop)
+}
+
+fn open_device_file() -> Result<File, RealTimeError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(DEVICE)
+        .map_err(device_missing)
+}
+
 impl Tun {
     /// Makes a device in the network namespace of the calling thread, and brings it up with the
     /// MTU and queue asked for.
@@ -98,12 +115,7 @@ impl Tun {
 
     /// Opens a queue of a device, which is made if it is not there, with further flags.
     fn attach(options: &TunOptions, further: libc::c_int) -> Result<Tun, RealTimeError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-            .open(DEVICE)
-            .map_err(device_missing)?;
+        let file = open_device_file()?;
         let kind = if options.ethernet { libc::IFF_TAP } else { libc::IFF_TUN };
         let mut flags = kind | libc::IFF_NO_PI | further;
         if options.offload {

@@ -6,6 +6,7 @@ mod cleanup;
 mod compare;
 mod contest;
 mod delay;
+mod doctor;
 mod fetch;
 mod gap;
 mod generate;
@@ -129,6 +130,8 @@ pub(crate) enum Command {
     /// Run `gap`'s senders and receivers, inside and outside the emulator
     #[command(subcommand, hide = true)]
     Traffic(traffic::Traffic),
+    /// Say what this machine can do and what it lacks: rights, devices, kernel, tools
+    Doctor(doctor::Doctor),
     /// Print a shell's completions
     Completions(generate::Completions),
     /// Print the manual page, or write all of them into a folder
@@ -174,6 +177,7 @@ impl Command {
             Command::MmMeter(command) => return command.run("mm-meter"),
             Command::MmOnoff(command) => return command.run("mm-onoff"),
             Command::Traffic(command) => command.run(),
+            Command::Doctor(command) => command.run(),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),
         }

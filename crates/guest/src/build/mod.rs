@@ -118,6 +118,23 @@ pub fn build(
     manifest::keep(&order.folder, &tree, &place, order.hz, &kernel, &initramfs, &booted)
 }
 
+/// Checks that the programs which a build needs are installed.
+///
+/// # Errors
+/// Programs are missing: names all of them, and their packages.
+pub fn check_tools() -> Result<(), BuildError> {
+    tools::check(true)
+}
+
+/// Returns where a build of the distribution's kernel would take its source from, without
+/// downloading anything.
+///
+/// # Errors
+/// There is no source: with the remedy.
+pub fn check_source() -> Result<String, BuildError> {
+    source::at_hand()
+}
+
 fn read_config(path: &Path) -> Result<String, BuildError> {
     fs::read_to_string(path).map_err(|error| {
         BuildError::Unusable(format!("{}: cannot be read: {error}", path.display()))

@@ -148,6 +148,26 @@ fn offered() -> Vec<String> {
     found
 }
 
+/// Returns where the source of [`Source::Distribution`] without a version would come from.
+///
+/// # Errors
+/// Neither a package is installed nor does apt offer one.
+pub(super) fn at_hand() -> Result<String, BuildError> {
+    let version = offered().into_iter().next();
+    let package = format!("{PACKAGE}{}", version.as_deref().unwrap_or(PREFERRED));
+    if let Some(archive) = installed(&package) {
+        return Ok(archive.display().to_string());
+    }
+    match candidate(&package) {
+        Some(version) => Ok(format!("apt offers {package} {version}")),
+        None => Err(BuildError::NoSource(
+            "neither installed nor offered by apt: run `sudo apt-get update`, or unpack a kernel from \
+             https://kernel.org and name its folder: paceline linux build --source DIR"
+                .into(),
+        )),
+    }
+}
+
 /// Returns the version that apt would download, such as `6.12.117-1~deb12u1`.
 fn candidate(package: &str) -> Option<String> {
     let mut apt = command("apt-cache");

@@ -99,15 +99,28 @@ impl Serve {
                 ))
             });
         }
-        let found = places().iter().find_map(|folder| Files::open(folder));
-        found.ok_or_else(|| {
-            Error::Usage(
-                "the page is not at hand: build it with `make site`, which leaves it in target/site, \
-                 and name its folder with --site"
-                    .into(),
-            )
-        })
+        find()
     }
+}
+
+/// Finds the page in the default folders.
+fn find() -> Result<Files, Error> {
+    let found = places().iter().find_map(|folder| Files::open(folder));
+    found.ok_or_else(|| {
+        Error::Usage(
+            "the page is not at hand: build it with `make site`, which leaves it in target/site, \
+             and name its folder with --site"
+                .into(),
+        )
+    })
+}
+
+/// Returns the folder of the page that `paceline serve` serves by default.
+///
+/// # Errors
+/// There is none: with the remedy.
+pub(crate) fn page() -> Result<PathBuf, Error> {
+    find().map(|files| files.folder().to_path_buf())
 }
 
 /// Returns the folders to search for the page if the user names none.

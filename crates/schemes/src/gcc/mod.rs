@@ -66,7 +66,6 @@ mod loss_v2;
 mod probing;
 mod pushback;
 mod received;
-mod reports;
 mod sender;
 #[cfg(test)]
 mod tests;

@@ -12,9 +12,9 @@ use super::loss_v2::{LossState, LossV2};
 use super::probing::{Limits, Probing};
 use super::pushback::Pushback;
 use super::received::ReceivedBytes;
-use super::reports::Reports;
 use super::throughput::Throughput;
 use super::{GccParams, LossRule, ThroughputRule};
+use crate::parts::Reports;
 
 /// How far ahead of the target the application may be before it is paced at the target.
 const AHEAD: Span = Span::from_millis(250);

@@ -14,11 +14,11 @@ const REPORT_SHARE: f64 = 0.05;
 
 /// What a report says of its packets as a whole.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// Time from the departure of the oldest packet to the report.
-    pub(super) rtt: Span,
+    pub(crate) rtt: Span,
     /// The shortest time from a packet's departure to the report, less its wait for the report.
-    pub(super) propagation: Span,
+    pub(crate) propagation: Span,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -32,7 +32,7 @@ struct Pending {
 
 /// Times reports.
 #[derive(Clone, Debug)]
-pub(super) struct Reports {
+pub(crate) struct Reports {
     least: Span,
     most: Span,
     last: Option<Time>,
@@ -41,7 +41,7 @@ pub(super) struct Reports {
 
 impl Reports {
     /// Reports come every `least` to `most`; with zero for both, a report for each acknowledgement.
-    pub(super) fn new(least: Span, most: Span) -> Reports {
+    pub(crate) fn new(least: Span, most: Span) -> Reports {
         Reports { least, most, last: None, pending: None }
     }
 
@@ -52,7 +52,7 @@ impl Reports {
     }
 
     /// The sender hears at `now` of a packet that has arrived.
-    pub(super) fn on_arrival(&mut self, now: Time, sent: Time, received: Time, estimate: f64) {
+    pub(crate) fn on_arrival(&mut self, now: Time, sent: Time, received: Time, estimate: f64) {
         let transit = i128::from(received.as_nanos()) - i128::from(sent.as_nanos());
         if let Some(pending) = &mut self.pending {
             pending.first_sent = pending.first_sent.min(sent);
@@ -75,12 +75,12 @@ impl Reports {
     }
 
     /// When the next report is due; never while nothing has arrived since the last one.
-    pub(super) fn due(&self) -> Time {
+    pub(crate) fn due(&self) -> Time {
         self.pending.map_or(Time::NEVER, |pending| pending.due)
     }
 
     /// Takes the report that is due at `now`.
-    pub(super) fn take(&mut self, now: Time) -> Option<Report> {
+    pub(crate) fn take(&mut self, now: Time) -> Option<Report> {
         if self.due() > now {
             return None;
         }

@@ -149,6 +149,9 @@ pub struct Outgoing {
     pub empty: bool,
     /// True if the application has nothing more to send at present.
     pub last: bool,
+    /// Bytes of the application, not counting this packet, that wait in the sender to be sent for the
+    /// first time; 0 for drivers that do not know it, and very many for a bulk transfer.
+    pub waiting: u64,
     /// Its congestion header, which the controller fills in.
     pub header: Header,
 }
@@ -163,6 +166,7 @@ impl Outgoing {
             in_flight,
             empty: false,
             last: false,
+            waiting: 0,
             header: Header::None,
         }
     }

@@ -30,6 +30,7 @@ pub mod dctcp;
 pub mod gcc;
 mod host_pacing;
 pub mod ledbat;
+pub mod nada;
 pub mod newreno;
 pub mod parts;
 mod plot_style;

@@ -18,6 +18,7 @@ pub static SCHEMES: &[Scheme] = &[
     crate::dctcp::SCHEME,
     crate::gcc::SCHEME,
     crate::ledbat::SCHEME,
+    crate::nada::SCHEME,
     crate::newreno::SCHEME,
     crate::prague::SCHEME,
     crate::rcp::SCHEME,

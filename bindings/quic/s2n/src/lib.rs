@@ -22,7 +22,7 @@
 //!   puts Prague into the queue of classic traffic, which marks as rarely as for Reno, while Prague
 //!   reacts as gently as to the marks of the L4S queue. Use Prague under s2n-quic only on paths
 //!   whose routers mark at a shallow threshold.
-//! - It has no receive times, and no headers of Paceline: `ledbat`, `gcc`, `sprout`, `xcp` and
+//! - It has no receive times, and no headers of Paceline: `ledbat`, `gcc`, `nada`, `sprout`, `xcp` and
 //!   similar schemes are refused.
 //!
 //! # Pacing

@@ -464,7 +464,8 @@ impl Sender {
         let mut outgoing = Outgoing::new(number, size, self.account.in_flight());
         outgoing.retransmission = retransmission;
         outgoing.empty = segment == NO_SEGMENT;
-        outgoing.last = self.source.ready() == 0 && self.account.next_repair().is_none();
+        outgoing.waiting = self.source.ready();
+        outgoing.last = outgoing.waiting == 0 && self.account.next_repair().is_none();
         // Linux sends two packets in one piece if the window has room for both, and sets PSH on the
         // last packet of a piece (`tcp_tso_autosize`, `__tcp_transmit_skb`).
         let push = self.pairs && !retransmission && self.last_sent == now;

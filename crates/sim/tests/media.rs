@@ -1,0 +1,148 @@
+//! Calls under the schemes for real-time media of RFC 8698 and RFC 8298. The bounds were stated before the
+//! first run; a bound that was changed since says so.
+
+use paceline_cc::{Rate, Span, Spec};
+use paceline_path::BufferSize;
+use paceline_sim::metrics::jain;
+use paceline_sim::scenario::{
+    Capacity, FlowSpec, LinkSpec, QueueChoice, Record, Scenario, Video, Workload, check_scheme,
+};
+use paceline_sim::{FlowSeries, Outcome, run};
+
+/// RFC 8867 §4.2 and §5: RTT 100 ms, a drop-tail queue of 300 ms, and a media source of 150 kbit/s to
+/// 1.5 Mbit/s.
+fn scenario(capacity: Capacity, seconds: u64) -> Scenario {
+    let mut scenario = Scenario::new("a call");
+    scenario.duration = Span::from_secs(seconds);
+    scenario.record = Record::Series(Span::from_secs(1));
+    let mut link = LinkSpec::new("link", capacity);
+    link.buffer = BufferSize::Time(Span::from_millis(300));
+    scenario.links.push(link);
+    scenario
+}
+
+fn mbps(rate: f64) -> Capacity {
+    Capacity::Constant(Rate::from_mbps(rate))
+}
+
+fn bulk(scheme: &str) -> FlowSpec {
+    let mut flow = FlowSpec::bulk(check_scheme(scheme).expect(scheme), &["link"]);
+    flow.rtt = Span::from_millis(100);
+    flow
+}
+
+fn call(scheme: &str) -> FlowSpec {
+    let (min, max) = (Rate::from_bps(150_000), Rate::from_mbps(1.5));
+    bulk(scheme).with(|flow| {
+        flow.workload = Workload::Video(Video { min, max, ..Video::default() });
+    })
+}
+
+/// Returns the mean of a flow's goodput between two seconds.
+fn mean(series: &FlowSeries, from: usize, to: usize) -> f64 {
+    series.goodput_mbps[from..to].iter().sum::<f64>() / (to - from) as f64
+}
+
+fn goodput(outcome: &Outcome, flow: usize, from: usize, to: usize) -> f64 {
+    mean(outcome.flows[flow].series.as_ref().expect("recorded"), from, to)
+}
+
+/// A scheme, and what its calls must do.
+struct Bounds {
+    scheme: &'static str,
+    /// Seconds in which a call on 1 Mbit/s reaches 80 % of it.
+    ramp_up: usize,
+    /// Largest mean queueing delay of a call on 1 Mbit/s in milliseconds.
+    queue: f64,
+}
+
+/// NADA: from 150 kbit/s with gamma = 50 / (100 + 100 + 120) and a received rate that is 300 ms old, 1 Mbit/s takes
+/// 3.9 s; twice that. It rests at a signal of 15 ms; three times that.
+const SCHEMES: [Bounds; 1] = [Bounds { scheme: "nada", ramp_up: 8, queue: 45.0 }];
+
+#[test]
+fn a_call_ramps_up_and_keeps_the_queue_short() {
+    for Bounds { scheme, ramp_up, queue } in SCHEMES {
+        let mut scenario = scenario(mbps(1.0), 60);
+        scenario.warmup = Span::from_secs(20);
+        scenario.flows.push(call(scheme));
+        let outcome = run(&scenario).expect("runs");
+        let link = &outcome.links[0];
+        let series = outcome.flows[0].series.as_ref().expect("recorded");
+        let reached = series.goodput_mbps.iter().position(|rate| *rate >= 0.8);
+        let reached = reached.unwrap_or(usize::MAX);
+        let delay = link.queue_delay_ms;
+        println!("{scheme}: 80 % in second {reached}, used {}, {delay:?}", link.utilization);
+        assert!(reached <= ramp_up, "{scheme}: {reached} s");
+        assert!(link.utilization > 0.8, "{scheme}: {}", link.utilization);
+        assert!(delay.mean < queue && delay.p95 < 3.0 * queue, "{scheme}: {delay:?}");
+    }
+}
+
+/// RFC 8867 §5.1: the capacity goes from 1 to 2.5, 0.6 and 1 Mbit/s.
+#[test]
+fn a_call_follows_a_variable_capacity() {
+    for Bounds { scheme, .. } in SCHEMES {
+        let steps = [(0, 1.0), (40, 2.5), (60, 0.6), (80, 1.0)];
+        let steps = steps.map(|(at, rate)| (Span::from_secs(at), Rate::from_mbps(rate))).to_vec();
+        let mut scenario = scenario(Capacity::Schedule { steps, period: None }, 100);
+        scenario.flows.push(call(scheme));
+        let outcome = run(&scenario).expect("runs");
+        let queues = &outcome.links[0].series.as_ref().expect("recorded").queue_delay_ms;
+        for (from, to, offered) in [(20, 40, 1.0), (50, 60, 1.5), (70, 80, 0.6), (90, 100, 1.0)] {
+            let rate = goodput(&outcome, 0, from, to);
+            let queue = queues[from..to].iter().copied().fold(0.0, f64::max);
+            println!("{scheme} {from} to {to} s: {rate} of {offered} Mbit/s, queue {queue} ms");
+            assert!(
+                (0.7 * offered..1.02 * offered).contains(&rate),
+                "{scheme} from {from}: {rate}"
+            );
+            assert!(queue < 150.0, "{scheme} from {from}: {queue} ms");
+        }
+    }
+}
+
+/// RFC 8867 §5.4: three calls, begun 20 s after each other, share 3.5 Mbit/s.
+#[test]
+fn calls_share_a_link() {
+    for Bounds { scheme, .. } in SCHEMES {
+        let mut scenario = scenario(mbps(3.5), 120);
+        for start in [0, 20, 40] {
+            scenario.flows.push(call(scheme).with(|flow| flow.start = Span::from_secs(start)));
+        }
+        let outcome = run(&scenario).expect("runs");
+        let rates: Vec<f64> = (0..3).map(|flow| goodput(&outcome, flow, 90, 120)).collect();
+        println!("{scheme}: {rates:?}");
+        assert!(jain(&rates) > 0.9, "{scheme}: {rates:?}");
+        assert!(rates.iter().sum::<f64>() > 0.8 * 3.5, "{scheme}: {rates:?}");
+    }
+}
+
+/// RFC 8867 §5.6: a call is not starved beside a long TCP flow, 2 Mbit/s, 300 ms of buffer.
+#[test]
+fn a_call_survives_beside_cubic() {
+    for Bounds { scheme, .. } in SCHEMES {
+        let mut scenario = scenario(mbps(2.0), 120);
+        scenario.flows.push(call(scheme));
+        scenario.flows.push(bulk("cubic").with(|flow| flow.start = Span::from_secs(20)));
+        let outcome = run(&scenario).expect("runs");
+        let (beside, cubic) = (goodput(&outcome, 0, 60, 120), goodput(&outcome, 1, 60, 120));
+        println!("{scheme}: {beside} beside {cubic}");
+        assert!(beside > 0.1 && cubic > 0.3, "{scheme}: {beside} beside {cubic}");
+    }
+}
+
+/// A queue that marks instead of dropping: no packet is lost, and the call uses the link.
+#[test]
+fn marks_take_the_place_of_losses() {
+    for Bounds { scheme, .. } in SCHEMES {
+        let mut scenario = scenario(mbps(1.0), 60);
+        scenario.links[0].queue = QueueChoice::Named(Spec::parse("codel").expect("a queue"));
+        scenario.flows.push(call(scheme));
+        let outcome = run(&scenario).expect("runs");
+        let (link, rate) = (&outcome.links[0], goodput(&outcome, 0, 20, 60));
+        println!("{scheme}: {rate}, {} marks, {} drops", link.marks, link.drops);
+        assert!(link.marks > 0 && link.drops == 0, "{scheme}: {} drops", link.drops);
+        assert!(rate > 0.6, "{scheme}: {rate}");
+    }
+}

@@ -208,7 +208,8 @@ impl Path {
             self.number += 1;
             self.acks.now = self.now;
             self.acks.rtt = HALF * 2 + queue;
-            self.nada.on_feedback(&self.acks.ack(1).with(|ack| ack.fates = &[fate]));
+            let fates = [fate];
+            self.nada.on_feedback(&self.acks.ack(1).with(|ack| ack.fates = &fates));
             if self.nada.plan().timer <= self.now {
                 self.nada.on_timer(self.now);
             }

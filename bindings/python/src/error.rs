@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use paceline_requests::ArgumentError;
+use paceline_cc::ArgumentError;
 use paceline_sim::scenario::ScenarioError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -62,9 +62,11 @@
 //! # Where things are
 //! All types that a scheme or a driver needs are here at the root. The module [`spec`] defines how
 //! users write schemes with parameters, [`mod@params`] the tables of parameters, [`registry`]
-//! tables of entries that users call by name, and [`wire`] the bytes of congestion headers and
+//! tables of entries that users call by name, [`ArgumentError`] an invalid argument of a request,
+//! and [`wire`] the bytes of congestion headers and
 //! reports.
 
+mod argument;
 mod control;
 mod feedback;
 mod header;
@@ -81,6 +83,7 @@ mod units;
 pub mod wire;
 pub mod xcp_feedback;
 
+pub use argument::ArgumentError;
 pub use control::{Controller, Established, Outgoing, Plan};
 pub use feedback::{Congestion, Fate, Feedback, Provided, RateSample, SignalInfo, Signals};
 pub use header::{

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use paceline_cc::ArgumentError;
 use paceline_report::Document;
-use paceline_requests::ArgumentError;
 use serde::Serialize;
 
 use crate::bar;

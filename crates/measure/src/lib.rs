@@ -6,12 +6,14 @@
 //!   emulator, whose delays lie close together, and whose packet logs give equal figures.
 //! - [`Age`]: the age of the newest delivered packet over time.
 //! - [`Distribution`]: median and range of one figure over several runs.
+//! - [`jain()`]: the fairness of several shares.
 //! - [`student_t_975()`]: the error of the mean of a few runs.
 //! - [`Bins`]: counters over time, in a bounded number of bins of equal length.
 
 mod age;
 mod bins;
 mod distribution;
+mod fairness;
 mod histogram;
 mod quantiles;
 mod samples;
@@ -20,6 +22,7 @@ mod student_t;
 pub use age::{Age, EXACT_STRETCHES};
 pub use bins::{Bin, Bins, MOST_BINS};
 pub use distribution::{Distribution, range_of_runs};
+pub use fairness::jain;
 pub use histogram::Histogram;
 pub use quantiles::{P95, Quantiles};
 pub use samples::{EXACT, Samples};

@@ -1,19 +1,6 @@
 //! Measured runs: the input of the views.
 
-/// The distribution of a quantity over packets.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Quantiles {
-    /// The mean.
-    pub mean: f64,
-    /// The median.
-    pub p50: f64,
-    /// The 95th percentile.
-    pub p95: f64,
-    /// The 99th percentile.
-    pub p99: f64,
-    /// The largest.
-    pub max: f64,
-}
+pub use paceline_measure::Quantiles;
 
 /// Quantities over time, in bins of equal length that start at time zero. NaN marks a bin without a
 /// measurement.

@@ -1,8 +1,6 @@
 //! Limit of the number of recorded bins.
 
-use paceline_cc::Span;
-
-use crate::argument::ArgumentError;
+use paceline_cc::{ArgumentError, Span};
 
 /// Most bins in all runs of a scheme or scenario together: more would fill the memory, and no plot
 /// could show them.

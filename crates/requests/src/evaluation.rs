@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use paceline_cc::{Rate, Span};
+use paceline_cc::{ArgumentError, Rate, Span};
 use paceline_path::BufferSize;
 use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::Specification;
@@ -15,8 +15,6 @@ use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};
 use paceline_sim::{BuildError, Names};
 use thiserror::Error;
-
-use crate::argument::ArgumentError;
 
 /// A request to compare tables and schemes on networks whose senders are on and off.
 #[derive(Clone, Debug)]

@@ -4,8 +4,7 @@
 //! - [`compare`]: schemes side by side over links: requests, runs, rows.
 //! - [`gap`]: simulated runs beside real ones over the same path.
 //! - [`evaluation`]: tables of rules and schemes on networks with on-off senders.
-//! - [`ScenarioChanges`]: settings of a scenario file that a caller may replace. [`ArgumentError`]:
-//!   an invalid argument of a request.
+//! - [`ScenarioChanges`]: settings of a scenario file that a caller may replace.
 //! - [`written`]: the text form of links, schemes and times.
 //! - [`run`], [`run_while`]: one run of a scenario.
 //! - [`summary`](mod@summary): several runs as medians and ranges, and ratios of schemes;
@@ -18,7 +17,6 @@
 //!   text of pages about runs.
 //! - [`numbers`]: the text form of figures.
 
-mod argument;
 mod bins;
 pub mod columns;
 pub mod compare;
@@ -35,7 +33,6 @@ pub mod summary;
 pub mod view;
 pub mod written;
 
-pub use argument::ArgumentError;
 pub use bins::{MOST_BINS, check_bins};
 pub use fields::{CompareFields, RunFields};
 pub use parameters::ParameterFields;

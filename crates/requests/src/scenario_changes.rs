@@ -1,11 +1,10 @@
 //! Settings of a scenario that a caller may replace: options of `paceline run`, arguments of
 //! `Scenario.replace`.
 
-use paceline_cc::Span;
+use paceline_cc::{ArgumentError, Span};
 use paceline_sim::runs::{MAX_RUNS, Spread};
 use paceline_sim::scenario::{Record, Scenario};
 
-use crate::argument::ArgumentError;
 use crate::bins::check_bins;
 use crate::compare::check_warmup;
 

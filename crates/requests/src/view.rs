@@ -4,7 +4,7 @@ use paceline_report::{Band, FlowView, Quantiles, RunPoint, RunView, RunsView, Ti
 use paceline_sim::metrics::{Distribution, range_of_runs};
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::Scenario;
-use paceline_sim::{FlowOutcome, LinkOutcome, LinkSeries, Names, Outcome, metrics};
+use paceline_sim::{FlowOutcome, LinkOutcome, LinkSeries, Names, Outcome};
 
 use crate::columns::{Figure as _, over, page_figures};
 use crate::compare::{CompareRow, OMNISCIENT};
@@ -34,7 +34,7 @@ fn single(row: &CompareRow, names: &Names) -> RunView {
         capacity_mbps: row.capacity_mbps,
         throughput_mbps: row.throughput_mbps,
         utilization: row.utilization,
-        queue_delay_ms: quantiles(row.queue_delay_ms),
+        queue_delay_ms: row.queue_delay_ms,
         figures: page_figures(row),
         series: series(row.series.as_ref()),
         digest: row.digest.clone(),
@@ -154,8 +154,8 @@ pub fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Vec<FlowV
             name: flow.name.clone(),
             scheme: label(&flow.scheme, &names),
             goodput_mbps: flow.goodput_mbps,
-            one_way_delay_ms: quantiles(flow.one_way_delay_ms),
-            rtt_ms: quantiles(flow.rtt_ms),
+            one_way_delay_ms: flow.one_way_delay_ms,
+            rtt_ms: flow.rtt_ms,
             retransmits: flow.sender.retransmits,
             bin_s: series.bin_s,
             goodput_series_mbps: series.goodput_mbps,
@@ -218,9 +218,9 @@ fn link_row(run: Run, link: &LinkOutcome) -> CompareRow {
 }
 
 /// Returns the medians over runs of a delay's quantiles.
-fn median_delays<T>(runs: &[&T], of: impl Fn(&T) -> metrics::Quantiles) -> Quantiles {
-    let all: Vec<metrics::Quantiles> = runs.iter().map(|run| of(run)).collect();
-    let delay = metrics::Quantiles::over_runs(&all);
+fn median_delays<T>(runs: &[&T], of: impl Fn(&T) -> Quantiles) -> Quantiles {
+    let all: Vec<Quantiles> = runs.iter().map(|run| of(run)).collect();
+    let delay = Quantiles::over_runs(&all);
     Quantiles {
         mean: delay.mean.median,
         p50: delay.p50.median,
@@ -238,7 +238,7 @@ fn link_view(link: &LinkOutcome, schemes: &str) -> RunView {
         capacity_mbps: link.capacity_mbps,
         throughput_mbps: link.throughput_mbps,
         utilization: link.utilization,
-        queue_delay_ms: quantiles(link.queue_delay_ms),
+        queue_delay_ms: link.queue_delay_ms,
         series: series(link.series.as_ref()),
         ..RunView::default()
     }
@@ -253,10 +253,4 @@ fn series(series: Option<&LinkSeries>) -> TimeSeries {
         queue_delay_ms: series.queue_delay_ms,
         window_packets: None,
     }
-}
-
-/// Converts quantiles for the charts.
-pub fn quantiles(of: metrics::Quantiles) -> Quantiles {
-    let metrics::Quantiles { mean, p50, p95, p99, max } = of;
-    Quantiles { mean, p50, p95, p99, max }
 }

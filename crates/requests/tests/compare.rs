@@ -1,10 +1,10 @@
 //! Requests for comparisons, and the order of their runs and rows.
 
-use paceline_cc::Span;
+use paceline_cc::{ArgumentError, Span};
 use paceline_requests::compare::{
     CompareLimits, CompareRequest, CompareRow, CompareRuns, MOST_RUNS, OMNISCIENT,
 };
-use paceline_requests::{ArgumentError, written};
+use paceline_requests::written;
 use paceline_sim::Names;
 use paceline_sim::runs::Runs;
 

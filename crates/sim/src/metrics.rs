@@ -2,15 +2,8 @@
 
 use paceline_cc::Span;
 pub use paceline_measure::{
-    Age, Distribution, P95, Quantiles, Samples, range_of_runs, student_t_975,
+    Age, Distribution, P95, Quantiles, Samples, jain, range_of_runs, student_t_975,
 };
-
-/// Returns Jain's fairness index of the shares: 1 if all are equal, 1/n if one of n has everything.
-pub fn jain(shares: &[f64]) -> f64 {
-    let sum: f64 = shares.iter().sum();
-    let squares: f64 = shares.iter().map(|share| share * share).sum();
-    if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
-}
 
 /// Returns `bytes` over the time `over` as a rate in Mbit/s; zero if the time is zero.
 pub fn mbps(bytes: u64, over: Span) -> f64 {
@@ -39,12 +32,5 @@ mod tests {
         assert_eq!(power(6.0, 250.0), Some(24.0));
         assert_eq!(power(0.0, 250.0), Some(0.0));
         assert_eq!(power(6.0, 0.0), None);
-    }
-
-    #[test]
-    fn jain_index() {
-        assert_eq!(jain(&[1.0, 1.0, 1.0]), 1.0);
-        assert_eq!(jain(&[3.0, 0.0, 0.0]), 1.0 / 3.0);
-        assert_eq!(jain(&[]), 1.0);
     }
 }

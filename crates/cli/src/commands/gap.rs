@@ -6,9 +6,8 @@ mod table;
 use std::path::PathBuf;
 
 use clap::Args;
-use paceline_cc::{SchemeSpec, Span};
+use paceline_cc::{ArgumentError, SchemeSpec, Span};
 use paceline_path::BufferSize;
-use paceline_requests::ArgumentError;
 use paceline_requests::compare::Comparison;
 use paceline_requests::gap::{GapPaths, GapRequest, GapRows, GapRun, Start};
 use paceline_sim::scenario::FlowSpec;
@@ -158,12 +157,12 @@ fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
 impl Gap {
     pub(crate) fn run(self) -> Result<(), Error> {
         self.check()?;
-        let runs = self.request()?.plan(registries::names()).map_err(|error| self.named(&error))?;
+        let runs = self.request()?.plan(registries::names()).map_err(|error| self.named(error))?;
         if self.scenario.is_some() {
             let schemes = runs.iter().filter_map(|run| run.comparison.scheme.named());
             let check = |scheme| kernel_name(scheme).map(drop);
             schemes.into_iter().try_for_each(check).map_err(|problem| {
-                self.named(&ArgumentError::new("scenario", format!("{problem}; name --schemes")))
+                self.named(ArgumentError::new("scenario", format!("{problem}; name --schemes")))
             })?;
         }
         let mut loaded = Vec::new();
@@ -245,11 +244,13 @@ impl Gap {
         })
     }
 
-    /// Returns the error about an argument, under the name that it has on the command line.
-    fn named(&self, error: &ArgumentError) -> Error {
-        Error::Usage(match (&self.scenario, error.argument) {
-            (Some(file), "scenario") => format!("{}: {}", file.display(), error.problem),
-            _ => format!("{} {}", error.option(), error.problem),
-        })
+    /// Returns the error about an argument; about the scenario, with its file's name.
+    fn named(&self, error: ArgumentError) -> Error {
+        match (&self.scenario, error.argument) {
+            (Some(file), "scenario") => {
+                Error::Usage(format!("{}: {}", file.display(), error.problem))
+            }
+            _ => error.into(),
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use paceline_report::{
-    Page, Palette, Quantiles, RunView, TableFigure, table_of, time_series_figure, time_series_svg,
+    Page, Palette, RunView, TableFigure, table_of, time_series_figure, time_series_svg,
 };
 
 use super::account::{EmulationReport, LinkRow};
@@ -103,7 +103,6 @@ fn views(account: &EmulationReport) -> Vec<(&'static str, &'static str, Vec<RunV
 }
 
 fn view(way: &str, row: &LinkRow) -> RunView {
-    let paceline_measure::Quantiles { mean, p50, p95, p99, max } = row.queue_delay_ms;
     let loss = 100.0 * row.drops as f64 / (row.packets + row.drops) as f64;
     RunView {
         trace: format!("{way}: {}", row.trace),
@@ -111,7 +110,7 @@ fn view(way: &str, row: &LinkRow) -> RunView {
         capacity_mbps: row.capacity_mbps,
         throughput_mbps: row.throughput_mbps,
         utilization: row.utilization,
-        queue_delay_ms: Quantiles { mean, p50, p95, p99, max },
+        queue_delay_ms: row.queue_delay_ms,
         figures: vec![TableFigure::new("loss %", "packets lost", loss, 2)],
         series: row.series.clone(),
         ..RunView::default()

@@ -6,7 +6,7 @@ use paceline_trace::Delays;
 use thiserror::Error;
 
 use paceline_schemes::SCHEMES;
-use paceline_sim::metrics::{Quantiles, mbps, power};
+use paceline_sim::metrics::{mbps, power};
 use paceline_sim::runs::{Run, Runs};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
@@ -239,8 +239,8 @@ impl Comparison {
         flow.goodput_mbps = link.throughput_mbps * mss / (mss + header);
         let mut outcome = Outcome::default();
         outcome.duration_s = measured.as_secs_f64();
-        outcome.pooled.one_way_delay_ms = later(link.queue_delay_ms, forward);
-        outcome.pooled.rtt_ms = later(link.queue_delay_ms, self.rtt);
+        outcome.pooled.one_way_delay_ms = link.queue_delay_ms.later(forward.as_millis_f64());
+        outcome.pooled.rtt_ms = link.queue_delay_ms.later(self.rtt.as_millis_f64());
         outcome.pooled.end_to_end_p95_ms = Some(end_to_end);
         outcome.pooled.self_inflicted_p95_ms = Some(0.0);
         outcome.pooled.power = power(flow.goodput_mbps, end_to_end);
@@ -250,11 +250,4 @@ impl Comparison {
         outcome.flows.push(flow);
         Ok(outcome)
     }
-}
-
-/// Adds `by` to the quantiles of samples.
-fn later(of: Quantiles, by: Span) -> Quantiles {
-    let by = by.as_millis_f64();
-    let Quantiles { mean, p50, p95, p99, max } = of;
-    Quantiles { mean: mean + by, p50: p50 + by, p95: p95 + by, p99: p99 + by, max: max + by }
 }

@@ -1,6 +1,6 @@
 //! Requests for comparisons: arguments, their defaults and limits, and the page's text about them.
 
-use paceline_cc::Span;
+use paceline_cc::{ArgumentError, Span};
 use paceline_path::BufferSize;
 use paceline_report::PageInfo;
 use paceline_sim::runs::{MAX_RUNS, Runs};
@@ -8,7 +8,6 @@ use paceline_sim::scenario::{Capacity, SchemeChoice};
 use paceline_trace::Delays;
 
 use super::{CompareRuns, Comparison};
-use crate::argument::ArgumentError;
 use crate::bins::check_bins;
 
 /// A comparison of every scheme over every link, all under equal conditions.

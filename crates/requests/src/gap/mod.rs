@@ -11,5 +11,5 @@ mod run;
 
 pub use inside::Inside;
 pub use request::{GapPaths, GapRequest};
-pub use row::{GapRow, GapRows, RealDelays, RealLink, RealRun};
+pub use row::{GapRow, GapRows, RealLink, RealRun};
 pub use run::{GapRun, Start};

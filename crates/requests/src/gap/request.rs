@@ -1,13 +1,12 @@
 //! Requests for simulated runs beside real ones: paths, schemes, defaults, errors.
 
-use paceline_cc::{SchemeSpec, Span};
+use paceline_cc::{ArgumentError, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_sim::Names;
 use paceline_sim::runs::{Runs, Spread};
 use paceline_sim::scenario::{Capacity, FlowSpec, Scenario, Workload};
 
 use super::GapRun;
-use crate::argument::ArgumentError;
 use crate::compare::Comparison;
 
 /// Simulated runs beside real ones.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use paceline_sim::metrics::Quantiles;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -75,7 +76,7 @@ pub struct RealLink {
     /// Delivered bytes divided by offered bytes.
     pub utilization: f64,
     /// Time from a packet's arrival at the queue until it has left the link.
-    pub queue_delay_ms: RealDelays,
+    pub queue_delay_ms: Quantiles,
     /// Packets that the queue dropped.
     pub drops: u64,
     /// Packets that the queue marked.
@@ -86,19 +87,4 @@ pub struct RealLink {
     pub first_data_s: Option<f64>,
     /// Time at which the first packet of a SYN's size arrived at the link, in seconds.
     pub first_syn_s: Option<f64>,
-}
-
-/// Mean and percentiles of delays in ms.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RealDelays {
-    /// Mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 95th percentile.
-    pub p95: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// Longest delay.
-    pub max: f64,
 }

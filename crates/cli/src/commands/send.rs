@@ -10,27 +10,23 @@ use clap::Args;
 use paceline_cc::{Halves, Rate, Span};
 use paceline_os::{Interrupts, RealTimeError};
 use paceline_report::TransferView;
-use paceline_sim::metrics::P95;
 use paceline_sim::scenario::Workload;
 use paceline_transfer::udp::{
-    ClientOptions, ListenOptions, Progress, Source, TransferResult, addresses, send,
+    ClientOptions, ListenOptions, Measured, Peer, Progress, SentRow, SentRows, Source,
+    TransferRequest, TransferResult, Work, addresses, send,
 };
-use paceline_wire::{Limits, Offer, Service};
 
-use self::row::{Frames, Runs, SentRow, file_row, missing, problem_row, words};
-use super::bulk::{BulkOptions, Measured};
+use self::row::{missing, words};
+use super::bulk::{BulkOptions, table};
 use super::transfer;
 use super::transfer_end::{
-    HANDSHAKE, PLAINTEXT, address, give_up_capabilities, patience, print_events, run_ahead,
+    PLAINTEXT, address, give_up_capabilities, patience, print_events, run_ahead,
 };
 use crate::args;
 use crate::keys::ClientKey;
 use crate::output::{self, Error};
 use crate::progress::{ProgressDisplay, ProgressMode, WhileWaiting};
 use crate::registries;
-
-/// Default for how long the other end of a stream may be silent.
-const STREAM_IDLE: Span = Span::from_secs(60);
 
 /// Send files, folders, a pipe or bulk data over UDP to `paceline recv`, with any scheme
 ///
@@ -70,7 +66,7 @@ pub(crate) struct Send {
     #[arg(long, value_name = "FILE", requires = "listen")]
     clients: Option<PathBuf>,
     /// The scheme that decides how fast to send; with --listen the receiver names it
-    #[arg(long, value_name = "NAME", default_value = "copa")]
+    #[arg(long, value_name = "NAME", default_value = TransferRequest::SCHEME)]
     scheme: String,
     /// Send meaningless data for this time, to measure
     #[arg(long, value_name = "TIME", value_parser = args::length)]
@@ -90,7 +86,7 @@ pub(crate) struct Send {
     progress: ProgressMode,
     /// The largest packet in bytes, IP and UDP headers included; on a path that does not carry it,
     /// smaller ones are used
-    #[arg(long, value_name = "BYTES", default_value_t = 1500,
+    #[arg(long, value_name = "BYTES", default_value_t = TransferRequest::MTU,
         value_parser = clap::value_parser!(u16).range(1280..))]
     mtu: u16,
     /// Do not encrypt. Only for measurements in a laboratory; `paceline recv` needs this option, too
@@ -103,7 +99,7 @@ pub(crate) struct Send {
     timeout: Option<Span>,
     /// If the connection breaks off, connect again and continue, until nothing has arrived for this
     /// time; 0 for never. Standard input and pipes cannot be continued
-    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "600s")]
+    #[arg(long, value_name = "TIME", value_parser = patience, default_value_t = TransferRequest::RETRY)]
     retry: Span,
     /// The seed of the schemes' random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -161,20 +157,22 @@ impl Send {
     pub(crate) fn run(self) -> Result<(), Error> {
         give_up_capabilities(self.realtime, self.listen);
         let (source, to) = self.ends()?;
-        let (halves, offered) = args::sender(&self.scheme)
+        let sender = args::sender(&self.scheme)
             .map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
-        if let Some(note) = router_note(&self.scheme, &halves).filter(|_| !self.quiet) {
+        if let Some(note) = router_note(&self.scheme, &sender.0).filter(|_| !self.quiet) {
             output::note(&note);
         }
-        let reverse = self.measurement.reverse;
-        if reverse && self.scheme.contains("file=") {
-            return Err(Error::Usage(format!(
-                "--scheme {}: with --reverse the receiver sends, and it reads no files for others",
-                self.scheme
-            )));
-        }
-        self.measurement
-            .check(self.workload.is_some(), self.output.is_some() || self.qlog.is_some())?;
+        let request = TransferRequest {
+            limit: self.limit,
+            mtu: self.mtu,
+            plaintext: self.plaintext,
+            timeout: self.timeout,
+            retry: self.retry,
+            seed: self.seed,
+            ..TransferRequest::new(&self.scheme, sender, self.work(source))
+        };
+        request.check()?;
+        self.measurement.check(self.output.is_some() || self.qlog.is_some())?;
         if let Some(folder) = &self.output {
             output::make_folder(folder)?;
         }
@@ -185,22 +183,6 @@ impl Send {
             run_ahead();
         }
         let fail = |error: paceline_os::RealTimeError| Error::Message(error.to_string());
-        let idle = self.timeout.unwrap_or(STREAM_IDLE);
-        let silence = self.timeout.unwrap_or(HANDSHAKE);
-        let mut limits = Limits { idle, silence, ..registries::limits() };
-        (limits.seed, limits.halves) = (self.seed, Some(halves));
-        limits.stop = self.bulk.unwrap_or(Span::MAX);
-        limits.workload = self.workload.clone().unwrap_or(Workload::Bulk);
-        let service = if source == Source::Packets { Service::Filler } else { Service::Stream };
-        let offer = Offer {
-            plaintext: self.plaintext,
-            service,
-            scheme: if reverse { String::new() } else { offered.clone() },
-            back: if reverse { offered } else { String::new() },
-            mtu: self.mtu,
-            window: limits.window,
-            ..Offer::default()
-        };
         let (to, name, key, listen) = match (self.listen, to) {
             (Some(at), _) => {
                 let keys = self.key.find_for_server(self.quiet)?;
@@ -222,39 +204,25 @@ impl Send {
                 (to, Some(name), key, None)
             }
         };
-        let qlog = self.qlog.clone();
-        let series = self.output.is_some();
         // Blocks signals in all threads that start from here on, so that only the loop handles
         // them.
         let _signals = match self.clients {
             Some(_) => Interrupts::watch_with_reload().map_err(fail)?,
             None => Interrupts::watch().map_err(fail)?,
         };
-        let (waits_for_server, abandons) = (false, false);
         let options = ClientOptions {
-            to,
-            key,
-            offer,
-            limits,
-            source,
-            qlog,
-            series,
-            waits_for_server,
-            abandons,
-            retry: self.retry,
-            name,
+            qlog: self.qlog.clone(),
+            series: self.output.is_some(),
             events: (!self.quiet).then(print_events),
             listen,
-            limit: self.limit,
-            progress: None,
-            gate: None,
+            ..request.options(registries::limits(), Peer { to, name, key })?
         };
         if self.bulk.is_some() {
             return self.measure(&options);
         }
         let finished = self.transfer(options).map_err(fail)?;
-        let row = self.row(&finished);
-        let runs = Runs { runs: [&row] };
+        let row = SentRow::of(&finished, &self.scheme, !self.plaintext);
+        let runs = SentRows { runs: [&row] };
         let written = match (&self.output, &row.series) {
             (Some(folder), Some(series)) => {
                 let view = transfer::sent(&self.scheme, &finished, series);
@@ -270,6 +238,18 @@ impl Send {
         printed.and(written).and(logged).and(missing(&row))
     }
 
+    /// Returns what the connection carries, and which end sends.
+    fn work(&self, source: Source) -> Work {
+        match self.bulk {
+            None => Work::Send(source),
+            Some(time) => Work::Measure {
+                time,
+                workload: self.workload.clone().unwrap_or(Workload::Bulk),
+                reverse: self.measurement.reverse,
+            },
+        }
+    }
+
     /// Sends files, and shows the progress.
     fn transfer(&self, mut options: ClientOptions) -> Result<TransferResult, RealTimeError> {
         let progress = Arc::new(Progress::default());
@@ -283,10 +263,9 @@ impl Send {
 
     fn measure(&self, options: &ClientOptions) -> Result<(), Error> {
         let measured = self.measurement.run(options, !self.quiet && !self.json)?;
-        let mut row = self.row(&measured.sum);
-        (row.flows, row.jain) = (measured.all.len() as u32, measured.jain());
-        (row.reverse, row.each) = (Some(self.measurement.reverse), measured.rows());
-        let runs = Runs { runs: [&row] };
+        let reverse = self.measurement.reverse;
+        let row = SentRow::of_measurement(&measured, &self.scheme, !self.plaintext, reverse);
+        let runs = SentRows { runs: [&row] };
         let written = match &self.output {
             Some(folder) => self.write(folder, &measured.sum, &self.views(&measured), &runs),
             None => Ok(()),
@@ -294,7 +273,7 @@ impl Send {
         let printed = match self.json {
             true => output::print_json(&runs),
             false => {
-                let table = measured.table(&self.scheme, self.measurement.reverse);
+                let table = table(&measured, &self.scheme, reverse);
                 output::print(&(words(&row) + "\n" + &table))
             }
         };
@@ -319,7 +298,7 @@ impl Send {
         folder: &Path,
         finished: &TransferResult,
         views: &[TransferView],
-        runs: &Runs<'_>,
+        runs: &SentRows<'_>,
     ) -> Result<(), Error> {
         let bytes: u64 = finished.files.iter().map(|file| file.bytes).sum();
         let what = match finished.files.len() {
@@ -371,59 +350,6 @@ impl Send {
                 let paths: Result<Vec<PathBuf>, Error> = paths.iter().map(file).collect();
                 Ok((Source::Files(paths?), args::with_port(to)))
             }
-        }
-    }
-
-    fn row(&self, finished: &TransferResult) -> SentRow {
-        let TransferResult { summary, sent, .. } = finished;
-        let seconds = finished.duration.as_secs_f64().max(1e-9);
-        let rate = |bytes: u64| bytes as f64 * 8e-6 / seconds;
-        let half = finished.least_rtt.as_millis_f64() / 2.0;
-        let age = summary.age_p95_ms.map(|age| age + half);
-        let goodput_mbps = rate(summary.goodput);
-        SentRow {
-            trace: None,
-            to: finished.address,
-            scheme: self.scheme.clone(),
-            flows: 1,
-            duration_s: seconds,
-            capacity_mbps: None,
-            throughput_mbps: rate(summary.bytes),
-            utilization: None,
-            goodput_mbps,
-            queue_delay_ms: summary.queue_delay_ms,
-            one_way_delay_ms: summary.queue_delay_ms.later(half),
-            rtt_ms: finished.rtt_ms,
-            end_to_end_delay_ms: age.map(|p95| P95 { p95 }),
-            self_inflicted_delay_ms: None,
-            power: age.filter(|age| *age > 0.0).map(|age| goodput_mbps / (age / 1000.0)),
-            drops: None,
-            marks: summary.ce_packets,
-            retransmits: sent.retransmits,
-            timeouts: sent.timeouts,
-            jain: 1.0,
-            jain_1s: None,
-            packets: summary.packets,
-            digest: None,
-            sent: sent.sent,
-            lost: sent.lost,
-            file_bytes: finished.files.iter().map(|file| file.bytes).sum(),
-            kept: match &finished.files[..] {
-                [file] => file.kept.clone(),
-                _ => None,
-            },
-            files: finished.files.iter().map(file_row).collect(),
-            problems: finished.problems.iter().map(problem_row).collect(),
-            connections: finished.connections,
-            resumed_bytes: finished.transfer_bytes.resumed,
-            repeated_bytes: finished.transfer_bytes.repeated,
-            skipped: finished.transfer_bytes.skipped,
-            video: finished.video.map(|video| Frames { made: video.made, skipped: video.skipped }),
-            mtu: finished.mtu,
-            encrypted: !self.plaintext,
-            reverse: None,
-            each: Vec::new(),
-            series: finished.series.clone(),
         }
     }
 }

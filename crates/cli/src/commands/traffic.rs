@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use paceline_cc::Span;
+use paceline_sim::scenario::Workload;
 use paceline_transfer::traffic;
-use paceline_transfer::udp::{self, ClientOptions, Source};
-use paceline_wire::{Limits, Offer, Service};
+use paceline_transfer::udp::{self, ClientOptions, Peer, TransferRequest, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::args;
@@ -109,36 +109,22 @@ impl Traffic {
                     super::transfer_end::run_ahead();
                 }
                 let key = KeyText::read(&identity)?.key().clone();
-                let (halves, scheme) = crate::args::sender(&scheme).map_err(Error::Message)?;
-                let mut limits = Limits { stop: duration, seed, ..registries::limits() };
-                limits.halves = Some(halves);
-                // The link may be silent for longer than a user would wait.
-                (limits.idle, limits.silence) = (duration, duration);
-                let offer = Offer {
-                    service: Service::Filler,
-                    scheme,
-                    mtu: 1500,
-                    window: limits.window,
-                    ..Offer::default()
-                };
-                let options = ClientOptions {
-                    to: vec![SocketAddr::new(base, UDP_PORT)],
-                    key,
-                    offer,
-                    limits,
-                    source: Source::Packets,
+                let sender = crate::args::sender(&scheme).map_err(Error::Message)?;
+                let work =
+                    Work::Measure { time: duration, workload: Workload::Bulk, reverse: false };
+                let request = TransferRequest {
+                    // The link may be silent for longer than a user would wait.
+                    timeout: Some(duration),
                     retry: Span::ZERO,
-                    name: None,
-                    events: None,
-                    qlog: None,
-                    series: false,
+                    seed,
+                    ..TransferRequest::new(&scheme, sender, work)
+                };
+                let peer = Peer { to: vec![SocketAddr::new(base, UDP_PORT)], name: None, key };
+                let options = ClientOptions {
                     // The receiver starts at the same time and may not listen yet.
                     waits_for_server: true,
                     abandons: true,
-                    limit: None,
-                    progress: None,
-                    listen: None,
-                    gate: None,
+                    ..request.options(registries::limits(), peer)?
                 };
                 let finished = udp::send(&options).map_err(fail)?;
                 let counted = UdpCounts {

@@ -3,10 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use paceline_report::{Fold, Line, Lines, PageInfo, Quantiles, TransferView};
-use paceline_transfer::udp::{
-    ConnectionResult, Delays, ReceivedSeries, SentSeries, TransferResult,
-};
+use paceline_report::{Fold, Line, Lines, PageInfo, TransferView};
+use paceline_transfer::udp::{ConnectionResult, ReceivedSeries, SentSeries, TransferResult};
 use serde::Serialize;
 
 use crate::names::{command_line, file_names};
@@ -16,11 +14,6 @@ use crate::output::{self, Error};
 pub(super) const MOST: usize = 1000;
 /// Most connections that get their own plot.
 const PLOTS: usize = 24;
-
-fn quantiles(from: Delays) -> Quantiles {
-    let Delays { mean, p50, p95, p99, max } = from;
-    Quantiles { mean, p50, p95, p99, max }
-}
 
 fn line(name: &str, fold: Fold, values: &[f64]) -> Line {
     Line { name: name.into(), values: values.to_vec(), fold }
@@ -61,8 +54,8 @@ pub(super) fn sent(scheme: &str, finished: &TransferResult, series: &SentSeries)
         duration_s: seconds,
         throughput_mbps: summary.bytes as f64 * 8e-6 / seconds,
         goodput_mbps: summary.goodput as f64 * 8e-6 / seconds,
-        queue_delay_ms: quantiles(summary.queue_delay_ms),
-        rtt_ms: Some(quantiles(finished.rtt_ms)),
+        queue_delay_ms: summary.queue_delay_ms,
+        rtt_ms: Some(finished.rtt_ms),
         packets: summary.packets,
         lost: Some((sent.lost, sent.retransmits)),
         marks: summary.ce_packets,
@@ -83,7 +76,7 @@ pub(super) fn received(name: String, problem: &str, received: &ConnectionResult)
         duration_s: summary.duration_s,
         throughput_mbps: summary.bytes as f64 * 8e-6 / seconds,
         goodput_mbps: summary.goodput as f64 * 8e-6 / seconds,
-        queue_delay_ms: quantiles(summary.queue_delay_ms),
+        queue_delay_ms: summary.queue_delay_ms,
         rtt_ms: None,
         packets: summary.packets,
         lost: None,

@@ -12,9 +12,6 @@ use paceline_transfer::udp::{MOST_LOOPS, connect_to};
 use crate::args;
 use crate::output;
 
-/// Default for how long the answer to the first packet may take.
-pub(super) const HANDSHAKE: Span = Span::from_secs(20);
-
 /// Reads the address and port at which an end listens.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     connect_to(text).map_err(|error| error.to_string())

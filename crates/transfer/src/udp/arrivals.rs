@@ -11,38 +11,6 @@ use super::course::{ReceivedCourse, ReceivedSeries};
 /// The two clocks are not synchronized: all delays are relative to the shortest one.
 const FIRST: Span = Span::from_millis(50);
 
-/// Quantiles of delays in milliseconds.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Delays {
-    /// The mean.
-    pub mean: f64,
-    /// The median.
-    pub p50: f64,
-    /// The 95th percentile.
-    pub p95: f64,
-    /// The 99th percentile.
-    pub p99: f64,
-    /// The largest.
-    pub max: f64,
-}
-
-impl Delays {
-    /// Returns the delays, each increased by `millis`.
-    #[must_use]
-    pub fn later(self, millis: f64) -> Delays {
-        let Delays { mean, p50, p95, p99, max } = self;
-        let [mean, p50, p95, p99, max] = [mean, p50, p95, p99, max].map(|at| at + millis);
-        Delays { mean, p50, p95, p99, max }
-    }
-}
-
-impl From<Quantiles> for Delays {
-    fn from(from: Quantiles) -> Delays {
-        let Quantiles { mean, p50, p95, p99, max } = from;
-        Delays { mean, p50, p95, p99, max }
-    }
-}
-
 /// What a receiver reports to its sender at the end.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -57,7 +25,7 @@ pub struct Summary {
     /// Seconds from the first arrival to the last.
     pub duration_s: f64,
     /// One-way delays minus the shortest one.
-    pub queue_delay_ms: Delays,
+    pub queue_delay_ms: Quantiles,
     /// The 95th percentile of the age of the newest packet, minus the shortest one-way delay.
     pub age_p95_ms: Option<f64>,
 }
@@ -74,7 +42,7 @@ pub struct SentSummary {
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// RTTs of acknowledgements.
-    pub rtt_ms: Delays,
+    pub rtt_ms: Quantiles,
     /// The minimum RTT in milliseconds.
     pub least_rtt_ms: f64,
 }
@@ -86,7 +54,7 @@ impl SentSummary {
             retransmits: stats.retransmits,
             lost: stats.lost,
             timeouts: stats.timeouts,
-            rtt_ms: rtts.samples.quantiles().into(),
+            rtt_ms: rtts.samples.quantiles(),
             least_rtt_ms: rtts.least().as_millis_f64(),
         }
     }
@@ -179,7 +147,7 @@ impl Arrivals {
             goodput: stats.goodput,
             ce_packets: stats.ce_packets,
             duration_s: self.last.since(self.first).as_secs_f64(),
-            queue_delay_ms: Delays::from(self.delays.quantiles()).later(-least),
+            queue_delay_ms: self.delays.quantiles().later(-least),
             age_p95_ms: age.map(|age| age.as_millis_f64() - least),
         }
     }
@@ -201,7 +169,7 @@ mod tests {
                 arrivals.on_packet(now, sent, 1500);
             }
             let summary = arrivals.summary(paceline_flow::ReceiverStats::default());
-            let Delays { mean, p50, p95, .. } = summary.queue_delay_ms;
+            let Quantiles { mean, p50, p95, .. } = summary.queue_delay_ms;
             assert!((mean - 1.0).abs() < 0.1 && p50.abs() < 0.1, "{summary:?}");
             assert!((p95 - 10.0).abs() < 0.1, "{summary:?}");
             assert!(summary.age_p95_ms.is_some_and(|age| age < 12.0), "{summary:?}");

@@ -6,11 +6,12 @@ use std::sync::{Arc, mpsc};
 
 use paceline_cc::{Rate, Span};
 use paceline_flow::{SenderStats, VideoStats};
+use paceline_measure::Quantiles;
 use paceline_wire::key::Key;
 use paceline_wire::{Limits, Offer};
 
 use super::listener::ListenOptions;
-use crate::udp::arrivals::{Delays, Summary};
+use crate::udp::arrivals::Summary;
 use crate::udp::course::SentSeries;
 use crate::udp::outbound::{SentFile, Source, TransferBytes};
 use crate::udp::progress::Progress;
@@ -59,6 +60,35 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
+    /// Returns the options of a client that continues over no new connection, keeps no logs and
+    /// shows nothing.
+    pub fn new(
+        to: Vec<SocketAddr>,
+        key: Key,
+        offer: Offer,
+        limits: Limits,
+        source: Source,
+    ) -> ClientOptions {
+        ClientOptions {
+            to,
+            key,
+            offer,
+            limits,
+            source,
+            qlog: None,
+            series: false,
+            waits_for_server: false,
+            abandons: false,
+            limit: None,
+            progress: None,
+            retry: Span::ZERO,
+            name: None,
+            events: None,
+            listen: None,
+            gate: None,
+        }
+    }
+
     /// Returns true if the other end sends the packets of a measurement.
     pub(super) fn sends_back(&self) -> bool {
         !self.offer.back.is_empty()
@@ -102,7 +132,7 @@ pub struct TransferResult {
     /// Measurements of the receiving end.
     pub summary: Summary,
     /// RTTs of acknowledgements.
-    pub rtt_ms: Delays,
+    pub rtt_ms: Quantiles,
     /// The minimum RTT.
     pub least_rtt: Span,
     /// Maximum packet size in bytes.

@@ -2,12 +2,13 @@
 
 use paceline_cc::{Span, Time};
 use paceline_flow::SenderStats;
+use paceline_measure::Quantiles;
 use paceline_os::{RealTimeError, Waker};
 use paceline_wire::{Connection, End, printable};
 
 use super::failure::Failure;
 use super::observer::Rtts;
-use crate::udp::arrivals::{Delays, SentSummary, Summary};
+use crate::udp::arrivals::{SentSummary, Summary};
 use crate::udp::note::{Note, TAKEN_OVER};
 use crate::udp::outbound::Outbound;
 
@@ -28,7 +29,7 @@ pub(super) const NOT_AGAIN: &str = "standard input and pipes cannot be read a se
 pub(super) struct ReportedFigures {
     pub(super) sent: SenderStats,
     pub(super) summary: Summary,
-    pub(super) rtt_ms: Delays,
+    pub(super) rtt_ms: Quantiles,
     pub(super) least_rtt: Span,
 }
 
@@ -160,7 +161,7 @@ impl TransferProgress {
         ReportedFigures {
             sent: connection.sent().unwrap_or_default(),
             summary: self.summary.unwrap_or_default(),
-            rtt_ms: rtts.rtts.samples.quantiles().into(),
+            rtt_ms: rtts.rtts.samples.quantiles(),
             least_rtt: rtts.rtts.least(),
         }
     }

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 /// - `link.NAME.{capacity,throughput,utilization,drops,marks}` (Mbit/s, shares, packets),
 ///   `link.NAME.delay.{mean,p50,p95,p99,max}` (ms), and the series `link.NAME.{capacity,
 ///   throughput,delay}`;
-/// - `flow.NAME.{goodput,retransmits,timeouts}`, `flow.NAME.{owd,rtt}.*`, and the
-///   series `flow.NAME.goodput` and `flow.NAME.state.VARIABLE`;
+/// - `flow.NAME.{goodput,sent,lost,retransmits,timeouts}` (the last four including the warm-up),
+///   `flow.NAME.{owd,rtt}.*`, and the series `flow.NAME.goodput` and `flow.NAME.state.VARIABLE`; of
+///   video also `flow.NAME.frames.{made,skipped,delivered}` and `flow.NAME.frames.delay.*` (ms);
 /// - `medium.NAME.{throughput,collisions,drops}`, and of its access point
 ///   `medium.NAME.ap.{throughput,drops,waiting}`, `medium.NAME.ap.delay.*`;
 /// - `all.{goodput,jain,jain_1s,end_to_end,self_inflicted}`, `all.{owd,rtt}.*` (`end_to_end`: the
@@ -98,10 +99,23 @@ impl From<&Outcome> for Record {
         for flow in &outcome.flows {
             let name = format!("flow.{}", flow.name);
             record.set(format!("{name}.goodput"), flow.goodput_mbps);
+            record.set(format!("{name}.sent"), flow.sender.sent as f64);
+            record.set(format!("{name}.lost"), flow.sender.lost as f64);
             record.set(format!("{name}.retransmits"), flow.sender.retransmits as f64);
             record.set(format!("{name}.timeouts"), flow.sender.timeouts as f64);
             record.set_quantiles(&format!("{name}.owd"), &flow.one_way_delay_ms);
             record.set_quantiles(&format!("{name}.rtt"), &flow.rtt_ms);
+            if let Some(frames) = &flow.frames {
+                let counts = [
+                    ("made", frames.made),
+                    ("skipped", frames.skipped),
+                    ("delivered", frames.delivered),
+                ];
+                for (part, count) in counts {
+                    record.set(format!("{name}.frames.{part}"), count as f64);
+                }
+                record.set_quantiles(&format!("{name}.frames.delay"), &frames.delay_ms);
+            }
             if let Some(series) = &flow.series {
                 record.set("bin", series.bin_s);
                 record.set_series(format!("{name}.goodput"), &series.goodput_mbps);

@@ -114,6 +114,20 @@ impl Task {
         Task { alone: true, ..Task::other(name, key, cost, work) }
     }
 
+    /// Returns the task with a record that has only those series for which `is_kept` is true of their
+    /// names. Records of equal keys must keep the same series.
+    #[must_use]
+    pub fn keeping_series(self, is_kept: fn(&str) -> bool) -> Task {
+        let Task { name, key, cost, alone, scenario, work } = self;
+        let work = move || {
+            let mut record = work()?;
+            record.series.retain(|name, _| is_kept(name));
+            Ok(record)
+        };
+        let key = format!("fewer series;{key}");
+        Task { name, key, cost, alone, scenario, work: Box::new(work) }
+    }
+
     /// Returns the scenario, if the task simulates one.
     pub fn simulates(&self) -> Option<&Scenario> {
         self.scenario.as_deref()

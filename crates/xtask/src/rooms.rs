@@ -49,12 +49,14 @@ pub const ROOMS: &[Room] = &[
             "trace", "wifi",
         ],
     ),
+    room("crates/evaluate", &["cc", "report", "requests", "sim", "tasks", "trace"]),
     room("crates/peers", &["cc", "flow", "ip", "os", "schemes"]),
     room(
         "crates/cli",
         &[
             "cc",
             "emulator",
+            "evaluate",
             "guest",
             "kernel",
             "lab",
@@ -66,6 +68,7 @@ pub const ROOMS: &[Room] = &[
             "requests",
             "schemes",
             "sim",
+            "tasks",
             "trace",
             "transfer",
             "wifi",

@@ -1,0 +1,102 @@
+//! Sentences and verdicts made from figures, by the rules of their criteria.
+
+use paceline_requests::numbers::figure;
+use paceline_sim::metrics::Distribution;
+
+use crate::criterion::{Bounds, Measured};
+use crate::row::Verdict;
+
+/// Judges the distribution of a figure; `cubic` is the median of Cubic's, for bounds that are its
+/// multiples. `None` if such bounds have no figure of Cubic.
+pub(crate) fn judge(bounds: &Bounds, of: &Distribution, cubic: Option<f64>) -> Option<Verdict> {
+    let factor = match (bounds.times_beside, cubic) {
+        (false, _) => 1.0,
+        (true, Some(cubic)) => cubic,
+        (true, None) => return None,
+    };
+    let (good, poor) = (bounds.good * factor, bounds.poor * factor);
+    // With figures mirrored, lower ones are better.
+    let sign = if bounds.higher_is_better() { -1.0 } else { 1.0 };
+    let worse_end = if bounds.higher_is_better() { of.p5 } else { of.p95 };
+    let (median, worse_end) = (sign * of.median, sign * worse_end);
+    let (good, poor) = (sign * good, sign * poor);
+    Some(if good < poor && median >= poor {
+        Verdict::Poor
+    } else if median <= good && (worse_end < poor || good >= poor) {
+        Verdict::Good
+    } else {
+        Verdict::Mixed
+    })
+}
+
+/// Returns a figure with its unit.
+pub(crate) fn with_unit(value: f64, unit: &str) -> String {
+    if unit.is_empty() { figure(value) } else { format!("{} {unit}", figure(value)) }
+}
+
+/// Returns the answer: the figure in its sentence, its range, Cubic's figure, and the verdict.
+pub(crate) fn answer(
+    measured: &Measured,
+    of: &Distribution,
+    runs: usize,
+    cubic: Option<f64>,
+    verdict: Option<Verdict>,
+) -> String {
+    let shown = |value| with_unit(value, measured.unit);
+    let mut text = measured.says.replace("{}", &shown(of.median));
+    let (low, high) = (figure(of.p5), figure(of.p95));
+    if low != high {
+        text += &format!(" ({low} to {high} in {runs} runs)");
+    }
+    if let Some(cubic) = cubic {
+        text += &format!("; Cubic: {}", shown(cubic));
+    }
+    text.push('.');
+    if let (Some(verdict), Some(bounds)) = (verdict, &measured.bounds) {
+        text += &format!(" Verdict: {} ({}).", verdict.word(), bounds.rule(measured.unit));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(p5: f64, median: f64, p95: f64) -> Distribution {
+        Distribution { p5, median, p95, median_interval: None }
+    }
+
+    #[test]
+    fn verdicts_follow_from_bounds() {
+        let high = Bounds::new(90.0, 50.0, "test");
+        let low = Bounds::new(10.0, 40.0, "test");
+        for (bounds, of, wanted) in [
+            (high, spread(91.0, 95.0, 96.0), Verdict::Good),
+            (high, spread(49.0, 95.0, 96.0), Verdict::Mixed),
+            (high, spread(60.0, 70.0, 96.0), Verdict::Mixed),
+            (high, spread(10.0, 50.0, 96.0), Verdict::Poor),
+            (low, spread(1.0, 10.0, 39.0), Verdict::Good),
+            (low, spread(1.0, 10.0, 40.0), Verdict::Mixed),
+            (low, spread(1.0, 41.0, 42.0), Verdict::Poor),
+        ] {
+            assert_eq!(judge(&bounds, &of, None), Some(wanted), "{bounds:?} {of:?}");
+        }
+        let beside = Bounds::beside(1.1, 2.0, "test");
+        assert_eq!(judge(&beside, &spread(10.0, 10.0, 10.0), Some(10.0)), Some(Verdict::Good));
+        assert_eq!(judge(&beside, &spread(20.0, 20.0, 20.0), Some(10.0)), Some(Verdict::Poor));
+        assert_eq!(judge(&beside, &spread(20.0, 20.0, 20.0), None), None);
+        // Where Cubic has zero, zero is good.
+        assert_eq!(judge(&beside, &spread(0.0, 0.0, 0.0), Some(0.0)), Some(Verdict::Good));
+        assert_eq!(judge(&beside, &spread(0.0, 1.0, 1.0), Some(0.0)), Some(Verdict::Mixed));
+    }
+
+    #[test]
+    fn answers_are_sentences() {
+        let measured = Measured::new("c", "utilization", "%", "A flow uses {} of it", |_| 0.0)
+            .judged(Bounds::new(90.0, 50.0, "test"));
+        let text = answer(&measured, &spread(93.0, 95.0, 96.0), 5, Some(97.5), Some(Verdict::Good));
+        let wanted = "A flow uses 95.0 % of it (93.0 to 96.0 in 5 runs); Cubic: 97.5 %. Verdict: \
+                      good (good: 90.0 % or more; poor: 50.0 % or less).";
+        assert_eq!(text, wanted);
+    }
+}

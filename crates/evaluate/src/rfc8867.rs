@@ -1,0 +1,445 @@
+//! RFC 8867, Test Cases for Evaluating Congestion Control for Interactive Real-Time Media: §5.1 to §5.8.
+//!
+//! The topologies, rates and times are the document's. Its audio flow of 20 kbit/s is left out, since one flow
+//! has one source; TCP is Cubic. The document says what to expect in words; the bounds are this program's.
+
+use crate::case::Case;
+use crate::criterion::{Bounds, Criterion, Measured};
+use crate::figures::Look;
+
+/// Media flows over one link.
+const MEDIA: &str = include_str!("../cases/media.toml");
+
+/// A media flow of the evaluated scheme: name, RTT, path there and back, and further keys.
+macro_rules! media {
+    ($name:literal, $rtt:literal, $path:literal, $back:literal, $more:literal) => {
+        concat!(
+            "[[flow]]\nname = \"",
+            $name,
+            "\"\nscheme = {subject}\npath = [\"",
+            $path,
+            "\"]\nback = [\"",
+            $back,
+            "\"]\nrtt = \"",
+            $rtt,
+            "\"\nvideo = { min = \"150kbps\", max = \"1500kbps\" }\n",
+            "data = { jitter = \"15ms\", jitter_sd = \"8.66ms\", jitter_shape = \"uniform\" }\n",
+            $more,
+            "\n"
+        )
+    };
+}
+
+/// A media flow on the forward path with the usual RTT.
+macro_rules! forward {
+    ($name:literal, $more:literal) => {
+        media!($name, "100ms", "link", "back", $more)
+    };
+}
+
+static CASES: &[Case] = &[
+    Case::new(
+        "8867-5.1",
+        MEDIA,
+        &[
+            (
+                "capacity",
+                "schedule = [{ at = \"0s\", rate = \"1Mbps\" }, { at = \"40s\", rate = \"2.5Mbps\" }, \
+                 { at = \"60s\", rate = \"0.6Mbps\" }, { at = \"80s\", rate = \"1Mbps\" }]",
+            ),
+            ("flows", forward!("media", "")),
+        ],
+    ),
+    Case::new(
+        "8867-5.2",
+        MEDIA,
+        &[
+            ("duration", "125s"),
+            (
+                "capacity",
+                "schedule = [{ at = \"0s\", rate = \"4Mbps\" }, { at = \"25s\", rate = \"2Mbps\" }, \
+                 { at = \"50s\", rate = \"3.5Mbps\" }, { at = \"75s\", rate = \"1Mbps\" }, \
+                 { at = \"100s\", rate = \"2Mbps\" }]",
+            ),
+            ("flows", concat!(forward!("media-1", ""), forward!("media-2", ""))),
+        ],
+    ),
+    Case::new(
+        "8867-5.3",
+        MEDIA,
+        &[
+            (
+                "capacity",
+                "schedule = [{ at = \"0s\", rate = \"2Mbps\" }, { at = \"20s\", rate = \"1Mbps\" }, \
+                 { at = \"40s\", rate = \"0.5Mbps\" }, { at = \"60s\", rate = \"2Mbps\" }]",
+            ),
+            (
+                "back",
+                "schedule = [{ at = \"0s\", rate = \"2Mbps\" }, { at = \"35s\", rate = \"0.8Mbps\" }, \
+                 { at = \"70s\", rate = \"2Mbps\" }]",
+            ),
+            ("back_buffer", "300ms"),
+            (
+                "flows",
+                concat!(forward!("there", ""), media!("return", "100ms", "back", "link", "")),
+            ),
+        ],
+    ),
+    Case::new(
+        "8867-5.4",
+        MEDIA,
+        &[
+            ("duration", "120s"),
+            ("warmup", "60s"),
+            (
+                "flows",
+                concat!(
+                    forward!("media-1", ""),
+                    forward!("media-2", "start = \"20s\""),
+                    forward!("media-3", "start = \"40s\"")
+                ),
+            ),
+        ],
+    ),
+    Case::new(
+        "8867-5.5",
+        MEDIA,
+        &[
+            ("duration", "300s"),
+            ("warmup", "60s"),
+            ("capacity", "rate = \"4Mbps\""),
+            (
+                "flows",
+                concat!(
+                    media!("media-1", "20ms", "link", "back", ""),
+                    media!("media-2", "50ms", "link", "back", "start = \"10s\""),
+                    media!("media-3", "100ms", "link", "back", "start = \"20s\""),
+                    media!("media-4", "200ms", "link", "back", "start = \"30s\""),
+                    media!("media-5", "300ms", "link", "back", "start = \"40s\"")
+                ),
+            ),
+        ],
+    ),
+    Case::new(
+        "8867-5.6",
+        MEDIA,
+        &[
+            ("duration", "120s"),
+            ("warmup", "20s"),
+            ("capacity", "rate = \"2Mbps\""),
+            (
+                "flows",
+                concat!(
+                    forward!("media", ""),
+                    "[[flow]]\nname = \"tcp\"\nscheme = \"cubic\"\npath = [\"link\"]\nback = [\"back\"]\n\
+                     rtt = \"100ms\"\nstart = \"5s\"\n"
+                ),
+            ),
+        ],
+    ),
+    Case::new(
+        "8867-5.7",
+        MEDIA,
+        &[
+            ("duration", "300s"),
+            ("warmup", "20s"),
+            ("capacity", "rate = \"2Mbps\""),
+            (
+                "flows",
+                concat!(
+                    forward!("media-1", ""),
+                    forward!("media-2", ""),
+                    "[[flow]]\nname = \"tcp\"\nscheme = \"cubic\"\npath = [\"link\"]\nback = [\"back\"]\n\
+                     rtt = \"100ms\"\narrivals = { per_second = 0.1, bytes = 550000, sizes = \"exponential\" }\n"
+                ),
+            ),
+        ],
+    ),
+    Case::new(
+        "8867-5.8",
+        MEDIA,
+        &[
+            ("duration", "120s"),
+            (
+                "flows",
+                concat!(
+                    forward!("media-1", ""),
+                    forward!("media-2", ""),
+                    forward!("media-3", "stop = \"40s\""),
+                    forward!("resumed", "start = \"60s\"")
+                ),
+            ),
+        ],
+    ),
+];
+
+const CAPACITY: &str = "ours; the section asks to use the capacity and follow its changes";
+const DELAY: &str =
+    "ours: ITU-T G.114 has 150 ms of delay as good and 400 ms as the limit of calls";
+const FAIR: &str = "ours; the section asks for equal rates of equal flows";
+const STARVES: &str = "ours; the section asks that neither flow starves";
+const MIXED: &str = "Audio is left out, since one simulated flow has one source.";
+
+/// The share of the link's capacity that its flows use.
+fn used(look: &Look<'_>) -> f64 {
+    look.percent("link.link.utilization")
+}
+
+/// Jain's index of the rates of flows between two times in seconds.
+fn jain(look: &Look<'_>, flows: &[&str], from: f64, to: f64) -> f64 {
+    let rates: Vec<f64> =
+        flows.iter().map(|flow| look.mean(&format!("flow.{flow}.goodput"), from, to)).collect();
+    paceline_sim::metrics::jain(&rates)
+}
+
+/// The criteria of utilization and of frames' delays of a case with a flow.
+macro_rules! frames {
+    ($id:literal, $section:literal, $case:literal, $flow:literal, $where:literal) => {
+        Criterion::measured(
+            $id,
+            $section,
+            concat!("How late are frames ", $where, "?"),
+            Measured::new(
+                $case,
+                "95th percentile of the frames' delay",
+                "ms",
+                concat!("Frames arrive within {} (95 %) ", $where),
+                |look| look.number(concat!("flow.", $flow, ".frames.delay.p95")),
+            )
+            .judged(Bounds::new(250.0, 500.0, DELAY)),
+            MIXED,
+        )
+    };
+}
+macro_rules! uses {
+    ($id:literal, $section:literal, $case:literal, $where:literal) => {
+        Criterion::measured(
+            $id,
+            $section,
+            concat!("Which part of the capacity is used ", $where, "?"),
+            Measured::new(
+                $case,
+                "utilization",
+                "%",
+                concat!("Media use {} of the capacity ", $where),
+                used,
+            )
+            .judged(Bounds::new(70.0, 40.0, CAPACITY)),
+            MIXED,
+        )
+    };
+}
+
+static CRITERIA: &[Criterion] = &[
+    uses!(
+        "8867.5.1.rate",
+        "5.1 variable capacity, one flow",
+        "8867-5.1",
+        "while it changes from 0.6 to 2.5 Mbit/s"
+    ),
+    frames!(
+        "8867.5.1.delay",
+        "5.1 variable capacity, one flow",
+        "8867-5.1",
+        "media",
+        "while the capacity changes"
+    ),
+    Criterion::measured(
+        "8867.5.1.loss",
+        "5.1 variable capacity, one flow",
+        "How many packets are lost while the capacity changes?",
+        Measured::new(
+            "8867-5.1",
+            "lost packets",
+            "%",
+            "Of the packets {} are lost while the capacity changes",
+            |look| look.lost_packets(&["media"]),
+        )
+        .judged(Bounds::new(1.0, 5.0, "ours; the section asks for few losses")),
+        "",
+    ),
+    Criterion::measured(
+        "8867.5.1.fall",
+        "5.1 variable capacity, one flow",
+        "How long does the queue last after the capacity has fallen from 2.5 to 0.6 Mbit/s?",
+        Measured::new(
+            "8867-5.1",
+            "time with more than 100 ms of queue",
+            "s",
+            "After the capacity has fallen, more than 100 ms of queue last for {}",
+            |look| look.fallen("link.link.delay", 100.0, 60.5, 80.0) + 0.5,
+        )
+        .judged(Bounds::new(3.0, 10.0, CAPACITY)),
+        "A queue that lasts until the next change counts with 20 s.",
+    ),
+    uses!(
+        "8867.5.2.rate",
+        "5.2 variable capacity, several flows",
+        "8867-5.2",
+        "by two flows while it changes"
+    ),
+    frames!(
+        "8867.5.2.delay",
+        "5.2 variable capacity, several flows",
+        "8867-5.2",
+        "media-1",
+        "of two flows while the capacity changes"
+    ),
+    Criterion::measured(
+        "8867.5.2.fair",
+        "5.2 variable capacity, several flows",
+        "Do two flows share a capacity that changes?",
+        Measured::new(
+            "8867-5.2",
+            "Jain's index",
+            "",
+            "Two flows share the capacity with a Jain index of {}",
+            |look| look.number("all.jain"),
+        )
+        .judged(Bounds::new(0.95, 0.75, FAIR)),
+        "",
+    ),
+    uses!(
+        "8867.5.3.rate",
+        "5.3 congested feedback link",
+        "8867-5.3",
+        "if feedback passes a congested link, too,"
+    ),
+    frames!(
+        "8867.5.3.delay",
+        "5.3 congested feedback link",
+        "8867-5.3",
+        "there",
+        "if feedback passes a congested link, too"
+    ),
+    Criterion::measured(
+        "8867.5.4.fair",
+        "5.4 competing media flows",
+        "Do three flows that start 20 s apart share the link?",
+        Measured::new(
+            "8867-5.4",
+            "Jain's index",
+            "",
+            "In the last minute three flows share the link with a Jain index of {}",
+            |look| jain(look, &["media-1", "media-2", "media-3"], 60.0, 120.0),
+        )
+        .judged(Bounds::new(0.95, 0.75, FAIR)),
+        "",
+    ),
+    frames!(
+        "8867.5.4.delay",
+        "5.4 competing media flows",
+        "8867-5.4",
+        "media-3",
+        "of the last of three flows"
+    ),
+    Criterion::measured(
+        "8867.5.5.fair",
+        "5.5 fairness of round trips",
+        "Do five flows with round trips of 20 to 300 ms share the link?",
+        Measured::new(
+            "8867-5.5",
+            "Jain's index",
+            "",
+            "Five flows share the link with a Jain index of {}",
+            |look| {
+                let flows = ["media-1", "media-2", "media-3", "media-4", "media-5"];
+                jain(look, &flows, 60.0, 300.0)
+            },
+        )
+        .judged(Bounds::new(0.9, 0.6, FAIR)),
+        "",
+    ),
+    frames!(
+        "8867.5.5.delay",
+        "5.5 fairness of round trips",
+        "8867-5.5",
+        "media-5",
+        "of the flow with the longest round trip"
+    ),
+    Criterion::measured(
+        "8867.5.6.rate",
+        "5.6 a long TCP flow",
+        "Which rate does media keep beside a long TCP flow?",
+        Measured::new(
+            "8867-5.6",
+            "rate",
+            "Mbit/s",
+            "Beside a Cubic flow on 2 Mbit/s media get {}",
+            |look| look.number("flow.media.goodput"),
+        )
+        .judged(Bounds::new(0.5, 0.15, STARVES)),
+        "",
+    ),
+    Criterion::measured(
+        "8867.5.6.tcp",
+        "5.6 a long TCP flow",
+        "Which rate does a long TCP flow keep beside media?",
+        Measured::new(
+            "8867-5.6",
+            "rate of TCP",
+            "Mbit/s",
+            "Beside media on 2 Mbit/s a Cubic flow gets {}",
+            |look| look.number("flow.tcp.goodput"),
+        )
+        .judged(Bounds::new(0.5, 0.15, STARVES)),
+        "",
+    ),
+    frames!(
+        "8867.5.6.delay",
+        "5.6 a long TCP flow",
+        "8867-5.6",
+        "media",
+        "beside a long Cubic flow"
+    ),
+    Criterion::measured(
+        "8867.5.7.rate",
+        "5.7 short TCP flows",
+        "Which rate do media keep beside short TCP flows?",
+        Measured::new(
+            "8867-5.7",
+            "rate of two flows",
+            "Mbit/s",
+            "Beside short Cubic flows on 2 Mbit/s two media flows get {}",
+            |look| look.number("flow.media-1.goodput") + look.number("flow.media-2.goodput"),
+        )
+        .judged(Bounds::new(0.8, 0.3, STARVES)),
+        "Short flows arrive at random, one in ten seconds, in place of ten that switch on and off.",
+    ),
+    frames!(
+        "8867.5.7.delay",
+        "5.7 short TCP flows",
+        "8867-5.7",
+        "media-1",
+        "beside short Cubic flows"
+    ),
+    Criterion::measured(
+        "8867.5.8.rate",
+        "5.8 pause and resume",
+        "Which rate does a flow have that resumes after a pause?",
+        Measured::new(
+            "8867-5.8",
+            "rate",
+            "Mbit/s",
+            "From 5 s after its return on, a third flow on 3.5 Mbit/s has {}",
+            |look| look.mean("flow.resumed.goodput", 65.0, 120.0),
+        )
+        .judged(Bounds::new(0.8, 0.3, FAIR)),
+        "A flow resumes as a new connection here.",
+    ),
+    frames!(
+        "8867.5.8.delay",
+        "5.8 pause and resume",
+        "8867-5.8",
+        "media-1",
+        "while another flow pauses and resumes"
+    ),
+];
+
+pub(crate) fn criteria() -> Vec<&'static Criterion> {
+    CRITERIA.iter().collect()
+}
+
+pub(crate) fn cases() -> Vec<&'static Case> {
+    CASES.iter().collect()
+}

@@ -22,6 +22,7 @@
 mod args;
 mod bar;
 mod commands;
+mod cost_bar;
 mod emulation;
 #[cfg(test)]
 mod example_tests;

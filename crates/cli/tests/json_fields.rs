@@ -227,6 +227,9 @@ fn lists_and_claims() {
     printed.document("reproduce --list", &run(&["reproduce", "--list", "--json"]));
     let some = ["reproduce", "A01", "A06", "A16", "--quick", "--json", "-q"];
     printed.document("reproduce", &run(&some));
+    printed.document("evaluate --list", &run(&["evaluate", "--list", "--json"]));
+    let some = ["bufferbloat,cubic.harm,optimistic", "--runs", "2", "--json", "-q"];
+    printed.document("evaluate", &run(&[&["evaluate", "abc", "--only"][..], &some].concat()));
     // All of `validate` takes minutes; these rows have its types.
     let rows = cases(None, None)[0].measure();
     let counts = Counts::of(&rows);
@@ -244,6 +247,8 @@ fn lists_and_claims() {
         "doctor",
         "reproduce --list",
         "reproduce",
+        "evaluate --list",
+        "evaluate",
         "validate",
     ]);
 }

@@ -11,12 +11,12 @@ use paceline_emulator::shell::ServerPort;
 use paceline_lab::contest::{expand, places};
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, Quantiles, RunView, compare_page, front};
-use paceline_reproduce::{Record, Store, Task};
 use paceline_requests::compare::{Comparison, OMNISCIENT};
 use paceline_requests::numbers::{figure, range};
 use paceline_sim::metrics::{Distribution, power};
 use paceline_sim::runs::Runs;
 use paceline_sim::scenario::Capacity;
+use paceline_tasks::{Record, Store, Task};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -7,6 +7,8 @@ mod compare;
 mod contest;
 mod delay;
 mod doctor;
+mod evaluate;
+mod evaluate_python;
 mod fetch;
 mod gap;
 mod generate;
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     Validate(validate::Validate),
     /// Measure the claims of the papers again, and say which of them hold
     Reproduce(reproduce::Reproduce),
+    /// Answer the IETF's questions about a congestion control (RFC 9743, 8867, 8869) by simulations
+    Evaluate(Box<evaluate::Evaluate>),
     /// Run each scheme in the simulator and for real in the emulator, and compare both
     Gap(gap::Gap),
     /// Load congestion controls into this machine's own TCP (eBPF)
@@ -148,6 +152,7 @@ impl Command {
             Command::Schemes(command) => command.run(),
             Command::Trace(command) => command.run(),
             Command::Validate(command) => command.run(),
+            Command::Evaluate(command) => command.run(),
             Command::Gap(command) => command.run(),
             Command::Kernel(command) => command.run(),
             Command::Linux(command) => command.run(),

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use paceline_reproduce::{
-    BoundResult, Claim, FindClaimError, ListedClaim, Live, Progress, ReproduceFields, Reproduction,
-    Setting, Store, Verdict, WrittenScenarios, find_claims, markdown, page, record, reproduce,
+    BoundResult, Claim, FindClaimError, ListedClaim, Live, ReproduceFields, Reproduction, Setting,
+    Store, Verdict, WrittenScenarios, find_claims, markdown, page, record, reproduce,
     write_scenarios,
 };
 use serde::Serialize;
 
 use crate::args;
+use crate::cost_bar::CostBar;
 use crate::names::command_line;
 use crate::output::{self, Error};
 use crate::table::Grid;
@@ -80,25 +80,6 @@ struct List<'a> {
     claims: Vec<ListedClaim<'a>>,
 }
 
-/// A progress bar over units of cost.
-struct CostBar(ProgressBar);
-
-/// Steps of the bar per unit of cost, since costs are not whole numbers.
-const FINE: f64 = 1000.0;
-
-impl Progress for CostBar {
-    fn begin(&self, total: f64, done: f64) {
-        self.0.set_length((total * FINE) as u64);
-        self.0.set_position((done * FINE) as u64);
-        self.0.reset_eta();
-    }
-
-    fn done(&self, task: &str, cost: f64) {
-        self.0.inc((cost * FINE) as u64);
-        self.0.set_message(task.to_string());
-    }
-}
-
 impl Reproduce {
     pub(crate) fn run(self) -> Result<(), Error> {
         let chosen = self.chosen()?;
@@ -134,17 +115,10 @@ impl Reproduce {
             .num_threads(self.threads.into())
             .build()
             .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
-        let bar = if self.quiet { ProgressBar::hidden() } else { ProgressBar::new(1) };
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:32} {percent} %, {eta} left  {wide_msg}")
-        {
-            bar.set_style(style);
-        }
-        bar.enable_steady_tick(args::wall(0.2));
-        let progress = CostBar(bar.clone());
+        let progress = CostBar::new(self.quiet);
         let began = Instant::now();
         let done = pool.install(|| reproduce(&chosen, &setting, &store, &progress));
-        bar.finish_and_clear();
+        progress.clear();
         let done = done?;
         let printed = if self.json {
             output::print_json(&ReproduceFields::of(&done))

@@ -1,0 +1,270 @@
+//! `paceline evaluate`: answers the IETF's questions about congestion controls.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use paceline_evaluate::{
+    Document, EvaluateError, EvaluateFields, Evaluation, ListedCriterion, Request, Row, documents,
+    evaluate, markdown, page,
+};
+use paceline_requests::numbers::figure;
+use paceline_sim::runs::MAX_RUNS;
+use paceline_tasks::Store;
+use serde::Serialize;
+
+use crate::commands::evaluate_python;
+use crate::cost_bar::CostBar;
+use crate::linux_hosts::LinuxArgs;
+use crate::names::command_line;
+use crate::output::{self, Error};
+use crate::registries;
+use crate::table::{Grid, counted};
+
+#[derive(Args)]
+#[command(after_help = "\
+Each criterion has a question, a case that is simulated, a figure, and a rule for good and poor that
+was stated before the first run: --list shows them, docs/evaluate.md explains them. With -o DIR,
+finished runs are kept in DIR/runs; an evaluation that was stopped continues from them.
+
+Examples:
+  paceline evaluate abc --quick
+  paceline evaluate cubic bbr3 'abc[dt=60ms]' -o report
+  paceline evaluate gcc --cases rfc8867,rfc8869
+  paceline evaluate ./mine.py --quick
+  paceline evaluate abc --only cubic,bufferbloat.delay --json
+  paceline evaluate --list")]
+pub(crate) struct Evaluate {
+    /// Schemes, with parameters if wanted, or Python files with a class (./mine.py). Several ones
+    /// stand side by side in one report
+    #[arg(value_name = "NAME", required_unless_present = "list")]
+    schemes: Vec<String>,
+    /// Documents whose questions are answered: rfc9743 (BCP 133, for any scheme), rfc8867 and rfc8869
+    /// (test cases for calls), separated by commas
+    #[arg(long, value_name = "DOCUMENTS", default_value = "rfc9743", value_parser = Documents::read)]
+    cases: Documents,
+    /// Answer only these criteria, separated by commas: names, or their first parts, such as cubic or
+    /// cubic.harm
+    #[arg(long, value_name = "ID,...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Make 3 runs of each case in place of 15, and leave out those that take long
+    #[arg(long)]
+    quick: bool,
+    /// Number of runs of each case, each with its own seed and start [default: 15, and 3 with --quick
+    /// or for cases that take long]
+    #[arg(long, value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RUNS)))]
+    runs: Option<u32>,
+    /// Only list the criteria: questions, figures, rules
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
+    linux: LinuxArgs,
+    /// The seed of all random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many runs at the same time; 0 for one per core
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: u16,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Fail if a run has failed
+    #[arg(long)]
+    strict: bool,
+    /// Do not show progress or the names of written files
+    #[arg(short, long)]
+    quiet: bool,
+    /// Write the page (index.html), report.md, report.json and finished runs into this folder
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// Documents that a list names.
+#[derive(Clone, Debug)]
+struct Documents(Vec<&'static Document>);
+
+impl Documents {
+    fn read(text: &str) -> Result<Documents, String> {
+        documents(text).map(Documents)
+    }
+}
+
+/// JSON of `evaluate --list`.
+#[derive(Serialize)]
+struct List {
+    criteria: Vec<ListedCriterion>,
+}
+
+impl Evaluate {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        if self.list {
+            return self.print_list();
+        }
+        if self.schemes.iter().any(|name| evaluate_python::is_file(name)) {
+            return evaluate_python::run();
+        }
+        let request = self.request();
+        request.criteria().map_err(failure)?;
+        for scheme in &request.schemes {
+            let read = registries::compared(scheme).map_err(Error::Usage)?.0;
+            self.linux.find(read.iter().map(|(scheme, _)| scheme))?;
+        }
+        let store = match &self.output {
+            Some(folder) => {
+                output::make_folder(folder)?;
+                let runs = folder.join("runs");
+                Store::open(&runs).map_err(|source| Error::Io { path: Some(runs), source })?
+            }
+            None => Store::disabled(),
+        };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.into())
+            .build()
+            .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
+        let names = Arc::new(registries::names().clone());
+        let progress = CostBar::new(self.quiet);
+        let began = Instant::now();
+        let done = pool.install(|| evaluate(&request, &names, &store, &progress));
+        progress.clear();
+        let done = done.map_err(failure)?;
+        let printed = match self.json {
+            true => output::print_json(&EvaluateFields::of(&done)),
+            false => output::print(&table(&done)),
+        };
+        // Prints and writes as many results as possible, also if some could not be kept.
+        let unkept: Vec<String> = done.unkept.iter().map(|(_, why)| why.clone()).collect();
+        let mut unwritten: Vec<String> = output::unkept(&unkept).into_iter().collect();
+        if let Some(folder) = &self.output {
+            unwritten.extend(self.write(folder, &done, began.elapsed().as_secs_f64()));
+        }
+        let failed = |(run, problem): &(String, String)| format!("{run}: {problem}");
+        let failed: Vec<String> = done.failures.iter().map(failed).collect();
+        let warned = output::warn(&failed, self.strict);
+        output::all_of(&unwritten).and(printed).and(warned)
+    }
+
+    fn request(&self) -> Request {
+        let split = |text: &String| {
+            let parts = paceline_cc::spec::split_list(text);
+            parts.into_iter().map(str::to_string).collect::<Vec<_>>()
+        };
+        let mut schemes: Vec<String> = Vec::new();
+        for scheme in self.schemes.iter().flat_map(split) {
+            if !schemes.contains(&scheme) {
+                schemes.push(scheme);
+            }
+        }
+        Request {
+            schemes,
+            documents: self.cases.0.clone(),
+            only: self.only.clone(),
+            quick: self.quick,
+            runs: self.runs,
+            seed: self.seed,
+        }
+    }
+
+    fn print_list(&self) -> Result<(), Error> {
+        let request = Request { schemes: Vec::new(), ..self.request() };
+        let criteria: Vec<ListedCriterion> = request
+            .criteria()
+            .map_err(failure)?
+            .into_iter()
+            .map(|(document, criterion)| ListedCriterion::of(document, criterion))
+            .collect();
+        if self.json {
+            return output::print_json(&List { criteria });
+        }
+        let mut grid = Grid::words(&["criterion", "section", "question", "figure", "rule"]);
+        for one in &criteria {
+            let figure = match (one.figure, one.unit) {
+                (None, _) => "not answerable".to_string(),
+                (Some(figure), "") => figure.to_string(),
+                (Some(figure), unit) => format!("{figure}, {unit}"),
+            };
+            let section = format!("{} §{}", one.document, one.section);
+            let words = [one.id, &section, one.question, &figure, &one.rule];
+            grid.row(words.map(str::to_string).to_vec());
+        }
+        output::print(&grid.text())
+    }
+
+    /// Writes the files of results. Returns an error text for each file that could not be written.
+    fn write(&self, folder: &Path, done: &Evaluation, seconds: f64) -> Vec<String> {
+        let command = command_line(std::env::args_os().skip(1));
+        let facts = [
+            ("command", command.clone()),
+            ("version", env!("CARGO_PKG_VERSION").to_string()),
+            ("seed", done.seed.to_string()),
+            ("runs", done.runs.to_string()),
+            ("took", format!("{seconds:.0} s")),
+        ];
+        let files = [
+            ("index.html", Ok(page(done, &facts))),
+            ("report.md", Ok(markdown(done, &command))),
+            ("report.json", output::to_json(&EvaluateFields::of(done))),
+        ];
+        output::write_each(folder, files, self.quiet)
+    }
+}
+
+/// Converts an error of the library: what the arguments cause, and what stopped the work.
+fn failure(error: EvaluateError) -> Error {
+    match error {
+        EvaluateError::Scheme(text) => Error::Usage(text),
+        EvaluateError::Criterion(text) => {
+            Error::Usage(format!("--only: {text}; `paceline evaluate --list` shows all"))
+        }
+        EvaluateError::Stopped(text) => Error::Message(text),
+    }
+}
+
+/// Returns a table with a row for each criterion, and a summary of the verdicts.
+fn table(done: &Evaluation) -> String {
+    let mut headings = vec!["criterion", "figure"];
+    headings.extend(done.schemes.iter().map(String::as_str));
+    headings.push("cubic");
+    let mut grid = Grid::words(&headings);
+    for rows in done.rows.chunk_by(|one, next| one.id == next.id) {
+        let first = &rows[0];
+        let figure_name = match (first.figure, first.unit) {
+            (None, _) => String::new(),
+            (Some(name), "") => name.to_string(),
+            (Some(name), unit) => format!("{name}, {unit}"),
+        };
+        let mut cells = vec![first.id.to_string(), figure_name];
+        cells.extend(rows.iter().map(cell));
+        let beside = rows.iter().find_map(|row| row.beside);
+        cells.push(beside.map(|beside| figure(beside.median)).unwrap_or_default());
+        grid.row(cells);
+    }
+    let mut text = grid.text();
+    for scheme in &done.schemes {
+        let count = |word: &str| {
+            let is = |row: &&Row| row.verdict.is_some_and(|verdict| verdict.word() == word);
+            done.rows.iter().filter(|row| row.scheme == *scheme).filter(is).count()
+        };
+        let words = ["good", "mixed", "poor", "not answerable", "not measured"];
+        let counts: Vec<String> = words
+            .iter()
+            .map(|word| (count(word), word))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        text += &format!("{scheme}: {}\n", counts.join(", "));
+    }
+    let few = if done.quick { " (--quick)" } else { "" };
+    text + &format!("Medians over runs{few}; {} were simulated.\n", counted(done.runs, "run"))
+}
+
+/// Returns a figure and its verdict.
+fn cell(row: &Row) -> String {
+    let verdict = row.verdict.map(|verdict| verdict.word());
+    match (row.median, verdict) {
+        (Some(median), Some(verdict)) => format!("{}, {verdict}", figure(median)),
+        (Some(median), None) => figure(median),
+        (None, verdict) => verdict.unwrap_or("").to_string(),
+    }
+}

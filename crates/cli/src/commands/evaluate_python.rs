@@ -1,0 +1,46 @@
+//! `paceline evaluate FILE.py`: hands the command to the Python package, which runs classes.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::output::Error;
+
+/// Interpreters that are tried, in order.
+const INTERPRETERS: [&str; 2] = ["python3", "python"];
+
+/// Returns true if an argument is the name of a Python file.
+pub(crate) fn is_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "py")
+}
+
+/// Runs this process's command with `python -m paceline`.
+///
+/// # Errors
+/// No Python interpreter has the package, or the command has failed.
+pub(crate) fn run() -> Result<(), Error> {
+    let has_package = |interpreter: &&str| {
+        let mut command = Command::new(interpreter);
+        command.args(["-c", "import paceline.__main__"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let Some(interpreter) = INTERPRETERS.into_iter().find(has_package) else {
+        return Err(Error::Usage(
+            "a Python file needs the Python package, and neither python3 nor python can import \
+             paceline; install it with `pip install paceline`, or in a tree of the source with `make \
+             python`, and activate its environment"
+                .into(),
+        ));
+    };
+    let status = Command::new(interpreter)
+        .args(["-m", "paceline"])
+        .args(std::env::args_os().skip(1))
+        .status()
+        .map_err(|source| Error::Message(format!("{interpreter}: {source}")))?;
+    match status.code() {
+        Some(0) => Ok(()),
+        // The package has printed its own error.
+        Some(code) => std::process::exit(code),
+        None => Err(Error::Message(format!("{interpreter} was ended by a signal"))),
+    }
+}

@@ -27,6 +27,16 @@ impl Store {
         Ok(Store { folder: Some(folder.to_path_buf()), program: hash(&program, HASH_START) })
     }
 
+    /// Opens a store as [`Store::open`] does, for results that also depend on `salt`: the content of
+    /// files that are no part of the program's.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`].
+    pub fn open_with(folder: &Path, salt: &str) -> io::Result<Store> {
+        let Store { folder, program } = Store::open(folder)?;
+        Ok(Store { folder, program: hash(salt.as_bytes(), program) })
+    }
+
     /// Returns a store that keeps nothing.
     pub fn disabled() -> Store {
         Store { folder: None, program: 0 }

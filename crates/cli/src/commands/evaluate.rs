@@ -107,15 +107,19 @@ impl Evaluate {
         }
         let request = self.request();
         request.criteria().map_err(failure)?;
+        let mut salt = String::new();
         for scheme in &request.schemes {
             let read = registries::compared(scheme).map_err(Error::Usage)?.0;
-            self.linux.find(read.iter().map(|(scheme, _)| scheme))?;
+            if let Some(guest) = self.linux.find(read.iter().map(|(scheme, _)| scheme))? {
+                salt += &format!("{};{}", guest.describe(), module(scheme));
+            }
         }
         let store = match &self.output {
             Some(folder) => {
                 output::make_folder(folder)?;
                 let runs = folder.join("runs");
-                Store::open(&runs).map_err(|source| Error::Io { path: Some(runs), source })?
+                Store::open_with(&runs, &salt)
+                    .map_err(|source| Error::Io { path: Some(runs), source })?
             }
             None => Store::disabled(),
         };
@@ -207,6 +211,18 @@ impl Evaluate {
             ("report.json", output::to_json(&EvaluateFields::of(done))),
         ];
         output::write_each(folder, files, self.quiet)
+    }
+}
+
+/// Returns the text of the C file that a Linux host's scheme names (`linux:./mine.c`); empty without one.
+/// Kept runs depend on it.
+fn module(scheme: &str) -> String {
+    let name = scheme.split_once(':').map_or("", |(_, name)| name);
+    let name = name.split(['[', '+']).next().unwrap_or("");
+    if name.ends_with(".c") {
+        std::fs::read_to_string(name).unwrap_or_default()
+    } else {
+        String::new()
     }
 }
 

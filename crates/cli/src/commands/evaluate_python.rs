@@ -27,8 +27,8 @@ pub(crate) fn run() -> Result<(), Error> {
     let Some(interpreter) = INTERPRETERS.into_iter().find(has_package) else {
         return Err(Error::Usage(
             "a Python file needs the Python package, and neither python3 nor python can import \
-             paceline; install it with `pip install paceline`, or in a tree of the source with `make \
-             python`, and activate its environment"
+             paceline; build it in the source tree with `make wheel`, and install it with `pip install \
+             target/wheels/*.whl`"
                 .into(),
         ));
     };

@@ -1,5 +1,6 @@
 //! Tests of `paceline evaluate`: rows, files, continued evaluations, errors.
 
+#[allow(dead_code, reason = "each test program uses a part")]
 mod common;
 
 use std::collections::BTreeSet;

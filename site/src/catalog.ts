@@ -1,6 +1,6 @@
 // The simulator's catalog: schemes with their plot styles, queues, traces, tables of rules.
 
-export type Dash = "solid" | "dashed" | "dotted" | "dashdot";
+export type Dash = "solid" | "dashed" | "dotted" | "longdashed" | "dashdot";
 
 export interface Scheme {
   name: string;
@@ -36,7 +36,7 @@ export function schemeName(scheme: string): string {
   return scheme.split(/[[+]/, 1)[0]!.trim().toLowerCase();
 }
 
-const DASHES: Dash[] = ["solid", "dashed", "dotted", "dashdot"];
+const DASHES: Dash[] = ["solid", "dashed", "dotted", "longdashed", "dashdot"];
 
 /** Returns a style for each flow: its scheme's, with another dash for a second flow of a scheme. */
 export function flowStyles(catalog: Catalog, schemes: string[]): FlowStyle[] {
@@ -53,5 +53,12 @@ export function flowStyles(catalog: Catalog, schemes: string[]): FlowStyle[] {
 
 /** Returns the pattern of a dash on a canvas. */
 export function dashPattern(dash: Dash): number[] {
-  return { solid: [], dashed: [7, 4], dotted: [2, 3], dashdot: [8, 3, 2, 3] }[dash];
+  const patterns = {
+    solid: [],
+    dashed: [7, 4],
+    dotted: [2, 3],
+    longdashed: [16, 4],
+    dashdot: [8, 3, 2, 3],
+  };
+  return patterns[dash];
 }

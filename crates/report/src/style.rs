@@ -38,6 +38,7 @@ impl Paint {
             Dash::Solid => None,
             Dash::Dashed => Some("7 4"),
             Dash::Dotted => Some("0.5 4"),
+            Dash::LongDashed => Some("16 4"),
             Dash::DashDot => Some("8 4 0.5 4"),
         }
     }
@@ -48,6 +49,7 @@ impl Paint {
             Dash::Solid => 1.0,
             Dash::Dashed => 0.4,
             Dash::Dotted => 0.0,
+            Dash::LongDashed => 0.7,
             Dash::DashDot => 0.2,
         }
     }

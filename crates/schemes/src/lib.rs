@@ -40,6 +40,7 @@ pub mod registry;
 pub mod remy;
 mod scheme;
 mod scheme_entry;
+pub mod scream;
 pub mod sprout;
 pub mod sprout_ewma;
 #[cfg(test)]

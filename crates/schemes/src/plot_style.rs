@@ -38,13 +38,16 @@ pub enum Dash {
     Dashed,
     /// Dots; an outline.
     Dotted,
+    /// Long dashes; dense stripes.
+    LongDashed,
     /// Alternating dashes and dots; upright stripes. Reserved for variants of schemes.
     DashDot,
 }
 
 impl Dash {
     /// All dashes, in the order in which they are assigned.
-    pub const ALL: [Dash; 4] = [Dash::Solid, Dash::Dashed, Dash::Dotted, Dash::DashDot];
+    pub const ALL: [Dash; 5] =
+        [Dash::Solid, Dash::Dashed, Dash::Dotted, Dash::LongDashed, Dash::DashDot];
 }
 
 /// The outline of a point.

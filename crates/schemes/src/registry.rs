@@ -23,6 +23,7 @@ pub static SCHEMES: &[Scheme] = &[
     crate::prague::SCHEME,
     crate::rcp::SCHEME,
     crate::remy::SCHEME,
+    crate::scream::SCHEME,
     crate::sprout::SCHEME,
     crate::sprout_ewma::SCHEME,
     crate::vcp::SCHEME,

@@ -32,8 +32,9 @@ fn the_handshake_gives_the_first_rtt_sample() {
     assert!(sender.rtt().rto() < Span::from_millis(400), "{}", sender.rtt().rto());
 }
 
-const POOR_PATH_SCHEMES: [&str; 12] = [
+const POOR_PATH_SCHEMES: [&str; 13] = [
     "cubic", "abc", "bbr", "copa", "vivace", "xcp", "rcp", "vcp", "sprout", "dctcp", "gcc", "nada",
+    "scream",
 ];
 
 #[test]

@@ -17,8 +17,8 @@
 //! - It reports that packets were marked with CE, but not how many. `cubic` and other schemes that
 //!   react once per round trip work; `dctcp` and `prague` need counts and are refused. noq sends
 //!   ECT(0) whatever code point the scheme chooses.
-//! - It has no receive times, and no headers of Paceline: `ledbat`, `gcc`, `nada`, `sprout`, `xcp` and
-//!   similar schemes are refused.
+//! - It has no receive times, and no headers of Paceline: `ledbat`, `gcc`, `nada`, `scream`, `sprout`, `xcp`
+//!   and similar schemes are refused.
 //!
 //! # Pacing
 //! noq applies a controller's pacing rate, but sends bursts of up to ten packets, whatever the

@@ -22,8 +22,8 @@
 //!   puts Prague into the queue of classic traffic, which marks as rarely as for Reno, while Prague
 //!   reacts as gently as to the marks of the L4S queue. Use Prague under s2n-quic only on paths
 //!   whose routers mark at a shallow threshold.
-//! - It has no receive times, and no headers of Paceline: `ledbat`, `gcc`, `nada`, `sprout`, `xcp` and
-//!   similar schemes are refused.
+//! - It has no receive times, and no headers of Paceline: `ledbat`, `gcc`, `nada`, `scream`, `sprout`, `xcp`
+//!   and similar schemes are refused.
 //!
 //! # Pacing
 //! s2n-quic asks for the time at which the next packet may leave, and keeps to it within a

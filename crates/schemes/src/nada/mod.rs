@@ -37,9 +37,11 @@
 //! # Where it fails
 //! Where the base delay rises, as after a change of the route, the difference counts as queueing delay for
 //! `base_time`. Links that deliver in bursts show delays above 10 ms without a queue, so that the rate
-//! ramps up gradually only. Beside a loss-based flow in a deep buffer without losses it keeps little.
-//! The RFC has no rule for missing reports: during an outage the sender goes on at its rate until a
-//! second's data is in flight.
+//! ramps up gradually only; so do slow links on which a packet takes about as long: with packets of 1500 bytes on
+//! 1 Mbit/s, 80 % of the link takes 20 s, and with 600 bytes 7 s.
+//! Beside a loss-based flow in a deep buffer without losses it keeps little.
+//! The RFC has no rule for missing reports: during an outage the sender goes on at its rate until a second's
+//! data is in flight.
 //!
 //! # Source
 //! X. Zhu, R. Pan, M. Ramalho, S. Mena: Network-Assisted Dynamic Adaptation (NADA): A Unified Congestion

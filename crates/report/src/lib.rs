@@ -40,6 +40,7 @@
 //! assert!(compare_page(&info, &[run]).starts_with("<!DOCTYPE html>"));
 //! ```
 
+mod agreement;
 mod axis;
 mod bars;
 mod chart;
@@ -69,6 +70,7 @@ mod transfer;
 #[cfg(test)]
 mod check;
 
+pub use agreement::Agreement;
 pub use bars::{BarPanel, Bars};
 pub use chart::{Chart, Panel};
 pub use compare::{PageInfo, compare_page};

@@ -340,7 +340,8 @@ fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> 
         table.put_field("direction", Some(hop.direction), Some(Direction::Down))?;
     }
     if let Some(AckPolicy { every, delay }) = spec.ack {
-        if delay != AckPolicy::DELAYED.delay {
+        // A receiver that acknowledges each packet delays nothing.
+        if every > 1 && delay != AckPolicy::DELAYED.delay {
             let message = format!("acknowledgements are delayed by {delay} at most");
             let help = format!("in files it is always {}", AckPolicy::DELAYED.delay);
             return Err(ScenarioError::new(message).help(help));

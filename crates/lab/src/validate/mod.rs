@@ -16,6 +16,7 @@ mod page;
 mod record;
 mod recorded;
 mod simulators;
+mod trust;
 mod userspace;
 
 use std::path::Path;
@@ -23,6 +24,7 @@ use std::path::Path;
 pub use case::{Case, Check, ComparedFigure, Counts, OwnScheme, Verdict, explain};
 pub use page::{page, summary};
 pub use record::{read_record, record, recorded};
+pub use trust::readme_with_trust;
 
 use recorded::ValidationFolders;
 

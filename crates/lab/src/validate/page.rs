@@ -244,7 +244,35 @@ pub fn summary(rows: &[ComparedFigure]) -> String {
             "| {name} | {checks} | {agree} | {within_spread} | {explained} | {differ} | {unmeasured} |\n"
         );
     }
-    format!("{SUMMARY}{}\n\n{SUMMARY_TABLE}{table}{SUMMARY_END}", Counts::of(rows).words())
+    let (runs, whole) = whole_runs(rows);
+    format!(
+        "{SUMMARY}{} Variants explain figures of {runs} runs; in {whole} of these one variant has all figures of its run \
+         within their bounds or spreads.\n\n{SUMMARY_TABLE}{table}{SUMMARY_END}",
+        Counts::of(rows).words()
+    )
+}
+
+/// Returns the number of a peer's runs of which a variant explains a figure, and in how many of them
+/// one and the same variant has all figures of the run within their bounds or spreads.
+fn whole_runs(rows: &[ComparedFigure]) -> (usize, usize) {
+    let of_run = |row: &ComparedFigure| (row.peer.clone(), row.group.clone());
+    let mut runs: Vec<(String, String)> = rows
+        .iter()
+        .filter(|row| !row.variant && row.verdict() == Verdict::Explained)
+        .map(of_run)
+        .collect();
+    runs.sort();
+    runs.dedup();
+    let is_whole = |run: &&(String, String)| {
+        let own = || rows.iter().filter(|row| of_run(row) == **run);
+        let agrees =
+            |row: &ComparedFigure| matches!(row.verdict(), Verdict::Agrees | Verdict::Spread);
+        own().filter(|row| row.variant).any(|variant| {
+            let mut figures = own().filter(|row| row.variant && row.scheme == variant.scheme);
+            figures.all(agrees)
+        })
+    };
+    (runs.len(), runs.iter().filter(is_whole).count())
 }
 
 const SUMMARY: &str = "# Validation
@@ -297,7 +325,7 @@ fn unexplained(rows: &[ComparedFigure]) -> String {
 }
 
 /// Returns the heading above a peer's rows.
-fn section(peer: &str) -> &'static str {
+pub(super) fn section(peer: &str) -> &'static str {
     match peer {
         "ns-3" => "ns-3 3.37",
         "ns-2" => "ns-2 2.35",

@@ -4,8 +4,8 @@ use std::ffi::CString;
 use std::path::PathBuf;
 
 use paceline_reproduce::{
-    Claim, FindClaimError, ListedClaim, Progress, ReproduceFields, Reproduction, Setting, Store,
-    markdown, page, reproduce,
+    Claim, FindClaimError, ListedClaim, Progress, RUNS, ReproduceFields, Reproduction, Setting,
+    Store, markdown, page, reproduce,
 };
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
@@ -82,7 +82,7 @@ pub(crate) fn list_claims() -> PyResult<PyTable> {
 
 /// Measures claims.
 #[pyfunction]
-#[pyo3(signature = (*, ids, quick, traces, tables, seed, output, threads))]
+#[pyo3(signature = (*, ids, quick, traces, tables, runs, seed, output, threads))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn measure_claims(
     py: Python<'_>,
@@ -90,6 +90,7 @@ pub(crate) fn measure_claims(
     quick: bool,
     traces: Option<PathBuf>,
     tables: Option<PathBuf>,
+    runs: Option<u32>,
     seed: u64,
     output: Option<PathBuf>,
     threads: usize,
@@ -109,10 +110,11 @@ pub(crate) fn measure_claims(
         }
         None => Store::disabled(),
     };
+    let runs = runs.unwrap_or(if quick { 1 } else { RUNS });
     let control = RunControl::default();
     let progress = SilentProgress(&control);
     let result = run_interruptibly(py, threads, &control, || {
-        reproduce(&chosen, &setting, &store, &progress)
+        reproduce(&chosen, &setting, runs, &store, &progress)
     })?;
     let reproduction = result.map_err(|error| run_error(py, error))?;
     if let Some((_, problem)) = reproduction.unkept.first() {

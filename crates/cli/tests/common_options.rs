@@ -20,7 +20,7 @@ fn strict_makes_warnings_failures() {
     );
     let file = folder.write("silent.toml", text.as_bytes());
     let unproved = ["reproduce", "A13", "--quick", "-q"];
-    let proved = ["reproduce", "A12", "-q", "--strict"];
+    let proved = ["reproduce", "A12", "--runs", "1", "-q", "--strict"];
     for (arguments, warning) in [
         (&silent[..], "no packet arrived"),
         (&["run", &file][..], "nothing arrived"),

@@ -45,6 +45,10 @@ pub struct Claim {
     /// compared schemes. Such a claim does not count as reproduced as stated in advance.
     #[serde(default)]
     pub after_trials: String,
+    /// What stands in for a program or data that the paper measured and that is not at hand. Such a
+    /// claim does not count as reproduced.
+    #[serde(default)]
+    pub replaced: String,
     /// Whether it is a claim about running systems, which only programs in real time can test.
     #[serde(default)]
     pub live: bool,
@@ -99,6 +103,9 @@ pub struct Check {
     /// Reason why the check was added after first runs of its claim; empty if it was there from the
     /// beginning.
     pub added: String,
+    /// Where the expected figure comes from if the paper does not print it: a formula of the paper,
+    /// or a simulator.
+    pub source: String,
 }
 
 /// A check as written in a file.
@@ -109,6 +116,7 @@ struct FileCheck {
     why: String,
     changed: String,
     added: String,
+    source: String,
     stated: Option<Bounds>,
     measure: Option<String>,
     expected: Option<f64>,
@@ -125,7 +133,7 @@ impl TryFrom<FileCheck> for Check {
     type Error = String;
 
     fn try_from(written: FileCheck) -> Result<Check, String> {
-        let FileCheck { what, why, changed, added, stated, .. } = written;
+        let FileCheck { what, why, changed, added, source, stated, .. } = written;
         let now = Bounds {
             measure: written.measure,
             expected: written.expected,
@@ -158,7 +166,7 @@ impl TryFrom<FileCheck> for Check {
         let Some(stated) = stated.or_else(|| now.clone()) else {
             return Err(fail("nothing is expected".into()));
         };
-        Ok(Check { what, stated, now, why, changed, added })
+        Ok(Check { what, stated, now, why, changed, added, source })
     }
 }
 

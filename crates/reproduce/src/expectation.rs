@@ -164,27 +164,59 @@ impl Expectation {
     /// True if measured values, in the order of [`measures`](Self::measures), meet it. A value that
     /// was not measured (NaN) never does.
     pub fn holds(&self, values: &[f64]) -> bool {
-        if values.iter().any(|value| !value.is_finite()) {
+        if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
             return false;
         }
-        let [value, rest @ ..] = values else { return false };
-        let ordered = |step: f64, falls: bool| {
-            values.iter().zip(rest).all(|(before, after)| {
-                let rise = if falls { before - after } else { after - before };
-                let least = step * before.abs().max(after.abs());
-                // Equal values are not in order, unless the step lets a later value go back.
-                rise >= least && (rise > 0.0 || step < 0.0)
-            })
-        };
+        match self {
+            Expectation::Falling { step, .. } | Expectation::Rising { step, .. } => {
+                self.rises(values).all(|(rise, larger)| {
+                    // Equal values are not in order, unless the step lets a later value go back.
+                    rise >= step * larger && (rise > 0.0 || *step < 0.0)
+                })
+            }
+            _ => values.first().is_some_and(|value| self.meets(*value)),
+        }
+    }
+
+    /// Returns, for each two neighbours of an order, the step in its direction and the larger size.
+    fn rises(&self, values: &[f64]) -> impl Iterator<Item = (f64, f64)> {
+        let falls = matches!(self, Expectation::Falling { .. });
+        values.iter().zip(values.iter().skip(1)).map(move |(before, after)| {
+            let rise = if falls { before - after } else { after - before };
+            (rise, before.abs().max(after.abs()))
+        })
+    }
+
+    /// Returns the figure of measured values in one number: the value, or of an order the smallest
+    /// step between two neighbours as a share of the larger one. NaN if a value was not measured.
+    pub(crate) fn figure(&self, values: &[f64]) -> f64 {
+        if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
+            return f64::NAN;
+        }
+        match self {
+            Expectation::Falling { .. } | Expectation::Rising { .. } => {
+                let shares = self.rises(values).map(|(rise, larger)| match larger > 0.0 {
+                    true => rise / larger,
+                    false => 0.0,
+                });
+                shares.fold(f64::INFINITY, f64::min)
+            }
+            _ => values[0],
+        }
+    }
+
+    /// True if a figure, as [`figure`](Self::figure) returns it, meets the expectation.
+    pub(crate) fn meets(&self, figure: f64) -> bool {
         match self {
             Expectation::Near { expected, share, within, .. } => {
-                (value - expected).abs() <= (share * expected.abs()).max(*within)
+                (figure - expected).abs() <= (share * expected.abs()).max(*within)
             }
-            Expectation::Between { least, most, .. } => value >= least && value <= most,
-            Expectation::Least { least, .. } => value >= least,
-            Expectation::Most { most, .. } => value <= most,
-            Expectation::Falling { step, .. } => ordered(*step, true),
-            Expectation::Rising { step, .. } => ordered(*step, false),
+            Expectation::Between { least, most, .. } => figure >= *least && figure <= *most,
+            Expectation::Least { least, .. } => figure >= *least,
+            Expectation::Most { most, .. } => figure <= *most,
+            Expectation::Falling { step, .. } | Expectation::Rising { step, .. } => {
+                figure >= *step && (figure > 0.0 || *step < 0.0)
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ pub struct ReproduceFields<'a> {
     summary: String,
     synthetic: bool,
     quick: bool,
+    runs: u32,
     claims: &'a [ClaimResult],
     /// Measures of each experiment, by name.
     measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
@@ -30,6 +31,7 @@ impl ReproduceFields<'_> {
             summary: done.summary(),
             synthetic: done.synthetic,
             quick: done.quick,
+            runs: done.runs,
             claims: &done.claims,
             sweeps: done.sweeps().collect(),
             measures: measures.collect(),

@@ -44,11 +44,14 @@ impl Sweep {
     }
 }
 
+/// Measures of an experiment by name.
+pub type Measures = BTreeMap<String, f64>;
+
 /// Results of an experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Measures by name.
-    pub measures: BTreeMap<String, f64>,
+    pub measures: Measures,
     /// Exhibits by name, in the order of the page.
     pub exhibits: Vec<(String, Exhibit)>,
     /// Tables of rules that are missing.

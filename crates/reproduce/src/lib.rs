@@ -3,7 +3,9 @@
 //! A *claim* is a number or an ordering that a paper states. Claims are data (`claims/*.toml`): a
 //! quote from the paper, and *checks*, each with a tolerance and its reason. If a metric, a bound
 //! or a setting was changed after a first run, the claim gives the old value and the reason, and is
-//! judged both as stated before and with the change. An *experiment* is code: it plans *tasks*,
+//! judged both as stated before and with the change. Each claim is measured in several runs, which
+//! differ in seeds, starts and processing times at hosts: the first run has the two verdicts, and
+//! the medians over all runs a third. An *experiment* is code: it plans *tasks*,
 //! mostly simulations, and derives *findings* from their records: named measures, to which checks
 //! refer, figures, and *sweeps* of settings that a paper leaves open. Tasks run in parallel. Their
 //! results are kept on disk by digest, so that a run that was stopped continues where it was; equal
@@ -21,6 +23,7 @@ mod front;
 mod live;
 mod markdown;
 mod measured;
+mod over_runs;
 mod page;
 pub mod pages;
 mod request;
@@ -36,15 +39,16 @@ pub use claim::{CauseMeasure, Check, Claim, ClaimError, claims, parse};
 pub use expectation::Expectation;
 pub use experiments::{EXPERIMENTS, Experiment, experiment};
 pub use fields::ReproduceFields;
-pub use findings::{Exhibit, Findings, Sweep};
+pub use findings::{Exhibit, Findings, Measures, Sweep};
 pub use live::Live;
 pub use markdown::markdown;
 pub use measured::{RecordedReproduction, read_record, record, recorded};
+pub use over_runs::OverRuns;
 pub use paceline_tasks::{Progress, Record, Store, Task};
 pub use page::page;
 pub use request::{FindClaimError, ListedClaim, find_claims};
-pub use run::{Reproduction, reproduce};
+pub use run::{RUNS, Reproduction, reproduce};
 pub use scenarios::{WrittenScenarios, write_scenarios};
 pub use setting::{Cellular, Setting};
 pub use trial::Trial;
-pub use verdict::{BoundResult, CheckResult, ClaimResult, Limits, Verdict, judge};
+pub use verdict::{BoundResult, CheckResult, ClaimResult, Limits, RunsVerdict, Verdict, judge};

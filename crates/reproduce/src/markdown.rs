@@ -1,9 +1,9 @@
 //! The verdicts as Markdown, for the documentation: every check of every claim.
 
 use crate::claim::{Check, Claim};
-use crate::expectation::Expectation;
 use crate::findings::Sweep;
 use crate::run::Reproduction;
+use crate::summary::{here_and_held, says_and_bound};
 use crate::verdict::{BoundResult, CheckResult, ClaimResult};
 
 /// Introduction of the document, before its tables.
@@ -12,7 +12,10 @@ Each claim quotes the paper and lists every check: the paper's value or bound, t
 was measured here, and whether it holds. Each claim is judged twice. *Stated in advance* is what \
 was written down before the first run of the check: its metric, its bound, its run. *With later \
 changes* is the check as it is now. Where they differ, a line below the table says what was \
-changed, from what, and why, and both are in the table. A check that was added later counts both \
+changed, from what, and why, and both are in the table. *Over runs* is the check as it is now in \
+several runs, which differ in seeds, starts and processing times at hosts: it holds if the median of \
+the runs meets the bound, and is fragile if one to four of five runs do. The first two verdicts are \
+those of the first run. A check that was added later counts both \
 ways; adding one can only take a claim away. A setting that was corrected to what the paper or its \
 authors' programs have is named, and the bounds stated in advance are held against the corrected \
 one. A claim whose setting the paper leaves open and which was chosen after trial runs does not \
@@ -42,8 +45,8 @@ pub(crate) fn document(
 ) -> String {
     let mut text = format!(
         "# Reproduction\n\nMade by `{command}`. {}.\n\n{ABOUT}\n\
-         | claim | where | what | stated in advance | with later changes | changed since |\n\
-         | --- | --- | --- | --- | --- | --- |\n",
+         | claim | where | what | stated in advance | with later changes | changed since | over runs |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
         reproduction.summary()
     );
     for judged in &reproduction.claims {
@@ -51,13 +54,14 @@ pub(crate) fn document(
             (judged.stated_checks_held(), judged.checks_held());
         text += &format!(
             "| [{id}](#{anchor}) | {}, {} | {} | {} ({stated} of {all_stated}) | {} ({now} of \
-             {all}) | {} |\n",
+             {all}) | {} | {} |\n",
             judged.paper,
             judged.place,
             judged.title,
             judged.stated_verdict.words(),
             judged.verdict.words(),
             judged.changes,
+            judged.over_runs.map_or("one run".into(), |over| over.words()),
             id = judged.id,
             anchor = judged.id.to_lowercase(),
         );
@@ -73,32 +77,39 @@ pub(crate) fn document(
 /// Returns the beginning of a claim's section, which needs no run.
 fn section_head(claim: &Claim) -> String {
     let mut text = format!(
-        "\n## {}\n\n**{}** {}, {}: \"{}\"\n\n{}\n",
-        claim.id, claim.title, claim.paper, claim.place, claim.quote, claim.setup
+        "\n## {}\n\n**{}** {}, {}: \"{}\"\n",
+        claim.id, claim.title, claim.paper, claim.place, claim.quote
     );
+    if !claim.unmeasured.is_empty() {
+        text += &format!("\n{}\n\nNot measured: {}\n", claim.setup, claim.unmeasured.trim());
+    }
+    text
+}
+
+/// Returns the part of a claim's section between its verdicts and its checks, which needs no run.
+fn details_head(claim: &Claim) -> String {
+    let mut text = format!("\n{}\n", claim.setup);
     if !claim.corrected.is_empty() {
         text += &format!("\nCorrected after a first run: {}\n", claim.corrected.trim());
+    }
+    if !claim.replaced.is_empty() {
+        text += &format!("\nStand-in: {}\n", claim.replaced.trim());
     }
     if !claim.after_trials.is_empty() {
         text += &format!("\nChosen after trial runs: {}\n", claim.after_trials.trim());
     }
-    if !claim.unmeasured.is_empty() {
-        return text + &format!("\nNot measured: {}\n", claim.unmeasured.trim());
-    }
-    text + "\n| check | paper | tolerance | here | |\n| --- | --- | --- | --- | --- |\n"
+    text + "\n| check | paper says | bound (ours) | here [5 %, 95 % of runs] | held in | |\n\
+            | --- | --- | --- | --- | --- | --- |\n"
 }
 
-/// Returns the beginnings of a check's rows: one for the check in force, and one for the check
-/// stated in advance if it differs.
-fn row_head(check: &Check) -> Vec<String> {
-    let row = |mark: &str, expectation: &Expectation| {
-        let (words, tolerance) = (expectation.words(), expectation.tolerance());
-        format!("| {}{mark} | {words} | {tolerance} |", check.what)
-    };
+/// Returns the names of a check's rows: of the check in force, and of the check stated in advance
+/// if it differs.
+fn row_heads(check: &Check) -> Vec<String> {
+    let what = &check.what;
     match (&check.now, check.changed.is_empty()) {
-        (Some(now), true) => vec![row("", now)],
-        (Some(now), false) => vec![row("", now), row(STATED, &check.stated)],
-        (None, _) => vec![row(WITHDRAWN, &check.stated)],
+        (Some(_), true) => vec![what.clone()],
+        (Some(_), false) => vec![what.clone(), format!("{what}{STATED}")],
+        (None, _) => vec![format!("{what}{WITHDRAWN}")],
     }
 }
 
@@ -111,18 +122,50 @@ fn rows(check: &Check, judged: &CheckResult) -> String {
         _ => vec![judged.shown()],
     };
     let line = |(head, held): (String, &BoundResult)| {
-        let verdict = if held.holds { "holds" } else { "does not hold" };
-        format!("{head} {} | {verdict} |\n", held.measured)
+        let (says, bound) = says_and_bound(held, &check.source);
+        let (here, share) = here_and_held(held);
+        let verdict = match (held.over_runs, held.holds) {
+            (Some(over), _) => over.words(),
+            (None, true) => "holds",
+            (None, false) => "does not hold",
+        };
+        // An order's figure over runs is its smallest step; its measures are those of the first run.
+        let here = match held.over_runs.is_some() && held.measured.contains(", ") {
+            true => format!("{}; smallest step {here}", held.measured),
+            false => here,
+        };
+        format!("| {head} | {says} | {bound} | {here} | {share} | {verdict} |\n")
     };
-    row_head(check).into_iter().zip(helds).map(line).collect()
+    row_heads(check).into_iter().zip(helds).map(line).collect()
 }
 
+/// Returns a claim's section: at most ten lines that say what it is and how it stands, and then its
+/// details.
 fn section(claim: &Claim, judged: &ClaimResult) -> String {
     if !judged.unmeasured.is_empty() {
         // This also covers a claim that could be measured on another machine.
         return section_head(&Claim { unmeasured: judged.unmeasured.clone(), ..claim.clone() });
     }
     let mut text = section_head(claim);
+    text += &format!(
+        "\nStated in advance: **{}**. With later changes: **{}**.{}\n",
+        judged.stated_verdict.words(),
+        judged.verdict.words(),
+        judged.over_runs.map_or(String::new(), |over| {
+            format!(" Over runs: **by the medians of {} runs: {}**.", over.runs, over.words())
+        })
+    );
+    let missed: Vec<String> = judged.checks.iter().filter_map(missed).collect();
+    if !missed.is_empty() {
+        let more = missed.len().saturating_sub(MOST_MISSED);
+        let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+        let shown = &missed[..missed.len().min(MOST_MISSED)];
+        text += &format!("\nDoes not hold: {}{more}.\n", shown.join("; "));
+    }
+    let recordings = if claim.recording { " --traces TRACES" } else { "" };
+    let tables = if claim.tables.is_empty() { "" } else { " --tables TABLES" };
+    text += &format!("\nMeasure it: `paceline reproduce {}{recordings}{tables}`\n", claim.id);
+    text += &details_head(claim);
     for (check, judged) in claim.checks.iter().zip(&judged.checks) {
         text += &rows(check, judged);
     }
@@ -130,11 +173,6 @@ fn section(claim: &Claim, judged: &ClaimResult) -> String {
     if !notes.is_empty() {
         text += &format!("\n{notes}");
     }
-    text += &format!(
-        "\nStated in advance: **{}**. With later changes: **{}**.\n",
-        judged.stated_verdict.words(),
-        judged.verdict.words()
-    );
     let cause = judged.cause_if_needed();
     if !cause.is_empty() {
         text += &format!("\n{cause}\n");
@@ -150,6 +188,39 @@ fn section(claim: &Claim, judged: &ClaimResult) -> String {
         text += &format!("\nSee the sweep [{name}](#sweep-{}).\n", anchor(name));
     }
     text
+}
+
+/// Largest number of checks that are named above a claim's details.
+const MOST_MISSED: usize = 3;
+
+/// Returns a present check that does not hold, with its figures; `None` if it holds.
+fn missed(check: &CheckResult) -> Option<String> {
+    let bound = check.now.as_ref()?;
+    let holds = bound.over_runs.map_or(bound.holds, |over| over.holds);
+    let (says, ours) = says_and_bound(bound, &check.source);
+    let expected = if says.is_empty() { ours } else { says };
+    (!holds).then(|| format!("{}: {expected}, here {}", check.what, here_and_held(bound).0))
+}
+
+/// Returns a page for each paper: the name of its file, and the sections of its claims.
+pub(crate) fn paper_pages(judged: &[ClaimResult], claims: &[Claim]) -> Vec<(String, String)> {
+    let mut papers: Vec<&str> = judged.iter().map(|claim| claim.paper.as_str()).collect();
+    papers.dedup();
+    let page = |paper: &str| {
+        let own = judged.iter().filter(|claim| claim.paper == paper);
+        let sections: String = own
+            .filter_map(|judged| {
+                let claim = claims.iter().find(|claim| claim.id == judged.id)?;
+                Some(section(claim, judged).replace("](#sweep-", "](../reproduction.md#sweep-"))
+            })
+            .collect();
+        let name = anchor(paper);
+        (
+            format!("{name}.md"),
+            format!("# Claims of {paper}\n\n[All claims](../reproduction.md)\n{sections}"),
+        )
+    };
+    papers.into_iter().map(page).collect()
 }
 
 /// Returns the notes below a claim's table.
@@ -222,11 +293,13 @@ mod tests {
         let mut findings = Findings::default();
         findings.measure("m", 2.0);
         findings.measure("n", 0.5);
-        let shown = section(claim, &judge(claim, &findings, crate::verdict::Limits::default()));
+        let shown =
+            section(claim, &judge(claim, &findings, &[], crate::verdict::Limits::default()));
         for part in [
-            "| w | at least 1 |  | 2 | holds |",
-            "| w *(stated in advance)* | at least 1 |  | 0.5 | does not hold |",
-            "| v *(stated in advance, withdrawn)* | at most 1 |  | 0.5 | holds |",
+            "| w |  | at least 1 | 2 | 1 of 1 | holds |",
+            "| w *(stated in advance)* |  | at least 1 | 0.5 | 0 of 1 | does not hold |",
+            "| v *(stated in advance, withdrawn)* |  | at most 1 | 0.5 | 1 of 1 | holds |",
+            "Measure it: `paceline reproduce X1`",
             "- Changed (w): why.",
             "Stated in advance: **in part**. With later changes: **reproduced**.",
             "| n itself | 0.5 |",

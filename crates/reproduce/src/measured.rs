@@ -8,6 +8,7 @@
 //! | `command` | the command that measured |
 //! | `claim` | its id; the lines below are about it |
 //! | `now`, `stated` | a check as it is now, or as it was stated before its first run: what, expected, tolerance, measured, whether it `holds` |
+//! | `runs` | the check above in several runs: their number; median, 5th and 95th percentile; the number of runs in which it holds; whether its median `holds` |
 //! | `shown` | what shows the cause, and its value |
 //! | `missing`, `stand-in` | a table of rules that was not at hand; and the built-in one that stood in for it |
 //! | `sweep` | its name and its caption; `columns` and `row` below it are its table |
@@ -15,11 +16,12 @@
 use std::path::Path;
 
 use crate::claim::{Check, Claim, claims};
-use crate::expectation::Expectation;
+use crate::expectation::{Expectation, number};
 use crate::findings::Sweep;
-use crate::markdown::document;
+use crate::markdown::{document, paper_pages};
+use crate::over_runs::OverRuns;
 use crate::run::Reproduction;
-use crate::summary::summary;
+use crate::summary::{plot, summary};
 use crate::verdict::{BoundResult, CheckResult, ClaimResult, Limits, Measured, judge_measured};
 
 /// File of the measured figures, relative to the root of the source tree.
@@ -44,6 +46,16 @@ impl RecordedReproduction {
     /// Returns the whole document as Markdown.
     pub fn markdown(&self) -> String {
         document(&self.reproduction, &self.claims, &self.sweeps, &self.command)
+    }
+
+    /// Returns a plot of the papers' figures and ours, as an SVG file.
+    pub fn figures_svg(&self) -> String {
+        plot(&self.reproduction.claims).to_svg()
+    }
+
+    /// Returns a page for each paper: the name of its file and its Markdown.
+    pub fn paper_pages(&self) -> Vec<(String, String)> {
+        paper_pages(&self.reproduction.claims, &self.claims)
     }
 
     /// Returns the lines from which it was read.
@@ -71,10 +83,11 @@ fn lines_of(done: &Reproduction, sweeps: &[Sweep], command: &str) -> String {
         text += &format!("claim\t{}\n", judged.id);
         for CheckResult { what, stated, now, changed, .. } in &judged.checks {
             let mut line = |kind: &str, bound: &BoundResult| {
-                let BoundResult { expected, tolerance, measured, holds } = bound;
-                let verdict = if *holds { "holds" } else { "does not hold" };
+                let BoundResult { expected, tolerance, measured, holds, over_runs } = bound;
+                let verdict = verdict(*holds);
                 text +=
                     &format!("{kind}\t{what}\t{expected}\t{tolerance}\t{measured}\t{verdict}\n");
+                text += &over_runs.map(over_runs_line).unwrap_or_default();
             };
             if let Some(now) = now {
                 line("now", now);
@@ -104,6 +117,16 @@ fn lines_of(done: &Reproduction, sweeps: &[Sweep], command: &str) -> String {
     text
 }
 
+fn verdict(holds: bool) -> &'static str {
+    if holds { "holds" } else { "does not hold" }
+}
+
+fn over_runs_line(over: OverRuns) -> String {
+    let OverRuns { runs, median, p5, p95, held_in, holds } = over;
+    let [median, p5, p95] = [median, p5, p95].map(number);
+    format!("runs\t{runs}\t{median}\t{p5}\t{p95}\t{held_in}\t{}\n", verdict(holds))
+}
+
 /// Reads the file in the source tree at `root`, and judges the built-in claims by its figures.
 ///
 /// # Errors
@@ -131,12 +154,15 @@ pub fn recorded(claims: Vec<Claim>, text: &str) -> Result<RecordedReproduction, 
     if let Some(line) = lines.peek() {
         return Err(line.wrong("expected a sweep"));
     }
+    let runs = judged.iter().filter_map(|claim| Some(claim.over_runs?.runs as u32)).max();
+    let runs = runs.unwrap_or(1);
     let reproduction = Reproduction {
         claims: judged,
         experiments: Vec::new(),
         failures: Vec::new(),
         unkept: Vec::new(),
         tasks: 0,
+        runs,
         synthetic: false,
         quick: false,
     };
@@ -210,15 +236,20 @@ fn read_check(claim: &Claim, check: &Check, lines: &mut Lines<'_>) -> Result<Che
         let wanted = [kind, check.what.as_str(), expected.as_str(), tolerance.as_str()];
         let problem = format!("{}: expected {}", claim.id, wanted.join(", "));
         let line = lines.take(kind).ok_or_else(|| format!("{FILE}: {problem}; {REMEDY}"))?;
-        match line.fields.as_slice() {
-            [found @ .., measured, verdict] if *found == wanted => Ok(BoundResult {
+        let mut bound = match line.fields.as_slice() {
+            [found @ .., measured, verdict] if *found == wanted => BoundResult {
                 expected: expected.clone(),
                 tolerance: tolerance.clone(),
                 measured: (*measured).to_string(),
                 holds: *verdict == "holds",
-            }),
-            _ => Err(line.wrong(&problem)),
+                over_runs: None,
+            },
+            _ => return Err(line.wrong(&problem)),
+        };
+        if let Some(line) = lines.take("runs") {
+            bound.over_runs = Some(read_over_runs(line)?);
         }
+        Ok(bound)
     };
     let now = check.now.as_ref().map(|now| bound("now", now)).transpose()?;
     let stated = match &now {
@@ -230,8 +261,26 @@ fn read_check(claim: &Claim, check: &Check, lines: &mut Lines<'_>) -> Result<Che
         why: check.why.clone(),
         changed: check.changed.clone(),
         added: check.added.clone(),
+        source: check.source.clone(),
         stated,
         now,
+    })
+}
+
+fn read_over_runs(line: &Line<'_>) -> Result<OverRuns, String> {
+    let count = |at: usize| -> Result<usize, String> {
+        line.field(at)?.parse().map_err(|_| line.wrong("expected a number of runs"))
+    };
+    let figure = |at: usize| -> Result<f64, String> {
+        line.field(at)?.parse().map_err(|_| line.wrong("expected a figure"))
+    };
+    Ok(OverRuns {
+        runs: count(1)?,
+        median: figure(2)?,
+        p5: figure(3)?,
+        p95: figure(4)?,
+        held_in: count(5)?,
+        holds: line.field(6)? == "holds",
     })
 }
 
@@ -260,6 +309,7 @@ mod tests {
                          {what='v',changed='gone',stated={measure='n',most=1}}]";
 
     const LINES: &str = "command\tpaceline reproduce\nclaim\tX1\nnow\tw\tat least 1\t\t2\tholds\n\
+                         runs\t8\t1.8\t1.1\t2.2\t7\tholds\n\
                          stated\tw\tat least 1\t\t0.5\tdoes not hold\nstated\tv\tat most 1\t\t0.5\tholds\n\
                          shown\tn itself\t0.5\nsweep\tn by m\tcaption\ncolumns\tm\tn\nrow\t1\t2\n";
 
@@ -273,15 +323,16 @@ mod tests {
         let document = read.markdown();
         for part in [
             "Made by `paceline reproduce`. 1 claims.",
-            "| w | at least 1 |  | 2 | holds |",
-            "| w *(stated in advance)* | at least 1 |  | 0.5 | does not hold |",
+            "| w |  | at least 1 | 1.8 [1.1, 2.2] | 7 of 8 | holds |",
+            "| w *(stated in advance)* |  | at least 1 | 0.5 | 0 of 1 | does not hold |",
+            "**by the medians of 8 runs: reproduced**",
             "Stated in advance: **in part**. With later changes: **reproduced**.",
             "| n itself | 0.5 |",
             "### Sweep: n by m\n\ncaption\n\n| m | n |",
         ] {
             assert!(document.contains(part), "{part}\n{document}");
         }
-        assert!(read.summary().contains("| P |  |  | X1 |  |  |"), "{}", read.summary());
+        assert!(read.summary().contains("| P |  |  |  | X1 |  |  |  |"), "{}", read.summary());
         assert!(read.lines().ends_with(LINES), "{}", read.lines());
     }
 
@@ -291,8 +342,9 @@ mod tests {
             ("now\tw\tat least 1", "now\tw\tat least 2", "line 3: X1: expected now, w, at least 1"),
             ("claim\tX1", "claim\tX2", "line 2: expected claim X1"),
             ("stated\tw\tat least 1\t\t0.5\tdoes not hold\n", "", "expected stated, w"),
-            ("row\t1", "rows\t1", "line 9: expected a sweep"),
-            ("\t0.5\nsweep", "\nsweep", "line 6: too few fields"),
+            ("\t8\t1.8", "\teight\t1.8", "line 4: expected a number of runs"),
+            ("row\t1", "rows\t1", "line 10: expected a sweep"),
+            ("\t0.5\nsweep", "\nsweep", "line 7: too few fields"),
         ] {
             let problem = read(&LINES.replacen(from, to, 1)).expect_err(to);
             assert!(problem.contains(part), "{problem}");

@@ -6,6 +6,7 @@ use crate::claim::Claim;
 use crate::findings::Exhibit;
 use crate::markdown::notes;
 use crate::run::Reproduction;
+use crate::summary::{plot, says_and_bound};
 use crate::verdict::{BoundResult, ClaimResult, Verdict};
 
 /// Returns the page of a reproduction as one HTML file. `facts` are names and values for the
@@ -13,11 +14,14 @@ use crate::verdict::{BoundResult, ClaimResult, Verdict};
 pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, String)]) -> String {
     let mut page = Page::new("The papers' claims, measured anew");
     page.paragraph(&format!(
-        "{}. A claim is reproduced if all its checks hold. It is judged twice: by what was stated \
-         before the first run, and with what was changed since. A click on a column's head sorts \
+        "{}. A claim is reproduced if all its checks hold. It is judged by what was stated before the \
+         first run, with what was changed since, and by the medians over several runs. A click on a column's head sorts \
          by it.",
         reproduction.summary()
     ));
+    let caption = "Figures that the papers state, and ours. Filled: within the tolerance. On the middle \
+                   line they are equal, on the others they differ by a factor of two.";
+    page.figure(&plot(&reproduction.claims), caption);
     page.heading("Verdicts");
     page.table(&verdicts(&reproduction.claims));
     if !reproduction.failures.is_empty() {
@@ -80,6 +84,7 @@ fn explain(page: &mut Page, claim: &Claim, judged: &ClaimResult) {
     page.paragraph(&judged.setup);
     for (mark, text) in [
         ("Corrected after a first run", &judged.corrected),
+        ("Stand-in", &judged.replaced),
         ("Chosen after trial runs", &judged.after_trials),
     ] {
         if !text.is_empty() {
@@ -129,20 +134,37 @@ fn verdicts(judged: &[ClaimResult]) -> Table {
             Cell::text(&judged.title),
             cell(judged.stated_verdict, judged.stated_checks_held()),
             cell(judged.verdict, judged.checks_held()),
+            match judged.over_runs {
+                Some(over) => Cell::text(over.words()).with_colour(colour(over.verdict)),
+                None => Cell::text("one run"),
+            },
             Cell::text(&judged.changes),
         ]
     };
-    let heads = ["claim", "where", "what", "stated in advance", "with later changes", "changed"];
+    let heads = [
+        "claim",
+        "where",
+        "what",
+        "stated in advance",
+        "with later changes",
+        "over runs",
+        "changed",
+    ];
     Table { columns: columns(&heads), rows: judged.iter().map(row).collect() }
 }
 
 fn checks(judged: &ClaimResult) -> Table {
-    let row = |what: String, held: &BoundResult| {
+    let row = |source: &str, what: String, held: &BoundResult| {
+        let (says, bound) = says_and_bound(held, source);
+        let over = held
+            .over_runs
+            .map_or(String::new(), |over| format!("{}; held in {}", over.range(), over.share()));
         vec![
             Cell::text(what),
-            Cell::text(&held.expected),
-            Cell::text(&held.tolerance),
+            Cell::text(says),
+            Cell::text(bound),
             Cell::text(&held.measured),
+            Cell::text(over),
             match held.holds {
                 true => Cell::text("holds").with_colour(Paint::GOOD),
                 false => Cell::text("does not hold").with_colour(Paint::BAD),
@@ -150,6 +172,7 @@ fn checks(judged: &ClaimResult) -> Table {
         ]
     };
     let rows = judged.checks.iter().flat_map(|check| {
+        let row = |what: String, held: &BoundResult| row(&check.source, what, held);
         let stated = |mark| row(format!("{} ({mark})", check.what), &check.stated);
         match (&check.now, check.was_changed()) {
             (Some(now), false) => vec![row(check.what.clone(), now)],
@@ -158,7 +181,14 @@ fn checks(judged: &ClaimResult) -> Table {
         }
     });
     Table {
-        columns: columns(&["check", "paper", "tolerance", "here", "verdict"]),
+        columns: columns(&[
+            "check",
+            "paper says",
+            "bound (ours)",
+            "here, first run",
+            "median [5 %, 95 %]",
+            "first run",
+        ]),
         rows: rows.collect(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use paceline_sim::scenario::{Record, Scenario, to_toml};
+use paceline_sim::scenario::{Record, Scenario, to_toml_with};
 use paceline_trace::Trace;
 
 use crate::claim::Claim;
@@ -36,6 +36,8 @@ pub fn write_scenarios(
     folder: &Path,
 ) -> Result<WrittenScenarios, String> {
     let mut written = WrittenScenarios::default();
+    // Tables of rules in files are schemes, too.
+    let schemes = paceline_remy::names();
     let mut traces = Traces { folder, names: Names::default(), known: Vec::new(), problem: None };
     for (experiment, tasks) in plan(claims, setting)? {
         let mut names = Names::default();
@@ -51,7 +53,9 @@ pub fn write_scenarios(
             if !matches!(scenario.record, Record::Series(_)) {
                 scenario.record = Record::Series(Record::BIN);
             }
-            let text = to_toml(&scenario, &about, &mut |trace| traces.file(trace))
+            // Runs of files always have a digest.
+            scenario.digest = true;
+            let text = to_toml_with(&scenario, &about, &mut |trace| traces.file(trace), &schemes)
                 .map_err(|error| format!("{}: {}: {error}", experiment.name, task.name))?;
             if let Some(problem) = traces.problem.take() {
                 return Err(problem);

@@ -77,7 +77,7 @@ impl Trial {
         let synthetic = self.setting.traces.is_none();
         let (quick, live) = (self.setting.quick, self.setting.live.is_some());
         let limits = Limits { synthetic, quick, live, ..Limits::default() };
-        Ok((judge(&self.claim, &findings, limits), findings))
+        Ok((judge(&self.claim, &findings, &[], limits), findings))
     }
 }
 
@@ -98,8 +98,8 @@ mod tests {
         while trial.step().expect("done").is_some() {}
         assert_eq!(trial.progress().0, trial.progress().1);
         let (judged, _) = trial.judge().expect("judged");
-        let all =
-            reproduce(&[claim], &setting, &Store::disabled(), &SilentProgress).expect("measured");
+        let all = reproduce(&[claim], &setting, 1, &Store::disabled(), &SilentProgress)
+            .expect("measured");
         assert_eq!(judged.measured, all.claims[0].measured);
         assert_eq!(judged.checks.len(), all.claims[0].checks.len());
     }

@@ -1,10 +1,12 @@
-//! Verdicts: claims compared with findings, as stated in advance and with later changes.
+//! Verdicts: claims compared with findings, as stated in advance, with later changes, and by the
+//! medians over several runs.
 
 use serde::Serialize;
 
 use crate::claim::{CauseMeasure, Check, Claim};
 use crate::expectation::{Expectation, number};
-use crate::findings::Findings;
+use crate::findings::{Findings, Measures};
+use crate::over_runs::OverRuns;
 
 /// Verdict on a claim.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,13 +36,14 @@ pub enum Verdict {
     /// Shorter runs: no check holds.
     #[serde(rename = "quick-none")]
     QuickNone,
-    /// The claim is about published tables of rules, and built-in ones were used: all checks hold.
+    /// Something stands in for what the paper measured, such as a built-in table of rules for a
+    /// published one: all checks hold.
     #[serde(rename = "stand-in-all")]
     StandInAll,
-    /// Built-in tables: some checks hold.
+    /// A stand-in: some checks hold.
     #[serde(rename = "stand-in-some")]
     StandInSome,
-    /// Built-in tables: no check holds.
+    /// A stand-in: no check holds.
     #[serde(rename = "stand-in-none")]
     StandInNone,
     /// The claim was not measured: it says why, or its tables are missing.
@@ -51,7 +54,7 @@ pub enum Verdict {
 /// Circumstances under which no claim counts as reproduced.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Whether built-in tables of rules replaced published ones.
+    /// Whether something stands in for what the paper measured.
     pub stand_ins: bool,
     /// Whether synthetic traces replaced recorded ones.
     pub synthetic: bool,
@@ -101,14 +104,12 @@ impl Verdict {
             Verdict::SyntheticNone => {
                 "not measured on the paper's traces; on synthetic ones: does not hold"
             }
-            Verdict::StandInAll => {
-                "not measured with the published tables; with those trained here: holds"
-            }
+            Verdict::StandInAll => "not measured with what the paper had; with a stand-in: holds",
             Verdict::StandInSome => {
-                "not measured with the published tables; with those trained here: in part"
+                "not measured with what the paper had; with a stand-in: in part"
             }
             Verdict::StandInNone => {
-                "not measured with the published tables; with those trained here: does not hold"
+                "not measured with what the paper had; with a stand-in: does not hold"
             }
             Verdict::QuickAll => "not measured at full length; in shortened runs: holds",
             Verdict::QuickSome => "not measured at full length; in shortened runs: in part",
@@ -139,6 +140,8 @@ pub struct ClaimResult {
     pub corrected: String,
     /// Part of the setup that was chosen after trial runs.
     pub after_trials: String,
+    /// What stands in for a program or data that the paper measured; empty if nothing does.
+    pub replaced: String,
     /// Expectations, check by check.
     pub expected: String,
     /// Measured values, check by check.
@@ -149,6 +152,9 @@ pub struct ClaimResult {
     pub verdict: Verdict,
     /// Verdict as stated before the first run.
     pub stated_verdict: Verdict,
+    /// Verdicts by the medians over several runs; `None` with one run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_runs: Option<RunsVerdict>,
     /// Reason why it does not hold; empty if it holds both ways.
     pub reason: String,
     /// Tables of the claim that are missing.
@@ -169,6 +175,49 @@ pub struct ClaimResult {
     pub checks: Vec<CheckResult>,
 }
 
+/// Verdicts on a claim by the medians of its checks over several runs.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunsVerdict {
+    /// Number of runs.
+    pub runs: usize,
+    /// Verdict by the bounds in force.
+    pub verdict: Verdict,
+    /// Verdict by the bounds stated before the first run.
+    pub stated_verdict: Verdict,
+    /// Number of checks, by the bounds in force, that hold in one to four of five runs.
+    pub fragile: usize,
+}
+
+impl RunsVerdict {
+    /// Judges checks; `advance` is added to the number of checks stated in advance. `None` if no
+    /// check has several runs.
+    fn of(checks: &[CheckResult], advance: usize, limits: Limits) -> Option<RunsVerdict> {
+        let now: Vec<&BoundResult> = checks.iter().filter_map(|check| check.now.as_ref()).collect();
+        let stated: Vec<&BoundResult> = checks.iter().map(|check| &check.stated).collect();
+        let runs = |bounds: &[&BoundResult]| {
+            bounds.iter().filter_map(|bound| bound.over_runs.map(|over| over.runs)).min()
+        };
+        // A check that was measured once holds as it does in that run.
+        let holds = |bound: &&&BoundResult| bound.over_runs.map_or(bound.holds, |over| over.holds);
+        let held = |bounds: &[&BoundResult]| bounds.iter().filter(holds).count();
+        let is_fragile = |bound: &&&BoundResult| bound.over_runs.is_some_and(OverRuns::is_fragile);
+        Some(RunsVerdict {
+            runs: runs(&now).or_else(|| runs(&stated))?,
+            verdict: Verdict::of(held(&now), now.len(), limits),
+            stated_verdict: Verdict::of(held(&stated), stated.len() + advance, limits),
+            fragile: now.iter().filter(is_fragile).count(),
+        })
+    }
+
+    /// Returns the verdict in words, with the number of fragile checks.
+    pub fn words(&self) -> String {
+        match self.fragile {
+            0 => self.verdict.words().into(),
+            fragile => format!("{}, {fragile} fragile", self.verdict.words()),
+        }
+    }
+}
+
 /// A check with its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckResult {
@@ -180,6 +229,8 @@ pub struct CheckResult {
     pub changed: String,
     /// Reason why the check was added after first runs.
     pub added: String,
+    /// Where the expected figure comes from if the paper does not print it.
+    pub source: String,
     /// Result by the bound stated before the first run.
     pub stated: BoundResult,
     /// Result by the bound in force; `None` if the check was withdrawn.
@@ -197,12 +248,19 @@ pub struct BoundResult {
     pub measured: String,
     /// Whether it holds.
     pub holds: bool,
+    /// The figure in several runs; `None` with one run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_runs: Option<OverRuns>,
 }
 
 impl BoundResult {
-    fn of(expectation: &Expectation, findings: &Findings) -> BoundResult {
+    /// Compares a bound with the findings of the first run, and with the measures of further ones.
+    fn of(expectation: &Expectation, findings: &Findings, further: &[Measures]) -> BoundResult {
         let names = expectation.measures();
-        let values: Vec<f64> = names.iter().map(|name| findings.get(name)).collect();
+        let values_in = |measures: &Measures| -> Vec<f64> {
+            names.iter().map(|name| measures.get(*name).copied().unwrap_or(f64::NAN)).collect()
+        };
+        let values = values_in(&findings.measures);
         let holds = expectation.holds(&values);
         let mut shown: Vec<String> = values.iter().map(|value| number(*value)).collect();
         // Formats with more digits if a value that misses its bound would look as if it met it.
@@ -215,19 +273,24 @@ impl BoundResult {
             tolerance: expectation.tolerance(),
             measured: shown.join(", "),
             holds,
+            over_runs: OverRuns::of(
+                expectation,
+                std::iter::once(&findings.measures).chain(further).map(values_in),
+            ),
         }
     }
 }
 
 impl CheckResult {
-    fn of(check: &Check, findings: &Findings) -> CheckResult {
+    fn of(check: &Check, findings: &Findings, further: &[Measures]) -> CheckResult {
         CheckResult {
             what: check.what.clone(),
             why: check.why.clone(),
             changed: check.changed.clone(),
             added: check.added.clone(),
-            stated: BoundResult::of(&check.stated, findings),
-            now: check.now.as_ref().map(|now| BoundResult::of(now, findings)),
+            source: check.source.clone(),
+            stated: BoundResult::of(&check.stated, findings, further),
+            now: check.now.as_ref().map(|now| BoundResult::of(now, findings, further)),
         }
     }
 
@@ -333,12 +396,16 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    fn of(claim: &Claim, findings: &Findings) -> Measured {
+    fn of(claim: &Claim, findings: &Findings, further: &[Measures]) -> Measured {
         let shown =
             |shown: &CauseMeasure| (shown.what.clone(), number(findings.get(&shown.measure)));
         let (missing, stand_ins) = (claim.tables.iter(), findings.stand_ins.iter());
         Measured {
-            checks: claim.checks.iter().map(|check| CheckResult::of(check, findings)).collect(),
+            checks: claim
+                .checks
+                .iter()
+                .map(|check| CheckResult::of(check, findings, further))
+                .collect(),
             shown: claim.shown.iter().map(shown).collect(),
             missing: missing.filter(|file| findings.missing.contains(file)).cloned().collect(),
             stand_ins: stand_ins.filter(|(file, _)| claim.tables.contains(file)).cloned().collect(),
@@ -347,9 +414,15 @@ impl Measured {
     }
 }
 
-/// Judges a claim by the findings of its experiment. A value that was not measured does not hold.
-pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> ClaimResult {
-    judge_measured(claim, Measured::of(claim, findings), limits)
+/// Judges a claim by the findings of its experiment in the first run, and by the measures of
+/// `further` runs. A value that was not measured does not hold.
+pub fn judge(
+    claim: &Claim,
+    findings: &Findings,
+    further: &[Measures],
+    limits: Limits,
+) -> ClaimResult {
+    judge_measured(claim, Measured::of(claim, findings, further), limits)
 }
 
 /// Judges a claim by its measured figures.
@@ -369,6 +442,7 @@ pub(crate) fn judge_measured(claim: &Claim, measured: Measured, limits: Limits) 
         changes: claim.changes(),
         corrected: claim.corrected.clone(),
         after_trials: claim.after_trials.clone(),
+        replaced: claim.replaced.clone(),
         expected: checks
             .iter()
             .map(|check| format!("{}: {}", check.what, check.shown().expected))
@@ -378,6 +452,7 @@ pub(crate) fn judge_measured(claim: &Claim, measured: Measured, limits: Limits) 
         tolerance: list(|held| &held.tolerance),
         verdict: Verdict::Not,
         stated_verdict: Verdict::Not,
+        over_runs: None,
         reason: String::new(),
         missing,
         stand_ins,
@@ -398,7 +473,7 @@ pub(crate) fn judge_measured(claim: &Claim, measured: Measured, limits: Limits) 
         return judged;
     }
     let limits = Limits {
-        stand_ins: !judged.stand_ins.is_empty(),
+        stand_ins: !judged.stand_ins.is_empty() || !claim.replaced.is_empty(),
         synthetic: limits.synthetic && claim.recording,
         ..limits
     };
@@ -408,8 +483,10 @@ pub(crate) fn judge_measured(claim: &Claim, measured: Measured, limits: Limits) 
     // A setting chosen after trial runs was not stated in advance.
     let advance = usize::from(!claim.after_trials.is_empty());
     judged.stated_verdict = Verdict::of(held, all + advance, limits);
+    judged.over_runs = RunsVerdict::of(&judged.checks, advance, limits);
     if !judged.missing.is_empty() {
         (judged.verdict, judged.stated_verdict) = (Verdict::NotMeasured, Verdict::NotMeasured);
+        judged.over_runs = None;
     }
     judged.reason = reason(&judged);
     judged
@@ -468,7 +545,7 @@ checks = [
         let mut findings = Findings::default();
         findings.measure("a", a);
         findings.measure("b", b);
-        judge(claim, &findings, Limits { synthetic, ..Limits::default() })
+        judge(claim, &findings, &[], Limits { synthetic, ..Limits::default() })
     }
 
     fn verdict(a: f64, b: f64) -> ClaimResult {
@@ -521,7 +598,7 @@ checks = [
             let mut findings = Findings::default();
             findings.measure("a", a);
             findings.measure("b", b);
-            let judged = judge(claim, &findings, Limits { quick: true, ..Limits::default() });
+            let judged = judge(claim, &findings, &[], Limits { quick: true, ..Limits::default() });
             for verdict in [judged.verdict, judged.stated_verdict] {
                 assert!(verdict.words().starts_with("not measured at full length"));
                 assert_eq!(verdict.holds(), a < 12.0);
@@ -532,6 +609,7 @@ checks = [
             let both = judge(
                 claim,
                 &findings,
+                &[],
                 Limits { synthetic: true, quick: true, ..Limits::default() },
             );
             assert!(both.verdict.words().contains("synthetic"));

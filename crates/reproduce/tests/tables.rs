@@ -19,7 +19,8 @@ fn measured(ids: &[&str], tables: Option<PathBuf>) -> (Vec<Claim>, Reproduction)
     chosen.retain(|claim| ids.contains(&claim.id.as_str()));
     assert_eq!(chosen.len(), ids.len());
     let setting = Setting { quick: true, traces: None, tables, seed: 1, live: None };
-    let done = reproduce(&chosen, &setting, &Store::disabled(), &SilentProgress).expect("planned");
+    let done =
+        reproduce(&chosen, &setting, 1, &Store::disabled(), &SilentProgress).expect("planned");
     assert!(done.failures.is_empty(), "{:?}", done.failures);
     (chosen, done)
 }

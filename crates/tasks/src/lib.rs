@@ -5,6 +5,7 @@
 //! the task's inputs and the program, so that work which was stopped continues where it was.
 
 mod record;
+mod repeat;
 mod results;
 mod store;
 mod task;

@@ -7,6 +7,7 @@ use paceline_sim::Names;
 use paceline_sim::scenario::Scenario;
 
 use crate::record::Record;
+use crate::repeat::scenario_of_run;
 
 /// Function that does a task's work.
 type TaskFunction = Box<dyn Fn() -> Result<Record, String> + Send + Sync>;
@@ -22,8 +23,50 @@ pub struct Task {
     pub cost: f64,
     /// Whether it measures in real time, so that no other task may run at the same time.
     pub(crate) alone: bool,
-    scenario: Option<Arc<Scenario>>,
-    work: TaskFunction,
+    /// Whether it runs once, also where other tasks of its plan run several times.
+    once: bool,
+    /// Selects the series of the record by their names; `None` keeps all.
+    is_series_kept: Option<fn(&str) -> bool>,
+    work: Work,
+}
+
+/// The work of a task.
+enum Work {
+    Simulation(Simulation),
+    Other(TaskFunction),
+}
+
+/// A scenario, and how it runs.
+struct Simulation {
+    scenario: Arc<Scenario>,
+    /// Schemes and queues; `None` for the built-in ones.
+    names: Option<Arc<Names>>,
+    /// Whether to compute the flows' self-inflicted delays.
+    self_inflicted: bool,
+    /// Number of the run, and the seed with which its plan was made.
+    run: (u32, u64),
+}
+
+impl Simulation {
+    fn run(&self) -> Result<Record, String> {
+        let builtin;
+        let names = match &self.names {
+            Some(names) => &**names,
+            None => {
+                builtin = paceline_remy::names();
+                &builtin
+            }
+        };
+        let (number, seed) = self.run;
+        let mut scenario = scenario_of_run(&self.scenario, number, seed).into_owned();
+        // A record has no digest.
+        scenario.digest = false;
+        let run = match self.self_inflicted {
+            true => paceline_requests::run(&scenario, names),
+            false => paceline_sim::run_with(&scenario, names),
+        };
+        run.map(|outcome| Record::from(&outcome)).map_err(|error| error.to_string())
+    }
 }
 
 impl Task {
@@ -41,6 +84,10 @@ impl Task {
     /// (thesis §2.4.1), which needs a second run of the link with the omniscient protocol.
     pub fn with_self_inflicted(name: impl Into<String>, scenario: Scenario) -> Task {
         Task::simulation(name.into(), scenario, None, true)
+    }
+
+    fn new(name: String, key: String, cost: f64, work: Work) -> Task {
+        Task { name, key, cost, alone: false, once: false, is_series_kept: None, work }
     }
 
     fn simulation(
@@ -70,26 +117,8 @@ impl Task {
         let flows: u32 = scenario.flows.iter().map(|flow| flow.count).sum();
         let cost = scenario.duration.as_secs_f64() * (1.0 + f64::from(flows) / 8.0);
         let scenario = Arc::new(scenario);
-        let kept = Some(Arc::clone(&scenario));
-        let work = move || {
-            let builtin;
-            let names = match &names {
-                Some(names) => &**names,
-                None => {
-                    builtin = paceline_remy::names();
-                    &builtin
-                }
-            };
-            let run = match self_inflicted {
-                true => paceline_requests::run(&scenario, names),
-                false => paceline_sim::run_with(&scenario, names),
-            };
-            match run {
-                Ok(outcome) => Ok(Record::from(&outcome)),
-                Err(error) => Err(error.to_string()),
-            }
-        };
-        Task { name, key, cost, alone: false, scenario: kept, work: Box::new(work) }
+        let simulation = Simulation { scenario, names, self_inflicted, run: (1, 0) };
+        Task::new(name, key, cost, Work::Simulation(simulation))
     }
 
     /// Returns a task with other work. `key` must have all inputs of the result, except for the
@@ -100,8 +129,7 @@ impl Task {
         cost: f64,
         work: impl Fn() -> Result<Record, String> + Send + Sync + 'static,
     ) -> Task {
-        let (name, key) = (name.into(), key.into());
-        Task { name, key, cost, alone: false, scenario: None, work: Box::new(work) }
+        Task::new(name.into(), key.into(), cost, Work::Other(Box::new(work)))
     }
 
     /// Returns a task in real time, which runs alone and after all others.
@@ -111,26 +139,52 @@ impl Task {
         cost: f64,
         work: impl Fn() -> Result<Record, String> + Send + Sync + 'static,
     ) -> Task {
-        Task { alone: true, ..Task::other(name, key, cost, work) }
+        Task { alone: true, once: true, ..Task::other(name, key, cost, work) }
     }
 
     /// Returns the task with a record that has only those series for which `is_kept` is true of their
     /// names. Records of equal keys must keep the same series.
     #[must_use]
     pub fn keeping_series(self, is_kept: fn(&str) -> bool) -> Task {
-        let Task { name, key, cost, alone, scenario, work } = self;
-        let work = move || {
-            let mut record = work()?;
-            record.series.retain(|name, _| is_kept(name));
-            Ok(record)
-        };
-        let key = format!("fewer series;{key}");
-        Task { name, key, cost, alone, scenario, work: Box::new(work) }
+        let key = format!("fewer series;{}", self.key);
+        Task { key, is_series_kept: Some(is_kept), ..self }
     }
 
-    /// Returns the scenario, if the task simulates one.
+    /// Returns the task as one that runs once, also where other tasks of its plan run several times:
+    /// for results that are shown, but by which nothing is judged.
+    pub fn once(self) -> Task {
+        Task { once: true, ..self }
+    }
+
+    /// Returns whether it runs once: it was made so by [`once`](Self::once), or runs in real time.
+    pub fn runs_once(&self) -> bool {
+        self.once
+    }
+
+    /// Returns the task in run `number` of its plan, which was made with the seed `seed`. Run 1 is
+    /// the task itself. Scenarios of other runs have other seeds, starts and processing times at
+    /// hosts (`repeat.rs`); a task that is no simulation differs only by what its plan made of the
+    /// seed.
+    pub fn of_run(mut self, number: u32, seed: u64) -> Task {
+        if let (Work::Simulation(simulation), true) = (&mut self.work, number > 1) {
+            simulation.run = (number, seed);
+            let _ = write!(self.key, ";run {number} of {seed}");
+        }
+        self
+    }
+
+    /// Returns the text with all inputs of the result, except for the program: tasks with equal keys
+    /// have equal results.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns the scenario of the first run, if the task simulates one.
     pub fn simulates(&self) -> Option<&Scenario> {
-        self.scenario.as_deref()
+        match &self.work {
+            Work::Simulation(simulation) => Some(&simulation.scenario),
+            Work::Other(_) => None,
+        }
     }
 
     /// Runs the task.
@@ -138,7 +192,14 @@ impl Task {
     /// # Errors
     /// The work has failed; the error says why.
     pub fn run(&self) -> Result<Record, String> {
-        (self.work)()
+        let mut record = match &self.work {
+            Work::Simulation(simulation) => simulation.run(),
+            Work::Other(work) => work(),
+        }?;
+        if let Some(is_kept) = self.is_series_kept {
+            record.series.retain(|name, _| is_kept(name));
+        }
+        Ok(record)
     }
 }
 
@@ -151,5 +212,6 @@ pub(crate) fn hash(bytes: &[u8], start: u64) -> u64 {
 pub(crate) const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 
 fn hash_entries(entries: &[u32]) -> u64 {
-    entries.iter().fold(HASH_START, |state, entry| hash(&entry.to_le_bytes(), state))
+    let mix = |state: u64, entry: &u32| (state ^ u64::from(*entry)).wrapping_mul(0x100_0000_01b3);
+    entries.iter().fold(HASH_START, mix)
 }

@@ -345,6 +345,7 @@ def measure_claims(
     quick: bool,
     traces: str | None,
     tables: str | None,
+    runs: int | None,
     seed: int,
     output: str | None,
     threads: int,

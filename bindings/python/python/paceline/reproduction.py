@@ -69,6 +69,7 @@ def reproduce(
     quick: bool = False,
     traces: _Path | None = None,
     tables: _Path | None = None,
+    runs: int | None = None,
     seed: int = 1,
     output: _Path | None = None,
     threads: int = 0,
@@ -81,6 +82,8 @@ def reproduce(
         traces: The folder of recorded traces; without it synthetic ones are used, and no claim about
             recorded ones counts as reproduced.
         tables: The folder of published tables of rules for claims about Remy.
+        runs: How often to run what the checks read, each time with other seeds and starts; without
+            it 8, and 1 with ``quick``.
         seed: The seed of all random numbers.
         output: A folder for finished runs, from which a reproduction that was stopped
             continues.
@@ -96,6 +99,7 @@ def reproduce(
         quick=quick,
         traces=path(traces),
         tables=path(tables),
+        runs=None if runs is None else _units.whole("runs", runs),
         seed=_units.whole("seed", seed),
         output=path(output),
         threads=_units.threads(threads),

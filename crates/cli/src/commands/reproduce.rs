@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use clap::Args;
 use paceline_reproduce::{
-    BoundResult, Claim, FindClaimError, ListedClaim, Live, ReproduceFields, Reproduction, Setting,
-    Store, Verdict, WrittenScenarios, find_claims, markdown, page, record, reproduce,
-    write_scenarios,
+    BoundResult, CheckResult, Claim, ClaimResult, FindClaimError, ListedClaim, Live, RUNS,
+    ReproduceFields, Reproduction, Setting, Store, Verdict, WrittenScenarios, find_claims,
+    markdown, page, record, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -54,6 +54,10 @@ pub(crate) struct Reproduce {
     /// Only write the runs behind the claims into this folder, as scenario files for `paceline run`
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "json", "output"])]
     scenarios: Option<PathBuf>,
+    /// How often to run what the checks read, each time with other seeds and starts; 1 for one run
+    /// without medians [default: 8, with --quick 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["list", "scenarios"])]
+    runs: Option<u32>,
     /// The seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -117,7 +121,8 @@ impl Reproduce {
             .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
         let progress = CostBar::new(self.quiet);
         let began = Instant::now();
-        let done = pool.install(|| reproduce(&chosen, &setting, &store, &progress));
+        let runs = self.runs.unwrap_or(if self.quick { 1 } else { RUNS });
+        let done = pool.install(|| reproduce(&chosen, &setting, runs, &store, &progress));
         progress.clear();
         let done = done?;
         let printed = if self.json {
@@ -170,6 +175,7 @@ impl Reproduce {
             ("version", env!("CARGO_PKG_VERSION").to_string()),
             ("seed", self.seed.to_string()),
             ("lengths", if self.quick { "shortened (--quick)" } else { "full" }.to_string()),
+            ("runs", done.runs.to_string()),
             ("tasks", done.tasks.to_string()),
             ("took", format!("{seconds:.0} s")),
         ];
@@ -228,34 +234,15 @@ fn list(claims: &[Claim]) -> String {
 
 fn table(done: &Reproduction) -> String {
     let mut text = String::new();
-    let mut grid = Grid::words(&["claim", "what", "paper", "here", "stated", "changed"]);
+    let mut heads = vec!["claim", "what", "paper", "here", "stated", "changed"];
+    if done.runs > 1 {
+        heads.extend(["median [5 %, 95 %]", "held in", "by medians"]);
+    }
+    let mut grid = Grid::words(&heads);
     for judged in &done.claims {
-        if !judged.unmeasured.is_empty() {
-            let verdict = word(judged.verdict);
-            let cells = [&judged.id, &judged.title, "", "", &verdict, &verdict];
-            grid.row(cells.map(str::to_string).to_vec());
-        }
-        for (at, check) in judged.checks.iter().enumerate() {
-            let first = |text: String| if at == 0 { text } else { String::new() };
-            let cell = |held: Option<&BoundResult>| match held {
-                Some(held) if held.holds => held.measured.clone(),
-                Some(held) => format!("{} ✗", held.measured),
-                None => "withdrawn".into(),
-            };
-            let here = match check.was_changed() {
-                true => {
-                    format!("{}; stated: {}", cell(check.now.as_ref()), cell(Some(&check.stated)))
-                }
-                false => cell(check.now.as_ref()),
-            };
-            grid.row(vec![
-                first(judged.id.clone()),
-                check.what.clone(),
-                check.shown().expected.clone(),
-                here,
-                first(word(judged.stated_verdict)),
-                first(word(judged.verdict)),
-            ]);
+        for mut row in rows(judged) {
+            row.resize(heads.len(), String::new());
+            grid.row(row);
         }
     }
     text += &grid.text();
@@ -284,6 +271,43 @@ fn table(done: &Reproduction) -> String {
     }
     text += &format!("{}\n", done.summary());
     text
+}
+
+/// Returns the rows of a claim: one for each check, or one if it was not measured. Those of several
+/// runs end with the medians.
+fn rows(judged: &ClaimResult) -> Vec<Vec<String>> {
+    if !judged.unmeasured.is_empty() {
+        let verdict = word(judged.verdict);
+        let cells = [&judged.id, &judged.title, "", "", &verdict, &verdict];
+        return vec![cells.map(str::to_string).to_vec()];
+    }
+    let row = |(at, check): (usize, &CheckResult)| {
+        let first = |text: String| if at == 0 { text } else { String::new() };
+        let cell = |held: Option<&BoundResult>| match held {
+            Some(held) if held.holds => held.measured.clone(),
+            Some(held) => format!("{} ✗", held.measured),
+            None => "withdrawn".into(),
+        };
+        let here = match check.was_changed() {
+            true => {
+                format!("{}; stated: {}", cell(check.now.as_ref()), cell(Some(&check.stated)))
+            }
+            false => cell(check.now.as_ref()),
+        };
+        let mut row = vec![
+            first(judged.id.clone()),
+            check.what.clone(),
+            check.shown().expected.clone(),
+            here,
+            first(word(judged.stated_verdict)),
+            first(word(judged.verdict)),
+        ];
+        if let (Some(over), Some(claim)) = (check.shown().over_runs, judged.over_runs) {
+            row.extend([over.range(), over.share(), first(word(claim.verdict))]);
+        }
+        row
+    };
+    judged.checks.iter().enumerate().map(row).collect()
 }
 
 /// Returns a verdict in one word, which no column breaks.

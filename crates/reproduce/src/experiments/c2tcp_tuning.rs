@@ -99,7 +99,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             if loss > 0.0 {
                 scenario.flows[0].data.impairments.loss = Loss::Bernoulli(loss);
             }
-            tasks.push(Task::scenario(lossy(name, loss), scenario));
+            tasks.push(Task::scenario(lossy(name, loss), scenario).once());
         }
     }
     Ok(tasks)

@@ -65,8 +65,9 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.push(Task::scenario(on(short, &cellular.name), comparison.scenario()));
         }
     }
-    tasks.extend(cellular_sweeps::plan(setting, length, QUICK.0)?);
-    tasks.extend(cellular_starts::plan(setting, length, QUICK.0)?);
+    let shown = cellular_sweeps::plan(setting, length, QUICK.0)?.into_iter();
+    let shown = shown.chain(cellular_starts::plan(setting, length, QUICK.0)?);
+    tasks.extend(shown.map(Task::once));
     Ok(tasks)
 }
 
@@ -149,6 +150,7 @@ fn fronts(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
     let is_explicit = |view: &RunView| {
         view.scheme == "abc" || EXPLICIT.iter().any(|(short, _)| view.scheme == *short)
     };
+    let mut distances: Vec<Vec<String>> = Vec::new();
     for (at, cellular) in traces.iter().enumerate() {
         let own: Vec<&RunView> = views.iter().filter(|view| view.trace == cellular.name).collect();
         let Some(abc) = own.iter().find(|view| view.scheme == "abc") else { continue };
@@ -162,17 +164,38 @@ fn fronts(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
         let plain = || own.iter().filter(|view| !is_explicit(view));
         let front = distance(point(abc), plain().map(|view| point(view)));
         findings.measure(format!("trace{}.distance", at + 1), front);
-        // The largest distance of any other scheme to the front of the rest, which includes ABC.
-        let others = plain().map(|view| {
+        // The distance of each other scheme to the front of the rest, which includes ABC.
+        let of = |view: &RunView| {
             let rest = plain().filter(|other| other.scheme != view.scheme).chain([abc]);
             distance(point(view), rest.map(|other| point(other)))
-        });
-        let largest = others.fold(f64::NEG_INFINITY, f64::max);
+        };
+        let others: Vec<f64> = plain().map(|view| of(view)).collect();
+        let largest = others.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         findings.measure(format!("trace{}.others", at + 1), largest);
+        let farther = others.iter().filter(|other| **other > front).count();
+        let power = |view: &RunView| view.utilization / view.queue_delay_ms.p95;
+        let best = plain().map(|view| power(view)).fold(f64::NEG_INFINITY, f64::max);
+        findings.measure(format!("trace{}.power", at + 1), power(abc) / best);
+        let mut row = vec![cellular.name.clone(), format!("{front:.2}")];
+        row.extend(others.iter().map(|other| format!("{other:.2}")));
+        row.extend([(farther + 1).to_string(), format!("{:.2}", power(abc) / best)]);
+        distances.push(row);
         for view in &own {
             let name = format!("trace{}.{}", at + 1, view.scheme);
             findings.measure(format!("{name}.utilization"), view.utilization);
             findings.measure(format!("{name}.p95"), view.queue_delay_ms.p95);
         }
     }
+    let mut columns = vec!["recording"];
+    columns.extend(SCHEMES.iter().map(|(short, _)| *short));
+    columns.extend(["ABC's place", "ABC's power over the best other's"]);
+    findings.sweep(
+        "Distances to the front",
+        "Distance of each scheme to the front of all others without explicit feedback, and of ABC. \
+         Schemes with extreme throughput or delay are far outside, too: a positive distance does not \
+         single one out. `ABC's place` is its place by distance. Power is utilisation over the 95th \
+         percentile of queueing delay: above 1, ABC has more of it than any other scheme here.",
+        &columns,
+        distances,
+    );
 }

@@ -122,7 +122,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
                     let mut scenario = scenario.clone();
                     scenario.flows[0].receive_window = Some(bytes);
                     let name = hosted(short, size, &cellular.name);
-                    tasks.push(Task::with_self_inflicted(name, scenario));
+                    tasks.push(Task::with_self_inflicted(name, scenario).once());
                 }
             }
             tasks.push(Task::with_self_inflicted(on(short, &cellular.name), scenario));

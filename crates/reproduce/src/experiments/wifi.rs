@@ -84,7 +84,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             }
         }
     }
-    tasks.extend(wifi_sweeps::plan(setting)?);
+    tasks.extend(wifi_sweeps::plan(setting)?.into_iter().map(Task::once));
     Ok(tasks)
 }
 

@@ -105,7 +105,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             for (way, scale) in WAYS.iter().flat_map(|way| [(way, 1), (way, 20)]) {
                 let load = WirelessLoad { uploads: *way == "both", ..mix };
                 let scenario = dynamic(WITH_SACK, scale, load, seed)?;
-                tasks.push(Task::scenario(format!("{WITH_SACK} {way} {scale}"), scenario));
+                tasks.push(Task::scenario(format!("{WITH_SACK} {way} {scale}"), scenario).once());
             }
         }
         for short in SHARES {
@@ -117,7 +117,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     for number in SEEDS..many(setting) {
         for apart in [false, true] {
             let scenario = twelve("newreno", apart, setting.seed + number)?;
-            tasks.push(Task::scenario(format!("twelve newreno {apart} {number}"), scenario));
+            let task = Task::scenario(format!("twelve newreno {apart} {number}"), scenario);
+            tasks.push(task.once());
         }
     }
     Ok(tasks)

@@ -1,0 +1,122 @@
+//! No check in force reads the result of a task that runs once: such results only show causes and
+//! charts. Evaluates made-up records, and simulates nothing.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use paceline_reproduce::{EXPERIMENTS, Expectation, Setting, claims};
+use paceline_sim::scenario::Scenario;
+use paceline_tasks::{Record, Results, Task};
+
+/// Number of bins of made-up series: more than an experiment skips at the beginning.
+const BINS: usize = 3000;
+
+/// Returns a number between 0.5 and 1.5 that follows from these words.
+fn number(words: &[&str]) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    words.hash(&mut hasher);
+    0.5 + (hasher.finish() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Returns the names of a scenario's flows.
+fn flows(scenario: &Scenario) -> Vec<String> {
+    let names = scenario.flows.iter().flat_map(|flow| {
+        let numbered = (1..=flow.count).map(|number| format!("{}-{number}", flow.name));
+        if flow.count == 1 { vec![flow.name.clone()] } else { numbered.collect() }
+    });
+    names.collect()
+}
+
+/// Returns a made-up record with the names that `Record` documents.
+fn record(task: &str, scenario: &Scenario) -> Record {
+    let mut record = Record::default();
+    let set = |name: &str, record: &mut Record| record.set(name, number(&[task, name]));
+    let quantiles =
+        |name: &str| ["mean", "p50", "p95", "p99", "max"].map(|q| format!("{name}.{q}"));
+    let series = |name: &str| -> Vec<f64> {
+        (0..BINS).map(|bin| number(&[task, name, &bin.to_string()])).collect()
+    };
+    let mut names: Vec<String> =
+        ["bin", "all.goodput", "all.jain", "all.jain_1s", "all.end_to_end", "all.self_inflicted"]
+            .map(String::from)
+            .to_vec();
+    names.extend(
+        ["all.owd", "all.rtt", "arrivals.completion"].iter().flat_map(|name| quantiles(name)),
+    );
+    for link in &scenario.links {
+        let name = format!("link.{}", link.name);
+        let parts = ["capacity", "throughput", "utilization", "drops", "marks"];
+        names.extend(parts.map(|part| format!("{name}.{part}")));
+        names.extend(quantiles(&format!("{name}.delay")));
+        for part in ["capacity", "throughput", "delay"] {
+            record.set_series(format!("{name}.{part}"), &series(part));
+        }
+    }
+    for medium in &scenario.media {
+        let name = format!("medium.{}", medium.name);
+        let parts =
+            ["throughput", "collisions", "drops", "ap.throughput", "ap.drops", "ap.waiting"];
+        names.extend(parts.map(|part| format!("{name}.{part}")));
+        names.extend(quantiles(&format!("{name}.ap.delay")));
+    }
+    let flows = flows(scenario);
+    for flow in &flows {
+        let name = format!("flow.{flow}");
+        names.extend(["goodput", "retransmits", "timeouts"].map(|part| format!("{name}.{part}")));
+        names.extend(["owd", "rtt"].iter().flat_map(|part| quantiles(&format!("{name}.{part}"))));
+        record.set_series(format!("{name}.goodput"), &series(flow));
+        for state in ["cwnd", "w_abc", "w_cubic"] {
+            record.set_series(format!("{name}.state.{state}"), &series(state));
+        }
+    }
+    for sum in ["bytes", "packets", "delay", "on"] {
+        let values: Vec<f64> = flows.iter().map(|flow| 1e6 * number(&[task, sum, flow])).collect();
+        record.set_series(format!("sums.{sum}"), &values);
+    }
+    for name in &names {
+        set(name, &mut record);
+    }
+    record
+}
+
+/// Returns made-up results of the tasks for which `is_made` holds.
+fn results(tasks: &[Task], is_made: impl Fn(&Task) -> bool) -> Results {
+    let mut results = Results::default();
+    for task in tasks.iter().filter(|task| is_made(task)) {
+        if let Some(scenario) = task.simulates() {
+            results.insert(&task.name, record(&task.name, scenario));
+        }
+    }
+    results
+}
+
+#[test]
+fn no_check_in_force_reads_what_runs_once() {
+    let setting = Setting { quick: false, traces: None, tables: None, seed: 1, live: None };
+    let claims = claims().expect("the built-in claims");
+    let (mut once, mut measured) = (0, 0);
+    for experiment in EXPERIMENTS.iter().filter(|experiment| !experiment.name.ends_with("-live")) {
+        let tasks = (experiment.plan)(&setting).expect(experiment.name);
+        once += tasks.iter().filter(|task| task.runs_once()).count();
+        let found = |is_made: fn(&Task) -> bool| -> BTreeMap<String, f64> {
+            (experiment.find)(&setting, &results(&tasks, is_made)).expect(experiment.name).measures
+        };
+        let (all, without) = (found(|_| true), found(|task| !task.runs_once()));
+        for claim in claims.iter().filter(|claim| claim.experiment == experiment.name) {
+            let checks = claim.checks.iter().filter_map(|check| check.now.as_ref());
+            for measure in checks.flat_map(Expectation::measures) {
+                let [first, further] = [&all, &without].map(|found| found.get(measure).copied());
+                let is_finite = first.is_some_and(f64::is_finite);
+                measured += usize::from(is_finite);
+                assert!(
+                    first == further || !is_finite,
+                    "{}: {measure} is {first:?} with all tasks and {further:?} without those that \
+                     run once: remove `once` from a task that it reads",
+                    claim.id
+                );
+            }
+        }
+    }
+    // Most measures are made of simulations; others come from computations, which are left out here.
+    assert!(once > 300 && measured > 400, "{once} tasks run once, {measured} measures");
+}

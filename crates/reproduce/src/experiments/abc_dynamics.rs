@@ -26,7 +26,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const WITHOUT: &str = "abc[additive_increase=false]";
-const WAVES: [&str; 3] = ["abc", "xcpw", "rcp"];
+/// Schemes on the square wave: short names for measures, and the schemes. RCP is that of the paper's
+/// authors, as on cellular links.
+const WAVES: [(&str, &str); 3] = [("abc", "abc"), ("xcpw", "xcpw"), ("rcp", "rcp[variant=abc]")];
 const GAMES: [(&str, &str); 3] = [("abc", "abc"), ("cubic", "cubic"), ("codel", CODEL)];
 /// Share of the square wave that a sender can use which follows it a round trip late and builds no
 /// queue: in each second, half of 24 Mbit/s is unused for 100 ms after the rise.
@@ -39,14 +41,14 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     for text in ["abc", WITHOUT] {
         tasks.push(Task::scenario(format!("come and go: {text}"), come_and_go(text, PHASE)?));
     }
-    tasks.extend(abc_fairness::plan(setting)?);
+    tasks.extend(abc_fairness::plan(setting)?.into_iter().map(Task::once));
     tasks.push(Task::scenario("two bottlenecks", with_series(two_bottlenecks()?, 100)));
     tasks.push(Task::scenario("slower link rises", with_series(slower_link_rises()?, 100)));
     for phase in PHASES {
         let scenario = with_series(cross_traffic(phase)?, 500);
         tasks.push(Task::scenario(format!("cross traffic each {phase} s"), scenario));
     }
-    for text in WAVES {
+    for (short, text) in WAVES {
         let mut scenario = Scenario::new("square wave");
         scenario.duration = setting.length(60, 20);
         scenario.warmup = Span::from_secs(5);
@@ -55,7 +57,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         let capacity = Capacity::Schedule { steps, period: Some(half * 2) };
         scenario.links.push(LinkSpec::new("link", capacity));
         scenario.flows.push(FlowSpec::bulk(scheme(text)?, &["link"]));
-        tasks.push(Task::scenario(format!("wave: {text}"), with_series(scenario, 50)));
+        tasks.push(Task::scenario(format!("wave: {short}"), with_series(scenario, 50)));
     }
     for (short, text) in GAMES {
         let down = setting.verizon_down()?;
@@ -136,16 +138,16 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     for phase in PHASES {
         crossing(results.get(&format!("cross traffic each {phase} s")), phase, &mut findings);
     }
-    let palette = Palette::new(WAVES);
+    let palette = Palette::new(WAVES.map(|(short, _)| short));
     let mut views = Vec::new();
-    for text in WAVES {
-        let record = results.get(&format!("wave: {text}"));
+    for (short, _) in WAVES {
+        let record = results.get(&format!("wave: {short}"));
         findings
-            .measure(format!("wave.{text}.utilization"), record.number("link.link.utilization"));
+            .measure(format!("wave.{short}.utilization"), record.number("link.link.utilization"));
         let used = record.number("link.link.utilization");
-        findings.measure(format!("wave.{text}.attained"), used / ATTAINABLE);
-        findings.measure(format!("wave.{text}.p95"), record.number("link.link.delay.p95"));
-        let mut view = view(text, "square wave", "link", record);
+        findings.measure(format!("wave.{short}.attained"), used / ATTAINABLE);
+        findings.measure(format!("wave.{short}.p95"), record.number("link.link.delay.p95"));
+        let mut view = view(short, "square wave", "link", record);
         for values in [
             &mut view.series.capacity_mbps,
             &mut view.series.throughput_mbps,

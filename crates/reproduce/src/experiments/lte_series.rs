@@ -2,6 +2,7 @@
 
 use paceline_cc::{Span, Time};
 use paceline_report::{Palette, RunView, scatter_figure, time_series_figure};
+use paceline_sim::scenario::Capacity;
 use paceline_trace::Trace;
 
 use super::Experiment;
@@ -33,6 +34,14 @@ const ETAS: [&str; 6] = ["0.9", "0.92", "0.94", "0.96", "0.98", "1"];
 const KNOWN: &str = "abc[credit=target,lookahead=100ms]";
 const UNKNOWN: &str = "abc[credit=target]";
 
+/// Schemes on the uplink, with acknowledgements over 12 Mbit/s and over the downlink's recording.
+const UPLINK: [&str; 3] = ["abc", KNOWN, UNKNOWN];
+
+/// Returns the name of the task with acknowledgements over the other direction's recording.
+fn recorded(scheme: &str, cellular: &Cellular) -> String {
+    format!("{}, acknowledgements over the other direction", on(scheme, &cellular.name))
+}
+
 fn eta(eta: &str) -> String {
     format!("abc[eta={eta}]")
 }
@@ -49,11 +58,16 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     for scheme in SHOWN.into_iter().chain([ENQUEUE, ENQUEUE_DEFAULT, KNOWN, UNKNOWN]) {
         add(scheme, &down)?;
     }
-    for scheme in ["abc", KNOWN, UNKNOWN] {
+    for scheme in UPLINK {
         add(scheme, &up)?;
     }
     for value in ETAS {
         add(&eta(value), &down)?;
+    }
+    for scheme in UPLINK {
+        let mut comparison = abc_emulation(scheme, &up, length)?;
+        comparison.reverse = Some(Capacity::trace(down.trace.clone()));
+        tasks.push(Task::scenario(recorded(scheme, &up), comparison.scenario()));
     }
     Ok(tasks)
 }
@@ -112,7 +126,13 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         "ABC by its target utilisation eta (Fig. 15).",
     );
 
-    for (way, cellular) in [("down", &down), ("up", &up)] {
+    let acknowledged = |scheme: &str, cellular: &Cellular| {
+        view(scheme, &cellular.name, "link", results.get(&recorded(scheme, cellular)))
+    };
+    type Runs<'a> = &'a dyn Fn(&str, &Cellular) -> RunView;
+    let ways: [(&str, &Cellular, Runs<'_>); 3] =
+        [("down", &down, &of), ("up", &up, &acknowledged), ("up.free", &up, &of)];
+    for (way, cellular, of) in ways {
         let (known, unknown) = (of(KNOWN, cellular), of(UNKNOWN, cellular));
         findings.measure(format!("known.{way}.p95"), known.queue_delay_ms.p95);
         findings.measure(format!("known.{way}.utilization"), known.utilization);

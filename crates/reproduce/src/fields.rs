@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::findings::Sweep;
+use crate::judged::ClaimResult;
 use crate::run::Reproduction;
-use crate::verdict::ClaimResult;
 
 /// The JSON of `paceline reproduce`.
 #[derive(Clone, Debug, Serialize)]

@@ -2,9 +2,9 @@
 
 use crate::claim::{Check, Claim};
 use crate::findings::Sweep;
+use crate::judged::{BoundResult, CheckResult, ClaimResult};
 use crate::run::Reproduction;
 use crate::summary::{here_and_held, says_and_bound};
-use crate::verdict::{BoundResult, CheckResult, ClaimResult};
 
 /// Introduction of the document, before its tables.
 const ABOUT: &str = "\
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use crate::claim::parse;
     use crate::findings::Findings;
-    use crate::verdict::judge;
+    use crate::judged::judge;
 
     #[test]
     fn a_section_shows_both_bounds_and_the_change() {

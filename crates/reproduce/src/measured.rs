@@ -18,11 +18,12 @@ use std::path::Path;
 use crate::claim::{Check, Claim, claims};
 use crate::expectation::{Expectation, number};
 use crate::findings::Sweep;
+use crate::judged::{BoundResult, CheckResult, ClaimResult, Measured, judge_measured};
 use crate::markdown::{document, paper_pages};
 use crate::over_runs::OverRuns;
 use crate::run::Reproduction;
 use crate::summary::{plot, summary};
-use crate::verdict::{BoundResult, CheckResult, ClaimResult, Limits, Measured, judge_measured};
+use crate::verdict::Limits;
 
 /// File of the measured figures, relative to the root of the source tree.
 const FILE: &str = "crates/reproduce/claims/measured.tsv";

@@ -4,10 +4,11 @@ use paceline_report::{Cell, Page, Paint, Table};
 
 use crate::claim::Claim;
 use crate::findings::Exhibit;
+use crate::judged::{BoundResult, ClaimResult};
 use crate::markdown::notes;
 use crate::run::Reproduction;
 use crate::summary::{plot, says_and_bound};
-use crate::verdict::{BoundResult, ClaimResult, Verdict};
+use crate::verdict::Verdict;
 
 /// Returns the page of a reproduction as one HTML file. `facts` are names and values for the
 /// footer.

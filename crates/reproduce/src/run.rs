@@ -9,8 +9,9 @@ use paceline_tasks::{Progress, Results, Store, Task, Work, WorkResults};
 use crate::claim::Claim;
 use crate::experiments::{Experiment, experiment};
 use crate::findings::{Findings, Measures, Sweep};
+use crate::judged::{ClaimResult, judge};
 use crate::setting::Setting;
-use crate::verdict::{ClaimResult, Limits, Verdict, judge};
+use crate::verdict::{Limits, Verdict};
 
 /// Results of a reproduction.
 #[derive(Debug)]

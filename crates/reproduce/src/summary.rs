@@ -3,8 +3,8 @@
 use paceline_report::{Agreement, Dot, Figure, Marker, Paint, Shape};
 
 use crate::expectation::number;
+use crate::judged::{BoundResult, CheckResult, ClaimResult};
 use crate::run::Reproduction;
-use crate::verdict::{BoundResult, CheckResult, ClaimResult};
 
 const ABOUT: &str = "\
 `paceline reproduce` measures claims of papers anew: numbers and orderings that they state about ABC, C2TCP, Remy, \

@@ -3,8 +3,9 @@
 use crate::claim::Claim;
 use crate::experiments::{Experiment, experiment};
 use crate::findings::Findings;
+use crate::judged::{ClaimResult, LIVE, judge};
 use crate::setting::Setting;
-use crate::verdict::{ClaimResult, LIVE, Limits, judge};
+use crate::verdict::Limits;
 use paceline_tasks::Results;
 use paceline_tasks::Task;
 

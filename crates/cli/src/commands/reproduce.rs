@@ -266,6 +266,9 @@ fn table(done: &Reproduction) -> String {
             pairs.join(", ")
         );
     }
+    for judged in done.claims.iter().filter(|judged| !judged.replaced.is_empty()) {
+        text += &format!("In brackets: {}: {}\n", judged.id, judged.replaced.trim());
+    }
     for (task, problem) in &done.failures {
         text += &format!("failed: {task}: {problem}\n");
     }

@@ -234,10 +234,11 @@ pub(crate) fn number(value: f64) -> String {
         _ if size >= 1.0 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     };
-    match text.contains('.') {
+    let text = match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
         false => text,
-    }
+    };
+    if text == "-0" { "0".into() } else { text }
 }
 
 #[cfg(test)]
@@ -254,8 +255,8 @@ mod tests {
 
     #[test]
     fn numbers_have_the_digits_that_matter() {
-        let shown = [1352.04, 97.25, 4.7831, 0.98, 0.0, f64::NAN].map(number);
-        assert_eq!(shown, ["1352", "97.2", "4.78", "0.98", "0", "none"]);
+        let shown = [1352.04, 97.25, 4.7831, 0.98, 0.0, -0.0001, f64::NAN].map(number);
+        assert_eq!(shown, ["1352", "97.2", "4.78", "0.98", "0", "0", "none"]);
     }
 
     #[test]

@@ -172,6 +172,12 @@ fn simulations() {
     }
     let several = ["run", &scenario("parking-lot"), "--duration", "5s", "--runs", "6", "--json"];
     printed.document("run", &run(&several));
+    let grid = "[grid]\nseed = [1, 2]\n[scenario]\nduration = \"200ms\"\n[[scenario.link]]\nname = \"l\"\n\
+                rate = \"1Mbps\"\n[[scenario.flow]]\nscheme = \"cubic\"\npath = [\"l\"]\n";
+    let (grid, out) = (folder.write("grid.toml", grid.as_bytes()), folder.path("swept"));
+    printed.document("sweep", &run(&["sweep", &grid, "-o", &out, "--json"]));
+    let joined = folder.path("all.parquet");
+    printed.document("merge", &run(&["merge", &out, "-o", &joined, "--json"]));
     printed.document("medium", &run(&["medium", "--seconds", "1", "--json"]));
     printed.document("medium", &run(&["medium", "--seconds", "1", "--runs", "6", "--json"]));
     printed.document("bench", &run(&["bench", "a", "--json"]));

@@ -32,6 +32,7 @@ pub(crate) mod scenario;
 mod schemes;
 mod send;
 mod serve;
+mod sweep;
 mod trace;
 mod traffic;
 mod transfer;
@@ -51,6 +52,10 @@ pub(crate) enum Command {
     Compare(compare::Compare),
     /// Simulate a scenario file: any topology, flows and workloads
     Run(run::Run),
+    /// Simulate a scenario with every combination of values of its keys, in shards: Parquet
+    Sweep(sweep::SweepCommand),
+    /// Join the tables of a sweep's shards
+    Merge(sweep::MergeCommand),
     /// List the example scenarios, or begin a scenario of your own with one
     #[command(subcommand)]
     Scenario(scenario::ScenarioCommand),
@@ -148,6 +153,8 @@ impl Command {
         match self {
             Command::Compare(command) => command.run(),
             Command::Run(command) => command.run(),
+            Command::Sweep(command) => command.run(),
+            Command::Merge(command) => command.run(),
             Command::Scenario(command) => command.run(),
             Command::Schemes(command) => command.run(),
             Command::Trace(command) => command.run(),

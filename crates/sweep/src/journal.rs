@@ -1,0 +1,129 @@
+//! The journal of a shard: the rows of each finished run, so that a shard that was stopped continues where it was.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::table::Cell;
+
+/// Rows of a run.
+pub(crate) type Rows = Vec<Vec<Cell>>;
+
+/// First line of a journal: what its rows depend on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    /// Digest of the sweep, in hexadecimal digits.
+    pub(crate) sweep: String,
+    /// Version of the program.
+    pub(crate) version: String,
+    /// The shard.
+    pub(crate) shard: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    job: u64,
+    rows: Rows,
+}
+
+/// A journal that is written.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Journal {
+    /// Opens the journal at `path`. Returns the runs that it has if it begins with `head`; else it begins anew. A last
+    /// line that was cut off counts as not written.
+    pub(crate) fn open(path: &Path, head: &Head) -> io::Result<(Journal, BTreeMap<u64, Rows>)> {
+        let mut done = BTreeMap::new();
+        let mut keep = 0;
+        if let Ok(file) = File::open(path) {
+            let mut reader = BufReader::new(file);
+            let mut line = String::new();
+            let mut is_head = true;
+            while reader.read_line(&mut line)? > 0 && line.ends_with('\n') {
+                if is_head {
+                    match serde_json::from_str::<Head>(&line) {
+                        Ok(found) if found == *head => is_head = false,
+                        _ => break,
+                    }
+                } else {
+                    let Ok(Line { job, rows }) = serde_json::from_str(&line) else { break };
+                    done.insert(job, rows);
+                }
+                keep += line.len() as u64;
+                line.clear();
+            }
+        }
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        file.set_len(keep)?;
+        let mut file = BufWriter::new(file);
+        io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
+        let mut journal = Journal { path: path.to_path_buf(), file };
+        if keep == 0 {
+            journal.line(head)?;
+        }
+        Ok((journal, done))
+    }
+
+    /// Adds a run's rows.
+    pub(crate) fn add(&mut self, job: u64, rows: Rows) -> io::Result<()> {
+        self.line(&Line { job, rows })
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.file, line)?;
+        self.file.write_all(b"\n")?;
+        self.file.flush()
+    }
+
+    /// Removes the journal.
+    pub(crate) fn remove(self) -> io::Result<()> {
+        drop(self.file);
+        std::fs::remove_file(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(sweep: &str) -> Head {
+        Head { sweep: sweep.into(), version: "1".into(), shard: "1/2".into() }
+    }
+
+    #[test]
+    fn a_journal_continues_after_a_cut_off_line_and_begins_anew_for_another_sweep() {
+        let path = std::env::temp_dir().join(format!("paceline-journal-{}", std::process::id()));
+        let rows = vec![vec![
+            Cell::Whole(1),
+            Cell::Number(0.1),
+            Cell::Text("a\nb".into()),
+            Cell::Missing,
+            Cell::Number(2.0),
+        ]];
+        let (mut journal, done) = Journal::open(&path, &head("a")).expect("a journal");
+        assert!(done.is_empty());
+        journal.add(0, rows.clone()).expect("written");
+        journal.add(2, rows.clone()).expect("written");
+        drop(journal);
+        let text = std::fs::read_to_string(&path).expect("read");
+        std::fs::write(&path, &text[..text.len() - 3]).expect("cut");
+        let (mut journal, done) = Journal::open(&path, &head("a")).expect("a journal");
+        assert_eq!(done.into_iter().collect::<Vec<_>>(), [(0, rows.clone())]);
+        journal.add(2, rows.clone()).expect("written");
+        drop(journal);
+        let (journal, done) = Journal::open(&path, &head("a")).expect("a journal");
+        assert_eq!(done.keys().copied().collect::<Vec<_>>(), [0, 2]);
+        drop(journal);
+        let (journal, done) = Journal::open(&path, &head("b")).expect("a journal");
+        assert!(done.is_empty());
+        journal.remove().expect("removed");
+        assert!(!path.exists());
+    }
+}

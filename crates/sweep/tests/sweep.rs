@@ -1,0 +1,118 @@
+//! Shards of a sweep: together they are the whole, and a shard that was stopped continues.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use paceline_sweep::{
+    Grid, MergeError, Progress, Shard, Table, Values, merge, read_parquet, sweep,
+};
+
+const SWEEP: &str = "runs = 2\n[grid]\n\"link.rate\" = [\"4Mbps\", \"8Mbps\"]\n\"flow.*.scheme\" = [\"cubic\", \"copa\"]\n\
+                     \"flow.*.rtt\" = [\"20ms\", \"40ms\"]\n[scenario]\nduration = \"500ms\"\n[[scenario.link]]\n\
+                     name = \"l\"\nrate = \"1Mbps\"\n[[scenario.flow]]\nscheme = \"cubic\"\npath = [\"l\"]\n";
+
+/// Counts the runs that were made.
+#[derive(Default)]
+struct Count {
+    found: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl Progress for Count {
+    fn begin(&self, _all: u64, done: u64) {
+        self.found.store(done, Ordering::Relaxed);
+    }
+
+    fn ended(&self) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path =
+            std::env::temp_dir().join(format!("paceline-sweep-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // The test has ended: nothing depends on it.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn grid(text: &str) -> Grid {
+    Grid::parse(text, Path::new("."), |_| Err("no file".into())).expect("a grid")
+}
+
+/// Makes a shard. Returns how many runs were found and made.
+fn make(grid: &Grid, shard: &str, folder: &Folder) -> (u64, u64) {
+    let count = Count::default();
+    let shard: Shard = shard.parse().expect("a shard");
+    sweep(grid, shard, &folder.0, &paceline_remy::names(), &count).expect("swept");
+    (count.found.into_inner(), count.ended.into_inner())
+}
+
+fn merged(folder: &Folder) -> Table {
+    merge(&folder.0).expect("merged").0
+}
+
+#[test]
+fn shards_together_are_the_whole() {
+    let (whole, parts) = (Folder::new("whole"), Folder::new("parts"));
+    let grid = grid(SWEEP);
+    assert_eq!(make(&grid, "1/1", &whole), (0, 16));
+    for shard in ["1/3", "2/3"] {
+        make(&grid, shard, &parts);
+    }
+    let error = merge(&parts.0).expect_err("a shard is missing");
+    assert!(matches!(&error, MergeError::Missing(_, missing) if missing == &["3/3"]), "{error}");
+    make(&grid, "3/3", &parts);
+    assert_eq!(merged(&parts), merged(&whole));
+    // Each run has a row for its link and one for its flow.
+    assert_eq!(merged(&whole).rows(), 32);
+    let Some(Values::Text(rates)) = merged(&whole).column("link.rate").cloned() else {
+        panic!("no column of the swept key");
+    };
+    assert_eq!(rates.iter().flatten().filter(|rate| *rate == "8Mbps").count(), 16);
+}
+
+#[test]
+fn a_shard_that_was_stopped_continues_and_a_finished_one_is_not_made_again() {
+    let (whole, stopped) = (Folder::new("uncut"), Folder::new("stopped"));
+    let grid = grid(SWEEP);
+    make(&grid, "1/2", &whole);
+    assert_eq!(make(&grid, "1/2", &whole), (8, 0));
+    // A scenario that turns invalid half-way does not exist, so that a folder which cannot be written to stops it.
+    let table = stopped.0.join("part-1-of-2.part");
+    std::fs::create_dir(&table).expect("a folder in the way");
+    let shard: Shard = "1/2".parse().expect("a shard");
+    let result = sweep(&grid, shard, &stopped.0, &paceline_remy::names(), &Count::default());
+    assert!(result.is_err());
+    std::fs::remove_dir(&table).expect("removed");
+    // Cuts the journal after the head, three runs and a part of the fourth.
+    let journal = stopped.0.join("part-1-of-2.journal");
+    let text = std::fs::read_to_string(&journal).expect("a journal");
+    let cut: usize = text.split_inclusive('\n').take(4).map(str::len).sum();
+    std::fs::write(&journal, &text[..cut + 10]).expect("cut");
+    assert_eq!(make(&grid, "1/2", &stopped), (3, 5));
+    assert!(!journal.exists());
+    let read = |folder: &Folder| read_parquet(&folder.0.join("part-1-of-2.parquet")).expect("read");
+    assert_eq!(read(&stopped), read(&whole));
+}
+
+#[test]
+fn tables_of_another_sweep_are_refused() {
+    let folder = Folder::new("other");
+    make(&grid(SWEEP), "1/2", &folder);
+    make(&grid(&SWEEP.replace("8Mbps", "9Mbps")), "2/2", &folder);
+    let error = merge(&folder.0).expect_err("two sweeps");
+    assert!(matches!(error, MergeError::Other(..)), "{error}");
+    let nothing = Folder::new("nothing");
+    assert!(matches!(merge(&nothing.0), Err(MergeError::Nothing(_))));
+}

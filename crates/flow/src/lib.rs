@@ -70,9 +70,11 @@ mod sender;
 mod workload;
 
 pub use account::{
-    Account, AccountConfig, AccountStats, Expired, Loss, LossRecovery, LossTrigger, Repair,
-    RtoBounds, RttEstimator, RttSamples, Sent, Ticks,
+    Account, AccountConfig, Expired, Loss, LossRecovery, LossTrigger, Repair, RtoBounds,
+    RttEstimator, RttSamples, SenderStats, Sent, Ticks,
 };
 pub use receiver::{ACK_SIZE, Receiver, ReceiverConfig, ReceiverStats};
-pub use sender::{EMPTY_SIZE, MissingSignals, SENDER_SIGNALS, Sender, SenderConfig, SenderStats};
+pub use sender::{
+    EMPTY_SIZE, HandshakeCounts, MissingSignals, SENDER_SIGNALS, Sender, SenderConfig,
+};
 pub use workload::{Amount, Frame, On, Periods, Transfer, Video, VideoStats, Workload};

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use paceline_cc::{Body, Packet, Span, Stage, Time};
-use paceline_sim::{SenderCounters, TransportEnd, TransportEnds, TransportSetup};
+use paceline_flow::SenderStats;
+use paceline_sim::{TransportEnd, TransportEnds, TransportSetup};
 
 use crate::account::{Arrivals, Departures};
 use crate::build::{BuiltGuest, find_module};
@@ -203,8 +204,8 @@ impl TransportEnd for End {
         self.departures.take_rtt()
     }
 
-    fn counters(&self) -> SenderCounters {
-        let mut counters = SenderCounters::default();
+    fn counters(&self) -> SenderStats {
+        let mut counters = SenderStats::default();
         let Departures { segments, repeated, .. } = self.departures;
         (counters.sent, counters.retransmits, counters.lost) = (segments, repeated, repeated);
         counters.timeouts = self.sample.as_ref().map_or(0, |sample| sample.timeouts.into());

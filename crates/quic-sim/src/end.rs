@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use paceline_flow::SenderStats;
 use paceline_sim::cc::{Body, Packet, Span, Stage, Time};
-use paceline_sim::{SenderCounters, TransportEnd, TransportEnds, TransportSetup};
+use paceline_sim::{TransportEnd, TransportEnds, TransportSetup};
 
 use crate::application::{Application, Source};
 use crate::clock::Clock;
@@ -167,8 +168,8 @@ impl<M: Machine> TransportEnd for End<M> {
         Some(Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
-    fn counters(&self) -> SenderCounters {
-        let mut counters = SenderCounters::default();
+    fn counters(&self) -> SenderStats {
+        let mut counters = SenderStats::default();
         (counters.sent, counters.lost) = (self.stats.sent, self.stats.lost);
         counters
     }

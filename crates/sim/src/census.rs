@@ -46,11 +46,11 @@ impl World {
         for slot in &self.slots {
             match &slot.endpoint {
                 Endpoint::Sender(sender) => {
-                    let stats = sender.stats();
+                    let (stats, handshakes) = (sender.stats(), sender.handshakes());
                     census.sent += stats.sent;
-                    census.acks_received += stats.acks + stats.reports;
-                    census.handshakes_sent += stats.syns + stats.handshake_acks;
-                    census.handshakes_received += stats.syn_acks;
+                    census.acks_received += stats.acks + sender.reports();
+                    census.handshakes_sent += handshakes.syns + handshakes.acks;
+                    census.handshakes_received += handshakes.syn_acks;
                 }
                 Endpoint::Receiver(receiver) => {
                     let stats = receiver.stats();

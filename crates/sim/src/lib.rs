@@ -79,7 +79,7 @@ pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState
 pub use names::{Names, ReadTransport, Transports};
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
-    MediumOutcome, Outcome, PooledDelays, SenderCounters, StationOutcome,
+    MediumOutcome, Outcome, PooledDelays, StationOutcome,
 };
 pub use parts::{Transmitter, mean_rate, queue_stream, router_setup, transmitter};
 pub use run::{Simulation, run, run_with};

@@ -2,6 +2,7 @@
 
 use paceline_cc::Time;
 use paceline_flow::{Frame, SenderStats, Transfer, VideoStats};
+use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use crate::metrics::{P95, Quantiles, Samples, jain};
@@ -169,8 +170,8 @@ pub struct FlowOutcome {
     /// throughput divided by delay); `None` without such a delay, or if it is zero.
     pub power: Option<f64>,
     /// Counters of the sender, including the warm-up.
-    #[serde(flatten)]
-    pub sender: SenderCounters,
+    #[serde(flatten, serialize_with = "counters")]
+    pub sender: SenderStats,
     /// Completion times of these transfers, from the application's request to the last
     /// acknowledgement, including the handshake of a new connection; `None` if there are none.
     pub completion_ms: Option<Quantiles>,
@@ -225,30 +226,6 @@ pub struct FramesOutcome {
     pub delay_ms: Quantiles,
 }
 
-/// Counters of a sender since the start of the run.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct SenderCounters {
-    /// Packets sent.
-    pub sent: u64,
-    /// Of these, retransmissions of lost data.
-    pub retransmits: u64,
-    /// Packets declared lost.
-    pub lost: u64,
-    /// Of these, packets that were acknowledged later after all.
-    #[serde(rename = "spurious")]
-    pub late: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-}
-
-impl From<SenderStats> for SenderCounters {
-    fn from(stats: SenderStats) -> SenderCounters {
-        let SenderStats { sent, retransmits, lost, late, timeouts, .. } = stats;
-        SenderCounters { sent, retransmits, lost, late, timeouts }
-    }
-}
-
 /// Time series of a flow, in the same bins as those of links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -280,6 +257,17 @@ pub struct ArrivalsOutcome {
 /// Writes a 95th percentile in JSON: an object with `p95`, or null if there is none.
 fn maybe_p95<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     value.map(|p95| P95 { p95 }).serialize(to)
+}
+
+/// Writes the counters that all transports have in JSON.
+fn counters<S: Serializer>(stats: &SenderStats, to: S) -> Result<S::Ok, S::Error> {
+    let mut counters = to.serialize_struct("SenderStats", 5)?;
+    counters.serialize_field("sent", &stats.sent)?;
+    counters.serialize_field("retransmits", &stats.retransmits)?;
+    counters.serialize_field("lost", &stats.lost)?;
+    counters.serialize_field("spurious", &stats.late)?;
+    counters.serialize_field("timeouts", &stats.timeouts)?;
+    counters.end()
 }
 
 impl Outcome {

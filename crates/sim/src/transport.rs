@@ -4,9 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use paceline_cc::{Body, Packet, Span, Spec, Stage, Stream, Time};
-use paceline_flow::Workload;
-
-use crate::outcome::SenderCounters;
+use paceline_flow::{SenderStats, Workload};
 
 /// One end of a transport. It takes and gives packets as every [`Stage`] does. Packets that it
 /// gives have a size, an ECN field, and a [`Body::Opaque`] with a handle of their bytes, which the
@@ -19,8 +17,8 @@ pub trait TransportEnd: Stage + Send {
         None
     }
     /// Returns the counters of this end since the start.
-    fn counters(&self) -> SenderCounters {
-        SenderCounters::default()
+    fn counters(&self) -> SenderStats {
+        SenderStats::default()
     }
     /// Returns why this end has stopped working, for example because a program ended. The run then
     /// has no outcome: [`Simulation::outcome`](crate::Simulation::outcome) returns an error with

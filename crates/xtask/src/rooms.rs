@@ -80,7 +80,7 @@ pub const ROOMS: &[Room] = &[
     room("bindings/quic/quinn", &["cc", "quic"]),
     room("bindings/quic/noq", &["cc", "quic"]),
     room("bindings/quic/s2n", &["cc", "quic"]),
-    room("crates/quic-sim", &["sim"]),
+    room("crates/quic-sim", &["flow", "sim"]),
     room("crates/quic-live", &["quic-sim", "quinn"]),
     room(
         "bindings/python",

@@ -122,13 +122,14 @@ pub struct Repair {
     pub size: u32,
 }
 
-/// Counters of an account.
+/// Counters of a sender since the start. An [`Account`](super::Account) keeps them; other transports, such as Linux' or a QUIC
+/// stack, leave at zero what they do not count.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct AccountStats {
+pub struct SenderStats {
     /// Packets sent.
     pub sent: u64,
-    /// Packets among these that retransmitted data.
+    /// Packets among these that retransmitted lost data.
     pub retransmits: u64,
     /// Packets declared lost.
     pub lost: u64,

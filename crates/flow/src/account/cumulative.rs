@@ -12,6 +12,12 @@ use super::{Account, LossTrigger};
 const DUPLICATES: u32 = 3;
 
 /// Additional state of an account without selective acknowledgements.
+///
+/// It is no machine of its own: ledger, RTTs, timers, repairs and counters are those of
+/// [`Account`], and only acknowledgements and timeouts are handled differently. A second machine
+/// under a common trait would repeat those parts, and a sender that holds either of two machines
+/// would branch in each of its calls, where the account now branches once for each acknowledgement
+/// and each look at the window.
 #[derive(Debug)]
 pub(super) struct Cumulative {
     partial: bool,

@@ -21,7 +21,7 @@ mod timers;
 mod undone;
 mod window_use;
 
-pub use config::{AccountConfig, AccountStats, Repair, Sent};
+pub use config::{AccountConfig, Repair, SenderStats, Sent};
 pub use deadlines::Expired;
 pub use loss_recovery::{LossRecovery, RttSamples};
 pub use losses::{Loss, LossTrigger};
@@ -101,7 +101,7 @@ pub struct Account {
     copied: Vec<u64>,
     fates: Vec<Fate>,
     /// Counters, except the number of packets sent, which the ledger has.
-    stats: AccountStats,
+    stats: SenderStats,
     /// One more than the largest segment sent.
     next_segment: u64,
     /// All segments below are acknowledged.
@@ -142,7 +142,7 @@ impl Account {
             undone: UndoneRepairs::default(),
             copied: Vec::new(),
             fates: Vec::new(),
-            stats: AccountStats::default(),
+            stats: SenderStats::default(),
             next_segment: 0,
             cumulative: 0,
             newest_data: 0,
@@ -188,8 +188,8 @@ impl Account {
         &self.rtt
     }
     /// Returns the counters since the start.
-    pub fn stats(&self) -> AccountStats {
-        AccountStats { sent: self.ledger.next(), ..self.stats }
+    pub fn stats(&self) -> SenderStats {
+        SenderStats { sent: self.ledger.next(), ..self.stats }
     }
     /// Returns the data to be retransmitted next; [`Account::take_repair`] takes it.
     #[inline]

@@ -2,7 +2,7 @@
 
 use paceline_cc::{EcnFeedback, Halves, Provided, Setup, Signals, Time, TrafficClass};
 
-use crate::account::{AccountConfig, AccountStats, LossRecovery, RtoBounds, Ticks};
+use crate::account::{AccountConfig, LossRecovery, RtoBounds, Ticks};
 use crate::workload::Workload;
 
 /// Configuration of a sender.
@@ -121,56 +121,6 @@ impl Constants {
             false => u64::MAX,
         };
         Constants { setup, route, class, ecn, reliable, receive_window, unpaced }
-    }
-}
-
-/// Counters of a sender.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SenderStats {
-    /// Packets sent.
-    pub sent: u64,
-    /// Packets among these that retransmitted lost data.
-    pub retransmits: u64,
-    /// Packets declared lost.
-    pub lost: u64,
-    /// Packets among these that were acknowledged after all.
-    pub late: u64,
-    /// Number of times that the retransmission timer expired.
-    pub timeouts: u64,
-    /// Tail loss probes sent.
-    pub probes: u64,
-    /// Acknowledgements received.
-    pub acks: u64,
-    /// Reports received.
-    pub reports: u64,
-    /// SYNs sent, which `sent` does not count.
-    pub syns: u64,
-    /// SYN-ACKs received, which `acks` does not count.
-    pub syn_acks: u64,
-    /// Acknowledgements of SYN-ACKs sent, which `sent` does not count.
-    pub handshake_acks: u64,
-}
-
-impl SenderStats {
-    pub(super) fn new(
-        account: AccountStats,
-        reports: u64,
-        (syns, syn_acks, handshake_acks): (u64, u64, u64),
-    ) -> SenderStats {
-        SenderStats {
-            sent: account.sent,
-            retransmits: account.retransmits,
-            lost: account.lost,
-            late: account.late,
-            timeouts: account.timeouts,
-            probes: account.probes,
-            acks: account.acks,
-            reports,
-            syns,
-            syn_acks,
-            handshake_acks,
-        }
     }
 }
 

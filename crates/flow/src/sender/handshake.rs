@@ -36,11 +36,19 @@ pub(super) struct Connector {
     next_syn: Time,
     /// True if a SYN-ACK has arrived and is to be acknowledged.
     acks: bool,
-    /// SYNs sent, SYN-ACKs received and SYN-ACKs acknowledged since the start, over all
-    /// connections.
-    sent: u64,
-    answered: u64,
-    acknowledged: u64,
+    pub(super) counts: HandshakeCounts,
+}
+
+/// Packets of handshakes since the start, over all connections.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HandshakeCounts {
+    /// SYNs sent.
+    pub syns: u64,
+    /// SYN-ACKs received.
+    pub syn_acks: u64,
+    /// SYN-ACKs acknowledged.
+    pub acks: u64,
 }
 
 impl Connector {
@@ -50,20 +58,13 @@ impl Connector {
             syns: 0,
             next_syn: Time::NEVER,
             acks: false,
-            sent: 0,
-            answered: 0,
-            acknowledged: 0,
+            counts: HandshakeCounts::default(),
         }
     }
 
     /// Returns when [`Sender::shake_hands`] is next to be called.
     pub(super) fn next_syn(&self) -> Time {
         if self.acks { Time::ZERO } else { self.next_syn }
-    }
-
-    /// Returns the numbers of SYNs sent, SYN-ACKs received and SYN-ACKs acknowledged.
-    pub(super) fn counts(&self) -> (u64, u64, u64) {
-        (self.sent, self.answered, self.acknowledged)
     }
 
     /// Returns true if a SYN was sent for the present connection.
@@ -82,7 +83,7 @@ impl Connector {
         self.state = State::SynSent;
         self.next_syn = now + SYN_TIMEOUT * (1 << number);
         self.syns += 1;
-        self.sent += 1;
+        self.counts.syns += 1;
         number
     }
 }
@@ -95,7 +96,7 @@ impl Sender {
         let (is_over, is_on) = (self.is_over(), self.source.is_on());
         let Some(connector) = &mut self.connector else { return false };
         if std::mem::take(&mut connector.acks) {
-            connector.acknowledged += 1;
+            connector.counts.acks += 1;
             let body = Body::Opaque(0);
             *place = Packet { body, ..self.control_packet(now, HANDSHAKE_ACK_SIZE) };
             return true;
@@ -145,7 +146,7 @@ impl Sender {
     #[cold]
     pub(super) fn on_handshake(&mut self, now: Time, answer: &Handshake) {
         let Some(connector) = &mut self.connector else { return };
-        connector.answered += 1;
+        connector.counts.syn_acks += 1;
         connector.acks = true;
         self.wake = now;
         self.pending = true;

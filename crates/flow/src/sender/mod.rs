@@ -10,7 +10,8 @@ mod padding;
 mod restart;
 mod timers;
 
-pub use config::{MissingSignals, SENDER_SIGNALS, SenderConfig, SenderStats};
+pub use config::{MissingSignals, SENDER_SIGNALS, SenderConfig};
+pub use handshake::HandshakeCounts;
 
 use core::num::NonZeroU64;
 
@@ -22,7 +23,7 @@ use paceline_cc::{
 use self::config::Constants;
 use self::handshake::Connector;
 use self::pacer::Pacer;
-use crate::account::{Account, Loss, RttEstimator, Sent};
+use crate::account::{Account, Loss, RttEstimator, SenderStats, Sent};
 use crate::workload::{Frame, Source, Transfer, VideoStats};
 
 /// Size in bytes of a packet without data on the wire, as senders count it: IP, UDP and scheme's
@@ -125,9 +126,16 @@ impl Sender {
     }
     /// Returns the counters since the start.
     pub fn stats(&self) -> SenderStats {
-        let connector = self.connector.as_ref();
-        let handshakes = connector.map_or((0, 0, 0), |connector| connector.counts());
-        SenderStats::new(self.account.stats(), self.reports, handshakes)
+        self.account.stats()
+    }
+    /// Returns the number of reports received.
+    pub fn reports(&self) -> u64 {
+        self.reports
+    }
+    /// Returns the packets of handshakes, which [`Sender::stats`] does not count. Zeros if the
+    /// driver does the handshake.
+    pub fn handshakes(&self) -> HandshakeCounts {
+        self.connector.as_ref().map_or_else(HandshakeCounts::default, |connector| connector.counts)
     }
     /// Returns the bytes in flight.
     pub fn in_flight(&self) -> u64 {

@@ -122,8 +122,8 @@ fn data_follows_after_a_round_trip_with_a_timer_from_its_sample() {
     // 0.
     let transfer = pair.sender.transfers()[0];
     assert_eq!((transfer.start, transfer.end), (Time::ZERO, Time::from_millis(300)));
-    let stats = pair.sender.stats();
-    assert_eq!((stats.syns, stats.syn_acks, stats.sent, stats.timeouts), (1, 1, 20, 0));
+    let (stats, handshakes) = (pair.sender.stats(), pair.sender.handshakes());
+    assert_eq!((handshakes.syns, handshakes.syn_acks, stats.sent, stats.timeouts), (1, 1, 20, 0));
     let received = pair.receiver.stats();
     assert_eq!((received.syns, received.packets, received.goodput), (1, 20, 30_000));
 }

@@ -8,7 +8,7 @@ use std::iter::repeat_n;
 use std::sync::Arc;
 
 use paceline_cc::{Span, Time, draws};
-use paceline_flow::{Transfer, VideoStats, Workload};
+use paceline_flow::{SenderStats, Transfer, VideoStats, Workload};
 use paceline_path::{Counters, Service};
 
 use crate::bins::{LinkBins, intervals};
@@ -19,7 +19,7 @@ use crate::names::Names;
 use crate::nodes::{Carrier, SharedMedium};
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
-    PooledDelays, SenderCounters, StationOutcome, completion_times, frames,
+    PooledDelays, StationOutcome, completion_times, frames,
 };
 use crate::places::{FlowPlace, Places};
 use crate::recorder::{FlowRecord, StateVisitor, note_state};
@@ -200,9 +200,9 @@ impl Simulation {
     }
 
     /// Returns the counters of a transport's sending end; zeros for other flows.
-    fn transport_counters(&self, place: &FlowPlace) -> SenderCounters {
+    fn transport_counters(&self, place: &FlowPlace) -> SenderStats {
         let end = self.world.transport_endpoint(place.sender);
-        end.map_or_else(SenderCounters::default, |end| end.end().counters())
+        end.map_or_else(SenderStats::default, |end| end.end().counters())
     }
 
     fn goodput(&self, place: &FlowPlace) -> u64 {
@@ -428,7 +428,7 @@ impl Simulation {
             ..FlowOutcome::default()
         };
         if let Some(sender) = self.world.sender(place.sender) {
-            outcome.sender = sender.stats().into();
+            outcome.sender = sender.stats();
             let times = completion_times(sender.transfers(), self.warmup_end());
             outcome.transfers = times.len();
             outcome.completion_ms = times.quantiles_if_any();

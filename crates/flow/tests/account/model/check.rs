@@ -2,7 +2,7 @@
 
 use paceline_cc::{Congestion, Signals, Stream, Time};
 use paceline_flow::{
-    Account, AccountConfig, AccountStats, Expired, LossRecovery, Repair, RtoBounds, Sent,
+    Account, AccountConfig, Expired, LossRecovery, Repair, RtoBounds, SenderStats, Sent,
 };
 
 use super::judge::{compare, judge};
@@ -54,7 +54,7 @@ impl World {
         }
     }
 
-    pub(super) fn stats(&self) -> AccountStats {
+    pub(super) fn stats(&self) -> SenderStats {
         self.account.stats()
     }
 

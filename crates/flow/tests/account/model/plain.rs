@@ -3,7 +3,7 @@
 
 use paceline_cc::NO_SEGMENT;
 use paceline_cc::{Ack, Span, Time};
-use paceline_flow::{AccountConfig, AccountStats, Sent};
+use paceline_flow::{AccountConfig, SenderStats, Sent};
 
 use super::rack::Rack;
 
@@ -55,7 +55,7 @@ pub(super) struct Plain {
     pub(super) next_segment: u64,
     pub(super) cumulative: u64,
     pub(super) delivered: u64,
-    pub(super) stats: AccountStats,
+    pub(super) stats: SenderStats,
     /// Numbers of lost packets whose data has not been retransmitted.
     pub(super) repairs: Vec<u64>,
     /// Segments whose retransmission was in flight at the last undo; those of them that were lost
@@ -96,7 +96,7 @@ impl Plain {
             next_segment: 0,
             cumulative: 0,
             delivered: 0,
-            stats: AccountStats::default(),
+            stats: SenderStats::default(),
             repairs: Vec::new(),
             on_their_way: Vec::new(),
             held: Vec::new(),

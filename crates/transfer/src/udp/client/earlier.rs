@@ -34,7 +34,6 @@ pub(super) fn sum(one: SenderStats, other: SenderStats) -> SenderStats {
     sum.timeouts += other.timeouts;
     sum.probes += other.probes;
     sum.acks += other.acks;
-    sum.reports += other.reports;
     sum
 }
 

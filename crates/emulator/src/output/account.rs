@@ -6,7 +6,7 @@ use paceline_path::{EventKind, LinkEvent, Service};
 use paceline_report::{SCHEMA_VERSION, TimeSeries};
 use serde::Serialize;
 
-use super::series::Bins;
+use super::series::LinkBins;
 use super::watched::WatchedElement;
 use crate::{Direction, DirectionSummary, LatenessSummary, SimulatedFlow, Summary};
 
@@ -125,7 +125,7 @@ pub(super) struct LinkTotals {
     marks: u64,
     first_data: Option<Time>,
     first_syn: Option<Time>,
-    bins: Bins,
+    bins: LinkBins,
 }
 
 /// The least size of a packet that is none of a handshake.

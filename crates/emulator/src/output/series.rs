@@ -21,15 +21,15 @@ impl Bin for LinkBin {
 
 /// Delivered bytes and the longest delay per bin; 64 kB per link.
 #[derive(Clone, Debug)]
-pub(super) struct Bins(paceline_measure::Bins<LinkBin>);
+pub(super) struct LinkBins(paceline_measure::Bins<LinkBin>);
 
-impl Default for Bins {
-    fn default() -> Bins {
-        Bins(paceline_measure::Bins::with_capacity(MOST_BINS))
+impl Default for LinkBins {
+    fn default() -> LinkBins {
+        LinkBins(paceline_measure::Bins::with_capacity(MOST_BINS))
     }
 }
 
-impl Bins {
+impl LinkBins {
     /// Notes that bytes departed at `time` after `delay`.
     #[inline]
     pub(super) fn push(&mut self, time: Time, bytes: u64, delay: Span) {
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn long_runs_have_longer_bins() {
-        let mut bins = Bins::default();
+        let mut bins = LinkBins::default();
         let hour = 3_600_000u64;
         for ms in (0..hour).step_by(10) {
             bins.push(Time::from_millis(ms), 15_000, Span::from_millis(ms / 1000));
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_silent_end_is_shown() {
-        let mut bins = Bins::default();
+        let mut bins = LinkBins::default();
         bins.push(Time::from_millis(50), 12_500, Span::ZERO);
         let service = Service::constant(Rate::from_mbps(1.0));
         let series = bins.series(&service, Time::from_millis(250));

@@ -149,136 +149,166 @@ impl FileObjective {
 
 impl FileSpecification {
     fn read(&self, folder: Option<&Path>) -> Result<Specification, SpecificationError> {
-        let kind = |key, least, most, read| Kind { key, least, most, read };
-        let value = |key, problem: String| SpecificationError::value(key, problem);
         let networks = &self.networks;
         let objective = self.objective.read(networks)?;
         let duration = RunLength::read(self.duration.as_ref())?;
         if matches!(duration, RunLength::Packets { .. }) && networks.link.is_none() {
             let problem = "a number of packets needs rates: write networks.link, or a time";
-            return Err(value("duration", problem.into()));
+            return Err(SpecificationError::value("duration", problem));
         }
-        let loss = match &networks.loss {
-            None => Range::one(0.0),
-            Some(values) => {
-                kind("networks.loss", 0.0, 0.999, <f64 as ParamValue>::read).range(values)?
-            }
-        };
-        let buffer = match &networks.buffer {
-            None => BufferSize::Unlimited.into(),
-            Some(written) => Buffers::read(written)?,
-        };
-        let (queues, queue) = match &networks.queue {
-            None => (Vec::new(), Range::one(0.0)),
-            Some(written) => queues(written)?,
-        };
-        let router = match &networks.router {
-            None => RouterChoice::Auto,
-            Some(text) => {
-                check_router(text).map_err(|problem| value("networks.router", problem))?
-            }
-        };
-        let draws = networks.draws.unwrap_or(1);
-        let (link, traces) = match (&networks.link, &networks.traces) {
-            (Some(link), None) => {
-                (kind("networks.link", 1e-3, 1e6, mbps).range(link)?, Traces::default())
-            }
-            (None, Some(written)) => {
-                let (traces, places) = Traces::read(written, folder)?;
-                (places, traces)
-            }
-            _ => return Err(value("networks", "write one of link and traces".into())),
-        };
-        let (on_s, on_unit) = match (&networks.on, &networks.on_bytes, &networks.on_icsi) {
-            (Some(on), None, None) => {
-                (kind("networks.on", 1e-6, 1e6, seconds).range(on)?, OnUnit::Seconds)
-            }
-            (None, Some(on), None) => {
-                (kind("networks.on_bytes", 1.0, 1e12, bytes).range(on)?, OnUnit::Bytes)
-            }
-            (None, None, Some(on)) => {
-                (kind("networks.on_icsi", 0.0, 1e12, bytes).range(on)?, OnUnit::Icsi)
-            }
-            _ => return Err(value("networks", "write one of on, on_bytes and on_icsi".into())),
-        };
-        let random_trace_start = match networks.trace_start {
-            None | Some(TraceStart::Beginning) => false,
-            Some(TraceStart::Random) if !traces.is_empty() => true,
-            Some(TraceStart::Random) => {
-                let problem = "there are no traces: write networks.traces, or remove it";
-                return Err(value("networks.trace_start", problem.into()));
-            }
-        };
-        let time = |key, written: &Option<Value>, most| match written {
-            None => Ok(Range::one(0.0)),
-            Some(written) => kind(key, 0.0, most, millis).range(written),
-        };
-        let jitter_ms = time("networks.jitter", &networks.jitter, 1e4)?;
-        let ack_slot_ms = time("networks.ack_aggregation", &networks.ack_aggregation, 1e4)?;
-        let starts_ms = time("networks.starts", &networks.starts, 1e9)?;
-        let acked_packets = match &networks.delayed_acks {
-            None | Some(Value::Boolean(false)) => Range::one(1.0),
-            Some(Value::Boolean(true)) => Range::one(2.0),
-            Some(written) => kind("networks.delayed_acks", 1.0, 1000.0, <f64 as ParamValue>::read)
-                .range(written)?,
-        };
-        let resolution = match &networks.resolution {
-            None => None,
-            Some(text) => {
-                let read = Span::read(text).and_then(|time| match time <= Span::from_secs(1) {
-                    true => Ok(time),
-                    false => Err(format!("{time} is not from 0 to 1s")),
-                });
-                Some(read.map_err(|problem| value("networks.resolution", problem))?)
-            }
-        };
-        let second_mbps = match &networks.second_link {
-            None => None,
-            Some(second) => Some(kind("networks.second_link", 1e-3, 1e6, mbps).range(second)?),
-        };
-        let mut specification = Specification {
-            link_mbps: link,
-            traces,
-            random_trace_start,
-            jitter_ms,
-            acked_packets,
-            ack_slot_ms,
-            resolution,
-            starts_ms,
-            queues,
-            queue,
-            second_mbps,
-            others: None,
-            on_unit,
-            on_s,
-            rtt_ms: kind("networks.rtt", 1e-3, 3.6e6, millis).range(&networks.rtt)?,
-            senders: kind("networks.senders", 1.0, MAX_SENDERS, <f64 as ParamValue>::read)
-                .range(&networks.senders)?,
-            off_s: kind("networks.off", 0.0, 1e6, seconds).range(&networks.off)?,
-            buffer,
-            loss,
-            router,
-            draws,
-            duration,
-            objective,
-        };
-        specification.others = match &networks.others {
-            None => None,
-            Some(_) if specification.second_mbps.is_some() => {
+        let mut specification = networks.read(folder, duration, objective)?;
+        if let Some(written) = &networks.others {
+            if specification.second_mbps.is_some() {
                 let problem = "with a second link all senders have the same scheme";
-                return Err(value("networks.others", problem.into()));
+                return Err(SpecificationError::value("networks.others", problem));
             }
-            Some(written) => Some(others::read(written, folder, specification.params())?),
-        };
+            let others = others::read(written, folder, specification.params())?;
+            specification.others = Some(others);
+        }
         let counts = specification.ranges().map(|range| range.count());
-        let all = counts.iter().try_fold(draws as usize, |all, &count| all.checked_mul(count));
+        let draws = specification.draws as usize;
+        let all = counts.iter().try_fold(draws, |all, &count| all.checked_mul(count));
         if !all.is_some_and(|all| (1..=MAX_NETWORKS).contains(&all)) {
             let problem = format!("there are no networks, or more than {MAX_NETWORKS}");
-            return Err(value("networks", problem));
+            return Err(SpecificationError::value("networks", problem));
         }
         specification.traces.check(specification.networks(), specification.duration)?;
         Ok(specification)
     }
+}
+
+/// Returns the numbers from `least` to `most` that `read` understands.
+fn kind(key: &'static str, least: f64, most: f64, read: fn(&str) -> Result<f64, String>) -> Kind {
+    Kind { key, least, most, read }
+}
+
+/// Reads the times in milliseconds of an optional key; zero without it.
+fn time(
+    key: &'static str,
+    written: Option<&Value>,
+    most: f64,
+) -> Result<Range, SpecificationError> {
+    written.map_or(Ok(Range::one(0.0)), |written| kind(key, 0.0, most, millis).range(written))
+}
+
+impl Networks {
+    /// Reads the table, and returns the specification but for its `others`.
+    fn read(
+        &self,
+        folder: Option<&Path>,
+        duration: RunLength,
+        objective: Objective,
+    ) -> Result<Specification, SpecificationError> {
+        let number = <f64 as ParamValue>::read;
+        let loss = match &self.loss {
+            None => Range::one(0.0),
+            Some(written) => kind("networks.loss", 0.0, 0.999, number).range(written)?,
+        };
+        let buffer = match &self.buffer {
+            None => BufferSize::Unlimited.into(),
+            Some(written) => Buffers::read(written)?,
+        };
+        let (queues, queue) = match &self.queue {
+            None => (Vec::new(), Range::one(0.0)),
+            Some(written) => queues(written)?,
+        };
+        let router = match &self.router {
+            None => RouterChoice::Auto,
+            Some(text) => check_router(text)
+                .map_err(|problem| SpecificationError::value("networks.router", problem))?,
+        };
+        let (link_mbps, traces) = self.capacity(folder)?;
+        let (on_s, on_unit) = self.on_periods()?;
+        Ok(Specification {
+            link_mbps,
+            random_trace_start: self.has_random_trace_start(&traces)?,
+            traces,
+            jitter_ms: time("networks.jitter", self.jitter.as_ref(), 1e4)?,
+            ack_slot_ms: time("networks.ack_aggregation", self.ack_aggregation.as_ref(), 1e4)?,
+            starts_ms: time("networks.starts", self.starts.as_ref(), 1e9)?,
+            acked_packets: match &self.delayed_acks {
+                None | Some(Value::Boolean(false)) => Range::one(1.0),
+                Some(Value::Boolean(true)) => Range::one(2.0),
+                Some(written) => {
+                    kind("networks.delayed_acks", 1.0, 1000.0, number).range(written)?
+                }
+            },
+            resolution: self.resolution.as_deref().map(resolution).transpose()?,
+            second_mbps: match &self.second_link {
+                None => None,
+                Some(second) => Some(kind("networks.second_link", 1e-3, 1e6, mbps).range(second)?),
+            },
+            queues,
+            queue,
+            others: None,
+            on_unit,
+            on_s,
+            rtt_ms: kind("networks.rtt", 1e-3, 3.6e6, millis).range(&self.rtt)?,
+            senders: kind("networks.senders", 1.0, MAX_SENDERS, number).range(&self.senders)?,
+            off_s: kind("networks.off", 0.0, 1e6, seconds).range(&self.off)?,
+            buffer,
+            loss,
+            router,
+            draws: self.draws.unwrap_or(1),
+            duration,
+            objective,
+        })
+    }
+
+    /// Reads the capacity: the rates of links, or the recordings and the range of their indices.
+    fn capacity(&self, folder: Option<&Path>) -> Result<(Range, Traces), SpecificationError> {
+        match (&self.link, &self.traces) {
+            (Some(link), None) => {
+                Ok((kind("networks.link", 1e-3, 1e6, mbps).range(link)?, Traces::default()))
+            }
+            (None, Some(written)) => {
+                let (traces, places) = Traces::read(written, folder)?;
+                Ok((places, traces))
+            }
+            _ => Err(SpecificationError::value("networks", "write one of link and traces")),
+        }
+    }
+
+    /// Reads the mean length of on-periods, and its unit.
+    fn on_periods(&self) -> Result<(Range, OnUnit), SpecificationError> {
+        let (kind, written, unit) = match (&self.on, &self.on_bytes, &self.on_icsi) {
+            (Some(on), None, None) => {
+                (kind("networks.on", 1e-6, 1e6, seconds), on, OnUnit::Seconds)
+            }
+            (None, Some(on), None) => {
+                (kind("networks.on_bytes", 1.0, 1e12, bytes), on, OnUnit::Bytes)
+            }
+            (None, None, Some(on)) => {
+                (kind("networks.on_icsi", 0.0, 1e12, bytes), on, OnUnit::Icsi)
+            }
+            _ => {
+                let problem = "write one of on, on_bytes and on_icsi";
+                return Err(SpecificationError::value("networks", problem));
+            }
+        };
+        Ok((kind.range(written)?, unit))
+    }
+
+    /// Returns true if each run starts at a random place of its recording.
+    fn has_random_trace_start(&self, traces: &Traces) -> Result<bool, SpecificationError> {
+        match self.trace_start {
+            None | Some(TraceStart::Beginning) => Ok(false),
+            Some(TraceStart::Random) if !traces.is_empty() => Ok(true),
+            Some(TraceStart::Random) => {
+                let problem = "there are no traces: write networks.traces, or remove it";
+                Err(SpecificationError::value("networks.trace_start", problem))
+            }
+        }
+    }
+}
+
+/// Reads the resolution of senders' clocks: up to a second.
+fn resolution(text: &str) -> Result<Span, SpecificationError> {
+    let read = Span::read(text).and_then(|time| match time <= Span::from_secs(1) {
+        true => Ok(time),
+        false => Err(format!("{time} is not from 0 to 1s")),
+    });
+    read.map_err(|problem| SpecificationError::value("networks.resolution", problem))
 }
 
 /// Reads queue names. Returns the queues and the range of their indices.

@@ -109,3 +109,19 @@ pub(super) fn mark(packet: &mut Packet, marks: &mut u64) -> bool {
     packet.ecn = Ecn::Ce;
     true
 }
+
+/// Returns the packet, marked CE, if `may_mark` is true and its sender supports ECN. Otherwise
+/// drops it.
+#[inline]
+pub(super) fn mark_or_drop(
+    mut packet: Packet,
+    may_mark: bool,
+    marks: &mut u64,
+    drops: &mut Vec<DroppedPacket>,
+) -> Option<Packet> {
+    if may_mark && mark(&mut packet, marks) {
+        return Some(packet);
+    }
+    drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
+    None
+}

@@ -31,6 +31,6 @@ pub use limit::FULL_PACKET;
 pub use registry::{Built, QueueEntry, Queues, build, builtin, check};
 pub use wrapper::QueueWrapper;
 
-use interface::mark;
 pub(crate) use interface::{DropReason, DroppedPacket, DroptailLimit, Queue};
+use interface::{mark, mark_or_drop};
 pub(crate) use limit::{BufferSize, Limit};

@@ -3,7 +3,7 @@
 use paceline_cc::{Packet, Span, Time};
 
 use super::CodelParams;
-use crate::queue::{DropReason, DroppedPacket, mark};
+use crate::queue::{DroppedPacket, mark_or_drop};
 
 /// The buffer from which a CoDel takes its packets.
 pub(in crate::queue) trait PacketSource {
@@ -66,12 +66,8 @@ struct Dequeue<'a, S> {
 impl<S> Dequeue<'_, S> {
     /// Marks the packet and returns it, if `ecn` is set and the packet is ECN-capable; otherwise
     /// drops it.
-    fn signal(&mut self, mut packet: Packet) -> Option<Packet> {
-        if self.params.ecn && mark(&mut packet, self.marks) {
-            return Some(packet);
-        }
-        self.drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
-        None
+    fn signal(&mut self, packet: Packet) -> Option<Packet> {
+        mark_or_drop(packet, self.params.ecn, self.marks, self.drops)
     }
 }
 

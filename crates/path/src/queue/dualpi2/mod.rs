@@ -45,7 +45,7 @@ use pi2::{Decider, Pi2};
 use scheduler::Scheduler;
 
 use super::periodic::PeriodicUpdates;
-use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry, mark};
+use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry, mark, mark_or_drop};
 
 /// The queue's entry in the registry.
 pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
@@ -150,16 +150,12 @@ impl DualPi2 {
     }
 
     /// Marks or drops a packet of C. Returns `None` if it was dropped.
-    fn classic(&mut self, mut packet: Packet, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
+    fn classic(&mut self, packet: Packet, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         if !self.decider.decide(Side::C, self.pi2.classic()) {
             return Some(packet);
         }
         let overload = self.pi2.coupled(self.params.k) >= 1.0;
-        if !overload && mark(&mut packet, &mut self.marks) {
-            return Some(packet);
-        }
-        drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
-        None
+        mark_or_drop(packet, !overload, &mut self.marks, drops)
     }
 }
 

@@ -42,7 +42,7 @@ use rate::Departures;
 
 use super::periodic::PeriodicUpdates;
 use super::ring::Ring;
-use super::{DropReason, DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueEntry, mark};
+use super::{DroppedPacket, FULL_PACKET, Fifo, Limit, Queue, QueueEntry, mark_or_drop};
 
 paceline_cc::choices! {
     /// How the queueing delay is measured.
@@ -196,12 +196,9 @@ impl Queue for Pie {
             self.fifo.push(now, packet, drops);
             return;
         }
-        let mut packet = *packet;
         let may_mark = self.params.ecn && self.control.drop_prob < self.params.mark_ecnth;
-        if may_mark && mark(&mut packet, &mut self.marks) {
+        if let Some(packet) = mark_or_drop(*packet, may_mark, &mut self.marks, drops) {
             self.fifo.push(now, &packet, drops);
-        } else {
-            drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
         }
     }
 

@@ -38,7 +38,7 @@ use paceline_cc::params::{Params, above};
 use paceline_cc::{Packet, Span, Stream, Time};
 
 use super::ring::Ring;
-use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry, mark};
+use super::{DroppedPacket, Fifo, Limit, Queue, QueueEntry, mark_or_drop};
 
 paceline_cc::params! {
     /// Parameters of RED.
@@ -183,16 +183,13 @@ impl Queue for Red {
             self.fifo.push(now, packet, drops);
             return;
         }
-        let mut packet = *packet;
         let may_mark = match self.decide() {
-            Decision::Enqueue => return self.fifo.push(now, &packet, drops),
+            Decision::Enqueue => return self.fifo.push(now, packet, drops),
             Decision::Unforced => self.params.ecn,
             Decision::Forced => self.params.ecn && !self.params.hard_drop,
         };
-        if may_mark && mark(&mut packet, &mut self.marks) {
+        if let Some(packet) = mark_or_drop(*packet, may_mark, &mut self.marks, drops) {
             self.fifo.push(now, &packet, drops);
-        } else {
-            drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
         }
     }
 

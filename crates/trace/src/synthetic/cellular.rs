@@ -1,9 +1,9 @@
 //! Cellular links: a rate that varies, outages, and grants of several packets.
 
 use super::model::Model;
+use super::opportunities::Opportunities;
 use super::processes::{Ar, Randomness, STEP_MS};
-use crate::trace::too_many;
-use crate::{MAX_OPPORTUNITIES, TraceError};
+use crate::TraceError;
 use paceline_cc::Stream;
 
 /// Probability that an outage ends with a grant for the backlog.
@@ -29,7 +29,7 @@ impl Model {
         // Number of steps until the next outage starts, or until the present one ends.
         let mut out = false;
         let mut left = outage.exponential(self.outage_every_s) / seconds_per_step;
-        let mut entries = Vec::new();
+        let mut entries = Opportunities::new(name);
         let mut start = 0u32;
         let mut due = 0.0; // Part of the next even grant that is due.
         while start < length {
@@ -61,19 +61,11 @@ impl Model {
                 for _ in 0..even as u64 + grant.poisson(grants * (1.0 - self.even)) {
                     counts[grant.below(width.into()) as usize] += geometric(self.batch, &mut grant);
                 }
-                for (ms, &n) in (start + 1..).zip(&counts) {
-                    entries.extend(std::iter::repeat_n(ms, n as usize));
-                }
-            }
-            if entries.len() >= MAX_OPPORTUNITIES {
-                return Err(too_many(name));
+                entries.add(start, &counts)?;
             }
             start += width;
         }
-        if entries.last() != Some(&length) {
-            entries.push(length);
-        }
-        Ok(entries)
+        Ok(entries.end(length))
     }
 }
 

@@ -76,6 +76,7 @@ mod cellular;
 mod model;
 mod moves;
 mod near;
+mod opportunities;
 mod processes;
 #[cfg(test)]
 mod refit;

@@ -6,10 +6,10 @@
 //! noise; at a move it is that of the detour, with a peak at its end.
 
 use super::model::{DelayModel, Model, Moves};
+use super::opportunities::Opportunities;
 use super::processes::{Ar, Randomness, STEP_MS};
 use crate::delays::STEP;
-use crate::trace::too_many;
-use crate::{Delays, MAX_OPPORTUNITIES, TraceError};
+use crate::{Delays, TraceError};
 use paceline_cc::{Span, Stream};
 
 /// The time from one move to the next.
@@ -92,7 +92,7 @@ impl Moves {
         let Randomness { mut rate, mut grant, .. } = random;
         let mut intervals = MoveIntervals::new(self, name, seed, take);
         let mut fast = Ar::new(model.fast_s, &mut rate);
-        let mut entries = Vec::new();
+        let mut entries = Opportunities::new(name);
         let (mut start, mut rest) = (0u32, 0.0);
         while start < length {
             let width = STEP_MS.min(length - start);
@@ -114,18 +114,10 @@ impl Moves {
                     (first + (packet % bursts) * u64::from(width) / bursts) % u64::from(width);
                 counts[place as usize] += 1;
             }
-            for (ms, &n) in (start + 1..).zip(&counts) {
-                entries.extend(std::iter::repeat_n(ms, n as usize));
-            }
-            if entries.len() >= MAX_OPPORTUNITIES {
-                return Err(too_many(name));
-            }
+            entries.add(start, &counts)?;
             start += width;
         }
-        if entries.last() != Some(&length) {
-            entries.push(length);
-        }
-        Ok(entries)
+        Ok(entries.end(length))
     }
 
     /// Returns the one-way delay of this link over `length` ms, a value for each 10 ms.

@@ -71,24 +71,7 @@ void BPF_PROG(abc_event, struct sock *sk, int event)
 		resume(sk);
 }
 
-SEC("struct_ops")
-u32 BPF_PROG(abc_ssthresh, struct sock *sk)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	/* Every acknowledgement sets the window. The kernel needs a threshold here; it moves nothing. */
-	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
-}
-
-SEC("struct_ops")
-u32 BPF_PROG(abc_undo, struct sock *sk)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	count(COUNT_UNDONE, 1);
-	react(sk, CONGESTION_UNDO);
-	return tp->snd_cwnd;
-}
+#include "undo.h"
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops abc = {
@@ -96,8 +79,8 @@ struct tcp_congestion_ops abc = {
 	.cong_control = (void *)abc_ack,
 	.set_state = (void *)abc_state,
 	.cwnd_event = (void *)abc_event,
-	.ssthresh = (void *)abc_ssthresh,
-	.undo_cwnd = (void *)abc_undo,
+	.ssthresh = (void *)keep_ssthresh,
+	.undo_cwnd = (void *)undo_reaction,
 	.flags = CONG_NON_RESTRICTED | CONG_NEEDS_ECN | CONG_NEEDS_ACCECN |
 		 CONG_NO_FALLBACK_RFC3168,
 	.name = "abc",

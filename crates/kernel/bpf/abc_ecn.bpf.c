@@ -113,24 +113,7 @@ void BPF_PROG(ecn_state, struct sock *sk, u8 next)
 	react(sk, meaning_of(sk, next, TCP_CA_Recovery));
 }
 
-SEC("struct_ops")
-u32 BPF_PROG(ecn_ssthresh, struct sock *sk)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	/* Every acknowledgement sets the window. The kernel needs a threshold here; it moves nothing. */
-	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
-}
-
-SEC("struct_ops")
-u32 BPF_PROG(ecn_undo, struct sock *sk)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	count(COUNT_UNDONE, 1);
-	react(sk, CONGESTION_UNDO);
-	return tp->snd_cwnd;
-}
+#include "undo.h"
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops abc_ecn = {
@@ -139,8 +122,8 @@ struct tcp_congestion_ops abc_ecn = {
 	.cong_control = (void *)ecn_ack,
 	.cwnd_event = (void *)ecn_event,
 	.set_state = (void *)ecn_state,
-	.ssthresh = (void *)ecn_ssthresh,
-	.undo_cwnd = (void *)ecn_undo,
+	.ssthresh = (void *)keep_ssthresh,
+	.undo_cwnd = (void *)undo_reaction,
 	.flags = CONG_NON_RESTRICTED | CONG_NEEDS_ECN,
 	.name = "abc_ecn",
 };

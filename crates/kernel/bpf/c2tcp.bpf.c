@@ -107,24 +107,7 @@ void BPF_PROG(c2tcp_event, struct sock *sk, int event)
 	c2tcp_on_idle(&s->c2tcp, over_reno, now, idle, (tp->srtt_us >> 3) + tp->rttvar_us);
 }
 
-SEC("struct_ops")
-u32 BPF_PROG(c2tcp_ssthresh, struct sock *sk)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	/* Every acknowledgement sets the window. The kernel needs a threshold here; it moves nothing. */
-	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
-}
-
-SEC("struct_ops")
-u32 BPF_PROG(c2tcp_undo, struct sock *sk)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	count(COUNT_UNDONE, 1);
-	react(sk, CONGESTION_UNDO);
-	return tp->snd_cwnd;
-}
+#include "undo.h"
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops c2tcp = {
@@ -132,8 +115,8 @@ struct tcp_congestion_ops c2tcp = {
 	.cong_control = (void *)c2tcp_ack,
 	.set_state = (void *)c2tcp_state,
 	.cwnd_event = (void *)c2tcp_event,
-	.ssthresh = (void *)c2tcp_ssthresh,
-	.undo_cwnd = (void *)c2tcp_undo,
+	.ssthresh = (void *)keep_ssthresh,
+	.undo_cwnd = (void *)undo_reaction,
 	.flags = CONG_NON_RESTRICTED,
 	.name = "c2tcp",
 };

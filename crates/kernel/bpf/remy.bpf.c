@@ -165,15 +165,6 @@ void BPF_PROG(remy_event, struct sock *sk, int event)
 }
 
 SEC("struct_ops")
-u32 BPF_PROG(remy_ssthresh, struct sock *sk)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	/* Every acknowledgement sets the window. The kernel needs a threshold here; it moves nothing. */
-	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
-}
-
-SEC("struct_ops")
 u32 BPF_PROG(remy_undo, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -195,7 +186,7 @@ struct tcp_congestion_ops remy = {
 	.cong_control = (void *)remy_ack,
 	.set_state = (void *)remy_state,
 	.cwnd_event = (void *)remy_event,
-	.ssthresh = (void *)remy_ssthresh,
+	.ssthresh = (void *)keep_ssthresh,
 	.undo_cwnd = (void *)remy_undo,
 	.min_tso_segs = (void *)remy_segments,
 	.flags = CONG_NON_RESTRICTED,

@@ -162,4 +162,15 @@ inline_always void set_pacing(struct sock *sk, u64 rate)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+/*
+ * The kernel needs a threshold. It moves nothing, since every acknowledgement sets the window.
+ */
+SEC("struct_ops")
+u32 BPF_PROG(keep_ssthresh, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
+}
+
 #endif

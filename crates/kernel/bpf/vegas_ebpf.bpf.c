@@ -102,24 +102,7 @@ void BPF_PROG(vegas_event, struct sock *sk, int event)
 		vegas_on_idle(&s->vegas, now - s->last, (tp->srtt_us >> 3) + tp->rttvar_us);
 }
 
-SEC("struct_ops")
-u32 BPF_PROG(vegas_ssthresh, struct sock *sk)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	/* Every acknowledgement sets the window. The kernel needs a threshold here; it moves nothing. */
-	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
-}
-
-SEC("struct_ops")
-u32 BPF_PROG(vegas_undo, struct sock *sk)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	count(COUNT_UNDONE, 1);
-	react(sk, CONGESTION_UNDO);
-	return tp->snd_cwnd;
-}
+#include "undo.h"
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops vegas_ebpf = {
@@ -127,8 +110,8 @@ struct tcp_congestion_ops vegas_ebpf = {
 	.cong_control = (void *)vegas_ack,
 	.set_state = (void *)vegas_state,
 	.cwnd_event = (void *)vegas_event,
-	.ssthresh = (void *)vegas_ssthresh,
-	.undo_cwnd = (void *)vegas_undo,
+	.ssthresh = (void *)keep_ssthresh,
+	.undo_cwnd = (void *)undo_reaction,
 	.flags = CONG_NON_RESTRICTED,
 	.name = "vegas_ebpf",
 };

@@ -39,7 +39,7 @@ pub use device::DeviceOptions;
 pub use paceline_wire::Prefix;
 use paceline_wire::{End, ServerStats};
 pub use server::server;
-pub use server_options::{MOST_LOOPS, ServerOptions};
+pub use server_options::ServerOptions;
 pub use status::{PeerStatus, TunnelStatus};
 
 /// The other end of a connection.

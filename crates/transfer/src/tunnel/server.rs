@@ -17,8 +17,9 @@ use super::directory::Directory;
 use super::loops::{EndWithLoop, Loops, Member};
 use super::neighbours::Neighbours;
 use super::owners::{ListedOwners, Owners};
-use super::server_loop::{Loop, LoopResult};
-use super::server_options::{MOST_LOOPS, ServerOptions};
+use super::server_loop::Loop;
+use super::server_options::ServerOptions;
+use crate::udp::loop_parts::{LoopResult, checked_count};
 
 /// The MTU of the device before the first connection: what a connection over a path of 1500 bytes
 /// carries.
@@ -48,12 +49,7 @@ struct Parts {
 /// The address is in use, there are too many loops, or the device cannot be created or has been
 /// removed.
 pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, RealTimeError> {
-    let count = options.loops.get();
-    if count > MOST_LOOPS {
-        return Err(RealTimeError::Message(format!(
-            "{count} loops: there can be {MOST_LOOPS} at most"
-        )));
-    }
+    let count = checked_count(options.loops)?;
     let sockets = Socket::bind_several(options.listen, count)?;
     // Before any thread starts, so that every thread inherits the blocked signals.
     let interrupts = Interrupts::watch_for(options.clients.is_some() || options.outlives_hangup)?;
@@ -95,8 +91,8 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         }
         Some(loops) => common.run_all(&loops, parts, tell)?,
     };
-    if ended.iter().any(|ended| ended.is_interrupted) {
-        tell(Event::Stopping(ended.iter().map(|ended| ended.stats).sum()));
+    if let Some(stats) = LoopResult::interrupted_stats(&ended) {
+        tell(Event::Stopping(stats));
     }
     Ok(ended.iter().all(|ended| ended.good))
 }

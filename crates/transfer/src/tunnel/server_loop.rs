@@ -9,7 +9,7 @@ use paceline_cc::{Ecn, Time};
 use paceline_ip::packet::ends;
 use paceline_os::udp::{Inbox, Socket};
 use paceline_os::{Interrupts, RealTimeError};
-use paceline_wire::{ClientPublic, End, Server, ServerStats};
+use paceline_wire::{ClientPublic, End, Server};
 
 use super::arrivals::{Arrivals, RefusedSource, Sender};
 use super::carrier::{Carrier, CarrierStats};
@@ -23,7 +23,7 @@ use super::status::{Known, PeerStatus, TunnelStatus};
 use super::{Event, Peer, Prefix, reason};
 use crate::clients_file::ListedClient;
 use crate::udp::clock::{Clock, wait, wait_for_all};
-use crate::udp::loop_parts::{Deaf, FAREWELL, note_local};
+use crate::udp::loop_parts::{Deaf, FAREWELL, LoopResult, note_local};
 use crate::udp::outbox::Outbox;
 
 /// Maximum number of packets that a connection sends before arrivals are looked at again.
@@ -45,16 +45,6 @@ struct Client {
     connected_at: Time,
     /// When its last packet arrived.
     heard_at: Time,
-}
-
-/// The result of a loop.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct LoopResult {
-    /// False if a connection has ended with an error.
-    pub(super) good: bool,
-    /// True if the loops ended because of an interrupt.
-    pub(super) is_interrupted: bool,
-    pub(super) stats: ServerStats,
 }
 
 /// An event loop of a tunnel's server.

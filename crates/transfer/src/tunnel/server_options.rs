@@ -3,15 +3,11 @@
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
-use paceline_os::udp::MOST_SOCKETS;
 use paceline_wire::ServerLimits;
 use paceline_wire::key::Identity;
 
 use super::client_list::ClientListOptions;
 use super::device::DeviceOptions;
-
-/// Maximum number of event loops of a tunnel's server.
-pub const MOST_LOOPS: usize = MOST_SOCKETS;
 
 /// Options of a server.
 #[derive(Clone, Debug)]
@@ -27,7 +23,7 @@ pub struct ServerOptions {
     /// The clients that it admits; `None` admits every client that has the server's key.
     pub clients: Option<ClientListOptions>,
     /// Number of event loops, each on its own thread with its own socket and its own queue of the
-    /// device: 1 to [`MOST_LOOPS`]. A connection stays at the loop at which it began.
+    /// device: 1 to [`MOST_LOOPS`](crate::udp::MOST_LOOPS). A connection stays at the loop at which it began.
     pub loops: NonZeroUsize,
     /// True if it ends with its first connection.
     pub once: bool,

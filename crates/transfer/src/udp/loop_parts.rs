@@ -2,9 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 
 use paceline_cc::Span;
-use paceline_wire::Sink;
+use paceline_os::RealTimeError;
+use paceline_os::udp::MOST_SOCKETS;
+use paceline_wire::{ServerStats, Sink};
+
+/// Maximum number of event loops of a server, each with a socket of its own.
+pub const MOST_LOOPS: usize = MOST_SOCKETS;
 
 /// Maximum number of packets that one connection sends before the next connection's turn and before
 /// arrivals are looked at.
@@ -27,3 +33,34 @@ pub(crate) fn note_local(locals: &mut BTreeMap<usize, IpAddr>, slot: usize, loca
 pub(crate) struct Deaf;
 
 impl Sink for Deaf {}
+
+/// The result of a server's event loop.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct LoopResult {
+    /// False if a connection has ended with an error.
+    pub(crate) good: bool,
+    /// True if the loops ended because of an interrupt.
+    pub(crate) is_interrupted: bool,
+    pub(crate) stats: ServerStats,
+}
+
+impl LoopResult {
+    /// Returns the counters of all loops together if they ended because of an interrupt.
+    pub(crate) fn interrupted_stats(all: &[LoopResult]) -> Option<ServerStats> {
+        let is_interrupted = all.iter().any(|ended| ended.is_interrupted);
+        is_interrupted.then(|| all.iter().map(|ended| ended.stats).sum())
+    }
+}
+
+/// Returns the number of loops.
+///
+/// # Errors
+/// It is larger than [`MOST_LOOPS`].
+pub(crate) fn checked_count(loops: NonZeroUsize) -> Result<usize, RealTimeError> {
+    match loops.get() {
+        count @ ..=MOST_LOOPS => Ok(count),
+        count => {
+            Err(RealTimeError::Message(format!("{count} loops: there can be {MOST_LOOPS} at most")))
+        }
+    }
+}

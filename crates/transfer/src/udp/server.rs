@@ -10,10 +10,11 @@ use paceline_wire::{ConnectionCounts, Server};
 
 use super::events::{Event, Events, tell_all};
 use super::listed::ListedClients;
+use super::loop_parts::{LoopResult, checked_count};
 use super::opening::open_store;
 use super::qlog::LogTarget;
-use super::server_loop::{Loop, LoopResult};
-use super::server_options::{MOST_LOOPS, ServerOptions};
+use super::server_loop::Loop;
+use super::server_options::ServerOptions;
 use super::shared_state::SharedState;
 use super::stop_signal::{AskAtEnd, StopSignal};
 use super::store::WorkerCount;
@@ -24,12 +25,7 @@ use super::store::WorkerCount;
 /// # Errors
 /// The address is in use, there are too many loops, or the system refuses something.
 pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, RealTimeError> {
-    let count = options.loops.get();
-    if count > MOST_LOOPS {
-        return Err(RealTimeError::Message(format!(
-            "{count} loops: there can be {MOST_LOOPS} at most"
-        )));
-    }
+    let count = checked_count(options.loops)?;
     options.qlog.as_ref().map_or(Ok(()), LogTarget::check)?;
     let listed = options.clients.as_deref().map(ListedClients::read).transpose()?;
     let sockets = Socket::bind_several(options.listen, count)?;
@@ -80,8 +76,8 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         0 => {}
         count => tell(Event::LeftOut(count)),
     }
-    if all.iter().any(|ended| ended.interrupted) {
-        tell(Event::Stopping(all.iter().map(|ended| ended.stats).sum()));
+    if let Some(stats) = LoopResult::interrupted_stats(&all) {
+        tell(Event::Stopping(stats));
     }
     Ok(all.iter().all(|ended| ended.good))
 }

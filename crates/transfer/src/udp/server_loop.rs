@@ -9,26 +9,16 @@ use paceline_cc::{Ecn, Time};
 use paceline_os::RealTimeError;
 use paceline_os::priority;
 use paceline_os::udp::{Inbox, Socket};
-use paceline_wire::{End, Server, ServerStats, Service};
+use paceline_wire::{End, Server, Service};
 
 use super::clients::Clients;
 use super::clock::{Clock, wait, wait_for_all};
 use super::events::{Event, Events};
 use super::listed::LOOK_INTERVAL;
-use super::loop_parts::{BURST, Deaf, FAREWELL, note_local};
+use super::loop_parts::{BURST, Deaf, FAREWELL, LoopResult, note_local};
 use super::outbox::Outbox;
 use super::shared_state::SharedState;
 use super::store::TransferStatus;
-
-/// The result of a loop.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct LoopResult {
-    /// False if a connection has ended with an error.
-    pub(super) good: bool,
-    /// True if the loops ended because of an interrupt.
-    pub(super) interrupted: bool,
-    pub(super) stats: ServerStats,
-}
 
 /// An event loop of a server.
 pub(super) struct Loop<'a> {
@@ -230,13 +220,13 @@ impl<'a> Loop<'a> {
 
     /// Ends the loop, because all loops were asked to end or this one asks them.
     fn end(mut self) -> LoopResult {
-        let interrupted = self.shared.stop.is_interrupted();
-        self.close_all(match (interrupted, self.shared.options.once) {
+        let is_interrupted = self.shared.stop.is_interrupted();
+        self.close_all(match (is_interrupted, self.shared.options.once) {
             (true, _) => "the receiver was interrupted",
             (false, true) => "the receiver has ended with its first connection (--once)",
             (false, false) => "the receiver has failed",
         });
-        LoopResult { good: self.good, interrupted, stats: self.server.stats() }
+        LoopResult { good: self.good, is_interrupted, stats: self.server.stats() }
     }
 
     /// Closes all connections with this reason, until all clients have answered or [`FAREWELL`] is

@@ -5,16 +5,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use paceline_os::udp::MOST_SOCKETS;
 use paceline_wire::ServerLimits;
 use paceline_wire::key::Identity;
 
 use super::progress::Progress;
 use super::qlog::LogTarget;
 use super::store::{DiskLimits, Target};
-
-/// Maximum number of event loops of a server.
-pub const MOST_LOOPS: usize = MOST_SOCKETS;
 
 /// Options of a server.
 #[derive(Clone, Debug)]
@@ -31,7 +27,7 @@ pub struct ServerOptions {
     pub outlives_hangup: bool,
     /// Limits across all loops: a single loop may reach them alone.
     pub limits: ServerLimits,
-    /// Number of event loops, each on its own thread with its own socket: 1 to [`MOST_LOOPS`]. A
+    /// Number of event loops, each on its own thread with its own socket: 1 to [`MOST_LOOPS`](super::MOST_LOOPS). A
     /// connection stays at the loop at which it began.
     pub loops: NonZeroUsize,
     /// True if its threads ask for a real-time priority, where the system allows it.

@@ -76,7 +76,6 @@ pub use chart::{Chart, Panel};
 pub use compare::{PageInfo, compare_page};
 pub use document::{Document, SCHEMA_VERSION};
 pub use figure::Figure;
-pub use markup::escape;
 pub use paceline_schemes::Shape;
 pub use page::Page;
 pub use palette::Palette;

@@ -5,7 +5,7 @@ use crate::style::Paint;
 
 /// Escapes text for element content and for quoted attributes; control characters that XML does
 /// not allow become spaces.
-pub fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

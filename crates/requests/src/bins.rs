@@ -10,7 +10,7 @@ pub const MOST_BINS: u64 = 1_000_000;
 ///
 /// # Errors
 /// There are more than [`MOST_BINS`].
-pub fn check_bins(bin: Span, duration: Span, runs: u32) -> Result<(), ArgumentError> {
+pub(crate) fn check_bins(bin: Span, duration: Span, runs: u32) -> Result<(), ArgumentError> {
     let bins = duration.as_nanos().div_ceil(bin.as_nanos().max(1));
     if bins.saturating_mul(runs.into()) <= MOST_BINS {
         return Ok(());

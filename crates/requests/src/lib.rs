@@ -33,7 +33,7 @@ pub mod summary;
 pub mod view;
 pub mod written;
 
-pub use bins::{MOST_BINS, check_bins};
+pub use bins::MOST_BINS;
 pub use fields::{CompareFields, RunFields};
 pub use parameters::ParameterFields;
 pub use run_page::run_page_info;

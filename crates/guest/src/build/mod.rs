@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub use error::BuildError;
 pub use kernel::DEFAULT_HZ;
 pub use manifest::{BuiltGuest, Manifest};
-pub use module::{BuiltModule, OWN, build_module, find_module};
+pub use module::{BuiltModule, OWN, find_module};
 pub use places::{cache, default_guest, guests};
 pub use probe::{Boot, Check, Verdict, boot, check_host};
 

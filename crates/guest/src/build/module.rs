@@ -54,7 +54,7 @@ pub fn find_module(guest: &BuiltGuest, name: &str) -> Result<Option<BuiltModule>
 ///
 /// # Errors
 /// The source registers no congestion control or does not compile, or the guest's object files are gone.
-pub fn build_module(guest: &BuiltGuest, source: &Path) -> Result<BuiltModule, BuildError> {
+fn build_module(guest: &BuiltGuest, source: &Path) -> Result<BuiltModule, BuildError> {
     let name = source.display();
     let text = fs::read_to_string(source)
         .map_err(|error| BuildError::Unusable(format!("{name}: {error}")))?;

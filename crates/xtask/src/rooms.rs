@@ -30,7 +30,7 @@ pub const ROOMS: &[Room] = &[
     room("crates/path", &["cc", "trace"]),
     room("crates/wifi", &["cc", "path"]),
     room("crates/wire", &["cc", "flow", "schemes"]),
-    room("crates/report", &["cc", "schemes"]),
+    room("crates/report", &["cc", "measure", "schemes"]),
     room("crates/sim", &["cc", "flow", "measure", "path", "schemes", "trace", "wifi"]),
     room("crates/remy", &["cc", "schemes", "sim"]),
     room("crates/requests", &["cc", "path", "remy", "report", "schemes", "sim", "trace"]),

@@ -9,6 +9,7 @@ use paceline_os::{capability, namespace, nat, priority, tun};
 use serde::Serialize;
 
 use super::trial;
+use super::verdict::Verdict;
 use crate::commands::serve;
 
 /// Waits of the check of timers, and the length of each.
@@ -19,28 +20,6 @@ const MOST_LATENESS: Span = Span::from_millis(1);
 /// Names of browsers, as `tests/site.sh` looks for them.
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-
-/// Result of a check.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Verdict {
-    /// It is there.
-    Ok,
-    /// The commands work in part, or less well.
-    Limited,
-    /// The commands do not work.
-    Missing,
-}
-
-impl Verdict {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Verdict::Ok => "ok",
-            Verdict::Limited => "limited",
-            Verdict::Missing => "missing",
-        }
-    }
-}
 
 /// A finding about this machine.
 #[derive(Clone, Debug, Serialize)]

@@ -2,11 +2,13 @@
 
 mod checks;
 mod trial;
+mod verdict;
 
 use clap::Args;
 use serde::Serialize;
 
-use self::checks::{Check, Verdict};
+use self::checks::Check;
+use self::verdict::Verdict;
 use crate::output::{self, Error};
 
 /// Say what this machine can do and what it lacks: rights, devices, kernel, tools

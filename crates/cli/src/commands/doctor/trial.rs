@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::checks::Verdict;
+use super::verdict::Verdict;
 
 /// Longest time for a program.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -51,6 +51,12 @@ pub enum RemyTableError {
         "the table's rules look at accel_share, the marks of an ABC router, which the kernel's Remy does not hear"
     )]
     Marks,
+    /// Rules of the table act on the delivery rate, or use signals that need it.
+    #[error(
+        "the table's rules use the delivery rate, which the kernel's Remy does not measure: take a table \
+         whose rules act on the window, or run this one over UDP (paceline send --scheme remy[table=NAME])"
+    )]
+    Rate,
     /// The table's boxes divide the space into too many cells.
     #[error(
         "the table's boxes divide memories into {cells} cells; the kernel's tables have at most {MOST_CELLS}"
@@ -139,10 +145,13 @@ impl RemyTable {
     /// as the minimum.
     ///
     /// # Errors
-    /// The table's rules read marks, its actions are out of bounds, or it has too many cells.
+    /// The table's rules read marks or the delivery rate, its actions are out of bounds, or it has too many cells.
     pub fn new(table: &RuleTable, resolution: Span) -> Result<RemyTable, RemyTableError> {
         if table.hears_marks() {
             return Err(RemyTableError::Marks);
+        }
+        if table.follows_rate() {
+            return Err(RemyTableError::Rate);
         }
         let actions = table.rules().iter().enumerate();
         let actions = actions.map(|(rule, one)| WholeAction::new(rule, &one.action));
@@ -223,7 +232,7 @@ impl RemyTable {
 
 impl WholeAction {
     fn new(rule: usize, action: &Action) -> Result<WholeAction, RemyTableError> {
-        let Action { multiple, increment, intersend_ms } = *action;
+        let Action { multiple, increment, intersend_ms, .. } = *action;
         let packets = u64::from(increment.unsigned_abs());
         if multiple.abs() >= MOST_MULTIPLE || packets > MOST_PACKETS {
             return Err(RemyTableError::Action { rule, action: *action });

@@ -21,11 +21,18 @@
 //! lower = { rtt_ratio = 1.1 }
 //! rule = { m = 0.9, b = 1, r = 1.0 }
 //! ```
+//!
+//! With `actions = "rate"` after `about`, rules act on the delivery rate and the minimum RTT, and
+//! have a fourth number, the queueing delay aimed at in milliseconds: `rule = { m = 1.0, b = 4, r =
+//! 2.0, t = 20.0 }` sets the window to `rate * (m * min_rtt + t) + b` packets, and the pacing rate to
+//! `r` times the delivery rate.
 
 use std::collections::BTreeMap;
 
 use paceline_cc::Span;
-use paceline_schemes::remy::{Action, Domain, MAX_DEPTH, Rule, RuleTree, SIGNALS, Signal};
+use paceline_schemes::remy::{
+    Action, ActionBasis, Domain, MAX_DEPTH, Rule, RuleTree, SIGNALS, Signal,
+};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -73,6 +80,10 @@ pub struct Readable {
     /// see `RuleTable::resolution`.
     #[serde(default, skip_serializing_if = "span::is_zero", with = "span")]
     pub resolution: Span,
+    /// Name of the quantity on which the rules act: see [`ActionBasis::name`]. Empty, which is not
+    /// written, stands for `window`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    actions: String,
     /// The fields of a published file beside its rules, as hexadecimal digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub published: String,
@@ -101,6 +112,8 @@ struct ReadableRule {
     m: f64,
     b: i32,
     r: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    t: Option<f64>,
 }
 
 /// A time as text: `1ms`.
@@ -136,10 +149,16 @@ impl Readable {
     pub fn of(tree: &RuleTree, about: impl Into<String>) -> Readable {
         let mut boxes = Vec::new();
         list(tree, None, String::new(), &mut boxes);
+        // All rules of a table have one basis.
+        let actions = match basis(tree) {
+            ActionBasis::Window => String::new(),
+            basis => basis.name().to_string(),
+        };
         Readable {
             format: FORMAT.to_string(),
             about: about.into(),
             resolution: Span::ZERO,
+            actions,
             published: String::new(),
             boxes,
         }
@@ -169,6 +188,9 @@ impl Readable {
         if self.resolution > Span::ZERO {
             text += &format!("resolution = \"{}\"\n", self.resolution);
         }
+        if !self.actions.is_empty() {
+            text += &format!("actions = {}\n", quoted(&self.actions));
+        }
         if !self.published.is_empty() {
             text += &format!("published = {}\n", quoted(&self.published));
         }
@@ -187,8 +209,9 @@ impl Readable {
                     text += &format!("{key} = {}\n", ends(map));
                 }
             }
-            if let Some(ReadableRule { m, b, r }) = one.rule {
-                text += &format!("rule = {{ m = {m:?}, b = {b}, r = {r:?} }}\n");
+            if let Some(ReadableRule { m, b, r, t }) = one.rule {
+                let t = t.map_or(String::new(), |t| format!(", t = {t:?}"));
+                text += &format!("rule = {{ m = {m:?}, b = {b}, r = {r:?}{t} }}\n");
             }
         }
         text
@@ -216,6 +239,13 @@ impl Readable {
         if self.format != FORMAT {
             return Err(ReadableError::Format(self.format.clone()));
         }
+        let basis = match &*self.actions {
+            "" => ActionBasis::Window,
+            name => ActionBasis::of_name(name).ok_or_else(|| {
+                let problem = format!("actions = \"{name}\": write \"window\" or \"rate\"");
+                ReadableError::Syntax(problem)
+            })?,
+        };
         let mut tree: Option<RuleTree> = None;
         for (number, one) in self.boxes.iter().enumerate() {
             let fail = |problem: String| ReadableError::Box { number, at: one.at.clone(), problem };
@@ -223,14 +253,14 @@ impl Readable {
                 return Err(fail(format!("there are more than {MAX_BOXES} boxes")));
             }
             match (&mut tree, one.at.is_empty()) {
-                (None, true) => tree = Some(one.node(&Domain::WHOLE).map_err(fail)?),
+                (None, true) => tree = Some(one.node(&Domain::WHOLE, basis).map_err(fail)?),
                 (None, false) => {
                     return Err(fail("the first box is the whole: write at = \"\"".into()));
                 }
                 (Some(_), true) => return Err(fail("there is one whole box only".into())),
                 (Some(root), false) => {
                     let (domain, children) = parent(root, &one.at).map_err(fail)?;
-                    children.push(one.node(&domain).map_err(fail)?);
+                    children.push(one.node(&domain, basis).map_err(fail)?);
                 }
             }
         }
@@ -274,8 +304,9 @@ fn parent<'a>(root: &'a mut RuleTree, at: &str) -> Result<(Domain, &'a mut Vec<R
 }
 
 impl ReadableBox {
-    /// Returns the box without children, inside a box with the ends `around`.
-    fn node(&self, around: &Domain) -> Result<RuleTree, String> {
+    /// Returns the box without children, inside a box with the ends `around`. Its rule acts on
+    /// `basis`.
+    fn node(&self, around: &Domain, basis: ActionBasis) -> Result<RuleTree, String> {
         let signal = |name: &str| {
             let names: Vec<_> = Signal::ALL.iter().map(|signal| signal.name()).collect();
             Signal::of_name(name).ok_or_else(|| {
@@ -297,14 +328,29 @@ impl ReadableBox {
         }
         Ok(match self.rule {
             None => RuleTree::Inner { domain, children: Vec::new() },
-            Some(ReadableRule { m, b, r }) => {
-                let action = Action::new(m, b, r);
+            Some(ReadableRule { m, b, r, t }) => {
+                let action = match (basis, t) {
+                    (ActionBasis::Window, None) => Action::new(m, b, r),
+                    (ActionBasis::Window, Some(_)) => {
+                        return Err("only rules of a table with actions = \"rate\" have t".into());
+                    }
+                    (ActionBasis::Rate, t) => Action::of_rate(m, b, r, t.unwrap_or(0.0)),
+                };
                 if !action.is_sane() {
-                    return Err(format!("m = {m} and r = {r} have to be finite, r not below 0"));
+                    let t = t.map_or(String::new(), |t| format!(", t = {t}"));
+                    return Err(format!("m = {m} and r = {r}{t} have to be finite, r not below 0"));
                 }
                 RuleTree::Leaf(Rule { domain, action })
             }
         })
+    }
+}
+
+/// Returns the quantity on which the first rule of a tree acts.
+fn basis(tree: &RuleTree) -> ActionBasis {
+    match tree {
+        RuleTree::Leaf(rule) => rule.action.basis,
+        RuleTree::Inner { children, .. } => children.first().map_or(ActionBasis::Window, basis),
     }
 }
 
@@ -328,9 +374,12 @@ fn list(tree: &RuleTree, around: Option<&Domain>, at: String, boxes: &mut Vec<Re
         active.map(|signal| signal.name().to_string()).collect()
     };
     let rule = match tree {
-        RuleTree::Leaf(Rule { action, .. }) => {
-            Some(ReadableRule { m: action.multiple, b: action.increment, r: action.intersend_ms })
-        }
+        RuleTree::Leaf(Rule { action, .. }) => Some(ReadableRule {
+            m: action.multiple,
+            b: action.increment,
+            r: action.intersend_ms,
+            t: (action.basis == ActionBasis::Rate).then_some(action.queue_ms),
+        }),
         RuleTree::Inner { .. } => None,
     };
     boxes.push(ReadableBox {

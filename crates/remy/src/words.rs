@@ -1,6 +1,6 @@
 //! Describes a table in words.
 
-use paceline_schemes::remy::{Action, DOMAIN_END, Domain, Memory, RuleTable, Signal};
+use paceline_schemes::remy::{Action, ActionBasis, DOMAIN_END, Domain, Memory, RuleTable, Signal};
 
 use crate::network::PACKET;
 
@@ -9,7 +9,10 @@ const FAR: f64 = 16_384.0;
 
 /// Describes what an action does to window and pacing.
 pub fn action(action: &Action) -> String {
-    let Action { multiple, increment, intersend_ms } = *action;
+    if action.basis == ActionBasis::Rate {
+        return action_on_rate(action);
+    }
+    let Action { multiple, increment, intersend_ms, .. } = *action;
     let packets = |count: f64| if count == 1.0 { "packet" } else { "packets" };
     let added = f64::from(increment);
     let window = if multiple == 1.0 {
@@ -36,6 +39,29 @@ pub fn action(action: &Action) -> String {
     format!("{window}, {pace}")
 }
 
+/// Describes an action on the delivery rate.
+fn action_on_rate(action: &Action) -> String {
+    let Action { multiple, increment, intersend_ms: gain, queue_ms, .. } = *action;
+    let time = match (multiple == 0.0, queue_ms) {
+        (true, queue) => format!("{queue} ms"),
+        (false, 0.0) => format!("{multiple} min RTT"),
+        (false, queue) if queue < 0.0 => format!("({multiple} min RTT - {} ms)", -queue),
+        (false, queue) => format!("({multiple} min RTT + {queue} ms)"),
+    };
+    let added = match increment {
+        0 => String::new(),
+        1 => " plus 1 packet".to_string(),
+        -1 => " less 1 packet".to_string(),
+        1.. => format!(" plus {increment} packets"),
+        _ => format!(" less {} packets", increment.unsigned_abs()),
+    };
+    let pace = match gain > 0.0 {
+        true => format!("paced at {gain} times the delivery rate"),
+        false => "without pacing".to_string(),
+    };
+    format!("sets the window to the delivery rate times {time}{added}, {pace}")
+}
+
 /// Describes the memories in a box, by those ends that differ from the whole domain's.
 pub fn domain(domain: &Domain) -> String {
     let mut parts = Vec::new();
@@ -58,6 +84,13 @@ pub fn beginning(table: &RuleTable) -> String {
         return "There is no rule for the beginning of a connection.".to_string();
     };
     let action = &table.rules()[rule].action;
+    if action.basis == ActionBasis::Rate {
+        let window = action.apply_to_rate(0.0, 0.0).0;
+        return format!(
+            "A connection begins with a window of {window} packets (rule {rule}). Windows and pacing \
+             follow the measured delivery rate and the minimum RTT."
+        );
+    }
     let window = action.apply(0);
     let gap = format!("{:.4}", action.intersend_ms);
     format!(
@@ -79,6 +112,19 @@ mod tests {
         assert!(words(1.0, 0, 0.0).starts_with("keeps the window"));
         assert!(words(0.0, 7, 0.0).starts_with("sets the window to 7 packets"));
         assert!(words(1.5, 7, 0.0).starts_with("multiplies the window by 1.5 and adds 7"));
+    }
+
+    #[test]
+    fn actions_on_the_rate_in_words() {
+        let words = |m, b, r, t| action(&Action::of_rate(m, b, r, t));
+        assert_eq!(
+            words(1.2, 4, 1.5, 20.0),
+            "sets the window to the delivery rate times (1.2 min RTT + 20 ms) plus 4 packets, \
+             paced at 1.5 times the delivery rate"
+        );
+        assert!(words(1.0, 0, 0.0, -5.0).contains("times (1 min RTT - 5 ms), without pacing"));
+        assert!(words(0.0, 1, 1.0, 5.0).contains("times 5 ms plus 1 packet,"));
+        assert!(words(2.0, -3, 1.0, 0.0).contains("times 2 min RTT less 3 packets,"));
     }
 
     #[test]

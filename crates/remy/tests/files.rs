@@ -169,3 +169,30 @@ fn a_table_with_marks_is_readable_and_not_published() {
         assert!(error.contains("accel_share") && error.contains(".toml"), "{error}");
     }
 }
+
+#[test]
+fn a_table_on_the_rate_names_its_actions_and_is_not_published() {
+    let queue = |lower, upper| Domain::WHOLE.between(Signal::QueueEwma, lower, upper);
+    let rule = |domain, queue_ms| Rule { domain, action: Action::of_rate(1.25, 4, 1.5, queue_ms) };
+    let rules = [rule(queue(0.0, 20.0), 10.0), rule(queue(20.0, 163_840.0), -5.5)];
+    let table = RuleTable::flat(rules).expect("a table");
+    let readable = Readable::of(&table.tree(), "rate");
+    let text = readable.to_toml();
+    assert!(text.contains("actions = \"rate\"") && text.contains("t = -5.5"), "{text}");
+    for (text, form) in [(text.clone(), "toml"), (readable.to_json().expect("finite ends"), "json")]
+    {
+        let loaded = parse(text.as_bytes(), form).expect(form);
+        assert_eq!(loaded.table, table);
+        assert_eq!(loaded.readable().to_toml().as_bytes(), readable.to_toml().as_bytes());
+        let error = loaded.dna.write().expect_err("actions of our own").to_string();
+        assert!(error.contains("delivery rate") && error.contains(".toml"), "{error}");
+    }
+    let error = |from: &str, to: &str| {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from} is not there");
+        parse(changed.as_bytes(), "toml").expect_err(to).to_string()
+    };
+    assert!(error("\"rate\"\n", "\"rates\"\n").contains("write \"window\" or \"rate\""));
+    assert!(error("actions = \"rate\"\n", "").contains("only rules of a table with actions"));
+    assert!(error("t = -5.5", "t = inf").contains("t = inf have to be finite"));
+}

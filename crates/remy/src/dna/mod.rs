@@ -8,7 +8,7 @@ mod wire;
 mod write;
 
 use paceline_schemes::remy::{
-    Action, DOMAIN_END, Domain, PUBLISHED_SIGNALS, Rule, RuleTree, Signal,
+    Action, ActionBasis, DOMAIN_END, Domain, PUBLISHED_SIGNALS, Rule, RuleTree, Signal,
 };
 
 pub use read::DnaError;
@@ -35,8 +35,8 @@ mod field {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dna {
     root: Node,
-    /// A signal that the tree uses and published files do not support.
-    unpublished: Option<&'static str>,
+    /// The reason why published files cannot hold the tree.
+    unpublished: Option<DnaError>,
 }
 
 /// A box of the tree.
@@ -137,11 +137,23 @@ impl Node {
     }
 }
 
+/// Returns true if rules act on the delivery rate.
+fn acts_on_rate(tree: &RuleTree) -> bool {
+    match tree {
+        RuleTree::Leaf(rule) => rule.action.basis == ActionBasis::Rate,
+        RuleTree::Inner { children, .. } => children.iter().any(acts_on_rate),
+    }
+}
+
 impl Dna {
     /// Returns the file of a tree, with every field of current tables.
     pub fn of(tree: &RuleTree) -> Dna {
         let ours = |signal: &Signal| !signal.is_published() && tree.looks_at(*signal);
-        let unpublished = Signal::ALL.into_iter().find(ours).map(Signal::name);
+        let own_signal = Signal::ALL.into_iter().find(ours);
+        let unpublished = match acts_on_rate(tree) {
+            true => Some(DnaError::Actions),
+            false => own_signal.map(|signal| DnaError::Signal { signal: signal.name() }),
+        };
         Dna { root: Node::of(tree), unpublished }
     }
 
@@ -157,11 +169,12 @@ impl Dna {
     /// fields were in the order of their numbers.
     ///
     /// # Errors
-    /// [`DnaError::Signal`] if the tree uses a signal that published files do not support.
+    /// [`DnaError::Signal`] or [`DnaError::Actions`] if the tree has signals or actions that
+    /// published files do not support.
     pub fn write(&self) -> Result<Vec<u8>, DnaError> {
-        match self.unpublished {
+        match &self.unpublished {
             None => Ok(write::write(&self.root)),
-            Some(signal) => Err(DnaError::Signal { signal }),
+            Some(reason) => Err(reason.clone()),
         }
     }
 

@@ -59,6 +59,12 @@ pub enum DnaError {
         /// The signal.
         signal: &'static str,
     },
+    /// The rules act on the delivery rate. Only written files have this error.
+    #[error(
+        "its rules act on the delivery rate, which those of published files (.dna) cannot; keep the \
+         table as .toml or .json"
+    )]
+    Actions,
     /// The file is empty.
     #[error("the file is empty")]
     Empty,

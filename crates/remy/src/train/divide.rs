@@ -156,7 +156,11 @@ mod tests {
         assert_eq!(tree.rules(), 4);
         let table = RuleTable::new(tree).expect("a table");
         assert_eq!(table.gap(), None);
-        let memory = |send, ratio| Memory { values: [send, 0.0, ratio, 0.0, 0.0, 0.0, 0.0] };
+        let memory = |send, ratio| {
+            let mut memory = Memory::default();
+            memory.values[..3].copy_from_slice(&[send, 0.0, ratio]);
+            memory
+        };
         let places = [(1.0, 1.0), (2.0, 1.0), (1.0, 1.5), (3.0, 9.0)];
         let rules = places.map(|(send, ratio)| table.rule_for(&memory(send, ratio)));
         assert_eq!(rules, [Some(0), Some(1), Some(2), Some(3)]);
@@ -178,7 +182,8 @@ mod tests {
         assert_eq!((tree.rules(), &*notes, used.len()), (3, &['b', 'd', 'e'][..], 3));
         let table = RuleTable::new(tree.clone()).expect("a table");
         assert_eq!(table.gap(), None);
-        let memory = Memory { values: [0.5, 0.0, 9.0, 0.0, 0.0, 0.0, 0.0] };
+        let mut memory = Memory::default();
+        memory.values[..3].copy_from_slice(&[0.5, 0.0, 9.0]);
         assert_eq!(table.rule_for(&memory), Some(1));
         // One side of the inner division is removed, and its box becomes the whole upper half.
         used = vec![true, false, true];

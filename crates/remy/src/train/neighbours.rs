@@ -1,6 +1,6 @@
 //! Neighbours of an action: similar actions that are tried instead of it.
 
-use paceline_schemes::remy::Action;
+use paceline_schemes::remy::{Action, ActionBasis};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Procedure, Settings};
@@ -15,6 +15,9 @@ const THESIS_INTERSEND: [f64; 3] = [0.01, 0.08, 0.64];
 const MULTIPLE: [f64; 4] = [0.005, 0.02, 0.08, 0.3];
 const INCREMENT: [i32; 4] = [1, 3, 10, 30];
 const INTERSEND: [f64; 4] = [1.05, 1.2, 1.6, 3.0];
+/// For actions on the delivery rate: additions to `m` instead, and additions to `t` in ms.
+const RTT_MULTIPLE: [f64; 4] = [0.02, 0.1, 0.3, 1.0];
+const QUEUE_MS: [f64; 4] = [2.0, 8.0, 30.0, 100.0];
 
 /// A change of an action, which can be repeated.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,9 +29,16 @@ pub(super) struct Change {
     b: i32,
     /// Factor of the time between packets.
     r: f64,
+    /// Added to the queueing delay aimed at.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    t: f64,
 }
 
-const NONE: Change = Change { m: 0.0, b: 0, r: 1.0 };
+const NONE: Change = Change { m: 0.0, b: 0, r: 1.0, t: 0.0 };
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
 
 /// Rounds a value to few digits, so that tables stay readable.
 fn rounded(value: f64) -> f64 {
@@ -43,6 +53,7 @@ impl Change {
             m: to.multiple - from.multiple,
             b: to.increment.saturating_sub(from.increment),
             r: if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 },
+            t: to.queue_ms - from.queue_ms,
         }
     }
 
@@ -52,6 +63,8 @@ impl Change {
             multiple: rounded(action.multiple + f64::from(times) * self.m),
             increment: action.increment.saturating_add(self.b.saturating_mul(times)),
             intersend_ms: rounded(action.intersend_ms * self.r.powi(times)),
+            queue_ms: rounded(action.queue_ms + f64::from(times) * self.t),
+            ..*action
         }
     }
 }
@@ -68,7 +81,8 @@ impl List<'_> {
         let vary = &self.settings.vary;
         let fixed = (vary.multiple || action.multiple == self.action.multiple)
             && (vary.increment || action.increment == self.action.increment)
-            && (vary.intersend || action.intersend_ms == self.action.intersend_ms);
+            && (vary.intersend || action.intersend_ms == self.action.intersend_ms)
+            && (vary.queue || action.queue_ms == self.action.queue_ms);
         let new = action != *self.action && !self.all.contains(&action);
         if fixed && new && self.settings.allow(&action) {
             self.all.push(action);
@@ -116,6 +130,7 @@ fn thesis(settings: &Settings, action: &Action) -> Vec<Action> {
                     multiple: rounded(action.multiple + m),
                     increment: action.increment.saturating_add(b),
                     intersend_ms: rounded(action.intersend_ms + r),
+                    ..*action
                 });
             }
         }
@@ -127,22 +142,27 @@ fn thesis(settings: &Settings, action: &Action) -> Vec<Action> {
 /// together that keep the window to which they converge.
 fn star(settings: &Settings, action: &Action, steps: usize) -> Vec<Action> {
     let mut list = List { settings, action, all: Vec::new() };
+    let on_rate = action.basis == ActionBasis::Rate;
+    let multiples = if on_rate { RTT_MULTIPLE } else { MULTIPLE };
     // With few steps, use the middle sizes.
     let skip = usize::from(steps < MULTIPLE.len());
     for at in (0..MULTIPLE.len()).skip(skip).take(steps) {
         for sign in [1, -1] {
             list.change(Change { r: INTERSEND[at].powi(sign), ..NONE });
             list.change(Change { b: INCREMENT[at - skip] * sign, ..NONE });
-            list.change(Change { m: MULTIPLE[at] * f64::from(sign), ..NONE });
+            list.change(Change { m: multiples[at] * f64::from(sign), ..NONE });
+            if on_rate {
+                list.change(Change { t: QUEUE_MS[at] * f64::from(sign), ..NONE });
+            }
         }
     }
-    let Action { multiple, increment, intersend_ms } = *action;
-    if multiple < 1.0 && increment > 0 {
+    let Action { multiple, increment, .. } = *action;
+    if multiple < 1.0 && increment > 0 && !on_rate {
         let window = f64::from(increment) / (1.0 - multiple);
         for factor in [0.4, 2.5, 0.75, 1.3].into_iter().take(2 * steps.min(2)) {
             let slope = (1.0 - multiple) * factor;
             let increment = (window * slope).round() as i32;
-            list.add(Action { multiple: rounded(1.0 - slope), increment, intersend_ms });
+            list.add(Action { multiple: rounded(1.0 - slope), increment, ..*action });
         }
     }
     list.all
@@ -165,12 +185,29 @@ mod tests {
     #[test]
     fn only_what_may_vary_does() {
         let mut settings = Settings::of(Procedure::Racing);
-        settings.vary = Vary { multiple: false, increment: false, intersend: true };
+        settings.vary = Vary { multiple: false, increment: false, intersend: true, queue: false };
         let action = Action::new(0.9, 5, 1.0);
         let all = neighbours(&settings, &action);
         assert!(!all.is_empty());
         assert!(all.iter().all(|other| other.multiple == 0.9 && other.increment == 5));
         assert!(all.iter().all(|other| settings.allow(other) && *other != action));
+    }
+
+    #[test]
+    fn actions_on_the_rate_also_change_the_queue_and_stay_on_the_rate() {
+        let mut settings = Settings::parse("[training]\nactions = \"rate\"").expect("reads");
+        let action = Action::of_rate(1.0, 4, 1.5, 20.0);
+        let all = neighbours(&settings, &action);
+        assert!(all.iter().all(|other| other.basis == ActionBasis::Rate));
+        assert!(all.contains(&Action::of_rate(1.0, 4, 1.5, 28.0)), "{all:?}");
+        assert!(all.contains(&Action::of_rate(1.3, 4, 1.5, 20.0)), "{all:?}");
+        settings.vary.queue = false;
+        let all = neighbours(&settings, &action);
+        assert!(!all.is_empty() && all.iter().all(|other| other.queue_ms == 20.0));
+        let change = Change::between(&action, &Action::of_rate(1.1, 4, 1.5, 30.0));
+        let text = serde_json::to_string(&change).expect("writes");
+        assert_eq!(serde_json::from_str::<Change>(&text).expect("reads"), change);
+        assert!(serde_json::from_str::<Change>("{\"m\":0.1,\"b\":1,\"r\":1.0}").is_ok());
     }
 
     #[test]

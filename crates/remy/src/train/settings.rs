@@ -9,12 +9,13 @@
 //! m = { least = 0.0, most = 2.0 }
 //! b = { least = -50, most = 300 }
 //! r = { least = 0.05, most = 30.0 }
+//! actions = "window"         # or "rate": then t, too, is a number of actions
 //! generations_per_split = 1
 //! rules_at_once = 1
 //! max_rules = 100
 //! ```
 
-use paceline_schemes::remy::{Action, Domain, RuleTree, SIGNALS, Signal};
+use paceline_schemes::remy::{Action, ActionBasis, Domain, RuleTree, SIGNALS, Signal};
 use paceline_sim::scenario::RouterChoice;
 use serde::Deserialize;
 
@@ -105,8 +106,10 @@ pub struct Vary {
     pub multiple: bool,
     /// Window increment `b`.
     pub increment: bool,
-    /// Time between packets `r`.
+    /// Time between packets or pacing gain `r`.
     pub intersend: bool,
+    /// Queueing delay aimed at `t`; only with actions on the rate.
+    pub queue: bool,
 }
 
 /// Settings of training.
@@ -125,8 +128,10 @@ pub struct Settings {
     pub multiple: Bounds,
     /// Bounds of the window increment, in packets.
     pub increment: Bounds,
-    /// Bounds of the time between packets, in milliseconds.
+    /// Bounds of the time between packets, in milliseconds, or of the pacing gain.
     pub intersend: Bounds,
+    /// Bounds of the queueing delay aimed at, in milliseconds.
+    pub queue: Bounds,
     /// How often all rules are improved before some are divided.
     pub generations_per_split: u32,
     /// Number of rules for which changes are tried from the same table. Changes that gain together
@@ -155,11 +160,12 @@ impl Settings {
         Settings {
             procedure,
             signals: Domain::WHOLE.active,
-            vary: Vary { multiple: true, increment: true, intersend: true },
+            vary: Vary { multiple: true, increment: true, intersend: true, queue: false },
             start: Action::new(1.0, 1, 3.0),
             multiple: Bounds::new(0.0, 2.0),
             increment: Bounds::new(-50.0, 300.0),
             intersend: Bounds::new(0.05, 30.0),
+            queue: Bounds::new(0.0, 0.0),
             generations_per_split: if thesis { 4 } else { 1 },
             rules_at_once: 1,
             max_rules: 200,
@@ -169,6 +175,22 @@ impl Settings {
             prune: !thesis,
             least_gain: if thesis { 0.0 } else { 2e-4 },
             validate: true,
+        }
+    }
+
+    /// Returns these settings for actions on the delivery rate, with all signals but those of
+    /// absolute rates and of marks.
+    fn on_rate(self) -> Settings {
+        let scaled = |signal: Signal| signal.follows_rate() || signal == Signal::RttRatio;
+        Settings {
+            signals: Signal::ALL.map(scaled),
+            vary: Vary { queue: true, ..self.vary },
+            start: Action::of_rate(1.0, 4, 2.0, 20.0),
+            multiple: Bounds::new(0.0, 8.0),
+            increment: Bounds::new(0.0, 300.0),
+            intersend: Bounds::new(0.1, 20.0),
+            queue: Bounds::new(-200.0, 1000.0),
+            ..self
         }
     }
 
@@ -209,6 +231,8 @@ impl Settings {
         self.multiple.contain(action.multiple)
             && self.increment.contain(f64::from(action.increment))
             && self.intersend.contain(action.intersend_ms)
+            && self.queue.contain(action.queue_ms)
+            && self.start.basis == action.basis
     }
 }
 
@@ -223,12 +247,14 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct FileSettings {
     procedure: Option<Procedure>,
+    actions: Option<String>,
     signals: Option<Vec<String>>,
     vary: Option<Vec<String>>,
     start: Option<FileAction>,
     m: Option<Bounds>,
     b: Option<Bounds>,
     r: Option<Bounds>,
+    t: Option<Bounds>,
     generations_per_split: Option<u32>,
     rules_at_once: Option<usize>,
     max_rules: Option<usize>,
@@ -246,6 +272,7 @@ struct FileAction {
     m: f64,
     b: i32,
     r: f64,
+    t: Option<f64>,
 }
 
 fn fail<T>(key: &'static str, problem: impl Into<String>) -> Result<T, SpecificationError> {
@@ -255,28 +282,58 @@ fn fail<T>(key: &'static str, problem: impl Into<String>) -> Result<T, Specifica
 impl FileSettings {
     fn read(self) -> Result<Settings, SpecificationError> {
         let mut settings = Settings::of(self.procedure.unwrap_or_default());
+        let basis = match &self.actions {
+            None => ActionBasis::Window,
+            Some(name) => ActionBasis::of_name(name).ok_or_else(|| {
+                let problem = format!("`{name}` is neither \"window\" nor \"rate\"");
+                SpecificationError::value("training.actions", problem)
+            })?,
+        };
+        let on_rate = basis == ActionBasis::Rate;
+        if on_rate {
+            if settings.procedure == Procedure::Thesis {
+                let problem = "the thesis' procedure changes windows: write procedure = \"racing\"";
+                return fail("training.actions", problem);
+            }
+            settings = settings.on_rate();
+        }
+        let has_t = self.t.is_some() || self.start.as_ref().is_some_and(|start| start.t.is_some());
+        if has_t && !on_rate {
+            return fail("training.t", "only actions on the rate have t: write actions = \"rate\"");
+        }
         if let Some(names) = &self.signals {
             settings.signals = signals(names)?;
         }
         if let Some(names) = &self.vary {
-            settings.vary = vary(names)?;
+            settings.vary = vary(names, on_rate)?;
         }
-        if let Some(FileAction { m, b, r }) = self.start {
-            settings.start = Action::new(m, b, r);
+        if let Some(FileAction { m, b, r, t }) = self.start {
+            settings.start = match basis {
+                ActionBasis::Window => Action::new(m, b, r),
+                ActionBasis::Rate => Action::of_rate(m, b, r, t.unwrap_or(0.0)),
+            };
         }
         for (key, written, bounds, least, most) in [
             ("training.m", self.m, &mut settings.multiple, 0.0, 1e3),
             ("training.b", self.b, &mut settings.increment, -1e6, 1e6),
             ("training.r", self.r, &mut settings.intersend, 1e-3, 1e6),
+            ("training.t", self.t, &mut settings.queue, -1e6, 1e6),
         ] {
             *bounds = written.unwrap_or(*bounds);
             if !(least <= bounds.least && bounds.least <= bounds.most && bounds.most <= most) {
                 return fail(key, format!("write least and most between {least} and {most}"));
             }
         }
-        let Action { multiple: m, increment: b, intersend_ms: r } = settings.start;
+        let Action { multiple: m, increment: b, intersend_ms: r, queue_ms: t, .. } = settings.start;
         if !settings.start.is_sane() || !settings.allow(&settings.start) {
-            let problem = format!("m = {m}, b = {b}, r = {r} is not within training.m, .b and .r");
+            let problem = match basis {
+                ActionBasis::Window => {
+                    format!("m = {m}, b = {b}, r = {r} is not within training.m, .b and .r")
+                }
+                ActionBasis::Rate => format!(
+                    "m = {m}, b = {b}, r = {r}, t = {t} is not within training.m, .b, .r and .t"
+                ),
+            };
             return fail("training.start", problem);
         }
         for (key, written, value, most) in [
@@ -324,15 +381,17 @@ fn signals(names: &[String]) -> Result<[bool; SIGNALS], SpecificationError> {
     Ok(active)
 }
 
-fn vary(names: &[String]) -> Result<Vary, SpecificationError> {
-    let mut vary = Vary { multiple: false, increment: false, intersend: false };
+fn vary(names: &[String], on_rate: bool) -> Result<Vary, SpecificationError> {
+    let mut vary = Vary { multiple: false, increment: false, intersend: false, queue: false };
     for name in names {
         match name.as_str() {
             "m" => vary.multiple = true,
             "b" => vary.increment = true,
             "r" => vary.intersend = true,
+            "t" if on_rate => vary.queue = true,
             _ => {
-                let problem = format!("`{name}` is no number of an action: write m, b or r");
+                let known = if on_rate { "m, b, r or t" } else { "m, b or r" };
+                let problem = format!("`{name}` is no number of an action: write {known}");
                 return fail("training.vary", problem);
             }
         }
@@ -362,9 +421,23 @@ mod tests {
                     start = { m = 0.5, b = 7, r = 1.0 }\nb = { least = 0, most = 9 }";
         let settings = Settings::parse(text).expect("reads");
         let RuleTree::Leaf(rule) = settings.first() else { panic!("one rule") };
-        assert_eq!(rule.domain.active, [false, false, true, false, false, false, false]);
+        let used = Signal::ALL.map(|signal| signal == Signal::RttRatio);
+        assert_eq!(rule.domain.active, used);
         assert_eq!(rule.action, Action::new(0.5, 7, 1.0));
         assert!(settings.vary.increment && !settings.vary.multiple);
+    }
+
+    #[test]
+    fn actions_on_the_rate_have_four_numbers_and_signals_without_a_scale() {
+        let text = "[training]\nactions = \"rate\"\nvary = [\"t\"]\n\
+                    start = { m = 0.5, b = 7, r = 1.0, t = 30.0 }";
+        let settings = Settings::parse(text).expect("reads");
+        assert_eq!(settings.start, Action::of_rate(0.5, 7, 1.0, 30.0));
+        assert!(settings.vary.queue && !settings.vary.multiple);
+        let active = |signal: Signal| settings.signals[signal.index()];
+        assert!(active(Signal::QueueEwma) && active(Signal::RttRatio));
+        assert!(!active(Signal::RecEwma) && !active(Signal::AccelShare));
+        assert!(!settings.allow(&Action::new(0.5, 7, 1.0)));
     }
 
     #[test]
@@ -382,6 +455,11 @@ mod tests {
             ("confirm = \"maybe\"", "line 2: training.confirm: `maybe` is none of"),
             ("procedure = \"magic\"", "unknown variant `magic`"),
             ("rule = 1", "unknown field `rule`"),
+            ("actions = \"rates\"", "line 2: training.actions: `rates` is neither"),
+            ("t = { least = 0.0, most = 9.0 }", "only actions on the rate have t"),
+            ("actions = \"rate\"\nprocedure = \"thesis\"", "write procedure = \"racing\""),
+            ("actions = \"rate\"\nvary = [\"x\"]", "write m, b, r or t"),
+            ("actions = \"rate\"\nstart = { m = 1.0, b = 1, r = 1.0, t = 9e9 }", ".r and .t"),
         ] {
             let error = Settings::parse(&format!("[training]\n{line}")).expect_err(line);
             assert!(error.to_string().contains(words), "{line}: {error}");

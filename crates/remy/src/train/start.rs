@@ -27,11 +27,20 @@ impl Settings {
         for number in 0..tree.rules() {
             let Some(RuleTree::Leaf(rule)) = tree.leaf_mut(number) else { continue };
             rule.domain.active = self.signals;
-            let Action { multiple: m, increment: b, intersend_ms: r } = rule.action;
+            let Action { multiple: m, increment: b, intersend_ms: r, queue_ms: t, basis } =
+                rule.action;
+            if basis != self.start.basis {
+                let basis = basis.name();
+                return fail(
+                    "training.actions",
+                    format!("the table to start from acts on the {basis}: write \"{basis}\""),
+                );
+            }
             for (key, name, value, bounds) in [
                 ("training.m", "m", m, &self.multiple),
                 ("training.b", "b", f64::from(b), &self.increment),
                 ("training.r", "r", r, &self.intersend),
+                ("training.t", "t", t, &self.queue),
             ] {
                 if !bounds.contain(value) {
                     let (least, most) = (bounds.least.min(value), bounds.most.max(value));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paceline_cc::Stream;
-use paceline_schemes::remy::{Action, RuleTable, Signal};
+use paceline_schemes::remy::{Action, ActionBasis, RuleTable, Signal};
 
 use super::divide::{cut, divided, prune};
 use super::memo::Memo;
@@ -462,8 +462,12 @@ fn best(gains: &[Option<Gain>], least: f64, of: impl Fn(usize) -> bool) -> Vec<(
 
 /// Writes an action in a few characters.
 fn short(action: &Action) -> String {
-    let Action { multiple, increment, intersend_ms } = action;
-    format!("m {multiple} b {increment} r {intersend_ms}")
+    let Action { basis, multiple, increment, intersend_ms, queue_ms } = action;
+    let window = format!("m {multiple} b {increment} r {intersend_ms}");
+    match basis {
+        ActionBasis::Window => window,
+        ActionBasis::Rate => format!("{window} t {queue_ms}"),
+    }
 }
 
 fn places(cuts: &[(Signal, f64)]) -> String {

@@ -2,7 +2,7 @@
 //! controller.
 
 use paceline_cc::{Span, Time};
-use paceline_schemes::remy::{Action, Memory, Place, RemyParams, RuleTable, Tracker};
+use paceline_schemes::remy::{Action, ActionBasis, Memory, Place, RemyParams, RuleTable, Tracker};
 
 /// Receives reports of rule uses.
 pub(super) trait RuleUses {
@@ -36,10 +36,10 @@ impl<'a> FollowedTable<'a> {
         let prepared = |action: Action| (action, Span::from_secs_f64(action.intersend_ms / 1e3));
         let actions = table.rules().iter().map(|rule| prepared(rule.action)).collect();
         let resolution = params.resolution_with(table);
-        let connection = Connection::unbegun(resolution);
+        let connection = Connection::unbegun(resolution, table);
         let mut followed = FollowedTable { table, actions, connection, counted };
         // The use of the first rule is not reported.
-        let mut connection = Connection::unbegun(resolution);
+        let mut connection = Connection::unbegun(resolution, table);
         connection.follow(&followed, &mut ());
         followed.connection = connection;
         followed
@@ -68,9 +68,9 @@ struct Connection {
 
 impl Connection {
     /// Creates a connection without a rule.
-    fn unbegun(resolution: Span) -> Connection {
+    fn unbegun(resolution: Span, table: &RuleTable) -> Connection {
         Connection {
-            tracker: Tracker::new(resolution),
+            tracker: Tracker::new(resolution).with_rate(table.follows_rate()),
             place: Place::default(),
             window: 0,
             before: 0,
@@ -89,16 +89,29 @@ impl Connection {
         let Some(rule) = followed.table.find(memory, &mut self.place) else { return };
         uses.on_use(rule, memory);
         let (action, gap) = &followed.actions[rule];
+        if action.basis == ActionBasis::Rate {
+            let (rate, min_rtt_ms) = self.tracker.rate_and_min_rtt();
+            let (window, gap) = action.apply_to_rate(rate, min_rtt_ms);
+            (self.window, self.rule) = (window, rule);
+            self.space(Span::from_nanos(gap));
+            return;
+        }
         self.window = action.apply(self.window);
         if rule != self.rule {
             self.rule = rule;
-            if *gap != self.gap {
-                self.gap = *gap;
-                self.next_send = match gap.is_zero() || self.last_sent == Time::ZERO {
-                    true => Time::ZERO,
-                    false => self.last_sent + *gap,
-                };
-            }
+            self.space(*gap);
+        }
+    }
+
+    /// Sets the minimum time between packets, also from the packet sent last to the next one.
+    #[inline(always)]
+    fn space(&mut self, gap: Span) {
+        if gap != self.gap {
+            self.gap = gap;
+            self.next_send = match gap.is_zero() || self.last_sent == Time::ZERO {
+                true => Time::ZERO,
+                false => self.last_sent + gap,
+            };
         }
     }
 }

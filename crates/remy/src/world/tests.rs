@@ -81,7 +81,14 @@ fn first_rule() -> RuleTable {
 
 /// Returns a table with random boxes and actions, some of which are extreme.
 fn random_table(random: &mut Stream) -> RuleTable {
+    let on_rate = random.chance(0.4);
     let action = |random: &mut Stream| {
+        if on_rate {
+            let increment = random.below(30) as i32 - 3;
+            let gain = if random.chance(0.2) { 0.0 } else { 0.5 + 3.0 * random.uniform() };
+            let queue_ms = 80.0 * random.uniform() - 20.0;
+            return Action::of_rate(2.0 * random.uniform(), increment, gain, queue_ms);
+        }
         let increment = random.below(60) as i32 - 20;
         let intersend = match random.below(4) {
             0 => 0.0,
@@ -92,9 +99,12 @@ fn random_table(random: &mut Stream) -> RuleTable {
     };
     let mut rules = Vec::new();
     for _ in 0..random.below(12) {
-        let signal = Signal::ALL[random.below(6) as usize];
-        let lower = if signal == Signal::RttRatio { 1.0 } else { 0.0 };
-        let width = if signal == Signal::RttRatio { 0.3 } else { 30.0 };
+        let signal = Signal::ALL[random.below(Signal::ALL.len() as u64) as usize];
+        // Without a router there are no marks.
+        let signal = if signal == Signal::AccelShare { Signal::QueueEwma } else { signal };
+        let is_ratio = signal.unit().is_empty();
+        let lower = if is_ratio { 1.0 } else { 0.0 };
+        let width = if is_ratio { 0.3 } else { 30.0 };
         let lower = lower + width * random.uniform();
         let domain = Domain::WHOLE.between(signal, lower, lower + width * random.uniform());
         rules.push(Rule { domain, action: action(random) });

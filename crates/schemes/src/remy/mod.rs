@@ -70,7 +70,7 @@ mod walk;
 
 use std::sync::Arc;
 
-pub use action::{Action, MAX_WINDOW};
+pub use action::{Action, ActionBasis, MAX_WINDOW};
 pub use grid::Place;
 pub use marks::MarkedRemySender;
 pub use memory::{Memory, PUBLISHED_SIGNALS, SIGNALS, Signal, Tracker};

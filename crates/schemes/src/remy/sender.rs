@@ -7,6 +7,7 @@ use paceline_cc::{
     Congestion, Controller, Ecn, Feedback, Outgoing, Plan, Setup, Signals, Span, Time,
 };
 
+use super::action::ActionBasis;
 use super::grid::Place;
 use super::memory::{Memory, Signal, Tracker};
 use super::table::RuleTable;
@@ -63,7 +64,7 @@ impl RemySender {
     /// Returns a sender that follows `table`.
     pub fn new(params: &RemyParams, table: Arc<RuleTable>, setup: &Setup) -> RemySender {
         let mut sender = RemySender {
-            tracker: Tracker::new(params.resolution_with(&table)),
+            tracker: Tracker::new(params.resolution_with(&table)).with_rate(table.follows_rate()),
             table,
             observer: None,
             place: Place::default(),
@@ -102,7 +103,11 @@ impl RemySender {
 
     /// Returns the minimum time between packets in milliseconds.
     pub fn intersend_ms(&self) -> f64 {
-        self.table.rules().get(self.rule).map_or(0.0, |rule| rule.action.intersend_ms)
+        match self.table.rules().get(self.rule).map(|rule| rule.action) {
+            Some(action) if action.basis == ActionBasis::Rate => self.gap.as_secs_f64() * 1e3,
+            Some(action) => action.intersend_ms,
+            None => 0.0,
+        }
     }
 
     /// Takes in `packets` packets acknowledged with this mark of an ABC router.
@@ -118,6 +123,12 @@ impl RemySender {
             observer.on_use(rule, self.tracker.memory());
         }
         let action = &self.table.rules()[rule].action;
+        if action.basis == ActionBasis::Rate {
+            let (rate, min_rtt_ms) = self.tracker.rate_and_min_rtt();
+            let (window, gap) = action.apply_to_rate(rate, min_rtt_ms);
+            (self.window, self.gap, self.rule) = (window, Span::from_nanos(gap), rule);
+            return;
+        }
         self.window = action.apply(self.window);
         if rule != self.rule {
             self.rule = rule;
@@ -206,6 +217,12 @@ impl Controller for RemySender {
         see("intersend", self.intersend_ms());
         for signal in Signal::ALL.into_iter().filter(|signal| signal.is_published()) {
             see(signal.name(), self.memory().get(signal));
+        }
+        if self.table.follows_rate() {
+            see("delivery_rate", self.tracker.rate_and_min_rtt().0);
+            for signal in Signal::ALL.into_iter().filter(|signal| signal.follows_rate()) {
+                see(signal.name(), self.memory().get(signal));
+            }
         }
         see("rule", if self.rule == usize::MAX { -1.0 } else { self.rule as f64 });
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use paceline_cc::Span;
 use thiserror::Error;
 
-use super::action::Action;
+use super::action::{Action, ActionBasis};
 use super::grid::{Grid, Place};
 use super::memory::{Memory, Signal};
 use super::tree::{Domain, Rule, RuleTree};
@@ -31,6 +31,17 @@ pub enum TableError {
         rule: usize,
         /// Its action.
         action: Action,
+    },
+    /// Rules with actions of two kinds.
+    #[error("rule {rule} acts on the {}, and the rules before it on the {}: a table has one kind",
+        .basis.name(), .first.name())]
+    Mixed {
+        /// Number of the rule, from 0.
+        rule: usize,
+        /// Its basis.
+        basis: ActionBasis,
+        /// The basis of the first rule.
+        first: ActionBasis,
     },
     /// An end of a box is NaN.
     #[error("the box at rule {rule} has a bound that is not a number")]
@@ -60,6 +71,7 @@ pub enum TableError {
 pub struct RuleTable {
     rules: Vec<Rule>,
     resolution: Span,
+    follows_rate: bool,
     /// The part that depends only on the boxes; tables that differ in their actions share it.
     shape: Arc<IndexedTree>,
 }
@@ -93,9 +105,17 @@ impl RuleTable {
         if rules.is_empty() {
             return Err(TableError::Empty);
         }
+        let first = rules[0].action.basis;
+        if let Some(rule) = rules.iter().position(|rule| rule.action.basis != first) {
+            let basis = rules[rule].action.basis;
+            return Err(TableError::Mixed { rule, basis, first });
+        }
+        let mut signals = Signal::ALL.into_iter().filter(|signal| signal.follows_rate());
+        let follows_rate =
+            first == ActionBasis::Rate || signals.any(|signal| tree.looks_at(signal));
         let index = Grid::new(&tree).map_or_else(|| Index::Walk(Walk::new(&tree)), Index::Grid);
         let shape = Arc::new(IndexedTree { tree, index });
-        Ok(RuleTable { rules, resolution: RuleTable::EXACT, shape })
+        Ok(RuleTable { rules, resolution: RuleTable::EXACT, follows_rate, shape })
     }
 
     /// Makes a table from a list of rules, of which the first whose box contains the memory
@@ -111,11 +131,13 @@ impl RuleTable {
     /// Returns a table with equal boxes and another action for one rule. Copies the list of rules.
     ///
     /// # Errors
-    /// If the action is not sane, or there is no such rule.
+    /// If the action is not sane or of another basis, or there is no such rule.
     pub fn with_action(&self, rule: usize, action: Action) -> Result<RuleTable, TableError> {
         let mut table = self.clone();
         match table.rules.get_mut(rule) {
-            Some(place) if action.is_sane() => place.action = action,
+            Some(place) if action.is_sane() && action.basis == place.action.basis => {
+                place.action = action;
+            }
             _ => return Err(TableError::Action { rule, action }),
         }
         Ok(table)
@@ -145,6 +167,17 @@ impl RuleTable {
     /// senders need their echo.
     pub fn hears_marks(&self) -> bool {
         self.shape.tree.looks_at(Signal::AccelShare)
+    }
+
+    /// Returns the quantity on which its rules act.
+    pub fn basis(&self) -> ActionBasis {
+        self.rules.first().map_or(ActionBasis::Window, |rule| rule.action.basis)
+    }
+
+    /// Returns true if senders have to measure the delivery rate: rules act on it, or some box uses
+    /// a signal with [`Signal::follows_rate`].
+    pub fn follows_rate(&self) -> bool {
+        self.follows_rate
     }
 
     /// Returns the tree of boxes with the present actions.

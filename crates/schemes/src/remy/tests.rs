@@ -76,7 +76,7 @@ fn the_memory_follows_the_published_averages() {
     tracker.on_ack(at(0), at(150_000), 1);
     assert_eq!(*tracker.memory(), Memory::default(), "the first acknowledgement only sets marks");
     tracker.on_ack(at(8_000), at(160_000), 3);
-    let [send, received, ratio, slow, diff, queueing, _] = tracker.memory().values;
+    let [send, received, ratio, slow, diff, queueing, ..] = tracker.memory().values;
     assert_eq!((send, received, slow), (1.0, 1.25, 10.0 / 256.0));
     assert_eq!((ratio, diff), (152.0 / 150.0, 2.0));
     assert_eq!(queueing, 3.75);
@@ -320,7 +320,11 @@ fn built_in_tables_have_a_rule_for_each_memory() {
         (trained.rules().len(), trained.tree().splits(), trained.tree().depth()),
         (14, 13, 5)
     );
-    let memory = |ratio| Memory { values: [9.0, 9.0, ratio, 9.0, 0.0, 0.0, 0.0] };
+    let memory = |ratio| {
+        let mut memory = Memory::default();
+        memory.values[..4].copy_from_slice(&[9.0, 9.0, ratio, 9.0]);
+        memory
+    };
     let rule = |ratio| trained.rule_for(&memory(ratio));
     let action = |ratio| trained.rules()[rule(ratio).expect("a rule")].action;
     assert_eq!(action(1.0), Action::new(1.025, 1, 1.1576));
@@ -386,4 +390,96 @@ fn marks_are_averaged_and_choose_the_rule() {
     };
     // 1 - (7/8)^8 is 0.66 after eight accelerates; after eight brakes more it is 0.23.
     assert_eq!([window(ACCELERATE, 1000), window(BRAKE, 2000)], [10.0, 9.0]);
+}
+
+/// Returns a table of one rule that acts on the delivery rate.
+fn on_rate(multiple: f64, increment: i32, gain: f64, queue_ms: f64) -> RuleTable {
+    RuleTable::new(RuleTree::single(Action::of_rate(multiple, increment, gain, queue_ms)))
+        .expect("sane")
+}
+
+#[test]
+fn the_delivery_rate_is_exact_for_regular_acknowledgements() {
+    let mut tracker = Tracker::new(Span::from_nanos(10)).with_rate(true);
+    assert_eq!(tracker.rate_and_min_rtt(), (0.0, 0.0));
+    // An RTT of 50 ms, and an acknowledgement every 4 ms.
+    for number in 0..2_000 {
+        tracker.on_ack(at(4_000 * number), at(50_000 + 4_000 * number), 1);
+    }
+    let (rate, min_rtt) = tracker.rate_and_min_rtt();
+    assert!((rate - 0.25).abs() < 1e-6 && min_rtt == 50.0, "{rate}");
+    let value = |tracker: &Tracker, signal| tracker.memory().get(signal);
+    assert_eq!(value(&tracker, Signal::MinRtt), 50.0);
+    assert_eq!((value(&tracker, Signal::QueueEwma), value(&tracker, Signal::RttTrend)), (0.0, 1.0));
+    assert!((value(&tracker, Signal::RateTrend) - 1.0).abs() < 1e-3);
+    assert_eq!(value(&tracker, Signal::AckGap), 4.0);
+
+    // An outage of 300 ms in the network: the rate falls, RTT and pause show it.
+    tracker.on_ack(at(8_000_000), at(8_000_000 + 350_000), 1);
+    let (fallen, _) = tracker.rate_and_min_rtt();
+    assert!(fallen < 0.4 * rate, "{fallen}");
+    assert_eq!(value(&tracker, Signal::AckGap), 304.0);
+    assert!(value(&tracker, Signal::RateTrend) < 0.7 && value(&tracker, Signal::RttTrend) > 1.1);
+    assert!(value(&tracker, Signal::QueueEwma) > 100.0);
+}
+
+#[test]
+fn tables_without_the_rate_do_not_measure_it() {
+    let mut tracker = Tracker::new(Span::from_nanos(10));
+    for number in 0..9 {
+        tracker.on_ack(at(4_000 * number), at(50_000 + 4_000 * number), 1);
+    }
+    assert_eq!(tracker.rate_and_min_rtt().0, 0.0);
+    let own = Signal::ALL.into_iter().filter(|signal| signal.follows_rate());
+    assert!(own.map(|signal| tracker.memory().get(signal)).all(|value| value == 0.0));
+    assert!(!one_rule(1.0, 1, 1.0).follows_rate() && on_rate(1.0, 1, 1.0, 0.0).follows_rate());
+    // A rule on the window may look at a signal that needs the rate.
+    let domain = Domain::WHOLE.between(Signal::QueueEwma, 0.0, 9.0);
+    let action = Action::new(1.0, 1, 1.0);
+    let rules = [Rule { domain, action }, Rule { domain: Domain::WHOLE, action }];
+    assert!(RuleTable::flat(rules).expect("sane").follows_rate());
+}
+
+#[test]
+fn actions_on_the_rate_follow_rate_and_rtt() {
+    // 2 packets per millisecond over 30 ms, and 10 ms of queue.
+    let action = Action::of_rate(1.5, 4, 2.0, 10.0);
+    assert_eq!(action.apply_to_rate(2.0, 30.0), (2 * (45 + 10) + 4, 234_375));
+    // Before the first acknowledgement the window has its added packets, without pacing.
+    assert_eq!(action.apply_to_rate(0.0, 0.0), (4, 0));
+    assert_eq!(Action::of_rate(1.0, -9, 0.0, 0.0).apply_to_rate(0.1, 10.0), (0, 0));
+    assert_eq!(Action::of_rate(1e9, 0, 1e-9, 0.0).apply_to_rate(9.0, 9.0).0, MAX_WINDOW);
+    assert_eq!(Action::of_rate(1.0, 0, 1e-9, 0.0).apply_to_rate(1e-9, 9.0).1, 1_000_000_000);
+    assert_eq!(Action::of_rate(1.0, 1, 1.0, 0.0).apply_to_rate(f64::NAN, f64::NAN), (0, 0));
+    assert!(!Action::of_rate(1.0, 1, 1.0, f64::INFINITY).is_sane());
+    assert!(ActionBasis::ALL.iter().all(|&one| ActionBasis::of_name(one.name()) == Some(one)));
+}
+
+#[test]
+fn senders_follow_the_rate() {
+    let mut desk = Desk::new(&published(), on_rate(2.0, 4, 1.5, 0.0));
+    assert_eq!((desk.room(), desk.sender.plan().gap), (4, Span::ZERO));
+    desk.send(4);
+    // The first four packets are acknowledged at 50 ms, 1 ms apart: the window grows.
+    for number in 0..4 {
+        desk.ack(at(50_000 + 1_000 * number), &[(100 + number, at(0))]);
+    }
+    let window = desk.sender.window();
+    assert!((6..=16).contains(&window), "{window}");
+    let mut seen = Vec::new();
+    desk.sender.inspect(&mut |name, _| seen.push(name));
+    assert!(seen.contains(&"delivery_rate") && seen.contains(&"queue_ewma"), "{seen:?}");
+    assert!(desk.sender.intersend_ms() > 0.0);
+}
+
+#[test]
+fn tables_have_actions_of_one_kind() {
+    let (whole, window) = (Domain::WHOLE, Action::new(1.0, 1, 1.0));
+    let rate = Action::of_rate(1.0, 1, 1.0, 0.0);
+    let below = whole.between(Signal::RttRatio, 0.0, 1.5);
+    let mixed = [Rule { domain: below, action: window }, Rule { domain: whole, action: rate }];
+    let error = RuleTable::flat(mixed).expect_err("two kinds").to_string();
+    assert!(error.contains("rule 1 acts on the rate"), "{error}");
+    assert!(one_rule(1.0, 1, 1.0).with_action(0, rate).is_err());
+    assert!(on_rate(1.0, 1, 1.0, 0.0).with_action(0, rate).is_ok());
 }

@@ -23,7 +23,15 @@ impl Domain {
     pub const WHOLE: Domain = Domain {
         lower: [0.0; SIGNALS],
         upper: [DOMAIN_END; SIGNALS],
-        active: [true, true, true, true, false, false, false],
+        active: {
+            let mut active = [false; SIGNALS];
+            let mut axis = 0;
+            while axis < 4 {
+                active[axis] = true;
+                axis += 1;
+            }
+            active
+        },
     };
 
     /// Returns this box, bounded by `lower` and `upper` on the axis of `signal`.

@@ -3,11 +3,16 @@
 use paceline_remy::usage::RuleUse;
 use paceline_remy::{PACKET, words};
 use paceline_report::{Page, Paint, Tile, Tiles};
-use paceline_schemes::remy::{Action, Domain, Memory, RuleTable, Signal};
+use paceline_schemes::remy::{Action, ActionBasis, Domain, Memory, RuleTable, Signal};
 
 /// Horizontal and vertical signal of each pair of maps.
 const AXES: [(Signal, Signal); 2] =
     [(Signal::RecEwma, Signal::RttRatio), (Signal::SendEwma, Signal::RecEwma)];
+/// Those of tables whose rules act on the delivery rate.
+const RATE_AXES: [(Signal, Signal); 2] =
+    [(Signal::QueueEwma, Signal::RttTrend), (Signal::MinRtt, Signal::QueueEwma)];
+/// Minimum RTT in ms for which the shade of a window is computed that depends on it.
+const SHADE_RTT_MS: f64 = 50.0;
 /// Quantiles of the memories at which a map begins and ends.
 const SHOWN: (f64, f64) = (0.01, 0.98);
 /// Most memories that are drawn as dots.
@@ -19,7 +24,11 @@ const GROWS: f64 = 1000.0;
 /// range of the memories in `uses`. Tables with the same `uses` get the same axes.
 pub(super) fn add(page: &mut Page, name: &str, table: &RuleTable, uses: &[RuleUse]) {
     let memories: Vec<&Memory> = uses.iter().flat_map(RuleUse::samples).collect();
-    for (across, up) in AXES {
+    let axes = match table.basis() {
+        ActionBasis::Window => AXES,
+        ActionBasis::Rate => RATE_AXES,
+    };
+    for (across, up) in axes {
         let active = table.tree().domain().active;
         if !active[across.index()] || !active[up.index()] {
             continue;
@@ -60,7 +69,14 @@ impl MapQuantity {
     /// Returns the value of an action that decides its tile's shade; NaN if the action leaves the
     /// window or has no pacing.
     fn value(self, action: &Action) -> f64 {
-        let Action { multiple, increment, intersend_ms } = *action;
+        let Action { multiple, increment, intersend_ms, queue_ms, basis } = *action;
+        if basis == ActionBasis::Rate {
+            return match self {
+                MapQuantity::Window => (multiple + queue_ms / SHADE_RTT_MS).max(0.01),
+                MapQuantity::Pace if intersend_ms > 0.0 => intersend_ms,
+                MapQuantity::Pace => f64::NAN,
+            };
+        }
         match self {
             MapQuantity::Pace if intersend_ms > 0.0 => 1.0 / intersend_ms,
             MapQuantity::Pace => f64::NAN,
@@ -75,7 +91,16 @@ impl MapQuantity {
 
     /// Returns the action in words that fit into a tile.
     fn text(self, action: &Action) -> String {
-        let Action { multiple, increment, intersend_ms } = *action;
+        let Action { multiple, increment, intersend_ms, queue_ms, basis } = *action;
+        if basis == ActionBasis::Rate {
+            return match self {
+                MapQuantity::Window => {
+                    format!("rate × ({multiple} RTT {queue_ms:+} ms) {increment:+}")
+                }
+                MapQuantity::Pace if intersend_ms > 0.0 => format!("{intersend_ms} × rate"),
+                MapQuantity::Pace => "no pacing".into(),
+            };
+        }
         match self {
             MapQuantity::Pace if intersend_ms > 0.0 => {
                 let mbps = f64::from(PACKET) * 8.0 / 1e3 / intersend_ms;
@@ -105,7 +130,8 @@ fn titled(signal: Signal) -> String {
 fn about(signal: Signal) -> String {
     match signal {
         Signal::RttRatio => "rtt_ratio (latest RTT over the smallest)".into(),
-        other => format!("{} (ms)", other.name()),
+        other if other.unit().is_empty() => other.name().into(),
+        other => format!("{} ({})", other.name(), other.unit()),
     }
 }
 

@@ -176,7 +176,7 @@ fn a_table_on_the_rate_names_its_actions_and_is_not_published() {
     let rule = |domain, queue_ms| Rule { domain, action: Action::of_rate(1.25, 4, 1.5, queue_ms) };
     let rules = [rule(queue(0.0, 20.0), 10.0), rule(queue(20.0, 163_840.0), -5.5)];
     let table = RuleTable::flat(rules).expect("a table");
-    let readable = Readable::of(&table.tree(), "rate");
+    let readable = Readable::of(&table.tree(), "two rules");
     let text = readable.to_toml();
     assert!(text.contains("actions = \"rate\"") && text.contains("t = -5.5"), "{text}");
     for (text, form) in [(text.clone(), "toml"), (readable.to_json().expect("finite ends"), "json")]

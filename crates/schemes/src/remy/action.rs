@@ -53,9 +53,9 @@ impl Action {
         Action { basis: ActionBasis::Window, multiple, increment, intersend_ms, queue_ms: 0.0 }
     }
 
-    /// Returns the action that sets the window to `delivery_rate * (multiple * min_rtt + queue_ms)
-    /// + increment`, rounded towards zero, and the pacing rate to `gain * (delivery_rate +
-    /// increment / min_rtt)`.
+    /// Returns an action on the delivery rate. It sets the window to the packets that this rate
+    /// delivers in `multiple * min_rtt + queue_ms`, and `increment` more, rounded towards zero. The
+    /// pacing rate is `gain` times the sum of the delivery rate and `increment` per minimum RTT.
     ///
     /// With a multiple of 1, senders on one link converge to equal rates, and to a queueing delay
     /// of `queue_ms` plus `increment` packets of each sender, as with FAST.

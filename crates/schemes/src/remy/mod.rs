@@ -11,6 +11,11 @@
 //! Each connection begins with an empty memory, and with the window and the pacing of its rule. The
 //! table decides everything else, and so has all strengths and weaknesses.
 //!
+//! Rules of tables with actions on the delivery rate set the window to `rate * (m * min_rtt + t) + b`
+//! packets instead, and the pacing rate to `r` times the delivery rate, so that they hold for any
+//! rate and RTT. Their memory has five more numbers: the smallest RTT, the average queueing delay,
+//! the trends of the RTT and of the delivery rate, and the latest time between acknowledgements.
+//!
 //! A table is chosen by name, or comes from a file where the program reads files. When a table is
 //! loaded, its rules are arranged as a grid, so that finding a rule takes equally few steps for
 //! each table.

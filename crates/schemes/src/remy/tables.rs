@@ -8,6 +8,7 @@ mod binary;
 mod cellular;
 mod cellular_marks;
 mod data_centre;
+mod general;
 mod general_delta0_1;
 mod general_delta1;
 mod general_delta10;
@@ -65,6 +66,7 @@ type BuiltIn = (&'static str, &'static str, fn() -> Result<RuleTable, TableError
 /// The built-in tables. Each is a file under `tables/`, and a line here.
 static BUILTIN: &[BuiltIn] = &[
     (starter::NAME, starter::SUMMARY, starter::table),
+    (general::NAME, general::SUMMARY, general::table),
     (general_delta0_1::NAME, general_delta0_1::SUMMARY, general_delta0_1::table),
     (general_delta1::NAME, general_delta1::SUMMARY, general_delta1::table),
     (general_delta10::NAME, general_delta10::SUMMARY, general_delta10::table),

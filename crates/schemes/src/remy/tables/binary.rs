@@ -1,5 +1,7 @@
 //! Trained tables: boxes divided in two, as the trainer makes them.
 
+use paceline_cc::Span;
+
 use crate::remy::{Action, Domain, Rule, RuleTable, RuleTree, Signal, TableError};
 
 /// A node of a binary tree in pre-order: a divided box is followed by its lower half with all its
@@ -18,6 +20,15 @@ pub(super) const fn cut(signal: Signal, at: f64) -> Node {
 
 pub(super) const fn rule(multiple: f64, increment: i32, intersend_ms: f64) -> Node {
     Node::Rule(Action::new(multiple, increment, intersend_ms))
+}
+
+pub(super) const fn on_rate(multiple: f64, increment: i32, gain: f64, queue_ms: f64) -> Node {
+    Node::Rule(Action::of_rate(multiple, increment, gain, queue_ms))
+}
+
+/// Returns the table of such a list, for clocks and paths with a jitter of up to 1 ms.
+pub(super) fn table_for_real_clocks(nodes: &[Node]) -> Result<RuleTable, TableError> {
+    table(nodes).map(|table| table.with_resolution(Span::from_millis(1)))
 }
 
 /// Returns the table of such a list. A list that ends too early lacks rules at its end.

@@ -46,7 +46,7 @@ pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "remy",
         summary: "Remy: follows a table of rules, `starter` or a published one",
-        scheme: "remy[per=packet,resolution=1ms]",
+        scheme: "remy[table=starter,per=packet,resolution=1ms]",
         accelerates: false,
     },
     Program {

@@ -8,6 +8,7 @@ mod binary;
 mod cellular;
 mod cellular_marks;
 mod data_centre;
+mod frontier;
 mod general;
 mod general_delta0_1;
 mod general_delta1;
@@ -67,6 +68,11 @@ type BuiltIn = (&'static str, &'static str, fn() -> Result<RuleTable, TableError
 static BUILTIN: &[BuiltIn] = &[
     (starter::NAME, starter::SUMMARY, starter::table),
     (general::NAME, general::SUMMARY, general::table),
+    of(&frontier::LEAST_DELAY),
+    of(&frontier::LESS_DELAY),
+    of(&frontier::BALANCED),
+    of(&frontier::MORE_THROUGHPUT),
+    of(&frontier::MOST_THROUGHPUT),
     (general_delta0_1::NAME, general_delta0_1::SUMMARY, general_delta0_1::table),
     (general_delta1::NAME, general_delta1::SUMMARY, general_delta1::table),
     (general_delta10::NAME, general_delta10::SUMMARY, general_delta10::table),
@@ -87,6 +93,10 @@ static BUILTIN: &[BuiltIn] = &[
     (signals_no_rec_ewma::NAME, signals_no_rec_ewma::SUMMARY, signals_no_rec_ewma::table),
     (signals_no_rtt_ratio::NAME, signals_no_rtt_ratio::SUMMARY, signals_no_rtt_ratio::table),
 ];
+
+const fn of(table: &frontier::FrontierTable) -> BuiltIn {
+    (table.name, table.summary, table.table)
+}
 
 /// The tables that the scheme `remy` can follow.
 ///

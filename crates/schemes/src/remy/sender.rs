@@ -193,6 +193,15 @@ impl Controller for RemySender {
             numbers.acked = numbers.sent;
         }
         self.remember(feedback);
+        if feedback.in_flight == 0
+            && !self.as_published
+            && let Some(numbers) = &mut self.numbers
+        {
+            // After a spurious timeout, acknowledgements of the first transmissions also settle the
+            // second ones, whose own numbers are never acknowledged. Without this the sender would
+            // wait for them forever.
+            numbers.acked = numbers.sent;
+        }
         // An acknowledgement of an earlier connection's packets does not change the memory but
         // counts as an acknowledgement.
         let stale = self.as_published && feedback.lost == 0 && !timeout;

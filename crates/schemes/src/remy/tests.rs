@@ -483,3 +483,22 @@ fn tables_have_actions_of_one_kind() {
     assert!(one_rule(1.0, 1, 1.0).with_action(0, rate).is_err());
     assert!(on_rate(1.0, 1, 1.0, 0.0).with_action(0, rate).is_ok());
 }
+
+#[test]
+fn a_spurious_timeout_does_not_stop_the_sender() {
+    let mut desk = Desk::new(&RemyParams::default(), one_rule(1.0, 0, 0.0));
+    desk.sender.window = 4;
+    desk.send(4);
+    let mut timeout = Feedback::new(at(900_000), MSS);
+    timeout.congestion = Some(Congestion::Timeout);
+    desk.in_flight = 0;
+    desk.sender.on_feedback(&timeout);
+    assert_eq!(desk.room(), 4);
+    // The four packets are sent again, and only their first transmissions are acknowledged.
+    desk.send(4);
+    desk.in_flight = 4 * u64::from(MSS);
+    for number in 0..4 {
+        desk.ack(at(950_000 + number), &[(100 + number, at(0))]);
+    }
+    assert_eq!((desk.in_flight, desk.room()), (0, 4));
+}

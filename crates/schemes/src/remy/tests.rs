@@ -486,8 +486,7 @@ fn tables_have_actions_of_one_kind() {
 
 #[test]
 fn a_spurious_timeout_does_not_stop_the_sender() {
-    let mut desk = Desk::new(&RemyParams::default(), one_rule(1.0, 0, 0.0));
-    desk.sender.window = 4;
+    let mut desk = Desk::new(&RemyParams::default(), one_rule(0.0, 4, 0.0));
     desk.send(4);
     let mut timeout = Feedback::new(at(900_000), MSS);
     timeout.congestion = Some(Congestion::Timeout);

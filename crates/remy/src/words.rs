@@ -52,7 +52,7 @@ fn action_on_rate(action: &Action) -> String {
         0 => String::new(),
         1 => " plus 1 packet".to_string(),
         -1 => " less 1 packet".to_string(),
-        1.. => format!(" plus {increment} packets"),
+        2.. => format!(" plus {increment} packets"),
         _ => format!(" less {} packets", increment.unsigned_abs()),
     };
     let pace = match gain > 0.0 {

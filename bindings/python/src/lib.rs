@@ -6,6 +6,7 @@
 mod compare;
 mod controller;
 mod error;
+mod evaluate;
 mod gym;
 mod listing;
 mod remy;
@@ -25,6 +26,8 @@ mod _native {
     use super::compare::{PyComparison, compare};
     #[pymodule_export]
     use super::controller::{PyFeedback, PyPlan, PySetup};
+    #[pymodule_export]
+    use super::evaluate::{PyEvaluation, evaluate_schemes};
     #[pymodule_export]
     use super::gym::PyEnvironments;
     #[pymodule_export]

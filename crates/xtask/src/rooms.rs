@@ -86,6 +86,7 @@ pub const ROOMS: &[Room] = &[
         "bindings/python",
         &[
             "cc",
+            "evaluate",
             "flow",
             "path",
             "remy",
@@ -94,6 +95,7 @@ pub const ROOMS: &[Room] = &[
             "requests",
             "schemes",
             "sim",
+            "tasks",
             "trace",
         ],
     ),

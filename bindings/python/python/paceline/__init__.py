@@ -13,6 +13,7 @@ from ._native import __version__
 from .comparison import Comparison, compare
 from .controller import Controller, Feedback, Plan, Setup
 from .errors import PacelineError, RunError, ScenarioError
+from .evaluation import Evaluation, evaluate
 from .frame import Frame, Plot
 from .listing import queues, scenario_keys, schemes, traces
 from .reproduction import Reproduction, claims, reproduce
@@ -21,6 +22,7 @@ from .scenario import Outcome, Scenario, run
 __all__ = [
     "Comparison",
     "Controller",
+    "Evaluation",
     "Feedback",
     "Frame",
     "Outcome",
@@ -35,6 +37,7 @@ __all__ = [
     "__version__",
     "claims",
     "compare",
+    "evaluate",
     "queues",
     "remy",
     "reproduce",

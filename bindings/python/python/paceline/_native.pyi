@@ -328,6 +328,30 @@ def train(
 ) -> tuple[str, list[str], str]: ...
 def answer(text: str, folder: str | None, question: str) -> str: ...
 @final
+class Evaluation:
+    """See :class:`paceline.Evaluation`."""
+
+    def table(self) -> Table: ...
+    def failures(self) -> list[tuple[str, str]]: ...
+    def json(self) -> str: ...
+    def page(self) -> str: ...
+    def markdown(self, command: str) -> str: ...
+
+def evaluate_schemes(
+    *,
+    schemes: Sequence[str],
+    cases: str,
+    only: Sequence[str],
+    quick: bool,
+    runs: int | None,
+    seed: int,
+    output: str | None,
+    salt: str,
+    threads: int,
+    controllers: Mapping[str, type] | None,
+    progress: Callable[[float, str], Any] | None,
+) -> Evaluation: ...
+
 class Reproduction:
     """See :class:`paceline.Reproduction`."""
 

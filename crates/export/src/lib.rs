@@ -1,0 +1,103 @@
+//! SVG drawings as PDF and PNG files. Their text stays text: fonts are embedded in a PDF, and a
+//! text that no font can show is an error.
+//!
+//! [`FAMILY`] is built in, so that a figure needs no fonts of the machine and is the same
+//! everywhere.
+
+mod error;
+mod fonts;
+
+use std::path::Path;
+
+use resvg::tiny_skia::{Pixmap, Transform};
+use svg2pdf::usvg::{Node, Options, Tree};
+use svg2pdf::{ConversionOptions, PageOptions};
+
+pub use error::ExportError;
+pub use fonts::{FAMILY, Fonts};
+
+/// Most pixels of a side of a PNG file.
+const MOST_PIXELS: u32 = 20_000;
+
+/// A file format of drawings.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Scalable Vector Graphics.
+    Svg,
+    /// Portable Document Format, one page of the size of the drawing.
+    Pdf,
+    /// Portable Network Graphics.
+    Png,
+}
+
+impl Format {
+    /// Returns the format that the extension of a file's name stands for, whatever its case.
+    pub fn of_name(path: &Path) -> Option<Format> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "svg" => Some(Format::Svg),
+            "pdf" => Some(Format::Pdf),
+            "png" => Some(Format::Png),
+            _ => None,
+        }
+    }
+}
+
+/// Converts an SVG file to a PDF file with one page. A unit of the SVG file is a point if it names
+/// no other one.
+///
+/// # Errors
+/// The SVG file is invalid, or has text that no font can show.
+pub fn to_pdf(svg: &str, fonts: &Fonts) -> Result<Vec<u8>, ExportError> {
+    let tree = parse(svg, fonts, 72.0)?;
+    let options =
+        ConversionOptions { compress: true, embed_text: true, ..ConversionOptions::default() };
+    svg2pdf::to_pdf(&tree, options, PageOptions { dpi: 72.0 })
+        .map_err(|error| ExportError::Convert(error.to_string()))
+}
+
+/// Converts an SVG file to a PNG file with `dpi` pixels in an inch.
+///
+/// # Errors
+/// The SVG file is invalid, has text that no font can show, or the picture would be too large.
+pub fn to_png(svg: &str, fonts: &Fonts, dpi: f32) -> Result<Vec<u8>, ExportError> {
+    let tree = parse(svg, fonts, 72.0)?;
+    let scale = dpi / 72.0;
+    let size = tree
+        .size()
+        .to_int_size()
+        .scale_by(scale)
+        .filter(|size| size.width() <= MOST_PIXELS && size.height() <= MOST_PIXELS);
+    let pixmap = size.and_then(|size| Pixmap::new(size.width(), size.height()));
+    let mut pixmap = pixmap.ok_or(ExportError::TooLarge(MOST_PIXELS))?;
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
+    pixmap.encode_png().map_err(|error| ExportError::Convert(error.to_string()))
+}
+
+fn parse(svg: &str, fonts: &Fonts, dpi: f32) -> Result<Tree, ExportError> {
+    let options = Options {
+        dpi,
+        font_family: fonts.family().into(),
+        fontdb: fonts.database(),
+        ..Options::default()
+    };
+    let tree =
+        Tree::from_str(svg, &options).map_err(|error| ExportError::Svg(error.to_string()))?;
+    let mut text = String::new();
+    collect(tree.root().children(), &mut text);
+    match fonts.missing(&text) {
+        Some(letter) => Err(ExportError::NoGlyph { letter, family: fonts.family().into() }),
+        None => Ok(tree),
+    }
+}
+
+/// Adds the text of these nodes and of those below them.
+fn collect(nodes: &[Node], text: &mut String) {
+    for node in nodes {
+        match node {
+            Node::Group(group) => collect(group.children(), text),
+            Node::Text(node) => node.chunks().iter().for_each(|chunk| text.push_str(chunk.text())),
+            Node::Path(_) | Node::Image(_) => {}
+        }
+    }
+}

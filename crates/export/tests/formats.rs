@@ -1,0 +1,61 @@
+//! Tests of PDF and PNG files: sizes, embedded fonts, and text that no font has.
+
+use std::path::Path;
+
+use paceline_export::{ExportError, FAMILY, Fonts, Format, to_pdf, to_png};
+
+/// Returns a drawing of 100 by 50 points with this text.
+fn svg(text: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100\" height=\"50\" font-family=\"{FAMILY}\" font-size=\"10\">\
+         <rect width=\"100\" height=\"50\" fill=\"#ffffff\"/><text x=\"10\" y=\"30\">{text}</text></svg>"
+    )
+}
+
+#[test]
+fn a_pdf_has_the_size_of_the_drawing_and_the_font() {
+    let pdf = to_pdf(&svg("≤ 95 % ↗"), &Fonts::built_in()).expect("a PDF");
+    let text = String::from_utf8_lossy(&pdf);
+    assert!(text.starts_with("%PDF-"), "{}", &text[..20]);
+    assert!(text.contains("/MediaBox [0 0 100 50]"), "the page's size");
+    assert!(text.contains("DejaVuSansCondensed") && text.contains("/FontFile2"), "the font");
+    assert_eq!(pdf, to_pdf(&svg("≤ 95 % ↗"), &Fonts::built_in()).expect("a PDF"), "equal files");
+}
+
+#[test]
+fn a_png_has_the_pixels_of_its_resolution_and_shows_the_text() {
+    let png = |text: &str| to_png(&svg(text), &Fonts::built_in(), 144.0).expect("a PNG");
+    let number =
+        |png: &[u8], at: usize| u32::from_be_bytes(png[at..at + 4].try_into().expect("four bytes"));
+    let picture = png("words");
+    assert_eq!(&picture[..8], b"\x89PNG\r\n\x1a\n");
+    assert_eq!((number(&picture, 16), number(&picture, 20)), (200, 100));
+    assert!(picture.len() > png(" ").len(), "the text is not drawn");
+}
+
+#[test]
+fn text_never_vanishes_in_silence() {
+    // U+10FFFD is a private letter that no font has.
+    let error = to_pdf(&svg("a\u{10FFFD}"), &Fonts::built_in_and_machine()).expect_err("no glyph");
+    assert_eq!(error, ExportError::NoGlyph { letter: '\u{10FFFD}', family: FAMILY.into() });
+    assert!(error.to_string().contains(FAMILY) && error.to_string().contains("install a font"));
+    let error = Fonts::named("No Such Font").expect_err("no family").to_string();
+    assert!(error.contains("No Such Font") && error.contains(FAMILY), "{error}");
+    assert_eq!(Fonts::named("dejavu sans condensed").expect("built in").family(), FAMILY);
+}
+
+#[test]
+fn bad_drawings_and_sizes_are_errors() {
+    assert!(matches!(to_pdf("<svg", &Fonts::built_in()), Err(ExportError::Svg(_))));
+    let error = to_png(&svg("a"), &Fonts::built_in(), 1e6).expect_err("too large");
+    assert!(matches!(error, ExportError::TooLarge(_)), "{error}");
+}
+
+#[test]
+fn the_extension_says_the_format() {
+    let of = |name: &str| Format::of_name(Path::new(name));
+    assert_eq!(of("a/fig.pdf"), Some(Format::Pdf));
+    assert_eq!(of("FIG.PNG"), Some(Format::Png));
+    assert_eq!(of("fig.svg"), Some(Format::Svg));
+    assert_eq!((of("fig"), of("fig.eps")), (None, None));
+}

@@ -3,6 +3,7 @@
 use crate::axis;
 use crate::figure::Figure;
 use crate::label::{Rect, fitted, text_width, wrapped};
+use crate::layout::Layout;
 use crate::markup::Markup;
 use crate::number::{short, usable};
 use crate::scale::Scale;
@@ -10,7 +11,6 @@ use crate::scatter::{Marker, marker};
 use crate::style::Paint;
 use paceline_schemes::{Dash, Hue};
 
-const WIDTH: f64 = 960.0;
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 20.0;
 const PANEL: f64 = 150.0;
@@ -50,33 +50,41 @@ impl Bars {
 
     /// Returns the plot as a figure for a [`crate::Page`].
     pub fn figure(&self) -> Figure {
+        self.figure_in(&Layout::default())
+    }
+
+    /// Returns the plot as a figure of this layout.
+    pub(crate) fn figure_in(&self, layout: &Layout) -> Figure {
+        let width = layout.width;
         let values = || self.panels.iter().flat_map(|p| p.values.iter().flatten());
         if self.groups.is_empty() || self.bars.is_empty() || !values().any(|&v| usable(v)) {
-            return Figure::no_data(WIDTH, 160.0, &self.label);
+            return Figure::no_data(width, layout.height.unwrap_or(160.0), &self.label);
         }
         let mut m = Markup::default();
-        let mut y = self.legend(&mut m) + 26.0;
+        let mut y = self.legend(&mut m, width) + 26.0;
         let mut foot = 15.0;
         let count = self.panels.len();
+        let room = layout.height.map(|height| self.panel_height(height - y, width));
+        let tall = room.unwrap_or(PANEL);
         for (i, panel) in self.panels.iter().enumerate() {
-            let plot = Rect { x: LEFT, y, w: WIDTH - LEFT - RIGHT, h: PANEL };
+            let plot = Rect { x: LEFT, y, w: width - LEFT - RIGHT, h: tall };
             self.panel(&mut m, panel, plot);
             if i + 1 == count {
                 foot += 15.0 * self.group_names(&mut m, plot) as f64;
             }
-            y += PANEL + GAP;
+            y += tall + GAP;
         }
-        Figure::new(WIDTH, y - GAP + foot, &self.label, m)
+        Figure::new(width, y - GAP + foot, &self.label, m)
     }
 
     /// Draws the legend above the plot, in as many rows as it needs. Returns the y coordinate of
     /// its end.
-    fn legend(&self, m: &mut Markup) -> f64 {
+    fn legend(&self, m: &mut Markup, full: f64) -> f64 {
         let (mut x, mut y) = (LEFT, 20.0);
         for (name, paint) in &self.bars {
             let name = fitted(name, 12.0, 220.0);
             let width = text_width(&name, 12.0) + 44.0;
-            if x + width > WIDTH && x > LEFT {
+            if x + width > full && x > LEFT {
                 (x, y) = (LEFT, y + 18.0);
             }
             let swatch = Rect { x, y: y - 10.0, w: 11.0, h: 11.0 };
@@ -87,6 +95,15 @@ impl Bars {
             x += width;
         }
         y
+    }
+
+    /// Returns the height of a panel if all panels with the names below them have this height.
+    fn panel_height(&self, height: f64, width: f64) -> f64 {
+        let group = (width - LEFT - RIGHT) / self.groups.len() as f64;
+        let lines = self.groups.iter().map(|name| wrapped(name, 12.0, group - 6.0, 3).len());
+        let foot = 15.0 + 15.0 * lines.max().unwrap_or(1) as f64;
+        let count = self.panels.len().max(1) as f64;
+        ((height - foot - GAP * (count - 1.0)) / count).max(24.0)
     }
 
     fn panel(&self, m: &mut Markup, panel: &BarPanel, plot: Rect) {

@@ -3,13 +3,13 @@
 use crate::axis;
 use crate::figure::Figure;
 use crate::label::{BOLD, Rect, fitted, spread, text_width};
+use crate::layout::Layout;
 use crate::markup::Markup;
 use crate::number::{coordinate, short, trimmed};
 use crate::scale::{Scale, extent};
 use crate::series::{Series, Shade};
 use crate::style::Paint;
 
-const WIDTH: f64 = 960.0;
 const LEFT: f64 = 66.0;
 const TOP: f64 = 10.0;
 const GAP: f64 = 12.0;
@@ -60,16 +60,26 @@ impl Chart {
 
     /// Returns the chart as a figure for a [`crate::Page`], on which the pointer shows values.
     pub fn figure(&self) -> Figure {
-        let panels: Vec<Panel> = self.panels.iter().map(thinned).collect();
+        self.figure_in(&Layout::default())
+    }
+
+    /// Returns the chart as a figure of this layout.
+    pub(crate) fn figure_in(&self, layout: &Layout) -> Figure {
+        let width = layout.width;
+        let mut panels: Vec<Panel> = self.panels.iter().map(thinned).collect();
+        if let Some(height) = layout.height {
+            stretch(&mut panels, height);
+        }
+        let columns = layout.fitting(10);
         let all = || panels.iter().flat_map(|panel| &panel.series);
         let duration = all().map(Series::duration).fold(0.0, f64::max);
         if duration <= 0.0 {
-            return Figure::no_data(WIDTH, 120.0, &self.label);
+            return Figure::no_data(width, layout.height.unwrap_or(120.0), &self.label);
         }
         let labels = all().flat_map(|s| s.label.iter());
         let widest = labels.map(|text| text_width(text, 12.5 * BOLD)).fold(0.0, f64::max);
-        let right = (widest + 20.0 + SAMPLE).clamp(24.0, 260.0);
-        let plot = Rect { x: LEFT, y: TOP, w: WIDTH - LEFT - right, h: 0.0 };
+        let right = (widest + 20.0 + SAMPLE).clamp(24.0, 260.0_f64.min(width / 3.0));
+        let plot = Rect { x: LEFT, y: TOP, w: width - LEFT - right, h: 0.0 };
         let time = Scale::linear(0.0, duration, plot.x, plot.x + plot.w);
 
         let mut m = Markup::default();
@@ -80,10 +90,10 @@ impl Chart {
             for (i, panel) in (group.first..).zip(&panels[group.first..=group.last]) {
                 let last = i + 1 == panels.len();
                 let plot = Rect { y, h: panel.height, ..plot };
-                draw(&mut m, panel, plot, &time, &group.scale, right);
+                draw(&mut m, panel, plot, &time, &group.scale, (right, columns));
                 middles.push((y, y + panel.height));
                 if last {
-                    axis::bottom(&mut m, &time, plot, 10, "Time (s)");
+                    axis::bottom(&mut m, &time, plot, columns, "Time (s)");
                 }
                 y += panel.height + if last { 0.0 } else { GAP };
             }
@@ -96,7 +106,7 @@ impl Chart {
             y += BREAK;
         }
         let bottom = y - BREAK;
-        Figure::new(WIDTH, bottom + FOOT, &self.label, m)
+        Figure::new(width, bottom + FOOT, &self.label, m)
             .with_data("left", &trimmed(plot.x, 2))
             .with_data("right", &trimmed(plot.x + plot.w, 2))
             .with_data("top", &trimmed(TOP, 2))
@@ -148,7 +158,25 @@ fn ticks(height: f64) -> usize {
     ((height / 32.0) as usize).clamp(2, 8)
 }
 
-fn draw(m: &mut Markup, panel: &Panel, plot: Rect, time: &Scale, unit: &Scale, right: f64) {
+/// Sets the panels' heights so that the chart is `height` high; each stays at least 24 high.
+fn stretch(panels: &mut [Panel], height: f64) {
+    let breaks = panels.windows(2).filter(|two| two[0].title != two[1].title).count() as f64;
+    let gaps = GAP * panels.len().saturating_sub(1) as f64 + BREAK * breaks;
+    let room = height - TOP - FOOT - gaps;
+    let wanted: f64 = panels.iter().map(|panel| panel.height).sum();
+    let factor = room / wanted.max(1.0);
+    panels.iter_mut().for_each(|panel| panel.height = (panel.height * factor).max(24.0));
+}
+
+/// Draws a panel; `right` is the room for its labels, `columns` the number of vertical lines.
+fn draw(
+    m: &mut Markup,
+    panel: &Panel,
+    plot: Rect,
+    time: &Scale,
+    unit: &Scale,
+    (right, columns): (f64, usize),
+) {
     let (top, bottom) = (plot.y, plot.y + plot.h);
     let scale = match panel.log || unit.is_log() {
         true => Scale::log(unit.lo(), unit.hi(), bottom, top),
@@ -159,7 +187,7 @@ fn draw(m: &mut Markup, panel: &Panel, plot: Rect, time: &Scale, unit: &Scale, r
     for area in areas() {
         m.el("path").a("d", &area.steps(time, &scale, true)).fill(area.paint).end();
     }
-    axis::columns(m, time, plot, 10);
+    axis::columns(m, time, plot, columns);
     axis::left(m, &scale, plot, ticks(plot.h));
     for area in areas() {
         let d = area.steps(time, &scale, false);

@@ -1,8 +1,9 @@
 //! A finished drawing, for a file or a page.
 
+use crate::layout::{Colors, Layout};
 use crate::markup::{Markup, escape};
-use crate::number::coordinate;
-use crate::style::{Paint, drawing_css};
+use crate::number::{coordinate, trimmed};
+use crate::style::{Paint, drawing_css, in_gray};
 
 const FONT: &str =
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
@@ -46,22 +47,47 @@ impl Figure {
     pub fn to_svg(&self) -> String {
         let title =
             format!("<title>{}</title><style>{}</style>", escape(&self.label), drawing_css());
-        self.assemble("", &title)
+        self.assemble(&self.size(1.0, ""), "", FONT, &title)
+    }
+
+    /// Returns a complete SVG file of the layout's size, with its fonts and colours. Only
+    /// [`Colors::Screen`] has a style sheet.
+    pub fn to_file(&self, layout: &Layout) -> String {
+        let css = match layout.colors {
+            Colors::Screen => format!("<style>{}</style>", drawing_css()),
+            Colors::Print | Colors::Gray => String::new(),
+        };
+        let head = format!("<title>{}</title>{css}", escape(&self.label));
+        let family = layout.family.as_ref().map_or_else(
+            || FONT.to_owned(),
+            |family| escape(&format!("'{}', sans-serif", family.replace('\'', ""))),
+        );
+        let svg = self.assemble(&self.size(layout.scale, "pt"), "", &family, &head);
+        if layout.colors == Colors::Gray { in_gray(&svg) } else { svg }
+    }
+
+    /// Returns the width and the height as attributes.
+    fn size(&self, scale: f64, unit: &str) -> String {
+        let length = |units: f64| match unit {
+            "" => coordinate(units),
+            unit => trimmed(units * scale, 2) + unit,
+        };
+        format!("width=\"{}\" height=\"{}\"", length(self.width), length(self.height))
     }
 
     /// Returns the `svg` element for a page, which has the style already.
     pub(crate) fn to_inline(&self) -> String {
-        self.assemble(&self.data, "")
+        self.assemble(&self.size(1.0, ""), &self.data, FONT, "")
     }
 
-    fn assemble(&self, data: &str, head: &str) -> String {
+    fn assemble(&self, size: &str, data: &str, family: &str, head: &str) -> String {
         let (w, h) = (coordinate(self.width), coordinate(self.height));
         let mut back = Markup::default();
         back.el("rect").n("width", self.width).n("height", self.height).fill(Paint::PAPER).end();
         let (label, back) = (escape(&self.label), back.finish());
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" \
-             height=\"{h}\" font-family=\"{FONT}\" font-size=\"12\" role=\"img\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" {size} \
+             font-family=\"{family}\" font-size=\"12\" role=\"img\" \
              aria-label=\"{label}\"{data}>{head}{back}{}</svg>\n",
             self.body
         )

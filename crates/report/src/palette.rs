@@ -48,6 +48,21 @@ impl Palette {
         Self { entries: distinct.into_iter().map(str::to_owned).zip(paints).collect() }
     }
 
+    /// Assigns the style that `paint` returns for the number of a name, from 0; a repeated name
+    /// counts once.
+    pub(crate) fn in_order<'a>(
+        names: impl IntoIterator<Item = &'a str>,
+        paint: impl Fn(usize) -> Paint,
+    ) -> Self {
+        let mut entries: Vec<(String, Paint)> = Vec::new();
+        for name in names {
+            if !entries.iter().any(|(known, _)| known == name) {
+                entries.push((name.to_owned(), paint(entries.len())));
+            }
+        }
+        Self { entries }
+    }
+
     /// Returns the style of a scheme; its default style if it is not in the set.
     pub fn paint(&self, name: &str) -> Paint {
         match self.entries.iter().find(|(known, _)| known == name) {

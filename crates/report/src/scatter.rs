@@ -3,6 +3,7 @@
 use crate::axis;
 use crate::figure::Figure;
 use crate::label::{BOLD, LabelRequest, Rect, fitted, leader, place, text_width};
+use crate::layout::Layout;
 use crate::markup::Markup;
 use crate::number::usable;
 use crate::pareto::front;
@@ -11,8 +12,9 @@ use crate::scale::Scale;
 use crate::style::Paint;
 use paceline_schemes::Shape;
 
-const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 470.0;
+/// Height over width of plots that are narrower than a page.
+const NARROW: f64 = 0.66;
 const LABEL: f64 = 13.0;
 
 /// Look of a point.
@@ -89,16 +91,24 @@ impl Scatter {
 
     /// Returns the plot as a figure for a [`crate::Page`].
     pub fn figure(&self) -> Figure {
+        self.figure_in(&Layout::default())
+    }
+
+    /// Returns the plot as a figure of this layout.
+    pub(crate) fn figure_in(&self, layout: &Layout) -> Figure {
+        let width = layout.width;
+        let height = layout.height.unwrap_or(HEIGHT.min(NARROW * width));
         let dots: Vec<&Dot> = self.dots.iter().filter(|d| usable(d.x) && usable(d.y)).collect();
         if dots.is_empty() {
-            return Figure::no_data(WIDTH, 160.0, &self.label);
+            return Figure::no_data(width, layout.height.unwrap_or(160.0), &self.label);
         }
-        let plot = Rect { x: 66.0, y: 34.0, w: WIDTH - 66.0 - 28.0, h: HEIGHT - 34.0 - 52.0 };
+        let plot = Rect { x: 66.0, y: 34.0, w: width - 66.0 - 28.0, h: height - 34.0 - 52.0 };
+        let ticks = layout.fitting(8);
         let (x, y) = self.scales(plot);
         let mut m = Markup::default();
-        axis::columns(&mut m, &x, plot, 8);
+        axis::columns(&mut m, &x, plot, ticks);
         axis::left(&mut m, &y, plot, 6);
-        axis::bottom(&mut m, &x, plot, 8, &self.x_title);
+        axis::bottom(&mut m, &x, plot, ticks, &self.x_title);
         axis::side_title(&mut m, 15.0, plot.y + plot.h / 2.0, &self.y_title);
         axis::write(&mut m, (plot.x + plot.w, plot.y - 14.0), "end", Paint::MUTED, "better ↗");
         legend(&mut m, &self.legend, plot);
@@ -120,7 +130,7 @@ impl Scatter {
             marker(&mut m, (x.at(dot.x), y.at(dot.y)), dot.marker, dot.paint, &dot.tooltip);
         }
         labels(&mut m, &dots, &x, &y, plot, &stairs);
-        Figure::new(WIDTH, HEIGHT, &self.label, m)
+        Figure::new(width, height, &self.label, m)
     }
 
     fn scales(&self, plot: Rect) -> (Scale, Scale) {

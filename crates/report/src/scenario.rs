@@ -3,6 +3,7 @@
 use crate::chart::{Chart, Panel};
 use crate::compare::{PageInfo, facts};
 use crate::figure::Figure;
+use crate::layout::Layout;
 use crate::number::usable;
 use crate::page::Page;
 use crate::palette::Palette;
@@ -38,11 +39,7 @@ pub struct FlowView {
 /// link and the flows over time. In a link's view, `trace` is the link's name and `scheme` the
 /// schemes of its flows.
 pub fn scenario_page(info: &PageInfo, links: &[RunView], flows: &[FlowView]) -> String {
-    let schemes: Vec<&str> = flows.iter().map(|flow| flow.scheme.as_str()).collect();
-    let one_each = schemes.iter().all(|one| schemes.iter().filter(|it| *it == one).count() == 1);
-    // Flows of one scheme need different styles, so the styles belong to flows.
-    let key = |flow: &FlowView| if one_each { flow.scheme.clone() } else { flow.name.clone() };
-    let keys: Vec<String> = flows.iter().map(key).collect();
+    let keys = keys(flows);
     let palette = Palette::new(keys.iter().map(String::as_str));
     let of_links = Palette::new(links.iter().map(|link| link.scheme.as_str()));
     let mut page = Page::new(&info.title);
@@ -51,7 +48,7 @@ pub fn scenario_page(info: &PageInfo, links: &[RunView], flows: &[FlowView]) -> 
     if !flows.is_empty() {
         page.heading("Overview");
         page.figure(
-            &trade_off(flows, &keys, &palette),
+            &trade_off(flows, &keys, &palette).figure(),
             "Each flow's goodput over the time from sending to arrival, propagation included. The \
              delay axis is inverted, so up and right is better.",
         );
@@ -72,12 +69,41 @@ pub fn scenario_page(info: &PageInfo, links: &[RunView], flows: &[FlowView]) -> 
              queueing delay in each bin.",
         );
     }
-    if flows.iter().any(|flow| flow.goodput_series_mbps.iter().any(|&rate| usable(rate))) {
+    if have_series(flows) {
         page.heading("Flows over time");
-        page.figure(&over_time(flows, &keys, &palette), "Goodput of each flow.");
+        page.figure(&over_time(flows, &keys, &palette).figure(), "Goodput of each flow.");
     }
     facts(&mut page, info);
     page.to_html()
+}
+
+/// Returns the names that select the flows' styles: their schemes if all differ. Flows of one scheme
+/// need different styles, so that the styles then belong to flows.
+fn keys(flows: &[FlowView]) -> Vec<String> {
+    let schemes: Vec<&str> = flows.iter().map(|flow| flow.scheme.as_str()).collect();
+    let one_each = schemes.iter().all(|one| schemes.iter().filter(|it| *it == one).count() == 1);
+    let key = |flow: &FlowView| if one_each { flow.scheme.clone() } else { flow.name.clone() };
+    flows.iter().map(key).collect()
+}
+
+fn have_series(flows: &[FlowView]) -> bool {
+    flows.iter().any(|flow| flow.goodput_series_mbps.iter().any(|&rate| usable(rate)))
+}
+
+/// Returns the figures of flows: `tradeoff`, and `flows` over time if they have series.
+pub(crate) fn flow_charts(flows: &[FlowView], layout: &Layout) -> Vec<(String, Figure)> {
+    let keys = keys(flows);
+    let palette = layout.palette(keys.iter().map(String::as_str));
+    let mut figures = Vec::new();
+    if !flows.is_empty() {
+        let plot = trade_off(flows, &keys, &palette);
+        figures.push(("tradeoff".to_string(), plot.figure_in(layout)));
+    }
+    if have_series(flows) {
+        let chart = over_time(flows, &keys, &palette);
+        figures.push(("flows".to_string(), chart.figure_in(layout)));
+    }
+    figures
 }
 
 /// Returns the label beside a flow in a figure.
@@ -89,7 +115,7 @@ fn label(flow: &FlowView) -> String {
     }
 }
 
-fn trade_off(flows: &[FlowView], keys: &[String], palette: &Palette) -> Figure {
+fn trade_off(flows: &[FlowView], keys: &[String], palette: &Palette) -> Scatter {
     let dot = |(flow, key): (&FlowView, &String)| {
         let paint = palette.paint(key);
         Dot {
@@ -110,7 +136,6 @@ fn trade_off(flows: &[FlowView], keys: &[String], palette: &Palette) -> Figure {
         dots: flows.iter().zip(keys).map(dot).collect(),
         ..Scatter::default()
     }
-    .figure()
 }
 
 fn flow_table(flows: &[FlowView], keys: &[String], palette: &Palette) -> Table {
@@ -142,7 +167,7 @@ fn flow_table(flows: &[FlowView], keys: &[String], palette: &Palette) -> Table {
     }
 }
 
-fn over_time(flows: &[FlowView], keys: &[String], palette: &Palette) -> Figure {
+fn over_time(flows: &[FlowView], keys: &[String], palette: &Palette) -> Chart {
     let series = |(flow, key): (&FlowView, &String)| Series {
         name: label(flow),
         quantity: "goodput".into(),
@@ -162,7 +187,7 @@ fn over_time(flows: &[FlowView], keys: &[String], palette: &Palette) -> Figure {
         series: series.to_vec(),
     };
     let panels = all.chunks(TOGETHER).map(panel).collect();
-    Chart { label: "Goodput of each flow over time".into(), panels }.figure()
+    Chart { label: "Goodput of each flow over time".into(), panels }
 }
 
 #[cfg(test)]

@@ -106,6 +106,23 @@ pub(crate) fn drawing_css() -> String {
     css
 }
 
+/// Returns a drawing with its colours replaced by greys of equal lightness.
+pub(crate) fn in_gray(svg: &str) -> String {
+    NEUTRAL.iter().chain(&HUES).fold(svg.to_owned(), |svg, paint| {
+        svg.replace(&format!("\"{}\"", paint.light), &format!("\"{}\"", gray(paint.light)))
+    })
+}
+
+/// Returns the grey of a colour `#rrggbb`: its luma by ITU-R BT.601.
+fn gray(color: &str) -> String {
+    let part = |at: usize| {
+        let digits = color.get(at..at + 2).unwrap_or_default();
+        f64::from(u8::from_str_radix(digits, 16).unwrap_or(0))
+    };
+    let luma = (0.299 * part(1) + 0.587 * part(3) + 0.114 * part(5)).round() as u8;
+    format!("#{luma:02x}{luma:02x}{luma:02x}")
+}
+
 /// Returns the style sheet for colour swatches in HTML.
 pub(crate) fn swatch_css() -> String {
     let mut css = String::new();
@@ -123,6 +140,12 @@ pub(crate) fn swatch_css() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn greys_are_as_light_as_their_colours() {
+        assert_eq!((gray("#ffffff"), gray("#000000")), ("#ffffff".into(), "#000000".into()));
+        assert_eq!(in_gray("fill=\"#0072b2\""), "fill=\"#575757\"");
+    }
 
     #[test]
     fn names_are_unique() {

@@ -17,6 +17,11 @@ pub fn bars_svg(runs: &[RunView]) -> String {
 
 /// Returns these bars as a figure, with the colours of a larger set of schemes.
 pub fn bars_figure(runs: &[RunView], palette: &Palette) -> Figure {
+    bars(runs, palette).figure()
+}
+
+/// Returns these bars.
+pub(crate) fn bars(runs: &[RunView], palette: &Palette) -> Bars {
     let traces = distinct(runs, |run| &run.trace);
     let schemes = distinct(runs, |run| &run.scheme);
     let grid = |of: &dyn Fn(&RunView) -> f64| {
@@ -53,7 +58,7 @@ pub fn bars_figure(runs: &[RunView], palette: &Palette) -> Figure {
     ];
     let bars = schemes.iter().map(|name| ((*name).to_owned(), palette.paint(name))).collect();
     let label = "Utilisation and 95th-percentile queueing delay by trace".into();
-    Bars { label, groups, bars, panels }.figure()
+    Bars { label, groups, bars, panels }
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {

@@ -22,6 +22,11 @@ pub fn time_series_svg(runs: &[RunView]) -> String {
 
 /// Returns these time series as a figure, with the colours of a larger set of schemes.
 pub fn time_series_figure(runs: &[RunView], palette: &Palette) -> Figure {
+    time_series(runs, palette).figure()
+}
+
+/// Returns these time series as a chart.
+pub(crate) fn time_series(runs: &[RunView], palette: &Palette) -> Chart {
     let trace = runs.first().map_or("", |run| run.trace.as_str());
     // Several panels share one title; a single panel must have room for it.
     let height = if runs.len() > 1 { 84.0 } else { 130.0 };
@@ -44,7 +49,7 @@ pub fn time_series_figure(runs: &[RunView], palette: &Palette) -> Figure {
         }));
     }
     let label = format!("Capacity, throughput and queueing delay over time: {trace}");
-    Chart { label, panels }.figure()
+    Chart { label, panels }
 }
 
 fn throughput(run: &RunView, palette: &Palette, height: f64) -> Panel {

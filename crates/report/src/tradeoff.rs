@@ -23,16 +23,21 @@ fn small(paint: Paint) -> Marker {
 /// filled marker at its mean (utilisation and delay), and a small hollow one for each trace.
 pub fn scatter_svg(runs: &[RunView]) -> String {
     let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
-    scatter_figure(runs, &palette).to_svg()
+    scatter(runs, &palette).to_svg()
 }
 
 /// Returns this plot as a figure, with the colours of a larger set of schemes.
 pub fn scatter_figure(runs: &[RunView], palette: &Palette) -> Figure {
+    scatter(runs, palette).figure()
+}
+
+/// Returns this plot.
+pub(crate) fn scatter(runs: &[RunView], palette: &Palette) -> Scatter {
     let traces = distinct(runs, |run| &run.trace);
     if traces.len() > 1 { over_traces(runs, &traces, palette) } else { over_one(runs, palette) }
 }
 
-fn over_one(runs: &[RunView], palette: &Palette) -> Figure {
+fn over_one(runs: &[RunView], palette: &Palette) -> Scatter {
     let dots = runs.iter().map(|run| {
         let paint = palette.paint(&run.scheme);
         Dot {
@@ -65,10 +70,9 @@ fn over_one(runs: &[RunView], palette: &Palette) -> Figure {
         regions: regions.collect(),
         ..Scatter::default()
     }
-    .figure()
 }
 
-fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Figure {
+fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Scatter {
     let (mut singles, mut means) = (Vec::new(), Vec::new());
     let mut regions = Vec::new();
     for (scheme, paint) in palette.iter() {
@@ -123,7 +127,6 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Figure {
         legend,
         ..Scatter::default()
     }
-    .figure()
 }
 
 /// Returns each run's means over the traces: delay and utilisation; empty unless all views have the

@@ -23,9 +23,11 @@ mod args;
 mod bar;
 mod commands;
 mod cost_bar;
+mod csv;
 mod emulation;
 #[cfg(test)]
 mod example_tests;
+mod figure;
 mod keys;
 mod linux_hosts;
 mod messages;

@@ -14,7 +14,7 @@ const WRONG_USAGE: i32 = 2;
 const TAIL: &str = "For more information, try";
 
 /// Remedies for options that a command does not have: `(command, option, remedy)`.
-const OPTIONS: [(&str, &str, &str); 32] = [
+const OPTIONS: [(&str, &str, &str); 31] = [
     ("link", "--rtt", "--delay is one way: --delay 20ms makes a round trip of 40ms"),
     ("link", "--queue", "--up-queue and --down-queue"),
     ("link", "--rate", "--up and --down, such as --up 12Mbps --down 50Mbps"),
@@ -37,9 +37,8 @@ const OPTIONS: [(&str, &str, &str); 32] = [
     ("onoff", "--down", "the direction is a word: paceline onoff down 10s 500ms -- COMMAND"),
     ("compare", "--seeds", RUNS),
     ("compare", "--repeat", RUNS),
-    ("compare", "--csv", CSV),
     ("compare", "--format", CSV),
-    ("run", "--csv", CSV),
+    ("compare", "--series-csv", SERIES),
     ("run", "--format", CSV),
     ("compare", "--link", "--trace takes rates, too, such as --trace 12Mbps"),
     ("compare", "--rate", "--trace takes rates, too, such as --trace 12Mbps"),
@@ -51,11 +50,12 @@ const OPTIONS: [(&str, &str, &str); 32] = [
 
 const FOR: &str = "an emulator ends with its program: `timeout 10 COMMAND` ends that after 10 s";
 const RUNS: &str = "--runs N makes N runs, each with a seed of its own";
-const CSV: &str = "--json prints all figures; the Python package makes data frames of them \
-                   (docs/python.md)";
+const CSV: &str = "--csv FILE writes a table, --json prints all figures; the Python package makes \
+                   data frames of them (docs/python.md)";
+const SERIES: &str = "-o DIR writes DIR/series.csv";
 
 /// Remedies for commands that do not exist.
-const COMMANDS: [(&str, &str); 12] = [
+const COMMANDS: [(&str, &str); 11] = [
     ("queues", "`paceline schemes` lists queues, too"),
     ("traces", "`paceline trace list`"),
     ("scenarios", "`paceline scenario list`"),
@@ -63,7 +63,6 @@ const COMMANDS: [(&str, &str); 12] = [
     ("shell", "`paceline link` and `paceline delay` without a COMMAND start a shell"),
     ("simulate", "`paceline compare` simulates schemes on a link, `paceline run` a scenario file"),
     ("sim", "`paceline compare` simulates schemes on a link, `paceline run` a scenario file"),
-    ("plot", "`paceline compare -o`, `paceline trace plot` and `paceline log -o` plot"),
     ("train", "`paceline remy train`"),
     ("receive", "`paceline recv`"),
     ("iperf", "`paceline send --bulk 10s HOST:5311` and `paceline recv --measure`"),

@@ -37,9 +37,9 @@ const LINES: [Line; 51] = [
     (&["compare", "--rtt", "0.1"], &["`0.1ms` or `0.1s`"]),
     (&["compare", "--duration", "1m"], &["min"]),
     (&["compare", "--seeds", "3"], &["--runs N"]),
-    (&["compare", "--csv", "out.csv"], &["--json", "docs/python.md"]),
+    (&["compare", "--format", "csv"], &["--csv", "docs/python.md"]),
     // Files and folders.
-    (&["compare", "-o", "fig.pdf"], &["names a folder", "name it fig"]),
+    (&["compare", "-o", "fig.csv"], &["names a folder", "name it fig"]),
     (&["trace", "plot", "lte-driving", "-o", "fig.png"], &["SVG", "name it fig.svg"]),
     (&["log", "x.up", "-o", "x.csv"], &["SVG", "name it x.svg"]),
     (&["run", "fairness.toml"], &["paceline scenario new fairness -o fairness.toml"]),

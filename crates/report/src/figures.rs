@@ -63,7 +63,7 @@ mod tests {
         for (width, height, colors) in [
             (252.0, None, Colors::Print),
             (504.0, Some(200.0), Colors::Gray),
-            (170.0, Some(140.0), Colors::Screen),
+            (170.0, Some(220.0), Colors::Screen),
         ] {
             let layout = Layout::new(width, height, 8.0, "DejaVu Sans", colors).expect("a layout");
             let figures = compare_figures(&runs, &layout);

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::ArgPredicate;
 use paceline_cc::Span;
 use paceline_path::BufferSize;
-use paceline_report::{PageInfo, RunView};
+use paceline_report::{PageInfo, RunView, compare_figures};
 use paceline_requests::CompareFields;
 use paceline_requests::compare::{
     CompareLimits, CompareRequest, CompareRow, Comparison, MOST_RUNS,
@@ -20,6 +20,9 @@ use paceline_sim::runs::Runs;
 use paceline_sim::scenario::Record;
 
 use crate::args;
+use crate::commands::plot::{SERIES_FILE, series_text};
+use crate::csv;
+use crate::figure::{FigureArgs, is_figure_name};
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
@@ -33,6 +36,7 @@ Examples:
   paceline compare
   paceline compare --schemes 'abc,cubic+codel[target=50ms]' -o out
   paceline compare --schemes all --omniscient
+  paceline compare -o tradeoff.pdf
   paceline compare --trace 12Mbps --schemes newreno,cubic --flows 4 --warmup 10s --json")]
 pub(crate) struct Compare {
     /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
@@ -99,9 +103,14 @@ pub(crate) struct Compare {
     /// Do not show progress or the names of written files
     #[arg(short, long)]
     quiet: bool,
-    /// Write a page, plots and JSON into this folder
-    #[arg(short, long, value_name = "DIR")]
+    /// Write a page, plots, JSON and series into this folder; or one figure, if the name ends with .pdf, .svg or .png:
+    /// the trade-off (`paceline plot` makes all figures, in any size)
+    #[arg(short, long, value_name = "DIR|FIGURE")]
     output: Option<PathBuf>,
+    /// Write a row for each run into this CSV file, with the fields of JSON as columns; - for standard output, instead of
+    /// tables
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
 }
 
 impl Compare {
@@ -114,10 +123,13 @@ impl Compare {
             }
         }
         let runs = request.plan(&CompareLimits::default())?;
-        if let Some(folder) = &self.output {
-            // Fails now rather than after all runs.
-            output::make_folder(folder)?;
+        // Fails now rather than after all runs.
+        match &self.output {
+            Some(path) if is_figure_name(path) => FigureArgs::default().check(path)?,
+            Some(folder) => output::make_folder(folder)?,
+            None => {}
         }
+        self.csv.as_deref().map_or(Ok(()), output::has_folder)?;
         let mut pool = Pool::new(runs, self.threads.into(), self.quiet)?;
         pool.run()?;
         if let Some(until) = self.until {
@@ -127,15 +139,20 @@ impl Compare {
         let warnings = silent(&rows);
         let printed = if self.json {
             output::print_json(&CompareFields::of(&rows))
+        } else if csv::is_standard_output(self.csv.as_deref()) {
+            Ok(())
         } else {
             output::print(&tables::tables(&rows))
         };
         // If the reader of the table closes the pipe, the files are still written.
+        let table =
+            self.csv.as_ref().map_or(Ok(()), |path| csv::write_rows(path, &rows, self.quiet));
         let written = match &self.output {
+            Some(path) if is_figure_name(path) => self.write_figure(path, &rows),
             Some(folder) => self.write(folder, request.page_info(pool.runs.runs_made()), &rows),
             None => Ok(()),
         };
-        written.and(printed).and(output::warn(&warnings, self.strict))
+        written.and(table).and(printed).and(output::warn(&warnings, self.strict))
     }
 
     /// Returns the request that the options describe.
@@ -162,9 +179,19 @@ impl Compare {
             seed: self.seed,
             runs: self.runs.or(Runs::new(CompareRequest::RUNS)),
             most_runs: self.until.map(|_| MOST_RUNS),
-            bin: self.output.as_ref().map(|_| self.bin),
+            bin: self.output.as_ref().filter(|path| !is_figure_name(path)).map(|_| self.bin),
             ..CompareRequest::new(links, self.schemes.0.clone())
         })
+    }
+
+    /// Writes the trade-off.
+    fn write_figure(&self, path: &Path, rows: &[CompareRow]) -> Result<(), Error> {
+        let look = FigureArgs::default();
+        let views = compare_views(rows, registries::names());
+        match compare_figures(&views, &look.layout()?).first() {
+            Some((_, figure)) => look.write(figure, path, self.quiet),
+            None => Ok(()),
+        }
     }
 
     fn write(&self, folder: &Path, info: PageInfo, rows: &[CompareRow]) -> Result<(), Error> {
@@ -175,6 +202,9 @@ impl Compare {
             output::write(folder, "scatter.svg", &paceline_report::scatter_svg(&views))?,
             output::write(folder, "compare.json", &output::to_json(&CompareFields::of(rows))?)?,
         ];
+        if let Some(series) = series_text(rows) {
+            written.push(output::write(folder, SERIES_FILE, &series)?);
+        }
         let traces = traces(rows);
         for (trace, name) in traces.iter().zip(file_names(&traces)) {
             let of_trace: Vec<RunView> =

@@ -15,6 +15,7 @@ use paceline_sim::scenario::FlowSpec;
 use crate::args;
 use crate::commands::kernel::{self, LoadedProgram, ProgramChoice};
 use crate::commands::run::read_scenario;
+use crate::csv;
 use crate::emulation::Emulation;
 use crate::output::{self, Error};
 use crate::registries;
@@ -90,6 +91,9 @@ pub(crate) struct Gap {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Write a row for each run into this CSV file, with the fields of JSON as columns
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
     /// Fail if the emulator was late in a run, so that its figures are not those of the link
     #[arg(long)]
     strict: bool,
@@ -157,6 +161,7 @@ fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
 impl Gap {
     pub(crate) fn run(self) -> Result<(), Error> {
         self.check()?;
+        self.csv.as_deref().map_or(Ok(()), output::has_folder)?;
         let runs = self.request()?.plan(registries::names()).map_err(|error| self.named(error))?;
         if self.scenario.is_some() {
             let schemes = runs.iter().filter_map(|run| run.comparison.scheme.named());
@@ -190,6 +195,7 @@ impl Gap {
             let row = run.beside(real, start, registries::names());
             rows.push(row.map_err(|error| Error::Message(error.to_string()))?);
         }
+        self.csv.as_ref().map_or(Ok(()), |path| csv::write_rows(path, &rows, self.quiet))?;
         if self.json {
             output::print_json(&GapRows { rows: &rows })?;
         } else {

@@ -22,6 +22,7 @@ pub(crate) mod mahimahi;
 mod medium;
 mod meter;
 mod onoff;
+mod plot;
 mod recv;
 mod remy;
 mod reproduce;
@@ -50,6 +51,8 @@ use crate::output::Error;
 pub(crate) enum Command {
     /// Simulate several schemes over the same links and compare them: table, page, JSON
     Compare(compare::Compare),
+    /// Make a figure of a saved result: PDF, SVG or PNG
+    Plot(plot::Plot),
     /// Simulate a scenario file: any topology, flows and workloads
     Run(run::Run),
     /// Simulate a scenario with every combination of values of its keys, in shards: Parquet
@@ -152,6 +155,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         match self {
             Command::Compare(command) => command.run(),
+            Command::Plot(command) => command.run(),
             Command::Run(command) => command.run(),
             Command::Sweep(command) => command.run(),
             Command::Merge(command) => command.run(),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
+use paceline_report::scenario_figures;
 use paceline_requests::columns::{TableRow, TextTable, cells, headings};
 use paceline_requests::numbers::{figure, percent};
 use paceline_requests::{RunFields, ScenarioChanges, ScenarioRuns};
@@ -17,6 +18,8 @@ use paceline_sim::{LinkOutcome, Outcome};
 use serde::Serialize;
 
 use crate::args;
+use crate::csv;
+use crate::figure::{FigureArgs, is_figure_name};
 use crate::linux_hosts::LinuxArgs;
 use crate::mistake::Mistake;
 use crate::names::{command_line, file_names};
@@ -32,7 +35,8 @@ const LARGEST: u64 = 16 << 20;
 #[command(after_help = "\
 Examples:
   paceline run scenarios/fairness.toml
-  paceline run scenarios/wifi.toml -o out")]
+  paceline run scenarios/wifi.toml -o out
+  paceline run scenarios/fairness.toml -o link.pdf --csv flows.csv")]
 pub(crate) struct Run {
     /// The scenario file (TOML): see docs/scenarios.md
     file: PathBuf,
@@ -55,9 +59,14 @@ pub(crate) struct Run {
     /// Do not show the names of written files
     #[arg(short, long)]
     quiet: bool,
-    /// Write a page, plots and JSON, time series included, into this folder
-    #[arg(short, long, value_name = "DIR")]
+    /// Write a page, plots and JSON, time series included, into this folder; or one figure, if the name ends with .pdf,
+    /// .svg or .png: the first link over time (`paceline plot` makes all figures, in any size)
+    #[arg(short, long, value_name = "DIR|FIGURE")]
     output: Option<PathBuf>,
+    /// Write a row for each link and flow into this CSV file, with the fields of JSON as columns; - for standard output,
+    /// instead of tables
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
 }
 
 impl Run {
@@ -80,13 +89,22 @@ impl Run {
         if let (Some(_), Record::Metrics) = (&self.output, scenario.record) {
             scenario.record = Record::Series(Record::BIN);
         }
-        if let Some(folder) = &self.output {
-            // Fails now rather than after the run.
-            output::make_folder(folder)?;
+        // Fails now rather than after the run.
+        match &self.output {
+            Some(path) if is_figure_name(path) => FigureArgs::default().check(path)?,
+            Some(folder) => output::make_folder(folder)?,
+            None => {}
         }
+        self.csv.as_deref().map_or(Ok(()), output::has_folder)?;
+        let is_csv = csv::is_standard_output(self.csv.as_deref());
         let runs = several::run_all(&scenario).map_err(|error| wrong(&error))?;
         let silent = |name: &str| format!("flow {name}: nothing arrived");
+        let table = self
+            .csv
+            .as_ref()
+            .map_or(Ok(()), |path| csv::write_rows(path, &several::csv_rows(&runs), self.quiet));
         let written = match &self.output {
+            Some(path) if is_figure_name(path) => self.write_figure(path, &scenario, &runs),
             Some(folder) => self.write(folder, &scenario, &runs, &guest),
             None => Ok(()),
         };
@@ -95,6 +113,7 @@ impl Run {
                 let flows = outcome.flows.iter().filter(|flow| flow.goodput_mbps == 0.0);
                 let printed = match self.json {
                     true => output::print_json(&of_guest(&RunFields::of(outcome), &guest)),
+                    false if is_csv => Ok(()),
                     false => output::print(&(tables(outcome) + &guest_line(&guest))),
                 };
                 (printed, flows.map(|flow| silent(&flow.name)).collect())
@@ -105,12 +124,34 @@ impl Run {
                 let warnings = flows.map(|flow| silent(flow.name)).collect();
                 let printed = match self.json {
                     true => output::print_json(&of_guest(&all, &guest)),
+                    false if is_csv => Ok(()),
                     false => output::print(&(several::tables(&all) + &guest_line(&guest))),
                 };
                 (printed, warnings)
             }
         };
-        written.and(printed).and(output::warn(&warnings, self.strict))
+        written.and(table).and(printed).and(output::warn(&warnings, self.strict))
+    }
+
+    /// Writes the first figure.
+    fn write_figure(
+        &self,
+        path: &Path,
+        scenario: &Scenario,
+        runs: &[(SimulatedRun, Outcome)],
+    ) -> Result<(), Error> {
+        let look = FigureArgs::default();
+        let (links, flows) = match runs {
+            [(_, outcome)] => paceline_requests::view::views(scenario, outcome),
+            _ => paceline_requests::view::views_of_runs(scenario, runs),
+        };
+        match scenario_figures(&links, &flows, &look.layout()?).first() {
+            Some((_, figure)) => look.write(figure, path, self.quiet),
+            None => Err(Error::Message(format!(
+                "{}: the scenario has neither a link nor a flow to draw",
+                path.display()
+            ))),
+        }
     }
 
     /// Writes the page, plots and JSON of these runs. There is at least one run.

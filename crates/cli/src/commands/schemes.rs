@@ -1,5 +1,7 @@
 //! `paceline schemes`: lists the registries' schemes and queues.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use owo_colors::OwoColorize;
 use paceline_cc::ParamInfo;
@@ -8,6 +10,7 @@ use paceline_cc::spec::nearest;
 use paceline_requests::ParameterFields;
 use serde::Serialize;
 
+use crate::csv;
 use crate::output::{self, Error};
 use crate::registries;
 use crate::table::Grid;
@@ -19,6 +22,9 @@ pub(crate) struct Schemes {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Write a row for each scheme and queue into this CSV file, or with a name for each of its parameters
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -52,6 +58,17 @@ impl Schemes {
                 return Err(Error::Usage(format!(
                     "there is no scheme or queue `{name}`{hint}; `paceline schemes` lists all"
                 )));
+            }
+        }
+        if let Some(path) = &self.csv {
+            let entries = || listing.schemes.iter().chain(&listing.queues);
+            match self.name {
+                None => csv::write_rows(path, &entries().collect::<Vec<_>>(), false)?,
+                Some(_) => {
+                    let parameters: Vec<_> =
+                        entries().flat_map(|entry| &entry.parameters).collect();
+                    csv::write_rows(path, &parameters, false)?;
+                }
             }
         }
         if self.json {

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args;
+use crate::csv;
 use crate::output::{self, Error};
 use crate::table::Grid;
 
@@ -28,6 +29,9 @@ pub(crate) struct Validate {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Write a row for each check into this CSV file, with the fields of JSON as columns
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
     /// Fail unless every check was measured and agrees
     #[arg(long)]
     strict: bool,
@@ -50,6 +54,7 @@ impl Validate {
         args::folder("--traces", self.traces.as_deref(), "of recorded traces")?;
         args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
         self.output.as_deref().map_or(Ok(()), output::has_folder)?;
+        self.csv.as_deref().map_or(Ok(()), output::has_folder)?;
         let mut cases = cases(self.traces.as_deref(), self.tables.as_deref());
         if let Some(only) = &self.only {
             cases.retain(|case| case.peer.contains(only) || case.group.contains(only));
@@ -72,6 +77,7 @@ impl Validate {
             let text = if lines { record(&rows) } else { page(&rows) };
             output::write_file(path, text.as_bytes())?;
         }
+        self.csv.as_ref().map_or(Ok(()), |path| csv::write_rows(path, &rows, self.quiet))?;
         let report = ValidateDocument { counts: Counts::of(&rows), rows };
         if self.json {
             output::print_json(&report)?;

@@ -13,6 +13,7 @@ use paceline_sim::runs::Spread;
 use serde::Serialize;
 
 use crate::args;
+use crate::csv;
 use crate::output::{self, Error};
 use crate::registries;
 use crate::table::{Grid, counted};
@@ -64,6 +65,9 @@ pub(crate) struct Eval {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Write a row for each table into this CSV file, with the fields of JSON as columns
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
 }
 
 /// Options of the network, unless a specification describes it.
@@ -190,6 +194,7 @@ impl Eval {
         let network = self.network(on)?;
         let rows =
             self.request().on_network(&network, registries::names(), &|| true).map_err(failed)?;
+        self.csv.as_ref().map_or(Ok(()), |path| csv::write_rows(path, &rows, false))?;
         if self.json {
             return output::print_json(&EvalDocument { rows });
         }
@@ -261,6 +266,7 @@ impl Eval {
         let rows = request
             .on_specification(&mut specification, registries::names(), &|| true)
             .map_err(failed)?;
+        self.csv.as_ref().map_or(Ok(()), |path| csv::write_rows(path, &rows, false))?;
         let specimens: Vec<Vec<Specimen>> =
             seeds.iter().map(|&seed| specification.specimens(seed)).collect();
         if self.json {

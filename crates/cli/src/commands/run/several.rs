@@ -5,8 +5,9 @@ use paceline_requests::columns::TextTable;
 use paceline_requests::numbers::{figure, range_as};
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::Scenario;
-use paceline_sim::{BuildError, Outcome};
+use paceline_sim::{BuildError, FlowOutcome, LinkOutcome, Outcome};
 use rayon::prelude::*;
+use serde::Serialize;
 
 use super::{flows, links};
 use crate::registries;
@@ -17,6 +18,36 @@ pub(super) fn run_all(scenario: &Scenario) -> Result<Vec<(Run, Outcome)>, BuildE
     runs.into_par_iter()
         .map(|run| Ok((run, paceline_requests::run(&run.scenario(scenario), registries::names())?)))
         .collect()
+}
+
+/// A row of the CSV table: a link or a flow in a run.
+#[derive(Serialize)]
+pub(super) struct CsvRow<'a> {
+    /// `link` or `flow`.
+    kind: &'static str,
+    run: u32,
+    seed: u64,
+    #[serde(flatten)]
+    of: LinkOrFlow<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum LinkOrFlow<'a> {
+    Link(&'a LinkOutcome),
+    Flow(&'a FlowOutcome),
+}
+
+/// Returns the rows of the CSV table: links and flows of each run.
+pub(super) fn csv_rows(runs: &[(Run, Outcome)]) -> Vec<CsvRow<'_>> {
+    let mut rows = Vec::new();
+    for (run, outcome) in runs {
+        let (run, seed) = (run.number, run.seed);
+        let mut add = |kind, of| rows.push(CsvRow { kind, run, seed, of });
+        outcome.links.iter().for_each(|link| add("link", LinkOrFlow::Link(link)));
+        outcome.flows.iter().for_each(|flow| add("flow", LinkOrFlow::Flow(flow)));
+    }
+    rows
 }
 
 /// Returns tables of the links and the flows.

@@ -1,0 +1,94 @@
+//! `paceline plot`: figures of saved results.
+
+mod saved;
+mod series_file;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use paceline_report::{Layout, NamedFigures, compare_figures, scenario_figures};
+
+use self::saved::Saved;
+use crate::figure::FigureArgs;
+use crate::output::{self, Error};
+
+pub(crate) use series_file::{FILE as SERIES_FILE, text as series_text};
+
+/// Largest file of a result in bytes.
+const LARGEST: u64 = 1 << 30;
+
+/// Make a figure of a saved result: PDF, SVG or PNG
+///
+/// The result is the JSON of `paceline compare` or `paceline run`: printed with --json, or in the folder of -o. Nothing
+/// is simulated again.
+#[derive(Args)]
+#[command(after_help = "\
+Figures of `compare`: tradeoff; bars, with several traces; series, with `compare -o DIR`.
+Figures of `run`: link NAME, for each link; tradeoff; flows.
+
+Examples:
+  paceline compare -o results
+  paceline plot results/compare.json -o tradeoff.pdf --width 3.5in
+  paceline plot results/compare.json --figure series -o series.svg --font 'Times New Roman'
+  paceline plot results/compare.json --list")]
+pub(crate) struct Plot {
+    /// The result, as JSON
+    result: PathBuf,
+    /// The figure's file: its name ends with .pdf, .svg or .png
+    #[arg(short, long, value_name = "FILE", required_unless_present = "list")]
+    output: Option<PathBuf>,
+    /// The figure; without it, the first of --list
+    #[arg(long, value_name = "NAME")]
+    figure: Option<String>,
+    /// List the figures of this result
+    #[arg(long)]
+    list: bool,
+    /// Do not show the name of the written file
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    look: FigureArgs,
+}
+
+impl Plot {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        if let Some(path) = &self.output {
+            self.look.check(path)?;
+        }
+        let name = self.result.display().to_string();
+        let bytes = output::read(&self.result, LARGEST)?;
+        let saved = saved::read(&bytes, &self.result)
+            .map_err(|problem| Error::Usage(format!("{name}: {problem}")))?;
+        let figures = figures(&saved, &self.look.layout()?);
+        let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
+        if self.list {
+            return output::print(&(names.join("\n") + "\n"));
+        }
+        let figure = match &self.figure {
+            None => figures.first(),
+            Some(wanted) => figures.iter().find(|(name, _)| name == wanted),
+        };
+        let Some((_, figure)) = figure else {
+            let wanted = self.figure.as_deref().unwrap_or("figure");
+            let series = match saved.has_series() {
+                true => String::new(),
+                false => format!("; {}", saved.how_to_get_series()),
+            };
+            return Err(Error::Usage(format!(
+                "{name}: there is no figure `{wanted}`; there are {}{series}",
+                names.join(", ")
+            )));
+        };
+        match &self.output {
+            Some(path) => self.look.write(figure, path, self.quiet),
+            None => Ok(()),
+        }
+    }
+}
+
+fn figures(saved: &Saved, layout: &Layout) -> NamedFigures {
+    match saved {
+        Saved::Compare { views } => compare_figures(views, layout),
+        Saved::Run { links, flows } => scenario_figures(links, flows, layout),
+    }
+}

@@ -1,0 +1,168 @@
+//! Figures and tables as files: `paceline plot`, `-o fig.pdf`, `--csv`, `series.csv`.
+
+mod common;
+
+use std::process::Command;
+
+use common::{Folder, paceline};
+use paceline_testing::{Need, skip, this_test};
+use serde_json::Value;
+
+const QUICK: [&str; 9] =
+    ["compare", "--runs", "2", "--duration", "3s", "--trace", "12Mbps", "--schemes", "cubic,abc"];
+
+/// Runs the program, which has to succeed.
+fn done(arguments: &[&str]) -> String {
+    let seen = paceline(arguments);
+    assert_eq!(seen.code, 0, "{arguments:?}: {}", seen.err);
+    seen.out
+}
+
+fn fails(arguments: &[&str], words: &[&str]) {
+    let seen = paceline(arguments);
+    assert_eq!(seen.code, 2, "{arguments:?}: {}", seen.err);
+    for word in words {
+        assert!(seen.err.contains(word), "{arguments:?}: {}", seen.err);
+    }
+}
+
+#[test]
+fn figures_of_a_comparison_are_made_again_from_its_folder() {
+    let folder = Folder::new("plot-compare");
+    let out = folder.path("out");
+    done(&[&QUICK[..], &["-q", "-o", &out]].concat());
+    let result = format!("{out}/compare.json");
+    assert_eq!(done(&["plot", &result, "--list"]), "tradeoff\nseries\n");
+    let svg = folder.path("series.svg");
+    let series = ["plot", &result, "--figure", "series", "-o", &svg];
+    let look = ["--width", "3.5in", "--font-size", "7", "--font", "Times"];
+    done(&[&series[..], &look].concat());
+    let text = std::fs::read_to_string(&svg).expect("an SVG file");
+    assert!(
+        text.contains("width=\"252pt\"") && text.contains("&#39;Times&#39;, sans-serif"),
+        "{text}"
+    );
+    assert!(!text.contains("<style") && text.contains("Throughput (Mbit/s)"), "{text}");
+    // The same figure as that of the folder, but for its look.
+    let page = ["--width", "10in", "--font-size", "9", "--colors", "screen"];
+    done(&[&series[..], &page].concat());
+    let again = std::fs::read_to_string(&svg).expect("an SVG file");
+    let first = std::fs::read_to_string(format!("{out}/timeseries-12Mbps.svg")).expect("a plot");
+    let body = |text: &str| text.split_once("</style>").expect("a style").1.to_string();
+    assert_eq!(body(&again), body(&first));
+    let pdf = folder.path("fig.pdf");
+    done(&["plot", &result, "-o", &pdf, "--width", "252.94499pt", "--height", "5cm"]);
+    let bytes = std::fs::read(&pdf).expect("a PDF file");
+    assert!(bytes.starts_with(b"%PDF-"));
+    assert!(String::from_utf8_lossy(&bytes).contains("/MediaBox [0 0 252 141.73"), "the size");
+    // Without the series beside it, the JSON has only the other figures.
+    let alone = folder.write("alone.json", &std::fs::read(&result).expect("JSON"));
+    assert_eq!(done(&["plot", &alone, "--list"]), "tradeoff\n");
+    let missing = ["plot", &alone, "--figure", "series", "-o", &pdf];
+    fails(&missing, &["there is no figure `series`", "paceline compare -o DIR"]);
+}
+
+#[test]
+fn figures_of_a_scenario_are_made_again_from_its_json() {
+    let folder = Folder::new("plot-run");
+    let text = "duration = \"2s\"\n[[link]]\nname = \"narrow\"\nrate = \"5Mbps\"\n\
+                [[flow]]\nscheme = \"cubic\"\n[[flow]]\nscheme = \"abc\"\n";
+    let text = text.replace("name = \"narrow\"\n", "name = \"narrow\"\nrouter = \"abc\"\n");
+    let file = folder.write("two.toml", text.as_bytes());
+    for (runs, out) in [("1", folder.path("one")), ("3", folder.path("three"))] {
+        done(&["run", &file, "--runs", runs, "-q", "-o", &out]);
+        let result = format!("{out}/run.json");
+        assert_eq!(done(&["plot", &result, "--list"]), "link narrow\ntradeoff\nflows\n");
+        for name in ["link narrow", "tradeoff", "flows"] {
+            let png = folder.path("fig.png");
+            done(&["plot", &result, "--figure", name, "-o", &png, "--dpi", "50"]);
+            let bytes = std::fs::read(&png).expect("a PNG file");
+            assert!(bytes.starts_with(b"\x89PNG"), "{name}");
+        }
+    }
+    // The printed JSON is as good as that of the folder.
+    let result = folder.write("bare.json", done(&["run", &file, "--json"]).as_bytes());
+    assert_eq!(done(&["plot", &result, "--list"]), "link narrow\ntradeoff\nflows\n");
+    let wrong = ["plot", &result, "--figure", "series", "-o", &folder.path("f.svg")];
+    fails(&wrong, &["there is no figure `series`; there are link narrow, tradeoff, flows"]);
+    let pdf = folder.path("link.pdf");
+    done(&["run", &file, "-o", &pdf]);
+    assert!(std::fs::read(&pdf).expect("a PDF file").starts_with(b"%PDF-"));
+}
+
+#[test]
+fn a_comparison_writes_one_figure_if_the_name_says_so() {
+    let folder = Folder::new("plot-one");
+    for name in ["fig.pdf", "fig.svg", "fig.png"] {
+        let path = folder.path(name);
+        let seen = paceline(&[&QUICK[..], &["-o", &path]].concat());
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        assert!(seen.err.contains(&format!("wrote {path}")), "{}", seen.err);
+        assert!(std::path::Path::new(&path).is_file());
+    }
+}
+
+#[test]
+fn wrong_looks_and_results_are_refused_before_anything_runs() {
+    let folder = Folder::new("plot-wrong");
+    let pdf = folder.path("fig.pdf");
+    let no_json = folder.write("no.json", b"{");
+    let other = folder.write("other.json", b"{\"schema_version\": 2}");
+    let plot = ["plot", &other, "-o"];
+    fails(&["plot", "no-such.json", "-o", &pdf], &["no-such.json", "cannot be read"]);
+    fails(&["plot", &no_json, "-o", &pdf], &["no JSON"]);
+    fails(&["plot", &other, "-o", &pdf], &["no result of `paceline compare`"]);
+    fails(&[&plot[..], &["fig.eps"]].concat(), &["fig.eps", ".pdf, .svg or .png"]);
+    let with = |look: &[&'static str]| [&plot[..], &[&pdf], look].concat();
+    fails(&with(&["--font", "No Such Font"]), &["--font: No Such Font", "DejaVu Sans Condensed"]);
+    fails(&with(&["--width", "252"]), &["252pt"]);
+    fails(&with(&["--width", "1in"]), &["--width", "expected 160 to"]);
+    fails(&["plot", &other], &["--output"]);
+}
+
+/// Reads a CSV file with Python's csv module. Returns its rows as JSON objects.
+fn read_by_python(path: &str) -> Option<Vec<Value>> {
+    let script = "import csv, json, sys; print(json.dumps(list(csv.DictReader(open(sys.argv[1], newline='')))))";
+    let output = Command::new("python3").args(["-c", script, path]).output().ok()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(serde_json::from_slice(&output.stdout).expect("JSON"))
+}
+
+#[test]
+fn tables_are_read_back_by_python() {
+    let folder = Folder::new("csv");
+    let (csv, out) = (folder.path("runs.csv"), folder.path("out"));
+    // A comma and a bracket in a scheme's name.
+    let scheme = "abc[dt=60ms,delta=100ms]";
+    let line = [&QUICK[..7], &["--schemes", scheme, "--json", "-q", "--csv", &csv, "-o", &out]];
+    let json: Value = serde_json::from_str(&done(&line.concat())).expect("JSON");
+    let Some(rows) = read_by_python(&csv) else {
+        return skip(Need::Programs, &this_test(), "there is no python3");
+    };
+    let runs = json["runs"].as_array().expect("runs");
+    assert_eq!(rows.len(), runs.len());
+    for (row, run) in rows.iter().zip(runs) {
+        assert_eq!(row["scheme"], run["scheme"]);
+        let p95 = row["queue_delay_ms.p95"].as_str().and_then(|text| text.parse::<f64>().ok());
+        assert_eq!(p95, run["queue_delay_ms"]["p95"].as_f64(), "{row}");
+        let number = |name: &str| row[name].as_str().and_then(|text| text.parse::<f64>().ok());
+        assert_eq!(number("packets"), run["packets"].as_f64());
+    }
+    let series = read_by_python(&format!("{out}/series.csv")).expect("rows");
+    // 3 s in bins of 100 ms, of two runs.
+    assert_eq!(series.len(), 60);
+    assert_eq!((&series[1]["time_s"], &series[1]["scheme"]), (&"0.1".into(), &rows[0]["scheme"]));
+    let text = "duration = \"2s\"\n[[link]]\nname = \"a, \\\"b\\\"\"\nrate = \"5Mbps\"\n\
+                [[flow]]\nscheme = \"cubic\"\n";
+    let file = folder.write("quoted.toml", text.as_bytes());
+    done(&["run", &file, "-q", "--csv", &csv]);
+    let rows = read_by_python(&csv).expect("rows");
+    assert_eq!((&rows[0]["kind"], &rows[0]["name"]), (&"link".into(), &"a, \"b\"".into()));
+    assert_eq!((&rows[1]["kind"], &rows[1]["scheme"]), (&"flow".into(), &"cubic".into()));
+    done(&["schemes", "--csv", &csv]);
+    assert!(read_by_python(&csv).expect("rows").iter().any(|row| row["name"] == "abc"));
+    done(&["remy", "eval", "starter", "--duration", "5s", "--seeds", "1", "--csv", &csv]);
+    assert_eq!(read_by_python(&csv).expect("rows").len(), 1);
+    let printed = done(&[&QUICK[..], &["-q", "--csv", "-"]].concat());
+    assert!(printed.starts_with("trace,scheme,run,") && printed.lines().count() == 5, "{printed}");
+}

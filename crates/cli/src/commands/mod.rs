@@ -21,6 +21,7 @@ mod loss;
 pub(crate) mod mahimahi;
 mod medium;
 mod meter;
+mod new;
 mod onoff;
 mod plot;
 mod recv;
@@ -62,6 +63,9 @@ pub(crate) enum Command {
     /// List the example scenarios, or begin a scenario of your own with one
     #[command(subcommand)]
     Scenario(scenario::ScenarioCommand),
+    /// Begin a controller, a scenario or a trace of your own
+    #[command(subcommand)]
+    New(new::New),
     /// List schemes and queues, or the parameters of one
     Schemes(schemes::Schemes),
     /// Inspect, make, convert and plot traces of link capacity
@@ -160,6 +164,7 @@ impl Command {
             Command::Sweep(command) => command.run(),
             Command::Merge(command) => command.run(),
             Command::Scenario(command) => command.run(),
+            Command::New(command) => command.run(),
             Command::Schemes(command) => command.run(),
             Command::Trace(command) => command.run(),
             Command::Validate(command) => command.run(),

@@ -124,7 +124,7 @@ impl List {
 }
 
 impl New {
-    fn run(self) -> Result<(), Error> {
+    pub(crate) fn run(self) -> Result<(), Error> {
         let names = || EXAMPLES.iter().map(|(name, _)| *name);
         let Some((_, text)) = EXAMPLES.iter().find(|(name, _)| *name == self.name) else {
             let near = nearest(&self.name, names())

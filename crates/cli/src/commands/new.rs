@@ -1,0 +1,153 @@
+//! `paceline new`: a controller, a scenario or a trace of your own, to begin with.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use super::scenario;
+use crate::output::{self, Error};
+
+/// The Python controller; `NAME.py` in it stands for the file's name.
+const PYTHON: &str = include_str!("../../templates/controller.py");
+/// The Rust controller: an example of the simulator, which its tests build.
+const RUST: &str = include_str!("../../templates/own_controller.rs");
+/// The place of the crates for those who have no tree.
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+const TRACE: &str = "\
+time_ms,mbps
+0,12
+5000,3
+8000,0.5
+9000,12
+15000,12
+";
+
+#[derive(Subcommand)]
+#[command(after_help = "\
+Nothing is replaced: a file or folder that exists is an error.
+
+Examples:
+  paceline new controller mine
+  paceline new controller mine --rust --tree ../paceline
+  paceline new scenario fairness -o mine.toml
+  paceline new trace ride")]
+pub(crate) enum New {
+    /// Write a congestion controller that runs: a Python file, or a Rust project
+    Controller(Controller),
+    /// Print an example scenario, or write it into a file: `paceline scenario new`
+    Scenario(scenario::New),
+    /// Write a table of a link's capacity over time
+    Trace(Trace),
+}
+
+#[derive(Args)]
+pub(crate) struct Controller {
+    /// Its name: NAME.py is written, or the folder NAME
+    name: String,
+    /// Write a Rust project instead of a Python file
+    #[arg(long)]
+    rust: bool,
+    /// The folder of Paceline's source, relative to the working directory; without it, Cargo gets
+    /// the source from its repository
+    #[arg(long, value_name = "DIR", requires = "rust")]
+    tree: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Trace {
+    /// Its name: NAME.csv is written
+    name: String,
+}
+
+impl New {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        match self {
+            New::Controller(controller) if controller.rust => controller.rust(),
+            New::Controller(controller) => {
+                let file = with_extension(&controller.name, "py")?;
+                let name = file.display().to_string();
+                write_new(&file, &PYTHON.replace("NAME.py", &name))?;
+                output::note(&format!(
+                    "wrote {name}; `python3 {name}` runs it, with the Python package (docs/python.md)"
+                ));
+                Ok(())
+            }
+            New::Scenario(new) => new.run(),
+            New::Trace(trace) => {
+                let file = with_extension(&trace.name, "csv")?;
+                write_new(&file, TRACE)?;
+                output::note(&format!(
+                    "wrote {0}; the last rate holds as long as the one before it. `paceline trace info {0}` shows it, \
+                     `paceline compare --trace {0}` uses it",
+                    file.display()
+                ));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Returns the file of this name, with the extension if the name has none.
+fn with_extension(name: &str, extension: &str) -> Result<PathBuf, Error> {
+    let path = PathBuf::from(name);
+    match path.extension() {
+        None if path.file_name().is_some() => Ok(path.with_extension(extension)),
+        Some(found) if found == extension => Ok(path),
+        _ => Err(Error::Usage(format!(
+            "`{name}`: expected a name such as mine, or mine.{extension}"
+        ))),
+    }
+}
+
+fn write_new(path: &Path, text: &str) -> Result<(), Error> {
+    if path.exists() {
+        return Err(Error::Usage(format!(
+            "{}: there is such a file; name another one, or remove it",
+            path.display()
+        )));
+    }
+    output::write_file(path, text.as_bytes())
+}
+
+impl Controller {
+    fn rust(&self) -> Result<(), Error> {
+        let name = &self.name;
+        let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
+        if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_letter) {
+            return Err(Error::Usage(format!(
+                "`{name}`: a Rust project has a name of lower-case letters, digits, - and _, such as my-controller"
+            )));
+        }
+        let dependency = self.dependency()?;
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
+             paceline-sim = {{ {dependency} }}\n\n[workspace]\n"
+        );
+        let folder = Path::new(name);
+        if folder.exists() {
+            return Err(Error::Usage(format!("{name}: it exists; name another one, or remove it")));
+        }
+        output::write(folder, "Cargo.toml", &manifest)?;
+        output::write(&folder.join("src"), "main.rs", RUST)?;
+        output::note(&format!(
+            "wrote {name}/Cargo.toml, {name}/src/main.rs; `cd {name} && cargo run --release` runs it"
+        ));
+        Ok(())
+    }
+
+    /// Returns the source of the crate in Cargo's words.
+    fn dependency(&self) -> Result<String, Error> {
+        let Some(tree) = &self.tree else { return Ok(format!("git = \"{REPOSITORY}\"")) };
+        let place = tree.join("crates/sim");
+        let place = place.canonicalize().ok().filter(|place| place.join("Cargo.toml").is_file());
+        let place = place.ok_or_else(|| {
+            Error::Usage(format!(
+                "--tree {}: this is not Paceline's source: there is no crates/sim/Cargo.toml in it",
+                tree.display()
+            ))
+        })?;
+        // A literal string of TOML has no escapes.
+        Ok(format!("path = '{}'", place.display()))
+    }
+}

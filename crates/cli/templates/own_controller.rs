@@ -1,0 +1,1 @@
+../../sim/examples/own_controller.rs

@@ -46,7 +46,7 @@ macro_rules! examples {
 }
 
 /// Names and texts of the examples: the files of the folder `scenarios`.
-const EXAMPLES: [(&str, &str); 20] = examples![
+const EXAMPLES: [(&str, &str); 21] = examples![
     "abc-lte",
     "app-limited",
     "buffers",
@@ -58,6 +58,7 @@ const EXAMPLES: [(&str, &str); 20] = examples![
     "home-call",
     "home-medium",
     "lossy",
+    "nada",
     "on-off",
     "outage",
     "parking-lot",

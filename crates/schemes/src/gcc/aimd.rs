@@ -59,6 +59,9 @@ impl RateAtDecreases {
 #[derive(Clone, Debug)]
 pub(super) struct Aimd {
     beta: f64,
+    /// Bits per second that a decrease takes off beside the share `1 - beta` (libwebrtc
+    /// `subtract_additional_backoff_term_`).
+    backoff_step: f64,
     state: State,
     /// In bits per second.
     rate: f64,
@@ -71,10 +74,12 @@ pub(super) struct Aimd {
 }
 
 impl Aimd {
-    pub(super) fn new(beta: f64, rate: Rate) -> Aimd {
+    /// Starts at `rate`. Over-use leaves the share `beta` of what arrives, less `backoff_step`.
+    pub(super) fn new((beta, backoff_step): (f64, Rate), rate: Rate) -> Aimd {
         let rate = rate.as_bps() as f64;
         Aimd {
             beta,
+            backoff_step: backoff_step.as_bps() as f64,
             state: State::Increase,
             rate,
             arriving: rate,
@@ -143,6 +148,9 @@ impl Aimd {
     fn decrease(&mut self, now: Time) {
         let kbps = self.arriving / 1000.0;
         let mut rate = self.beta * self.arriving;
+        if rate > self.backoff_step {
+            rate -= self.backoff_step;
+        }
         if let Some(at_decreases) = self.at_decreases.filter(|_| rate > self.rate) {
             rate = self.beta * at_decreases.mean * 1000.0;
         }
@@ -211,7 +219,7 @@ mod tests {
             (Usage::Under, Increase, Hold),
             (Usage::Under, Decrease, Hold),
         ] {
-            let mut aimd = Aimd { state, ..Aimd::new(0.85, Rate::from_mbps(1.0)) };
+            let mut aimd = Aimd { state, ..Aimd::new((0.85, Rate::ZERO), Rate::from_mbps(1.0)) };
             aimd.update(at(0), usage, Some(1e6), RTT);
             assert_eq!(aimd.state(), next, "{usage:?} in {state:?}");
         }
@@ -219,7 +227,7 @@ mod tests {
 
     #[test]
     fn over_use_leaves_85_per_cent_of_what_arrives_once_per_rtt() {
-        let mut aimd = Aimd::new(0.85, Rate::from_mbps(2.0));
+        let mut aimd = Aimd::new((0.85, Rate::ZERO), Rate::from_mbps(2.0));
         aimd.update(at(0), Usage::Over, Some(1.2e6), RTT);
         assert_eq!(aimd.rate(), 1_020_000.0);
         aimd.update(at(50), Usage::Over, Some(1.1e6), RTT);
@@ -233,8 +241,18 @@ mod tests {
     }
 
     #[test]
+    fn over_use_takes_a_step_off_beside_the_share() {
+        let mut aimd = Aimd::new((0.85, Rate::from_bps(5000)), Rate::from_mbps(2.0));
+        aimd.update(at(0), Usage::Over, Some(1.2e6), RTT);
+        assert_eq!(aimd.rate(), 1_015_000.0);
+        // Not where nothing would be left.
+        aimd.update(at(200), Usage::Over, Some(4000.0), RTT);
+        assert_eq!(aimd.rate(), 3400.0);
+    }
+
+    #[test]
     fn over_use_halves_the_rate_once_in_200_ms_before_a_rate_is_measured() {
-        let mut aimd = Aimd::new(0.85, Rate::from_mbps(1.0));
+        let mut aimd = Aimd::new((0.85, Rate::ZERO), Rate::from_mbps(1.0));
         let rates: Vec<f64> = (0..50)
             .map(|index| {
                 aimd.update(at(10 * index), Usage::Over, None, RTT);
@@ -246,7 +264,7 @@ mod tests {
 
     #[test]
     fn grows_by_8_per_cent_a_second_and_no_further_than_what_arrives_allows() {
-        let mut aimd = Aimd::new(0.85, Rate::from_mbps(1.0));
+        let mut aimd = Aimd::new((0.85, Rate::ZERO), Rate::from_mbps(1.0));
         for ms in 0..=100 {
             aimd.update(at(10 * ms), Usage::Normal, Some(2e6), RTT);
         }
@@ -259,7 +277,7 @@ mod tests {
 
     #[test]
     fn grows_by_half_a_packet_per_response_time_near_convergence() {
-        let mut aimd = Aimd::new(0.85, Rate::from_mbps(1.2));
+        let mut aimd = Aimd::new((0.85, Rate::ZERO), Rate::from_mbps(1.2));
         aimd.update(at(0), Usage::Over, Some(1e6), RTT);
         aimd.update(at(10), Usage::Normal, Some(1e6), RTT);
         let before = aimd.rate();
@@ -278,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_probe_sets_the_rate() {
-        let mut aimd = Aimd::new(0.85, Rate::from_mbps(0.3));
+        let mut aimd = Aimd::new((0.85, Rate::ZERO), Rate::from_mbps(0.3));
         aimd.set(at(0), 1.8e6);
         assert_eq!(aimd.rate(), 1.8e6);
         aimd.update(at(50), Usage::Normal, Some(1.0e6), RTT);

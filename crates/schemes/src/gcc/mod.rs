@@ -147,6 +147,8 @@ paceline_cc::params! {
             source "draft §5.6: 0.5 to 1 s";
         /// Share of the received rate that over-use leaves.
         beta: f64 = 0.85, in above(0.0).below(1.0), source "draft §5.6";
+        /// What over-use takes off beside that.
+        backoff_step: Rate = Rate::from_bps(5_000), in ..=Rate::from_bps(1_000_000), source "libwebrtc; not in the draft";
         /// How losses bound the target.
         loss: LossRule = LossRule::V2, source "libwebrtc since 2023; draft §6: draft";
         /// Pacing rate as a multiple of the target.
@@ -177,6 +179,7 @@ paceline_cc::params! {
         "mmsys2016" => {
             filter: Filter::Kalman,
             throughput: ThroughputRule::Window,
+            backoff_step: Rate::ZERO,
             loss: LossRule::Draft,
             pacing_factor: 2.5,
             pacing_burst: Span::from_millis(5),
@@ -193,6 +196,7 @@ paceline_cc::params! {
             k_down: 0.00018,
             filter: Filter::Kalman,
             throughput: ThroughputRule::Window,
+            backoff_step: Rate::ZERO,
             loss: LossRule::Draft,
             pacing_factor: 2.5,
             pacing_burst: Span::from_millis(5),

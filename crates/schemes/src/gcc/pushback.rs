@@ -54,6 +54,13 @@ impl Pushback {
         self.update();
     }
 
+    /// The sender's timer has declared packets lost of which no report will tell: `in_flight` bytes are still
+    /// out.
+    pub(super) fn on_losses(&mut self, in_flight: u64) {
+        self.outstanding = in_flight as f64;
+        self.update();
+    }
+
     fn update(&mut self) {
         let Some(window) = self.window else { return };
         let fill = self.outstanding / window;
@@ -105,6 +112,18 @@ mod tests {
         assert_eq!(pushback.rate(20_000.0), 20_000.0);
         // All is acknowledged: at once.
         pushback.on_report(Span::from_millis(150), 0, 1e6);
+        assert_eq!(pushback.rate(1e6), 1e6);
+    }
+
+    #[test]
+    fn packets_that_are_lost_are_no_longer_in_the_window() {
+        let mut pushback = Pushback::new(Span::from_millis(350));
+        pushback.on_report(Span::from_millis(150), 0, 1e6);
+        for _ in 0..100 {
+            pushback.on_send(1200);
+        }
+        assert_eq!(pushback.rate(1e6), 30_000.0);
+        pushback.on_losses(0);
         assert_eq!(pushback.rate(1e6), 1e6);
     }
 

@@ -85,7 +85,7 @@ impl GccSender {
                 ThroughputRule::Robust => Received::Robust(Throughput::new()),
                 ThroughputRule::Window => Received::Window(ReceivedBytes::new(params.window)),
             },
-            aimd: Aimd::new(params.beta, params.initial_rate),
+            aimd: Aimd::new((params.beta, params.backoff_step), params.initial_rate),
             loss: match params.loss {
                 LossRule::V2 => LossControl::V2(Box::new(LossV2::new(bounds.0, bounds.1))),
                 LossRule::Draft => LossControl::Draft(Loss::new(params.initial_rate)),
@@ -183,6 +183,12 @@ impl GccSender {
         if let LossControl::Draft(loss) = &mut self.loss {
             loss.on_fates(feedback.now, fates, feedback.srtt, self.aimd.rate());
             loss.clamp(self.params.min_rate, self.params.max_rate);
+        }
+        if newest.is_none() && feedback.lost_packets > 0 {
+            // All that was out is lost. No report will come of it: without this the congestion window would
+            // stay full, and the encoder would leave out all frames for ever.
+            self.in_flight = feedback.in_flight;
+            self.pushback.on_losses(feedback.in_flight);
         }
         if let Some(newest) = newest {
             self.in_flight = feedback.in_flight;

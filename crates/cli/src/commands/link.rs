@@ -169,7 +169,10 @@ impl LinkCommand {
                 name.push(end);
                 Some(PathBuf::from(name))
             };
-            (up.log, down.log) = (with(".up"), with(".down"));
+            // A scenario's flow may have links in one direction alone. Without any link, the first log is refused.
+            let [has_up, has_down] = [&up, &down].map(|side| side.has_link());
+            up.log = with(".up").filter(|_| has_up || !has_down);
+            down.log = with(".down").filter(|_| has_down);
         }
         Plan { kind: "link", prompt, up, down, options: self.emulation }.run()
     }

@@ -18,6 +18,7 @@ use paceline_cc::Span;
 use paceline_emulator::Element;
 use paceline_emulator::shell::ServerPort;
 use paceline_emulator::shell::addresses::Network;
+use paceline_path::Service;
 
 use crate::args;
 use crate::output::Error;
@@ -128,6 +129,18 @@ pub(crate) struct DirectionSetup {
     pub(crate) meter: (bool, bool),
     /// End of the trace, at which the program inside is ended; `None` if the emulation goes on.
     pub(crate) over: Option<Span>,
+}
+
+impl DirectionSetup {
+    /// Returns the position of the first link or access point, and its capacity.
+    pub(crate) fn first_link(&self) -> Option<(usize, &Service)> {
+        self.hops.iter().enumerate().find_map(|(stage, hop)| Some((stage, hop.capacity()?)))
+    }
+
+    /// Returns true if the direction has a link or an access point.
+    pub(crate) fn has_link(&self) -> bool {
+        self.first_link().is_some()
+    }
 }
 
 /// Setup of a whole emulation.

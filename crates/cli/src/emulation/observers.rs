@@ -24,7 +24,7 @@ pub(super) fn observers(plan: &Plan) -> Result<Watching, Error> {
     let mut made: Vec<Box<dyn Observer>> = Vec::new();
     for (direction, side) in [(Direction::Up, &plan.up), (Direction::Down, &plan.down)] {
         let Some(path) = &side.log else { continue };
-        let Some((stage, capacity)) = first_link(side) else {
+        let Some((stage, capacity)) = side.first_link() else {
             return Err(Error::Message(format!("{}: there is no link to log", path.display())));
         };
         let log = MahimahiLog::create(path, head(side), (direction, stage), capacity);
@@ -65,11 +65,6 @@ pub(super) fn observers(plan: &Plan) -> Result<Watching, Error> {
 fn fail(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = Some(path.into());
     |source| Error::Io { path, source }
-}
-
-/// Returns the position of the first link or access point, and its capacity.
-fn first_link(side: &DirectionSetup) -> Option<(usize, &Service)> {
-    side.hops.iter().enumerate().find_map(|(stage, hop)| Some((stage, hop.capacity()?)))
 }
 
 /// Returns every element of both directions; for a direction without any, the element that only

@@ -162,8 +162,14 @@ fn simulations() {
     let arguments = ["compare", "--duration", "2s", "--flows", "2", "--omniscient", "--json"];
     let all = ["--schemes", "all", "--runs", "6", "-q"];
     printed.document("compare", &run(&[&arguments[..], &all].concat()));
+    let call =
+        ["compare", "--workload", "video", "--schemes", "gcc", "--duration", "5s", "--runs", "2"];
+    printed.document("compare", &run(&[&call[..], &["--json", "-q"]].concat()));
+    let audio =
+        ["compare", "--workload", "audio", "--schemes", "gcc", "--duration", "5s", "--runs", "2"];
+    printed.document("compare", &run(&[&audio[..], &["--json", "-q"]].concat()));
     let folder = Folder::new("fields");
-    for name in ["video", "short-flows", "on-off", "home-medium"] {
+    for name in ["video", "call", "short-flows", "on-off", "home-medium"] {
         let out = folder.path(name);
         let arguments = ["run", &scenario(name), "--duration", "20s", "--json", "-o", &out];
         printed.document("run", &run(&arguments));

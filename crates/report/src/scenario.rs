@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::number::usable;
 use crate::page::Page;
 use crate::palette::Palette;
-use crate::run::{Quantiles, RunView};
+use crate::run::{Quantiles, RunView, TableFigure};
 use crate::scatter::{Dot, Marker, Scatter};
 use crate::series::{Fold, Series, Shade};
 use crate::summary::table_of;
@@ -29,6 +29,8 @@ pub struct FlowView {
     pub rtt_ms: Quantiles,
     /// Number of packets retransmitted.
     pub retransmits: u64,
+    /// Further figures, which only some flows have, such as those of a video.
+    pub figures: Vec<TableFigure>,
     /// The length of a bin in seconds.
     pub bin_s: f64,
     /// Bytes that arrived for the first time in each bin, in Mbit/s.
@@ -149,8 +151,18 @@ fn flow_table(flows: &[FlowView], keys: &[String], palette: &Palette) -> Table {
         ("RTT p95 ms", "round-trip time per acknowledgement"),
         ("resent", "packets sent again"),
     ];
+    let mut further: Vec<&TableFigure> = Vec::new();
+    for figure in flows.iter().flat_map(|flow| &flow.figures) {
+        if !further.iter().any(|head| head.heading == figure.heading) {
+            further.push(figure);
+        }
+    }
     let row = |(flow, key): (&FlowView, &String)| {
-        vec![
+        let figures = further.iter().map(|head| {
+            let found = flow.figures.iter().find(|one| one.heading == head.heading);
+            Cell::number(found.map_or(f64::NAN, |one| one.value), head.decimals)
+        });
+        let cells = vec![
             Cell::text(&flow.name).with_look(palette.paint(key)),
             Cell::text(&flow.scheme),
             Cell::number(flow.goodput_mbps, 2),
@@ -159,10 +171,13 @@ fn flow_table(flows: &[FlowView], keys: &[String], palette: &Palette) -> Table {
             Cell::number(flow.rtt_ms.mean, 1),
             Cell::number(flow.rtt_ms.p95, 1),
             Cell::number(flow.retransmits as f64, 0),
-        ]
+        ];
+        cells.into_iter().chain(figures).collect()
     };
+    let further_heads = further.iter().map(|head| (head.heading.clone(), head.explanation.clone()));
+    let heads = heads.map(|(name, hint)| (name.to_owned(), hint.to_owned()));
     Table {
-        columns: heads.map(|(name, hint)| (name.to_owned(), hint.to_owned())).to_vec(),
+        columns: heads.into_iter().chain(further_heads).collect(),
         rows: flows.iter().zip(keys).map(row).collect(),
     }
 }
@@ -216,6 +231,12 @@ mod tests {
         for text in ["Over time: narrow", "other (cubic)", "Goodput (Mbit/s)", ">abc 2<"] {
             assert!(html.contains(text), "{text}");
         }
+        assert!(!html.contains("frozen"), "no flow has a video");
+        let mut call = flow("call", "gcc");
+        call.figures = vec![TableFigure::new("frozen %", "no frame", 12.5, 1)];
+        let html = scenario_page(&info, &[], &[flow("bulk", "abc"), call]);
+        assert_sound(&html);
+        assert!(html.contains("frozen %") && html.contains("12.5"));
         let broken = FlowView { goodput_mbps: f64::NAN, ..flow("<f>", "<s>") };
         assert_sound(&scenario_page(&info, &[broken_run()], &[broken]));
         assert_sound(&scenario_page(&info, &[], &[]));

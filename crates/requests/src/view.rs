@@ -6,7 +6,8 @@ use paceline_sim::runs::Run;
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{FlowOutcome, LinkOutcome, LinkSeries, Names, Outcome};
 
-use crate::columns::{Figure as _, over, page_figures};
+use crate::columns::rows::FlowRuns;
+use crate::columns::{Figure as _, over, page_figures, page_figures_if_measured};
 use crate::compare::{CompareRow, OMNISCIENT};
 use crate::summary::{groups, summary_row};
 
@@ -157,6 +158,7 @@ pub fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Vec<FlowV
             one_way_delay_ms: flow.one_way_delay_ms,
             rtt_ms: flow.rtt_ms,
             retransmits: flow.sender.retransmits,
+            figures: page_figures_if_measured(flow),
             bin_s: series.bin_s,
             goodput_series_mbps: series.goodput_mbps,
         }
@@ -190,6 +192,7 @@ pub fn views_of_runs(
             one_way_delay_ms: median_delays(&all, |flow| flow.one_way_delay_ms),
             rtt_ms: median_delays(&all, |flow| flow.rtt_ms),
             retransmits: over(&all, |flow| flow.sender.retransmits as f64).median.round() as u64,
+            figures: page_figures_if_measured(&FlowRuns::of(all[0], &all)),
             goodput_series_mbps: (0..view.goodput_series_mbps.len()).map(series).collect(),
             ..view
         }

@@ -4,8 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use paceline_requests::columns::{COLUMNS, Column, TextTable, cells, headings};
+use paceline_requests::columns::{
+    COLUMNS, Column, OfMedia, TableRow as _, TextTable, cells, headings,
+};
 use paceline_requests::compare::CompareRow;
+use paceline_sim::metrics::Quantiles;
 use serde_json::Value;
 
 const REMEDY: &str = "PACELINE_UPDATE=1 cargo test -p paceline-requests --test columns";
@@ -78,7 +81,20 @@ fn json_has_each_column() {
 fn columns_are_fields_of_json_and_are_explained() {
     let names: BTreeSet<&str> = COLUMNS.iter().map(|column| column.name).collect();
     assert_eq!(names.len(), COLUMNS.len(), "a column stands twice");
-    let row = CompareRow { note: Some(String::new()), ..CompareRow::default() };
+    let row = CompareRow {
+        frame_delay_ms: OfMedia(Some(Quantiles::default())),
+        frozen: OfMedia(Some(0.0)),
+        freezes: OfMedia(Some(0)),
+        freezes_s: OfMedia(Some(0.0)),
+        dropped_frames: OfMedia(Some(0)),
+        frames_per_s: OfMedia(Some(0.0)),
+        video_mbps: OfMedia(Some(0.0)),
+        audio_delay_ms: OfMedia(Some(Quantiles::default())),
+        audio_lost: OfMedia(Some(0.0)),
+        audio_gap_ms: OfMedia(Some(0.0)),
+        note: Some(String::new()),
+        ..CompareRow::default()
+    };
     let Value::Object(fields) = serde_json::to_value(row).expect("JSON") else {
         panic!("a row is an object")
     };
@@ -99,4 +115,23 @@ fn jain_is_a_column_only_with_several_flows() {
     assert_eq!(one[..4], ["Mbit/s", "used %", "delay ms mean", "p50"]);
     row.flows = 2;
     assert_eq!(shown(&row), [one, vec!["Jain".into()]].concat());
+}
+
+#[test]
+fn figures_of_a_video_are_columns_only_beside_a_video() {
+    let bulk = CompareRow { scheme: "cubic".into(), flows: 1, ..CompareRow::default() };
+    let delays = Quantiles { p50: 40.0, p95: 80.0, ..Quantiles::default() };
+    let call = CompareRow {
+        scheme: "gcc".into(),
+        frame_delay_ms: OfMedia(Some(delays)),
+        frozen: OfMedia(Some(0.125)),
+        ..bulk.clone()
+    };
+    let shown = |rows: &[CompareRow]| headings(&cells(TextTable::Compare, rows)).join(" ");
+    assert!(!shown(std::slice::from_ref(&bulk)).contains("frozen"));
+    let both = [bulk, call];
+    assert!(shown(&both).contains("frame ms p50 p95 p99 frozen %"), "{}", shown(&both));
+    let cells = cells(TextTable::Compare, &both);
+    let frozen = cells.iter().find(|cell| cell.field() == "frozen").expect("a cell");
+    assert_eq!((both[0].text(frozen), both[1].text(frozen)), (String::new(), "12.5".into()));
 }

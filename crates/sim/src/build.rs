@@ -509,7 +509,8 @@ impl Builder<'_> {
                 record.stop = place.stop;
                 match &self.endpoints[place.sender - carriers] {
                     Endpoint::Sender(sender) => {
-                        record.segments = sender.video().map(|_| Vec::new());
+                        let is_media = sender.video().is_some() || sender.audio().is_some();
+                        record.segments = is_media.then(Vec::new);
                     }
                     // Its application is unknown: count it as on from start to stop.
                     _ => record.on_since = Some(place.start),

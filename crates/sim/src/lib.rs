@@ -48,6 +48,7 @@ mod access_point;
 mod ahead;
 mod bins;
 mod build;
+mod call;
 mod census;
 pub mod choose;
 mod digest;
@@ -72,14 +73,15 @@ mod transport;
 mod world;
 
 pub use bins::LinkBins;
+pub use call::{AudioOutcome, FramesOutcome};
 pub use census::Census;
 pub use error::BuildError;
 pub use gateway::{FlowEnd, Gateway};
 pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState};
 pub use names::{Names, ReadTransport, Transports};
 pub use outcome::{
-    ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
-    MediumOutcome, Outcome, PooledDelays, StationOutcome,
+    ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, LinkSeries, MediumOutcome,
+    Outcome, PooledDelays, StationOutcome,
 };
 pub use parts::{Transmitter, mean_rate, queue_stream, router_setup, transmitter};
 pub use run::{Simulation, run, run_with};

@@ -1,10 +1,11 @@
 //! The results of a run.
 
 use paceline_cc::Time;
-use paceline_flow::{Frame, SenderStats, Transfer, VideoStats};
+use paceline_flow::{SenderStats, Transfer};
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
+use crate::call::{AudioOutcome, FramesOutcome};
 use crate::metrics::{P95, Quantiles, Samples, jain};
 
 /// The results of a run, measured from the warm-up's end to the end of the run.
@@ -180,6 +181,9 @@ pub struct FlowOutcome {
     /// Results of a video's frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<FramesOutcome>,
+    /// Results of the packets of audio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audio: Option<AudioOutcome>,
     /// Sums, if the run records only sums.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sums: Option<FlowSums>,
@@ -209,21 +213,6 @@ pub struct FlowSums {
     pub on_s: f64,
     /// Packets declared lost.
     pub lost: u64,
-}
-
-/// Results of those frames of a video that were made after the warm-up.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct FramesOutcome {
-    /// Frames made.
-    pub made: u64,
-    /// Frames that the encoder skipped because too much data was waiting.
-    pub skipped: u64,
-    /// Frames that arrived completely.
-    pub delivered: u64,
-    /// Delay of these frames, from the making of a frame to the arrival of its last packet.
-    #[serde(rename = "frame_delay_ms")]
-    pub delay_ms: Quantiles,
 }
 
 /// Time series of a flow, in the same bins as those of links.
@@ -281,38 +270,6 @@ impl Outcome {
     pub fn goodput_mbps(&self) -> f64 {
         let flows: f64 = self.flows.iter().map(|flow| flow.goodput_mbps).sum();
         flows + self.arrivals.as_ref().map_or(0.0, |arrivals| arrivals.goodput_mbps)
-    }
-}
-
-/// Returns the results of those `frames` that were made at `from` or later, given the segments that
-/// arrived. `stats` counts frames from then on.
-pub(crate) fn frames(
-    frames: &[Frame],
-    segments: &[(u64, Time)],
-    from: Time,
-    stats: VideoStats,
-) -> FramesOutcome {
-    let count = frames.iter().filter_map(|frame| frame.last).max().map_or(0, |last| last + 1);
-    let mut arrived = vec![Time::NEVER; count as usize];
-    for &(segment, at) in segments {
-        if let Some(first) = arrived.get_mut(segment as usize) {
-            *first = at.min(*first);
-        }
-    }
-    let mut delays = Samples::default();
-    for frame in frames.iter().filter(|frame| frame.made >= from) {
-        let Some(last) = frame.last else { continue };
-        let parts = arrived.get(frame.first as usize..=last as usize).unwrap_or_default();
-        match parts.iter().max() {
-            Some(&at) if at != Time::NEVER => delays.push(at.since(frame.made)),
-            _ => {}
-        }
-    }
-    FramesOutcome {
-        made: stats.made,
-        skipped: stats.skipped,
-        delivered: delays.len(),
-        delay_ms: delays.quantiles(),
     }
 }
 

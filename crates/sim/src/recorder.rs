@@ -48,7 +48,7 @@ pub(crate) struct FlowRecord {
     pub(crate) bins: Vec<u64>,
     goodput: u64,
     pub(crate) state: StateSeries,
-    /// The segments in order of arrival, for videos only.
+    /// The segments in order of arrival, for video and audio only.
     pub(crate) segments: Option<Vec<(u64, Time)>>,
 }
 

@@ -4,7 +4,7 @@ use paceline_cc::{Rate, Span};
 use paceline_path::{BufferSize, Loss};
 use paceline_sim::metrics::jain;
 use paceline_sim::scenario::{
-    Capacity, FlowSpec, LinkSpec, Record, Scenario, Video, Workload, check_scheme,
+    Capacity, FlowSpec, LinkSpec, Record, Scenario, Video, Workload, check_scheme, parse,
 };
 use paceline_sim::{FlowSeries, Outcome, run};
 
@@ -204,22 +204,104 @@ fn video_adapts_to_schemes_without_a_target() {
 }
 
 /// A frame counts as delivered only if all of its packets arrive. GCC does not retransmit lost
-/// packets, so those frames are lost; a scheme that retransmits delivers them late.
+/// packets, so those frames are lost; a scheme that retransmits delivers them late. The picture
+/// stands still from a lost frame on until a key frame comes, for which the receiver asks.
 #[test]
 fn lost_packets_cost_frames_unless_they_are_sent_again() {
-    let frames = |scheme: &str| {
+    let frames = |scheme: &str, key_gap: Span| {
         let mut scenario = scenario(mbps(6.0), 250, 40, 0);
         let mut flow = video(scheme);
         flow.data.impairments.loss = Loss::Bernoulli(0.01);
+        if let Workload::Video(video) = &mut flow.workload {
+            video.key_gap = key_gap;
+        }
         scenario.flows.push(flow);
         run(&scenario).expect("runs").flows[0].frames.expect("a video")
     };
     // Between two and nine packets per frame.
-    let gcc = frames("gcc[initial_rate=2Mbps]");
+    let gcc = frames("gcc[initial_rate=2Mbps]", Span::ZERO);
     let lost = gcc.made - gcc.delivered;
     assert!((0.01..0.1).contains(&(lost as f64 / gcc.made as f64)), "{gcc:?}");
-    let again = frames("gcc[initial_rate=2Mbps,reliable=true]");
+    let again = frames("gcc[initial_rate=2Mbps,reliable=true]", Span::ZERO);
     // All except those that are still under way at the end.
     assert!(again.made - again.delivered <= 10, "{again:?}");
     assert!(again.delay_ms.p99 > gcc.delay_ms.p99 + 50.0, "{again:?} {gcc:?}");
+    let asked = frames("gcc[initial_rate=2Mbps]", Span::from_millis(300));
+    let frozen = [again.frozen, asked.frozen, gcc.frozen];
+    assert!(frozen[0] < 0.25 && frozen[1] < 0.7 && frozen[2] > 0.9, "{frozen:?}");
+    assert_eq!((again.dropped, gcc.dropped), (0, 0), "no key frame, so none is given up");
+    assert!(asked.dropped > asked.made - asked.delivered && asked.freezes > 10, "{asked:?}");
+}
+
+/// A fall of the rate fills the queue beyond the congestion window. If the last packets before the encoder leaves
+/// out frames are lost, no report comes that tells of a window with room again.
+#[test]
+fn a_call_goes_on_after_all_packets_in_flight_are_lost() {
+    let text = r#"
+        duration = "60s"
+        warmup = "40s"
+
+        [[link]]
+        name = "down"
+        schedule = [{ at = "0s", rate = "3Mbps" }, { at = "20s", rate = "600kbps" }, { at = "30s", rate = "3Mbps" }]
+        buffer = "300ms"
+
+        [[flow]]
+        name = "call"
+        scheme = "gcc[initial_rate=1Mbps]"
+        rtt = "60ms"
+        data = { loss = 0.01, jitter = "5ms" }
+        video = { max = "2Mbps" }
+    "#;
+    let scenario = parse("call", text, None).expect("a scenario");
+    for seed in 1..=20 {
+        let outcome = run(&scenario.clone().with(|scenario| scenario.seed = seed)).expect("runs");
+        let rate = outcome.flows[0].goodput_mbps;
+        assert!(rate > 0.3, "seed {seed}: {rate} Mbit/s from 10 s after the link's return on");
+    }
+}
+
+/// Video and audio in both directions: data and acknowledgements of the way back change sides.
+#[test]
+fn a_call_is_four_flows() {
+    let text = r#"
+        duration = "20s"
+
+        [[link]]
+        name = "down"
+        rate = "3Mbps"
+
+        [[link]]
+        name = "up"
+        rate = "1Mbps"
+
+        [[flow]]
+        name = "call"
+        scheme = "gcc"
+        path = ["down"]
+        back = ["up"]
+        data = { loss = 0.02 }
+        call = { video = { max = "800kbps" }, audio = { rate = "24kbps" } }
+    "#;
+    let scenario = parse("call", text, None).expect("a scenario");
+    let outcome = run(&scenario).expect("runs");
+    let names: Vec<&str> = outcome.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["call", "call-audio", "call-back", "call-back-audio"]);
+    for flow in &outcome.flows {
+        let is_back = flow.name.starts_with("call-back");
+        let is_audio = flow.name.ends_with("-audio");
+        assert_eq!((flow.audio.is_some(), flow.frames.is_some()), (is_audio, !is_audio));
+        // The loss is on the way down alone.
+        assert_eq!(flow.sender.lost > 0, !is_back, "{}: {:?}", flow.name, flow.sender);
+        if let Some(audio) = flow.audio {
+            // 110 bytes 50 times a second, and half of 100 ms there.
+            assert!((0.04..0.05).contains(&flow.goodput_mbps), "{flow:?}");
+            assert!((999..=1001).contains(&audio.made), "{audio:?}");
+            assert!((50.0..400.0).contains(&audio.delay_ms.p95), "{audio:?}");
+            assert_eq!(audio.lost > 0.005, !is_back, "{audio:?}");
+        }
+    }
+    let no_way_back = text.replace("back = [\"up\"]", "");
+    let error = parse("call", &no_way_back, None).expect_err("no way back");
+    assert!(error.to_string().contains("a call needs the links of both directions"), "{error}");
 }

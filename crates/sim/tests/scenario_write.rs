@@ -184,7 +184,11 @@ on_off = { on_icsi = 16000, off = "200ms" }
 [[flow]]
 scheme = "gcc"
 path = ["steps"]
-video = { fps = 25, min = "50kbps", max = "1Mbps", lag = "100ms", fall_lag = "300ms", noise = 0.1, key_every = 50, key_size = 3, small_below = "90kbps", queue = "150ms" }
+video = { fps = 25, min = "50kbps", max = "1Mbps", lag = "100ms", fall_lag = "300ms", noise = 0.1, key_every = 50, key_size = 3, key_gap = "1s", small_below = "90kbps", queue = "150ms" }
+[[flow]]
+scheme = "gcc"
+path = ["steps"]
+audio = { rate = "24kbps", packets_per_s = 25 }
 [[flow]]
 scheme = "cubic"
 path = ["steps"]
@@ -267,8 +271,8 @@ fn every_key_comes_back() {
     let scenario = parse("all", EVERY_KEY, None).expect("a scenario");
     returns(&scenario, None, Span::from_secs(3));
     let written = write(&scenario).expect("written");
-    // Descriptions are for readers and are not in scenarios. Hosts are written as schemes.
-    const NOT_WRITTEN: [&str; 6] = ["description", "host", "cc", "qdisc", "mtu", "sysctls"];
+    // Descriptions are for readers and are not in scenarios. Hosts are written as schemes, a call as its flows.
+    const NOT_WRITTEN: [&str; 7] = ["description", "host", "cc", "qdisc", "mtu", "sysctls", "call"];
     for key in keys().iter().flat_map(|table| &table.keys) {
         let name = key.name;
         let there =

@@ -17,7 +17,7 @@ use paceline_requests::compare::{
 use paceline_requests::summary::groups;
 use paceline_requests::view::compare_views;
 use paceline_sim::runs::Runs;
-use paceline_sim::scenario::Record;
+use paceline_sim::scenario::{Record, Workload};
 
 use crate::args;
 use crate::commands::plot::{SERIES_FILE, series_text};
@@ -37,6 +37,7 @@ Examples:
   paceline compare --schemes 'abc,cubic+codel[target=50ms]' -o out
   paceline compare --schemes all --omniscient
   paceline compare -o tradeoff.pdf
+  paceline compare --trace 3Mbps --schemes gcc,cubic --workload video
   paceline compare --trace 12Mbps --schemes newreno,cubic --flows 4 --warmup 10s --json")]
 pub(crate) struct Compare {
     /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
@@ -77,6 +78,10 @@ pub(crate) struct Compare {
     /// How many flows each scheme has
     #[arg(long, default_value_t = 1)]
     flows: u32,
+    /// What the application of each flow sends, as in scenario files, instead of bulk data: `video`,
+    /// `video = { max = "4Mbps" }`, `limited = { rate = "1Mbps" }`
+    #[arg(long, value_name = "KEY = VALUE", value_parser = args::workload)]
+    workload: Option<Workload>,
     /// The seed of the first run, from which the seeds and starts of the others are drawn
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -176,6 +181,7 @@ impl Compare {
             duration: self.duration,
             warmup: self.warmup,
             flows: self.flows,
+            workload: self.workload.clone().unwrap_or(Workload::Bulk),
             seed: self.seed,
             runs: self.runs.or(Runs::new(CompareRequest::RUNS)),
             most_runs: self.until.map(|_| MOST_RUNS),

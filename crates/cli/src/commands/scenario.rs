@@ -46,10 +46,11 @@ macro_rules! examples {
 }
 
 /// Names and texts of the examples: the files of the folder `scenarios`.
-const EXAMPLES: [(&str, &str); 21] = examples![
+const EXAMPLES: [(&str, &str); 22] = examples![
     "abc-lte",
     "app-limited",
     "buffers",
+    "call",
     "coexistence",
     "dual-window",
     "dumbbell",

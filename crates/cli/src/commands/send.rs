@@ -73,7 +73,7 @@ pub(crate) struct Send {
     bulk: Option<Span>,
     /// With --bulk: what the application sends, as in scenario files: `video = { fps = 30 }`,
     /// `on_off = { on = "5s", off = "3s" }`, `limited = { rate = "1Mbps" }`, `bytes = 1000000`
-    #[arg(long, value_name = "KEY = VALUE", value_parser = workload, requires = "bulk")]
+    #[arg(long, value_name = "KEY = VALUE", value_parser = args::workload, requires = "bulk")]
     workload: Option<Workload>,
     #[command(flatten)]
     measurement: BulkOptions,
@@ -131,26 +131,6 @@ fn router_note(scheme: &str, halves: &Halves) -> Option<String> {
          short. Routers are `paceline router DEVICE --queue {name}` and `paceline link --up-queue {name}`; \
          copa, the default scheme, needs none"
     ))
-}
-
-/// Reads the key of a scenario's flow that describes its application.
-fn workload(text: &str) -> Result<Workload, String> {
-    const EXPECTED: &str = "expected one key of a scenario's flow: bytes, limited, on_off or video";
-    if text.lines().count() != 1 {
-        return Err(EXPECTED.into());
-    }
-    let file = format!(
-        "duration = \"1s\"\n[[link]]\nname = \"l\"\nrate = \"1Mbps\"\n[[flow]]\nscheme = \"cubic\"\n{text}\n"
-    );
-    let read = paceline_sim::scenario::parse("--workload", &file, None);
-    let scenario = read.map_err(|error| {
-        let help = error.help.map_or_else(String::new, |help| format!("; {help}"));
-        format!("{}{help}", error.message)
-    })?;
-    match scenario.flows.first().map(|flow| &flow.workload) {
-        None | Some(Workload::Bulk | Workload::Supplied) => Err(EXPECTED.into()),
-        Some(workload) => Ok(workload.clone()),
-    }
 }
 
 impl Send {

@@ -133,6 +133,7 @@ impl Account {
                 fates.push(fate(number, entry, detail, true));
             }
         });
+        self.note_lost_segment(&losses);
         self.stats.lost += u64::from(losses.packets);
         losses
     }

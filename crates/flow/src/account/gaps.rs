@@ -101,6 +101,13 @@ impl Account {
         Some((number, segment))
     }
 
+    /// Notes the end of the segments that were declared lost.
+    pub(super) fn note_lost_segment(&mut self, losses: &Losses) {
+        if losses.smallest_segment.is_some() {
+            self.lost_end = self.lost_end.max(losses.largest_segment + 1);
+        }
+    }
+
     /// Declares packets lost by the account's rule, and sets the timer for the next loss.
     #[inline(never)]
     pub(super) fn detect_losses(&mut self, now: Time) -> Losses {
@@ -130,6 +137,7 @@ impl Account {
             }
         });
         self.timers.loss = self.expiry(now, self.timers.loss);
+        self.note_lost_segment(&losses);
         self.stats.lost += u64::from(losses.packets);
         losses
     }

@@ -108,6 +108,8 @@ pub struct Account {
     cumulative: u64,
     /// The number of the newest packet with data.
     newest_data: u64,
+    /// One more than the largest segment that was declared lost; zero before the first loss.
+    lost_end: u64,
     /// End of the present round trip for the largest variation of the RTT: the round trip is over
     /// when all below is acknowledged. A segment, or a number if nothing is retransmitted.
     sampled_end: u64,
@@ -146,6 +148,7 @@ impl Account {
             next_segment: 0,
             cumulative: 0,
             newest_data: 0,
+            lost_end: 0,
             sampled_end: 0,
             round: 0,
             round_end: 0,
@@ -209,6 +212,10 @@ impl Account {
         let at = self.undone.next_repair(&self.repairs)?;
         self.undone.on_repair();
         if at == 0 { self.repairs.pop_front() } else { self.repairs.remove(at) }
+    }
+    /// Returns one more than the largest segment that was declared lost; zero before the first loss.
+    pub fn lost_end(&self) -> u64 {
+        self.lost_end
     }
     /// Starts to log packets declared lost, for [`Account::drain_losses`].
     pub fn log_losses(&mut self) {

@@ -193,6 +193,10 @@ impl Sender {
     pub fn video(&self) -> Option<(&[Frame], VideoStats)> {
         self.source.video()
     }
+    /// Returns the packets of an audio workload so far, as frames; `None` for other workloads.
+    pub fn audio(&self) -> Option<&[Frame]> {
+        self.source.audio()
+    }
     /// Returns the rate at which an adaptive application should produce data: the controller's rate
     /// if it states one, else a window per RTT, at most the pacing rate; zero if neither is known.
     pub fn media_rate(&self) -> Rate {

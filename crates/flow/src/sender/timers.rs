@@ -53,6 +53,9 @@ impl Sender {
         if self.source.next() <= now {
             let media_rate = self.media_rate();
             self.source.set_target(media_rate, self.controller.left_out_share());
+            if !self.config.reliable {
+                self.source.set_lost_end(self.account.lost_end());
+            }
             let fresh = self.source.update(now);
             if fresh {
                 self.reconnect();

@@ -1,9 +1,11 @@
 //! The data that the application has to send, and when.
 
+mod audio;
 mod video;
 
 use paceline_cc::{Rate, Setup, Span, Stream, Time};
 
+pub use audio::Audio;
 use video::Encoder;
 pub use video::{Frame, Video, VideoStats};
 
@@ -81,6 +83,8 @@ pub enum Workload {
     },
     /// Frames of a video whose encoder follows the rate at which the flow may send.
     Video(Video),
+    /// Packets of one size at a steady rate, whatever the rate at which the flow may send.
+    Audio(Audio),
     /// The driver sets how many bytes wait: [`Sender::set_ready`](crate::Sender::set_ready). For
     /// drivers that carry data from outside.
     Supplied,
@@ -145,9 +149,10 @@ impl Source {
     ) -> Source {
         let encoder = match &workload {
             Workload::Video(video) => Some(Box::new(Encoder::new(video))),
+            Workload::Audio(audio) => Some(Box::new(Encoder::new(&audio.frames()))),
             _ => None,
         };
-        let draws = matches!(workload, Workload::OnOff { .. } | Workload::Video(_));
+        let draws = encoder.is_some() || matches!(workload, Workload::OnOff { .. });
         let mut source = Source {
             encoder,
             workload: Box::new(workload),
@@ -193,14 +198,30 @@ impl Source {
     /// Tells a video's encoder the rate at which the flow may send.
     #[inline]
     pub(crate) fn set_target(&mut self, target: Rate, left_out_share: f64) {
-        if let Some(encoder) = &mut self.encoder {
+        if let (Some(encoder), Workload::Video(_)) = (&mut self.encoder, &*self.workload) {
             encoder.set_target(target, left_out_share);
+        }
+    }
+
+    /// Tells a video's encoder one more than the largest segment that was lost and is not sent again.
+    #[inline]
+    pub(crate) fn set_lost_end(&mut self, lost_end: u64) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.set_lost_end(lost_end);
         }
     }
 
     /// Returns the frames so far and their counts, if the workload is a video.
     pub(crate) fn video(&self) -> Option<(&[Frame], VideoStats)> {
-        self.encoder.as_ref().map(|encoder| (encoder.frames(), encoder.stats()))
+        let encoder = self.encoder.as_ref()?;
+        let is_video = matches!(*self.workload, Workload::Video(_));
+        is_video.then(|| (encoder.frames(), encoder.stats()))
+    }
+
+    /// Returns the packets so far, if the workload is audio.
+    pub(crate) fn audio(&self) -> Option<&[Frame]> {
+        let is_audio = matches!(*self.workload, Workload::Audio(_));
+        self.encoder.as_ref().filter(|_| is_audio).map(|encoder| encoder.frames())
     }
 
     /// Moves on to `now`. Returns true if a new connection begins.
@@ -270,7 +291,7 @@ impl Source {
                 let gap = rate.time_for(*message as u64).max(Span::from_nanos(1));
                 self.next = (at + gap).min(self.stop.max(at + Span::from_nanos(1)));
             }
-            (Workload::Video(_), _) => {
+            (Workload::Video(_) | Workload::Audio(_), _) => {
                 self.phase = Phase::Counted;
                 if let (Some(encoder), Some(random)) = (&mut self.encoder, &mut self.random) {
                     self.left = encoder.frame(at, self.left, random);

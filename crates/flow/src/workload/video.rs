@@ -23,6 +23,10 @@ pub struct Video {
     pub key_every: u32,
     /// Size of a key frame as a multiple of the other frames' size.
     pub key_size: f64,
+    /// Shortest time between a key frame and the next one that the receiver asks for (RTCP's PLI) because a
+    /// packet was lost that is not sent again; zero if it asks for none. Without another key frame, no frame
+    /// behind a lost packet can be shown.
+    pub key_gap: Span,
     /// If less than this is offered for 2 s, the picture gets smaller, and larger again if 1.5 times
     /// this is offered for 2 s. Each change of the picture's size begins with a key frame. Zero for
     /// pictures of one size.
@@ -46,6 +50,8 @@ impl Default for Video {
             noise: 0.11,
             key_every: 0,
             key_size: 4.0,
+            // libwebrtc's `encoder_rtcp_feedback.cc`, kMinKeyframeSendIntervalMs.
+            key_gap: Span::from_millis(300),
             small_below: Rate::from_bps(150_000),
             queue: Span::from_millis(200),
         }
@@ -62,6 +68,10 @@ pub struct Frame {
     pub first: u64,
     /// The last segment that carries part of it; `None` until all of it is sent.
     pub last: Option<u64>,
+    /// Its size in bytes, headers included.
+    pub bytes: u64,
+    /// True if it can be shown without an earlier frame.
+    pub is_key: bool,
     /// Position of its end in the stream of bytes.
     end: u64,
 }
@@ -101,6 +111,10 @@ pub(super) struct Encoder {
     rate: Option<f64>,
     /// Number of frames until the next key frame.
     until_key: u32,
+    /// Index of the last key frame in `frames`.
+    last_key: usize,
+    /// One more than the largest segment that was lost and is not sent again.
+    lost_end: u64,
     /// True while the picture is small, and since when the offered rate is beyond the bound for the
     /// other size.
     is_small: bool,
@@ -126,6 +140,8 @@ impl Encoder {
             target: 0.0,
             rate: None,
             until_key: 0,
+            last_key: 0,
+            lost_end: 0,
             is_small: false,
             beyond_since: None,
             frames: Vec::new(),
@@ -143,6 +159,11 @@ impl Encoder {
     pub(super) fn set_target(&mut self, target: Rate, left_out_share: f64) {
         self.target = target.as_bps() as f64;
         self.left_out_share = left_out_share;
+    }
+
+    /// Sets one more than the largest segment that was lost and is not sent again.
+    pub(super) fn set_lost_end(&mut self, lost_end: u64) {
+        self.lost_end = lost_end;
     }
 
     /// Returns the time between frames.
@@ -166,13 +187,16 @@ impl Encoder {
             return left;
         }
         let mean = rate / 8.0 / self.video.fps;
-        let is_key = self.changes_size(at, target);
+        let is_key = self.changes_size(at, target) || self.has_turn() || self.is_asked_for(at);
         let size = mean * self.share(is_key) * self.deviation(random);
-        let size = size.clamp(LEAST, 1e9) as u64;
-        self.made += size;
+        let bytes = size.clamp(LEAST, 1e9) as u64;
+        self.made += bytes;
         let first = self.segments;
-        self.frames.push(Frame { made: at, first, last: None, end: self.made });
-        left.saturating_add(size)
+        if is_key {
+            self.last_key = self.frames.len();
+        }
+        self.frames.push(Frame { made: at, first, last: None, bytes, is_key, end: self.made });
+        left.saturating_add(bytes)
     }
 
     /// Returns true if the next frame is left out for congestion control: each n-th frame for a share of
@@ -206,11 +230,23 @@ impl Encoder {
         changes
     }
 
-    /// Returns the next frame's size as a share of the mean: above 1 for key frames, below 1 for
-    /// the others. The next frame is a key frame by its turn, or if `is_key`.
+    /// Returns true if the next frame is a key frame by its turn: the first one, and each `key_every`-th
+    /// after the last key frame.
+    fn has_turn(&self) -> bool {
+        self.until_key == 0 && (self.video.key_every > 0 || self.frames.is_empty())
+    }
+
+    /// Returns true if the receiver asks for a key frame at `at`: a packet of the last key frame or of a later
+    /// frame was lost. Its request arrives with the feedback from which the sender learns of the loss.
+    fn is_asked_for(&self, at: Time) -> bool {
+        let Some(key) = self.frames.get(self.last_key) else { return false };
+        let gap = self.video.key_gap;
+        !gap.is_zero() && self.lost_end > key.first && at.since(key.made) >= gap
+    }
+
+    /// Returns the next frame's size as a share of the mean: above 1 for a key frame, below 1 for the
+    /// others.
     fn share(&mut self, is_key: bool) -> f64 {
-        let has_turn = self.video.key_every > 0 || self.frames.is_empty();
-        let is_key = is_key || (self.until_key == 0 && has_turn);
         let Video { key_every, key_size, .. } = self.video;
         if is_key {
             self.until_key = key_every;
@@ -343,6 +379,28 @@ mod tests {
             }
         }
         assert_eq!(keys, [(0, 0), (12, 0), (32, 0)]);
+    }
+
+    #[test]
+    fn a_lost_packet_asks_for_one_key_frame() {
+        let video = Video { noise: 0.0, fps: 10.0, ..Video::default() };
+        let keys = |video: &Video| {
+            let (mut encoder, mut random) = encoder(video.clone(), 1.0);
+            // Each frame is one packet. Packet 1 is lost, which the sender learns before frame 2; packet 20
+            // is lost before frame 21; packet 23, the key frame that follows, too.
+            for (index, lost) in (0..40).map(|index| (index, [2, 21, 24].contains(&index))) {
+                if lost {
+                    encoder.set_lost_end(index);
+                }
+                let left = encoder.frame(Time::from_millis(100 * index), 0, &mut random);
+                encoder.on_packet(left);
+            }
+            let is_key = |index: &usize| encoder.frames()[*index].is_key;
+            (0..40).filter(is_key).collect::<Vec<usize>>()
+        };
+        // The first request comes 200 ms after the first key frame, and is fulfilled after 300 ms.
+        assert_eq!(keys(&video), [0, 3, 21, 24]);
+        assert_eq!(keys(&Video { key_gap: Span::ZERO, ..video }), [0]);
     }
 
     #[test]

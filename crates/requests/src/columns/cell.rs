@@ -110,6 +110,9 @@ pub struct Cell {
     rank: Option<u8>,
     /// True for figures that say nothing of a single flow.
     of_several_flows: bool,
+    /// True for figures that only some flows have, such as those of a video: a table shows them if one of its
+    /// rows has the figure.
+    if_measured: bool,
     /// The explanation on pages; `None` if they show no such column beside those of their charts.
     on_page: Option<&'static str>,
 }
@@ -122,7 +125,9 @@ impl Cell {
         format: Format,
         tables: &'static [TextTable],
     ) -> Cell {
-        Cell { heading, part, format, tables, rank: None, of_several_flows: false, on_page: None }
+        let (rank, on_page) = (None, None);
+        let (of_several_flows, if_measured) = (false, false);
+        Cell { heading, part, format, tables, rank, of_several_flows, if_measured, on_page }
     }
 
     /// A cell of [`TextTable::CompareRuns`] that shows medians alone, behind the other cells: rank 1 first, and the
@@ -134,6 +139,10 @@ impl Cell {
 
     pub(super) const fn of_several_flows(self) -> Cell {
         Cell { of_several_flows: true, ..self }
+    }
+
+    pub(super) const fn if_measured(self) -> Cell {
+        Cell { if_measured: true, ..self }
     }
 
     pub(super) const fn on_page(self, explanation: &'static str) -> Cell {
@@ -214,8 +223,13 @@ fn all_cells() -> impl Iterator<Item = ShownCell> {
 /// Returns the cells of a table with these rows, in their order; optional ones are the last.
 pub fn cells<R: TableRow>(table: TextTable, rows: &[R]) -> Vec<ShownCell> {
     let has_flows = rows.iter().any(|row| row.flows() > 1);
+    let is_measured = |ShownCell { column, cell }: &ShownCell| {
+        rows.iter().any(|row| row.number(column.name, cell.part).is_some())
+    };
     let is_shown = |shown: &ShownCell| {
-        shown.cell.tables.contains(&table) && (has_flows || !shown.cell.of_several_flows)
+        shown.cell.tables.contains(&table)
+            && (has_flows || !shown.cell.of_several_flows)
+            && (!shown.cell.if_measured || is_measured(shown))
     };
     let mut cells: Vec<ShownCell> = all_cells().filter(is_shown).collect();
     cells.sort_by_key(|shown| shown.cell.rank);
@@ -237,8 +251,17 @@ pub fn headings(cells: &[ShownCell]) -> Vec<String> {
 
 /// Returns the figures of a row that pages show beside those of their charts.
 pub fn page_figures(row: &impl TableRow) -> Vec<TableFigure> {
+    figures_on_page(row, |_| true)
+}
+
+/// Returns the figures of a row that only some flows have, such as those of a video, as pages show them.
+pub fn page_figures_if_measured(row: &impl TableRow) -> Vec<TableFigure> {
+    figures_on_page(row, |cell| cell.if_measured)
+}
+
+fn figures_on_page(row: &impl TableRow, is_shown: impl Fn(&Cell) -> bool) -> Vec<TableFigure> {
     let figure = |ShownCell { column, cell }: ShownCell| {
-        let explanation = cell.on_page?;
+        let explanation = cell.on_page.filter(|_| is_shown(cell))?;
         if cell.of_several_flows && row.flows() < 2 {
             return None;
         }

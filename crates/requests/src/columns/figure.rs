@@ -15,6 +15,11 @@ pub trait Figure: Copy {
 
     /// Returns the distribution of the figure over runs.
     fn over_runs(runs: &[Self]) -> Self::OverRuns;
+
+    /// Returns true if JSON has no field for the figure.
+    fn is_left_out(&self) -> bool {
+        false
+    }
 }
 
 /// A figure over several runs.
@@ -22,6 +27,11 @@ pub trait FigureOverRuns {
     /// Returns the distribution of the part that a cell shows; `None` if it was measured in no run, or there is no such
     /// part.
     fn part(&self, part: Part) -> Option<&Distribution>;
+
+    /// Returns true if JSON has no field for the figure.
+    fn is_left_out(&self) -> bool {
+        false
+    }
 }
 
 /// Quantiles of a delay, each over the runs.
@@ -43,6 +53,11 @@ pub struct P95Distribution {
     /// In milliseconds.
     pub p95: Distribution,
 }
+
+/// A figure of a video or of audio; `None` for flows without it, for which JSON leaves it out.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct OfMedia<T>(pub Option<T>);
 
 impl Figure for f64 {
     type OverRuns = Distribution;
@@ -116,6 +131,23 @@ impl Figure for Quantiles {
     }
 }
 
+impl<F: Figure> Figure for OfMedia<F> {
+    type OverRuns = OfMedia<F::OverRuns>;
+
+    fn part(self, part: Part) -> Option<f64> {
+        self.0?.part(part)
+    }
+
+    fn over_runs(runs: &[OfMedia<F>]) -> OfMedia<F::OverRuns> {
+        let runs: Vec<F> = runs.iter().filter_map(|figure| figure.0).collect();
+        OfMedia((!runs.is_empty()).then(|| F::over_runs(&runs)))
+    }
+
+    fn is_left_out(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
 /// Returns the distribution of a figure over runs; zeros if it is finite in none of them.
 pub(crate) fn over<T>(runs: &[T], figure: impl Fn(&T) -> f64) -> Distribution {
     Distribution::of(runs.iter().map(figure)).unwrap_or_default()
@@ -148,5 +180,15 @@ impl FigureOverRuns for DelayDistributions {
 impl FigureOverRuns for Option<P95Distribution> {
     fn part(&self, part: Part) -> Option<&Distribution> {
         self.as_ref().filter(|_| part == Part::P95).map(|figure| &figure.p95)
+    }
+}
+
+impl<F: FigureOverRuns> FigureOverRuns for OfMedia<F> {
+    fn part(&self, part: Part) -> Option<&Distribution> {
+        self.0.as_ref()?.part(part)
+    }
+
+    fn is_left_out(&self) -> bool {
+        self.0.is_none()
     }
 }

@@ -9,9 +9,12 @@ mod cell;
 mod figure;
 pub(crate) mod rows;
 
-pub use cell::{Cell, Format, Part, ShownCell, TableRow, TextTable, cells, headings, page_figures};
+pub use cell::{
+    Cell, Format, Part, ShownCell, TableRow, TextTable, cells, headings, page_figures,
+    page_figures_if_measured,
+};
 pub(crate) use figure::over;
-pub use figure::{DelayDistributions, Figure, FigureOverRuns, P95Distribution};
+pub use figure::{DelayDistributions, Figure, FigureOverRuns, OfMedia, P95Distribution};
 pub use rows::COLUMNS;
 
 /// A figure in all its forms.

@@ -1,8 +1,8 @@
 //! The table of columns, and the rows that are made from it.
 
-use paceline_sim::metrics::{Distribution, P95, Quantiles};
+use paceline_sim::metrics::{self, Distribution, P95, Quantiles};
 use paceline_sim::runs::Run;
-use paceline_sim::{FlowOutcome, LinkOutcome, LinkSeries, Outcome};
+use paceline_sim::{AudioOutcome, FlowOutcome, FramesOutcome, LinkOutcome, LinkSeries, Outcome};
 use serde::Serialize;
 
 use super::Column;
@@ -12,8 +12,8 @@ use super::cell::TextTable::{
     Compare, CompareRuns, FlowRuns as FlowRunsTable, Flows, LinkRuns as LinkRunsTable, Links,
     Notebook, Stations,
 };
-use super::cell::{Cell, Part, TableRow};
-use super::figure::{Figure, FigureOverRuns};
+use super::cell::{Cell, Format, Part, TableRow};
+use super::figure::{Figure, FigureOverRuns, OfMedia};
 
 /// A run of a scheme over a link, from which a row of `compare` is made.
 pub(crate) struct RowSource<'a> {
@@ -77,7 +77,8 @@ macro_rules! columns {
         #[derive(Clone, Debug, Default, Serialize)]
         pub struct CompareRow {
             $(#[doc = $first_meaning] pub $first: $first_type,)*
-            $($(#[doc = $meaning] pub $name: of!($run, $type),)?)*
+            $($(#[doc = $meaning] #[serde(skip_serializing_if = "Figure::is_left_out")]
+                pub $name: of!($run, $type),)?)*
             $(#[doc = $last_meaning] $(#[$attribute])* pub $last: $last_type,)*
             /// The link over time, if recorded; not part of the JSON.
             #[serde(skip)]
@@ -121,7 +122,8 @@ macro_rules! columns {
             pub equal: bool,
             /// Number of flows.
             pub flows: u32,
-            $($(#[doc = $meaning] pub $name: of!($run, <$type as Figure>::OverRuns),)?)*
+            $($(#[doc = $meaning] #[serde(skip_serializing_if = "FigureOverRuns::is_left_out")]
+                pub $name: of!($run, <$type as Figure>::OverRuns),)?)*
         }
 
         impl SummaryRow {
@@ -147,7 +149,8 @@ macro_rules! columns {
         pub struct LinkRuns<'a> {
             /// Its name.
             pub name: &'a str,
-            $($(#[doc = $meaning] pub $name: of!($link, <$type as Figure>::OverRuns),)?)*
+            $($(#[doc = $meaning] #[serde(skip_serializing_if = "FigureOverRuns::is_left_out")]
+                pub $name: of!($link, <$type as Figure>::OverRuns),)?)*
         }
 
         impl<'a> LinkRuns<'a> {
@@ -166,7 +169,8 @@ macro_rules! columns {
             pub name: &'a str,
             /// Its scheme, as written.
             pub scheme: &'a str,
-            $($(#[doc = $meaning] pub $name: of!($flow, <$type as Figure>::OverRuns),)?)*
+            $($(#[doc = $meaning] #[serde(skip_serializing_if = "FigureOverRuns::is_left_out")]
+                pub $name: of!($flow, <$type as Figure>::OverRuns),)?)*
         }
 
         impl<'a> FlowRuns<'a> {
@@ -218,6 +222,55 @@ fn over_runs<T, F: Figure>(runs: &[&T], figure: impl Fn(&T) -> F) -> F::OverRuns
 
 fn p95(figure: Option<f64>) -> Option<P95> {
     figure.map(|p95| P95 { p95 })
+}
+
+/// Returns a figure of the flow's video.
+fn of_video<T>(flow: &FlowOutcome, figure: impl Fn(FramesOutcome) -> T) -> OfMedia<T> {
+    OfMedia(flow.frames.map(figure))
+}
+
+/// Returns a figure of the flow's audio.
+fn of_audio<T>(flow: &FlowOutcome, figure: impl Fn(AudioOutcome) -> T) -> OfMedia<T> {
+    OfMedia(flow.audio.map(figure))
+}
+
+/// Returns the mean of a figure over the flows that have audio.
+fn mean_of_audio(outcome: &Outcome, figure: impl Fn(AudioOutcome) -> f64) -> OfMedia<f64> {
+    OfMedia(metrics::mean(outcome.flows.iter().filter_map(|flow| flow.audio).map(figure)))
+}
+
+fn videos(outcome: &Outcome) -> impl Iterator<Item = FramesOutcome> {
+    outcome.flows.iter().filter_map(|flow| flow.frames)
+}
+
+/// Returns the mean of a figure over the flows that have a video.
+fn mean_of_videos(outcome: &Outcome, figure: impl Fn(FramesOutcome) -> f64) -> OfMedia<f64> {
+    OfMedia(metrics::mean(videos(outcome).map(figure)))
+}
+
+/// Returns the sum of a count over the flows that have a video.
+fn sum_of_videos(outcome: &Outcome, count: impl Fn(FramesOutcome) -> u64) -> OfMedia<u64> {
+    OfMedia(videos(outcome).map(count).reduce(|sum, count| sum + count))
+}
+
+/// Returns the means of the quantiles of delays; `mean` returns that of one quantile.
+fn delays_of(mean: impl Fn(fn(Quantiles) -> f64) -> Option<f64>) -> OfMedia<Quantiles> {
+    let all = || {
+        Some(Quantiles {
+            mean: mean(|delay| delay.mean)?,
+            p50: mean(|delay| delay.p50)?,
+            p95: mean(|delay| delay.p95)?,
+            p99: mean(|delay| delay.p99)?,
+            max: mean(|delay| delay.max)?,
+        })
+    };
+    OfMedia(all())
+}
+
+/// A cell of a figure of a video or of audio.
+const fn media_cell(heading: &'static str, part: Part, format: Format) -> Cell {
+    Cell::new(heading, part, format, &[Compare, CompareRuns, Notebook, Flows, FlowRunsTable])
+        .if_measured()
 }
 
 columns! {
@@ -332,6 +385,67 @@ columns! {
         transfers: u64 = "number", "Finished transfers of a given size that began after the warm-up",
             flow flow => flow.transfers,
             cells [Cell::new("transfers", Whole, Count, &[Flows])];
+        frame_delay_ms: OfMedia<Quantiles> = "quantiles", "For each frame of a video that arrived, the time from its making to \
+            the arrival of its last packet",
+            exactly "Encoding and decoding take no time. The frame waits at the sender, in the network, and for packets that \
+                are sent again. With several flows, the mean over those with a video, as for all figures of a video that \
+                are no counts.",
+            compare of => delays_of(|part| mean_of_videos(of.outcome, |frames| part(frames.delay_ms)).0),
+            flow flow => of_video(flow, |frames| frames.delay_ms),
+            cells [
+                media_cell("frame ms", P50, Figures).on_page("time from the making of a frame to the arrival of its last packet"),
+                media_cell("frame ms", Percentile95, Figures).on_page("time from the making of a frame to the arrival of its last packet"),
+                media_cell("frame ms", P99, Figures),
+            ];
+        frozen: OfMedia<f64> = "share", "Share of the time in which the picture of a video stood still for 150 ms or more",
+            exactly "The sum of all gaps of 150 ms or more between two shown frames, divided by the measured time. A frame is \
+                shown as soon as all of it has arrived, and all frames back to the last key frame have. The first gap \
+                begins with the making of the first frame; the last one ends with the flow or the run.",
+            compare of => mean_of_videos(of.outcome, |frames| frames.frozen),
+            flow flow => of_video(flow, |frames| frames.frozen),
+            cells [media_cell("frozen %", Whole, Percent).on_page("share of the time with no frame for 150 ms or more")];
+        freezes: OfMedia<u64> = "number", "Freezes of a video by WebRTC's definition",
+            exactly "libwebrtc's `video_quality_observer2.cc`, which getStats shows as freezeCount: a gap between two shown \
+                frames is a freeze if it is at least three times the mean of the last 30 gaps, itself included, and at \
+                least 150 ms longer than this mean. The first four gaps are none. A gap counts where it ends.",
+            compare of => sum_of_videos(of.outcome, |frames| frames.freezes),
+            flow flow => of_video(flow, |frames| frames.freezes),
+            cells [Cell::new("freezes", Whole, Count, &[Compare, Notebook, Flows, FlowRunsTable]).if_measured()
+                .on_page("gaps between frames that WebRTC counts as freezes")];
+        freezes_s: OfMedia<f64> = "s", "The sum of the lengths of these freezes",
+            exactly "getStats shows it as totalFreezesDuration.",
+            compare of => mean_of_videos(of.outcome, |frames| frames.freezes_s),
+            flow flow => of_video(flow, |frames| frames.freezes_s);
+        dropped_frames: OfMedia<u64> = "number", "Frames of a video that the viewer did not get",
+            exactly "These are the frames that the encoder skipped because too much data waited, or because congestion \
+                control wanted it, and the frames given up at a key frame because a part was missing.",
+            compare of => sum_of_videos(of.outcome, |frames| frames.dropped),
+            flow flow => of_video(flow, |frames| frames.dropped),
+            cells [Cell::new("dropped", Whole, Count, &[Compare, Notebook, Flows, FlowRunsTable]).if_measured()
+                .on_page("frames skipped by the encoder, or given up because a part was missing")];
+        frames_per_s: OfMedia<f64> = "number", "Frames of a video that were shown, per second",
+            compare of => mean_of_videos(of.outcome, |frames| frames.frames_per_s),
+            flow flow => of_video(flow, |frames| frames.frames_per_s),
+            cells [media_cell("frames/s", Whole, Figures).on_page("frames shown per second")];
+        video_mbps: OfMedia<f64> = "Mbit/s", "The rate of the shown frames of a video, headers included",
+            compare of => mean_of_videos(of.outcome, |frames| frames.video_mbps),
+            flow flow => of_video(flow, |frames| frames.video_mbps),
+            cells [Cell::new("video Mbit/s", Whole, Figures, &[Compare, Notebook, Flows, FlowRunsTable]).if_measured()
+                .on_page("rate of the shown frames")];
+        audio_delay_ms: OfMedia<Quantiles> = "quantiles", "For each packet of audio that arrived, the time from its making to its \
+            arrival",
+            compare of => delays_of(|part| mean_of_audio(of.outcome, |audio| part(audio.delay_ms)).0),
+            flow flow => of_audio(flow, |audio| audio.delay_ms),
+            cells [media_cell("audio ms", Percentile95, Figures).on_page("time from the making of a packet of audio to its arrival")];
+        audio_lost: OfMedia<f64> = "share", "Share of the packets of audio that did not arrive",
+            exactly "Of the packets made before the last one that arrived.",
+            compare of => mean_of_audio(of.outcome, |audio| audio.lost),
+            flow flow => of_audio(flow, |audio| audio.lost),
+            cells [media_cell("audio lost %", Whole, Percent).on_page("share of the packets of audio that did not arrive")];
+        audio_gap_ms: OfMedia<f64> = "ms", "The longest time in which no packet of audio arrived",
+            compare of => mean_of_audio(of.outcome, |audio| audio.longest_gap_ms),
+            flow flow => of_audio(flow, |audio| audio.longest_gap_ms),
+            cells [media_cell("gap ms", Whole, Figures).on_page("longest time without a packet of audio")];
         jain: f64 = "index", "Jain's index of the flows' goodputs",
             compare of => of.outcome.jain(),
             cells [Cell::new("Jain", Whole, Index, &[Compare, CompareRuns]).of_several_flows()

@@ -10,6 +10,7 @@ use paceline_sim::metrics::{mbps, power};
 use paceline_sim::runs::{Run, Runs};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
+    Workload,
 };
 use paceline_sim::{BuildError, FlowOutcome, LinkOutcome, Outcome, transmitter};
 
@@ -58,6 +59,8 @@ pub struct Comparison {
     pub scheme: SchemeChoice,
     /// Number of flows of the scheme; all start at time 0.
     pub flows: u32,
+    /// Data that each flow sends.
+    pub workload: Workload,
     /// Round-trip propagation delay.
     pub rtt: Span,
     /// Recorded one-way delay of both directions, in addition to the RTT.
@@ -97,6 +100,7 @@ impl Comparison {
             reverse: None,
             scheme: scheme.into(),
             flows: 1,
+            workload: Workload::Bulk,
             rtt: Comparison::RTT,
             delays: None,
             jitter: Span::ZERO,
@@ -110,10 +114,13 @@ impl Comparison {
     }
 
     /// Returns the registry's note about a bare scheme that uses this share of the link. `None` if
-    /// it uses at least [`WELL_USED`], and for schemes with parameters or a queue, because the user
-    /// chose these.
+    /// it uses at least [`WELL_USED`], for schemes with parameters or a queue, because the user chose
+    /// these, and for workloads that need not fill the link.
     fn note(&self, utilization: f64) -> Option<&'static str> {
         let SchemeChoice::Named(spec) = &self.scheme else { return None };
+        if self.workload != Workload::Bulk {
+            return None;
+        }
         if utilization >= WELL_USED || !spec.sender.args.is_empty() || spec.queue.is_some() {
             return None;
         }
@@ -140,6 +147,7 @@ impl Comparison {
             flow.back.push("reverse".into());
         }
         flow.count = self.flows;
+        flow.workload = self.workload.clone();
         flow.rtt = self.rtt;
         flow.data.impairments.delays.clone_from(&self.delays);
         flow.acks.impairments.delays.clone_from(&self.delays);

@@ -4,7 +4,7 @@ use paceline_cc::{ArgumentError, Span};
 use paceline_path::BufferSize;
 use paceline_report::PageInfo;
 use paceline_sim::runs::{MAX_RUNS, Runs};
-use paceline_sim::scenario::{Capacity, SchemeChoice};
+use paceline_sim::scenario::{Capacity, SchemeChoice, Workload};
 use paceline_trace::Delays;
 
 use super::{CompareRuns, Comparison};
@@ -36,6 +36,8 @@ pub struct CompareRequest {
     pub warmup: Span,
     /// Number of flows of each scheme.
     pub flows: u32,
+    /// Data that each flow sends.
+    pub workload: Workload,
     /// Seed of the first run, from which the seeds and starts of the others are drawn.
     pub seed: u64,
     /// Number of runs of each scheme, and spread of their starts.
@@ -94,6 +96,7 @@ impl CompareRequest {
             duration: Comparison::DURATION,
             warmup: Span::ZERO,
             flows: 1,
+            workload: Workload::Bulk,
             seed: 1,
             runs: Runs::new(CompareRequest::RUNS),
             most_runs: None,
@@ -171,6 +174,7 @@ impl CompareRequest {
             reverse: self.reverse_trace.clone(),
             scheme: scheme.clone(),
             flows: self.flows,
+            workload: self.workload.clone(),
             rtt: self.rtt(),
             delays: self.delay_trace.as_ref().map(|(_, delays)| delays.clone()),
             jitter: self.jitter,
@@ -189,6 +193,10 @@ impl CompareRequest {
     pub fn page_info(&self, runs: u32) -> PageInfo {
         let flows =
             if self.flows == 1 { "one flow".into() } else { format!("{} flows", self.flows) };
+        let data = match self.workload {
+            Workload::Video(_) => " of video",
+            _ => "",
+        };
         let recorded = match &self.delay_trace {
             Some((name, _)) => format!(" and twice that of {name}"),
             None => String::new(),
@@ -203,7 +211,7 @@ impl CompareRequest {
         PageInfo {
             title: "Schemes compared".into(),
             explanation: format!(
-                "Each scheme ran with {flows} for {} over a link whose buffer holds {}. The round-trip \
+                "Each scheme ran with {flows}{data} for {} over a link whose buffer holds {}. The round-trip \
                  propagation delay was {}{recorded}.{several} Queueing delay is the time from a packet's \
                  arrival at the queue until it has left the link.",
                 self.duration,

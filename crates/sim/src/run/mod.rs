@@ -13,13 +13,14 @@ use paceline_path::{Counters, Service};
 
 use crate::bins::{LinkBins, intervals};
 use crate::build::build;
+use crate::call;
 use crate::error::BuildError;
 use crate::metrics::{Samples, mbps, mean, power};
 use crate::names::Names;
 use crate::nodes::{Carrier, SharedMedium};
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
-    PooledDelays, StationOutcome, completion_times, frames,
+    PooledDelays, StationOutcome, completion_times,
 };
 use crate::places::{FlowPlace, Places};
 use crate::recorder::{FlowRecord, StateVisitor, note_state};
@@ -442,10 +443,13 @@ impl Simulation {
         };
         if let (Some(sender), Some(segments)) = (self.world.sender(place.sender), &record.segments)
         {
-            let from = self.warmup_end();
-            outcome.frames = sender
-                .video()
-                .map(|(made, stats)| frames(made, segments, from, stats - before.video));
+            let measured = self.warmup_end()..self.world.now().min(record.stop);
+            outcome.audio = sender.audio().map(|packets| {
+                call::audio_outcome(&call::sent_frames(packets, segments), measured.clone())
+            });
+            outcome.frames = sender.video().map(|(frames, stats)| {
+                call::outcome(&call::sent_frames(frames, segments), measured, stats - before.video)
+            });
         }
         outcome.one_way_delay_ms = record.one_way.quantiles();
         outcome.rtt_ms = record.rtt.quantiles();

@@ -10,8 +10,8 @@ pub use file::{
     parse_with, to_toml, to_toml_with,
 };
 pub use spec::{
-    Arrivals, Capacity, ChannelSpec, CustomQueue, CustomRouter, CustomScheme, Direction, FlowSpec,
-    Layer, LinkSpec, LossRecovery, MakeQueue, McsSpec, MediumSpec, PortSpec, QueueChoice, Record,
-    RouterChoice, RttSamples, Scenario, SchemeChoice, StationPort, StationSpec, StationUse,
+    Arrivals, Audio, Capacity, ChannelSpec, CustomQueue, CustomRouter, CustomScheme, Direction,
+    FlowSpec, Layer, LinkSpec, LossRecovery, MakeQueue, McsSpec, MediumSpec, PortSpec, QueueChoice,
+    Record, RouterChoice, RttSamples, Scenario, SchemeChoice, StationPort, StationSpec, StationUse,
     Stretch, Video, WifiSpec, Workload,
 };

@@ -1,7 +1,7 @@
 //! Flows.
 
 use paceline_cc::{AckPolicy, EcnFeedback, SchemeSpec, Span, Spec};
-use paceline_flow::{LossRecovery, RttSamples, Video, Workload};
+use paceline_flow::{Audio, LossRecovery, RttSamples, Video, Workload};
 
 use super::error::ScenarioError;
 use super::keys::{Section, keys, within};
@@ -9,8 +9,9 @@ use super::limits;
 use super::reader::{At, Reader};
 use super::table::Table;
 use super::text::nameless;
+use super::value::check_scheme;
 use super::value::{Sysctls, words};
-use super::workload::{Limited, OnOff, RandomFlows};
+use super::workload::{Call, Limited, OnOff, RandomFlows};
 use crate::scenario::spec::{
     Arrivals, Direction, FlowSpec, Scenario, SchemeChoice, StationUse, Stretch,
 };
@@ -93,6 +94,11 @@ keys! {
     on_off: OnOff;
     /// frames of a video: see below
     video: Video;
+    /// packets of audio: see below
+    audio: Audio;
+    /// a call with video and audio in both directions: see below. It needs the links of both: `path` and
+    /// `back`, or a `station`
+    call: Call;
     /// many short flows instead of one: see below
     arrivals: RandomFlows;
 }
@@ -150,6 +156,14 @@ impl Reader<'_> {
         flow.recovery = self.recovery(file)?;
         self.workload(written, scenario.mss, &mut flow)?;
         self.within(written, limits::workload(&flow))?;
+        if let Some(call) = file.call(self)? {
+            if flow.back.is_empty() && flow.station.is_none() {
+                let message = "a call needs the links of both directions";
+                return self.fail(&file.call, message, "write back = [\"up\"]");
+            }
+            scenario.flows.extend(call.flows(flow));
+            return Ok(());
+        }
         match file.arrivals(self)? {
             None => scenario.flows.push(flow),
             Some(RandomFlows { per_second, bytes }) => {
@@ -260,10 +274,13 @@ impl Reader<'_> {
             file.limited.is_some(),
             file.on_off.is_some(),
             file.video.is_some(),
+            file.audio.is_some(),
+            file.call.is_some(),
             file.arrivals.is_some(),
         ];
         if kinds.into_iter().filter(|is_given| *is_given).count() > 1 {
-            let message = "a flow has at most one of bytes, limited, on_off, video and arrivals";
+            let message =
+                "a flow has at most one of bytes, limited, on_off, video, audio, call and arrivals";
             return self.fail(written, message, "keep one of them");
         }
         if let Some(bytes) = file.bytes(self)? {
@@ -274,8 +291,46 @@ impl Reader<'_> {
             flow.workload = on_off.workload();
         } else if let Some(video) = file.video(self)? {
             flow.workload = Workload::Video(video);
+        } else if let Some(audio) = file.audio(self)? {
+            flow.workload = Workload::Audio(audio);
         }
         Ok(())
+    }
+}
+
+/// Scheme of a call's audio: it sends at once what the application has, up to 600 kbit/s, and never probes.
+const AUDIO_SCHEME: &str =
+    "gcc[probes=false,cwnd_time=0s,rtt_limit=0s,loss=draft,initial_rate=600kbps,min_rate=600kbps]";
+
+impl Call {
+    /// Returns the four flows of a call, of which `flow` has the scheme of the video, and the path.
+    fn flows(&self, flow: FlowSpec) -> [FlowSpec; 4] {
+        let other_way = |direction| match direction {
+            Direction::Down => Direction::Up,
+            Direction::Up => Direction::Down,
+        };
+        let mut reverse = flow.clone();
+        std::mem::swap(&mut reverse.path, &mut reverse.back);
+        std::mem::swap(&mut reverse.data, &mut reverse.acks);
+        if let Some(used) = &mut reverse.station {
+            used.direction = other_way(used.direction);
+        }
+        reverse.name = format!("{}-back", flow.name);
+        let audio = |video: &FlowSpec| {
+            let mut audio = video.clone();
+            audio.name = format!("{}-audio", video.name);
+            if let Ok(scheme) = check_scheme(AUDIO_SCHEME) {
+                audio.scheme = scheme.into();
+            }
+            audio.workload = Workload::Audio(self.audio.clone());
+            audio
+        };
+        let [audio_there, audio_back] = [audio(&flow), audio(&reverse)];
+        let with_video = |mut flow: FlowSpec| {
+            flow.workload = Workload::Video(self.video.clone());
+            flow
+        };
+        [with_video(flow), audio_there, with_video(reverse), audio_back]
     }
 }
 
@@ -292,9 +347,10 @@ pub(super) fn written(spec: &FlowSpec, scenario: &Scenario) -> Result<String, Sc
             table.put("on_off", &OnOff::of(*on, *off, *starts_off, *fresh)?)?;
         }
         Workload::Video(video) => table.put("video", video)?,
+        Workload::Audio(audio) => table.put("audio", audio)?,
         Workload::Supplied => {
             return Err(ScenarioError::new("the flow's data is supplied by a driver").help(
-                "in files flows make their data themselves: bulk, bytes, rate, on_off, video",
+                "in files flows make their data themselves: bulk, bytes, rate, on_off, video, audio",
             ));
         }
     }

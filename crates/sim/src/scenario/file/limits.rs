@@ -1,7 +1,7 @@
 //! Limits of scenario files. Larger values are mistakes that would fill memory or never end.
 
 use paceline_cc::{Rate, Span};
-use paceline_flow::{Amount, On, Video, Workload};
+use paceline_flow::{Amount, Audio, On, Video, Workload};
 
 use crate::scenario::spec::{Arrivals, FlowSpec, Record, Scenario};
 
@@ -58,9 +58,13 @@ pub(super) fn workload(flow: &FlowSpec) -> Result<(), Excess> {
         Workload::Supplied => require(
             false,
             || "no driver supplies the flow's data in a simulation".into(),
-            "take another workload: bulk, bytes, rate, on_off or video",
+            "take another workload: bulk, bytes, rate, on_off, video or audio",
         ),
-        Workload::OnOff { .. } | Workload::Video(_) | Workload::Bulk | Workload::Bytes(_) => Ok(()),
+        Workload::OnOff { .. }
+        | Workload::Video(_)
+        | Workload::Audio(_)
+        | Workload::Bulk
+        | Workload::Bytes(_) => Ok(()),
     }
 }
 
@@ -69,6 +73,14 @@ pub(super) fn video(video: &Video) -> Result<(), Excess> {
     let sane = video.max.as_bps() > 0 && video.min <= video.max && video.max <= FASTEST;
     let say = || "the video's min and max are not in order".into();
     require(sane, say, "write min = \"100kbps\", max = \"2500kbps\"")
+}
+
+/// Checks the rate of audio: at most what Opus has, and a packet fits into the smallest segment.
+pub(super) fn audio(audio: &Audio) -> Result<(), Excess> {
+    let (least, most) = (Rate::from_bps(1_000), Rate::from_bps(510_000));
+    let sane = (least..=most).contains(&audio.rate) && audio.packet_bytes() <= 1200;
+    let say = || "audio has a rate of 1kbps to 510kbps, in packets of up to 1200 bytes".into();
+    require(sane, say, "write audio = { rate = \"32kbps\" }")
 }
 
 /// Checks on- and off-periods. Periods of a number of bytes take as long as the bytes do. For a

@@ -46,6 +46,8 @@ pub fn keys() -> Vec<KeyTable> {
         workload::FileLimited::table(),
         workload::FileOnOff::table(),
         workload::FileVideo::table(),
+        workload::FileAudio::table(),
+        workload::FileCall::table(),
         workload::FileArrivals::table(),
         stretch::FileStretch::table(),
     ]

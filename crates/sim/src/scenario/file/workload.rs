@@ -1,7 +1,7 @@
 //! Workloads of flows.
 
 use paceline_cc::{Rate, Span};
-use paceline_flow::{Amount, On, Video, Workload};
+use paceline_flow::{Amount, Audio, On, Video, Workload};
 
 use super::error::ScenarioError;
 use super::keys::{Inline, at_least, keys, within};
@@ -213,6 +213,9 @@ keys! {
     key_every: u32 => key_every;
     /// size of a key frame, in multiples of other frames
     key_size: f64, in within(1.0..=100.0, "write key_size = 4") => key_size;
+    /// shortest time from a key frame to one that the receiver asks for, because a packet was lost that is not
+    /// sent again; 0 for none on request
+    key_gap: Span => key_gap;
     /// below this rate for 2 s the picture gets smaller, above 1.5 times this larger again, each time with
     /// a key frame; 0 for one size
     small_below: Rate => small_below;
@@ -231,6 +234,47 @@ impl Inline for Video {
     ) -> Result<(), ScenarioError> {
         reader.within(written, limits::video(self))
     }
+}
+
+keys! {
+    /// Audio at a steady rate, whatever the scheme's rate.
+    FileAudio: "flow.audio" of Audio = Audio::default();
+    /// rate of the codec; each packet has 50 bytes of headers more (IPv4, UDP, SRTP)
+    rate: Rate => rate;
+    /// packets per second
+    packets_per_s: f64, in within(1.0..=1000.0, "write packets_per_s = 50") => packets_per_s;
+}
+
+impl Inline for Audio {
+    type File = FileAudio;
+
+    fn finish(
+        &mut self,
+        reader: &Reader<'_>,
+        written: &At<FileAudio>,
+    ) -> Result<(), ScenarioError> {
+        reader.within(written, limits::audio(self))
+    }
+}
+
+/// A call in both directions.
+pub(super) struct Call {
+    pub(super) video: Video,
+    pub(super) audio: Audio,
+}
+
+keys! {
+    /// A call: four flows, one of video and one of audio in each direction. Data and acknowledgements of those
+    /// in the other direction change sides: `path` and `back`, `data` and `acks`, `"down"` and `"up"`.
+    FileCall: "flow.call" of Call = Call { video: Video::default(), audio: Audio::default() };
+    /// the video of each direction, under the flow's scheme
+    video: Video => video;
+    /// the audio of each direction, which no scheme holds back
+    audio: Audio => audio;
+}
+
+impl Inline for Call {
+    type File = FileCall;
 }
 
 /// Short flows that arrive as a Poisson process.

@@ -15,7 +15,7 @@ pub use wifi::{McsSpec, StationSpec, WifiSpec};
 use std::sync::Arc;
 
 use paceline_cc::{AckPolicy, EcnFeedback, Rate, Span};
-pub use paceline_flow::{LossRecovery, RttSamples, Video, Workload};
+pub use paceline_flow::{Audio, LossRecovery, RttSamples, Video, Workload};
 use paceline_path::{BufferSize, Impairments};
 use paceline_trace::Trace;
 

@@ -3,6 +3,7 @@
 
 #[path = "common/alone.rs"]
 mod alone;
+#[allow(dead_code, reason = "the script runs the program")]
 mod common;
 
 use alone::{PROGRAM, alone_within, has, text};

@@ -64,6 +64,7 @@ const EXAMPLES: [(&str, &str); 22] = examples![
     "outage",
     "parking-lot",
     "reverse",
+    "scream",
     "short-flows",
     "six-uploads",
     "video",

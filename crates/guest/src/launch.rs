@@ -1,14 +1,13 @@
 //! The guest's process: starts it in a folder of its own, and ends it together with its child
 //! processes.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, symlink};
+use std::os::unix::fs::{FileExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 
 use nix::sys::signal::{Signal, killpg};
@@ -16,6 +15,7 @@ use nix::unistd::Pid;
 
 use crate::build::BuiltGuest;
 use crate::error::Error;
+use crate::folder::Folder;
 use crate::system;
 
 /// Longest command line that the kernel accepts, in bytes (`COMMAND_LINE_SIZE` without the zero).
@@ -26,38 +26,6 @@ const LOG_TAIL: u64 = 600;
 /// random pool.
 const CALENDAR_SOCKET: &str = "tt.sock";
 const DEVICE_SOCKET: &str = "net.sock";
-
-/// A folder that only this user can read; dropping it removes it with its content.
-#[derive(Debug)]
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Folder, Error> {
-        static COUNTER: AtomicU64 = AtomicU64::new(0);
-        loop {
-            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let name = format!("paceline-linux-{}-{number}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(Folder(path)),
-                // Left by a killed process with this process number.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    return Err(
-                        Error::host(format!("{}: a folder for the guest", path.display()))(error),
-                    );
-                }
-            }
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // The folder may be gone already; no remedy is left in a drop.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// The process of a guest.
 #[derive(Debug)]
@@ -114,8 +82,11 @@ pub(crate) fn start(built: &BuiltGuest, start: &Start) -> Result<Started, Error>
              {LONGEST_COMMAND_LINE}; give the flow fewer on-periods or settings"
         )));
     }
-    let folder = Folder::new()?;
-    let place = |name: &str| folder.0.join(name);
+    let folder = Folder::new(Folder::OF_RUN).map_err(Error::host(format!(
+        "{}: a folder for the guest",
+        std::env::temp_dir().display()
+    )))?;
+    let place = |name: &str| folder.path().join(name);
     let link = |file: &Path, name: &str| {
         symlink(file, place(name)).map_err(Error::host(format!("a link to {}", file.display())))
     };
@@ -139,7 +110,7 @@ pub(crate) fn start(built: &BuiltGuest, start: &Start) -> Result<Started, Error>
     command
         .arg0("./linux")
         .args(&line)
-        .current_dir(&folder.0)
+        .current_dir(folder.path())
         .env_clear()
         // Kernels before 6.13: the stub processes inherit glibc's registration of restartable
         // sequences, and the kernel kills them for it.

@@ -14,6 +14,7 @@ mod calendar;
 mod end;
 mod error;
 mod files;
+mod folder;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod frame;
 pub mod frames;
@@ -38,4 +39,5 @@ mod vhost;
 
 pub use error::Error;
 pub use files::{PROTOCOL, find};
-pub use transport::{FAMILY, transport};
+pub use folder::remove_leftovers;
+pub use transport::{FAMILY, describe, transport};

@@ -3,7 +3,7 @@
 use paceline_cc::SchemeSpec;
 use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
 
-use crate::build::BuiltGuest;
+use crate::build::{BuiltGuest, find_module, short};
 use crate::error::Error;
 use crate::settings::{HostSettings, settings};
 
@@ -22,7 +22,7 @@ pub fn transport(
     files: impl Fn() -> Result<BuiltGuest, Error> + Send + Sync + 'static,
 ) -> Result<CustomTransport, String> {
     // A file's name has letters that a scheme's name cannot have.
-    let (name, rest) = text.split_at(text.find(['[', '+']).unwrap_or(text.len()));
+    let (name, rest) = text.split_at(name_of(text).len());
     let is_file = name.contains('/') || name.ends_with(".c");
     let written = if is_file { format!("file{rest}") } else { text.to_string() };
     let spec = SchemeSpec::parse(&written).map_err(|error| error.to_string())?;
@@ -37,6 +37,37 @@ pub fn transport(
     let make = move |setup: &TransportSetup| make(&files, &settings, setup);
     let make = move |setup: &TransportSetup| make(setup).map_err(|error| error.to_string());
     Ok(CustomTransport::new(label, make).with_queue(spec.queue))
+}
+
+/// Returns the part of a name before its settings and its queue.
+fn name_of(text: &str) -> &str {
+    text.split(['[', '+']).next().unwrap_or(text)
+}
+
+/// Returns a description of a guest for results of hosts whose transports have these labels: its
+/// release, the hashes of its files, and those of the modules that the hosts load, which are
+/// compiled if they are not yet.
+///
+/// # Errors
+/// The guest does not have a congestion control, or its module cannot be compiled.
+pub fn describe<'a>(
+    guest: &BuiltGuest,
+    labels: impl IntoIterator<Item = &'a str>,
+) -> Result<String, Error> {
+    let mut text = guest.describe();
+    let mut described = Vec::new();
+    for label in labels {
+        let name = label.split_once(':').map_or(label, |(_, text)| name_of(text));
+        if described.contains(&name) {
+            continue;
+        }
+        described.push(name);
+        let module = find_module(guest, name);
+        if let Some(module) = module.map_err(|error| Error::Unusable(error.to_string()))? {
+            text += &format!(", module {} {}", module.scheme, short(&module.sha256));
+        }
+    }
+    Ok(text)
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -1,6 +1,8 @@
 //! `paceline cleanup`: ends programs and restores settings that emulators left behind when all
 //! their processes were killed.
 
+use std::env::temp_dir;
+
 use clap::Args;
 use paceline_emulator::shell::cleanup::{CleanupReport, cleanup};
 
@@ -13,7 +15,8 @@ killed at once, run this command as the same user and in the same network: it pu
 firewall rules back as they were, and kills all that was started inside and still runs, also what
 has gone to the background there (tmux, ssh-agent): every process in such an emulator's network, and
 those of this user whose environment names it. It does not touch emulators that still run, nor
-other users' processes outside of such a network.")]
+other users' processes outside of such a network. It also removes the temporary folders of Linux
+guests whose command was killed.")]
 pub(crate) struct Cleanup {
     /// Do not report what was done
     #[arg(short, long)]
@@ -24,9 +27,18 @@ impl Cleanup {
     pub(crate) fn run(self) -> Result<(), Error> {
         let CleanupReport { undone, killed, running, elsewhere, others } =
             cleanup().map_err(|error| Error::Message(error.to_string()))?;
+        let (folders, failed) = match paceline_guest::remove_leftovers() {
+            Ok(folders) => (folders, Ok(())),
+            Err(error) => {
+                let place = temp_dir();
+                let text = format!("{}: the folders of Linux guests: {error}", place.display());
+                (Vec::new(), Err(Error::Message(text)))
+            }
+        };
         if self.quiet {
-            return Ok(());
+            return failed;
         }
+        folders.iter().for_each(|folder| output::note(&format!("removed: {}", folder.display())));
         undone.iter().for_each(|what| output::note(&format!("put back: {what}")));
         killed.iter().for_each(|who| output::note(&format!("killed: {who}")));
         if running > 0 {
@@ -43,9 +55,9 @@ impl Cleanup {
                  these users"
             ));
         }
-        if undone.is_empty() && killed.is_empty() {
+        if undone.is_empty() && killed.is_empty() && folders.is_empty() {
             output::note("nothing was left behind here");
         }
-        Ok(())
+        failed
     }
 }

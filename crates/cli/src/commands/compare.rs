@@ -124,7 +124,7 @@ impl Compare {
         let guest = self.linux.find(request.schemes.iter().map(|(scheme, _)| scheme))?;
         for (scheme, note) in &mut request.schemes {
             if let Some(guest) = guest.as_ref().filter(|_| linux_hosts::is_linux(scheme)) {
-                *note = Some(guest.describe());
+                *note = Some(linux_hosts::describe(guest, [&*scheme])?);
             }
         }
         let runs = request.plan(&CompareLimits::default())?;

@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::args;
 use crate::csv;
 use crate::figure::{FigureArgs, is_figure_name};
-use crate::linux_hosts::LinuxArgs;
+use crate::linux_hosts::{self, LinuxArgs};
 use crate::mistake::Mistake;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
@@ -73,8 +73,9 @@ impl Run {
     pub(crate) fn run(self) -> Result<(), Error> {
         let mut scenario = read_scenario(&self.file)?;
         let flows = scenario.arrivals.iter().map(|arrivals| &arrivals.flow).chain(&scenario.flows);
-        let guest = self.linux.find(flows.map(|flow| &flow.scheme))?;
-        let guest = guest.map(|guest| guest.describe());
+        let schemes = flows.map(|flow| &flow.scheme);
+        let guest = self.linux.find(schemes.clone())?;
+        let guest = guest.map(|guest| linux_hosts::describe(&guest, schemes)).transpose()?;
         let changes = ScenarioChanges {
             duration: self.duration,
             seed: self.seed,

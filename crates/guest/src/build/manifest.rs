@@ -21,6 +21,11 @@ const CONFIG: &str = "config";
 /// because results do not depend on folders.
 const BUILD_TREE: &str = "build-tree";
 
+/// Returns the first 12 digits of a hash, for descriptions.
+pub(crate) fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
 /// A built guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -84,7 +89,6 @@ impl BuiltGuest {
 
     /// Returns a description for results: the release, and the first 12 digits of each hash.
     pub fn describe(&self) -> String {
-        let short = |hash: &str| hash.chars().take(12).collect::<String>();
         let Manifest { version, kernel_sha256, initramfs_sha256, .. } = &self.manifest;
         let (kernel, initramfs) = (short(kernel_sha256), short(initramfs_sha256));
         format!("Linux {version}, kernel {kernel}, initramfs {initramfs}")

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::BuildError;
 pub use kernel::DEFAULT_HZ;
+pub(crate) use manifest::short;
 pub use manifest::{BuiltGuest, Manifest};
 pub use module::{BuiltModule, OWN, find_module};
 pub use places::{cache, default_guest, guests};

@@ -20,6 +20,15 @@ pub struct BuiltModule {
     pub path: PathBuf,
     /// The name of the congestion control that the module registers.
     pub scheme: String,
+    /// SHA-256 of the file, in hexadecimal digits.
+    pub sha256: String,
+}
+
+impl BuiltModule {
+    fn of(path: PathBuf, scheme: String) -> Result<BuiltModule, BuildError> {
+        let bytes = fs::read(&path).map_err(at(&path))?;
+        Ok(BuiltModule { path, scheme, sha256: sha256(&bytes) })
+    }
 }
 
 /// Congestion controls of `paceline kernel` that can also be compiled as modules, from their one
@@ -81,7 +90,7 @@ fn build_module(guest: &BuiltGuest, source: &Path) -> Result<BuiltModule, BuildE
         includes: Some(beside),
         is_whole,
     };
-    Ok(BuiltModule { path: compile(guest, &parts)?, scheme })
+    BuiltModule::of(compile(guest, &parts)?, scheme)
 }
 
 /// Compiles one of [`OWN`].
@@ -94,7 +103,7 @@ fn build_own_module(guest: &BuiltGuest, name: &str) -> Result<BuiltModule, Build
     let own = format!("the congestion control `{name}`");
     let parts =
         Parts { stem: &stem, key: name, name: &own, files: &files, includes: None, is_whole: true };
-    Ok(BuiltModule { path: compile(guest, &parts)?, scheme: name.into() })
+    BuiltModule::of(compile(guest, &parts)?, name.into())
 }
 
 /// Inputs of a module's compilation.

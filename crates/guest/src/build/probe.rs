@@ -1,9 +1,9 @@
 //! Starts a guest once, without simulator and network, and checks what guests need of the host.
 
-use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::{self, File};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::Pid;
 
 use super::error::{BuildError, at};
+use crate::folder::Folder;
 
 /// Longest time for a start, which takes 0.1 s on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,8 +39,8 @@ pub struct Boot {
 /// # Errors
 /// The guest does not start; the error has the cause, as far as the guest's log shows it.
 pub fn boot(kernel: &Path, initramfs: &Path) -> Result<Boot, BuildError> {
-    let folder = Folder::make()?;
-    let log = folder.0.join("log");
+    let folder = Folder::new(Folder::OF_BOOT).map_err(at(&std::env::temp_dir()))?;
+    let log = folder.path().join("log");
     let output = File::create(&log).map_err(at(&log))?;
     let errors = output.try_clone().map_err(at(&log))?;
     let initramfs = std::path::absolute(initramfs).map_err(at(initramfs))?;
@@ -51,7 +52,7 @@ pub fn boot(kernel: &Path, initramfs: &Path) -> Result<Boot, BuildError> {
     // glibc 2.35 and newer registers restartable sequences, whose registration the processes of a
     // guest must not inherit.
     command.env_clear().env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
-    command.current_dir(&folder.0).stdin(Stdio::null()).stdout(output).stderr(errors);
+    command.current_dir(folder.path()).stdin(Stdio::null()).stdout(output).stderr(errors);
     command.process_group(0);
     let started = Instant::now();
     let mut child = command.spawn().map_err(|error| {
@@ -116,33 +117,6 @@ fn why(said: &str, ended: bool) -> String {
     let lines: Vec<_> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(6)..].join("\n");
     format!("the Linux guest does not start: {cause}. The end of its log:\n{last}")
-}
-
-/// A folder for the start, removed when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn make() -> Result<Folder, BuildError> {
-        for number in 0..100 {
-            let name = format!("paceline-boot-{}-{number}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(Folder(path)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(at(&path)(error)),
-            }
-        }
-        Err(BuildError::Unusable(
-            "the folder for temporary files is full of paceline-boot-*".into(),
-        ))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // If the folder stays, it does no harm.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Result of a check.

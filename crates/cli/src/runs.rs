@@ -10,7 +10,7 @@ pub(crate) struct RunsArgs {
     /// Number of runs, each with its own seed and start; results are medians and ranges of 90 % of
     /// the runs. Run 1 has the seed as given and starts at 0 [default: 10 in compare; else what the
     /// scenario says, or 1]
-    #[arg(long, value_name = "N",
+    #[arg(long, alias = "starts", value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RUNS)))]
     pub(crate) runs: Option<u32>,
     /// Where in the recordings the runs start: within a time, or `trace` for anywhere; the recording

@@ -14,8 +14,11 @@ use paceline_lab::validate::{Counts, cases};
 use serde_json::{Value, json};
 
 /// Fields that only some runs print, and no run of these tests.
-const SOMETIMES: [&str; 8] = [
+const SOMETIMES: [&str; 11] = [
     "linux_guest",
+    "linux_scheme",
+    "linux_runs",
+    "linux_runs.runs",
     "counters",
     "instructions_per_packet",
     "more_links",
@@ -334,6 +337,20 @@ fn emulations() {
     printed.document("gap", &serde_json::from_slice(&output.stdout).expect("JSON"));
     printed.document("log", &run(&["log", &folder.path("log.up"), "--json"]));
     printed.all_of(&["log", "gap"]);
+}
+
+#[test]
+fn linux_hosts() {
+    if let Err(error) = paceline_guest::find(None) {
+        let test = paceline_testing::this_test();
+        return paceline_testing::skip(paceline_testing::Need::Linux, &test, &error.to_string());
+    }
+    let mut printed = Printed::new();
+    let gap = ["gap", "--linux", "--trace", "12Mbps", "--schemes", "cubic", "--starts", "2"];
+    printed.document("gap", &run(&[&gap[..], &["--duration", "1s", "--json", "-q"]].concat()));
+    let compare = ["compare", "--trace", "12Mbps", "--schemes", "linux:cubic,cubic", "--runs", "1"];
+    printed
+        .document("compare", &run(&[&compare[..], &["--duration", "1s", "--json", "-q"]].concat()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! `paceline compare` with hosts that run Linux: equal results whatever the number of threads, the
-//! machine's load and the user, and equal to those in `linux-golden.txt`. Skipped without a built
-//! guest.
+//! Commands with hosts that run Linux. `compare`: equal results whatever the number of threads, the
+//! machine's load and the user, and equal to those in `linux-golden.txt`; sixteen hosts at once; a
+//! mistake in `tcp_cubic.c`. `gap --linux`. Errors. Most are skipped without a built guest.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -51,6 +51,15 @@ fn printed(mut command: Command) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
+/// Runs the program with this guest; returns its exit status, output and error output.
+fn run(arguments: &[&str], guest: &Path) -> (Option<i32>, String, String) {
+    let mut command = Command::new(PROGRAM);
+    let output = command.args(arguments).env("PACELINE_LINUX", guest).env("NO_COLOR", "1").output();
+    let output = output.expect("the program starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
 /// Copies a file to a place that every user can read.
 fn copy(from: &Path, to: &Path) {
     fs::copy(from, to).expect("a copy");
@@ -60,9 +69,9 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn runs_are_equal_on_threads_under_load_and_as_another_user() {
     let Some(built) = guest() else { return };
-    let run = |threads| printed(compare(Path::new(PROGRAM), &built.folder, threads));
-    let first = run(1);
-    assert_eq!(run(2), first, "two threads");
+    let compared = |threads| printed(compare(Path::new(PROGRAM), &built.folder, threads));
+    let first = compared(1);
+    assert_eq!(compared(2), first, "two threads");
 
     let is_over = AtomicBool::new(false);
     let loaded = std::thread::scope(|scope| {
@@ -73,7 +82,7 @@ fn runs_are_equal_on_threads_under_load_and_as_another_user() {
                 }
             });
         }
-        let outcome = std::panic::catch_unwind(|| run(2));
+        let outcome = std::panic::catch_unwind(|| compared(2));
         is_over.store(true, Ordering::Relaxed);
         outcome
     });
@@ -105,9 +114,9 @@ fn golden_results() {
     let Some(built) = guest() else { return };
     let document = printed(compare(Path::new(PROGRAM), &built.folder, 2));
     let manifest = &built.manifest;
-    let head = format!(
+    let head = String::from(
         "# What `SCHEMES` of linux.rs give over 12 Mbit/s. Written by the test `golden_results` with PACELINE_UPDATE=1.\n\
-         # scheme, run: throughput in Mbit/s, p95 of queueing delay in ms, drops, packets sent again, packets, digest\n"
+         # scheme, run: throughput in Mbit/s, p95 of queueing delay in ms, drops, packets sent again, packets, digest\n",
     );
     let guest = format!("guest {} {}\n", manifest.kernel_sha256, manifest.initramfs_sha256);
     let mut results = String::new();
@@ -138,3 +147,178 @@ fn golden_results() {
     };
     assert_eq!(results, stored, "{}", path.display());
 }
+
+#[test]
+fn sixteen_hosts_run_at_once() {
+    let Some(built) = guest() else { return };
+    let mut command = Command::new(PROGRAM);
+    command.args(["compare", "--trace", "24Mbps", "--schemes", "linux:cubic", "--runs", "1"]);
+    command.args(["--flows", "8", "--duration", "2s", "--json", "-q"]);
+    command.env("PACELINE_LINUX", &built.folder);
+    let document = printed(command);
+    let row = &document["runs"][0];
+    assert_eq!(row["flows"], 8, "{row}");
+    assert!(row["utilization"].as_f64().is_some_and(|used| used > 0.8), "{row}");
+    assert!(row["jain"].as_f64().is_some_and(|index| index > 0.4), "{row}");
+}
+
+/// `tcp_cubic.c` of the guest's own kernel gives the kernel's results as a module; with a mistake in one
+/// line, others.
+#[test]
+fn a_mistake_of_one_line_shows_in_one_command() {
+    let Some(built) = guest() else { return };
+    let places = fs::read_to_string(built.folder.join("build-tree")).unwrap_or_default();
+    let source = places.lines().nth(1).map(|tree| Path::new(tree).join("net/ipv4/tcp_cubic.c"));
+    let Some(text) = source.and_then(|path| fs::read_to_string(path).ok()) else {
+        return skip(Need::Linux, &this_test(), "the source of the guest's kernel is gone");
+    };
+    let folder = Folder::new("linux-mistake");
+    let write = |name: &str, from: &str, to: &str| {
+        let named = text.replacen("\"cubic\"", &format!("\"{name}\""), 1);
+        assert!(named.contains(from), "tcp_cubic.c has no `{from}`");
+        folder.write(&format!("{name}.c"), named.replacen(from, to, 1).as_bytes())
+    };
+    let copy = write("cubic_copy", "= 717;", "= 717;");
+    // The window after a loss is 1017/1024 of the one before, not 717/1024.
+    let mistake = write("cubic_mistake", "= 717;", "= 1017;");
+    let schemes = format!("linux:cubic,linux:{copy},linux:{mistake}");
+    let (code, out, err) = run(
+        &[
+            "compare",
+            "--trace",
+            "12Mbps",
+            "--schemes",
+            &schemes,
+            "--runs",
+            "1",
+            "--buffer",
+            "60",
+            "--duration",
+            "8s",
+            "--json",
+            "-q",
+        ],
+        &built.folder,
+    );
+    assert_eq!(code, Some(0), "{err}");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let rows = document["runs"].as_array().expect("rows");
+    let figures = |at: usize| {
+        let row = &rows[at];
+        (row["packets"].clone(), row["queue_delay_ms"].clone(), row["retransmits"].clone())
+    };
+    assert_eq!(figures(1), figures(0), "the copy");
+    let resent = |at: usize| rows[at]["retransmits"].as_u64().expect("a number");
+    assert!(resent(2) > resent(0) * 3 / 2, "{} and {}", resent(2), resent(0));
+    let note = rows[1]["note"].as_str().expect("a note");
+    assert!(note.contains("initramfs") && note.contains("module cubic_copy "), "{note}");
+}
+
+#[test]
+fn gap_compares_with_linux() {
+    let Some(built) = guest() else { return };
+    let arguments =
+        ["gap", "--linux", "--trace", "12Mbps", "--schemes", "reno,cubic", "--starts", "2"];
+    let (code, out, err) =
+        run(&[&arguments[..], &["--duration", "3s", "--json", "-q"]].concat(), &built.folder);
+    assert_eq!(code, Some(0), "{err}");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(document["linux_guest"], built.describe());
+    let rows = document["rows"].as_array().expect("rows");
+    let names = |row: &Value| (row["scheme"].clone(), row["linux_scheme"].clone());
+    assert_eq!(names(&rows[0]), ("newreno".into(), "linux:reno".into()));
+    assert_eq!(names(&rows[1]), ("cubic".into(), "linux:cubic".into()));
+    for row in rows {
+        // Slow start and its end over a constant rate: ours are Linux'.
+        assert_eq!(row["inside"]["utilization"], true, "{row}");
+        assert_eq!(row["inside"]["queue_delay_p95"], true, "{row}");
+        assert_eq!(row["linux_runs"]["runs"], 2, "{row}");
+    }
+    let (code, out, err) =
+        run(&[&arguments[..], &["--duration", "1s", "-q"]].concat(), &built.folder);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("Linux' medians of 2 runs") && out.contains("newreno"), "{out}");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let (code, _, err) = run(&["compare", "--schemes", "linux:cubic"], Path::new("/no/guest"));
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("/no/guest") && err.contains("paceline linux build"), "{err}");
+    let (code, _, err) = run(&["gap", "--linux"], Path::new("/no/guest"));
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("/no/guest") && err.contains("paceline linux build"), "{err}");
+
+    let Some(built) = guest() else { return };
+    let run = |arguments: &[&str]| run(arguments, &built.folder);
+    let (code, _, err) = run(&["compare", "--schemes", "linux:cubci", "-q"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("no congestion control `cubci`") && err.contains("illinois"), "{err}");
+    let (code, _, err) = run(&["gap", "--linux", "--schemes", "abc", "-q"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("the Linux guest has no `abc`; it has"), "{err}");
+    let folder = Folder::new("linux-missing");
+    let broken =
+        folder.write("broken.c", b"struct tcp_congestion_ops x = { .name = \"broken\" }\n");
+    let (code, _, err) = run(&["compare", "--schemes", &format!("linux:{broken}"), "-q"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("broken.c") && err.contains("error"), "{err}");
+}
+
+/// A module that writes to address 0 when its connection begins ends the guest, and the run.
+#[test]
+fn a_module_that_crashes_is_an_error() {
+    let Some(built) = guest() else { return };
+    let folder = Folder::new("linux-crash");
+    let module = folder.write("crash.c", CRASH.as_bytes());
+    let (code, _, err) = run(
+        &[
+            "compare",
+            "--trace",
+            "12Mbps",
+            "--schemes",
+            &format!("linux:{module}"),
+            "--runs",
+            "1",
+            "-q",
+        ],
+        &built.folder,
+    );
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("the Linux guest ended") && err.contains("host"), "{err}");
+}
+
+/// A congestion control as Reno, whose `init` writes to address 0.
+const CRASH: &str = r#"
+#include <linux/module.h>
+#include <net/tcp.h>
+
+static void crash_init(struct sock *sk)
+{
+	if (tcp_sk(sk)->snd_cwnd)
+		WRITE_ONCE(*(int *)8, 1);
+}
+
+static struct tcp_congestion_ops crash = {
+	.init		= crash_init,
+	.ssthresh	= tcp_reno_ssthresh,
+	.cong_avoid	= tcp_reno_cong_avoid,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.owner		= THIS_MODULE,
+	.name		= "crash",
+};
+
+static int __init crash_register(void)
+{
+	return tcp_register_congestion_control(&crash);
+}
+
+static void __exit crash_unregister(void)
+{
+	tcp_unregister_congestion_control(&crash);
+}
+
+module_init(crash_register);
+module_exit(crash_unregister);
+MODULE_LICENSE("GPL");
+"#;

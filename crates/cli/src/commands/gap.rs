@@ -1,6 +1,7 @@
 //! `paceline gap`: compares the simulator with real TCP over the same link.
 
 mod emulated;
+mod linux;
 mod table;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use crate::commands::kernel::{self, LoadedProgram, ProgramChoice};
 use crate::commands::run::read_scenario;
 use crate::csv;
 use crate::emulation::Emulation;
+use crate::linux_hosts;
 use crate::output::{self, Error};
 use crate::registries;
 use crate::runs::RunsArgs;
@@ -30,12 +32,15 @@ the real figures outside this range, widened by a point of utilization, 5 % of p
 packets resent. This works for schemes that both
 have: cubic, bbr, reno, and those of `paceline kernel`. Hosts with the fq qdisc pace all of them:
 --fq adds a row for each (cubic[pacing=linux]). With --udp, Paceline's own senders and
-receivers take the place of TCP, and every scheme works.
+receivers take the place of TCP, and every scheme works. With --linux, the real side is a Linux
+kernel in the simulator's time (docs/linux-guest.md), whose runs have the starts of the simulated
+ones; this needs no emulator, no root and less time.
 
 Examples:
   paceline gap --trace lte-driving --schemes cubic,bbr
   paceline gap --trace verizon.up --reverse-trace verizon.down --json
   paceline gap scenarios/outage.toml --schemes cubic,bbr
+  paceline gap --linux --trace lte-driving --trace 12Mbps --schemes cubic,bbr,vegas --starts 5
   sudo paceline gap --kernel abc --trace lte-driving --realtime
   sudo paceline gap --kernel 'remy[file=RemyCC-2014-100x.dna],c2tcp[base=newreno]'")]
 pub(crate) struct Gap {
@@ -61,6 +66,11 @@ pub(crate) struct Gap {
     /// cubic[pacing=linux] beside cubic
     #[arg(long, conflicts_with_all = ["kernel", "udp"])]
     fq: bool,
+    /// Compare with a Linux kernel in the simulator's time instead of this machine's TCP; without
+    /// DIR, the guest in $PACELINE_LINUX or ~/.cache/paceline/linux
+    #[arg(long, value_name = "DIR", require_equals = true,
+        conflicts_with_all = ["kernel", "udp", "cpu", "realtime", "strict"])]
+    linux: Option<Option<PathBuf>>,
     /// Run Paceline's own senders over UDP instead of this machine's TCP
     #[arg(long)]
     udp: bool,
@@ -152,14 +162,22 @@ fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
             "{name} is a program of `paceline kernel`: name it by --kernel {name}"
         ));
     }
-    Ok(match scheme.sender.name.as_str() {
-        "newreno" => "reno".into(),
-        name => name.to_string(),
-    })
+    Ok(kernel_names_scheme(&scheme.sender.name).to_string())
+}
+
+/// Returns the name by which Linux knows a scheme of the simulator.
+fn kernel_names_scheme(name: &str) -> &str {
+    if name == "newreno" { "reno" } else { name }
 }
 
 impl Gap {
     pub(crate) fn run(self) -> Result<(), Error> {
+        if let Some(folder) = &self.linux {
+            if let Some(folder) = folder {
+                linux_hosts::look_in(folder);
+            }
+            return self.beside_linux();
+        }
         self.check()?;
         self.csv.as_deref().map_or(Ok(()), output::has_folder)?;
         let runs = self.request()?.plan(registries::names()).map_err(|error| self.named(error))?;
@@ -204,6 +222,16 @@ impl Gap {
         let late = rows.iter().filter(|row| self.strict && row.emulated.late);
         let late = late.map(|row| format!("{} on {}: late", row.scheme, row.trace));
         output::warn(&late.collect::<Vec<String>>(), self.strict)
+    }
+
+    /// Simulates each scheme with its own ends, and with Linux hosts.
+    fn beside_linux(&self) -> Result<(), Error> {
+        let runs = self.request()?.plan(registries::names()).map_err(|error| self.named(error))?;
+        let (guest, rows) = linux::rows(&runs, self.quiet)?;
+        if self.json {
+            return output::print_json(&linux::LinuxRows { linux_guest: guest, rows: &rows });
+        }
+        output::print(&linux::table(&rows, &guest))
     }
 
     /// Checks that the other side can run the schemes.

@@ -29,17 +29,27 @@ impl Inside {
     /// Compares a real run with several simulated ones. `None` for a single one, which has no
     /// range.
     pub fn of(real: &RealRun, simulated: &SummaryRow) -> Option<Inside> {
+        let RealRun { link, retransmits, .. } = real;
+        let figures = [link.utilization, link.queue_delay_ms.p95, *retransmits as f64];
+        Inside::of_figures(figures, simulated)
+    }
+
+    /// Compares the medians of several real runs with several simulated ones, as [`of`](Self::of)
+    /// does for one.
+    pub fn of_medians(real: &SummaryRow, simulated: &SummaryRow) -> Option<Inside> {
+        let figures = [&real.utilization, &real.queue_delay_ms.p95, &real.retransmits];
+        Inside::of_figures(figures.map(|figure| figure.median), simulated)
+    }
+
+    /// Compares utilization, p95 of queueing delay and number of packets sent again.
+    fn of_figures([used, delay, resent]: [f64; 3], simulated: &SummaryRow) -> Option<Inside> {
         (simulated.runs > 1).then(|| Inside {
             utilization: {
                 let range = &simulated.utilization;
-                (range.p5 - POINTS..=range.p95 + POINTS).contains(&real.link.utilization)
+                (range.p5 - POINTS..=range.p95 + POINTS).contains(&used)
             },
-            queue_delay_p95: widened(
-                &simulated.queue_delay_ms.p95,
-                P95_SHARE,
-                real.link.queue_delay_ms.p95,
-            ),
-            retransmits: widened(&simulated.retransmits, RESENT_SHARE, real.retransmits as f64),
+            queue_delay_p95: widened(&simulated.queue_delay_ms.p95, P95_SHARE, delay),
+            retransmits: widened(&simulated.retransmits, RESENT_SHARE, resent),
         })
     }
 

@@ -71,9 +71,8 @@ fn set_in_list(
 
 /// Returns the names of the tables and lists of tables within a table.
 fn tables(table: &Table) -> impl Iterator<Item = String> + '_ {
-    table.iter().filter_map(|(name, value)| {
-        (value.is_table() || value.is_array()).then(|| name.to_string())
-    })
+    let inner = table.iter().filter(|(_, value)| value.is_table() || value.is_array());
+    inner.map(|(name, _)| name.to_string())
 }
 
 fn listed(names: impl Iterator<Item = String>) -> String {

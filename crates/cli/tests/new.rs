@@ -1,5 +1,6 @@
 //! Tests of `paceline new`: what it writes can be used.
 
+#[allow(dead_code, reason = "each test program uses a part")]
 mod common;
 
 use std::path::Path;

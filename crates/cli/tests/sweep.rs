@@ -1,12 +1,13 @@
 //! `paceline sweep` and `paceline merge`.
 
+#[allow(dead_code, reason = "each test program uses a part")]
+mod common;
+
 use std::fs;
 use std::process::{Command, Output};
 
-use serde_json::Value;
-
-mod common;
 use common::Folder;
+use serde_json::Value;
 
 const SCENARIO: &str = "duration = \"500ms\"\n[[link]]\nname = \"l\"\nrate = \"1Mbps\"\n[[flow]]\nscheme = \"cubic\"\n\
                         path = [\"l\"]\n";

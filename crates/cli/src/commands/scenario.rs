@@ -46,7 +46,7 @@ macro_rules! examples {
 }
 
 /// Names and texts of the examples: the files of the folder `scenarios`.
-const EXAMPLES: [(&str, &str); 22] = examples![
+const EXAMPLES: [(&str, &str); 23] = examples![
     "abc-lte",
     "app-limited",
     "buffers",

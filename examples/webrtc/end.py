@@ -18,10 +18,21 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def remove(folder):
+    """Removes a folder into which processes may still write while they die; gives up after 10 s."""
+    for _ in range(100):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            return
+        time.sleep(0.1)
+    print(f"{folder}: cannot be removed", file=sys.stderr)
 
 
 def browser():
@@ -141,7 +152,11 @@ class End:
             *args.flags.split(), f"http://127.0.0.1:{args.page_port}/?role={args.role}",
         ]
         with open(args.log + ".chromium", "w") as output:
-            child = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+            # Its own folder for temporary files: a killed Chromium leaves some.
+            environment = dict(os.environ, TMPDIR=profile)
+            child = subprocess.Popen(
+                command, stdout=output, stderr=output, start_new_session=True, env=environment
+            )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.done.set())
         waited = 0
@@ -152,7 +167,7 @@ class End:
         except ProcessLookupError:
             pass
         child.wait()
-        shutil.rmtree(profile, ignore_errors=True)
+        remove(profile)
         return 0 if self.done.is_set() else 1
 
 

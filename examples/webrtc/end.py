@@ -138,7 +138,8 @@ class End:
         if program is None:
             sys.exit(f"there is no Chromium: none of {', '.join(BROWSERS)} is in the path")
         self.serve()
-        profile = tempfile.mkdtemp(prefix="call-")
+        # Chromium makes a socket below it, whose path may have 107 bytes: $TMPDIR can be too long.
+        profile = tempfile.mkdtemp(prefix="call-", dir="/tmp")
         command = [
             program, "--headless=new", "--no-sandbox", "--no-first-run", "--disable-gpu", "--mute-audio",
             "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",

@@ -11,7 +11,7 @@ use crate::scheme::{BulkSetting, Scheme, names_of_halves};
 
 type BuildScheme = dyn Fn(&Spec) -> Result<Halves, SpecError> + Send + Sync;
 
-/// An entry of [`Schemes`]: a built-in scheme, or one of the user's.
+/// An entry of [`Schemes`](crate::Schemes): a built-in scheme, or one of the user's.
 #[derive(Clone)]
 pub struct SchemeEntry {
     /// The name by which users call it.

@@ -159,7 +159,7 @@ impl Grid {
     }
 }
 
-/// Collects the keys of [grid]: `"link.*.rate" = [...]` or, with bare keys, `link.main.rate = [...]`.
+/// Collects the keys of the table `grid`: `"link.*.rate" = [...]` or, with bare keys, `link.main.rate = [...]`.
 fn flatten(
     before: String,
     table: Table,

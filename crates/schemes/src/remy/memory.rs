@@ -63,7 +63,7 @@ impl Signal {
         self.index() < PUBLISHED_SIGNALS
     }
 
-    /// Returns true if it is computed with the delivery rate: see [`RateTracker`].
+    /// Returns true if it is computed with the delivery rate: see `RateTracker`.
     pub const fn follows_rate(self) -> bool {
         self.index() > Signal::AccelShare.index()
     }

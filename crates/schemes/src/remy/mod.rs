@@ -164,9 +164,6 @@ pub const SCHEME: Scheme = Scheme {
     params: RemyParams::infos,
     plot_style: PlotStyle::new(Hue::Teal, Dash::Dashed, Shape::Diamond),
     bulk: None,
-    note: Some(
-        "its table, general, is for unknown paths; on cellular links take one of the frontier, as in \
-         remy[table=balanced]",
-    ),
+    note: None,
     build: |spec| RemyTables::builtin().build(spec),
 };

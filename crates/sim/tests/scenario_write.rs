@@ -341,7 +341,7 @@ fn what_files_cannot_say_is_named() {
     refused(|scenario| scenario.record = Record::Metrics, &["no time series", "Record::Series"]);
     refused(|scenario| scenario.record = Record::Counters, &["no time series"]);
     refused(
-        |scenario| scenario.flows[0].ack = Some(AckPolicy::EACH),
+        |scenario| scenario.flows[0].ack = Some(AckPolicy { every: 2, ..AckPolicy::EACH }),
         &["flow `abc`", "delayed by 0s", "40ms"],
     );
     let model = GilbertElliott::new(0.02, 0.1, 0.01, 0.4).expect("valid");

@@ -166,10 +166,10 @@ impl Dice {
         if self.0.chance(0.2) {
             flow.receive_window = Some(9000 + self.below(200_000));
         }
-        flow.ack = self
-            .0
-            .chance(0.3)
-            .then(|| AckPolicy { every: 1 + self.below(4) as u32, ..AckPolicy::DELAYED });
+        flow.ack = self.0.chance(0.3).then(|| match 1 + self.below(4) as u32 {
+            1 => AckPolicy::EACH,
+            every => AckPolicy { every, ..AckPolicy::DELAYED },
+        });
         flow
     }
 }

@@ -146,6 +146,7 @@ impl Reader<'_> {
                 let message = "an acknowledgement covers at least one packet";
                 return self.fail(&file.ack_every, message, "write ack_every = 2");
             }
+            Some(1) => Some(AckPolicy::EACH),
             every => every.map(|every| AckPolicy { every, ..AckPolicy::DELAYED }),
         };
         if flow.receive_window.is_some_and(|bytes| bytes < u64::from(scenario.mss)) {

@@ -32,7 +32,7 @@ def test_a_class_is_evaluated_and_continued(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert document["schemes"] == ["Forty"]
+    assert document["schemes"] == ["forty"]
     rows = {row["id"]: row for row in document["criteria"]}
     # Forty packets over 20 Mbit/s and 50 ms are half a bandwidth-delay product: no queue.
     assert rows["bufferbloat.delay"]["verdict"] == "good"

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::fonts::FAMILY;
+use crate::built_in::FAMILY;
 
 /// Why a drawing cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

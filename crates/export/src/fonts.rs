@@ -5,14 +5,8 @@ use std::sync::Arc;
 use svg2pdf::usvg::fontdb::{Database, Family, Query};
 use ttf_parser::Face;
 
+use crate::built_in::{FAMILY, built_in};
 use crate::error::ExportError;
-
-/// The family that is built in: DejaVu Sans Condensed with the letters of Latin, Greek and Cyrillic
-/// scripts (`fonts/README.md`).
-pub const FAMILY: &str = "DejaVu Sans Condensed";
-
-const REGULAR: &[u8] = include_bytes!("../fonts/DejaVuSansCondensed.ttf");
-const BOLD: &[u8] = include_bytes!("../fonts/DejaVuSansCondensed-Bold.ttf");
 
 /// Most families that an error lists.
 const LISTED: usize = 12;
@@ -82,14 +76,6 @@ impl Fonts {
         }
         letters.first().copied()
     }
-}
-
-fn built_in() -> Database {
-    let mut database = Database::new();
-    database.load_font_data(REGULAR.to_vec());
-    database.load_font_data(BOLD.to_vec());
-    database.set_sans_serif_family(FAMILY);
-    database
 }
 
 /// Returns the family as the database spells it.

@@ -4,6 +4,7 @@
 //! [`FAMILY`] is built in, so that a figure needs no fonts of the machine and is the same
 //! everywhere.
 
+mod built_in;
 mod error;
 mod fonts;
 
@@ -13,8 +14,9 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use svg2pdf::usvg::{Node, Options, Tree};
 use svg2pdf::{ConversionOptions, PageOptions};
 
+pub use built_in::FAMILY;
 pub use error::ExportError;
-pub use fonts::{FAMILY, Fonts};
+pub use fonts::Fonts;
 
 /// Most pixels of a side of a PNG file.
 const MOST_PIXELS: u32 = 20_000;

@@ -21,7 +21,7 @@ use paceline_testing::{Need, skip, this_test};
 use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_paceline");
-/// Number of `nobody` on all distributions.
+/// User and group id of `nobody` on all distributions.
 const NOBODY: u32 = 65_534;
 /// Threads that keep the processors busy.
 const BUSY: usize = 6;

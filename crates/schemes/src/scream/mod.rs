@@ -12,7 +12,7 @@
 //! delay is steady, a large frame leaves at once.
 //!
 //! Version 1 (`variant=v1`) is RFC 8298. Its window follows the queueing delay as LEDBAT's does. At the start, and
-//! again after 5 s without a trend of the delay, it grows by what is acknowledged. The encoder's rate is a controller
+//! again after 5 s without a trend of the delay, it grows by the acknowledged bytes. The encoder's rate is a controller
 //! of its own: it rises by up to 200 kbit/s a second, less near the rate at which congestion was met,
 //! and falls with losses, marks, and data that waits in the sender.
 //!

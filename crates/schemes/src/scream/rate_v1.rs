@@ -13,7 +13,7 @@ const INTERVAL: Span = Span::from_millis(200);
 const MEDIAN_INTERVALS: usize = 50;
 /// Waiting data, in seconds at the present rate, above which the rate falls (`RTP_QDELAY_TH`).
 const QUEUE_LIMIT: f64 = 0.02;
-/// What is left of the rate then (`TARGET_RATE_SCALE_RTP_QDELAY`).
+/// Factor by which the target rate is then multiplied (`TARGET_RATE_SCALE_RTP_QDELAY`).
 const QUEUE_SCALE: f64 = 0.95;
 
 /// Sums of bytes since the start.

@@ -83,7 +83,7 @@ fn the_reference_window_grows_by_a_packet_per_rtt_and_two_per_cent() {
     let marked = Acked { marked_bytes: 750.0, marked: 1, ..acked(1010, 1500.0) };
     window.update(&v2(), &marked);
     near(window.ref_wnd(), 15_075.0);
-    // No more than a packet above 1.5 times what is in flight, nor at the largest rate.
+    // The window grows neither beyond 1.5 times the bytes in flight and a packet, nor at the largest rate.
     let mut window = WindowV2::new(&ScreamParams { min_window: 15_000, ..v2() }, MSS);
     window.update(&v2(), &Acked { in_flight: 8_999.0, ..acked(1010, 1500.0) });
     assert_eq!(window.ref_wnd(), 15_000.0);
@@ -196,7 +196,8 @@ fn the_rate_is_the_window_per_rtt_with_deductions() {
     near(rate.target(), 8.0 * 4500.0 / 0.05 * 0.8 * 1500.0 / 1520.0 / 1.2);
 }
 
-/// RFC 8298 §4.1.2.2: off target as LEDBAT, by what is acknowledged in fast increase.
+/// RFC 8298 §4.1.2.2: the window follows the off-target term as in LEDBAT; in fast increase it grows by the acknowledged
+/// bytes.
 #[test]
 fn version_1_follows_the_delay_target() {
     let calm = |ms: u64| Acked { qdelay_target: 0.1, ..acked(ms, 1500.0) };

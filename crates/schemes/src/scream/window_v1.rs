@@ -55,7 +55,7 @@ impl WindowV1 {
         self.cwnd
     }
 
-    /// Returns true while the window grows by what is acknowledged.
+    /// Returns true while the window grows by the acknowledged bytes.
     pub(super) fn is_in_fast_increase(&self) -> bool {
         self.is_in_fast_increase
     }

@@ -217,7 +217,7 @@ impl WindowV2 {
     }
 
     /// A long time without congestion, as when the encoder's largest rate is below the link's, may have
-    /// left a window far above what is in flight.
+    /// left a window far above the bytes in flight.
     fn leave_stale_window(&mut self, params: &ScreamParams, acked: &Acked) {
         let stale = acked.srtt.max(params.virtual_rtt) * STALE_RTTS;
         if self.reduced_at.is_some_and(|at| acked.now.since(at) > stale) {

@@ -1,4 +1,4 @@
-//! The runs, by the names that the bounds have for them, and what is measured of them.
+//! Makes the runs that the table of bounds names, and measures their figures.
 
 use paceline_cc::{Rate, Span, Spec};
 use paceline_path::BufferSize;

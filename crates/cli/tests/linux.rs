@@ -162,6 +162,33 @@ fn sixteen_hosts_run_at_once() {
     assert!(row["jain"].as_f64().is_some_and(|index| index > 0.4), "{row}");
 }
 
+/// A host finishes with a packet before it receives the next one, although the link delivers ten at
+/// one instant: TCP acknowledges every second packet.
+#[test]
+fn bursts_are_acknowledged_packet_by_packet() {
+    let Some(built) = guest() else { return };
+    let folder = Folder::new("linux-burst");
+    // Ten packets every 10 ms: 12 Mbit/s.
+    let trace: String = (1..=10).map(|_| "10\n").collect();
+    folder.write("burst", trace.as_bytes());
+    let scenario = folder.write(
+        "burst.toml",
+        b"duration = \"4s\"\n[[link]]\nname = \"there\"\ntrace = \"burst\"\nbuffer = 100\n\
+          [[link]]\nname = \"back\"\nrate = \"1Gbps\"\n\
+          [[flow]]\nscheme = \"linux:reno\"\npath = [\"there\"]\nback = [\"back\"]\n",
+    );
+    let (code, out, err) = run(&["run", &scenario, "--json"], &built.folder);
+    assert_eq!(code, Some(0), "{err}");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let bytes = |link: usize| {
+        document["links"][link]["throughput_mbps"].as_f64().expect("a number") * 4e6 / 8.0
+    };
+    // On a trace a packet counts with 4 bytes more; an acknowledgement without blocks has 52 bytes.
+    let (packets, acknowledgements) = (bytes(0) / 1504.0, bytes(1) / 52.0);
+    assert!(packets > 2_000.0, "{packets}");
+    assert!(acknowledgements > 0.45 * packets, "{acknowledgements} of {packets}");
+}
+
 /// `tcp_cubic.c` of the guest's own kernel gives the kernel's results as a module; with a mistake in one
 /// line, others.
 #[test]

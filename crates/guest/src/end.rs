@@ -18,6 +18,10 @@ use crate::settings::HostSettings;
 use crate::store::Frames;
 use crate::vhost::Device;
 
+/// Longest time between two readings of the clock by a guest that computes: four steps of its
+/// clock, 256 ns each. A guest that wants to run again within this time has not finished.
+const COMPUTING: Span = Span::from_nanos(1024);
+
 /// Boots the two hosts of a flow, up to simulated time 0.
 ///
 /// # Errors
@@ -66,6 +70,8 @@ struct End {
     /// Frames that this host has sent, and frames that will arrive at it.
     leaving: Frames,
     arriving: Frames,
+    /// Frames that have arrived while the guest computes, and that its device has not received.
+    arrived: VecDeque<Vec<u8>>,
     /// Packets that the host has sent and the simulator has not taken.
     ready: VecDeque<Packet>,
     /// Simulated time at which the guest wants to run.
@@ -90,6 +96,7 @@ impl End {
             role,
             leaving,
             arriving,
+            arrived: VecDeque::new(),
             ready: VecDeque::new(),
             arrivals: Arrivals::default(),
             departures: Departures::default(),
@@ -112,6 +119,27 @@ impl End {
         self.failure.get_or_insert(format!("{host}: {problem}"));
         self.guest = None;
         self.wake = Time::NEVER;
+    }
+
+    /// Runs the guest for its events up to `now`. Delivers a frame that has arrived whenever the
+    /// guest is idle.
+    ///
+    /// A link over a recording delivers several frames at one instant. A real host behind a TUN
+    /// device processes them one by one: the write of each frame runs TCP to its end. If the guest
+    /// received them together, TCP would process all of them before the application reads the
+    /// first one, and send one acknowledgement for all.
+    fn run(&mut self, now: Time) {
+        loop {
+            if self.wake <= now {
+                self.with_guest(|guest| guest.advance(guest_time(now)));
+                self.collect(now);
+            }
+            if self.wake <= now + COMPUTING {
+                return;
+            }
+            let Some(frame) = self.arrived.pop_front() else { return };
+            self.with_guest(|guest| guest.deliver(guest_time(now), &frame));
+        }
     }
 
     /// Collects the frames that the guest has sent, and its reports.
@@ -173,13 +201,13 @@ impl Stage for End {
                 }
             }
         }
-        self.with_guest(|guest| guest.deliver(guest_time(now), &frame));
+        self.arrived.push_back(frame);
+        self.run(now);
     }
 
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
-        if self.ready.is_empty() && self.wake <= now {
-            self.with_guest(|guest| guest.advance(guest_time(now)));
-            self.collect(now);
+        if self.ready.is_empty() {
+            self.run(now);
         }
         match self.ready.pop_front() {
             Some(packet) => {

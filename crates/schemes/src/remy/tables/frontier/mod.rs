@@ -1,10 +1,16 @@
-//! Five tables from least delay to most throughput, for links whose capacity varies. Each has one rule.
+//! Five tables from least delay to most throughput, for links whose capacity varies.
 //!
-//! They are the best of 32 rules on six synthetic traces (`lte-driving`, `lte-driving.up`, `lte-walking`, `umts-driving`,
-//! `umts-driving.up`, `evdo-driving`) with RTTs of 20, 50, 100 and 160 ms and two runs each, by geometric means of utilisation
-//! and of the 95th percentile of the queueing delay. No recording was used. docs/remy.md has the figures.
+//! Each was trained on traces that a model draws anew, with RTTs of 20 to 200 ms, one or two senders and jitter
+//! (`scenarios/remy/frontier-delta*.toml`). Their specifications differ in delta, the weight of delay, and in the first rule.
+//! No recording was used. docs/remy.md has the figures.
 
-use super::binary::{self, Node, on_rate};
+mod balanced;
+mod full_link;
+mod least_delay;
+mod more_throughput;
+mod most_throughput;
+
+use super::binary::{self, Node};
 use crate::remy::{RuleTable, TableError};
 
 /// A table with its name and its summary.
@@ -17,33 +23,33 @@ pub(super) struct FrontierTable {
 pub(super) const LEAST_DELAY: FrontierTable = FrontierTable {
     name: "least-delay",
     summary: "Links whose capacity varies: least delay, for example for calls; follows rate and RTT",
-    table: || one_rule(on_rate(1.1, 3, 1.25, 0.0)),
-};
-
-pub(super) const LESS_DELAY: FrontierTable = FrontierTable {
-    name: "less-delay",
-    summary: "Links whose capacity varies: less delay than `balanced`; follows rate and RTT",
-    table: || one_rule(on_rate(1.2, 3, 1.25, 0.0)),
+    table: || table(least_delay::NODES),
 };
 
 pub(super) const BALANCED: FrontierTable = FrontierTable {
     name: "balanced",
     summary: "Links whose capacity varies: throughput and delay near those of ABC with its router; follows rate and RTT",
-    table: || one_rule(on_rate(1.2, 3, 1.25, 10.0)),
+    table: || table(balanced::NODES),
 };
 
 pub(super) const MORE_THROUGHPUT: FrontierTable = FrontierTable {
     name: "more-throughput",
     summary: "Links whose capacity varies: more throughput than `balanced`; follows rate and RTT",
-    table: || one_rule(on_rate(1.2, 6, 1.25, 10.0)),
+    table: || table(more_throughput::NODES),
 };
 
 pub(super) const MOST_THROUGHPUT: FrontierTable = FrontierTable {
     name: "most-throughput",
     summary: "Links whose capacity varies: nearly the whole capacity, for example for downloads; follows rate and RTT",
-    table: || one_rule(on_rate(1.1, 6, 1.25, 60.0)),
+    table: || table(most_throughput::NODES),
 };
 
-fn one_rule(rule: Node) -> Result<RuleTable, TableError> {
-    binary::table_for_real_clocks(&[rule])
+pub(super) const FULL_LINK: FrontierTable = FrontierTable {
+    name: "full-link",
+    summary: "Links whose capacity varies: the whole capacity, with queues of half a second; follows rate and RTT",
+    table: || table(full_link::NODES),
+};
+
+fn table(nodes: &[Node]) -> Result<RuleTable, TableError> {
+    binary::table_for_real_clocks(nodes)
 }

@@ -38,9 +38,8 @@ pub(crate) struct Ledger {
     front: u64,
     /// All numbers below are acknowledged, lost, or off RACK's list: see [`Entry::unwatch`].
     undecided: u64,
-    /// All numbers that are off RACK's list lie below: the value of `next` when losses were last
-    /// undone.
-    found_end: u64,
+    /// The packets off RACK's list; `None` until losses are undone.
+    unwatched: Option<Box<Unwatched>>,
     /// The number of the next transmission.
     next: u64,
     /// One more than the largest number acknowledged; zero before the first.
@@ -87,7 +86,7 @@ impl Ledger {
             resolved_early: 0,
             front: 0,
             undecided: 0,
-            found_end: 0,
+            unwatched: None,
             next: 0,
             acked_end: 0,
             in_flight: 0,
@@ -500,7 +499,7 @@ impl Ledger {
     /// Returns a number below which no packet is in flight.
     #[inline]
     fn first_unresolved(&self) -> u64 {
-        if self.front < self.found_end { self.front } else { self.undecided.max(self.front) }
+        if self.has_unwatched() { self.front } else { self.undecided.max(self.front) }
     }
 
     /// Returns the oldest number in flight.
@@ -581,6 +580,7 @@ impl Ledger {
 
 #[path = "ledger_undo.rs"]
 mod undo;
+use self::undo::Unwatched;
 
 #[cfg(test)]
 #[path = "ledger_tests.rs"]

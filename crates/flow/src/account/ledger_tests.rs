@@ -156,3 +156,26 @@ fn a_forgotten_copy_is_acknowledged_once() {
     ledger.abandon();
     assert_eq!(ledger.in_flight(), 0);
 }
+
+/// After an undo of many losses, each acknowledgement of one more segment looks at that segment's
+/// packets only, and not at all packets that are off RACK's list.
+#[test]
+fn packets_off_the_list_are_looked_at_once() {
+    const PACKETS: u64 = 1000;
+    let mut ledger = Ledger::new(false);
+    let send = |ledger: &mut Ledger, segment, repeats| {
+        let entry = Entry::new(Time::ZERO, segment, 1500, 0).repeating(repeats);
+        ledger.on_send(entry, Detail::default)
+    };
+    (0..PACKETS).for_each(|segment| _ = send(&mut ledger, segment, false));
+    ledger.lose_all(|_, _, _| ());
+    // The retransmissions leave in the reverse order.
+    (0..PACKETS).rev().for_each(|segment| _ = send(&mut ledger, segment, true));
+    let mut copies = 0;
+    assert_eq!(ledger.find_all(true, u64::MAX, |_| copies += 1), PACKETS);
+    assert_eq!((copies, ledger.in_flight()), (PACKETS, 2 * PACKETS * 1500));
+    let looks = (0..PACKETS).map(|segment| ledger.forget_unwatched(segment + 1));
+    assert_eq!(looks.sum::<usize>(), PACKETS as usize);
+    // The originals are forgotten, the retransmissions in flight.
+    assert_eq!((ledger.in_flight(), ledger.first_in_flight()), (PACKETS * 1500, Some(PACKETS)));
+}

@@ -23,9 +23,10 @@ use super::{Account, Repair};
 #[derive(Debug, Default)]
 pub(super) struct UndoneRepairs {
     /// Segments whose retransmission was in flight at the last undo, and that are neither
-    /// acknowledged nor lost again.
+    /// acknowledged nor lost again. The smallest stands last.
     on_their_way: Vec<u64>,
-    /// Segments of `on_their_way` that were lost again: only the timer retransmits them.
+    /// Segments of `on_their_way` that were lost again: only the timer retransmits them. The
+    /// smallest stands last.
     held: Vec<u64>,
     /// Packets by which `retrans_out` stays too large for the rest of the connection.
     leaked: u32,
@@ -53,7 +54,7 @@ impl UndoneRepairs {
             0 => Some(0),
             _ if self.head_is_due => Some(0),
             extra if repairs.len() <= extra => None,
-            _ => repairs.iter().position(|repair| !self.held.contains(&repair.segment)),
+            _ => repairs.iter().position(|repair| place(&self.held, repair.segment).is_err()),
         }
     }
 
@@ -78,18 +79,33 @@ impl UndoneRepairs {
     /// Notes that RACK declares a copy of `segment` lost. If it was in flight at an undo, its
     /// repair waits for the timer.
     pub(super) fn on_copy_lost(&mut self, segment: u64) {
-        if let Some(at) = self.on_their_way.iter().position(|&other| other == segment) {
-            self.held.push(self.on_their_way.swap_remove(at));
+        if let Ok(at) = place(&self.on_their_way, segment) {
+            self.on_their_way.remove(at);
+            let at = place(&self.held, segment).unwrap_or_else(|at| at);
+            self.held.insert(at, segment);
         }
     }
 
     /// Notes that the retransmission timer has expired when all segments below `head` had arrived.
     pub(super) fn on_timeout(&mut self, head: u64) {
-        self.leaked += u32::from(self.on_their_way.contains(&head));
+        self.leaked += u32::from(place(&self.on_their_way, head).is_ok());
         self.on_their_way.clear();
         self.held.clear();
         self.head_is_due = true;
     }
+
+    /// Drops the segments below `cumulative`, which have arrived.
+    fn settle(&mut self, cumulative: u64) {
+        for segments in [&mut self.on_their_way, &mut self.held] {
+            while segments.pop_if(|segment| *segment < cumulative).is_some() {}
+        }
+    }
+}
+
+/// Returns the place of a segment in a list whose smallest segment stands last, or the place at
+/// which it is to be inserted.
+fn place(segments: &[u64], segment: u64) -> Result<usize, usize> {
+    segments.binary_search_by(|other| segment.cmp(other))
 }
 
 impl Account {
@@ -99,11 +115,13 @@ impl Account {
         let Account { ledger, undone, timers, cumulative, .. } = self;
         undone.on_their_way.clear();
         undone.held.clear();
-        ledger.find_all(linux, timers.probe, |segment| {
+        let found = ledger.find_all(linux, timers.probe, |segment| {
             if linux && segment >= *cumulative {
                 undone.on_their_way.push(segment);
             }
-        })
+        });
+        undone.on_their_way.sort_unstable_by(|a, b| b.cmp(a));
+        found
     }
 
     /// Returns true if repairs are queued and only the timer may send them.
@@ -124,8 +142,7 @@ impl Account {
     #[cold]
     fn settle_unwatched(&mut self) {
         let cumulative = self.cumulative;
-        self.undone.on_their_way.retain(|segment| *segment >= cumulative);
-        self.undone.held.retain(|segment| *segment >= cumulative);
+        self.undone.settle(cumulative);
         self.ledger.forget_unwatched(cumulative);
     }
 }

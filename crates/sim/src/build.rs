@@ -23,7 +23,9 @@ use crate::routes::{CarrierLists, Route, Routes};
 use crate::scenario::{
     Capacity, Direction, FlowSpec, QueueChoice, Record, RouterChoice, Scenario, Stretch,
 };
-use crate::transport::{CustomTransport, TransportEndpoint, TransportEnds, TransportSetup};
+use crate::transport::{
+    CustomTransport, TransportEndpoint, TransportEnds, TransportSetup, Unbuilt,
+};
 use crate::world::World;
 
 /// The data from which a world was laid out, for changing it while it runs.
@@ -72,6 +74,8 @@ pub(crate) fn lay_out(
         after: Vec::new(),
         hops: vec![Vec::new(); scenario.media.len()],
         places: Places::default(),
+        shared: Vec::new(),
+        groups: Vec::new(),
     };
     for index in 0..scenario.links.len() {
         builder.link(index)?;
@@ -85,6 +89,7 @@ pub(crate) fn lay_out(
     for index in 0..scenario.arrivals.len() {
         builder.arrivals(index)?;
     }
+    builder.shared_hosts()?;
     Ok(builder.finish())
 }
 
@@ -118,6 +123,21 @@ struct Builder<'a> {
     /// Sending and receiving station, by medium and route.
     hops: Vec<Vec<Hop>>,
     places: Places,
+    /// Flows whose hosts are shared, and not built before all flows are known.
+    shared: Vec<SharedFlow>,
+    /// Endpoints of each group, see [`World::groups`].
+    groups: Vec<Vec<usize>>,
+}
+
+/// A flow that shares its hosts with others.
+struct SharedFlow {
+    name: String,
+    made: CustomTransport,
+    setup: TransportSetup,
+    flow: u32,
+    route: u32,
+    /// Index of its first endpoint; the second one follows.
+    endpoint: usize,
 }
 
 impl Builder<'_> {
@@ -405,7 +425,7 @@ impl Builder<'_> {
                 self.endpoints.push(Endpoint::Receiver(Box::new(receiver)));
             }
             Ends::Transport(made) => {
-                let (first, second) = self.transport(&one, made, flow)?;
+                let (first, second) = self.transport(&one, made, (flow, route))?;
                 let end = |end, route, receives| TransportEndpoint::new(end, flow, route, receives);
                 self.endpoints.push(Endpoint::Transport(Box::new(end(first, route, false))));
                 self.endpoints.push(Endpoint::Transport(Box::new(end(second, route + 1, true))));
@@ -454,20 +474,54 @@ impl Builder<'_> {
         Ok((forward, back))
     }
 
-    /// Builds the two ends of a transport.
+    /// Builds the two ends of a transport. If other flows share their hosts, the ends do nothing until
+    /// [`Builder::shared_hosts`] replaces them.
     fn transport(
-        &self,
+        &mut self,
         one: &OneFlow<'_>,
         made: &CustomTransport,
-        flow: u32,
+        (flow, route): (u32, u32),
     ) -> Result<TransportEnds, BuildError> {
         let mut setup = TransportSetup::new(self.scenario.seed, flow);
         setup.mss = self.scenario.mss;
         setup.workload = one.workload.clone();
         (setup.start, setup.stop) = (one.start, one.stop);
         setup.end = Time::ZERO + self.scenario.duration;
-        let fail = |problem| BuildError::Transport { flow: one.name.clone(), problem };
-        made.make(&setup).map_err(fail)
+        let name = one.name.clone();
+        if made.hosts().is_some() {
+            let (made, endpoint) = (made.clone(), self.endpoints.len());
+            self.shared.push(SharedFlow { name, made, setup, flow, route, endpoint });
+            return Ok((Box::new(Unbuilt), Box::new(Unbuilt)));
+        }
+        made.make(&setup).map_err(|problem| BuildError::Transport { flow: name, problem })
+    }
+
+    /// Builds the hosts that flows share, and replaces the ends of these flows.
+    fn shared_hosts(&mut self) -> Result<(), BuildError> {
+        let mut left = std::mem::take(&mut self.shared);
+        while let Some(first) = left.first() {
+            let made = first.made.clone();
+            let of_hosts;
+            (of_hosts, left) =
+                left.into_iter().partition::<Vec<_>, _>(|flow| flow.made.hosts() == made.hosts());
+            let described = |flow: &SharedFlow| (flow.made.label().to_string(), flow.setup.clone());
+            let described: Vec<_> = of_hosts.iter().map(described).collect();
+            let flow = of_hosts.first().map(|flow| flow.name.clone()).unwrap_or_default();
+            let ends = made.make_hosts(&described);
+            let ends = ends.map_err(|problem| BuildError::Transport { flow, problem })?;
+            let group = self.groups.len();
+            self.groups.extend([Vec::new(), Vec::new()]);
+            for (flow, (first, second)) in of_hosts.into_iter().zip(ends) {
+                let SharedFlow { flow, route, endpoint, .. } = flow;
+                for (side, end) in [first, second].into_iter().enumerate() {
+                    let end = TransportEndpoint::new(end, flow, route + side as u32, side == 1);
+                    let end = end.in_group(group + side);
+                    self.endpoints[endpoint + side] = Endpoint::Transport(Box::new(end));
+                    self.groups[group + side].push(ENDPOINT + endpoint + side);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn finish(mut self) -> (World, Places, Layout) {
@@ -480,6 +534,9 @@ impl Builder<'_> {
         for route in &mut self.routes {
             route.from = settle(route.from);
             route.to = settle(route.to);
+        }
+        for stage in self.groups.iter_mut().flatten() {
+            *stage = settle(*stage);
         }
         for flow in self.places.flows.iter_mut().chain(&mut self.places.arrivals) {
             flow.sender = settle(flow.sender);
@@ -526,7 +583,8 @@ impl Builder<'_> {
         let stages = carriers + self.endpoints.len();
         let routes = Routes::new(&self.routes, &self.carrier_lists.lists, carriers, stages);
         let digest = self.scenario.digest;
-        let world = World::new(self.carriers, self.endpoints, routes, recorder, digest);
+        let mut world = World::new(self.carriers, self.endpoints, routes, recorder, digest);
+        world.groups = self.groups;
         let layout = Layout {
             routes: self.routes,
             carrier_lists: self.carrier_lists.lists,

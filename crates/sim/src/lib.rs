@@ -85,7 +85,9 @@ pub use outcome::{
 };
 pub use parts::{Transmitter, mean_rate, queue_stream, router_setup, transmitter};
 pub use run::{Simulation, run, run_with};
-pub use transport::{CustomTransport, MakeTransport, TransportEnd, TransportEnds, TransportSetup};
+pub use transport::{
+    CustomTransport, MakeHosts, MakeTransport, TransportEnd, TransportEnds, TransportSetup,
+};
 pub use world::World;
 
 /// Units, packets and controllers, for writing schemes.

@@ -150,6 +150,10 @@ impl Endpoint {
         answer: &mut Packet,
     ) -> (bool, Time) {
         end.push(now, packet);
+        if end.group().is_some() {
+            // The world calls it at once, and then those of its group.
+            return (false, Time::ZERO);
+        }
         Endpoint::pop_transport(end, now, answer)
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use paceline_cc::{Body, Packet, Span, Spec, Stage, Stream, Time};
-use paceline_flow::{SenderStats, Workload};
+use paceline_flow::{SenderStats, Transfer, Workload};
 
 /// One end of a transport. It takes and gives packets as every [`Stage`] does. Packets that it
 /// gives have a size, an ECN field, and a [`Body::Opaque`] with a handle of their bytes, which the
@@ -19,6 +19,15 @@ pub trait TransportEnd: Stage + Send {
     /// Returns the counters of this end since the start.
     fn counters(&self) -> SenderStats {
         SenderStats::default()
+    }
+    /// Returns the transfers of a known size that this end has sent and whose last bytes are
+    /// acknowledged, oldest first.
+    fn transfers(&self) -> &[Transfer] {
+        &[]
+    }
+    /// Returns the transfer of a known size that is not finished at `now`, with `now` as its end.
+    fn unfinished_transfer(&self, _now: Time) -> Option<Transfer> {
+        None
     }
     /// Returns why this end has stopped working, for example because a program ended. The run then
     /// has no outcome: [`Simulation::outcome`](crate::Simulation::outcome) returns an error with
@@ -75,12 +84,25 @@ pub type TransportEnds = (Box<dyn TransportEnd>, Box<dyn TransportEnd>);
 pub type MakeTransport =
     Arc<dyn Fn(&TransportSetup) -> Result<TransportEnds, String> + Send + Sync>;
 
+/// Builds the ends of all flows of a pair of hosts, from each flow's label and setup, or returns an
+/// error in words. The ends of a flow have its place in the list.
+pub type MakeHosts =
+    Arc<dyn Fn(&[(String, TransportSetup)]) -> Result<Vec<TransportEnds>, String> + Send + Sync>;
+
+/// A pair of hosts that several flows share.
+#[derive(Clone)]
+struct SharedHosts {
+    name: String,
+    make: MakeHosts,
+}
+
 /// A complete transport, as the scheme of a flow.
 #[derive(Clone)]
 pub struct CustomTransport {
     label: String,
     make: MakeTransport,
     queue: Option<Spec>,
+    shared: Option<SharedHosts>,
     /// True if its label is a name that its family can read.
     has_name: bool,
 }
@@ -91,7 +113,34 @@ impl CustomTransport {
         label: impl Into<String>,
         make: impl Fn(&TransportSetup) -> Result<TransportEnds, String> + Send + Sync + 'static,
     ) -> CustomTransport {
-        CustomTransport { label: label.into(), make: Arc::new(make), queue: None, has_name: false }
+        CustomTransport {
+            label: label.into(),
+            make: Arc::new(make),
+            queue: None,
+            shared: None,
+            has_name: false,
+        }
+    }
+
+    /// Lets all flows of a scenario whose transports have this name of hosts share one pair of hosts.
+    /// `make` builds the ends of all of them together, once for each run. After each call of one of
+    /// these ends, the simulator asks those of the same side for their wake-ups again.
+    #[must_use]
+    pub fn with_hosts(
+        mut self,
+        name: impl Into<String>,
+        make: impl Fn(&[(String, TransportSetup)]) -> Result<Vec<TransportEnds>, String>
+        + Send
+        + Sync
+        + 'static,
+    ) -> CustomTransport {
+        self.shared = Some(SharedHosts { name: name.into(), make: Arc::new(make) });
+        self
+    }
+
+    /// Returns the name of the hosts that its flow shares with others.
+    pub(crate) fn hosts(&self) -> Option<&str> {
+        self.shared.as_ref().map(|shared| shared.name.as_str())
     }
 
     /// Sets the queue for links that leave their queue to their flows.
@@ -126,6 +175,21 @@ impl CustomTransport {
         (self.make)(setup)
     }
 
+    /// Builds the ends of all flows that share its hosts.
+    pub(crate) fn make_hosts(
+        &self,
+        flows: &[(String, TransportSetup)],
+    ) -> Result<Vec<TransportEnds>, String> {
+        let Some(shared) = &self.shared else {
+            return flows.iter().map(|(_, setup)| self.make(setup)).collect();
+        };
+        let ends = (shared.make)(flows)?;
+        match ends.len() == flows.len() {
+            true => Ok(ends),
+            false => Err(format!("{} flows have {} pairs of ends", flows.len(), ends.len())),
+        }
+    }
+
     pub(crate) fn is(&self, other: &CustomTransport) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
     }
@@ -137,6 +201,25 @@ impl fmt::Debug for CustomTransport {
     }
 }
 
+/// The end of a flow whose hosts are not built yet.
+pub(crate) struct Unbuilt;
+
+impl Stage for Unbuilt {
+    fn push(&mut self, _now: Time, _packet: &Packet) {}
+    fn pop_into(&mut self, _now: Time, _place: &mut Packet) -> bool {
+        false
+    }
+    fn wake(&self) -> Time {
+        Time::NEVER
+    }
+}
+
+impl TransportEnd for Unbuilt {
+    fn received(&self) -> u64 {
+        0
+    }
+}
+
 /// An end of a transport in a world.
 pub(crate) struct TransportEndpoint {
     end: Box<dyn TransportEnd>,
@@ -144,6 +227,8 @@ pub(crate) struct TransportEndpoint {
     route: u32,
     /// True if this end receives the flow's data.
     receives: bool,
+    /// Number of its group: the ends whose wake-ups may change when it is called.
+    group: Option<usize>,
     /// Packets that this end has given, and those that it has taken.
     pub(crate) sent: u64,
     pub(crate) taken: u64,
@@ -156,7 +241,15 @@ impl TransportEndpoint {
         route: u32,
         receives: bool,
     ) -> TransportEndpoint {
-        TransportEndpoint { end, flow, route, receives, sent: 0, taken: 0 }
+        TransportEndpoint { end, flow, route, receives, group: None, sent: 0, taken: 0 }
+    }
+
+    /// Puts it into a group of ends.
+    pub(crate) fn in_group(self, group: usize) -> TransportEndpoint {
+        TransportEndpoint { group: Some(group), ..self }
+    }
+    pub(crate) fn group(&self) -> Option<usize> {
+        self.group
     }
 
     pub(crate) fn flow(&self) -> u32 {

@@ -27,6 +27,8 @@ pub struct World {
     digest: Option<Digest>,
     pub(crate) recorder: Option<Recorder>,
     hand_overs: u64,
+    /// Stages of each group of transports' ends: a call of one may change the wake-ups of the others.
+    pub(crate) groups: Vec<Vec<usize>>,
 }
 
 impl World {
@@ -58,6 +60,7 @@ impl World {
             digest: digest.then(Digest::new),
             recorder,
             hand_overs: 0,
+            groups: Vec::new(),
         }
     }
 
@@ -324,7 +327,26 @@ impl World {
                 self.carry::<WATCHED>(next, answer);
             }
             if !popped || wake > now {
-                return self.set_endpoint(id, wake);
+                self.set_endpoint(id, wake);
+                if !self.groups.is_empty() {
+                    self.update_group(id);
+                }
+                return;
+            }
+        }
+    }
+
+    /// Updates the wake-ups of the endpoints that are in the group of endpoint `id`.
+    #[cold]
+    #[inline(never)]
+    fn update_group(&mut self, id: usize) {
+        let Some(group) = self.transport_endpoint(id).and_then(TransportEndpoint::group) else {
+            return;
+        };
+        for at in 0..self.groups.get(group).map_or(0, Vec::len) {
+            let other = self.groups[group][at];
+            if let Some(wake) = self.endpoint(other).map(Endpoint::wake) {
+                self.set_endpoint(other, wake);
             }
         }
     }

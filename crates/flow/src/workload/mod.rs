@@ -102,6 +102,13 @@ pub struct Transfer {
     pub bytes: u64,
 }
 
+impl Transfer {
+    /// Creates a transfer, for ends that do not come from this crate.
+    pub fn new(start: Time, end: Time, bytes: u64) -> Transfer {
+        Transfer { start, end, bytes }
+    }
+}
+
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Phase {
     /// Not started, or between on-periods.

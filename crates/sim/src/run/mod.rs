@@ -235,11 +235,18 @@ impl Simulation {
     }
 
     /// Returns the transfers of a given size of each flow, in the scenario's order: the finished
-    /// ones, oldest first, and the unfinished one, which ends now. Empty for complete transports.
+    /// ones, oldest first, and the unfinished one, which ends now. Complete transports may report none.
     pub fn transfers(&self) -> impl ExactSizeIterator<Item = (&[Transfer], Option<Transfer>)> {
-        self.places.flows.iter().map(|place| match self.world.sender(place.sender) {
-            Some(sender) => (sender.transfers(), sender.unfinished_transfer(self.world.now())),
-            None => (&[][..], None),
+        let now = self.world.now();
+        self.places.flows.iter().map(move |place| {
+            let unfinished = match self.world.sender(place.sender) {
+                Some(sender) => sender.unfinished_transfer(now),
+                None => self
+                    .world
+                    .transport_endpoint(place.sender)
+                    .and_then(|end| end.end().unfinished_transfer(now)),
+            };
+            (transfers(&self.world, place), unfinished)
         })
     }
 
@@ -428,14 +435,13 @@ impl Simulation {
             goodput_mbps: mbps(now.goodput - before.goodput, self.measured()),
             ..FlowOutcome::default()
         };
-        if let Some(sender) = self.world.sender(place.sender) {
-            outcome.sender = sender.stats();
-            let times = completion_times(sender.transfers(), self.warmup_end());
-            outcome.transfers = times.len();
-            outcome.completion_ms = times.quantiles_if_any();
-        } else {
-            outcome.sender = self.transport_counters(place);
-        }
+        outcome.sender = match self.world.sender(place.sender) {
+            Some(sender) => sender.stats(),
+            None => self.transport_counters(place),
+        };
+        let times = completion_times(transfers(&self.world, place), self.warmup_end());
+        outcome.transfers = times.len();
+        outcome.completion_ms = times.quantiles_if_any();
         let Some(recorder) = &self.world.recorder else { return outcome };
         let Some(record) = recorder.flows.get(index) else {
             outcome.sums = Some(self.sums_of(index, place));
@@ -517,9 +523,7 @@ impl Simulation {
             goodput += self.goodput(place);
             // Flows that have not arrived yet have places too, so do not count those.
             arrived += u64::from((from..now).contains(&place.start));
-            if let Some(sender) = self.world.sender(place.sender) {
-                times.extend(&completion_times(sender.transfers(), from));
-            }
+            times.extend(&completion_times(transfers(&self.world, place), from));
         }
         let before = if self.warmup_totals.is_some() { self.warm_arrivals } else { goodput };
         Some(ArrivalsOutcome {
@@ -550,7 +554,15 @@ fn goodput(world: &World, place: &FlowPlace) -> u64 {
     }
 }
 
+/// Returns a flow's finished transfers of a given size, oldest first.
+fn transfers<'a>(world: &'a World, place: &FlowPlace) -> &'a [Transfer] {
+    match world.sender(place.sender) {
+        Some(sender) => sender.transfers(),
+        None => world.transport_endpoint(place.sender).map_or(&[], |end| end.end().transfers()),
+    }
+}
+
 /// Returns true if a flow has finished a transfer of a given size.
 fn has_finished(world: &World, place: &FlowPlace) -> bool {
-    world.sender(place.sender).is_some_and(|sender| !sender.transfers().is_empty())
+    !transfers(world, place).is_empty()
 }

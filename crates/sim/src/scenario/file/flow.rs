@@ -27,6 +27,9 @@ keys! {
     /// Settings of Paceline's own ends (`handshake`, `ack_every`, `receive_window`, `ecn`,
     /// `recovery`, `timestamps`) do not apply to them
     host: String;
+    /// with `host`: flows with equal `host_name` are connections of one sending and one receiving host.
+    /// `qdisc`, `mtu` and `sysctls` of one of these flows apply to all of them
+    host_name: String, default "hosts of its own";
     /// with `host`: the kernel's congestion control, or a C file (`"./mine.c"`)
     cc: String, default "`\"cubic\"`";
     /// with `host`: the root queueing discipline of both hosts' devices (`"fq"`)

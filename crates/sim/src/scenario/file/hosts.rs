@@ -12,6 +12,7 @@ impl Reader<'_> {
         let file = &written.value;
         let Some(host) = &file.host else {
             let settings = [
+                ("host_name", file.host_name.place()),
                 ("cc", file.cc.place()),
                 ("qdisc", file.qdisc.place()),
                 ("mtu", file.mtu.place()),
@@ -33,6 +34,7 @@ impl Reader<'_> {
             return self.fail(scheme, message, "write cc in place of scheme");
         }
         let mut settings = Vec::new();
+        settings.extend(file.host_name(self)?.map(|name| format!("host={name}")));
         settings.extend(file.qdisc(self)?.map(|qdisc| format!("qdisc={qdisc}")));
         settings.extend(file.mtu(self)?.map(|mtu| format!("mtu={mtu}")));
         for (name, value) in file.sysctls(self)?.iter().flat_map(|sysctls| &sysctls.0) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use paceline_cc::{Span, Time};
 
 use crate::frame::{Sack, Segment};
+use crate::transfers::Transfers;
 
 /// Most connections of a host that are followed; each on-period may be a connection.
 const MOST_CONNECTIONS: usize = 65_536;
@@ -105,6 +106,8 @@ pub(crate) struct Departures {
     pub(crate) segments: u64,
     /// Of these, segments with data that was sent before.
     pub(crate) repeated: u64,
+    /// Transfers of a known size.
+    pub(crate) transfers: Transfers,
     rtt: Option<Span>,
 }
 
@@ -130,6 +133,11 @@ struct Flying {
 }
 
 impl Departures {
+    /// Creates an account that also follows these transfers.
+    pub(crate) fn of(transfers: Transfers) -> Departures {
+        Departures { transfers, ..Departures::default() }
+    }
+
     /// Returns, once, the RTT of the newest segment that the latest acknowledgements have newly
     /// covered.
     pub(crate) fn take_rtt(&mut self) -> Option<Span> {
@@ -144,6 +152,7 @@ impl Departures {
             if !is_again && self.connections.len() < MOST_CONNECTIONS {
                 let sent = Sent { first, acknowledged: 0, end: 0, flying: VecDeque::new() };
                 self.connections.insert(segment.from, sent);
+                self.transfers.on_connection(now, segment.from);
             }
             return;
         }
@@ -167,6 +176,7 @@ impl Departures {
             }
             sent.end = end;
         }
+        self.transfers.on_data(now, segment.from, end);
     }
 
     /// Processes an acknowledgement that arrives at the host.
@@ -196,6 +206,7 @@ impl Departures {
         }
         // An acknowledgement of the FIN is one higher than the end of the data.
         sent.acknowledged = sent.acknowledged.max(acknowledged.min(sent.end));
+        self.transfers.on_acknowledged(now, segment.to, sent.acknowledged);
         self.rtt = newest.map(|sent| now.since(sent)).or(self.rtt);
     }
 }

@@ -1,9 +1,11 @@
-//! Linux hosts as ends of a flow: the simulator's packets are the frames of their devices.
+//! Linux hosts as ends of flows: the simulator's packets are the frames of their devices.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_cc::{Body, Packet, Span, Stage, Time};
-use paceline_flow::SenderStats;
+use paceline_flow::{SenderStats, Transfer};
 use paceline_sim::{TransportEnd, TransportEnds, TransportSetup};
 
 use crate::account::{Arrivals, Departures};
@@ -16,53 +18,100 @@ use crate::host::{self, Role};
 use crate::launch::Start;
 use crate::settings::HostSettings;
 use crate::store::Frames;
+use crate::transfers::{Plan, Transfers};
 use crate::vhost::Device;
 
 /// Longest time between two readings of the clock by a guest that computes: four steps of its
 /// clock, 256 ns each. A guest that wants to run again within this time has not finished.
 const COMPUTING: Span = Span::from_nanos(1024);
 
-/// Boots the two hosts of a flow, up to simulated time 0.
+/// Boots the two hosts of one or several flows, up to simulated time 0. Returns the ends of each flow.
 ///
 /// # Errors
-/// The guest does not have the congestion control or the workload; the errors of [`Guest::boot`].
+/// The guest does not have the congestion control or the workload, or the flows disagree about their
+/// hosts; the errors of [`Guest::boot`].
 pub(crate) fn ends(
     built: &BuiltGuest,
-    settings: &HostSettings,
-    setup: &TransportSetup,
-) -> Result<TransportEnds, Error> {
-    let module =
-        find_module(built, &settings.scheme).map_err(|error| Error::Unusable(error.to_string()))?;
-    let mut settings = settings.clone();
-    let mut files = Vec::new();
-    if let Some(module) = module {
-        files.push((host::MODULE.to_string(), module.path));
+    flows: &[(HostSettings, TransportSetup)],
+) -> Result<Vec<TransportEnds>, Error> {
+    let mut flows = flows.to_vec();
+    let mut files: Vec<(String, PathBuf)> = Vec::new();
+    for (settings, _) in &mut flows {
+        let module = find_module(built, &settings.scheme)
+            .map_err(|error| Error::Unusable(error.to_string()))?;
+        let Some(module) = module else { continue };
         settings.scheme = module.scheme;
+        if !files.iter().any(|(_, path)| *path == module.path) {
+            files.push((host::module_name(files.len()), module.path));
+        }
     }
     let (there, back) = (Frames::default(), Frames::default());
     let host = |role: Role, leaving: &Frames, arriving: &Frames| {
-        let mut words = host::words(role, &settings, setup)?;
+        let mut words = host::words(role, &flows)?;
         if !files.is_empty() {
-            words.push(format!("pl.module={}", host::MODULE));
+            let names: Vec<_> = files.iter().map(|(name, _)| name.as_str()).collect();
+            words.push(format!("pl.module={}", names.join(",")));
         }
-        let device = Device::new(role.mac(), host::mtu(&settings, setup)?);
+        let device = Device::new(role.mac(), host::mtu(&flows)?);
         let (guest, hello) = Guest::boot(built, &Start { words, files: files.clone() }, device)?;
-        if !hello.schemes.contains(&settings.scheme) {
-            return Err(Error::Unusable(format!(
-                "the Linux guest has no congestion control `{}`; it has {}",
-                settings.scheme,
-                hello.schemes.join(", ")
-            )));
+        for (settings, _) in &flows {
+            if !hello.schemes.contains(&settings.scheme) {
+                return Err(Error::Unusable(format!(
+                    "the Linux guest has no congestion control `{}`; it has {}",
+                    settings.scheme,
+                    hello.schemes.join(", ")
+                )));
+            }
         }
-        Ok(End::new(guest, role, leaving.clone(), arriving.clone()))
+        let mut connections = Vec::new();
+        for (_, setup) in &flows {
+            let plan = if role == Role::Sender {
+                host::transfers(&flows, setup)?
+            } else {
+                Plan::default()
+            };
+            connections.push(Connection::new(plan));
+        }
+        let host = Host::new(guest, role, connections, leaving.clone(), arriving.clone());
+        Ok(Arc::new(Mutex::new(host)))
     };
     let sender = host(Role::Sender, &there, &back)?;
     let receiver = host(Role::Receiver, &back, &there)?;
-    Ok((Box::new(sender), Box::new(receiver)))
+    let end = |host: &Arc<Mutex<Host>>, flow: usize| {
+        Box::new(End { host: Arc::clone(host), flow, transfers: Vec::new() })
+    };
+    let ends = (0..flows.len())
+        .map(|flow| -> TransportEnds { (end(&sender, flow), end(&receiver, flow)) });
+    Ok(ends.collect())
+}
+
+/// One end of a flow: a connection of a host. With several connections, the simulator has an end for
+/// each of them, and asks all of them for their wake-ups after each call of one.
+struct End {
+    host: Arc<Mutex<Host>>,
+    /// Number of the connection.
+    flow: usize,
+    /// Transfers of a known size that have finished.
+    transfers: Vec<Transfer>,
+}
+
+/// One connection of a host, or with fresh on-periods a series of them.
+struct Connection {
+    arrivals: Arrivals,
+    departures: Departures,
+    /// Latest report of the connection.
+    sample: Option<Sample>,
+}
+
+impl Connection {
+    fn new(plan: Plan) -> Connection {
+        let departures = Departures::of(Transfers::new(plan));
+        Connection { arrivals: Arrivals::default(), departures, sample: None }
+    }
 }
 
 /// One host.
-struct End {
+struct Host {
     /// `None` once it has failed.
     guest: Option<Guest>,
     failure: Option<String>,
@@ -72,14 +121,12 @@ struct End {
     arriving: Frames,
     /// Frames that have arrived while the guest computes, and that its device has not received.
     arrived: VecDeque<Vec<u8>>,
-    /// Packets that the host has sent and the simulator has not taken.
-    ready: VecDeque<Packet>,
+    /// Packets that the host has sent and the simulator has not taken, with the numbers of their
+    /// connections.
+    ready: VecDeque<(usize, Packet)>,
     /// Simulated time at which the guest wants to run.
     wake: Time,
-    arrivals: Arrivals,
-    departures: Departures,
-    /// Latest report of the connection.
-    sample: Option<Sample>,
+    connections: Vec<Connection>,
 }
 
 /// Converts simulated time to guest time.
@@ -87,9 +134,15 @@ fn guest_time(now: Time) -> u64 {
     now.as_nanos().saturating_add(ORIGIN)
 }
 
-impl End {
-    fn new(guest: Guest, role: Role, leaving: Frames, arriving: Frames) -> End {
-        End {
+impl Host {
+    fn new(
+        guest: Guest,
+        role: Role,
+        connections: Vec<Connection>,
+        leaving: Frames,
+        arriving: Frames,
+    ) -> Host {
+        Host {
             wake: wake(&guest),
             guest: Some(guest),
             failure: None,
@@ -98,9 +151,7 @@ impl End {
             arriving,
             arrived: VecDeque::new(),
             ready: VecDeque::new(),
-            arrivals: Arrivals::default(),
-            departures: Departures::default(),
-            sample: None,
+            connections,
         }
     }
 
@@ -151,19 +202,27 @@ impl End {
             if frame[..6] != peer || !frame::is_ipv4(&frame) {
                 continue;
             }
+            let mut number = 0;
             if let Some(segment) = frame::segment(&frame) {
-                self.departures.on_segment(now, &segment);
+                let port = if self.role == Role::Sender { segment.to } else { segment.from };
+                number = host::number_of(port, self.connections.len());
+                if let Some(connection) = self.connections.get_mut(number) {
+                    connection.departures.on_segment(now, &segment);
+                }
             }
             let mut packet = Packet::opaque(frame::ip_length(&frame));
             packet.ecn = frame::ecn(&frame);
             packet.body = Body::Opaque(self.leaving.put(frame));
-            self.ready.push_back(packet);
+            self.ready.push_back((number, packet));
         }
         let mut problem = None;
         for report in guest.take_reports() {
             match report.body {
                 frames::Body::Sample(sample) | frames::Body::End(sample) => {
-                    self.sample = Some(sample);
+                    let number = report.connection.map_or(0, usize::from);
+                    if let Some(connection) = self.connections.get_mut(number) {
+                        connection.sample = Some(sample);
+                    }
                 }
                 frames::Body::Error(text) => {
                     problem = Some(Error::Reported(text).to_string());
@@ -188,29 +247,33 @@ fn wake(guest: &Guest) -> Time {
     }
 }
 
-impl Stage for End {
+impl Host {
     fn push(&mut self, now: Time, packet: &Packet) {
         let Body::Opaque(handle) = packet.body else { return };
         let Some(mut frame) = self.arriving.get(handle) else { return };
         frame::set_ecn(&mut frame, packet.ecn);
         if let Some(segment) = frame::segment(&frame) {
-            match self.role {
-                Role::Receiver => self.arrivals.on_segment(&segment),
-                Role::Sender => {
-                    self.departures.on_acknowledgement(now, &segment, &frame::sack(&frame));
+            let port = if self.role == Role::Sender { segment.from } else { segment.to };
+            let number = host::number_of(port, self.connections.len());
+            match (self.role, self.connections.get_mut(number)) {
+                (Role::Receiver, Some(it)) => it.arrivals.on_segment(&segment),
+                (Role::Sender, Some(it)) => {
+                    it.departures.on_acknowledgement(now, &segment, &frame::sack(&frame));
                 }
+                (_, None) => {}
             }
         }
         self.arrived.push_back(frame);
         self.run(now);
     }
 
-    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+    /// Takes the oldest packet that the host has sent, if connection `number` has sent it.
+    fn pop_into(&mut self, now: Time, number: usize, place: &mut Packet) -> bool {
         if self.ready.is_empty() {
             self.run(now);
         }
-        match self.ready.pop_front() {
-            Some(packet) => {
+        match self.ready.pop_front_if(|(of, _)| *of == number) {
+            Some((_, packet)) => {
                 *place = packet;
                 true
             }
@@ -218,34 +281,77 @@ impl Stage for End {
         }
     }
 
+    /// Returns the time at which connection `number` has to be called. Packets leave in the order in
+    /// which the host has sent them, so a connection waits for older packets of others.
+    fn wake(&self, number: usize) -> Time {
+        match self.ready.front() {
+            None => self.wake,
+            Some((of, _)) if *of == number => Time::ZERO,
+            Some(_) => Time::NEVER,
+        }
+    }
+}
+
+impl End {
+    fn host(&self) -> MutexGuard<'_, Host> {
+        self.host.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stage for End {
+    fn push(&mut self, now: Time, packet: &Packet) {
+        let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        host.push(now, packet);
+        if let Some(connection) = host.connections.get_mut(self.flow) {
+            self.transfers.extend(connection.departures.transfers.take_finished());
+        }
+    }
+
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        self.host().pop_into(now, self.flow, place)
+    }
+
     fn wake(&self) -> Time {
-        if self.ready.is_empty() { self.wake } else { Time::ZERO }
+        self.host().wake(self.flow)
     }
 }
 
 impl TransportEnd for End {
     fn received(&self) -> u64 {
-        self.arrivals.bytes()
+        self.host().connections.get(self.flow).map_or(0, |it| it.arrivals.bytes())
     }
 
     fn take_rtt(&mut self) -> Option<Span> {
-        self.departures.take_rtt()
+        self.host().connections.get_mut(self.flow)?.departures.take_rtt()
     }
 
     fn counters(&self) -> SenderStats {
         let mut counters = SenderStats::default();
-        let Departures { segments, repeated, .. } = self.departures;
+        let host = self.host();
+        let Some(connection) = host.connections.get(self.flow) else { return counters };
+        let Departures { segments, repeated, .. } = connection.departures;
         (counters.sent, counters.retransmits, counters.lost) = (segments, repeated, repeated);
-        counters.timeouts = self.sample.as_ref().map_or(0, |sample| sample.timeouts.into());
+        counters.timeouts = connection.sample.as_ref().map_or(0, |sample| sample.timeouts.into());
         counters
     }
 
+    fn transfers(&self) -> &[Transfer] {
+        &self.transfers
+    }
+
+    fn unfinished_transfer(&self, now: Time) -> Option<Transfer> {
+        self.host().connections.get(self.flow)?.departures.transfers.unfinished(now)
+    }
+
     fn failure(&self) -> Option<String> {
-        self.failure.clone()
+        self.host().failure.clone()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        let Some(sample) = &self.sample else { return };
+        let host = self.host();
+        let Some(sample) = host.connections.get(self.flow).and_then(|it| it.sample.as_ref()) else {
+            return;
+        };
         see("cwnd", f64::from(sample.cwnd));
         // Linux' value for "no threshold" is 2³¹ - 1.
         if sample.ssthresh < i32::MAX as u32 {

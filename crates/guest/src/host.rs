@@ -1,6 +1,6 @@
 //! The words of a guest's kernel command line (PROTOCOL.md).
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use paceline_cc::Stream;
 use paceline_flow::{Amount, On, Workload};
@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::files::PROTOCOL;
 use crate::guest::ORIGIN;
 use crate::settings::HostSettings;
+use crate::transfers::{Plan, Size};
 
 /// Bytes of the IPv4 and TCP headers with the timestamps option.
 const HEADERS: u64 = 52;
@@ -21,8 +22,10 @@ const LARGEST_MTU: u32 = 9_000;
 const LOW_WATER: u32 = 65_536;
 /// Maximum number of values in `periods`.
 const MOST_PERIODS: usize = 512;
-/// Name of a congestion control's module in the guest's folder.
-pub(crate) const MODULE: &str = "scheme.ko";
+/// Port of the first connection at the receiver; the next ones follow.
+pub(crate) const FIRST_PORT: u16 = 5001;
+/// Most connections of a host (`MAX_CONNECTIONS` of /init).
+const MOST_CONNECTIONS: usize = 16;
 /// Interval at which `/init` reports a connection, in ns.
 const SAMPLE_INTERVAL_NS: u64 = 100_000_000;
 
@@ -65,12 +68,51 @@ impl Role {
     }
 }
 
-/// Returns the MTU of a flow's hosts.
+/// Returns the name, in the guest's folder, of module `number`, counted from 0.
+pub(crate) fn module_name(number: usize) -> String {
+    match number {
+        0 => "scheme.ko".into(),
+        _ => format!("scheme{number}.ko"),
+    }
+}
+
+/// Returns the number of the connection with this port at the receiver. Other connections, which the
+/// user's programs may open, count as the first one.
+pub(crate) fn number_of(port: u16, connections: usize) -> usize {
+    let number = usize::from(port.wrapping_sub(FIRST_PORT));
+    if number < connections { number } else { 0 }
+}
+
+/// Flows of a pair of hosts: the settings and the setup of each.
+pub(crate) type Flows = [(HostSettings, TransportSetup)];
+
+/// Returns the value of a host's setting: that of all flows that have it.
 ///
 /// # Errors
-/// The MTU is outside of the range of Ethernet devices.
-pub(crate) fn mtu(settings: &HostSettings, setup: &TransportSetup) -> Result<u16, Error> {
-    let mtu = settings.mtu.map_or(setup.mss, u32::from);
+/// Two flows have different values.
+fn agreed<'a, T: PartialEq + Display>(
+    flows: &'a Flows,
+    name: &str,
+    value: impl Fn(&'a HostSettings) -> Option<T>,
+) -> Result<Option<T>, Error> {
+    let mut given = flows.iter().filter_map(|(settings, _)| value(settings));
+    let first = given.next();
+    match (&first, given.find(|other| first.as_ref() != Some(other))) {
+        (Some(first), Some(other)) => Err(Error::Unusable(format!(
+            "flows of one host have different values of {name}: {first} and {other}; write it once, or \
+             give the flows different hosts"
+        ))),
+        _ => Ok(first),
+    }
+}
+
+/// Returns the MTU of the hosts of these flows.
+///
+/// # Errors
+/// The MTU is outside of the range of Ethernet devices, or the flows have different ones.
+pub(crate) fn mtu(flows: &Flows) -> Result<u16, Error> {
+    let mss = flows.first().map_or(0, |(_, setup)| setup.mss);
+    let mtu = agreed(flows, "mtu", |settings| settings.mtu)?.map_or(mss, u32::from);
     match u16::try_from(mtu) {
         Ok(mtu) if (SMALLEST_MTU..=LARGEST_MTU).contains(&u32::from(mtu)) => Ok(mtu),
         _ => Err(Error::Unusable(format!(
@@ -83,13 +125,19 @@ pub(crate) fn mtu(settings: &HostSettings, setup: &TransportSetup) -> Result<u16
 /// Returns the words of a host's command line.
 ///
 /// # Errors
-/// Guests do not have this workload.
-pub(crate) fn words(
-    role: Role,
-    settings: &HostSettings,
-    setup: &TransportSetup,
-) -> Result<Vec<String>, Error> {
-    let mtu = mtu(settings, setup)?;
+/// Guests do not have this workload, or the flows disagree about their hosts.
+pub(crate) fn words(role: Role, flows: &Flows) -> Result<Vec<String>, Error> {
+    let mtu = mtu(flows)?;
+    let Some((_, first)) = flows.first() else {
+        return Err(Error::Unusable("a Linux host has no flow".into()));
+    };
+    if flows.len() > MOST_CONNECTIONS {
+        return Err(Error::Unusable(format!(
+            "a Linux host has {} flows, and at most {MOST_CONNECTIONS} are possible; give the others \
+             another host",
+            flows.len()
+        )));
+    }
     let mut words = Vec::new();
     let mut add = |key: &str, value: &str| words.push(format!("pl.{key}={}", escaped(value)));
     add("protocol", &PROTOCOL.to_string());
@@ -98,47 +146,81 @@ pub(crate) fn words(
     add("peer", &format!("10.0.0.{}", role.peer().number()));
     let mac = role.peer().mac().map(|byte| format!("{byte:02x}"));
     add("peer_mac", &mac.join(":"));
-    add("seed", &seed(&mut setup.random(&format!("host {}", role.number()))));
+    add("seed", &seed(&mut first.random(&format!("host {}", role.number()))));
     add("mtu", &mtu.to_string());
-    if let Some(qdisc) = &settings.qdisc {
+    if let Some(qdisc) = agreed(flows, "qdisc", |settings| settings.qdisc.as_deref())? {
         add("qdisc", qdisc);
     }
-    let given = |name: &str| settings.sysctls.iter().any(|(other, _)| other == name);
-    let own = SYSCTLS.into_iter().filter(|(name, _)| !given(name));
-    for (name, value) in own.map(|(name, value)| (name.to_string(), value.to_string())) {
-        add(&format!("sysctl.{name}"), &value);
+    let mut names: Vec<&str> = Vec::new();
+    for (settings, _) in flows {
+        for (name, _) in &settings.sysctls {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
     }
-    for (name, value) in &settings.sysctls {
+    for (name, value) in SYSCTLS.into_iter().filter(|(name, _)| !names.contains(name)) {
         add(&format!("sysctl.{name}"), value);
     }
+    for name in names {
+        if let Some(value) = agreed(flows, name, |settings| settings.sysctl(name))? {
+            add(&format!("sysctl.{name}"), value);
+        }
+    }
     add("sample", &SAMPLE_INTERVAL_NS.to_string());
-    add("flows", "1");
-    add("0.cc", &settings.scheme);
+    add("flows", &flows.len().to_string());
+    for (number, (settings, setup)) in flows.iter().enumerate() {
+        connection(number, settings, setup, mtu, &mut add)?;
+    }
+    Ok(words)
+}
+
+/// Adds the words of a connection.
+fn connection(
+    number: usize,
+    settings: &HostSettings,
+    setup: &TransportSetup,
+    mtu: u16,
+    add: &mut dyn FnMut(&str, &str),
+) -> Result<(), Error> {
+    let mut add = |key: &str, value: &str| add(&format!("{number}.{key}"), value);
+    add("cc", &settings.scheme);
     let time = |at: u64| ORIGIN.saturating_add(at);
-    add("0.start", &time(setup.start.as_nanos()).to_string());
+    let mut start = setup.start.as_nanos();
+    if let Workload::OnOff { on: on @ On::Bytes(_), off, starts_off: true, .. } = &setup.workload {
+        // /init would wait for ever for the end of an on-period of 0 bytes.
+        let wait: u64 = periods(setup, (on, off), true)?.iter().take(2).sum();
+        start = start.saturating_add(wait);
+    }
+    add("start", &time(start).to_string());
     if setup.stop != paceline_cc::Time::NEVER {
-        add("0.stop", &time(setup.stop.as_nanos()).to_string());
+        add("stop", &time(setup.stop.as_nanos()).to_string());
         // Otherwise up to 4 MB that were written before would be sent after the flow's end.
-        add("0.lowat", &LOW_WATER.to_string());
+        add("lowat", &LOW_WATER.to_string());
     }
     match &setup.workload {
-        Workload::Bulk => add("0.work", "bulk"),
-        Workload::Bytes(bytes) => {
-            // The scenario counts bytes on the wire; an application counts the bytes that it
-            // writes.
-            let packets = bytes.div_ceil(u64::from(mtu));
-            let written = bytes.saturating_sub(packets * HEADERS).max(1);
-            add("0.work", &format!("bytes:{written}"));
-        }
+        Workload::Bulk => add("work", "bulk"),
+        Workload::Bytes(bytes) => add("work", &format!("bytes:{}", written(*bytes, mtu))),
         Workload::Limited { rate, message } => {
             let interval = rate.time_for(u64::from(*message)).as_nanos().max(1);
-            add("0.work", &format!("limited:{message}:{interval}"));
+            add("work", &format!("limited:{message}:{interval}"));
         }
         Workload::OnOff { on, off, starts_off, fresh } => {
             let kind = if matches!(on, On::Time(_)) { "time" } else { "bytes" };
-            add("0.work", &format!("onoff:{kind}:{}", u8::from(*fresh)));
-            let random = setup.random("workload");
-            add("0.periods", &periods(setup, (on, off), *starts_off, random)?);
+            add("work", &format!("onoff:{kind}:{}", u8::from(*fresh)));
+            let mut periods = periods(setup, (on, off), *starts_off)?;
+            if matches!(on, On::Bytes(_)) {
+                if *starts_off {
+                    periods.drain(..2);
+                }
+                periods.iter_mut().step_by(2).for_each(|bytes| *bytes = written(*bytes, mtu));
+                if periods.is_empty() {
+                    // The first off-period lasts beyond the end, so that nothing is sent.
+                    periods = vec![1, 0];
+                }
+            }
+            let numbers: Vec<_> = periods.iter().map(u64::to_string).collect();
+            add("periods", &numbers.join(","));
         }
         _ => {
             return Err(Error::Unusable(
@@ -146,7 +228,7 @@ pub(crate) fn words(
             ));
         }
     }
-    Ok(words)
+    Ok(())
 }
 
 /// Returns 32 random bytes as hexadecimal digits.
@@ -159,13 +241,41 @@ fn seed(random: &mut Stream) -> String {
     digits
 }
 
-/// Returns the lengths of on-periods and off-periods up to the end of the run.
+/// Returns the bytes that an application writes for this many bytes on the wire, as scenarios count
+/// them.
+fn written(bytes: u64, mtu: u16) -> u64 {
+    let packets = bytes.div_ceil(u64::from(mtu));
+    bytes.saturating_sub(packets * HEADERS).max(1)
+}
+
+/// Returns the transfers of a known size that a sender's workload has.
+///
+/// # Errors
+/// The errors of [`words`].
+pub(crate) fn transfers(flows: &Flows, setup: &TransportSetup) -> Result<Plan, Error> {
+    let mtu = mtu(flows)?;
+    let size = |bytes| Size { bytes, written: written(bytes, mtu) };
+    match &setup.workload {
+        Workload::Bytes(bytes) => Ok(Plan { sizes: [size(*bytes)].into(), fresh: false }),
+        Workload::OnOff { on: on @ On::Bytes(_), off, starts_off, fresh } => {
+            let periods = periods(setup, (on, off), *starts_off)?;
+            // The first period is an empty one if the flow begins with an off-period.
+            let transfers = periods.into_iter().step_by(2).skip(usize::from(*starts_off));
+            let sizes = transfers.map(size).collect();
+            Ok(Plan { sizes, fresh: *fresh })
+        }
+        _ => Ok(Plan::default()),
+    }
+}
+
+/// Returns the lengths of on-periods and off-periods, by turns, up to the end of the run: in
+/// nanoseconds, or bytes on the wire for on-periods of a known size.
 fn periods(
     setup: &TransportSetup,
     (on, off): (&On, &Amount),
     starts_off: bool,
-    mut random: Stream,
-) -> Result<String, Error> {
+) -> Result<Vec<u64>, Error> {
+    let mut random = setup.random("workload");
     let ns = |seconds: f64| (seconds.max(0.0) * 1e9) as u64;
     let end = setup.end.min(setup.stop).since(setup.start).as_nanos();
     let (mut numbers, mut lasted) = (Vec::new(), 0u64);
@@ -192,7 +302,7 @@ fn periods(
             MOST_PERIODS / 2
         )));
     }
-    Ok(numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(","))
+    Ok(numbers)
 }
 
 /// Writes as `%XX` all bytes of a value that the kernel's command line could misread.

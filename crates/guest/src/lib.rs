@@ -33,6 +33,8 @@ mod settings;
 mod store;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod system;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod transfers;
 mod transport;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod vhost;

@@ -19,6 +19,15 @@ pub(crate) struct HostSettings {
     pub(crate) sysctls: Vec<(String, String)>,
     /// MTU of the devices in bytes; `None` for the scenario's packet size.
     pub(crate) mtu: Option<u16>,
+    /// Name of the hosts, if the flow shares them with others.
+    pub(crate) host: Option<String>,
+}
+
+impl HostSettings {
+    /// Returns the value of a sysctl; of several, the last one.
+    pub(crate) fn sysctl(&self, name: &str) -> Option<&str> {
+        self.sysctls.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
 }
 
 /// Reads the settings of hosts from a scheme's parameters.
@@ -43,6 +52,8 @@ pub(crate) fn settings(spec: &Spec) -> Result<HostSettings, String> {
                 let mtu = value.parse().map_err(|_| wrong("a number of bytes, such as 1500"))?;
                 settings.mtu = Some(mtu);
             }
+            "host" if is_word(value) => settings.host = Some(value.clone()),
+            "host" => return Err(wrong("a name, such as phone")),
             "ecn" => {
                 let mode = match value.as_str() {
                     "true" => "1",
@@ -56,8 +67,8 @@ pub(crate) fn settings(spec: &Spec) -> Result<HostSettings, String> {
             }
             _ => {
                 return Err(format!(
-                    "a Linux host has no setting `{name}`; it has qdisc, mtu, ecn, and sysctls such \
-                     as net.ipv4.tcp_ecn"
+                    "a Linux host has no setting `{name}`; it has qdisc, mtu, ecn, host, and sysctls \
+                     such as net.ipv4.tcp_ecn"
                 ));
             }
         }

@@ -1,6 +1,8 @@
 //! Names of Linux hosts: `linux:cubic`, `linux:bbr[qdisc=fq]+codel`.
 
-use paceline_cc::SchemeSpec;
+use std::sync::Arc;
+
+use paceline_cc::{SchemeSpec, Spec};
 use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
 
 use crate::build::{BuiltGuest, find_module, short};
@@ -12,8 +14,9 @@ pub const FAMILY: &str = "linux";
 
 /// Parses the part after `linux:` of a transport's name: `cubic`,
 /// `bbr[qdisc=fq,net.ipv4.tcp_ecn=1]+codel`, or `./mine.c`, which is compiled as a module.
-/// Settings: `qdisc`, `mtu`, `ecn` (`true` lets TCP negotiate it), and sysctls, which have a dot in
-/// their names. `files` finds the guest when a run begins.
+/// Settings: `qdisc`, `mtu`, `ecn` (`true` lets TCP negotiate it), sysctls, which have a dot in
+/// their names, and `host`: flows of a scenario with equal `host` share a pair of hosts. `files` finds
+/// the guest when a run begins.
 ///
 /// # Errors
 /// The text is not valid; the error says why.
@@ -21,6 +24,29 @@ pub fn transport(
     text: &str,
     files: impl Fn() -> Result<BuiltGuest, Error> + Send + Sync + 'static,
 ) -> Result<CustomTransport, String> {
+    let (settings, label, queue) = parse(text)?;
+    let files = Arc::new(files);
+    let host = settings.host.clone();
+    let find = Arc::clone(&files);
+    let make = move |setup: &TransportSetup| {
+        let ends = make_all(&*find, &[(settings.clone(), setup.clone())]);
+        let ends = ends.map_err(|error| error.to_string())?.pop();
+        ends.ok_or_else(|| "a flow without ends".to_string())
+    };
+    let made = CustomTransport::new(label, make).with_queue(queue);
+    let Some(host) = host else { return Ok(made) };
+    Ok(made.with_hosts(host, move |flows| {
+        let read = |(label, setup): &(String, TransportSetup)| {
+            let text = label.split_once(':').map_or(label.as_str(), |(_, text)| text);
+            Ok((parse(text)?.0, setup.clone()))
+        };
+        let flows = flows.iter().map(read).collect::<Result<Vec<_>, String>>()?;
+        make_all(&*files, &flows).map_err(|error| error.to_string())
+    }))
+}
+
+/// Returns the settings of a transport, its label, and its queue.
+fn parse(text: &str) -> Result<(HostSettings, String, Option<Spec>), String> {
     // A file's name has letters that a scheme's name cannot have.
     let (name, rest) = text.split_at(name_of(text).len());
     let is_file = name.contains('/') || name.ends_with(".c");
@@ -34,9 +60,7 @@ pub fn transport(
         true => format!("{FAMILY}:{name}{rest}"),
         false => format!("{FAMILY}:{spec}"),
     };
-    let make = move |setup: &TransportSetup| make(&files, &settings, setup);
-    let make = move |setup: &TransportSetup| make(setup).map_err(|error| error.to_string());
-    Ok(CustomTransport::new(label, make).with_queue(spec.queue))
+    Ok((settings, label, spec.queue))
 }
 
 /// Returns the part of a name before its settings and its queue.
@@ -71,20 +95,18 @@ pub fn describe<'a>(
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn make(
+fn make_all(
     files: &dyn Fn() -> Result<BuiltGuest, Error>,
-    settings: &HostSettings,
-    setup: &TransportSetup,
-) -> Result<TransportEnds, Error> {
-    crate::end::ends(&files()?, settings, setup)
+    flows: &[(HostSettings, TransportSetup)],
+) -> Result<Vec<TransportEnds>, Error> {
+    crate::end::ends(&files()?, flows)
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn make(
+fn make_all(
     _files: &dyn Fn() -> Result<BuiltGuest, Error>,
-    _settings: &HostSettings,
-    _setup: &TransportSetup,
-) -> Result<TransportEnds, Error> {
+    _flows: &[(HostSettings, TransportSetup)],
+) -> Result<Vec<TransportEnds>, Error> {
     Err(Error::Unusable(
         "Linux guests run on Linux on x86-64 only; take one of Paceline's own schemes here".into(),
     ))
@@ -92,8 +114,6 @@ fn make(
 
 #[cfg(test)]
 mod tests {
-    use paceline_cc::Spec;
-
     use super::*;
 
     fn read(text: &str) -> Result<CustomTransport, String> {
@@ -124,6 +144,7 @@ mod tests {
             ("cubic[mtu=huge]", "a number of bytes"),
             ("cubic[qdisc=a b]", "queueing discipline"),
             ("cubic[a..b=1]", "no setting"),
+            ("cubic[host=]", "a name"),
             ("cubic bbr", "not a scheme"),
             ("sixteen-letters-x", "congestion control"),
         ] {

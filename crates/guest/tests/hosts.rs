@@ -2,11 +2,12 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use paceline_cc::{Rate, Span};
+use paceline_cc::{Rate, SchemeSpec, Span};
+use paceline_flow::{Amount, On};
 use paceline_guest::build::BuiltGuest;
 use paceline_guest::{find, transport};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, Workload};
-use paceline_sim::{Outcome, run};
+use paceline_sim::{FlowOutcome, Outcome, run};
 use paceline_testing::{Need, skip, this_test};
 
 /// Returns the guest; `None`, printed as a skipped test, if there is none.
@@ -90,6 +91,84 @@ fn a_transfer_ends_and_a_flow_starts_late() {
     assert!((bytes(0) - 289_600.0).abs() < 1.0, "{outcome:?}");
     assert!((100_000.0..1_600_000.0).contains(&bytes(1)), "{outcome:?}");
     assert!(outcome.flows[1].rtt_ms.p50 >= 100.0, "{outcome:?}");
+}
+
+#[test]
+fn flows_of_one_host_share_its_device() {
+    let Some(built) = guest() else { return };
+    let run_of = |hosts: [&str; 2]| {
+        let mut scenario = scenario(&built, &format!("cubic[qdisc=fq{}]", hosts[0]), 6);
+        scenario.flows[0].stop = Some(Span::from_secs(5));
+        let mut second = flow(&built, &format!("cubic[qdisc=fq{}]", hosts[1]));
+        (second.name, second.start) = ("second".into(), Span::from_secs(1));
+        second.path = vec!["link".into()];
+        scenario.flows.push(second);
+        outcome(&scenario)
+    };
+    let shared = run_of([",host=phone", ",host=phone"]);
+    let apart = run_of(["", ""]);
+    // The hosts have other sequence numbers, and a device of their own.
+    assert_ne!(shared.digest, apart.digest);
+    assert_eq!(shared.digest, run_of([",host=phone", ",host=phone"]).digest);
+    for outcome in [&shared, &apart] {
+        let [first, second] = [&outcome.flows[0], &outcome.flows[1]];
+        assert!((2.0..11.0).contains(&first.goodput_mbps), "{outcome:?}");
+        assert!((1.0..11.0).contains(&second.goodput_mbps), "{outcome:?}");
+        assert!(first.goodput_mbps + second.goodput_mbps > 8.0, "{outcome:?}");
+        assert!(first.rtt_ms.p50 > 100.0 && second.rtt_ms.p50 > 100.0, "{outcome:?}");
+        assert!(first.sender.sent > 300 && second.sender.sent > 300, "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_host_has_flows_with_different_schemes_and_one_setting() {
+    let Some(built) = guest() else { return };
+    let mut scenario = scenario(&built, "cubic[host=server,qdisc=fq]", 3);
+    let mut others = flow(&built, "reno[host=server]");
+    (others.name, others.count, others.workload) = ("r".into(), 3, Workload::Bytes(150_000));
+    scenario.flows.push(others);
+    let result = outcome(&scenario);
+    for flow in &result.flows[1..] {
+        assert_eq!(flow.transfers, 1, "{flow:?}");
+    }
+    scenario.flows[1].count = 16;
+    let error = run(&scenario).expect_err("17 flows").to_string();
+    assert!(error.contains("17 flows"), "{error}");
+    scenario.flows[1] = flow(&built, "reno[host=server,qdisc=fq_codel]");
+    let error = run(&scenario).expect_err("two disciplines").to_string();
+    assert!(error.contains("different values of qdisc: fq and fq_codel"), "{error}");
+}
+
+/// Requests of 100 kB over a link that is otherwise idle take about as long as with our own ends.
+#[test]
+fn requests_have_completion_times() {
+    let Some(built) = guest() else { return };
+    for fresh in [false, true] {
+        let workload = Workload::OnOff {
+            on: On::Bytes(Amount::Fixed(100_000.0)),
+            off: Amount::Exponential(0.2),
+            starts_off: true,
+            fresh,
+        };
+        let run_of = |scheme: Option<FlowSpec>| {
+            let mut scenario = scenario(&built, "reno", 10);
+            if let Some(flow) = scheme {
+                scenario.flows[0] = flow;
+            }
+            scenario.flows[0].workload = workload.clone();
+            outcome(&scenario).flows.remove(0)
+        };
+        let linux = run_of(None);
+        let ours = run_of(Some(FlowSpec::bulk(
+            SchemeSpec::parse("newreno").expect("a scheme"),
+            &["link"],
+        )));
+        let median = |flow: &FlowOutcome| flow.completion_ms.as_ref().expect("transfers").p50;
+        let (theirs, own) = (median(&linux), median(&ours));
+        assert!(linux.transfers >= 5 && linux.transfers.abs_diff(ours.transfers) <= 4, "{linux:?}");
+        let shown = format!("fresh {fresh}: Linux {theirs} ms, ours {own} ms");
+        assert!((theirs - own).abs() < 0.3 * own, "{shown}");
+    }
 }
 
 #[test]

@@ -101,7 +101,15 @@ static CASES: &[Case] = &[
         WIFI,
         &[
             ("duration", "100s"),
-            ("flows", concat!(wireless!("down", "4", "down", "up", "phone", "down"), tcp!())),
+            (
+                "flows",
+                concat!(
+                    wireless!("down", "12", "down", "up", "phone", "down"),
+                    wireless!("up", "12", "up", "down", "laptop", "up"),
+                    "[[flow]]\nname = \"tcp\"\nscheme = \"cubic\"\ncount = 4\npath = [\"up\"]\nback = [\"down\"]\n\
+                     station = \"laptop\"\ndirection = \"up\"\nrtt = \"100ms\"\nstart = \"40s\"\nstop = \"80s\"\n"
+                ),
+            ),
         ],
     ),
     Case::new(
@@ -251,7 +259,7 @@ static CRITERIA: &[Criterion] = &[
         "4.2 Wi-Fi, wireless bottleneck",
         "8869-4.2-tcp",
         "down-1",
-        "beside 3 flows and, for 40 s, TCP",
+        "beside 11 flows down and 12 up and, for 40 s, 4 TCP flows up",
         ""
     ),
     rate!(

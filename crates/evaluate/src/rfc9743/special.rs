@@ -172,7 +172,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::measured(
         "breaker.loss",
-        "7.1.1 circuit breakers",
+        "7.2 circuit breakers",
         "Does a flow react to excessive congestion before a circuit breaker does?",
         Measured::new(
             "rate-fall",
@@ -182,11 +182,11 @@ pub(super) static CRITERIA: &[Criterion] = &[
             |look| look.lost_packets(&["subject"]),
         )
         .judged(Bounds::new(2.0, 10.0, "ours; RFC 8083 §4.3 ends media that lose that much and go on")),
-        "Circuit breakers themselves are not simulated.",
+        "Circuit breakers themselves are not simulated. A fixed window that fits in the buffer loses nothing.",
     ),
     uses_capacity!(
         "jitter.rate",
-        "7.2 varying delay",
+        "7.3 varying delay",
         "jitter",
         "if delays vary by 10 ms at random",
         Bounds::new(80.0, 40.0, VARIES),
@@ -194,7 +194,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::measured(
         "rtt.up",
-        "7.2 varying delay",
+        "7.3 varying delay",
         "Does a flow keep its rate after the round trip has grown from 50 to 150 ms?",
         Measured::new(
             "rtt-up",
@@ -208,7 +208,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::measured(
         "rtt.down",
-        "7.2 varying delay",
+        "7.3 varying delay",
         "Does a flow keep its delay after the round trip has shrunk from 150 to 50 ms?",
         Measured::new(
             "rtt-down",
@@ -222,7 +222,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::not_answerable(
         "iot",
-        "7.3 Internet of Things",
+        "7.4 Internet of Things",
         "Does the scheme run on small devices?",
         "Power and memory of devices are not simulated; rate.100k shows a slow link.",
     ),
@@ -236,7 +236,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     uses_capacity!(
         "rtt.800ms",
-        "7.4 high delay",
+        "7.5 high delay",
         "rtt-800ms",
         "with a round trip of 800 ms",
         Bounds::new(80.0, 40.0, "ours; the section asks for links such as satellites'"),
@@ -244,19 +244,19 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::not_answerable(
         "optimistic",
-        "7.5 misbehaving nodes",
+        "7.6 misbehaving nodes",
         "What does a receiver gain that acknowledges packets before they arrive?",
         "Simulated receivers acknowledge packets that have arrived, and nothing else.",
     ),
     Criterion::not_answerable(
         "division",
-        "7.5 misbehaving nodes",
+        "7.6 misbehaving nodes",
         "What does a receiver gain that acknowledges each packet in parts?",
         "Acknowledgements name whole packets here, as QUIC's do; parts of packets cannot be acknowledged.",
     ),
     uses_capacity!(
         "acks.seldom",
-        "7.5 misbehaving nodes",
+        "7.6 misbehaving nodes",
         "acks-seldom",
         "if the receiver acknowledges every 16th packet only",
         Bounds::new(80.0, 40.0, "ours: receivers and middleboxes that thin out acknowledgements are common"),
@@ -264,7 +264,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     uses_capacity!(
         "reorder.rate",
-        "7.6 packet reordering",
+        "7.7 packet reordering",
         "reorder",
         "if 5 % of the packets arrive 20 ms late",
         Bounds::new(80.0, 30.0, "ours; the section asks not to presume that packets stay in order"),
@@ -272,7 +272,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::measured(
         "fall.queue",
-        "7.7 transient events",
+        "7.8 transient events",
         "How long is the worst queue after the link's rate has fallen to a fifth?",
         Measured::new(
             "rate-fall",
@@ -286,7 +286,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::measured(
         "rise.time",
-        "7.7 transient events",
+        "7.8 transient events",
         "How long does a flow need to use a rate that has risen?",
         Measured::new(
             "rate-fall",
@@ -300,7 +300,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::measured(
         "outage.recovery",
-        "7.7 transient events",
+        "7.8 transient events",
         "How long does a flow need after an outage of 10 s?",
         Measured::new(
             "outage",
@@ -315,7 +315,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::measured(
         "onset.share",
-        "7.7 transient events",
+        "7.8 transient events",
         "Does a flow make room for a Cubic flow that begins?",
         Measured::new(
             "onset",
@@ -324,12 +324,16 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "A Cubic flow that begins has 30 % of the link after {}",
             |look| look.reached("flow.rival.goodput", 6.0, 30.0, 60.0),
         )
-        .judged(Bounds::beside(1.5, 4.0, EVENTS)),
+        .judged(Bounds::new(
+            10.0,
+            30.0,
+            "ours; changed after first runs: with 1.5 and 4 times Cubic's time, a flow that never made room was not poor",
+        )),
         "A flow that does not reach it counts with the 30 s that are left.",
     ),
     Criterion::measured(
         "path.change",
-        "7.7.1 sudden changes in the path",
+        "7.9 sudden changes in the path",
         "Does a flow use a new path with half the rate and a round trip that is 100 ms longer?",
         Measured::new(
             "path-change",
@@ -343,13 +347,13 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::not_answerable(
         "multipath",
-        "7.8 multipath transport",
+        "7.10 multipath transport",
         "How does the scheme behave on several paths at the same time?",
         "A simulated flow has one path.",
     ),
     Criterion::measured(
         "data-center.rate",
-        "7.9 data centers",
+        "7.11 data centers",
         "Do 16 flows use a link of 1 Gbit/s with a round trip of 0.2 ms?",
         Measured::new(
             "data-center",
@@ -362,7 +366,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     ),
     Criterion::measured(
         "data-center.delay",
-        "7.9 data centers",
+        "7.11 data centers",
         "How long do packets of 16 flows wait at a link of 1 Gbit/s?",
         Measured::new(
             "data-center",

@@ -80,6 +80,13 @@ impl Figure {
         self.assemble(&self.size(1.0, ""), &self.data, FONT, "")
     }
 
+    /// Returns the height that the drawing has in this width, and the drawing as a part of a larger one.
+    pub(crate) fn in_width(&self, width: f64) -> (f64, String) {
+        let scale = width / self.width;
+        let turned = format!("<g transform=\"scale({})\">{}</g>", trimmed(scale, 4), self.body);
+        (self.height * scale, turned)
+    }
+
     fn assemble(&self, size: &str, data: &str, family: &str, head: &str) -> String {
         let (w, h) = (coordinate(self.width), coordinate(self.height));
         let mut back = Markup::default();

@@ -42,6 +42,11 @@ impl Cell {
         Self::number(value.unwrap_or(f64::NAN), decimals)
     }
 
+    /// Returns the text.
+    pub(crate) fn words(&self) -> &str {
+        &self.text
+    }
+
     /// Adds the range around the number, in parentheses. The cell is still sorted by the number.
     #[must_use]
     pub fn with_range(self, low: f64, high: f64, decimals: usize) -> Self {

@@ -7,6 +7,7 @@
 mod built_in;
 mod error;
 mod fonts;
+mod pages;
 
 use std::path::Path;
 
@@ -17,6 +18,7 @@ use svg2pdf::{ConversionOptions, PageOptions};
 pub use built_in::FAMILY;
 pub use error::ExportError;
 pub use fonts::Fonts;
+pub use pages::to_pdf_pages;
 
 /// Most pixels of a side of a PNG file.
 const MOST_PIXELS: u32 = 20_000;

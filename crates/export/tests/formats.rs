@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_export::{ExportError, FAMILY, Fonts, Format, to_pdf, to_png};
+use paceline_export::{ExportError, FAMILY, Fonts, Format, to_pdf, to_pdf_pages, to_png};
 
 /// Returns a drawing of 100 by 50 points with this text.
 fn svg(text: &str) -> String {
@@ -20,6 +20,18 @@ fn a_pdf_has_the_size_of_the_drawing_and_the_font() {
     assert!(text.contains("/MediaBox [0 0 100 50]"), "the page's size");
     assert!(text.contains("DejaVuSansCondensed") && text.contains("/FontFile2"), "the font");
     assert_eq!(pdf, to_pdf(&svg("≤ 95 % ↗"), &Fonts::built_in()).expect("a PDF"), "equal files");
+}
+
+#[test]
+fn several_drawings_become_the_pages_of_one_pdf() {
+    let sheets = [svg("first"), svg("second ≤"), svg("third")];
+    let pdf = to_pdf_pages(&sheets, "A title", &Fonts::built_in()).expect("a PDF");
+    let text = String::from_utf8_lossy(&pdf);
+    assert!(text.starts_with("%PDF-") && text.contains("/Count 3") && text.contains("(A title)"));
+    assert_eq!(text.matches("/MediaBox [0 0 100 50]").count(), 3);
+    assert_eq!(pdf, to_pdf_pages(&sheets, "A title", &Fonts::built_in()).expect("equal files"));
+    let bad = [svg("first"), "<svg".to_string()];
+    assert!(matches!(to_pdf_pages(&bad, "", &Fonts::built_in()), Err(ExportError::Svg(_))));
 }
 
 #[test]

@@ -155,23 +155,27 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
 }
 
 /// Writes a file into a folder, and creates the folder if it is missing.
-pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
+pub(crate) fn write(
+    folder: &Path,
+    name: &str,
+    content: impl AsRef<[u8]>,
+) -> Result<PathBuf, Error> {
     make_folder(folder)?;
     let path = folder.join(name);
-    write_file(&path, text.as_bytes())?;
+    write_file(&path, content.as_ref())?;
     Ok(path)
 }
 
 /// Writes files of results into a folder: all that can be written. Names the written files on
 /// standard error, unless `quiet`. Returns an error text for each file that could not be written.
-pub(crate) fn write_each<'a>(
+pub(crate) fn write_each<'a, T: AsRef<[u8]>>(
     folder: &Path,
-    files: impl IntoIterator<Item = (&'a str, Result<String, Error>)>,
+    files: impl IntoIterator<Item = (&'a str, Result<T, Error>)>,
     quiet: bool,
 ) -> Vec<String> {
     let (mut written, mut problems) = (Vec::new(), Vec::new());
-    for (name, text) in files {
-        match text.and_then(|text| write(folder, name, &text)) {
+    for (name, content) in files {
+        match content.and_then(|content| write(folder, name, content)) {
             Ok(path) => written.push(path.display().to_string()),
             Err(error) => problems.push(error.to_string()),
         }

@@ -54,7 +54,8 @@ fn criteria_have_figures_verdicts_and_answers() {
     assert!(open["answer"].as_str().is_some_and(|text| !text.is_empty()));
 
     // Further evaluations use the kept runs, and give equal answers.
-    let files = ["index.html", "report.json", "report.md", "runs"].map(str::to_string);
+    let files =
+        ["index.html", "report.json", "report.md", "report.pdf", "runs"].map(str::to_string);
     assert_eq!(names(&out), files.into());
     let runs = names(&format!("{out}/runs"));
     // Two cases for two schemes, twice.
@@ -63,6 +64,8 @@ fn criteria_have_figures_verdicts_and_answers() {
     assert_eq!(names(&format!("{out}/runs")), runs);
     let page = std::fs::read_to_string(format!("{out}/index.html")).expect("the page");
     assert!(page.contains("bufferbloat.delay") && page.contains("<svg"));
+    let pdf = std::fs::read(format!("{out}/report.pdf")).expect("the report for print");
+    assert!(pdf.starts_with(b"%PDF-") && pdf.len() > 10_000);
     let text = std::fs::read_to_string(format!("{out}/report.md")).expect("the report");
     assert!(text.starts_with("# Evaluation of cubic, vegas") && text.contains("## cubic.harm"));
 }
@@ -84,11 +87,45 @@ fn mistakes_are_named_before_anything_runs() {
         (&["evaluate", "cubic", "--only", "cubic.ham"], "did you mean cubic.harm?"),
         (&["evaluate", "cubic", "--cases", "rfc1"], "rfc9743"),
         (&["evaluate", "cubic", "-o", "report.html"], "names a folder"),
+        (&["evaluate", "cubic", "./missing.py"], "./missing.py: there is no such file"),
+        (&["evaluate", "remy[table=none]"], "there are: starter"),
     ] {
         let seen = paceline(arguments);
         assert_eq!(seen.code, 2, "{arguments:?}: {}", seen.err);
         assert!(seen.err.contains(said), "{arguments:?}: {}", seen.err);
     }
+}
+
+/// An evaluation that was killed in between is finished by the runs that were kept, with equal answers.
+#[test]
+fn a_killed_evaluation_continues() {
+    let folder = Folder::new("evaluate-killed");
+    let (out, whole) = (folder.path("out"), folder.path("whole"));
+    let only = "wired,short,umts,fairness";
+    let arguments = |out: &str| {
+        let all = ["evaluate", "vegas", "--only", only, "--runs", "4", "--threads", "1", "-q"];
+        let mut all = all.map(str::to_string).to_vec();
+        all.extend(["--json".into(), "-o".into(), out.into()]);
+        all
+    };
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_paceline"))
+        .args(arguments(&out))
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("the program");
+    let runs = format!("{out}/runs");
+    let finished = || std::fs::read_dir(&runs).map_or(0, Iterator::count);
+    while finished() < 5 && child.try_wait().expect("its state").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    // It may have ended meanwhile: then the second one only reads.
+    let _ = child.kill();
+    child.wait().expect("its end");
+    let all = |out: &str| {
+        let arguments = arguments(out);
+        json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    assert_eq!(all(&out), all(&whole));
 }
 
 /// A figure that a scheme does not have leaves its question open, and others are answered.

@@ -349,3 +349,18 @@ module_init(crash_register);
 module_exit(crash_unregister);
 MODULE_LICENSE("GPL");
 "#;
+
+/// A host is evaluated as a scheme, and beside a simulated one.
+#[test]
+fn a_host_is_evaluated() {
+    let Some(built) = guest() else { return };
+    let mut command = Command::new(PROGRAM);
+    command.args(["evaluate", "linux:cubic", "--only", "wired", "--runs", "1", "--json", "-q"]);
+    command.env("PACELINE_LINUX", &built.folder);
+    let document = printed(command);
+    let rows = document["criteria"].as_array().expect("rows");
+    let rate = rows.iter().find(|row| row["id"] == "wired.rate").expect("the rate");
+    let about = (&rate["scheme"], &rate["verdict"]);
+    assert_eq!(about, (&"linux:cubic".into(), &"good".into()), "{rate}");
+    assert!(rate["beside"]["median"].as_f64().is_some_and(|used| used > 90.0), "{rate}");
+}

@@ -9,12 +9,7 @@ use crate::row::Verdict;
 /// Judges the distribution of a figure; `cubic` is the median of Cubic's, for bounds that are its
 /// multiples. `None` if such bounds have no figure of Cubic.
 pub(crate) fn judge(bounds: &Bounds, of: &Distribution, cubic: Option<f64>) -> Option<Verdict> {
-    let factor = match (bounds.times_beside, cubic) {
-        (false, _) => 1.0,
-        (true, Some(cubic)) => cubic,
-        (true, None) => return None,
-    };
-    let (good, poor) = (bounds.good * factor, bounds.poor * factor);
+    let (good, poor) = bounds.absolute(cubic)?;
     // With figures mirrored, lower ones are better.
     let sign = if bounds.higher_is_better() { -1.0 } else { 1.0 };
     let worse_end = if bounds.higher_is_better() { of.p5 } else { of.p95 };

@@ -71,6 +71,13 @@ impl Bounds {
         Bounds { good, poor, times_beside: true, because }
     }
 
+    /// Returns the bounds of good and poor in the figure's unit; `cubic` is the median of Cubic's figure. `None` if
+    /// they are multiples of it, and it is missing.
+    pub fn absolute(&self, cubic: Option<f64>) -> Option<(f64, f64)> {
+        let factor = if self.times_beside { cubic? } else { 1.0 };
+        Some((self.good * factor, self.poor * factor))
+    }
+
     /// Returns true if higher figures are better.
     pub fn higher_is_better(&self) -> bool {
         self.good > self.poor

@@ -7,8 +7,9 @@ use std::time::Instant;
 use clap::Args;
 use paceline_evaluate::{
     Document, EvaluateError, EvaluateFields, Evaluation, ListedCriterion, Request, Row, documents,
-    evaluate, markdown, page,
+    evaluate, markdown, page, paper,
 };
+use paceline_export::to_pdf_pages;
 use paceline_requests::numbers::figure;
 use paceline_sim::runs::MAX_RUNS;
 use paceline_tasks::Store;
@@ -16,6 +17,7 @@ use serde::Serialize;
 
 use crate::commands::evaluate_python;
 use crate::cost_bar::CostBar;
+use crate::figure as drawing;
 use crate::linux_hosts::LinuxArgs;
 use crate::names::command_line;
 use crate::output::{self, Error};
@@ -76,7 +78,8 @@ pub(crate) struct Evaluate {
     /// Do not show progress or the names of written files
     #[arg(short, long)]
     quiet: bool,
-    /// Write the page (index.html), report.md, report.json and finished runs into this folder
+    /// Write the page (index.html), report.pdf, report.md, report.json and finished runs into this
+    /// folder
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -103,7 +106,7 @@ impl Evaluate {
             return self.print_list();
         }
         if self.schemes.iter().any(|name| evaluate_python::is_file(name)) {
-            return evaluate_python::run();
+            return evaluate_python::run(&self.schemes);
         }
         let request = self.request();
         request.criteria().map_err(failure)?;
@@ -205,10 +208,15 @@ impl Evaluate {
             ("runs", done.runs.to_string()),
             ("took", format!("{seconds:.0} s")),
         ];
+        let pdf = drawing::with_built_in(|fonts| {
+            let (title, sheets) = paper(done, &facts, fonts.family());
+            to_pdf_pages(&sheets, &title, fonts)
+        });
         let files = [
-            ("index.html", Ok(page(done, &facts))),
-            ("report.md", Ok(markdown(done, &command))),
-            ("report.json", output::to_json(&EvaluateFields::of(done))),
+            ("index.html", Ok(page(done, &facts).into_bytes())),
+            ("report.pdf", pdf),
+            ("report.md", Ok(markdown(done, &command).into_bytes())),
+            ("report.json", output::to_json(&EvaluateFields::of(done)).map(String::into_bytes)),
         ];
         output::write_each(folder, files, self.quiet)
     }

@@ -13,11 +13,14 @@ pub(crate) fn is_file(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "py")
 }
 
-/// Runs this process's command with `python -m paceline`.
+/// Runs this process's command, which names these schemes and files, with `python -m paceline`.
 ///
 /// # Errors
-/// No Python interpreter has the package, or the command has failed.
-pub(crate) fn run() -> Result<(), Error> {
+/// A file does not exist, no Python interpreter has the package, or the command has failed.
+pub(crate) fn run(names: &[String]) -> Result<(), Error> {
+    if let Some(name) = names.iter().find(|name| is_file(name) && !Path::new(name).is_file()) {
+        return Err(Error::Usage(format!("{name}: there is no such file")));
+    }
     let has_package = |interpreter: &&str| {
         let mut command = Command::new(interpreter);
         command.args(["-c", "import paceline.__main__"]);

@@ -158,6 +158,7 @@ page-load: build
 ## 20.19 and Rust's target wasm32-unknown-unknown; `paceline serve` serves it.
 site: setup
 	site/build.sh web $(TARGET)/site
+	site/evaluations.sh $(TARGET)/site
 	site/book.sh $(TARGET)/site/book || [ $$? = 3 ]
 
 ## Builds the book from docs: target/book/index.html. Needs mdbook, and prints how to get it. `make

@@ -114,7 +114,11 @@ fn overview(done: &Evaluation) -> Table {
         ("figure".to_string(), String::new()),
     ];
     columns.extend(done.schemes.iter().map(|scheme| (scheme.clone(), String::new())));
-    columns.push(("cubic".into(), "the same figure of Cubic".into()));
+    // Cubic as one of the schemes has its own column.
+    let has_cubic = done.schemes.iter().any(|name| name == "cubic");
+    if !has_cubic {
+        columns.push(("cubic".into(), "the same figure of Cubic".into()));
+    }
     let row = |rows: &[Row]| {
         let first = &rows[0];
         let mut cells = vec![
@@ -123,7 +127,9 @@ fn overview(done: &Evaluation) -> Table {
             Cell::text(heading(first)),
         ];
         cells.extend(rows.iter().map(|row| Cell::text(cell(row))));
-        cells.push(Cell::text(beside(rows)));
+        if !has_cubic {
+            cells.push(Cell::text(beside(rows)));
+        }
         cells
     };
     Table { columns, rows: criteria(&done.rows).map(row).collect() }

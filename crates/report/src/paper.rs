@@ -10,7 +10,7 @@ use crate::table::Table;
 
 /// Size of A4 paper in points (1/72 inch).
 const A4: (f64, f64) = (595.28, 841.89);
-/// Width of a sheet in its own units, in which body text is 12 high.
+/// Width of a sheet in its own units, in which the text of figures is 12 high.
 const WIDTH: f64 = 720.0;
 /// Height of a sheet in its own units.
 const HEIGHT: f64 = WIDTH * A4.1 / A4.0;
@@ -19,9 +19,11 @@ const MARGIN: f64 = 54.0;
 /// Width of the text.
 const TEXT: f64 = WIDTH - 2.0 * MARGIN;
 /// Size of body text, and the distance of its lines.
-const BODY: (f64, f64) = (12.0, 16.0);
+const BODY: (f64, f64) = (11.0, 14.5);
 /// Size of the text of tables, and the distance of its lines.
 const SMALL: (f64, f64) = (10.0, 13.0);
+/// Factor by which text of a condensed family, in which sheets are written, is narrower.
+const CONDENSED: f64 = 0.9;
 /// Space between the columns of a table.
 const GAP: f64 = 8.0;
 
@@ -227,7 +229,7 @@ fn write(m: &mut Markup, (x, y): (f64, f64), size: f64, paint: Paint, bold: bool
 
 /// Breaks a text into lines of a width: after spaces, and a word that is wider at any letter.
 fn broken(text: &str, size: f64, width: f64, bold: bool) -> Vec<String> {
-    let factor = if bold { crate::label::BOLD } else { 1.0 };
+    let factor = if bold { CONDENSED * crate::label::BOLD } else { CONDENSED };
     let fits = |line: &str| factor * text_width(line, size) <= width;
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -259,7 +261,7 @@ fn widths(table: &Table) -> Vec<f64> {
             let heading = crate::label::BOLD * text_width(&table.columns[column].0, SMALL.0);
             let cells = table.rows.iter().filter_map(|row| row.get(column));
             let cells = cells.map(|cell| text_width(cell.words(), SMALL.0));
-            cells.fold(heading, f64::max) + 2.0
+            CONDENSED * cells.fold(heading, f64::max) + 2.0
         })
         .collect();
     // The limit of a column's width falls until the narrower columns leave enough room.
@@ -343,7 +345,9 @@ mod tests {
     #[test]
     fn long_words_are_broken() {
         let lines = broken(&"x".repeat(400), 12.0, 300.0, false);
-        assert!(lines.len() > 3 && lines.iter().all(|line| text_width(line, 12.0) <= 300.0));
+        assert!(
+            lines.len() > 3 && lines.iter().all(|line| CONDENSED * text_width(line, 12.0) <= 300.0)
+        );
         assert_eq!(broken("", 12.0, 300.0, false), [""]);
     }
 

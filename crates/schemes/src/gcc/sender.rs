@@ -24,6 +24,9 @@ const SLACK: Span = Span::from_secs(1);
 /// A probe that shows less than the target does not lower it below this share of what arrives
 /// (libwebrtc `kProbeDropThroughputFraction`).
 const PROBE_DROP: f64 = 0.85;
+/// What a receiver that sends no media may send itself, in bits per second: its own estimate stays at libwebrtc's start.
+/// Its reports take a share of that, not of the rate that they are about (libwebrtc `Call::OnTargetTransferRate`).
+const RECEIVER_RATE: f64 = 300_000.0;
 /// While the RTT is above its limit, the target falls to this share, once in this time, down to this
 /// rate in bits per second (libwebrtc `RttBasedBackoff`).
 const BACKOFF: f64 = 0.8;
@@ -79,7 +82,7 @@ impl GccSender {
         let initial = params.initial_rate.as_bps() as f64;
         let bounds = (params.min_rate.as_bps() as f64, params.max_rate.as_bps() as f64);
         GccSender {
-            reports: Reports::new(params.min_feedback, params.max_feedback),
+            reports: Reports::new(params.min_feedback, params.max_feedback, RECEIVER_RATE),
             delay: Delay::new(params),
             received: match params.throughput {
                 ThroughputRule::Robust => Received::Robust(Throughput::new()),
@@ -195,7 +198,7 @@ impl GccSender {
             self.probe = self.clusters.on_arrival(newest).or(self.probe);
             self.delay.on_arrival(feedback.now, newest);
             let (sent, received) = (newest.sent, newest.received);
-            self.reports.on_arrival(feedback.now, sent, received, self.target);
+            self.reports.on_arrival(feedback.now, sent, received);
         }
     }
 

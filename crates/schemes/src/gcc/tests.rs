@@ -168,6 +168,29 @@ fn an_outage_stops_the_encoder_and_then_lowers_the_target() {
     assert_eq!(path.gcc.left_out_share(), 0.0);
 }
 
+/// A receiver that sends no media reports as often at a low rate as at a high one: each report lets the target grow by
+/// 1 kbit/s at least, so that a call is at 150 kbit/s again some seconds after an outage.
+#[test]
+fn low_targets_grow_by_a_kilobit_per_report() {
+    let initial_rate = Rate::from_bps(60_000);
+    let mut path = Path::new(&GccParams { initial_rate, ..params(Filter::Trendline) });
+    let end = path.now + Span::from_secs(6);
+    while path.now < end {
+        // 30 frames a second, each a small packet.
+        let size = (path.rate().bytes_per_sec() / 30.0) as u32;
+        path.gcc.on_send(path.now, &mut Outgoing::new(path.number, size, 0));
+        let fate = Fate::new(path.number, size, path.now, 0, false)
+            .with(|fate| fate.received = path.now + HALF + OFFSET);
+        path.number += 1;
+        path.acks.now = path.now;
+        let fates = [fate];
+        path.gcc.on_feedback(&path.acks.ack(1).with(|feedback| feedback.fates = &fates));
+        path.now += Span::from_micros(33_333);
+    }
+    // A report after every third frame; with a report per 5 % of the target there are half as many.
+    assert!(path.rate() > Rate::from_bps(110_000), "{}", path.rate());
+}
+
 /// Sends as the plan says for `time`, data of `media` Mbit/s and padding where the plan asks for it.
 /// Returns the largest target in Mbit/s.
 fn run_as_planned(path: &mut Path, time: Span, media: f64, link: Rate) -> f64 {

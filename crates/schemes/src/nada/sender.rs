@@ -38,7 +38,7 @@ impl NadaSender {
     /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &NadaParams, mss: u32) -> NadaSender {
         NadaSender {
-            reports: Reports::new(params.delta, params.delta),
+            reports: Reports::new(params.delta, params.delta, f64::INFINITY),
             log: Log::new(params),
             losses: LossIntervals::default(),
             signal: Signal::default(),
@@ -69,7 +69,7 @@ impl NadaSender {
         }
         self.log.on_marks(now, feedback.marked_packets);
         if let Some(newest) = newest {
-            self.reports.on_arrival(now, newest.sent, newest.received, self.r_ref);
+            self.reports.on_arrival(now, newest.sent, newest.received);
         }
     }
 

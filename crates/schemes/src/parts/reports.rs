@@ -9,7 +9,7 @@ use paceline_cc::{Span, Time};
 
 /// Bits of a report, with the headers below (`kTwccReportSize`, 68 bytes).
 const REPORT_BITS: f64 = 68.0 * 8.0;
-/// Reports may take this share of the estimate.
+/// Reports may take this share of what the receiver itself may send.
 const REPORT_SHARE: f64 = 0.05;
 
 /// What a report says of its packets as a whole.
@@ -33,26 +33,21 @@ struct Pending {
 /// Times reports.
 #[derive(Clone, Debug)]
 pub(crate) struct Reports {
-    least: Span,
-    most: Span,
+    interval: Span,
     last: Option<Time>,
     pending: Option<Pending>,
 }
 
 impl Reports {
-    /// Reports come every `least` to `most`; with zero for both, a report for each acknowledgement.
-    pub(crate) fn new(least: Span, most: Span) -> Reports {
-        Reports { least, most, last: None, pending: None }
-    }
-
-    /// The time between reports at an estimate in bits per second.
-    fn interval(&self, estimate: f64) -> Span {
+    /// Reports of a receiver whose own sending rate is estimated at `estimate` bits per second come every `least` to
+    /// `most`; with zero for both, a report for each acknowledgement.
+    pub(crate) fn new(least: Span, most: Span, estimate: f64) -> Reports {
         let interval = Span::from_secs_f64(REPORT_BITS / (REPORT_SHARE * estimate.max(1.0)));
-        interval.max(self.least).min(self.most)
+        Reports { interval: interval.max(least).min(most), last: None, pending: None }
     }
 
     /// The sender hears at `now` of a packet that has arrived.
-    pub(crate) fn on_arrival(&mut self, now: Time, sent: Time, received: Time, estimate: f64) {
+    pub(crate) fn on_arrival(&mut self, now: Time, sent: Time, received: Time) {
         let transit = i128::from(received.as_nanos()) - i128::from(sent.as_nanos());
         if let Some(pending) = &mut self.pending {
             pending.first_sent = pending.first_sent.min(sent);
@@ -60,7 +55,7 @@ impl Reports {
             pending.shortest = pending.shortest.min(transit);
             return;
         }
-        let interval = self.interval(estimate);
+        let interval = self.interval;
         // The receiver's timer runs on while nothing arrives.
         let last = *self.last.get_or_insert(now);
         let due = if interval.is_zero() {
@@ -105,12 +100,12 @@ mod tests {
     }
 
     fn due_times(least: u64, most: u64, estimate: f64) -> Vec<u64> {
-        let mut reports = Reports::new(Span::from_millis(least), Span::from_millis(most));
+        let mut reports = Reports::new(Span::from_millis(least), Span::from_millis(most), estimate);
         let mut times = Vec::new();
         for ms in (0..1000).step_by(5) {
             // Nothing arrives from 300 to 600 ms.
             if !(300..600).contains(&ms) {
-                reports.on_arrival(at(ms), at(ms), at(ms), estimate);
+                reports.on_arrival(at(ms), at(ms), at(ms));
             }
             if let Some(_report) = reports.take(at(ms)) {
                 times.push(ms);
@@ -134,11 +129,11 @@ mod tests {
 
     #[test]
     fn the_clocks_offset_cancels() {
-        let mut reports = Reports::new(Span::from_millis(50), Span::from_millis(250));
+        let mut reports = Reports::new(Span::from_millis(50), Span::from_millis(250), 2e6);
         let offset = Span::from_secs(777);
         // 30 ms there, 20 ms back; the second packet waits 10 ms in a queue.
-        reports.on_arrival(at(1050), at(1000), at(1030) + offset, 2e6);
-        reports.on_arrival(at(1070), at(1010), at(1050) + offset, 2e6);
+        reports.on_arrival(at(1050), at(1000), at(1030) + offset);
+        reports.on_arrival(at(1070), at(1010), at(1050) + offset);
         assert!(reports.take(at(1099)).is_none());
         let report = reports.take(at(1100)).expect("due");
         assert_eq!(report.rtt, Span::from_millis(100));

@@ -158,6 +158,9 @@ impl Lane {
             return;
         };
         let segments = layout.segments();
+        if self.recording {
+            self.counts.flows.note(read.get(headers..).unwrap_or_default(), &parsed);
+        }
         if !self.pool.keep(headers + layout.length(), headers, &layout, &mut self.handles) {
             self.counts.no_memory += u64::from(segments);
             return;

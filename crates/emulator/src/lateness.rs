@@ -54,6 +54,15 @@ impl Lateness {
         self.max = self.max.max(nanos);
     }
 
+    /// Adds the values of another histogram.
+    pub fn add(&mut self, other: &Lateness) {
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.count += other.count;
+        self.max = self.max.max(other.max);
+    }
+
     /// Returns the value that a share of all values do not exceed, rounded up to its bucket's end; zero without values.
     pub fn quantile(&self, share: f64) -> Span {
         quantile(&[self], share)

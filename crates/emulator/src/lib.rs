@@ -12,6 +12,7 @@
 mod chain;
 mod clock;
 mod element;
+mod flows;
 mod lane;
 mod lateness;
 mod observe;
@@ -32,6 +33,7 @@ mod watch;
 
 pub use chain::{Chain, Release};
 pub use element::Element;
+pub use flows::{FlowId, FlowNames, MAX_FLOWS};
 pub use lateness::Lateness;
 pub use observe::{LiveEvent, Observer, View};
 pub use pool::Pool;

@@ -7,6 +7,8 @@ use paceline_measure::Quantiles;
 use paceline_path::Counters;
 use serde::Serialize;
 
+use super::flows::FlowNames;
+
 /// The direction of packets.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -116,6 +118,8 @@ pub struct DirectionSummary {
     pub no_memory: u64,
     /// Packets that the device would not take.
     pub refused: u64,
+    /// The identities of the first flows, if an observer wanted events.
+    pub flows: FlowNames,
     /// Release errors.
     pub lateness: LatenessSummary,
     /// The elements, in the order in which packets pass.

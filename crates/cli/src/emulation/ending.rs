@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use paceline_emulator::output::{EmulationReport, FlowFigures};
 use paceline_emulator::{DirectionSummary, Summary};
 
 use super::{DirectionSetup, Emulation};
@@ -28,6 +29,42 @@ pub(super) fn lost(way: &DirectionSummary) -> u64 {
     way.stages.iter().map(|stage| stage.counters.dropped_packets()).sum::<u64>() + way.no_memory
 }
 
+/// Largest number of flows of a link that have lines of their own at the end of a run.
+const SHOWN_FLOWS: usize = 5;
+
+/// Returns a line for each of the largest flows of each link, and one for a link's other flows together.
+pub(super) fn flows(report: &EmulationReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (way, direction) in [("up", &report.up), ("down", &report.down)] {
+        for link in direction.link.iter().chain(&direction.more_links) {
+            let shown = link.flows.iter().take(SHOWN_FLOWS);
+            lines.extend(shown.map(|flow| {
+                let name = format!("{} {} > {}", flow.protocol, flow.from, flow.to);
+                flow_line(way, &name, &flow.figures)
+            }));
+            let rest = link.flows.iter().skip(SHOWN_FLOWS).map(|flow| &flow.figures);
+            let mut others = FlowFigures::default();
+            for figures in rest.chain(&link.other_flows) {
+                others.throughput_mbps += figures.throughput_mbps;
+                others.drops += figures.drops;
+                others.packets += figures.packets;
+                let p95 = &mut others.queue_delay_ms.p95;
+                *p95 = p95.max(figures.queue_delay_ms.p95);
+            }
+            if others.packets + others.drops > 0 {
+                lines.push(flow_line(way, "others", &others));
+            }
+        }
+    }
+    lines
+}
+
+fn flow_line(way: &str, name: &str, figures: &FlowFigures) -> String {
+    let FlowFigures { throughput_mbps, queue_delay_ms, drops, .. } = figures;
+    let p95 = queue_delay_ms.p95;
+    format!("{way} {name}: {throughput_mbps:.3} Mbit/s, p95 {p95:.1} ms, {drops} dropped")
+}
+
 /// Returns the paths of the files that an emulation writes.
 pub(super) fn files(
     options: &Emulation,
@@ -50,6 +87,16 @@ mod tests {
         assert_eq!(direction(&way, 0.0), "1 packet at 0.000 Mbit/s, 0 lost");
         (way.sent_packets, way.sent_bytes, way.no_memory) = (1000, 1_500_000, 2);
         assert_eq!(direction(&way, 6.0), "1000 packets at 2.000 Mbit/s, 2 lost");
+    }
+
+    #[test]
+    fn a_flow_says_rate_delay_and_drops() {
+        let mut figures = FlowFigures { throughput_mbps: 1.25, drops: 3, ..FlowFigures::default() };
+        figures.queue_delay_ms.p95 = 40.04;
+        assert_eq!(
+            flow_line("up", "udp 10.0.0.1:5 > 10.0.0.2:6", &figures),
+            "up udp 10.0.0.1:5 > 10.0.0.2:6: 1.250 Mbit/s, p95 40.0 ms, 3 dropped"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use paceline_cc::Time;
-use paceline_emulator::output::SharedReport;
+use paceline_emulator::output::EmulationReport;
 use paceline_emulator::router::Router;
 use paceline_emulator::shell::{Shell, ShellOptions};
 use paceline_emulator::{Chain, Control, Emulator, EmulatorOptions, EndReason, Summary};
@@ -71,13 +71,16 @@ impl Plan {
         // As in Mahimahi, the end of the trace is a success.
         let status = if summary.ended == EndReason::Over { 0 } else { status };
         report(&summary, &who, &options);
+        let figures = figures.and_then(|shared| shared.lock().ok()?.clone());
         if !options.quiet && !options.ends_mute {
             output::note(&format!("{who}: {}", ending::passed(&summary)));
+            let flows = figures.as_ref().map(ending::flows);
+            flows.iter().flatten().for_each(|flow| output::note(&format!("{who}: {flow}")));
             if !files.is_empty() && summary.errors.is_empty() {
                 output::note(&format!("wrote {}", files.join(", ")));
             }
         }
-        let failures = failures(&summary, figures, &options);
+        let failures = failures(&summary, figures.as_ref(), &options);
         failures.iter().for_each(|failure| output::note(&format!("failed: {who}: {failure}")));
         let went_wrong = summary.late
             || goes_round.is_some()
@@ -146,16 +149,19 @@ fn report(summary: &Summary, who: &str, options: &Emulation) {
 }
 
 /// Returns an error text for each condition of --fail-if that holds, or cannot be decided.
-fn failures(summary: &Summary, figures: Option<SharedReport>, options: &Emulation) -> Vec<String> {
-    let report = figures.and_then(|shared| shared.lock().ok()?.clone());
-    let Some(report) = report else {
+fn failures(
+    summary: &Summary,
+    figures: Option<&EmulationReport>,
+    options: &Emulation,
+) -> Vec<String> {
+    let Some(report) = figures else {
         let asked = options.fail_if.first();
         return asked
             .map(|one| format!("--fail-if {one}: there are no figures"))
             .into_iter()
             .collect();
     };
-    options.fail_if.iter().filter_map(|one| one.failure(summary, &report)).collect()
+    options.fail_if.iter().filter_map(|one| one.failure(summary, report)).collect()
 }
 
 /// Prints warnings about figures that are not those of the link.

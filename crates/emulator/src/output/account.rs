@@ -6,9 +6,10 @@ use paceline_path::{EventKind, LinkEvent, Service};
 use paceline_report::{SCHEMA_VERSION, TimeSeries};
 use serde::Serialize;
 
+use super::flow_rows::{FlowFigures, FlowRow, FlowTable};
 use super::series::LinkBins;
 use super::watched::WatchedElement;
-use crate::{Direction, DirectionSummary, LatenessSummary, SimulatedFlow, Summary};
+use crate::{Direction, DirectionSummary, FlowNames, LatenessSummary, SimulatedFlow, Summary};
 
 /// The figures of an emulation; the fields of links are those of `paceline compare`.
 #[derive(Clone, Debug, Serialize)]
@@ -111,6 +112,11 @@ pub struct LinkRow {
     /// When the first packet of a SYN's size (60 bytes) came, in seconds; left out if none came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_syn_s: Option<f64>,
+    /// Flows by protocol, addresses and ports, the one with the most bytes first; at most [`crate::MAX_FLOWS`].
+    pub flows: Vec<FlowRow>,
+    /// All other flows together; left out if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_flows: Option<FlowFigures>,
     /// The link over time; not part of the JSON.
     #[serde(skip)]
     pub series: TimeSeries,
@@ -125,6 +131,7 @@ pub(super) struct LinkTotals {
     marks: u64,
     first_data: Option<Time>,
     first_syn: Option<Time>,
+    flows: FlowTable,
     bins: LinkBins,
 }
 
@@ -137,6 +144,9 @@ impl LinkTotals {
     #[inline]
     pub(super) fn event(&mut self, event: &LinkEvent, bytes: u64, warmup: Time) {
         let counts = event.time >= warmup;
+        if counts {
+            self.flows.event(event, bytes);
+        }
         match event.kind {
             EventKind::Departure { sojourn } => {
                 if counts {
@@ -158,11 +168,19 @@ impl LinkTotals {
         self.marks += u64::from(event.marked && counts);
     }
 
-    fn row(&self, element: &WatchedElement, service: &Service, warmup: Time, end: Time) -> LinkRow {
+    /// Returns the row of the link. `names` are those of its direction's flows.
+    fn row(
+        &self,
+        element: &WatchedElement,
+        service: &Service,
+        names: &FlowNames,
+        (warmup, end): (Time, Time),
+    ) -> LinkRow {
         let begin = warmup.min(end);
         let seconds = end.since(begin).as_secs_f64();
         let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 };
         let offered = service.offered_in(begin..end);
+        let (flows, other_flows) = self.flows.rows(names, seconds);
         LinkRow {
             trace: element.name.clone(),
             queue: element.queue.clone(),
@@ -176,6 +194,8 @@ impl LinkTotals {
             packets: self.delays.len(),
             first_data_s: self.first_data.map(Time::as_secs_f64),
             first_syn_s: self.first_syn.map(Time::as_secs_f64),
+            flows,
+            other_flows,
             series: self.bins.series(service, end),
         }
     }
@@ -194,7 +214,8 @@ impl EmulationReport {
                 .iter()
                 .filter(|(element, _)| element.direction == direction)
                 .filter_map(|(watched, tally)| {
-                    Some(tally.row(watched, watched.service.as_ref()?, warmup, end))
+                    let service = watched.service.as_ref()?;
+                    Some(tally.row(watched, service, &told.flows, (warmup, end)))
                 });
             DirectionReport {
                 link: rows.next(),

@@ -1,6 +1,7 @@
 //! Outputs of an emulation: logs, captures, summaries, meters, reports. Each is an [`Observer`](crate::Observer).
 
 pub mod account;
+mod flow_rows;
 mod log_graph;
 pub mod mahimahi_log;
 pub mod meter;
@@ -16,6 +17,7 @@ mod testing;
 mod watched;
 
 pub use account::EmulationReport;
+pub use flow_rows::{FlowFigures, FlowRow};
 pub use log_graph::{LogError, LogGraph};
 pub use mahimahi_log::{LogHead, MahimahiLog};
 pub use meter::Meter;

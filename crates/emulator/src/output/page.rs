@@ -4,10 +4,11 @@ use std::io;
 use std::path::Path;
 
 use paceline_report::{
-    Page, Palette, RunView, TableFigure, table_of, time_series_figure, time_series_svg,
+    Cell, Page, Palette, RunView, Table, TableFigure, table_of, time_series_figure, time_series_svg,
 };
 
 use super::account::{EmulationReport, LinkRow};
+use super::flow_rows::FlowFigures;
 
 /// How a run was made, for its page.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +66,14 @@ fn page(facts: &PageFacts, account: &EmulationReport) -> String {
     page.heading("Summary");
     page.table(&table_of(&all, &palette, ["link", "queue"]));
     page.paragraph("Queueing delays are per packet, in milliseconds.");
+    let flows = flow_table(account);
+    if !flows.rows.is_empty() {
+        page.heading("Flows");
+        page.table(&flows);
+        page.paragraph(
+            "By protocol, addresses and ports inside the emulator. Quantiles are exact to 3 %.",
+        );
+    }
     for (_, title, runs) in &views {
         page.heading(title);
         page.figure(
@@ -100,6 +109,45 @@ fn views(account: &EmulationReport) -> Vec<(&'static str, &'static str, Vec<RunV
         }
     }
     found
+}
+
+/// Returns a table of the flows at each link.
+fn flow_table(account: &EmulationReport) -> Table {
+    let columns = [
+        ("link", ""),
+        ("protocol", ""),
+        ("from", ""),
+        ("to", ""),
+        ("Mbit/s", "the rate that the link delivered"),
+        ("mean ms", "the mean queueing delay"),
+        ("p95 ms", "95 % of the packets waited at most this long"),
+        ("loss %", "packets lost"),
+    ];
+    let mut rows = Vec::new();
+    for (way, direction) in [("up", &account.up), ("down", &account.down)] {
+        for link in direction.link.iter().chain(&direction.more_links) {
+            let name = format!("{way}: {}", link.trace);
+            for flow in &link.flows {
+                let names = [&name, &flow.protocol, &flow.from, &flow.to];
+                rows.push(flow_cells(names.map(String::as_str), &flow.figures));
+            }
+            if let Some(others) = &link.other_flows {
+                rows.push(flow_cells([&name, "", "all others", ""], others));
+            }
+        }
+    }
+    let columns = columns.map(|(name, hint)| (name.into(), hint.into()));
+    Table { columns: columns.into(), rows }
+}
+
+fn flow_cells(names: [&str; 4], figures: &FlowFigures) -> Vec<Cell> {
+    let numbers = [
+        Cell::number(figures.throughput_mbps, 3),
+        Cell::number(figures.queue_delay_ms.mean, 1),
+        Cell::number(figures.queue_delay_ms.p95, 1),
+        Cell::number(100.0 * figures.loss(), 2),
+    ];
+    names.into_iter().map(Cell::text).chain(numbers).collect()
 }
 
 fn view(way: &str, row: &LinkRow) -> RunView {

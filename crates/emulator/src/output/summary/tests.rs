@@ -53,6 +53,9 @@ fn numbers_are_those_computed_by_hand() {
     assert_eq!((&json["late"], &json["lateness_ms"]["bound"]), (&true.into(), &1.0.into()));
     assert_eq!(json["lateness_ms"]["p99"], 2.0);
     assert!(json["down"].get("utilization").is_none());
+    // These events carry no packets that could name their flow.
+    assert_eq!(json["up"]["flows"], serde_json::json!([]));
+    assert_eq!(json["up"]["other_flows"]["packets"], 100);
 }
 
 #[test]
@@ -76,6 +79,7 @@ fn a_page_says_when_it_is_late() {
         "the bound for each is",
         "Up: from inside",
         "droptail",
+        "all others",
     ] {
         assert!(page.contains(part), "{part}");
     }

@@ -23,7 +23,8 @@
 //! dozens of round trips, by a share that decays by a sixteenth. The queue empties, and more than a
 //! tenth of 12 Mbit/s with 100 ms stays unused. A first mark ends slow start there and does not
 //! reduce the window before `alpha` is next computed; it begins at zero (`alpha0=0`).
-//! `variant=htsim` has both.
+//! `variant=htsim` has both. htsim's first timeout is 10 ms. If the path's RTT is longer, the SYN times
+//! out, which leaves a window and a threshold of two packets: `initial_window=2,slow_start=false`.
 //!
 //! The window keeps fractions of packets. Linux rounds the reduction down, so that it does not
 //! reduce at all while `alpha` times the window is below two packets. Shares count packets where
@@ -73,6 +74,9 @@ paceline_cc::params! {
         loss_beta: f64 = 0.5, in above(0.0).below(1.0), source "RFC 8257 §3.5";
         /// Initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
+        /// Whether a connection begins in slow start, or with Reno's growth by a packet per round
+        /// trip.
+        slow_start: bool = true, source "RFC 5681 §3.1; htsim after a timeout of its SYN: false";
         /// When the average reduces the window: when packets were marked, or at the end of every
         /// window of observation.
         reduces: Reduces = Reduces::Marked, source "RFC 8257 §3.3; htsim: always";
@@ -128,8 +132,12 @@ pub struct DctcpSender {
 impl DctcpSender {
     /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &DctcpParams, mss: u32) -> DctcpSender {
+        let mut window = RenoWindow::new(params.initial_window);
+        if !params.slow_start {
+            window.leave_slow_start();
+        }
         DctcpSender {
-            window: RenoWindow::new(params.initial_window),
+            window,
             params: params.clone(),
             mss: mss.max(1),
             marks: MarkShare::new(params.alpha0, params.g),

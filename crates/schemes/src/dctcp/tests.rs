@@ -55,6 +55,18 @@ fn a_window_spans_acknowledgements() {
 }
 
 #[test]
+fn without_slow_start_the_first_round_trip_adds_a_packet() {
+    for (slow_start, expected) in [(true, 4.0), (false, 3.0)] {
+        let params = DctcpParams { initial_window: 2.0, slow_start, ..DctcpParams::default() };
+        let mut dctcp = DctcpSender::new(&params, MSS);
+        let mut acks = Acks::new(RTT);
+        acks.in_flight = 2;
+        dctcp.on_feedback(&acks.ack(2));
+        assert_eq!(dctcp.window.cwnd(), expected);
+    }
+}
+
+#[test]
 fn marks_reduce_by_half_of_alpha_and_losses_by_half() {
     let (mut dctcp, mut acks) = avoiding(100.0);
     window(&mut dctcp, &mut acks, 10, Some(Congestion::Ecn));

@@ -215,6 +215,9 @@ const WHY_OWN: &str = "ns-2's own Vegas doubles in every second round trip, and 
 const WHY_ALWAYS: &str = "htsim's DCTCP reduces the window in every round trip while its average of \
                           marks is above zero";
 const WHY_LEAVING: &str = "the same, and htsim's queue marks packets that leave";
+const WHY_SYN: &str = "the same, and the first timeout of htsim's DCTCP, 10 ms, is shorter than the RTT: \
+                       its SYN is sent again, which ends slow start at two packets";
+const WHY_STEP_HANDSHAKE: &str = "the same, and the smallest RTT is that of ns-2's SYN of 40 bytes";
 const WHY_BBR: &str = "ns-3's BBR has no bursts of two packets, no pacing margin, no allowance for \
                        aggregated acknowledgements and no detection of policers";
 
@@ -279,6 +282,7 @@ fn ours(simulator: &str, run: &Run) -> Vec<OwnScheme> {
             default("vegas"),
             variant(format!("vegas[handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
             variant("vegas[step=before]".into(), WHY_STEP),
+            variant(format!("vegas[step=before,handshake={HANDSHAKE}]"), WHY_STEP_HANDSHAKE),
         ],
         ("ns-2", "vegas2", _) => vec![
             default("vegas[alpha=1,beta=3]"),
@@ -291,6 +295,11 @@ fn ours(simulator: &str, run: &Run) -> Vec<OwnScheme> {
             default("dctcp+step[k=20]"),
             variant("dctcp[variant=htsim]+step[k=20]".into(), WHY_ALWAYS),
             variant("dctcp[variant=htsim]+step[k=20,at=departure]".into(), WHY_LEAVING),
+            variant(
+                "dctcp[variant=htsim,initial_window=2,slow_start=false]+step[k=20,at=departure]"
+                    .into(),
+                WHY_SYN,
+            ),
         ],
         _ => vec![default("newreno")],
     }

@@ -88,13 +88,14 @@ impl ValidationFolders<'_> {
         network::plain(&comparison, ack)
     }
 
-    /// Runs data in both directions at once.
+    /// Runs data in both directions at once. `jitter` is the mean random delay of acknowledgements.
     pub(super) fn two_ways(
         self,
         way: &PathSetup,
         scheme: &str,
+        jitter: Span,
         seed: u64,
     ) -> Result<CompareRow, String> {
-        network::two_ways(&Comparison { seed, ..self.comparison(way, scheme)? })
+        network::two_ways(&Comparison { jitter, seed, ..self.comparison(way, scheme)? })
     }
 }

@@ -142,10 +142,11 @@ impl Setting {
         seed: u64,
     ) -> Result<CompareRow, String> {
         let scheme = self.scheme.ok_or_else(|| "there is no such scheme here".to_string())?;
+        let jitter = Span::from_millis(self.jitter);
         if self.two_ways {
-            return folders.two_ways(way, scheme, seed);
+            return folders.two_ways(way, scheme, jitter, seed);
         }
-        folders.one_way(way, scheme, Span::from_millis(self.jitter), seed)
+        folders.one_way(way, scheme, jitter, seed)
     }
 }
 
@@ -158,6 +159,9 @@ const WHY_FLIGHTS: &str = "the same, and forecasts ride on the first packet of a
 const WHY_PAPER: &str = "the paper's text, which the program is not";
 const WHY_JITTER: &str = "the same over a path whose acknowledgements have 1 ms of random delay, \
                           which makes the target of slow start finite";
+const WHY_JITTER_2: &str = "the same with 2 ms of random delay";
+const WHY_LATE: &str = "the same, and reports have random delays of some milliseconds, as a busy \
+                        machine has them; how long they were in the program's run is not known";
 const WHY_SOCKET: &str = "the program's bursts end where its socket is full, at 92 packets if nothing \
                           takes them meanwhile";
 const WHY_VIVACE: &str = "the program's own rule";
@@ -174,8 +178,14 @@ fn ours(program: &str) -> Vec<Setting> {
             variant("sprout", WHY_BOTH).two_ways(),
             variant("sprout[poll=10ms]", WHY_POLL_BOTH).two_ways(),
             variant("sprout[feedback=flights,poll=10ms]", WHY_FLIGHTS).two_ways(),
+            variant("sprout[feedback=flights,poll=10ms]", WHY_LATE).two_ways().jitter(1),
+            variant("sprout[feedback=flights,poll=10ms]", WHY_LATE).two_ways().jitter(4),
         ],
-        "Sprout sendonly" => vec![default("sprout"), variant("sprout[poll=10ms]", WHY_POLL)],
+        "Sprout sendonly" => vec![
+            default("sprout"),
+            variant("sprout[poll=10ms]", WHY_POLL),
+            variant("sprout[poll=10ms]", WHY_LATE).jitter(1),
+        ],
         "Sprout-EWMA, as published" => vec![default("sprout-ewma[least=0]")],
         "Sprout-EWMA, forecasts count from 0.2" => {
             vec![default("sprout-ewma"), variant("sprout-ewma[poll=10ms]", WHY_POLL)]
@@ -183,6 +193,7 @@ fn ours(program: &str) -> Vec<Setting> {
         "Copa" => vec![
             default("copa"),
             variant("copa", WHY_JITTER).jitter(1),
+            variant("copa", WHY_JITTER_2).jitter(2),
             variant("copa[variant=paper]", WHY_PAPER),
         ],
         "Verus" => vec![default("verus"), variant("verus[socket=92]", WHY_SOCKET)],

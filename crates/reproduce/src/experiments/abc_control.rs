@@ -8,7 +8,7 @@ use paceline_report::{Chart, Fold, Paint, Palette, Panel, Series, Shade};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 
 use super::Experiment;
-use super::common::{mean, scheme, with_series};
+use super::common::{JITTER, mean, scheme, with_series};
 use crate::findings::Findings;
 use crate::fluid::Fluid;
 use crate::setting::Setting;
@@ -31,6 +31,8 @@ const COUNTS: [u32; 5] = [2, 4, 8, 16, 32];
 /// Deltas over RTT in the stability scan.
 const RATIOS: [f64; 7] = [0.4, 0.5, 0.6, 0.667, 0.8, 1.0, 1.33];
 const SEEDS: u64 = 5;
+/// Numbers of flows whose windows are compared.
+const WINDOWS: [u32; 2] = [4, 8];
 
 fn constant(name: &str, mbps: f64, text: &str, count: u32) -> Result<Scenario, String> {
     let mut scenario = Scenario::new(name);
@@ -66,6 +68,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.push(Task::scenario(format!("{name} {seed}"), scenario));
         }
     }
+    tasks.extend(out_of_phase(setting, seeds)?);
     for count in COUNTS {
         let mut scenario = constant("fairness", 24.0, "abc", count)?;
         scenario.flows[0].stagger = Span::from_millis(100);
@@ -101,6 +104,45 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         tasks.push(Task::scenario(format!("vcp {name}"), with_series(scenario, 100)));
     }
     Ok(tasks)
+}
+
+/// Returns runs in which packets of different flows do not meet in lockstep: six flows with different
+/// RTTs that start at once, pairs of 100 and 200 ms, and flows whose windows are compared.
+fn out_of_phase(setting: &Setting, seeds: u64) -> Result<Vec<Task>, String> {
+    let mut tasks = Vec::new();
+    for seed in 0..seeds {
+        for (name, rtts, warmup, end) in
+            [("together", &RTTS[..], 0, 60), ("far pair", &FAR[..], 60, 180)]
+        {
+            let mut scenario = constant(name, 24.0, "abc", 1)?;
+            let flow = scenario.flows.swap_remove(0);
+            scenario.flows = (1..).zip(rtts).map(|(at, rtt)| flow_of(&flow, at, *rtt)).collect();
+            scenario.duration = Span::from_secs(end);
+            scenario.warmup = Span::from_secs(warmup);
+            scenario.seed = setting.seed + seed;
+            tasks.push(Task::scenario(format!("{name} {seed}"), scenario));
+        }
+    }
+    for count in WINDOWS {
+        let mut steady = constant("steady", 24.0, "abc", count)?;
+        steady.duration = Span::from_secs(90);
+        steady.warmup = Span::from_secs(30);
+        steady.flows[0].data.impairments.jitter = Some(JITTER);
+        tasks.push(Task::scenario(format!("jitter {count}"), with_series(steady, 1000)));
+    }
+    Ok(tasks)
+}
+
+/// RTTs in ms beside which the queue is small.
+const FAR: [u64; 2] = [100, 200];
+
+/// Returns flow number `at` with an RTT in ms and with jitter.
+fn flow_of(flow: &FlowSpec, at: usize, rtt: u64) -> FlowSpec {
+    let mut flow = flow.clone();
+    flow.name = format!("flow-{at}");
+    flow.rtt = Span::from_millis(rtt);
+    flow.data.impairments.jitter = Some(JITTER);
+    flow
 }
 
 const VCP_PAPER: &str = "vcp[variant=paper]";
@@ -172,7 +214,10 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             format!("jain.{count}"),
             results.get(&format!("{count} flows")).number("all.jain"),
         );
-        steady(count, results.get(&format!("steady {count}")), &mut findings);
+        steady("steady", count, results, &mut findings);
+    }
+    for count in WINDOWS {
+        steady("jitter", count, results, &mut findings);
     }
     stability(results, &mut findings);
 
@@ -212,20 +257,26 @@ fn by_rtt(seeds: u64, results: &Results, findings: &mut Findings) {
     };
     for (at, rtt) in RTTS.iter().enumerate() {
         findings.measure(format!("table.{rtt}"), over("table", at + 1));
+        findings.measure(format!("together.{rtt}"), over("together", at + 1));
         let name = format!("pair {rtt}");
         // Ratio of the throughput of the flow with 20 ms to the other's.
         findings.measure(format!("pair.{rtt}"), over(&name, 2) / over(&name, 1));
     }
-    let share = findings.get("table.120") / findings.get("table.20");
-    findings.measure("table.120/20", share);
+    for name in ["table", "together"] {
+        let share = findings.get(&format!("{name}.120")) / findings.get(&format!("{name}.20"));
+        findings.measure(format!("{name}.120/20"), share);
+    }
+    findings.measure("far", over("far pair", 1) / over("far pair", 2));
     // Ratio that equal windows would give, with the queue that all flows share.
     let queue = |name: &str| {
         let of = |seed| results.get(&format!("{name} {seed}")).number("link.link.delay.mean");
         mean((0..seeds).map(of))
     };
-    for (key, name, (short, long)) in
-        [("table", "table", (20.0, 120.0)), ("pair.40", "pair 40", (20.0, 40.0))]
-    {
+    for (key, name, (short, long)) in [
+        ("table", "table", (20.0, 120.0)),
+        ("pair.40", "pair 40", (20.0, 40.0)),
+        ("far", "far pair", (100.0, 200.0)),
+    ] {
         let queue = queue(name);
         findings.measure(format!("{key}.queue"), queue);
         findings.measure(format!("{key}.equal_windows"), (long + queue) / (short + queue));
@@ -260,29 +311,30 @@ fn determination(points: &[(f64, f64)]) -> f64 {
 }
 
 /// Evaluates theorem 1's fixed points and §3.1.3's windows.
-fn steady(count: u32, record: &Record, findings: &mut Findings) {
+fn steady(name: &str, count: u32, results: &Results, findings: &mut Findings) {
+    let record = results.get(&format!("{name} {count}"));
     // RTT 100 ms; 24 Mbit/s are 2000 packets per second.
     let a = -0.02 + f64::from(count) / (2000.0 * 0.1);
     let delay = record.number("link.link.delay.mean");
     let expected = if a < 0.0 { 0.0 } else { 1000.0 * (a * 0.133 + 0.05) };
-    findings.measure(format!("steady.{count}.a"), a);
-    findings.measure(format!("steady.{count}.delay"), delay);
-    findings.measure(format!("steady.{count}.expected"), expected);
+    findings.measure(format!("{name}.{count}.a"), a);
+    findings.measure(format!("{name}.{count}.delay"), delay);
+    findings.measure(format!("{name}.{count}.expected"), expected);
     if a > 0.0 {
-        findings.measure(format!("steady.{count}.error"), (delay - expected).abs() / expected);
+        findings.measure(format!("{name}.{count}.error"), (delay - expected).abs() / expected);
     }
-    findings.measure(format!("steady.{count}.utilization"), record.number("link.link.utilization"));
+    findings.measure(format!("{name}.{count}.utilization"), record.number("link.link.utilization"));
     // Equal flows hold 1 / (1 - 2f) packets for any f, so their windows are equal.
     let windows: Vec<f64> = (1..=count)
         .map(|i| {
-            let name = if count == 1 { "flow".to_string() } else { format!("flow-{i}") };
-            mean(record.series(&format!("flow.{name}.state.w_abc")).into_iter().skip(40))
+            let flow = if count == 1 { "flow".to_string() } else { format!("flow-{i}") };
+            mean(record.series(&format!("flow.{flow}.state.w_abc")).into_iter().skip(40))
         })
         .collect();
     let (low, high) = windows
         .iter()
         .fold((f64::INFINITY, 0.0f64), |(low, high), window| (low.min(*window), high.max(*window)));
-    findings.measure(format!("steady.{count}.spread"), high / low);
+    findings.measure(format!("{name}.{count}.spread"), high / low);
 }
 
 /// Evaluates the queue's oscillations by delta over tau, in the fluid model and in packets.

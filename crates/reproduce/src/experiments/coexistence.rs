@@ -2,12 +2,12 @@
 
 use paceline_cc::{Rate, Span, Spec, Stream};
 use paceline_flow::Amount;
-use paceline_path::{BufferSize, Jitter, JitterShape};
+use paceline_path::BufferSize;
 use paceline_report::{BarPanel, Bars, Cell, Palette, Table};
 use paceline_sim::scenario::{Arrivals, Capacity, FlowSpec, LinkSpec, Scenario};
 
 use super::Experiment;
-use super::common::{mean, scheme};
+use super::common::{JITTER, mean, scheme};
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Results;
@@ -37,14 +37,6 @@ const PAPER_RUNS: usize = 10;
 const SHORT_BYTES: f64 = 10_000.0;
 /// Time within which long flows start at random.
 const STARTS: Span = Span::from_millis(100);
-/// Random delay of the long flows' packets, without reordering. A simulation without any noise
-/// locks the flows' bursts into patterns in which the marks always hit the same flows (Floyd and
-/// Jacobson, "Traffic Phase Effects in Packet-Switched Gateways", 1991).
-const JITTER: Jitter = Jitter {
-    shape: JitterShape::Exponential,
-    mean: Span::from_millis(1),
-    sd: Span::from_millis(1),
-};
 const LONG: [&str; 2] = ["abc", "cubic"];
 
 fn loads(setting: &Setting) -> &'static [&'static str] {

@@ -1,7 +1,7 @@
 //! Shared by several experiments: scenarios of the papers' emulations, and views of records.
 
 use paceline_cc::{Rate, SchemeSpec, Span};
-use paceline_path::BufferSize;
+use paceline_path::{BufferSize, Jitter, JitterShape};
 use paceline_report::{Dot, Marker, Palette, Quantiles, RunView, TimeSeries};
 use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::{
@@ -41,6 +41,15 @@ pub(super) const SCHEMES: [(&str, &str); 10] = [
 pub(super) const CODEL_30: &str = "cubic+codel-mahimahi[target=30ms,interval=100ms]";
 /// C2TCP's kernel, which its paper ran, with the second in which Cubic ignores RTTs.
 pub(super) const C2TCP: &str = "c2tcp[variant=ifip2018]";
+
+/// Random delay of packets on links of constant rate, without reordering. A simulation without any noise
+/// locks the flows' bursts into patterns in which the marks always hit the same flows (Floyd and
+/// Jacobson, "Traffic Phase Effects in Packet-Switched Gateways", 1991).
+pub(super) const JITTER: Jitter = Jitter {
+    shape: JitterShape::Exponential,
+    mean: Span::from_millis(1),
+    sd: Span::from_millis(1),
+};
 
 /// Parses a scheme as users write it.
 pub(super) fn scheme(text: &str) -> Result<SchemeSpec, String> {

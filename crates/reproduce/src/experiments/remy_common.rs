@@ -4,7 +4,7 @@ use paceline_cc::Span;
 use paceline_remy::score::{self, SenderFigures};
 use paceline_remy::{Network, PACKET};
 use paceline_sim::FlowSums;
-use paceline_sim::scenario::{Capacity, SchemeChoice};
+use paceline_sim::scenario::{Capacity, Scenario, SchemeChoice};
 
 use crate::findings::Findings;
 use crate::setting::Setting;
@@ -124,9 +124,21 @@ impl Runs {
 
     /// Returns the tasks of a scheme.
     pub(super) fn tasks(&self, short: &str, text: &str) -> Result<Vec<Task>, String> {
+        self.changed_tasks(short, text, |_| ())
+    }
+
+    /// Returns the tasks of a scheme, with `change` applied to each scenario.
+    pub(super) fn changed_tasks(
+        &self,
+        short: &str,
+        text: &str,
+        change: impl Fn(&mut Scenario),
+    ) -> Result<Vec<Task>, String> {
         let scheme = choice(text)?;
         let task = |run| {
-            let scenario = self.network.scenario(scheme.clone(), self.duration, self.seed + run);
+            let mut scenario =
+                self.network.scenario(scheme.clone(), self.duration, self.seed + run);
+            change(&mut scenario);
             Task::scenario(self.task_name(short, run), scenario)
         };
         Ok((0..self.count).map(task).collect())

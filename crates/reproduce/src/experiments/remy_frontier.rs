@@ -63,7 +63,8 @@ fn plan_dumbbell(setting: &Setting) -> Result<Vec<Task>, String> {
     for first in FIRST {
         for (short, text) in &DESIGNED[..4] {
             let name = format!("{short} from {first}");
-            tasks.extend(first_windows(setting).tasks(&name, &with_first(text, first))?);
+            let swept = first_windows(setting).tasks(&name, &with_first(text, first))?;
+            tasks.extend(swept.into_iter().map(Task::once));
         }
     }
     Ok(tasks)

@@ -4,8 +4,9 @@
 use paceline_cc::{Rate, SchemeSpec, Span};
 use paceline_remy::score::SenderFigures;
 use paceline_remy::{Network, Others};
-use paceline_sim::flow::{Amount, On};
+use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::path::BufferSize;
+use paceline_sim::scenario::{LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;
 use super::remy_common::{Runs, Scheme, and_designed, mbps, mean, note_missing, tables};
@@ -64,6 +65,27 @@ fn mixed(setting: &Setting) -> Result<Runs, String> {
     beside(alone(setting), "newreno", NEWRENO)
 }
 
+/// Returns runs beside a NewReno as ns-2's, with pauses of 10 ms in the mean: see
+/// [`keep_windows`].
+fn paused(setting: &Setting) -> Result<Runs, String> {
+    let mut runs = alone(setting);
+    runs.network.off = Amount::Exponential(0.01);
+    runs.count *= 2;
+    let mut runs = beside(runs, "newreno", NEWRENO)?;
+    runs.name = "beside newreno, pauses of 10 ms".into();
+    Ok(runs)
+}
+
+/// Makes the last of two flows, which is NewReno's, one that keeps its window over pauses and
+/// repairs losses without selective acknowledgements.
+fn keep_windows(scenario: &mut Scenario) {
+    let Some(flow) = scenario.flows.last_mut() else { return };
+    flow.recovery = LossRecovery::NewReno(RttSamples::One);
+    if let Workload::OnOff { fresh, .. } = &mut flow.workload {
+        *fresh = false;
+    }
+}
+
 /// Further lengths of on- and off-periods in seconds, and buffers in bandwidth-delay products, for
 /// a sweep. The claims have 5 s and 2.
 const OTHER: [(f64, f64); 5] = [(5.0, 1.0), (5.0, 5.0), (50.0, 1.0), (50.0, 2.0), (50.0, 5.0)];
@@ -89,7 +111,11 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let mut tasks = mixed(setting)?.tasks_of(&aware)?;
     tasks.extend(alone(setting).tasks_of(&and_designed(aware, &[("newreno", NEWRENO)]))?);
     for other in OTHER {
-        tasks.extend(swept(setting, other)?.tasks_of(&tables(setting, &TABLES))?);
+        let swept = swept(setting, other)?.tasks_of(&tables(setting, &TABLES))?;
+        tasks.extend(swept.into_iter().map(Task::once));
+    }
+    for (short, text) in tables(setting, &TABLES) {
+        tasks.extend(paused(setting)?.changed_tasks(&short, &text, keep_windows)?);
     }
     let pairs = tables(setting, &PAIRS);
     tasks.extend(own_kind(setting).tasks_of(&pairs)?);
@@ -119,25 +145,34 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         findings.measure(format!("alone.{short}.throughput"), rate);
         findings.measure(format!("alone.{short}.queue"), queue);
     }
-    for short in ["naive", "aware"] {
-        let senders = mixed.senders(short, results);
-        let (rate, queue) = means(&mixed, &senders, false);
-        let (other, _) = means(&mixed, &senders, true);
-        findings.measure(format!("mixed.{short}.throughput"), rate);
-        findings.measure(format!("mixed.{short}.queue"), queue);
-        findings.measure(format!("mixed.{short}.newreno"), other);
-        findings.measure(format!("mixed.{short}.share"), rate / (rate + other));
-    }
+    shared("mixed", &mixed, results, &mut findings);
+    shared("paused", &paused(setting)?, results, &mut findings);
     for part in ["throughput", "queue"] {
         let of = |findings: &Findings, name: &str| findings.get(&format!("{name}.{part}"));
         let ratio = of(&findings, "alone.naive") / of(&findings, "alone.aware");
         findings.measure(format!("alone.naive/aware.{part}"), ratio);
-        let ratio = of(&findings, "mixed.aware") / of(&findings, "mixed.naive");
-        findings.measure(format!("mixed.aware/naive.{part}"), ratio);
+        for way in ["mixed", "paused"] {
+            let [naive, aware] =
+                ["naive", "aware"].map(|short| of(&findings, &format!("{way}.{short}")));
+            findings.measure(format!("{way}.aware/naive.{part}"), aware / naive);
+        }
     }
     sweep(setting, results, &mut findings)?;
     diversity(setting, results, &mut findings)?;
     Ok(findings)
+}
+
+/// Adds throughputs, queueing delay and share of each RemyCC beside NewReno.
+fn shared(prefix: &str, runs: &Runs, results: &Results, findings: &mut Findings) {
+    for short in ["naive", "aware"] {
+        let senders = runs.senders(short, results);
+        let (rate, queue) = means(runs, &senders, false);
+        let (other, _) = means(runs, &senders, true);
+        findings.measure(format!("{prefix}.{short}.throughput"), rate);
+        findings.measure(format!("{prefix}.{short}.queue"), queue);
+        findings.measure(format!("{prefix}.{short}.newreno"), other);
+        findings.measure(format!("{prefix}.{short}.share"), rate / (rate + other));
+    }
 }
 
 /// Adds the share of each RemyCC beside NewReno, by on-periods and buffers.

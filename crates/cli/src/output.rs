@@ -158,7 +158,7 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
 pub(crate) fn write(
     folder: &Path,
     name: &str,
-    content: impl AsRef<[u8]>,
+    content: &(impl AsRef<[u8]> + ?Sized),
 ) -> Result<PathBuf, Error> {
     make_folder(folder)?;
     let path = folder.join(name);
@@ -175,7 +175,7 @@ pub(crate) fn write_each<'a, T: AsRef<[u8]>>(
 ) -> Vec<String> {
     let (mut written, mut problems) = (Vec::new(), Vec::new());
     for (name, content) in files {
-        match content.and_then(|content| write(folder, name, content)) {
+        match content.and_then(|content| write(folder, name, &content)) {
             Ok(path) => written.push(path.display().to_string()),
             Err(error) => problems.push(error.to_string()),
         }

@@ -38,7 +38,12 @@ pub(crate) fn answer(
     verdict: Option<Verdict>,
 ) -> String {
     let shown = |value| with_unit(value, measured.unit);
-    let mut text = measured.says.replace("{}", &shown(of.median));
+    // Medians of times are sums of bins, which are not exact.
+    let says = match measured.never {
+        Some((longest, says)) if of.median >= longest - 1e-6 => says,
+        _ => measured.says,
+    };
+    let mut text = says.replace("{}", &shown(of.median));
     let (low, high) = (figure(of.p5), figure(of.p95));
     if low != high {
         text += &format!(" ({low} to {high} in {runs} runs)");
@@ -93,5 +98,10 @@ mod tests {
         let wanted = "A flow uses 95.0 % of it (93.0 to 96.0 in 5 runs); Cubic: 97.5 %. Verdict: \
                       good (good: 90.0 % or more; poor: 50.0 % or less).";
         assert_eq!(text, wanted);
+        let measured = Measured::new("c", "time", "s", "A flow is there after {}", |_| 0.0)
+            .ending(20.0, "A flow is not there within {}");
+        let said = |median| answer(&measured, &spread(median, median, median), 1, None, None);
+        assert_eq!(said(19.9), "A flow is there after 19.9 s.");
+        assert_eq!(said(20.0), "A flow is not there within 20.0 s.");
     }
 }

@@ -39,6 +39,9 @@ pub struct Measured {
     pub unit: &'static str,
     /// The answer, with `{}` for the figure.
     pub says: &'static str,
+    /// The longest time that the figure can be, at which the awaited event did not happen, and the answer in that
+    /// case with `{}` for this time.
+    pub never: Option<(f64, &'static str)>,
     /// Computes the figure from a run's records; NaN if it has none.
     pub value: fn(&Look<'_>) -> f64,
     /// Bounds of good and poor, where the document gives a criterion.
@@ -108,13 +111,20 @@ impl Measured {
         says: &'static str,
         value: fn(&Look<'_>) -> f64,
     ) -> Measured {
-        Measured { case, figure, unit, says, value, bounds: None, beside: true }
+        Measured { case, figure, unit, says, never: None, value, bounds: None, beside: true }
     }
 
     /// Returns the figure with bounds.
     #[must_use]
     pub const fn judged(mut self, bounds: Bounds) -> Measured {
         self.bounds = Some(bounds);
+        self
+    }
+
+    /// Returns the figure, a time, with the answer for runs that ended before the awaited event.
+    #[must_use]
+    pub const fn ending(mut self, longest: f64, says: &'static str) -> Measured {
+        self.never = Some((longest, says));
         self
     }
 

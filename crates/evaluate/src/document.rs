@@ -91,6 +91,7 @@ mod tests {
                 let Kind::Measured(measured) = &criterion.kind else { continue };
                 assert!(cases.iter().any(|case| case.id == measured.case), "{id}");
                 assert_eq!(measured.says.matches("{}").count(), 1, "{id}");
+                assert!(measured.never.is_none_or(|(_, says)| says.matches("{}").count() == 1));
                 used.insert(measured.case);
                 let Some(bounds) = &measured.bounds else { continue };
                 assert!(bounds.good != bounds.poor && !bounds.because.is_empty(), "{id}");

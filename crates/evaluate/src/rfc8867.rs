@@ -285,6 +285,7 @@ static CRITERIA: &[Criterion] = &[
             "After the capacity has fallen, more than 100 ms of queue last for {}",
             |look| look.fallen("link.link.delay", 100.0, 60.5, 80.0) + 0.5,
         )
+        .ending(20.0, "After the capacity has fallen, more than 100 ms of queue last for all {} until the next change")
         .judged(Bounds::new(3.0, 10.0, CAPACITY)),
         "A queue that lasts until the next change counts with 20 s.",
     ),

@@ -203,6 +203,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
         Measured::new("start", "time to 80 % of the link", "s", "A new flow is at 80 % of the link after {}", |look| {
             look.reached("flow.subject.goodput", 16.0, 0.0, look.duration)
         })
+        .ending(20.0, "A new flow is not at 80 % of the link within {}")
         .judged(Bounds::beside(2.0, 10.0, "ours; short flows live from their start")),
         "A flow that does not reach it counts with the whole run of 20 s.",
     ),

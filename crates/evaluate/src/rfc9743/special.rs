@@ -295,6 +295,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "After the link's rate has risen to the fivefold, a flow uses 80 % of it after {}",
             |look| look.reached("flow.subject.goodput", 16.0, 40.0, 60.0),
         )
+        .ending(20.0, "After the link's rate has risen to the fivefold, a flow does not use 80 % of it within {}")
         .judged(Bounds::new(3.0, 15.0, EVENTS)),
         "A flow that does not reach it counts with the 20 s that are left.",
     ),
@@ -309,6 +310,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "After an outage of 10 s, a flow uses 80 % of the link again after {}",
             |look| look.reached("flow.subject.goodput", 16.0, 30.0, 60.0),
         )
+        .ending(30.0, "After an outage of 10 s, a flow does not use 80 % of the link within {}")
         .judged(Bounds::new(5.0, 20.0, EVENTS)),
         "Packets that wait for more than 1 s are dropped. A flow that does not reach it counts with the 30 s that are \
          left.",
@@ -324,6 +326,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "A Cubic flow that begins has 30 % of the link after {}",
             |look| look.reached("flow.rival.goodput", 6.0, 30.0, 60.0),
         )
+        .ending(30.0, "A Cubic flow that begins does not have 30 % of the link within {}")
         .judged(Bounds::new(
             10.0,
             30.0,

@@ -1,17 +1,24 @@
 //! `paceline validate`: compares Paceline's figures with those of ns-3, ns-2, htsim, real Linux,
 //! the authors' programs and the papers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use paceline_lab::validate::{ComparedFigure, Counts, Verdict, cases, explain, page, record};
+use paceline_lab::validate::{
+    ComparedFigure, Counts, GuestRun, Verdict, cases, explain, guest_figures, guest_runs, page,
+    record,
+};
+use paceline_requests::compare::CompareRow;
 use paceline_requests::numbers::figure;
+use paceline_sim::scenario::{Scenario, SchemeChoice};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args;
 use crate::csv;
+use crate::linux_hosts::{self, LinuxArgs};
 use crate::output::{self, Error};
+use crate::registries;
 use crate::table::Grid;
 
 #[derive(Args)]
@@ -41,6 +48,12 @@ pub(crate) struct Validate {
     /// Also write the table to this file, as Markdown, or as one line per check if its name ends with .tsv
     #[arg(short, long, value_name = "FILE", conflicts_with = "only")]
     output: Option<PathBuf>,
+    /// Run the Linux guests instead of the checks, and write the figures that checks compare with to
+    /// this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["traces", "only", "tables", "json", "csv", "strict", "output"])]
+    guests: Option<PathBuf>,
+    #[command(flatten)]
+    linux: LinuxArgs,
 }
 
 #[derive(Serialize)]
@@ -51,6 +64,9 @@ struct ValidateDocument {
 
 impl Validate {
     pub(crate) fn run(self) -> Result<(), Error> {
+        if let Some(path) = &self.guests {
+            return self.run_guests(path);
+        }
         args::folder("--traces", self.traces.as_deref(), "of recorded traces")?;
         args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
         self.output.as_deref().map_or(Ok(()), output::has_folder)?;
@@ -97,6 +113,40 @@ impl Validate {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Validate {
+    /// Runs the guests of all checks against Linux guests, and writes their figures to `path`.
+    fn run_guests(&self, path: &Path) -> Result<(), Error> {
+        output::has_folder(path)?;
+        let scheme_of = |run: &GuestRun| {
+            let scheme = registries::names().read_scheme(&run.linux_scheme());
+            scheme.map_err(|error| Error::Message(error.to_string()))
+        };
+        let runs = guest_runs();
+        let schemes = runs.iter().map(scheme_of).collect::<Result<Vec<SchemeChoice>, Error>>()?;
+        let guest = self.linux.find(&schemes)?;
+        let guest = guest.ok_or_else(|| Error::Message("no check needs a Linux guest".into()))?;
+        let described = linux_hosts::describe(&guest, &schemes)?;
+        let bar = output::progress(self.quiet, runs.len());
+        let row_of = |run: &GuestRun, scheme: &SchemeChoice, scenario: &Scenario| {
+            let outcome = paceline_requests::run(scenario, registries::names());
+            let outcome = outcome
+                .map_err(|error| Error::Message(format!("{}: {error}", run.linux_scheme())))?;
+            Ok(run.comparison(scheme).row(&outcome))
+        };
+        let rows_of = |(run, scheme): (&GuestRun, &SchemeChoice)| {
+            let scenarios = run.scenarios(scheme);
+            let rows = scenarios.iter().map(|scenario| row_of(run, scheme, scenario));
+            let rows = rows.collect::<Result<Vec<CompareRow>, Error>>();
+            bar.inc(1);
+            bar.set_message(run.linux_scheme());
+            rows
+        };
+        let rows = runs.par_iter().zip(&schemes).map(rows_of).collect::<Result<Vec<_>, Error>>();
+        bar.finish_and_clear();
+        output::write_file(path, guest_figures(&described, &rows?).as_bytes())
     }
 }
 

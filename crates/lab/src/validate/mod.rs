@@ -9,6 +9,7 @@ mod bound;
 mod case;
 mod endpoint;
 mod facts;
+mod guests;
 mod linux;
 mod medium;
 mod network;
@@ -22,6 +23,7 @@ mod userspace;
 use std::path::Path;
 
 pub use case::{Case, Check, ComparedFigure, Counts, OwnScheme, Verdict, explain};
+pub use guests::{GuestRun, guest_figures, guest_runs};
 pub use page::{page, summary};
 pub use record::{read_record, record, recorded};
 pub use trust::readme_with_trust;
@@ -38,6 +40,7 @@ pub fn cases<'a>(traces: Option<&'a Path>, tables: Option<&'a Path>) -> Vec<Case
     cases.extend(bottleneck::cases("htsim", simulators::HTSIM));
     cases.extend(medium::cases());
     cases.extend(linux::cases(folders));
+    cases.extend(guests::cases());
     cases.extend(userspace::cases(folders));
     cases.extend(endpoint::cases(folders));
     cases.extend(facts::cases());

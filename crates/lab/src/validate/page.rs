@@ -27,6 +27,8 @@ marked by an indent and are not counted.
   move, and its four Cubic flows over CoDel, which stay in recovery; ns-2's single Cubic flow, which
   sends 33,791 packets again. Of the rows shown, numbers of drops and largest delays are not checked:
   they depend on a few packets at the end of slow start.
+- Rows of Linux 6.12 are runs of Linux guests ([linux-guest.md](linux-guest.md)) over the simulator's own links and
+  queues, 8 s from the start on, and runs of ours over equal ones: two each, which start half a millisecond apart.
 - Rows of 802.11 are about the shared medium of [medium.md](medium.md). `medium` is `paceline medium`
   with packets of 1300 bytes and five seeds; flows are those of the XCP-b paper's network, five runs
   each. A queue there leaves out the packet in transmission. Left out are the rows that their file calls
@@ -318,6 +320,7 @@ const SUMMARY_END: &str = "
 | to | run |
 | --- | --- |
 | read the page with every check, cause and difference | `make docs`, then `out/docs/validation.md`; or *Documents* in the page of `make site` |
+| run the Linux guests again | `paceline validate --guests crates/lab/src/validate/guests.tsv`, then build and measure anew |
 | measure anew | `paceline validate --traces DIR --tables DIR -o validation.md` |
 | keep new figures | `paceline validate --traces DIR --tables DIR -o crates/lab/src/validate/measured.tsv`, then `make docs` |
 
@@ -358,6 +361,7 @@ pub(super) fn section(peer: &str) -> &'static str {
             "802.11: saturated stations in ns-2 and ns-3"
         }
         "Linux 6.18" => "Real Linux TCP behind Mahimahi",
+        "Linux guests" => "Linux 6.12 over the simulator's links",
         "programs" => "The authors' programs",
         "ABC's authors" => "ABC at a real endpoint",
         _ => "Facts of papers and RFCs",

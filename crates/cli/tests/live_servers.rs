@@ -94,10 +94,14 @@ fn the_end_says_what_has_passed_and_what_was_written() {
     let Some(output) = alone(test, &["ping"], &script) else { return };
     let err = text(&output.stderr);
     let said: Vec<&str> = err.lines().filter(|line| !line.starts_with("note: ")).collect();
-    assert_eq!(said.len(), 2, "{err}");
+    assert_eq!(said.len(), 4, "{err}");
     assert!(said[0].starts_with("[link 12Mbps]: up 1 packet at "), "{err}");
     assert!(said[0].contains(" 0 lost; down 1 packet at "), "{err}");
-    assert_eq!(said[1], format!("wrote {page}/emulation.html, {log}.up, {log}.down"), "{err}");
+    for (line, direction) in said[1..3].iter().zip(["up", "down"]) {
+        assert!(line.starts_with(&format!("[link 12Mbps]: {direction} icmp ")), "{err}");
+        assert!(line.ends_with(" 0 dropped"), "{err}");
+    }
+    assert_eq!(said[3], format!("wrote {page}/emulation.html, {log}.up, {log}.down"), "{err}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use paceline_requests::view::compare_views;
 use paceline_requests::{CompareFields, written};
 use paceline_sim::Names;
 use paceline_sim::runs::Runs;
+use paceline_sim::scenario::Workload;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
@@ -106,7 +107,7 @@ pub(crate) fn series_table(series: &paceline_sim::LinkSeries) -> PyResult<PyTabl
 /// Runs schemes over links. Arguments are text as on the command line: see `paceline.compare`.
 #[pyfunction]
 #[pyo3(signature = (*, traces, schemes, reverse_trace, delay_trace, duration, warmup, rtt, jitter,
-    buffer, flows, seed, runs, spread, bin, omniscient, threads, controllers))]
+    buffer, flows, workload, seed, runs, spread, bin, omniscient, threads, controllers))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn compare(
     py: Python<'_>,
@@ -120,6 +121,7 @@ pub(crate) fn compare(
     jitter: &str,
     buffer: &str,
     flows: u32,
+    workload: Option<String>,
     seed: u64,
     runs: u32,
     spread: &str,
@@ -149,6 +151,8 @@ pub(crate) fn compare(
         let delays = argument("delay_trace", paceline_trace::load_delays(&name))?;
         PyResult::Ok((name, delays))
     };
+    let application =
+        workload.map(|text| argument("workload", written::workload(&text))).transpose()?;
     let request = CompareRequest {
         omniscient,
         reverse_trace: reverse.transpose()?.map(|(_, capacity)| capacity),
@@ -159,6 +163,7 @@ pub(crate) fn compare(
         duration: argument("duration", written::length(duration))?,
         warmup: argument("warmup", Span::read(warmup.trim()))?,
         flows,
+        workload: application.unwrap_or(Workload::Bulk),
         seed,
         runs: Runs { count: runs, spread: argument("spread", written::spread(spread))? },
         bin: bin.map(|bin| argument("bin", written::bin(&bin))).transpose()?,

@@ -242,3 +242,13 @@ def test_an_interrupt_ends_the_runs(work):
     finally:
         signal.signal(signal.SIGINT, before)
     assert time.monotonic() - began < 60
+
+
+def test_flows_may_have_a_video():
+    result = paceline.compare("3Mbps", "gcc", workload='video = { max = "1Mbps" }', duration="10s", runs=1)
+    assert 0.2 < result["throughput_mbps"][0] < 1.2
+    assert result.summary["frame_delay_ms"][0] is not None
+    with pytest.raises(ValueError, match="workload: expected one key"):
+        paceline.compare("3Mbps", "gcc", workload="vidoe", duration="1s")
+    with pytest.raises(TypeError):
+        paceline.compare("3Mbps", "gcc", workload=3, duration="1s")

@@ -9,7 +9,7 @@ use paceline_requests::written;
 pub(crate) use paceline_requests::written::{
     ComparedSchemes, Schemes, bin, buffer, length, rate, rtt,
 };
-use paceline_sim::scenario::{Capacity, Workload};
+use paceline_sim::scenario::Capacity;
 use paceline_trace::Delays;
 use paceline_wire::LONGEST_IDLE;
 
@@ -97,34 +97,6 @@ pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
     build().map_err(|error: SpecError| error.to_string())
 }
 
-/// Reads the key of a scenario's flow that describes its application: `video = { fps = 30 }`, or `video` for a
-/// table with all defaults.
-pub(crate) fn workload(text: &str) -> Result<Workload, String> {
-    const EXPECTED: &str =
-        "expected one key of a scenario's flow: bytes, limited, on_off, video or audio";
-    let text = text.trim();
-    if text.lines().count() != 1 {
-        return Err(EXPECTED.into());
-    }
-    let has_value = text.contains('=');
-    let key = if has_value { text.to_string() } else { format!("{text} = {{}}") };
-    let file = format!(
-        "duration = \"1s\"\n[[link]]\nname = \"l\"\nrate = \"1Mbps\"\n[[flow]]\nscheme = \"cubic\"\n{key}\n"
-    );
-    let read = paceline_sim::scenario::parse("--workload", &file, None);
-    let scenario = read.map_err(|error| {
-        if !has_value {
-            return EXPECTED.to_string();
-        }
-        let help = error.help.map_or_else(String::new, |help| format!("; {help}"));
-        format!("{}{help}", error.message)
-    })?;
-    match scenario.flows.first().map(|flow| &flow.workload) {
-        None | Some(Workload::Bulk | Workload::Supplied) => Err(EXPECTED.into()),
-        Some(workload) => Ok(workload.clone()),
-    }
-}
-
 /// Reads a probability from 0 to 1: `1%` or `0.01`.
 pub(crate) fn probability(text: &str) -> Result<f64, String> {
     match f64::read(text.trim()) {
@@ -175,18 +147,6 @@ pub(crate) fn wall(seconds: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_workload_is_a_key_of_a_flow() {
-        assert!(matches!(workload("video"), Ok(Workload::Video(_))));
-        assert!(
-            matches!(workload(" video = { fps = 15 } "), Ok(Workload::Video(video)) if video.fps == 15.0)
-        );
-        assert_eq!(workload("bytes = 1000"), Ok(Workload::Bytes(1000)));
-        for wrong in ["", "rtt", "vidoe", "on_off", "bytes = 1\nrtt = \"1s\"", "rtt = \"1s\""] {
-            assert!(workload(wrong).is_err(), "{wrong}");
-        }
-    }
 
     /// Writes a table with one rule that reads these signals into a file. Returns whether its
     /// receiver reports marks, and the scheme's text for the other end.

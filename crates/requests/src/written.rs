@@ -5,7 +5,7 @@ use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_sim::Names;
 use paceline_sim::runs::Spread;
-use paceline_sim::scenario::{Capacity, SchemeChoice};
+use paceline_sim::scenario::{self, Capacity, SchemeChoice, Workload};
 
 /// Longest run: a week.
 pub const LONGEST: Span = Span::from_secs(7 * 24 * 3600);
@@ -47,6 +47,37 @@ pub fn bin(text: &str) -> Result<Span, String> {
 /// The text is invalid; the error says why.
 pub fn spread(text: &str) -> Result<Spread, String> {
     Spread::read(text)
+}
+
+/// Reads the key of a scenario's flow that describes its application: `video = { fps = 30 }`, or `video` for a
+/// table with all defaults.
+///
+/// # Errors
+/// The text is invalid; the error says why.
+pub fn workload(text: &str) -> Result<Workload, String> {
+    const EXPECTED: &str =
+        "expected one key of a scenario's flow: bytes, limited, on_off, video or audio";
+    let text = text.trim();
+    if text.lines().count() != 1 {
+        return Err(EXPECTED.into());
+    }
+    let has_value = text.contains('=');
+    let key = if has_value { text.to_string() } else { format!("{text} = {{}}") };
+    let file = format!(
+        "duration = \"1s\"\n[[link]]\nname = \"l\"\nrate = \"1Mbps\"\n[[flow]]\nscheme = \"cubic\"\n{key}\n"
+    );
+    let read = scenario::parse("workload", &file, None);
+    let scenario = read.map_err(|error| {
+        if !has_value {
+            return EXPECTED.to_string();
+        }
+        let help = error.help.map_or_else(String::new, |help| format!("; {help}"));
+        format!("{}{help}", error.message)
+    })?;
+    match scenario.flows.first().map(|flow| &flow.workload) {
+        None | Some(Workload::Bulk | Workload::Supplied) => Err(EXPECTED.into()),
+        Some(workload) => Ok(workload.clone()),
+    }
 }
 
 /// Parses a buffer size: packets, `64kB`, `50ms`, `1bdp`, `inf`, `sojourn=50ms`.
@@ -151,4 +182,21 @@ pub fn capacity(text: &str) -> Result<(String, Capacity), String> {
     }
     let trace = paceline_trace::load(text).map_err(|error| error.to_string())?;
     Ok((trace.name().to_string(), Capacity::trace(trace)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workload_is_a_key_of_a_flow() {
+        assert!(matches!(workload("video"), Ok(Workload::Video(_))));
+        assert!(
+            matches!(workload(" video = { fps = 15 } "), Ok(Workload::Video(video)) if video.fps == 15.0)
+        );
+        assert_eq!(workload("bytes = 1000"), Ok(Workload::Bytes(1000)));
+        for wrong in ["", "rtt", "vidoe", "on_off", "bytes = 1\nrtt = \"1s\"", "rtt = \"1s\""] {
+            assert!(workload(wrong).is_err(), "{wrong}");
+        }
+    }
 }

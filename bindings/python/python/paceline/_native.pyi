@@ -46,6 +46,7 @@ def compare(
     jitter: str,
     buffer: str,
     flows: int,
+    workload: str | None,
     seed: int,
     runs: int,
     spread: str,

@@ -143,6 +143,7 @@ def compare(
     rtt: _units.Time | None = None,
     buffer: _units.Buffer = 250,
     flows: int = 1,
+    workload: str | None = None,
     seed: int = 1,
     runs: int = 10,
     spread: _units.Time = "1s",
@@ -168,6 +169,9 @@ def compare(
             of 50 ms at the link's mean rate), ``"1bdp"``, ``"inf"``, or ``"sojourn=50ms"``, which drops
             packets that have waited longer.
         flows: Number of flows of each scheme.
+        workload: What the application of each flow sends, one key of a scenario's flow: ``"video"``, ``'video = {
+            max = "4Mbps" }'``, ``'limited = { rate = "1Mbps" }'``; by default as much as the flow carries. With
+            a video, the columns include what a person sees of a call (``frame_delay_ms``, ``frozen``).
         seed: The seed of the first run, from which the seeds and starts of the others are drawn.
         runs: Number of runs of each scheme, 1 to 1000. Run 1 has the given seed and starts at 0.
         spread: Offsets in recordings at which runs start: up to this time, or ``"trace"`` for any; the
@@ -205,6 +209,7 @@ def compare(
         jitter=_units.time("jitter", jitter),
         buffer=_units.buffer("buffer", buffer),
         flows=_units.whole("flows", flows, 2**32 - 1),
+        workload=workload,
         seed=_units.whole("seed", seed),
         runs=_units.whole("runs", runs, 2**32 - 1),
         spread=_units.time("spread", spread),

@@ -16,6 +16,7 @@ use paceline_requests::compare::{
 };
 use paceline_requests::summary::groups;
 use paceline_requests::view::compare_views;
+use paceline_requests::written;
 use paceline_sim::runs::Runs;
 use paceline_sim::scenario::{Record, Workload};
 
@@ -80,7 +81,7 @@ pub(crate) struct Compare {
     flows: u32,
     /// What the application of each flow sends, as in scenario files, instead of bulk data: `video`,
     /// `video = { max = "4Mbps" }`, `limited = { rate = "1Mbps" }`
-    #[arg(long, value_name = "KEY = VALUE", value_parser = args::workload)]
+    #[arg(long, value_name = "KEY = VALUE", value_parser = written::workload)]
     workload: Option<Workload>,
     /// The seed of the first run, from which the seeds and starts of the others are drawn
     #[arg(long, default_value_t = 1)]

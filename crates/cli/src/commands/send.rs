@@ -10,6 +10,7 @@ use clap::Args;
 use paceline_cc::{Halves, Rate, Span};
 use paceline_os::{Interrupts, RealTimeError};
 use paceline_report::TransferView;
+use paceline_requests::written;
 use paceline_sim::scenario::Workload;
 use paceline_transfer::udp::{
     ClientOptions, ListenOptions, Measured, Peer, Progress, SentRow, SentRows, Source,
@@ -73,7 +74,7 @@ pub(crate) struct Send {
     bulk: Option<Span>,
     /// With --bulk: what the application sends, as in scenario files: `video = { fps = 30 }`,
     /// `on_off = { on = "5s", off = "3s" }`, `limited = { rate = "1Mbps" }`, `bytes = 1000000`
-    #[arg(long, value_name = "KEY = VALUE", value_parser = args::workload, requires = "bulk")]
+    #[arg(long, value_name = "KEY = VALUE", value_parser = written::workload, requires = "bulk")]
     workload: Option<Workload>,
     #[command(flatten)]
     measurement: BulkOptions,

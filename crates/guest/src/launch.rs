@@ -13,6 +13,7 @@ use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
+use crate::affinity::OneProcessor;
 use crate::build::BuiltGuest;
 use crate::error::Error;
 use crate::folder::Folder;
@@ -33,6 +34,7 @@ pub(crate) struct Process {
     child: Child,
     folder: Option<Folder>,
     log: File,
+    _processor: Option<OneProcessor>,
 }
 
 /// A started guest, and the sockets to which it will connect.
@@ -121,7 +123,8 @@ pub(crate) fn start(built: &BuiltGuest, start: &Start) -> Result<Started, Error>
     system::prepare(&mut command);
     let child =
         spawn(command).map_err(Error::host(format!("{}: cannot be executed", kernel.display())))?;
-    let process = Process { child, folder: Some(folder), log };
+    let processor = OneProcessor::with(Pid::from_raw(child.id() as i32));
+    let process = Process { child, folder: Some(folder), log, _processor: processor };
     Ok(Started { process, calendar, device })
 }
 

@@ -7,6 +7,7 @@
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod account;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod affinity;
 pub mod build;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -1,5 +1,5 @@
-//! Keeps a simulation and its guests on one processor. They take turns thousands of times in a simulated second; a turn to a process
-//! on another processor has to wake it there, which costs more than twice the time.
+//! Keeps a simulation and its guests on one processor. They take turns thousands of times in a simulated second. On two processors, each
+//! turn wakes a process on the other one, and a run takes more than twice the time.
 
 use std::sync::{Mutex, PoisonError};
 

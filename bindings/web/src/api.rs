@@ -25,6 +25,10 @@ enum Request {
     Flow(FlowChange),
     /// Returns its counters.
     Status,
+    /// Advances it to exactly this time, for the changes of a recorded session.
+    Advance { time_ns: u64 },
+    /// Returns what happened to packets since the last such request, and watches on if `on`.
+    Packets { on: bool },
     /// Returns the table of rules of one of its flows.
     Rules { flow: usize },
     /// Runs the text of a scenario file to its end.
@@ -44,6 +48,9 @@ enum Request {
     /// Returns the claim's verdict.
     ClaimEnd,
 }
+
+/// Longest recorded session in nanoseconds of simulated time.
+const MOST_TIME_NS: u64 = 86_400_000_000_000;
 
 /// The open work of a page: at most one live run, one comparison and one claim.
 #[derive(Default)]
@@ -75,6 +82,8 @@ impl Api {
             Request::Change(change) => self.playing()?.change(&change),
             Request::Flow(change) => self.playing()?.flow(&change),
             Request::Status => self.playing().map(|play| play.status()),
+            Request::Advance { time_ns } => self.advance_to(time_ns),
+            Request::Packets { on } => self.playing().map(|play| play.packets(on)),
             Request::Rules { flow } => self.playing()?.rules(flow),
             Request::Run { file, text } => run(&file, &text),
             Request::Compare(request) => {
@@ -95,6 +104,14 @@ impl Api {
 
     fn playing(&mut self) -> Result<&mut LiveRun, String> {
         self.play.as_mut().ok_or_else(|| "no live run has begun".to_string())
+    }
+
+    fn advance_to(&mut self, time_ns: u64) -> Result<Value, String> {
+        let play = self.playing()?;
+        match time_ns {
+            0..=MOST_TIME_NS => Ok(play.advance_to(time_ns)),
+            _ => Err(format!("a session lasts at most {} s", MOST_TIME_NS / 1_000_000_000)),
+        }
     }
 
     fn compared(&mut self) -> Result<&mut ComparisonJob, String> {

@@ -9,6 +9,7 @@ mod api;
 mod claims;
 mod compare;
 pub mod exports;
+mod live_rows;
 mod play;
 mod rules;
 mod traces;

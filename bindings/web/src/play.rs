@@ -1,12 +1,13 @@
-//! Live runs: one link, and up to eight flows that can be switched on and off.
+//! Live runs: one link or two in a row, and up to eight flows that can be switched on and off.
 
 use paceline_cc::{Rate, Span, Spec, Time};
-use paceline_path::BufferSize;
+use paceline_path::{BufferSize, EventKind, Loss};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, QueueChoice, Scenario, SchemeChoice};
-use paceline_sim::{Interactive, Names};
+use paceline_sim::{Interactive, Names, PacketEvent};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::live_rows::{LiveRows, columns};
 use crate::rules::Rules;
 use crate::traces::{NamedTrace, allowed};
 
@@ -14,11 +15,17 @@ use crate::traces::{NamedTrace, allowed};
 const MOST_FLOWS: usize = 8;
 /// Most rows of numbers from one call.
 const MOST_ROWS: f64 = 20_000.0;
-/// Columns of a row: first those of the link, then those of each flow.
-const LINK_COLUMNS: [&str; 4] = ["time_s", "backlog", "ideal", "capacity_mbps"];
-const FLOW_COLUMNS: [&str; 5] = ["in_flight", "cwnd", "accelerated", "braked", "marked"];
-/// Time over which the capacity of a varying link is averaged.
-const CAPACITY_OVER: Span = Span::from_millis(100);
+/// Names of the links.
+const LINKS: [&str; 2] = ["link", "second link"];
+/// Largest additional RTT of a flow in milliseconds.
+const MOST_EXTRA_MS: f64 = 10_000.0;
+/// Largest probability of random loss.
+const MOST_LOSS: f64 = 0.5;
+/// Most events of packets in one answer; the oldest ones are left out.
+const MOST_EVENTS: usize = 20_000;
+/// The numbers of an event: 0 for an arrival, 1 for a departure, 2 for a drop as its `kind`; -1 as
+/// the `flow` of a flow that was started anew since.
+const EVENT_COLUMNS: [&str; 6] = ["link", "kind", "time_s", "flow", "number", "sojourn_s"];
 
 /// Start values of a live run.
 #[derive(Deserialize)]
@@ -33,6 +40,13 @@ pub(crate) struct PlayRequest {
     queue: String,
     #[serde(default = "one")]
     seed: u64,
+    /// Probability that a data packet is lost at random after the first link.
+    #[serde(default)]
+    loss: f64,
+    /// Rate of a second link after the first one, with an equal queue and buffer; `None` for one
+    /// link.
+    #[serde(default)]
+    second_mbps: Option<f64>,
     flows: Vec<FlowRequest>,
 }
 
@@ -44,14 +58,50 @@ fn one() -> u64 {
 struct FlowRequest {
     scheme: String,
     on: bool,
+    /// RTT of this flow in addition to that of all flows.
+    #[serde(default)]
+    extra_ms: f64,
+    /// Which of the two links its data passes.
+    #[serde(default)]
+    via: Via,
+}
+
+/// Links that a flow passes, if there are two.
+#[derive(Copy, Clone, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Via {
+    #[default]
+    Both,
+    First,
+    Second,
+}
+
+impl Via {
+    /// Returns the names of the links, of which there are `links`.
+    ///
+    /// # Errors
+    /// The second link is missing.
+    fn path(self, links: usize) -> Result<&'static [&'static str], String> {
+        match self {
+            Via::Both => Ok(&LINKS[..links]),
+            Via::First => Ok(&LINKS[..1]),
+            Via::Second if links > 1 => Ok(&LINKS[1..]),
+            Via::Second => {
+                Err("a flow passes the second link only, and there is one link: switch the \
+                                second link on"
+                    .into())
+            }
+        }
+    }
 }
 
 /// A change of the link; `None` keeps a value.
 #[derive(Deserialize)]
 pub(crate) struct LinkChange {
     rate_mbps: Option<f64>,
+    second_mbps: Option<f64>,
     rtt_ms: Option<f64>,
-    /// Buffer in packets of 1500 bytes; zero for no limit.
+    /// Buffer of each link in packets of 1500 bytes; zero for no limit.
     buffer: Option<u64>,
 }
 
@@ -69,7 +119,7 @@ pub(crate) struct LiveRun {
     names: Names,
     /// Rules of each flow whose scheme has some.
     rules: Vec<Option<Rules>>,
-    rows: Vec<f64>,
+    rows: LiveRows,
     next_row: Time,
 }
 
@@ -84,6 +134,14 @@ fn rate(mbps: f64) -> Result<Rate, String> {
     match mbps {
         mbps if mbps.is_finite() && mbps > 0.0 => allowed(Rate::from_mbps(mbps)),
         _ => Err("expected a rate above zero".into()),
+    }
+}
+
+/// Returns a value within `0..=most`.
+fn within(what: &str, value: f64, most: f64) -> Result<f64, String> {
+    match value {
+        value if (0.0..=most).contains(&value) => Ok(value),
+        _ => Err(format!("{what}: expected 0 to {most}, not {value}")),
     }
 }
 
@@ -116,27 +174,44 @@ impl LiveRun {
             None => Capacity::Constant(rate(request.rate_mbps)?),
         };
         let queue = Spec::parse(&request.queue).map_err(|error| error.to_string())?;
-        let mut link = LinkSpec::new("link", capacity);
-        link.queue = QueueChoice::Named(queue);
-        link.buffer = size(request.buffer);
-        scenario.links.push(link);
+        let second = request.second_mbps.map(|mbps| rate(mbps).map(Capacity::Constant));
+        for (name, capacity) in LINKS.into_iter().zip([Some(Ok(capacity)), second]) {
+            let Some(capacity) = capacity else { break };
+            let mut link = LinkSpec::new(name, capacity?);
+            link.queue = QueueChoice::Named(queue.clone());
+            link.buffer = size(request.buffer);
+            scenario.links.push(link);
+        }
+        let loss = within("random loss", request.loss, MOST_LOSS)?;
+        if loss > 0.0 {
+            scenario.links[0].after.impairments.loss = Loss::Bernoulli(loss);
+        }
         let (rtt, mut rules) = (millis(request.rtt_ms)?, Vec::new());
         for (number, flow) in request.flows.iter().enumerate() {
             let (scheme, watched) = scheme(&names, &flow.scheme)?;
             rules.push(watched);
-            scenario.flows.push(FlowSpec::bulk(scheme, &["link"]).with(|spec| {
+            let extra = within("additional RTT in ms", flow.extra_ms, MOST_EXTRA_MS)?;
+            let path = flow.via.path(scenario.links.len())?;
+            scenario.flows.push(FlowSpec::bulk(scheme, path).with(|spec| {
                 spec.name = format!("flow {}", number + 1);
                 spec.rtt = rtt;
+                spec.data.delay = Span::from_secs_f64(extra / 1e3);
                 spec.start = if flow.on { Span::ZERO } else { Span::MAX };
             }));
         }
         let run = Interactive::with_names(scenario, &names).map_err(|error| error.to_string())?;
-        Ok(LiveRun { run, names, rules, rows: Vec::new(), next_row: Time::ZERO })
+        Ok(LiveRun { run, names, rules, rows: LiveRows::default(), next_row: Time::ZERO })
     }
 
     /// Returns the names of the columns.
     pub(crate) fn layout(&self) -> Value {
-        json!({ "link": LINK_COLUMNS, "flow": FLOW_COLUMNS, "flows": self.run.flows() })
+        let (link, flow) = columns();
+        json!({ "link": link, "flow": flow, "flows": self.run.flows() })
+    }
+
+    /// Returns the answer to a change: the simulated time at which it was applied.
+    fn changed(&self) -> Value {
+        json!({ "time_ns": self.run.now().as_nanos() })
     }
 
     pub(crate) fn change(&mut self, change: &LinkChange) -> Result<Value, String> {
@@ -144,13 +219,18 @@ impl LiveRun {
         if let Some(mbps) = change.rate_mbps {
             self.run.set_link_rate(0, rate(mbps)?).map_err(text)?;
         }
+        if let Some(mbps) = change.second_mbps {
+            self.run.set_link_rate(1, rate(mbps)?).map_err(text)?;
+        }
         if let Some(ms) = change.rtt_ms {
             self.run.set_rtt(millis(ms)?).map_err(text)?;
         }
         if change.buffer.is_some() {
-            self.run.set_link_buffer(0, size(change.buffer)).map_err(text)?;
+            for link in 0..self.run.scenario().links.len() {
+                self.run.set_link_buffer(link, size(change.buffer)).map_err(text)?;
+            }
         }
-        Ok(json!({}))
+        Ok(self.changed())
     }
 
     pub(crate) fn flow(&mut self, change: &FlowChange) -> Result<Value, String> {
@@ -158,15 +238,15 @@ impl LiveRun {
         let (scheme, rules) = scheme(&self.names, &change.scheme)?;
         if !change.on {
             self.run.stop_flow(change.flow).map_err(text)?;
-            return Ok(json!({}));
+            return Ok(self.changed());
         }
         self.run.start_flow(change.flow, scheme).map_err(text)?;
         self.rules[change.flow] = rules;
-        Ok(json!({}))
+        Ok(self.changed())
     }
 
     pub(crate) fn rows(&self) -> &[f64] {
-        &self.rows
+        self.rows.numbers()
     }
 
     /// Advances the run to `seconds`, with a row every `every` seconds.
@@ -174,7 +254,7 @@ impl LiveRun {
         self.rows.clear();
         let now = self.run.now().as_secs_f64();
         if !(seconds > now && seconds.is_finite() && every.is_finite()) {
-            return &self.rows;
+            return self.rows.numbers();
         }
         let every = Span::from_secs_f64(every.max((seconds - now) / MOST_ROWS).max(1e-4));
         let end = Time::ZERO + Span::from_secs_f64(seconds);
@@ -182,45 +262,36 @@ impl LiveRun {
         self.next_row = self.next_row.min(self.run.now() + every);
         while self.next_row <= end {
             self.run.advance(self.next_row);
-            self.row();
+            self.rows.push(&self.run);
             self.next_row += every;
         }
         self.run.advance(end);
-        &self.rows
+        self.rows.numbers()
     }
 
-    /// Returns the bandwidth-delay product in packets, and the link's capacity.
-    fn ideal(&self) -> (f64, f64) {
-        let scenario = self.run.scenario();
-        let rate = match &scenario.links[0].capacity {
-            Capacity::Constant(rate) => *rate,
-            _ => {
-                let now = self.run.now();
-                let from = now - CAPACITY_OVER;
-                Rate::from_bytes_in(self.run.offered(0, from, now), now.since(from))
-            }
-        };
-        let rtt = scenario.flows.first().map_or(Span::ZERO, |flow| flow.rtt);
-        let bits = rate.as_bps() as f64;
-        (bits * rtt.as_secs_f64() / 8.0 / f64::from(scenario.mss), bits / 1e6)
+    /// Advances the run to exactly `time_ns`, without rows. Does nothing if that time is over.
+    pub(crate) fn advance_to(&mut self, time_ns: u64) -> Value {
+        self.run.advance(Time::ZERO + Span::from_nanos(time_ns));
+        self.changed()
     }
 
-    fn row(&mut self) {
-        let mss = f64::from(self.run.scenario().mss);
-        let (ideal, capacity) = self.ideal();
-        let backlog = self.run.link(0).map_or(0.0, |link| link.backlog_packets as f64);
-        self.rows.extend([self.run.now().as_secs_f64(), backlog, ideal, capacity]);
-        for flow in (0..self.run.flows()).map(|index| self.run.flow(index).unwrap_or_default()) {
-            let cwnd = if flow.cwnd_bytes < 1 << 40 { flow.cwnd_bytes as f64 } else { f64::NAN };
-            let marks = flow.at_links;
-            self.rows.extend([
-                flow.in_flight_bytes as f64 / mss,
-                cwnd / mss,
-                marks.accelerated as f64,
-                marks.braked as f64,
-                marks.marked as f64,
-            ]);
-        }
+    /// Returns the events of packets at the links since the last call, and watches further ones if
+    /// `on`: six numbers for each, as [`EVENT_COLUMNS`] names them.
+    pub(crate) fn packets(&mut self, on: bool) -> Value {
+        let events = self.run.take_packet_events();
+        self.run.watch_packets(on);
+        let latest = events.len().saturating_sub(MOST_EVENTS);
+        let numbers = events[latest..].iter().flat_map(|PacketEvent { link, flow, event }| {
+            let (kind, sojourn) = match event.kind {
+                EventKind::Arrival => (0.0, Span::ZERO),
+                EventKind::Departure { sojourn } => (1.0, sojourn),
+                EventKind::Drop { .. } => (2.0, Span::ZERO),
+            };
+            let flow = flow.map_or(-1.0, |flow| flow as f64);
+            let (time, number) = (event.time.as_secs_f64(), event.number as f64);
+            [*link as f64, kind, time, flow, number, sojourn.as_secs_f64()]
+        });
+        json!({ "columns": EVENT_COLUMNS, "events": numbers.collect::<Vec<f64>>() })
     }
 
     /// Returns the counters of the link and of the flows, and the rules used since the last call.
@@ -248,14 +319,16 @@ impl LiveRun {
             })
         });
         let flows: Vec<Value> = flows.collect();
+        let second = self.run.link(1).unwrap_or_default();
         json!({
             "time_s": self.run.now().as_secs_f64(),
+            "time_ns": self.run.now().as_nanos(),
             "hand_overs": self.run.hand_overs(),
             "digest": self.run.digest(),
-            "backlog_packets": link.backlog_packets,
+            "backlog_packets": link.backlog_packets + second.backlog_packets,
             "delivered_bytes": link.delivered_bytes,
-            "drops": link.dropped,
-            "marks": link.marks,
+            "drops": link.dropped + second.dropped,
+            "marks": link.marks + second.marks,
             "flows": flows,
         })
     }

@@ -49,13 +49,157 @@ fn a_live_run_is_watched_and_changed() {
         json!({ "method": "flow", "flow": 2, "on": true, "scheme": "cubic[beta=0.8]" }),
         json!({ "method": "flow", "flow": 0, "on": false, "scheme": "remy" }),
     ] {
-        assert_eq!(ask(&mut api, &change), json!({}));
+        assert_eq!(ask(&mut api, &change), json!({ "time_ns": 5_000_000_000_u64 }));
     }
     assert_eq!(api.advance(9.0, 0.5).len(), 8 * width);
     let status = ask(&mut api, &json!({ "method": "status" }));
     assert_eq!(status["flows"][0]["on"], false);
     assert_eq!(status["flows"][2]["scheme"], "cubic[beta=0.8]");
     assert!(status["flows"][2]["goodput_bytes"].as_u64() > Some(100_000), "{status}");
+}
+
+/// Runs for `seconds` with rows every 10 ms; returns the last row as its links' and flows' columns.
+fn last_row(api: &mut Api, layout: &Value, seconds: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let columns = |part: &str| layout[part].as_array().expect("columns").len();
+    let (link, flow) = (columns("link"), columns("flow"));
+    let width = link + flow * layout["flows"].as_u64().expect("flows") as usize;
+    let rows = api.advance(seconds, 0.01);
+    let row = &rows[rows.len() - width..];
+    (row[..link].to_vec(), row[link..].chunks(flow).map(<[f64]>::to_vec).collect())
+}
+
+/// The plot shows packets in flight as the bandwidth-delay product and the queue, also if RTTs
+/// differ.
+#[test]
+fn packets_in_flight_are_the_product_and_the_queue() {
+    for (extra, flows) in [(0.0, 1), (0.0, 4), (100.0, 2)] {
+        let mut api = Api::default();
+        let mut request = begin(&vec![("newreno", true); flows]);
+        request["flows"][flows - 1]["extra_ms"] = json!(extra);
+        let layout = ask(&mut api, &request);
+        let mut errors = Vec::new();
+        for step in 0..100 {
+            let (link, flows) = last_row(&mut api, &layout, 30.0 + f64::from(step) / 2.0);
+            let total: f64 = flows.iter().map(|flow| flow[0]).sum();
+            let (queue, ideal) = (link[1], link[2]);
+            if queue > 20.0 {
+                errors.push((total - ideal - queue).abs() / total);
+            }
+        }
+        errors.sort_by(f64::total_cmp);
+        assert!(errors.len() > 40, "a queue is there most of the time: {}", errors.len());
+        assert!(errors[errors.len() / 2] < 0.05, "extra {extra} ms: {errors:?}");
+    }
+}
+
+#[test]
+fn flows_have_rtts_of_their_own_loss_and_a_second_link() {
+    let mut api = Api::default();
+    let mut request = begin(&[("newreno", true), ("newreno", true)]);
+    request["flows"][1]["extra_ms"] = json!(150);
+    let layout = ask(&mut api, &request);
+    let (_, flows) = last_row(&mut api, &layout, 60.0);
+    // RTTs of 100 and 250 ms in an empty network; the longer one gets less.
+    assert!(flows[1][6] - flows[0][6] > 100.0, "{flows:?}");
+    assert!(flows[0][5] > 1.3 * flows[1][5], "{flows:?}");
+
+    let mut request = begin(&[("newreno", true)]);
+    request["loss"] = json!(0.02);
+    let layout = ask(&mut api, &request);
+    let (_, flows) = last_row(&mut api, &layout, 60.0);
+    let share = flows[0][7] / (flows[0][5] + flows[0][7]);
+    assert!((0.01..0.03).contains(&share), "{share}");
+
+    // A parking lot: flow 1 passes both links, flows 2 and 3 one each.
+    let mut request = begin(&[("newreno", true), ("newreno", true), ("newreno", true)]);
+    request["second_mbps"] = json!(6);
+    request["flows"][1]["via"] = json!("first");
+    request["flows"][2]["via"] = json!("second");
+    let layout = ask(&mut api, &request);
+    let (link, flows) = last_row(&mut api, &layout, 30.0);
+    let mbps = |packets: f64| packets * 1500.0 * 8e-6 / 30.0;
+    assert!((10.0..12.1).contains(&mbps(flows[0][5] + flows[1][5])), "{flows:?}");
+    assert!((5.0..6.05).contains(&mbps(flows[0][5] + flows[2][5])), "{flows:?}");
+    // The slowest link has 6 Mbit/s, which are 50 packets in 100 ms.
+    assert_eq!((link[2], link[3]), (50.0, 6.0));
+    ask(&mut api, &json!({ "method": "change", "second_mbps": 3 }));
+    assert_eq!(last_row(&mut api, &layout, 31.0).0[3], 3.0);
+
+    for (key, value, words) in [
+        ("loss", json!(0.7), "random loss"),
+        ("loss", json!(-1), "random loss"),
+        ("second_mbps", json!(0), "above zero"),
+    ] {
+        let mut request = begin(&[("cubic", true)]);
+        request[key] = value;
+        let answer = ask(&mut api, &request);
+        assert!(answer["error"].as_str().is_some_and(|error| error.contains(words)), "{answer}");
+    }
+    for (key, value, words) in
+        [("extra_ms", json!(1e9), "additional RTT"), ("via", json!("second"), "second link")]
+    {
+        let mut request = begin(&[("cubic", true)]);
+        request["flows"][0][key] = value;
+        let answer = ask(&mut api, &request);
+        assert!(answer["error"].as_str().is_some_and(|error| error.contains(words)), "{answer}");
+    }
+}
+
+#[test]
+fn a_recorded_session_has_the_digest_of_the_live_run() {
+    let changes = [
+        json!({ "method": "change", "rate_mbps": 3 }),
+        json!({ "method": "flow", "flow": 1, "on": true, "scheme": "bbr" }),
+        json!({ "method": "change", "rtt_ms": 40, "buffer": 30 }),
+    ];
+    let mut live = Api::default();
+    ask(&mut live, &begin(&[("cubic", true), ("vegas", false)]));
+    let (mut at, mut script) = (0.0, Vec::new());
+    for change in &changes {
+        // As a browser's frames divide time, with packets watched for the picture.
+        for _ in 0..50 {
+            at += 0.016_683;
+            live.advance(at, 0.0123);
+            ask(&mut live, &json!({ "method": "packets", "on": true }));
+        }
+        script.push((ask(&mut live, change)["time_ns"].as_u64().expect("a time"), change));
+    }
+    live.advance(5.0, 0.01);
+    let status = ask(&mut live, &json!({ "method": "status" }));
+
+    let mut replay = Api::default();
+    ask(&mut replay, &begin(&[("cubic", true), ("vegas", false)]));
+    for (time, change) in script {
+        ask(&mut replay, &json!({ "method": "advance", "time_ns": time }));
+        assert_eq!(ask(&mut replay, change)["time_ns"], time);
+    }
+    ask(&mut replay, &json!({ "method": "advance", "time_ns": status["time_ns"] }));
+    let end = ask(&mut replay, &json!({ "method": "status" }));
+    assert_eq!(end["digest"], status["digest"]);
+    let far = ask(&mut replay, &json!({ "method": "advance", "time_ns": u64::MAX }));
+    assert!(far["error"].as_str().is_some_and(|error| error.contains("86400 s")), "{far}");
+}
+
+#[test]
+fn events_of_packets_are_passed_on_while_they_are_watched() {
+    let mut api = Api::default();
+    ask(&mut api, &begin(&[("cubic", true)]));
+    api.advance(0.05, 0.01);
+    let packets = |api: &mut Api, on: bool| ask(api, &json!({ "method": "packets", "on": on }));
+    assert_eq!(packets(&mut api, true)["events"], json!([]));
+    api.advance(1.0, 0.01);
+    let answer = packets(&mut api, false);
+    let columns = answer["columns"].as_array().expect("columns").len();
+    let numbers: Vec<f64> =
+        answer["events"].as_array().expect("events").iter().filter_map(Value::as_f64).collect();
+    let events: Vec<&[f64]> = numbers.chunks(columns).collect();
+    let of = |kind: f64| events.iter().filter(|event| event[1] == kind).count();
+    assert!(of(0.0) > 100 && of(1.0) > 100, "{} and {}", of(0.0), of(1.0));
+    // A packet of 1500 bytes takes 1 ms at 12 Mbit/s; that of the handshake is shorter.
+    let short = events.iter().filter(|event| event[1] == 1.0 && event[5] < 0.000_99).count();
+    assert!(short <= 1, "{short} packets took less than a millisecond");
+    api.advance(2.0, 0.01);
+    assert_eq!(packets(&mut api, false)["events"], json!([]));
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub use call::{AudioOutcome, FramesOutcome};
 pub use census::Census;
 pub use error::BuildError;
 pub use gateway::{FlowEnd, Gateway};
-pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState};
+pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState, PacketEvent};
 pub use names::{Names, ReadTransport, Transports};
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, LinkSeries, MediumOutcome,

@@ -8,7 +8,7 @@ mod restart;
 mod state;
 
 pub use error::ChangeError;
-pub use state::{FlowState, LinkCounts, LinkState};
+pub use state::{FlowState, LinkCounts, LinkState, PacketEvent};
 
 use std::sync::Arc;
 
@@ -63,6 +63,8 @@ pub struct Interactive {
     flows: Vec<InteractiveFlow>,
     /// The flow that currently has a number, by the packets' flow number.
     owners: Vec<Option<usize>>,
+    /// Events of packets at links since they were last taken; `None` while nobody watches.
+    watched: Option<Vec<PacketEvent>>,
 }
 
 /// The state of a flow beside its ends.
@@ -125,7 +127,17 @@ impl Interactive {
             });
         }
         let owners = (0..flows.len()).map(Some).collect();
-        Ok(Interactive { scenario, names, world, places, layout, routers, flows, owners })
+        Ok(Interactive {
+            scenario,
+            names,
+            world,
+            places,
+            layout,
+            routers,
+            flows,
+            owners,
+            watched: None,
+        })
     }
 
     /// Returns the current scenario: flows with their current schemes, one specification each, and
@@ -159,18 +171,36 @@ impl Interactive {
     }
 
     fn read_logs(&mut self) {
-        let Interactive { world, places, flows, owners, .. } = self;
-        for &stage in &places.links {
+        let Interactive { world, places, flows, owners, watched, .. } = self;
+        for (index, &stage) in places.links.iter().enumerate() {
             world.change_link(stage, |link| {
                 for event in link.log().events() {
                     let owner = owners.get(event.flow as usize).copied().flatten();
                     if let Some(flow) = owner.and_then(|owner| flows.get_mut(owner)) {
                         flow.at_links.count(event, flow.is_abc);
                     }
+                    if let Some(events) = watched {
+                        events.push(PacketEvent { link: index, flow: owner, event: *event });
+                    }
                 }
                 link.log_mut().clear_events();
             });
         }
+    }
+
+    /// Sets whether events of packets at links are kept for [`Interactive::take_packet_events`].
+    /// They are only read, so the run and its digest do not depend on it.
+    pub fn watch_packets(&mut self, on: bool) {
+        match on {
+            true => drop(self.watched.get_or_insert_default()),
+            false => self.watched = None,
+        }
+    }
+
+    /// Takes the events of packets at links since the last call, if they are watched: of each link
+    /// in the order of their times.
+    pub fn take_packet_events(&mut self) -> Vec<PacketEvent> {
+        self.watched.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     fn link_stage(&self, link: usize) -> Result<usize, ChangeError> {
@@ -259,6 +289,7 @@ impl Interactive {
             cwnd_bytes: sender.plan().cwnd,
             pacing: sender.plan().pacing,
             srtt: sender.rtt().smoothed(),
+            latest_rtt: sender.rtt().latest(),
             sent: stats.sent,
             retransmits: stats.retransmits,
             lost: stats.lost,

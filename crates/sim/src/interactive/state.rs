@@ -19,6 +19,8 @@ pub struct FlowState {
     pub pacing: Option<Rate>,
     /// Smoothed RTT; zero before the first sample.
     pub srtt: Span,
+    /// Latest RTT sample; zero before the first one.
+    pub latest_rtt: Span,
     /// Packets sent.
     pub sent: u64,
     /// Of these, packets that retransmitted lost data.
@@ -66,6 +68,17 @@ impl LinkCounts {
             EventKind::Drop { .. } => self.dropped += 1,
         }
     }
+}
+
+/// An event of a packet at a link.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct PacketEvent {
+    /// Number of the link.
+    pub link: usize,
+    /// Number of the packet's flow; `None` if the flow was started anew since.
+    pub flow: Option<usize>,
+    /// The event.
+    pub event: LinkEvent,
 }
 
 /// Current state of a link. Counters start with the run.

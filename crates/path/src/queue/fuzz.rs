@@ -19,6 +19,7 @@ const VARIANTS: &[&str] = &[
     "pie[delay=rate,ecn=true,max_burst=0s]",
     "pie[derandomize=true,ecn=true,max_burst=0s,qdelay_ref=1ms,cap_drop=false]",
     "pie-mahimahi[qdelay_ref=1ms,max_burst=1ms]",
+    "policer[rate=2Mbps,burst=9000]",
     "red[ecn=true,wait=false,w=0.2]",
     "red[min=2kB,max=9kB,ecn=true,hard_drop=false,gentle=false,w=1]",
     "step[k=3kB,drop=true]",

@@ -17,6 +17,7 @@ pub(crate) mod interface;
 pub(crate) mod limit;
 mod periodic;
 pub mod pie;
+pub mod policer;
 pub mod red;
 mod registry;
 mod ring;

@@ -8,7 +8,9 @@ use paceline_cc::params::ParamInfo;
 use paceline_cc::registry::{Entry, Registry, find};
 use paceline_cc::{Spec, SpecError, Stream};
 
-use super::{Limit, Queue, abc_dual, codel, drophead, dualpi2, fifo, fq, infinite, pie, red};
+use super::{
+    Limit, Queue, abc_dual, codel, drophead, dualpi2, fifo, fq, infinite, pie, policer, red,
+};
 
 /// The result of building a queue.
 pub type Built = Result<Box<dyn Queue>, SpecError>;
@@ -18,6 +20,7 @@ static BUILTIN: &[QueueEntry] = &[
     fifo::QUEUE,
     drophead::QUEUE,
     infinite::QUEUE,
+    policer::QUEUE,
     codel::QUEUE,
     codel::mahimahi::QUEUE,
     fq::fq_codel::QUEUE,

@@ -24,6 +24,8 @@ pub struct Case {
     pub change: Option<fn(&mut Scenario)>,
     /// True if `--quick` leaves it out, because it takes long.
     pub is_long: bool,
+    /// True if its series have short bins, and include the variables that congestion controls report.
+    pub is_fine: bool,
 }
 
 impl Case {
@@ -33,7 +35,7 @@ impl Case {
         text: &'static str,
         settings: &'static [(&'static str, &'static str)],
     ) -> Case {
-        Case { id, text, settings, reference: None, change: None, is_long: false }
+        Case { id, text, settings, reference: None, change: None, is_long: false, is_fine: false }
     }
 
     /// Returns the case with a reference.
@@ -54,6 +56,13 @@ impl Case {
     #[must_use]
     pub const fn long(mut self) -> Case {
         self.is_long = true;
+        self
+    }
+
+    /// Returns the case with series of short bins, which include the variables that congestion controls report.
+    #[must_use]
+    pub const fn fine(mut self) -> Case {
+        self.is_fine = true;
         self
     }
 
@@ -78,7 +87,7 @@ impl Case {
         let mut scenario =
             parse_with(self.id, &file, None, names).map_err(|error| error.to_string())?;
         scenario.name = self.id.to_string();
-        scenario.record = Record::Series(BIN);
+        scenario.record = Record::Series(if self.is_fine { FINE_BIN } else { BIN });
         if let Some(change) = self.change {
             change(&mut scenario);
         }
@@ -88,6 +97,8 @@ impl Case {
 
 /// Length of a bin of the recorded series.
 pub(crate) const BIN: Span = Span::from_millis(100);
+/// Length of a bin of fine series.
+const FINE_BIN: Span = Span::from_millis(20);
 
 /// Returns the work of a run, in packets of 1500 bytes that its links and media can carry, with a
 /// minimum for each simulated second.

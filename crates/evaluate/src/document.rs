@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::criterion::Criterion;
-use crate::{rfc8867, rfc8869, rfc9743};
+use crate::{bbr_draft, rfc8867, rfc8869, rfc9743};
 
 /// A document with criteria or test cases.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Document {
 }
 
 /// All documents.
-pub static DOCUMENTS: [Document; 3] = [
+pub static DOCUMENTS: [Document; 4] = [
     Document {
         id: "rfc9743",
         name: "RFC 9743",
@@ -41,6 +41,13 @@ pub static DOCUMENTS: [Document; 3] = [
         title: "Evaluation Test Cases for Interactive Real-Time Media over Wireless Networks",
         criteria: rfc8869::criteria,
         cases: rfc8869::cases,
+    },
+    Document {
+        id: "bbr-draft",
+        name: "BBR draft",
+        title: "BBR Congestion Control (draft-ietf-ccwg-bbr), Appendix A: BBR Example Test Cases",
+        criteria: bbr_draft::criteria,
+        cases: bbr_draft::cases,
     },
 ];
 
@@ -87,6 +94,8 @@ mod tests {
                 assert!(ids.insert(id), "{id} stands twice");
                 assert!(criterion.question.ends_with('?'), "{id}");
                 let number = criterion.section.split(' ').next().unwrap_or("");
+                // Sections of an appendix begin with its letter.
+                let number = number.trim_start_matches("A.");
                 assert!(number.starts_with(|c: char| c.is_ascii_digit()), "{id}");
                 let Kind::Measured(measured) = &criterion.kind else { continue };
                 assert!(cases.iter().any(|case| case.id == measured.case), "{id}");

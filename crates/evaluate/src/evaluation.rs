@@ -155,7 +155,10 @@ impl Plan {
                 continue;
             }
             let task = Task::scenario_with(&*name, run.scenario(&scenario), self.names.clone());
-            let mut task = task.keeping_series(|name| !name.contains(".state."));
+            let mut task = match case.is_fine {
+                true => task,
+                false => task.keeping_series(|name| !name.contains(".state.")),
+            };
             task.cost = cost;
             self.tasks.insert(name, task);
         }

@@ -7,6 +7,7 @@
 //! answers each criterion by a [`Row`].
 
 mod answer;
+mod bbr_draft;
 mod case;
 mod criterion;
 mod document;

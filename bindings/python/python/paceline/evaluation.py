@@ -76,7 +76,8 @@ def evaluate(
 
     Args:
         schemes: Schemes as on the command line, and subclasses of :class:`paceline.Controller`.
-        cases: The documents that ask, separated by commas: ``"rfc9743"``, ``"rfc8867"``, ``"rfc8869"``.
+        cases: The documents that ask, separated by commas: ``"rfc9743"``, ``"rfc8867"``, ``"rfc8869"``,
+            ``"bbr-draft"``.
         only: Names of criteria, or their first parts; without any, all are answered.
         quick: Makes 3 runs of each case in place of 15, and leaves out those that take long.
         runs: Number of runs of each case.

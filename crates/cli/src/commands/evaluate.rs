@@ -34,6 +34,7 @@ Examples:
   paceline evaluate abc --quick
   paceline evaluate cubic bbr3 'abc[dt=60ms]' -o report
   paceline evaluate gcc --cases rfc8867,rfc8869
+  paceline evaluate bbr3 --cases bbr-draft
   paceline evaluate ./mine.py --quick
   paceline evaluate abc --only cubic,bufferbloat.delay --json
   paceline evaluate --list")]
@@ -43,7 +44,7 @@ pub(crate) struct Evaluate {
     #[arg(value_name = "NAME", required_unless_present = "list")]
     schemes: Vec<String>,
     /// Documents whose questions are answered: rfc9743 (BCP 133, for any scheme), rfc8867 and rfc8869
-    /// (test cases for calls), separated by commas
+    /// (test cases for calls), bbr-draft (test cases of draft-ietf-ccwg-bbr), separated by commas
     #[arg(long, value_name = "DOCUMENTS", default_value = "rfc9743", value_parser = Documents::read)]
     cases: Documents,
     /// Answer only these criteria, separated by commas: names, or their first parts, such as cubic or

@@ -51,6 +51,9 @@ pub struct QuicController {
     last_sent: Option<Time>,
     acked: AckTotals,
     fates: Vec<Fate>,
+    /// Time of sending before which the ledger forgets packets at the stack's next acknowledgement
+    /// or packet.
+    forget_before: Time,
     round: u64,
     /// Total of delivered bytes at which the present round trip ends.
     round_end: u64,
@@ -80,6 +83,7 @@ impl QuicController {
             last_sent: None,
             acked: AckTotals::default(),
             fates: Vec::new(),
+            forget_before: Time::ZERO,
             round: 0,
             round_end: 0,
             reacted: None,
@@ -128,6 +132,7 @@ impl QuicController {
     /// Records that `bytes` leave, in packets of the largest size and one with the rest.
     pub fn on_sent(&mut self, now: Time, bytes: u64) {
         self.fire(now);
+        self.ledger.forget_before(self.forget_before);
         // With nothing in flight, either the pacer or the application may have waited; only the
         // latter counts as idle.
         if self.in_flight == 0
@@ -156,6 +161,9 @@ impl QuicController {
     /// Records that a packet of `size` bytes, sent at `sent`, was acknowledged. Call
     /// [`QuicController::on_acks_end`] after all packets of an acknowledgement.
     pub fn on_acked(&mut self, now: Time, sent: Time, size: u32) {
+        if self.acked.packets == 0 {
+            self.ledger.forget_before(self.forget_before);
+        }
         let acked = &mut self.acked;
         acked.bytes += u64::from(size);
         acked.packets += 1;
@@ -221,9 +229,12 @@ impl QuicController {
         self.controller.on_feedback(&feedback);
         self.fates.clear();
         // Packets that the stack has neither acknowledged nor declared lost after this time carried
-        // no data.
+        // no data. Stacks report the losses that an acknowledgement reveals after it, so these
+        // packets are forgotten at the next call that is no loss report. An acknowledged probe may
+        // have left long after a lost window: a PTO is longer than two short RTTs (RFC 9002 §6.2.1).
         let patience = self.rtt.smoothed().max(sample) * 2;
-        self.ledger.forget_before(newest_sent - patience.min(newest_sent.since(Time::ZERO)));
+        let forget_before = newest_sent - patience;
+        self.forget_before = self.forget_before.max(forget_before);
         self.take_plan();
         self.credit.grow(now, &self.plan, self.rtt.smoothed(), self.mss);
     }

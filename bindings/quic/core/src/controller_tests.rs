@@ -92,3 +92,66 @@ fn only_a_pause_of_the_application_is_idle() {
         assert_eq!(told, u32::from(k == 3), "packet {k}");
     }
 }
+
+/// Lost bytes, lost packets and the numbers of packets with a fate, of a feedback.
+type LossFeedback = (u64, u32, Vec<u64>);
+
+/// Records feedback about losses.
+#[derive(Clone, Default)]
+struct LossRecorder(Arc<Mutex<Vec<LossFeedback>>>);
+
+impl Controller for LossRecorder {
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        if feedback.lost > 0 {
+            let fates = feedback.fates.iter().map(|fate| fate.number).collect();
+            self.0.lock().expect("not poisoned").push((
+                feedback.lost,
+                feedback.lost_packets,
+                fates,
+            ));
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::window(120_000)
+    }
+}
+
+/// A window of ten packets is lost. A probe that leaves after a PTO of 45 ms, more than two RTTs of
+/// 20 ms, is acknowledged, and only then does the stack report the losses.
+#[test]
+fn a_lost_window_has_its_packets_after_a_probe() {
+    let recorder = LossRecorder::default();
+    let mut controller = QuicController::new(Box::new(recorder.clone()), 1200, Pacing::Stack);
+    controller.on_sent(at(0), 1200);
+    controller.on_acked(at(20), at(0), 1200);
+    controller.on_acks_end(at(20), 0, false);
+    controller.on_sent(at(21), 12_000);
+    controller.on_sent(at(66), 1200);
+    controller.on_acked(at(86), at(66), 1200);
+    controller.on_acks_end(at(86), 12_000, false);
+    controller
+        .on_lost(at(86), LossReport { bytes: 12_000, newest_sent: at(21), persistent: false });
+    let seen = recorder.0.lock().expect("not poisoned").clone();
+    assert_eq!(seen, [(12_000, 10, (1..=10).collect())]);
+}
+
+/// Packets with acknowledgements only are forgotten one acknowledgement later.
+#[test]
+fn packets_without_data_take_no_blame_for_losses() {
+    let recorder = LossRecorder::default();
+    let mut controller = QuicController::new(Box::new(recorder.clone()), 1200, Pacing::Stack);
+    for k in 0..20 {
+        controller.on_sent(at(10 * k), 40);
+    }
+    for sent in [200, 300] {
+        controller.on_sent(at(sent), 1200);
+        controller.on_acked(at(sent + 20), at(sent), 1200);
+        controller.on_acks_end(at(sent + 20), 0, false);
+    }
+    controller.on_sent(at(400), 1200);
+    controller
+        .on_lost(at(450), LossReport { bytes: 1200, newest_sent: at(400), persistent: false });
+    let seen = recorder.0.lock().expect("not poisoned").clone();
+    assert_eq!(seen, [(1200, 1, vec![22])]);
+}

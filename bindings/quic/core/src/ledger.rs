@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use paceline_cc::{Fate, RateSample, Span, Time};
 
-/// Number of packets above which those sent more than `LONG_AGO` ago are forgotten. A stack such as
-/// quinn reports packets that carry only acknowledgements when it sends them and never again, so an
-/// end that only receives would fill its memory with them.
-const MANY: usize = 1024;
-const LONG_AGO: Span = Span::from_secs(3);
+/// Number of packets sent since the last acknowledgement above which packets older than
+/// [`UNANSWERED_AGE`] are forgotten. A stack such as quinn reports packets that carry only
+/// acknowledgements when it sends them and never again, so an end that only receives would fill its
+/// memory with them. A sender whose path is silent sends a window at most, and then only probes.
+const UNANSWERED_PACKETS: usize = 1024;
+const UNANSWERED_AGE: Span = Span::from_secs(3);
 
 /// A packet that was sent.
 #[derive(Copy, Clone, Debug)]
@@ -57,6 +58,8 @@ pub(crate) struct Ledger {
     app_limited_end: u64,
     /// The newest acknowledged packet since the last sample.
     newest: Option<Entry>,
+    /// Number of packets sent since the last acknowledgement.
+    unanswered: usize,
 }
 
 impl Ledger {
@@ -69,6 +72,7 @@ impl Ledger {
             first_sent: Time::ZERO,
             app_limited_end: 0,
             newest: None,
+            unanswered: 0,
         }
     }
 
@@ -95,8 +99,9 @@ impl Ledger {
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
         });
-        if self.entries.len() > MANY {
-            self.forget_before(sent - LONG_AGO);
+        self.unanswered += 1;
+        if self.unanswered > UNANSWERED_PACKETS {
+            self.forget_before(sent - UNANSWERED_AGE);
         }
     }
 
@@ -116,6 +121,7 @@ impl Ledger {
     pub(crate) fn on_acked(&mut self, now: Time, sent: Time, size: u32) -> Option<PacketOutcome> {
         self.delivered += u64::from(size);
         self.delivered_at = now;
+        self.unanswered = 0;
         let from = self.entries.partition_point(|entry| entry.sent < sent);
         let alike = self.entries.range(from..).take_while(|entry| entry.sent == sent);
         let mut open = alike.enumerate().filter(|(_, entry)| entry.open).peekable();
@@ -302,6 +308,25 @@ mod tests {
         }
         ledger.forget_before(at(8));
         assert_eq!((ledger.entries.len(), ledger.next()), (2, 10));
+    }
+
+    /// A path that is silent for longer than [`UNANSWERED_AGE`], with more than
+    /// [`UNANSWERED_PACKETS`] in flight and probes every second.
+    #[test]
+    fn a_silent_path_keeps_its_packets() {
+        let mut ledger = Ledger::new();
+        for millis in 0..1500 {
+            ledger.on_sent(at(millis), 1200, 0, millis == 0);
+            if millis >= 1000 {
+                ledger.on_acked(at(millis), at(millis - 1000), 1200);
+            }
+        }
+        for second in 3..20 {
+            ledger.on_sent(at(1000 * second), 1200, 0, false);
+        }
+        let mut lost = 0;
+        ledger.on_lost(at(1499), 1000 * 1200, |_| lost += 1);
+        assert_eq!(lost, 1000);
     }
 
     #[test]

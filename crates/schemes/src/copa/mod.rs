@@ -31,8 +31,8 @@
 //! strictly, and so take an empty queue without any jitter for a full one; here, equality counts as
 //! nearly empty. *Loss*: in the competitive mode the paper doubles `delta` in a round trip with
 //! losses. The code doubles it with each acknowledgement that reveals a loss, which resets it to
-//! the default at nearly every loss of a full queue; a `delta` of the competitive mode returns to
-//! the default only after a round trip without loss.
+//! the default at nearly every loss of a full queue; losses that a timer finds do not count. A
+//! `delta` of the competitive mode returns to the default only after a round trip without loss.
 //!
 //! *Send*: while the window is full, the authors' loop keeps setting the time of its last packet to
 //! the present. So a packet that an acknowledgement releases from a full window leaves a whole gap
@@ -202,6 +202,8 @@ pub struct CopaSender {
     velocity: Velocity,
     delta: Delta,
     losses: RecentLosses,
+    /// Time of the last acknowledgement of a packet.
+    acked_at: Option<Time>,
     /// When Copa starts anew unless an acknowledgement arrives.
     silent_at: Time,
     /// Until when no packet leaves because the window was full, and the bytes in flight meanwhile;
@@ -222,6 +224,7 @@ impl CopaSender {
             velocity: Velocity::new(params.velocity),
             delta: Delta::new(params),
             losses: RecentLosses::default(),
+            acked_at: None,
             silent_at: Time::NEVER,
             held_until: Time::NEVER,
             in_flight: 0,
@@ -283,15 +286,20 @@ impl Controller for CopaSender {
         if let Some(rtt) = feedback.rtt {
             self.rtts.on_sample(now, rtt);
         }
-        if feedback.acked_packets > 0 && !self.params.silence.is_zero() {
-            self.silent_at = now + self.params.silence;
+        if feedback.acked_packets > 0 {
+            self.acked_at = Some(now);
+            if !self.params.silence.is_zero() {
+                self.silent_at = now + self.params.silence;
+            }
         }
         let lossy = match self.params.loss {
             Rule::Paper => matches!(
                 feedback.congestion,
                 Some(Congestion::Loss | Congestion::LossAfterMark | Congestion::Timeout)
             ),
-            Rule::Authors => feedback.lost_packets > 0 && feedback.acked_packets > 0,
+            // QUIC stacks report an acknowledgement first, and at the same instant the losses that it
+            // reveals.
+            Rule::Authors => feedback.lost_packets > 0 && self.acked_at == Some(now),
         };
         self.delta.on_ack(feedback, &self.rtts, lossy);
         let packets = feedback.acked as f64 / feedback.mss.max(1) as f64;

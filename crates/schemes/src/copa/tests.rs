@@ -119,6 +119,32 @@ fn delta_competes_by_a_packet_per_round_trip_and_halves_upon_loss() {
     }
 }
 
+/// A QUIC stack reports an acknowledgement, and at the same instant the losses that it reveals.
+/// Losses that a timer finds arrive later, and do not count.
+#[test]
+fn the_authors_loss_rule_counts_losses_reported_after_their_acknowledgement() {
+    let params = CopaParams { loss: Rule::Authors, ..only(Mode::Competitive) };
+    let (mut copa, mut acks) = settled(params);
+    copa.delta = Delta::new(&copa.params);
+    for _ in 0..3 {
+        acks.now += ms(61);
+        copa.on_feedback(&acks.event(1, None));
+    }
+    assert!((copa.delta.get() - 0.2).abs() < 1e-12, "{}", copa.delta.get());
+    let mut losses = acks.event(0, None);
+    losses.now += ms(1);
+    losses.lost_packets = 3;
+    copa.on_feedback(&losses);
+    assert!((copa.delta.get() - 0.2).abs() < 1e-12, "{}", copa.delta.get());
+    let acked = acks.event(1, None);
+    let mut losses = acks.event(0, None);
+    losses.now = acked.now;
+    losses.lost_packets = 3;
+    copa.on_feedback(&acked);
+    copa.on_feedback(&losses);
+    assert!((copa.delta.get() - 0.4).abs() < 1e-12, "{}", copa.delta.get());
+}
+
 #[test]
 fn losses_move_nothing_in_the_default_mode() {
     let (mut copa, mut acks) = settled(only(Mode::Default));

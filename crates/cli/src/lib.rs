@@ -28,6 +28,7 @@ mod emulation;
 #[cfg(test)]
 mod example_tests;
 mod figure;
+mod former;
 mod keys;
 mod linux_hosts;
 mod messages;

@@ -6,7 +6,7 @@ use std::process::exit;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::output;
+use crate::{former, output};
 
 /// Exit status for wrong arguments, the same as clap's.
 const WRONG_USAGE: i32 = 2;
@@ -31,10 +31,10 @@ const OPTIONS: [(&str, &str, &str); 31] = [
     ("delay", "--duration", FOR),
     ("meter", "--for", FOR),
     ("meter", "--duration", FOR),
-    ("loss", "--up", "the direction is a word: paceline loss up 1% -- COMMAND"),
-    ("loss", "--down", "the direction is a word: paceline loss down 1% -- COMMAND"),
-    ("onoff", "--up", "the direction is a word: paceline onoff up 10s 500ms -- COMMAND"),
-    ("onoff", "--down", "the direction is a word: paceline onoff down 10s 500ms -- COMMAND"),
+    ("loss", "--loss", "--up and --down, such as --down 1%"),
+    ("loss", "--rate", "--up and --down, such as --down 1%"),
+    ("onoff", "--on", "--up and --down, such as --down 10s 500ms: on for 10 s, off for 500 ms"),
+    ("onoff", "--off", "--up and --down, such as --down 10s 500ms: on for 10 s, off for 500 ms"),
     ("compare", "--seeds", RUNS),
     ("compare", "--repeat", RUNS),
     ("compare", "--format", CSV),
@@ -65,19 +65,22 @@ const COMMANDS: [(&str, &str); 11] = [
     ("sim", "`paceline compare` simulates schemes on a link, `paceline run` a scenario file"),
     ("train", "`paceline remy train`"),
     ("receive", "`paceline recv`"),
-    ("iperf", "`paceline send --bulk 10s HOST:5311` and `paceline recv --measure`"),
+    ("iperf", "`paceline send --duration 10s HOST:5311` and `paceline recv --measure`"),
     ("load", "`paceline kernel load`"),
 ];
 
 /// Reads the arguments of this process, or ends it with a message.
 pub(crate) fn parse<C: Parser>() -> C {
-    C::try_parse().unwrap_or_else(|error| {
+    let words = former::with_options(&C::command(), std::env::args_os().collect());
+    let parsed = C::try_parse_from(&words).unwrap_or_else(|error| {
         if !error.use_stderr() {
             error.exit();
         }
-        output::note(message(&error, &std::env::args_os().collect::<Vec<_>>()).trim_end());
+        output::note(message(&error, &words).trim_end());
         exit(WRONG_USAGE)
-    })
+    });
+    former::notes(&words).iter().for_each(|note| output::note(note));
+    parsed
 }
 
 /// Returns clap's message, with a remedy if one is known here. Drops clap's last line if the

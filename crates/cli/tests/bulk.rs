@@ -1,4 +1,4 @@
-//! `paceline send --bulk` and `paceline recv --measure`: flows, directions, limits, keys, and both
+//! `paceline send --duration` and `paceline recv --measure`: flows, directions, limits, keys, and both
 //! ends' output.
 
 #[allow(dead_code, reason = "only its folders are used here")]
@@ -32,7 +32,8 @@ fn number(row: &Value, field: &str) -> f64 {
 #[test]
 fn a_receiver_that_sends_begins_at_once() {
     let receiver = measuring(&[]);
-    let arguments = ["send", "--bulk", "300ms", &receiver.at, "-R", "--json", "--limit", "4Mbps"];
+    let arguments =
+        ["send", "--duration", "300ms", &receiver.at, "-R", "--json", "--limit", "4Mbps"];
     for _ in 0..5 {
         let row = row(&common::paceline(&arguments));
         assert_eq!((number(&row, "timeouts"), &row["each"][0]["lost"]), (0.0, &0.into()), "{row}");
@@ -52,7 +53,7 @@ fn printed(child: &mut Child) -> String {
 fn several_flows_in_both_directions_are_told_at_both_ends() {
     for reverse in [false, true] {
         let mut receiver = measuring(&["--once", "--json"]);
-        let mut arguments = vec!["send", "--bulk", "1s", &receiver.at, "-P", "3", "--json"];
+        let mut arguments = vec!["send", "--duration", "1s", &receiver.at, "-P", "3", "--json"];
         // A low rate, so that a busy machine keeps up.
         arguments.extend(["--limit", "4Mbps", "--scheme", "cubic"]);
         if reverse {
@@ -90,7 +91,7 @@ fn a_limit_holds_with_and_without_pacing_in_both_directions() {
     let receiver = measuring(&[]);
     for (scheme, reverse) in [("cubic", false), ("bbr", false), ("cubic", true)] {
         let mut arguments =
-            vec!["send", "--bulk", "2s", &receiver.at, "--json", "--limit", "3Mbps"];
+            vec!["send", "--duration", "2s", &receiver.at, "--json", "--limit", "3Mbps"];
         arguments.extend(["--scheme", scheme]);
         if reverse {
             arguments.push("-R");
@@ -118,7 +119,8 @@ fn a_receiver_of_measurements_takes_no_file_and_one_of_files_sends_nothing() {
     assert_eq!(seen.code, 1);
     assert!(seen.err.contains("takes no files") && seen.err.contains("--measure"), "{}", seen.err);
     let keeps = Receiver::start(&[]);
-    let seen = common::paceline(&["send", "--bulk", "1s", "-R", &keeps.at, "--key", &keeps.key]);
+    let seen =
+        common::paceline(&["send", "--duration", "1s", "-R", &keeps.at, "--key", &keeps.key]);
     assert_eq!(seen.code, 1);
     assert!(seen.err.contains("recv --measure"), "{}", seen.err);
 }
@@ -130,14 +132,14 @@ fn keys_that_everybody_knows_are_for_loopback_addresses_alone() {
     let mut open = Receiver::of(&mut program(&all));
     let port = open.at.rsplit(':').next().expect("a port").to_string();
     let to = format!("127.0.0.1:{port}");
-    let arguments = ["send", "--bulk", "300ms", &to, "--timeout", "1s"];
+    let arguments = ["send", "--duration", "300ms", &to, "--timeout", "1s"];
     let seen = common::paceline(&arguments);
     assert_eq!(seen.code, 1, "{}", seen.out);
     let seen = common::paceline(&[&arguments[..4], &["--key", &open.key]].concat());
     assert_eq!(seen.code, 0, "{}", seen.err);
     assert_eq!(open.finish(60).0, Some(0));
     // A client uses no published key for another machine, nor for files.
-    let seen = common::paceline(&["send", "--bulk", "1s", "192.0.2.1:5311"]);
+    let seen = common::paceline(&["send", "--duration", "1s", "192.0.2.1:5311"]);
     assert!(seen.code == 2 && seen.err.contains("no key"), "{}", seen.err);
     let seen = common::paceline(&["send", "/dev/null", "127.0.0.1:5311"]);
     assert!(seen.code == 2 && seen.err.contains("no key"), "{}", seen.err);
@@ -147,7 +149,7 @@ fn keys_that_everybody_knows_are_for_loopback_addresses_alone() {
 fn intervals_and_a_table_are_shown() {
     let mut receiver = measuring(&["--once"]);
     let arguments =
-        ["send", "--bulk", "2s", &receiver.at, "-P", "2", "-i", "200ms", "--limit", "1Mbps"];
+        ["send", "--duration", "2s", &receiver.at, "-P", "2", "-i", "200ms", "--limit", "1Mbps"];
     let seen = common::paceline(&arguments);
     assert_eq!(seen.code, 0, "{}", seen.err);
     for name in ["[  1]", "[  2]", "[SUM]"] {

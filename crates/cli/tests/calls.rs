@@ -22,7 +22,7 @@ fn a_video_over_udp_follows_the_link() {
          umask 077; $P key new -o server.key > client.key\n\
          export P; $P link --up 800kbps --down 100Mbps --delay 20ms -q \
          --outside \"$P recv --measure --listen 0.0.0.0:5311 --key-file server.key --once -q\" \
-         --wait-for 5311/udp -- sh -c '$P send $PACELINE_BASE:5311 --key-file client.key --scheme gcc --bulk 10s \
+         --wait-for 5311/udp -- sh -c '$P send $PACELINE_BASE:5311 --key-file client.key --scheme gcc --duration 10s \
          --workload \"video = {{ max = \\\"4Mbps\\\" }}\" --json -q'; status=$?; cd /; (exit $status)",
         folder.path("")
     );

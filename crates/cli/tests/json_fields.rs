@@ -190,8 +190,8 @@ fn simulations() {
     printed.document("sweep", &run(&["sweep", &grid, "-o", &out, "--json"]));
     let joined = folder.path("all.parquet");
     printed.document("merge", &run(&["merge", &out, "-o", &joined, "--json"]));
-    printed.document("medium", &run(&["medium", "--seconds", "1", "--json"]));
-    printed.document("medium", &run(&["medium", "--seconds", "1", "--runs", "6", "--json"]));
+    printed.document("medium", &run(&["medium", "--duration", "1s", "--json"]));
+    printed.document("medium", &run(&["medium", "--duration", "1s", "--runs", "6", "--json"]));
     printed.document("bench", &run(&["bench", "a", "--json"]));
     let eval = ["remy", "eval", "starter", "--duration", "5s", "--seeds", "6", "--json"];
     printed.document("remy eval", &run(&eval));
@@ -213,7 +213,7 @@ fn simulations() {
     for line in seen.out.lines() {
         printed.document("remy train", &serde_json::from_str(line).expect("a line of JSON"));
     }
-    let medium = ["medium", "--stations", "2", "--seconds", "1", "--json"];
+    let medium = ["medium", "--stations", "2", "--duration", "1s", "--json"];
     printed.document("medium", &run(&medium));
     let remy = ["remy eval", "remy eval --on", "remy list", "remy train"];
     printed.all_of(&[&["compare", "run", "bench", "medium"][..], &remy].concat());
@@ -307,7 +307,7 @@ fn over_udp() {
         .expect("the program starts");
     let at = first(receiver.stderr.as_mut().expect("a pipe"));
     let at = at.trim_start_matches("listening at ");
-    let bulk = ["send", "--bulk", "300ms", at, "-P", "2", "--limit", "1Mbps", "--json"];
+    let bulk = ["send", "--duration", "300ms", at, "-P", "2", "--limit", "1Mbps", "--json"];
     printed.document("send", &run(&bulk));
     let output = receiver.wait_with_output().expect("an end");
     printed.document("recv", &serde_json::from_slice(&output.stdout).expect("JSON"));

@@ -60,7 +60,7 @@ fn a_key_that_others_may_read_is_refused_with_the_remedy() {
             (vec!["recv", "--listen", "127.0.0.1:0", "--key-file", &server], &server),
             (vec!["tunnel", "server", "--key-file", &server, "--address", "10.77.0.1/24"], &server),
             (vec!["saturate", "server", "--listen", "127.0.0.1:0", "--key-file", &server], &server),
-            (vec!["send", "127.0.0.1:9", "--bulk", "1s", "--key-file", &client], &client),
+            (vec!["send", "127.0.0.1:9", "--duration", "1s", "--key-file", &client], &client),
             (
                 vec![
                     "tunnel",
@@ -218,7 +218,8 @@ fn a_clients_key_is_made_for_a_server_and_only_its_public_half_is_shown() {
     assert_eq!(std::fs::read_to_string(&client).expect("the file"), secret);
     let listed = folder.write("listed", public.as_bytes());
     set_mode(&listed, 0o600);
-    let seen = common::paceline(&["send", "127.0.0.1:9", "--bulk", "1s", "--key-file", &listed]);
+    let seen =
+        common::paceline(&["send", "127.0.0.1:9", "--duration", "1s", "--key-file", &listed]);
     assert!(seen.code == 2 && seen.err.contains("client's public key"), "{}", seen.err);
 }
 
@@ -279,7 +280,7 @@ fn a_receiver_with_a_list_admits_its_clients_and_reads_it_again() {
             assert!(code == Some(1) && said.contains("not on the server's list"), "{said}");
         }
         // Replaces the first client by the second in the list; the first client's connection ends.
-        let long = ["send", &at, "--bulk", "300s", "--key-file", &keys[0]];
+        let long = ["send", &at, "--duration", "300s", "--key-file", &keys[0]];
         let mut long = program(&long).spawn().expect("it starts");
         until(": connected");
         write(format!("two {}\n", public[1]));

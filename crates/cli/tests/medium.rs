@@ -6,7 +6,7 @@ mod common;
 use common::paceline;
 
 fn json(arguments: &[&str]) -> serde_json::Value {
-    let seen = paceline(&[&["medium", "--json", "--seconds", "5"], arguments].concat());
+    let seen = paceline(&[&["medium", "--json", "--duration", "5s"], arguments].concat());
     assert_eq!(seen.code, 0, "{}", seen.err);
     serde_json::from_str(&seen.out).expect("JSON")
 }
@@ -57,7 +57,7 @@ fn mistakes_name_a_remedy() {
         (vec!["--rate", "10Mbps"], "--phy b"),
         (vec!["--rates", "11Mbps,54Mbps"], "--phy b"),
         (vec!["--phy", "g", "--rate", "11Mbps"], "--phy b"),
-        (vec!["--seconds", "0"], "above 0"),
+        (vec!["--duration", "0s"], "above zero"),
         (vec!["--stations", "0"], "1..=500"),
     ] {
         let seen = paceline(&[&["medium"], &arguments[..]].concat());

@@ -128,7 +128,7 @@ fn the_folder_of_a_result_is_looked_for_before_anything_runs() {
     );
     let arguments = ["recv", "--listen", "127.0.0.1:0", "--report", &file];
     expect(&arguments, 1, &[&file, "a file has this name"]);
-    let arguments = ["send", "127.0.0.1:9", "--bulk", "1s", "--key", &key, "-o", &file];
+    let arguments = ["send", "127.0.0.1:9", "--duration", "1s", "--key", &key, "-o", &file];
     expect(&arguments, 1, &[&file, "a file has this name"]);
 }
 

@@ -32,7 +32,7 @@ fn sent_well(mut sender: Child) -> String {
 
 /// Checks that a measurement with this receiver succeeds.
 fn measures(at: &str, key: &str) {
-    let seen = common::paceline(&["send", at, "--key", key, "--bulk", "300ms"]);
+    let seen = common::paceline(&["send", at, "--key", key, "--duration", "300ms"]);
     assert_eq!(seen.code, 0, "{}{}", seen.out, seen.err);
 }
 

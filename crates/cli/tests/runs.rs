@@ -166,9 +166,9 @@ fn scenarios_have_runs_by_a_key_or_an_option() {
 
 #[test]
 fn media_and_contests_have_ranges() {
-    let medium = json(&["medium", "--seconds", "1", "--runs", "6", "--json"]);
+    let medium = json(&["medium", "--duration", "1s", "--runs", "6", "--json"]);
     assert!(number(&medium["throughput_mbps"]["p5"]) < number(&medium["throughput_mbps"]["p95"]));
-    let one = json(&["medium", "--seconds", "1", "--json"]);
+    let one = json(&["medium", "--duration", "1s", "--json"]);
     assert!(number(&medium["throughput_mbps"]["p5"]) <= number(&one["throughput_mbps"]));
     let arguments =
         ["contest", "--entries", "cubic,abc", "--duration", "3s", "--json", "--runs", "6"];

@@ -221,7 +221,7 @@ fn training_leaves_a_table_a_log_and_a_page() {
     // Nothing is left to do, and the command does nothing.
     let again = train(&["--generations", "2"]);
     assert_eq!(again.code, 0);
-    let no_time = train(&["--budget", "1ms"]);
+    let no_time = train(&["--duration", "1ms"]);
     assert_eq!(lines(&no_time.out).last().expect("a line")["end"], "time");
 }
 
@@ -230,7 +230,7 @@ fn mistakes_are_named_with_file_and_remedy() {
     let folder = Folder::new("train-mistakes");
     let spec = folder.write("spec.toml", SPECIFICATION.as_bytes());
     let out = folder.path("out");
-    assert_eq!(paceline(&["remy", "train", &spec, "-o", &out, "--budget", "1ms"]).code, 0);
+    assert_eq!(paceline(&["remy", "train", &spec, "-o", &out, "--duration", "1ms"]).code, 0);
     let first = ["remy", "train", &spec, "-o", &out, "--generations", "1", "-q"];
     assert_eq!(paceline(&first).code, 0);
     let seed = paceline(&["remy", "train", &spec, "-o", &out, "--seed", "9"]);

@@ -57,7 +57,8 @@ fn many_senders_at_once_a_pipe_and_bulk() {
         .stdin(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    let bulk = ["send", &receiver.at, "--key", &receiver.key, "--bulk", "1s", "--scheme", "sprout"];
+    let bulk =
+        ["send", &receiver.at, "--key", &receiver.key, "--duration", "1s", "--scheme", "sprout"];
     senders.push(program(&bulk).spawn().expect("the program starts"));
     let mut input = pipe.stdin.take().expect("a pipe");
     for piece in 0..5u8 {
@@ -88,7 +89,7 @@ fn many_senders_at_once_a_pipe_and_bulk() {
 fn workloads_are_those_of_scenarios() {
     let mut receiver = Receiver::start(&["--once"]);
     let send = |workload: &str| {
-        let all = ["send", &receiver.at, "--key", &receiver.key, "--bulk", "2s", "--json"];
+        let all = ["send", &receiver.at, "--key", &receiver.key, "--duration", "2s", "--json"];
         common::paceline(&[&all[..], &["--workload", workload]].concat())
     };
     for (workload, wanted) in [
@@ -188,7 +189,7 @@ fn logs_for_qvis_have_a_record_for_each_packet_and_acknowledgement_at_both_ends(
 #[test]
 fn figures_are_shown_even_if_the_log_cannot_be_written() {
     let receiver = Receiver::start(&[]);
-    let arguments = ["send", &receiver.at, "--key", &receiver.key, "--bulk", "300ms", "--json"];
+    let arguments = ["send", &receiver.at, "--key", &receiver.key, "--duration", "300ms", "--json"];
     let seen = common::paceline(&[&arguments[..], &["--qlog", "/dev/full"]].concat());
     assert_eq!(seen.code, 1, "{}", seen.err);
     assert!(seen.err.contains("/dev/full"), "{}", seen.err);
@@ -207,7 +208,7 @@ fn lost_packets_are_named_in_logs_and_each_connection_has_a_log() {
          export K=$(sed 's/key //' key)\n\
          for n in 1 2; do\n\
          $P link -q --up 6Mbps --down 6Mbps --buffer 8 -- bash -c \
-             \"$P send \\$PACELINE_BASE:5311 --key $K --bulk 2s --json --qlog send-$n.sqlog > $n.json\" || exit 9\n\
+             \"$P send \\$PACELINE_BASE:5311 --key $K --duration 2s --json --qlog send-$n.sqlog > $n.json\" || exit 9\n\
          done; kill $R; wait $R; ip link set lo down",
         folder.path("")
     );
@@ -285,7 +286,7 @@ fn a_receiver_that_is_killed_is_missed() {
         &receiver.at,
         "--key",
         &receiver.key,
-        "--bulk",
+        "--duration",
         "30s",
         "--timeout",
         "1s",

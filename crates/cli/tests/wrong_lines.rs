@@ -55,7 +55,7 @@ const LINES: [Line; 51] = [
     (&["link", "--preset", "wifi", "true"], &["there are dsl, cable"]),
     (&["delay", "20", "true"], &["`20ms` or `20s`"]),
     (&["delay", "20ms", "--jitter", "5ms", "true"], &["`paceline link` has --jitter"]),
-    (&["loss", "--down", "5%", "true"], &["paceline loss down 1%"]),
+    (&["loss", "--down", "5", "true"], &["did you mean 5%?"]),
     (&["loss", "down", "5", "true"], &["did you mean 5%?"]),
     (&["meter", "--for", "10s", "true"], &["timeout 10 COMMAND"]),
     // Sending, and the rest.

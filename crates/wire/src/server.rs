@@ -536,7 +536,7 @@ impl Server {
             return Err(format!("it is {}", if self.limits.datagrams { on } else { off }));
         }
         if self.limits.measures && offer.service != Service::Filler {
-            return Err("it was started with --measure and takes no files, only `paceline send --bulk`; for files start \
+            return Err("it was started with --measure and takes no files, only `paceline send --duration`; for files start \
                         `paceline recv` without --measure"
                 .into());
         }

@@ -1,4 +1,4 @@
-//! `paceline send --bulk`: measurements like iperf3's, over one or several connections, in either
+//! `paceline send --duration`: measurements like iperf3's, over one or several connections, in either
 //! direction.
 
 use clap::Args;
@@ -12,15 +12,15 @@ use crate::table::Grid;
 /// Options of a measurement.
 #[derive(Args)]
 pub(super) struct BulkOptions {
-    /// With --bulk: the receiver sends to this end. It has to be `paceline recv --measure`
-    #[arg(short = 'R', long, requires = "bulk")]
+    /// With --duration: the receiver sends to this end. It has to be `paceline recv --measure`
+    #[arg(short = 'R', long, requires = "duration")]
     pub(super) reverse: bool,
-    /// With --bulk: how many connections at once, each with a scheme of its own; 1 to 64
-    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, requires = "bulk",
+    /// With --duration: how many connections at once, each with a scheme of its own; 1 to 64
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, requires = "duration",
         value_parser = clap::value_parser!(u8).range(1..=MOST_FLOWS as i64))]
     pub(super) parallel: u8,
-    /// With --bulk: the time between two lines of figures on standard error while it runs; 0s for none
-    #[arg(short, long, value_name = "TIME", default_value = "1s", requires = "bulk",
+    /// With --duration: the time between two lines of figures on standard error while it runs; 0s for none
+    #[arg(short, long, value_name = "TIME", default_value = "1s", requires = "duration",
         value_parser = args::span)]
     pub(super) interval: Span,
 }

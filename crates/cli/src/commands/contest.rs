@@ -75,6 +75,9 @@ pub(crate) struct Contest {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Do not show progress or the names of written files
+    #[arg(short, long)]
+    quiet: bool,
     /// Write a page and JSON into this folder, and keep finished runs there
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -198,6 +201,11 @@ impl Contest {
             capacity_mbps,
         };
         let names = Arc::new(registries::names().clone());
+        let is_command = |entry: &&Entry| matches!(entry, Entry::Command(..));
+        let commands = entries.iter().filter(is_command).count();
+        let runs_of_each = self.runs.or(Runs::default()).count as usize;
+        let all_runs = (entries.len() - commands) * runs_of_each + commands;
+        let bar = output::progress(self.quiet, all_runs);
         let simulated = |name: &String, spec: &SchemeSpec| {
             let comparison = self.comparison(&trace, &capacity, spec);
             let one = |number: u32| {
@@ -207,6 +215,8 @@ impl Contest {
                     names.clone(),
                 );
                 let found = kept(store, &task)?;
+                bar.inc(1);
+                bar.set_message(name.clone());
                 let number = |name| found.number(name);
                 let figures = (number("link.link.throughput"), number("all.owd.p95"));
                 Ok((figures, number("link.link.capacity")))
@@ -240,11 +250,14 @@ impl Contest {
         // Programs run in real time, one after the other, so that they do not disturb each other.
         for entry in entries {
             let Entry::Command(name, command) = entry else { continue };
+            bar.set_message(name.clone());
             let task = self.emulated(name, command, written);
             let found = kept(store, &task)?;
+            bar.inc(1);
             let (throughput, delay) = (found.number("throughput"), found.number("delay"));
             attempts.push(attempt(name, "command", throughput, delay, found.number("capacity")));
         }
+        bar.finish_and_clear();
         let places = places(&attempts.iter().map(|it| it.power).collect::<Vec<_>>());
         let points: Vec<(f64, f64)> =
             attempts.iter().map(|it| (it.delay_ms, it.throughput_mbps)).collect();
@@ -321,7 +334,7 @@ impl Contest {
         };
         let json = output::to_json(&Attempts { attempts });
         let files = [("contest.html", Ok(compare_page(&info, &views))), ("contest.json", json)];
-        output::write_each(folder, files, true)
+        output::write_each(folder, files, self.quiet)
     }
 }
 

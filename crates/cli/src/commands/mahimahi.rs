@@ -160,23 +160,27 @@ fn delay_plan(words: Vec<OsString>) -> Result<Plan, Error> {
     Ok(delay::plan(Span::from_millis(delay), prompt, options))
 }
 
-fn way(text: &str) -> Result<loss::LossDirection, Error> {
+/// Returns the value for the direction that Mahimahi calls by this name: up first, then down.
+fn of_direction<T>(text: &str, value: T) -> Result<(Option<T>, Option<T>), Error> {
     match text {
-        "uplink" => Ok(loss::LossDirection::Up),
-        "downlink" => Ok(loss::LossDirection::Down),
+        "uplink" => Ok((Some(value), None)),
+        "downlink" => Ok((None, Some(value))),
         _ => Err(Error::Message(format!("expected uplink or downlink, found `{text}`"))),
     }
 }
 
 fn loss_plan(words: Vec<OsString>) -> Result<Plan, Error> {
     let ([direction, rate], options) = split::<2>(words)?;
-    loss::plan(way(&direction)?, crate::args::probability(&rate).map_err(Error::Message)?, options)
+    let rate = crate::args::probability(&rate).map_err(Error::Message)?;
+    let (up, down) = of_direction(&direction, rate)?;
+    loss::plan(up, down, options)
 }
 
 fn onoff_plan(words: Vec<OsString>) -> Result<Plan, Error> {
     let ([direction, on, off], options) = split::<3>(words)?;
     let time = |text: &str| seconds(text).map_err(Error::Message);
-    let mut plan = onoff::plan(way(&direction)?, time(&on)?, time(&off)?, options)?;
+    let (up, down) = of_direction(&direction, (time(&on)?, time(&off)?))?;
+    let mut plan = onoff::plan(up, down, options)?;
     let word = direction.trim_end_matches("link");
     plan.prompt = format!("[onoff ({word}) on={on}s off={off}s] ");
     Ok(plan)

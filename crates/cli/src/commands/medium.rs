@@ -18,6 +18,8 @@ use crate::table::Grid;
 const MOST_STATIONS: u32 = 500;
 /// Largest packet in bytes: an MSDU of the standard has 2304 bytes, of which 8 are LLC and SNAP.
 const LARGEST_PACKET: u32 = 2296;
+/// Longest measurement.
+const LONGEST: Span = Span::from_secs(36_000);
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -88,9 +90,12 @@ pub(crate) struct Medium {
     /// The time that stations wait after they heard a collision: 802.11b EIFS, OFDM DIFS
     #[arg(long, value_enum)]
     after_collision: Option<CollisionWait>,
-    /// Seconds to measure
-    #[arg(long, default_value_t = 30.0, value_parser = seconds)]
-    seconds: f64,
+    /// How long to measure, after a second that does not count
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = measured_time, allow_hyphen_values = true)]
+    duration: Span,
+    /// Former name of --duration, in seconds
+    #[arg(long, value_parser = seconds, conflicts_with = "duration", hide = true)]
+    seconds: Option<Span>,
     /// The seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -99,6 +104,9 @@ pub(crate) struct Medium {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Do not show progress
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -158,10 +166,21 @@ impl MediumFigures<f64> {
 }
 
 /// Reads a number of seconds above zero, up to ten hours.
-fn seconds(text: &str) -> Result<f64, String> {
+fn seconds(text: &str) -> Result<Span, String> {
     match text.trim().parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= 36_000.0 => Ok(seconds),
+        Ok(seconds) if seconds > 0.0 && seconds <= LONGEST.as_secs_f64() => {
+            Ok(Span::from_secs_f64(seconds))
+        }
         _ => Err("expected a number of seconds above 0 and up to 36000".into()),
+    }
+}
+
+/// Reads a time above zero, up to ten hours.
+fn measured_time(text: &str) -> Result<Span, String> {
+    match args::length(text) {
+        Ok(time) if time <= LONGEST => Ok(time),
+        Ok(_) => Err("expected a time up to 10h".into()),
+        Err(problem) => Err(problem),
     }
 }
 
@@ -173,12 +192,14 @@ impl Medium {
             Direction::Down => SaturatedSenders::Down,
             Direction::Both => SaturatedSenders::Both,
         };
-        let span = Span::from_secs_f64(self.seconds);
+        let span = self.seconds.unwrap_or(self.duration);
         let runs = self.runs.or(Runs::default()).count;
+        let bar = output::progress(self.quiet, runs as usize);
         let one = |number: u32| {
             let random = Stream::new(seed_of_run(self.seed, number), "medium");
             let got = saturate(config.clone(), load, self.packet, span, &random)
                 .map_err(|error| Error::Message(error.to_string()))?;
+            bar.inc(1);
             Ok(MediumFigures {
                 throughput_mbps: got.total_mbps(),
                 jain: got.jain(),
@@ -186,10 +207,10 @@ impl Medium {
                 per_station_mbps: got.streams_mbps,
             })
         };
-        let reports = (1..=runs)
-            .into_par_iter()
-            .map(one)
-            .collect::<Result<Vec<MediumFigures<f64>>, Error>>()?;
+        let reports =
+            (1..=runs).into_par_iter().map(one).collect::<Result<Vec<MediumFigures<f64>>, Error>>();
+        bar.finish_and_clear();
+        let reports = reports?;
         match &reports[..] {
             [report] if self.json => output::print_json(report),
             [report] => {

@@ -1,55 +1,72 @@
-//! `paceline onoff`: interrupts one direction at random.
+//! `paceline onoff`: interrupts a direction at random.
 
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use paceline_cc::{Span, Stream};
 use paceline_emulator::Element;
 use paceline_emulator::onoff::OnOff as Line;
 
-use super::loss::LossDirection;
 use crate::args;
 use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan};
 use crate::output::Error;
 
 #[derive(Args)]
-#[command(after_help = "Example: paceline onoff down 10s 500ms -- bash")]
+#[command(after_help = "\
+Examples:
+  paceline onoff --down 10s 500ms -- bash
+  paceline onoff --up 5s 1s --down 5s 1s -- ./call.sh
+
+Times are exponentially distributed. `paceline onoff down 10s 500ms` is the former form of `paceline onoff --down \
+10s 500ms`.")]
 pub(crate) struct OnOff {
-    /// The direction
-    way: LossDirection,
-    /// The mean time for which the direction carries packets
-    #[arg(value_parser = args::span)]
-    on: Span,
-    /// The mean time for which it drops all packets
-    #[arg(value_parser = args::span)]
-    off: Span,
+    /// The mean times for which the direction from inside to outside carries packets, and drops all
+    /// of them
+    #[arg(long, value_names = ["ON", "OFF"], num_args = 2, action = ArgAction::Set, value_parser = args::span, required_unless_present = "down",
+        help_heading = "Interruptions")]
+    up: Vec<Span>,
+    /// The mean times of the direction from outside to inside
+    #[arg(long, value_names = ["ON", "OFF"], num_args = 2, action = ArgAction::Set, value_parser = args::span, help_heading = "Interruptions")]
+    down: Vec<Span>,
     #[command(flatten)]
     emulation: Emulation,
 }
 
+/// Mean times for which a direction carries packets, and drops them.
+pub(crate) type MeanTimes = (Span, Span);
+
 impl OnOff {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        plan(self.way, self.on, self.off, self.emulation)?.run()
+        let times = |both: &[Span]| match both {
+            [on, off] => Some((*on, *off)),
+            _ => None,
+        };
+        plan(times(&self.up), times(&self.down), self.emulation)?.run()
     }
 }
 
-/// Returns an emulation that only interrupts one direction.
+/// Returns an emulation that only interrupts directions.
 pub(crate) fn plan(
-    way: LossDirection,
-    on: Span,
-    off: Span,
+    up: Option<MeanTimes>,
+    down: Option<MeanTimes>,
     options: Emulation,
 ) -> Result<Plan, Error> {
-    if on.is_zero() && off.is_zero() {
+    if [up, down].into_iter().flatten().any(|(on, off)| on.is_zero() && off.is_zero()) {
         return Err(Error::Message("the mean times on and off cannot both be zero".into()));
     }
-    let stream = Stream::new(options.seed.unwrap_or(DEFAULT_SEED), "onoff");
-    let line = Element::OnOff(Box::new(Line::new(on, off, stream)));
-    let line = DirectionSetup { hops: vec![line], ..DirectionSetup::default() };
-    let (up, down, word) = match way {
-        LossDirection::Up => (line, DirectionSetup::default(), "up"),
-        LossDirection::Down => (DirectionSetup::default(), line, "down"),
+    let seed = options.seed.unwrap_or(DEFAULT_SEED);
+    let side = |times: Option<MeanTimes>, place: &str| {
+        let line = times.map(|(on, off)| {
+            Element::OnOff(Box::new(Line::new(on, off, Stream::new(seed, place))))
+        });
+        DirectionSetup { hops: line.into_iter().collect(), ..DirectionSetup::default() }
     };
-    let prompt = format!("[onoff ({word}) on={on} off={off}] ");
-    Ok(Plan { kind: "onoff", prompt, up, down, options })
+    let word = |word, times: Option<MeanTimes>| {
+        times.map(|(on, off)| format!("({word}) on={on} off={off}"))
+    };
+    let words: Vec<String> = [word("up", up), word("down", down)].into_iter().flatten().collect();
+    let prompt = format!("[onoff {}] ", words.join(" "));
+    // Both directions have random numbers of their own; one direction has those of the seed alone.
+    let place = if up.is_some() { "onoff down" } else { "onoff" };
+    Ok(Plan { kind: "onoff", prompt, up: side(up, "onoff"), down: side(down, place), options })
 }

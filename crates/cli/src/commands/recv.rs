@@ -80,7 +80,7 @@ pub(crate) struct Recv {
     /// Refuse transfers that would leave less than this of the file system free
     #[arg(long, value_name = "SIZE", value_parser = args::size, conflicts_with = "measure")]
     keep_free: Option<u64>,
-    /// Accept only measurements (`paceline send --bulk`), also those in which this end sends
+    /// Accept only measurements (`paceline send --duration`), also those in which this end sends
     /// (`--reverse`), and no files. At a loopback address this needs no keys
     #[arg(long, conflicts_with = "output")]
     measure: bool,

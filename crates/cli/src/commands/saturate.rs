@@ -48,6 +48,9 @@ pub(crate) struct Server {
     /// End after the first measurement
     #[arg(long)]
     once: bool,
+    /// Print only errors, not even the key string of new keys
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// Measure a link
@@ -99,6 +102,9 @@ pub(crate) struct Client {
     /// Print the measurements as JSON
     #[arg(long)]
     json: bool,
+    /// Print nothing but errors; with --json, nothing but JSON
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// Shortest recording that is written as a trace, in seconds.
@@ -168,24 +174,29 @@ impl Server {
     fn run(&self) -> Result<(), Error> {
         let listen = self.listen.unwrap_or_else(|| any_address(5313));
         give_up_capabilities(false, Some(listen));
-        let keys = self.keys.find(false)?;
-        let key = keys.line(false);
+        let keys = self.keys.find(self.quiet)?;
+        let key = keys.line(self.quiet);
         let identity = keys.identity;
         let options = ServerOptions { listen, identity, once: self.once };
         let mut printed = Ok(());
+        let note = |text: String| {
+            if !self.quiet {
+                output::note(&text);
+            }
+        };
         let good = server(&options, &mut |event| match event {
             Event::Listening(at) => {
-                output::note(&format!("listening at {at}"));
+                note(format!("listening at {at}"));
                 if let Some(key) = &key {
                     printed = output::print(key);
                 }
             }
             Event::Began(link, feedback) => {
-                output::note(&format!("{link}: measuring; acknowledgements go to {feedback}"));
+                note(format!("{link}: measuring; acknowledgements go to {feedback}"));
             }
-            Event::Ended(link, true) => output::note(&format!("{link}: done")),
+            Event::Ended(link, true) => note(format!("{link}: done")),
             Event::Ended(link, false) => {
-                output::note(&format!("{link}: ended: the client has fallen silent"));
+                note(format!("{link}: ended: the client has fallen silent"));
             }
         });
         printed?;
@@ -240,6 +251,8 @@ impl Client {
         }
         let printed = if self.json {
             output::print_json(&Rows { rows: &rows })
+        } else if self.quiet {
+            Ok(())
         } else {
             output::print(&rows.iter().map(words).collect::<String>())
         };

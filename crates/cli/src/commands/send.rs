@@ -39,19 +39,19 @@ use crate::registries;
 paceline send [OPTIONS] <PATH>... <HOST:PORT>
        paceline send [OPTIONS] - <HOST:PORT>
        paceline send [OPTIONS] --listen <ADDR:PORT> <PATH>...
-       paceline send [OPTIONS] --bulk <TIME> <HOST:PORT>")]
+       paceline send [OPTIONS] --duration <TIME> <HOST:PORT>")]
 #[command(after_help = "\
 Examples:
   paceline send FILE 192.0.2.1:5311 --key-file client.key --scheme bbr
   paceline send *.jpg folder 192.0.2.1:5311 --key-file client.key
   pg_dump base | paceline send - 192.0.2.1:5311 --key-file client.key
   paceline send folder --listen 0.0.0.0:5311 --key-file server.key    # for recv --from
-  paceline send --bulk 10s localhost:5311 -P 4 -R
-  paceline send 192.0.2.1:5311 --key-file client.key --scheme sprout --bulk 30s --json -o out/sprout
-  paceline send 192.0.2.1:5311 --key-file FILE --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
+  paceline send --duration 10s localhost:5311 -P 4 -R
+  paceline send 192.0.2.1:5311 --key-file client.key --duration 30s --scheme sprout --json -o out
+  paceline send HOST:5311 --key-file FILE --duration 30s --workload 'video = { max = \"4Mbps\" }'")]
 pub(crate) struct Send {
     /// The files and folders to send, or - for standard input, and last the address of the
-    /// receiver, whose default port is 5311. With --bulk only the address, and with --listen no
+    /// receiver, whose default port is 5311. With --duration only the address, and with --listen no
     /// address
     #[arg(value_name = "PATH|-|HOST:PORT", required = true, num_args = 1..)]
     words: Vec<String>,
@@ -60,7 +60,7 @@ pub(crate) struct Send {
     /// Wait here until a receiver connects (`paceline recv --from`); the receiver then needs no
     /// address that others can reach. Serves one receiver at a time, and ends when one has
     /// everything. --key-file has a server's keys
-    #[arg(long, value_name = "ADDR:PORT", value_parser = address, conflicts_with_all = ["bulk", "scheme"])]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address, conflicts_with_all = ["duration", "scheme"])]
     listen: Option<SocketAddr>,
     /// With --listen: admit only the clients that this file lists, as `recv --clients`; at SIGHUP
     /// it is read again
@@ -70,11 +70,11 @@ pub(crate) struct Send {
     #[arg(long, value_name = "NAME", default_value = TransferRequest::SCHEME)]
     scheme: String,
     /// Send meaningless data for this time, to measure
-    #[arg(long, value_name = "TIME", value_parser = args::length)]
-    bulk: Option<Span>,
-    /// With --bulk: what the application sends, as in scenario files: `video = { fps = 30 }`,
+    #[arg(long, alias = "bulk", value_name = "TIME", value_parser = args::length)]
+    duration: Option<Span>,
+    /// With --duration: what the application sends, as in scenario files: `video = { fps = 30 }`,
     /// `on_off = { on = "5s", off = "3s" }`, `limited = { rate = "1Mbps" }`, `bytes = 1000000`
-    #[arg(long, value_name = "KEY = VALUE", value_parser = written::workload, requires = "bulk")]
+    #[arg(long, value_name = "KEY = VALUE", value_parser = written::workload, requires = "duration")]
     workload: Option<Workload>,
     #[command(flatten)]
     measurement: BulkOptions,
@@ -178,7 +178,7 @@ impl Send {
             }
             (None, name) => {
                 let to = addresses(&name).map_err(fail)?;
-                let key = match self.bulk {
+                let key = match self.duration {
                     Some(_) => self.key.find_for_measurement(&to)?,
                     None => self.key.find()?,
                 };
@@ -198,7 +198,7 @@ impl Send {
             listen,
             ..request.options(registries::limits(), Peer { to, name, key })?
         };
-        if self.bulk.is_some() {
+        if self.duration.is_some() {
             return self.measure(&options);
         }
         let finished = self.transfer(options).map_err(fail)?;
@@ -221,7 +221,7 @@ impl Send {
 
     /// Returns what the connection carries, and which end sends.
     fn work(&self, source: Source) -> Work {
-        match self.bulk {
+        match self.duration {
             None => Work::Send(source),
             Some(time) => Work::Measure {
                 time,
@@ -308,15 +308,15 @@ impl Send {
             None => self.words.split_last().unwrap_or((const { &String::new() }, &[])),
         };
         let is_input = |path: &String| path == "-";
-        match (paths, self.bulk) {
+        match (paths, self.duration) {
             ([], Some(_)) => Ok((Source::Packets, args::with_port(to))),
             ([], None) => Err(Error::Usage(
                 "what is to be sent, and where to? `paceline send PATH... HOST:PORT`, or `paceline \
-                 send HOST:PORT --bulk 30s`"
+                 send HOST:PORT --duration 30s`"
                     .into(),
             )),
             ([path, ..], Some(_)) => {
-                Err(Error::Usage(format!("--bulk sends no file: leave `{path}` out, or --bulk")))
+                Err(Error::Usage(format!("--duration is for measurements, which send no file: leave `{path}` out, or --duration")))
             }
             ([path], None) if is_input(path) => match self.key.uses_standard_input() {
                 true => Err(Error::Usage(

@@ -292,11 +292,20 @@ impl Format {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline trace convert verizon.down -o verizon.csv --bin 1s
+  paceline trace convert drive.csv -o drive.down
+  paceline trace convert lte-driving --to csv -o -")]
 pub(crate) struct Convert {
     /// The trace to read: a file or a built-in trace
     input: String,
     /// The file to write; `-` for standard output
-    output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "file")]
+    output: Option<PathBuf>,
+    /// The file to write, as -o
+    #[arg(value_name = "OUTPUT", conflicts_with = "output", hide = true)]
+    file: Option<PathBuf>,
     /// The format of the input, if its name does not end in .csv
     #[arg(long)]
     from: Option<Format>,
@@ -321,7 +330,7 @@ impl Convert {
                 .map_err(tell)?
             }
         };
-        save(&trace, Some(&self.output), self.to, self.bin)
+        save(&trace, self.output.or(self.file).as_deref(), self.to, self.bin)
     }
 }
 

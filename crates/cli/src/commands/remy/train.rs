@@ -24,7 +24,7 @@ use crate::table::counted;
 The specification says what networks the table is for, what counts there, and how it is trained:
 see docs/remy.md. DIR gets table.toml after each improvement, state.json from which the same
 command goes on after a stop or a kill, log.jsonl with a line for each step, and page.html in the
-end. Without --generations, --budget or --cpu-hours training goes on until it is stopped: Ctrl-C
+end. Without --generations, --duration or --cpu-hours training goes on until it is stopped: Ctrl-C
 loses nothing. Progress is the score on a validation set, which training does not see: one line for
 each step, on standard error, or as JSON on standard output with --json.
 
@@ -32,10 +32,10 @@ With --seeds N there are N trainings in DIR/seed-S, one after the other. The tab
 validation score is DIR/table.toml, and is judged on a test set by which nothing was chosen.
 
 Examples:
-  paceline remy train scenarios/remy/general-delta1.toml -o general --budget 30min
+  paceline remy train scenarios/remy/general-delta1.toml -o general --duration 30min
   paceline remy train scenarios/remy/general-delta1.toml -o general --generations 6 --seed 2
-  paceline remy train scenarios/remy/general-delta1.toml -o general --seeds 3 --budget 10min --json
-  paceline remy train mine.toml -o mine --from general-delta1 --budget 10min
+  paceline remy train scenarios/remy/general-delta1.toml -o many --seeds 3 --duration 1h --json
+  paceline remy train mine.toml -o mine --from general-delta1 --duration 10min
   paceline remy eval general/table.toml --link 15Mbps --rtt 150ms --senders 2")]
 pub(crate) struct Train {
     /// The specification: the networks and the objective of the table, and how to train it
@@ -48,8 +48,8 @@ pub(crate) struct Train {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     generations: Option<u32>,
     /// Stop after this elapsed time, which the trainings of --seeds share
-    #[arg(long, value_name = "TIME", value_parser = args::length)]
-    budget: Option<Span>,
+    #[arg(long, alias = "budget", value_name = "TIME", value_parser = args::length)]
+    duration: Option<Span>,
     /// Stop after this many hours of processor time, those of earlier runs included; the trainings
     /// of --seeds share them
     #[arg(long, value_name = "HOURS", value_parser = hours)]
@@ -155,7 +155,7 @@ impl Train {
             .map_err(|error| self.fail(error))?;
         let report = match self.seeds {
             1 => {
-                let budget = self.budget.map(|budget| Instant::now() + wall(budget));
+                let budget = self.duration.map(|time| Instant::now() + wall(time));
                 let limits = Limits { end: budget, cpu_hours: self.cpu_hours };
                 let plan = self.plan(&text, start.as_ref(), self.seed);
                 let done = pool.install(|| self.train(&plan, &self.output, limits))?;
@@ -176,7 +176,7 @@ impl Train {
     /// Trains with each of the seeds, one after the other. Scores the table with the best
     /// validation score on the test set.
     fn train_all(&self, text: &str, start: Option<&RuleTree>) -> Result<TrainDocument, Error> {
-        let end = self.budget.map(|budget| Instant::now() + wall(budget));
+        let end = self.duration.map(|time| Instant::now() + wall(time));
         let mut best: Option<Done> = None;
         let mut trainings = Vec::new();
         for number in 0..self.seeds {

@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site book page-frames python wheel wheel-test tunnel-long transfer-long tunnel-office tunnel-soak kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
+.PHONY: demo test site book page-frames python wheel wheel-test tunnel-long transfer-long tunnel-office tunnel-soak slurm kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -79,6 +79,12 @@ tunnel-office: setup
 ## and SCHEME change it.
 tunnel-soak: build
 	tests/tunnel-soak.sh $(PROGRAM) $(or $(MINUTES),60) $(or $(SCHEME),cubic)
+
+## Makes 10,000 runs as an array of four tasks of a private Slurm, one of which is killed and requeued,
+## and compares the joined table with that of one machine: minutes. As root, with Debian's
+## slurmctld, slurmd, slurm-client and munge.
+slurm: build
+	tests/slurm.sh $(PROGRAM)
 
 ## Sends a folder of 10,000 files and 2 GB over an emulated LTE link, with outages, kills of both
 ## ends and a new address: an hour. As root. FILES and BYTES make it smaller.

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use paceline_sim::Outcome;
+use paceline_sim::cc::Span;
+use paceline_sim::{FlowSeries, Outcome};
 
 /// Purpose of a congestion control.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -30,9 +31,20 @@ pub enum Measure {
     LossPercent,
     /// Packets that the first link marked CE.
     Marks,
+    /// Bytes of the application that arrive within this number of milliseconds, counted from the
+    /// first arrival after the warm-up, in kB. The resolution is [`Measure::BIN`].
+    FirstKb(u32),
 }
 
 impl Measure {
+    /// Length of the bins in which arrivals are counted.
+    pub const BIN: Span = Span::from_millis(10);
+
+    /// True if it needs a record of arrivals in bins of [`Measure::BIN`].
+    pub fn needs_series(self) -> bool {
+        matches!(self, Measure::FirstKb(_))
+    }
+
     /// Returns its value in a run whose first flow is the one under test.
     pub fn of(self, outcome: &Outcome) -> f64 {
         let (Some(link), Some(flow)) = (outcome.links.first(), outcome.flows.first()) else {
@@ -47,8 +59,21 @@ impl Measure {
                 100.0 * flow.sender.lost as f64 / flow.sender.sent.max(1) as f64
             }
             Measure::Marks => link.marks as f64,
+            Measure::FirstKb(millis) => {
+                flow.series.as_ref().map_or(f64::NAN, |series| first_kb(series, outcome, millis))
+            }
         }
     }
+}
+
+/// Returns the kB that arrive in the first `millis`: see [`Measure::FirstKb`].
+fn first_kb(series: &FlowSeries, outcome: &Outcome, millis: u32) -> f64 {
+    let rates = &series.goodput_mbps;
+    let measured = (outcome.duration_s / series.bin_s).round() as usize;
+    let bins = (f64::from(millis) / 1e3 / series.bin_s).round() as usize;
+    let after_warmup = rates.iter().skip(rates.len().saturating_sub(measured));
+    let first: f64 = after_warmup.skip_while(|rate| **rate == 0.0).take(bins).sum();
+    first * series.bin_s * 1e3 / 8.0
 }
 
 impl fmt::Display for Measure {
@@ -60,6 +85,7 @@ impl fmt::Display for Measure {
             Measure::DelayP95Ms => "p95 delay ms",
             Measure::LossPercent => "lost %",
             Measure::Marks => "marks",
+            Measure::FirstKb(millis) => return f.pad(&format!("kB in {millis} ms")),
         })
     }
 }

@@ -1,12 +1,16 @@
-//! The standard cases. All bounds were written before the first run.
+//! The standard cases. All bounds were written before the first run. One was changed since: `lte`
+//! allowed 5 % of loss, which left out slow start's overshoot; a correct NewReno lost 5.2 %.
 
 use paceline_sim::path::BufferSize;
 
 use super::Case;
-use super::bounds::Measure::{DelayP95Ms, GoodputMbps, LossPercent, Marks, Share, Utilisation};
+use super::bounds::Measure::{
+    DelayP95Ms, FirstKb, GoodputMbps, LossPercent, Marks, Share, Utilisation,
+};
 use super::bounds::{Aim, Bound};
 use super::stages::PathStage::{
-    AckLoss, Buffer, Competitor, Messages, Policer, Queue, Rate, Reordering, RttMs, Steps, Trace,
+    AckLoss, Blackout, BothWays, Buffer, Competitor, DataLoss, Messages, Policer, Queue, Rate,
+    Reordering, RttMs, Steps, Trace, Twin,
 };
 
 pub(super) fn standard() -> Vec<Case> {
@@ -24,11 +28,30 @@ fn steady() -> Vec<Case> {
             ("startup", "The first 3 s over 12 Mbit/s, RTT 100 ms"),
             (0, 3),
             [],
-            [Bound::at_least(
-                Utilisation,
-                0.5,
-                "the handshake and slow start from 10 to 100 packets take 5 round trips, half a \
-                 second; another second is left for a loss on the way",
+            [
+                Bound::at_least(
+                    Utilisation,
+                    0.5,
+                    "the handshake and slow start from 10 to 100 packets take 5 round trips, half \
+                     a second; another second is left for a loss on the way",
+                ),
+                Bound::at_least(
+                    FirstKb(690),
+                    250.0,
+                    "slow start sends 10, 20, 40, 80 packets, then the link carries 100 in a round \
+                     trip: 450 packets, 650 kB; discovery of the path's MTU must not stop it",
+                ),
+            ],
+        ),
+        Case::new(
+            ("first-flight", "The first round trip over 12 Mbit/s, RTT 100 ms"),
+            (0, 2),
+            [],
+            [Bound::at_most(
+                FirstKb(90),
+                30.0,
+                "RFC 9002 §7.2 recommends an initial window of ten packets, 14.7 kB; the second \
+                 flight arrives 100 ms after the first",
             )],
         ),
         Case::new(
@@ -85,6 +108,24 @@ fn steady() -> Vec<Case> {
                 Bound::at_least(Utilisation, 0.7, "one flow that halves its window at each mark"),
             ],
         ),
+        Case::new(
+            ("satellite", "12 Mbit/s, RTT 600 ms, a buffer of one bandwidth-delay product"),
+            (20, 60),
+            [RttMs(600), Buffer(BufferSize::Packets(600))],
+            [
+                Bound::at_least(
+                    Utilisation,
+                    0.7,
+                    "slow start reaches the product of 600 packets in six round trips, 4 s; a \
+                     halved window of product and buffer still keeps the link busy",
+                ),
+                Bound::at_most(
+                    LossPercent,
+                    4.0,
+                    "slow start overshoots by a window at most, 1200 of 60,000 packets; twice that",
+                ),
+            ],
+        ),
     ]
 }
 
@@ -97,7 +138,12 @@ fn changing() -> Vec<Case> {
             [Trace("lte-driving".into()), Buffer(BufferSize::Packets(250))],
             [
                 Bound::at_least(Utilisation, 0.7, "the buffer bridges most of the trace's changes"),
-                Bound::at_most(LossPercent, 5.0, "losses come where the rate falls, not always"),
+                Bound::at_most(
+                    LossPercent,
+                    8.0,
+                    "5 % where the rate falls, and slow start's overshoot by path and buffer, 275 \
+                     of 9,100 packets, 3 %",
+                ),
             ],
         ),
         Case::new(
@@ -106,7 +152,7 @@ fn changing() -> Vec<Case> {
             [Trace("lte-walking".into()), Buffer(BufferSize::Packets(250)), RttMs(50)],
             [
                 Bound::at_least(Utilisation, 0.7, "as lte"),
-                Bound::at_most(LossPercent, 5.0, "as lte"),
+                Bound::at_most(LossPercent, 5.0, "losses come where the rate falls, not always"),
             ],
         ),
         Case::new(
@@ -135,6 +181,37 @@ fn changing() -> Vec<Case> {
                 .only(Aim::LimitsDelay),
             ],
         ),
+        Case::new(
+            ("step-up", "5 Mbit/s that rise to 20, measured from 6 s later, RTT 60 ms, 50 packets"),
+            (16, 30),
+            [Steps(vec![(0.0, 5.0), (10.0, 20.0)]), Buffer(BufferSize::Packets(50)), RttMs(60)],
+            [Bound::at_least(
+                Utilisation,
+                0.8,
+                "from the product of 25 packets to that of 100, a packet more in each round trip \
+                 takes 75 of them, 4.5 s",
+            )],
+        ),
+        Case::new(
+            ("blackout", "12 Mbit/s, all packets are lost for 3 s, measured from its end"),
+            (11, 31),
+            [Blackout(8.0, 11.0)],
+            [
+                Bound::at_most(
+                    FirstKb(250),
+                    40.0,
+                    "losses over more than three PTOs are persistent congestion (RFC 9002 §7.6): \
+                     the window falls to two packets, so that two probes, 2 and 4 packets arrive in \
+                     2.5 round trips, 12 kB; half of the window from before is 75 kB or more",
+                )
+                .only(Aim::FillsBuffers),
+                Bound::at_least(
+                    Utilisation,
+                    0.7,
+                    "probes are at most 3 s apart, and slow start from two packets takes a second",
+                ),
+            ],
+        ),
     ]
 }
 
@@ -158,6 +235,26 @@ fn damaged() -> Vec<Case> {
                     "slow start into the policer loses a window; later losses are rare if they are \
                      answered",
                 ),
+            ],
+        ),
+        Case::new(
+            ("random-loss", "12 Mbit/s, RTT 100 ms, one packet in a hundred lost at random"),
+            (5, 65),
+            [DataLoss(0.01)],
+            [
+                Bound::at_least(
+                    GoodputMbps,
+                    0.7,
+                    "Reno's window is sqrt(1.5 / loss), 12 packets, which are 1.4 Mbit/s; half of \
+                     that",
+                ),
+                Bound::at_most(
+                    GoodputMbps,
+                    2.2,
+                    "one and a half times as much as Reno; Cubic is as fast as Reno at these \
+                     windows (RFC 9438 §4.3). Whoever takes more here starves them on shared links",
+                )
+                .only(Aim::FillsBuffers),
             ],
         ),
         Case::new(
@@ -210,6 +307,55 @@ fn shared() -> Vec<Case> {
                     "50 ms of propagation; a message takes 7 ms, and the one before has left",
                 ),
             ],
+        ),
+        Case::new(
+            ("bursts", "Messages of 60 kB once a second over 12 Mbit/s, RTT 100 ms"),
+            (10, 20),
+            [Messages(0.48, 60_000)],
+            [
+                Bound::at_least(GoodputMbps, 0.47, "a message takes a few round trips"),
+                Bound::at_least(
+                    FirstKb(250),
+                    45.0,
+                    "even a window that restarts at ten packets after the pause sends 10, 20 and \
+                     11 packets, the whole message, in 2.5 round trips",
+                ),
+            ],
+        ),
+        Case::new(
+            ("video-step-down", "2.5 Mbit/s in 30 messages a second; 12 Mbit/s fall to 1.5"),
+            (20, 30),
+            [
+                Steps(vec![(0.0, 12.0), (20.0, 1.5)]),
+                Messages(2.5, 10_417),
+                Buffer(BufferSize::Packets(25)),
+            ],
+            [
+                Bound::at_least(GoodputMbps, 1.0, "two thirds of the link's new rate"),
+                Bound::at_most(
+                    LossPercent,
+                    2.0,
+                    "a window that is not used does not grow (RFC 9002 §7.8): it is some 21 packets \
+                     when the rate falls, which path and buffer can hold; 2 % are 109 packets",
+                ),
+            ],
+        ),
+        Case::new(
+            ("own-kind", "20 Mbit/s, RTT 60 ms, and a second flow of its kind that starts at 5 s"),
+            (20, 60),
+            [Rate(20.0), RttMs(60), Twin(5.0)],
+            [Bound::between(Share, (0.2, 0.8), "half is fair; a fifth of the link is starving")],
+        ),
+        Case::new(
+            ("both-ways", "12 Mbit/s each way, RTT 60 ms, a flow of its kind in each direction"),
+            (5, 25),
+            [RttMs(60), BothWays],
+            [Bound::at_least(
+                Utilisation,
+                0.7,
+                "acknowledgements take some 3 % of each link, and wait behind the other flow's \
+                 data; a window of one product and a full buffer keeps the link busy",
+            )],
         ),
         Case::new(
             ("beside-cubic", "20 Mbit/s, RTT 60 ms, one bandwidth-delay product, beside a Cubic"),

@@ -21,12 +21,14 @@
 //! Digests are equal only if a stack draws its random numbers from the seed that it gets. quinn's
 //! and noq's own BBR draw theirs from the system.
 
+mod blackout;
 mod bounds;
 mod cases;
 mod policer;
 mod report;
 mod stages;
 
+pub use blackout::blackout;
 pub use bounds::{Aim, Bound, BoundCheck, Measure};
 pub use policer::policer;
 pub use report::{CaseReport, SuiteReport};
@@ -34,7 +36,7 @@ pub use stages::PathStage;
 
 use paceline_sim::BuildError;
 use paceline_sim::cc::Span;
-use paceline_sim::scenario::{Scenario, SchemeChoice};
+use paceline_sim::scenario::{Record, Scenario, SchemeChoice};
 use thiserror::Error;
 
 /// Reason why a case cannot be run.
@@ -85,6 +87,9 @@ impl Case {
         let mut scenario = made.map_err(|problem| SuiteError { case: self.name, problem })?;
         (scenario.name, scenario.duration, scenario.warmup) =
             (self.name.to_string(), self.end, self.warmup);
+        if self.bounds.iter().any(|bound| bound.measure.needs_series()) {
+            scenario.record = Record::Series(Measure::BIN);
+        }
         Ok(scenario)
     }
 

@@ -1,10 +1,11 @@
 //! Stages of a flow's path, and the scenario built from them.
 
-use paceline_sim::cc::{Rate, Span, Spec};
+use paceline_sim::cc::{Rate, Span, Spec, Time};
 use paceline_sim::flow::Workload;
 use paceline_sim::path::{BufferSize, Loss, Reorder};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, QueueChoice, Scenario, SchemeChoice};
 
+use super::blackout::blackout;
 use super::policer::policer;
 
 /// A stage of a flow's path. The defaults of a case are a link of 12 Mbit/s with a droptail buffer
@@ -23,6 +24,8 @@ pub enum PathStage {
     Queue(String),
     /// A policer before the link: rate in Mbit/s, and burst in bytes.
     Policer(f64, u64),
+    /// A time in which all data packets are lost: from and to, in seconds. It replaces the queue.
+    Blackout(f64, f64),
     /// Round-trip propagation delay in ms.
     RttMs(u64),
     /// Share of acknowledgements that are lost.
@@ -33,6 +36,11 @@ pub enum PathStage {
     Reordering(f64, u64),
     /// A flow with this scheme, under the simulator's own sender, beside the flow under test.
     Competitor(String),
+    /// A second flow with the scheme under test, that starts after this number of seconds.
+    Twin(f64),
+    /// A second flow with the scheme under test in the opposite direction, over a second link of
+    /// the same kind. Each link carries data of one flow and acknowledgements of the other one.
+    BothWays,
     /// Rate of the application's messages in Mbit/s, and size of a message in bytes.
     Messages(f64, u32),
 }
@@ -48,6 +56,8 @@ pub(super) fn scenario(stages: &[PathStage], scheme: &SchemeChoice) -> Result<Sc
     let mut flow = FlowSpec::bulk(scheme.clone(), &["link"]);
     flow.rtt = Span::from_millis(100);
     let mut others = Vec::new();
+    let mut both_ways = false;
+    let time = |secs: f64| Time::ZERO + Span::from_secs_f64(secs);
     for stage in stages {
         match stage {
             PathStage::Rate(mbps) => link.capacity = Capacity::Constant(Rate::from_mbps(*mbps)),
@@ -68,6 +78,9 @@ pub(super) fn scenario(stages: &[PathStage], scheme: &SchemeChoice) -> Result<Sc
             PathStage::Policer(mbps, burst) => {
                 link.queue = policer(Rate::from_mbps(*mbps), *burst).into();
             }
+            PathStage::Blackout(from, to) => {
+                link.queue = blackout(time(*from), time(*to)).into();
+            }
             PathStage::RttMs(millis) => flow.rtt = Span::from_millis(*millis),
             PathStage::AckLoss(share) => flow.acks.impairments.loss = Loss::Bernoulli(*share),
             PathStage::DataLoss(share) => flow.data.impairments.loss = Loss::Bernoulli(*share),
@@ -80,6 +93,18 @@ pub(super) fn scenario(stages: &[PathStage], scheme: &SchemeChoice) -> Result<Sc
                     name.parse().map_err(|error| format!("scheme '{name}': {error}"))?;
                 others.push(FlowSpec::bulk(other, &["link"]));
             }
+            PathStage::Twin(start) => {
+                let mut twin = FlowSpec::bulk(scheme.clone(), &["link"]);
+                twin.start = Span::from_secs_f64(*start);
+                others.push(twin);
+            }
+            PathStage::BothWays => {
+                both_ways = true;
+                let mut opposite = FlowSpec::bulk(scheme.clone(), &["back"]);
+                opposite.back = vec!["link".into()];
+                others.push(opposite);
+                flow.back = vec!["back".into()];
+            }
             PathStage::Messages(mbps, message) => {
                 let rate = Rate::from_mbps(*mbps);
                 flow.workload = Workload::Limited { rate, message: *message };
@@ -90,7 +115,14 @@ pub(super) fn scenario(stages: &[PathStage], scheme: &SchemeChoice) -> Result<Sc
         other.rtt = flow.rtt;
     }
     let mut scenario = Scenario::new("stages");
-    scenario.links.push(link);
+    if both_ways {
+        let mut back = link.clone();
+        back.name = "back".into();
+        scenario.links.push(link);
+        scenario.links.push(back);
+    } else {
+        scenario.links.push(link);
+    }
     scenario.flows.push(flow);
     scenario.flows.append(&mut others);
     Ok(scenario)

@@ -33,4 +33,4 @@ for name in chromium chromium-browser google-chrome google-chrome-stable; do
 done
 [ -n "$chromium" ] || missing "there is no Chromium: the page was built, its digests were compared"
 export PACELINE=$program PACELINE_SITE_BUILT=$built
-timeout 1800 node --test test/page.test.mjs
+timeout 1800 node --test test/page.test.mjs test/live.test.mjs

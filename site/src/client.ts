@@ -1,7 +1,7 @@
 // The page's side of a worker.
 
 import type { Answer } from "./engine";
-import type { FromWorker, ToWorker } from "./worker";
+import type { FromWorker, ScriptedChange, ToWorker } from "./worker";
 
 export class Client {
   private readonly worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
@@ -11,12 +11,16 @@ export class Client {
   private broken: string | undefined;
   onrows: (message: FromWorker & { kind: "rows" }) => void = () => {};
   onstatus: (status: Answer) => void = () => {};
+  onscripted: (index: number, answer: Answer) => void = () => {};
+  onended: (status: Answer) => void = () => {};
 
   constructor() {
     this.worker.onmessage = (event: MessageEvent<FromWorker>) => {
       const message = event.data;
       if (message.kind === "rows") this.onrows(message);
       else if (message.kind === "status") this.onstatus(message.status);
+      else if (message.kind === "scripted") this.onscripted(message.index, message.answer);
+      else if (message.kind === "ended") this.onended(message.status);
       else {
         this.waiting.get(message.id)?.(message.answer);
         this.waiting.delete(message.id);
@@ -52,6 +56,16 @@ export class Client {
   /** Tells the worker that a frame was drawn. */
   frame(): void {
     this.post({ kind: "frame" });
+  }
+
+  /** Simulates `seconds` at once, also while the run stands still. */
+  step(seconds: number): void {
+    this.post({ kind: "step", seconds });
+  }
+
+  /** Applies changes at their times, and ends the run at `end_ns`. Without both, takes a script back. */
+  script(changes: ScriptedChange[], end_ns: number | null): void {
+    this.post({ kind: "script", changes, end_ns });
   }
 
   private post(message: ToWorker): void {

@@ -86,7 +86,7 @@ export class Compare {
   private address(): string {
     const data = new FormData(this.form);
     const words = new URLSearchParams();
-    words.set("traces", data.getAll("trace").join(" "));
+    words.set("traces", [...data.getAll("trace").map(String), ...this.rates()].join(" "));
     words.set("schemes", data.getAll("scheme").join(" "));
     for (const name of ["more-schemes", ...FIELDS]) {
       const text = String(data.get(name) ?? "").trim();
@@ -108,7 +108,18 @@ export class Compare {
       for (const box of this.form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]`)) {
         box.checked = chosen.includes(box.value);
       }
+      if (name !== "trace") continue;
+      // Traces that are not in the list are constant rates.
+      const listed = [...this.form.querySelectorAll<HTMLInputElement>('input[name="trace"]')].map((box) => box.value);
+      const rates = chosen.filter((word) => word !== "" && !listed.includes(word));
+      (this.form.elements.namedItem("rates") as HTMLInputElement).value = rates.join(", ");
     }
+  }
+
+  /** Returns the constant rates, written without spaces. */
+  private rates(): string[] {
+    const text = String(new FormData(this.form).get("rates") ?? "");
+    return text.split(",").map((word) => word.replaceAll(/\s/g, "")).filter((word) => word !== "");
   }
 
   /** Writes the setting into the address. */
@@ -119,7 +130,8 @@ export class Compare {
   private request(): object {
     const data = new FormData(this.form);
     const text = (name: string) => String(data.get(name) ?? "").trim();
-    const traces: TraceChoice[] = [...data.getAll("trace").map((name) => ({ name: String(name) })), ...this.files];
+    const names = [...data.getAll("trace").map(String), ...this.rates()];
+    const traces: TraceChoice[] = [...names.map((name) => ({ name })), ...this.files];
     const written = text("more-schemes");
     const schemes = [...data.getAll("scheme").map(String), ...(written ? [written] : [])];
     const numbers = ["flows", "seed", "runs"];

@@ -2,7 +2,7 @@
 
 import { flowStyles, type Catalog, type FlowStyle } from "./catalog";
 import { element, formatShort } from "./dom";
-import type { FlowSetting } from "./state";
+import { WAYS, type FlowSetting, type Way } from "./state";
 
 /** Counters of a flow in the simulator. */
 export interface FlowStatus {
@@ -12,11 +12,18 @@ export interface FlowStatus {
   in_flight_bytes: number;
   srtt_ms: number;
   lost: number;
+  dropped: number;
   marked: number;
   accelerated: number;
   braked: number;
   departed: number;
   rules: number[] | null;
+}
+
+/** Returns the number of lost packets, and their share of those that left the link or were dropped. */
+function lostText(flow: FlowStatus): string {
+  const share = (100 * flow.lost) / Math.max(1, flow.departed + flow.dropped);
+  return flow.lost === 0 ? "0" : `${flow.lost} (${share < 0.095 ? share.toFixed(2) : formatShort(share)} %)`;
 }
 
 const OTHER = "\u0000other";
@@ -29,6 +36,8 @@ export class FlowTable {
     switch: HTMLInputElement;
     select: HTMLSelectElement;
     text: HTMLInputElement;
+    extra: HTMLInputElement;
+    via: HTMLSelectElement;
     cells: HTMLElement[];
   }[] = [];
   private before: { time: number; flows: FlowStatus[] } | undefined;
@@ -41,10 +50,15 @@ export class FlowTable {
      */
     private readonly changed: (flow: number, before: FlowSetting) => void,
   ) {
-    const heads = ["Flow", "Scheme", "Mbit/s", "RTT ms", "In flight", "Lost", "Marks"];
-    const titles = ["", "", "what reaches the receiver", "smoothed round-trip time", "packets", "packets",
-      "ABC: share of accelerates; else packets marked CE"];
-    const head = heads.map((text, at) => element("th", { scope: "col", title: titles[at]! }, text));
+    const heads = [
+      ["Flow", ""], ["Scheme", ""], ["RTT + ms", "additional round-trip time of this flow", "path"],
+      ["Links", "links that this flow passes", "path way"], ["Mbit/s", "what reaches the receiver", "number"],
+      ["RTT ms", "smoothed round-trip time", "number"], ["In flight", "packets", "number"],
+      ["Lost", "packets that the sender has found lost, and their share", "number"],
+      ["Marks", "ABC: share of accelerates; else packets marked CE", "number"],
+    ];
+    const head = heads.map(([text, title, kind]) =>
+      element("th", { scope: "col", title: title!, class: kind ?? "" }, text!));
     const body = element("tbody");
     settings.forEach((_, flow) => body.append(this.line(flow)));
     this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Flows" },
@@ -84,11 +98,23 @@ export class FlowTable {
       element("optgroup", { label: "Tables of rules" }, ...tables),
       element("option", { value: OTHER }, "with parameters …"),
     );
+    const extra = element("input", {
+      type: "number", min: "0", max: "10000", step: "any", "aria-label": `Additional RTT of flow ${flow + 1} in ms`,
+      onchange: () => {
+        const value = Number(extra.value);
+        if (extra.value !== "" && value >= 0 && value <= 10_000) this.change(flow, { extra: value });
+        else this.repaint();
+      },
+    });
+    const via = element("select", {
+      "aria-label": `Links of flow ${flow + 1}`, onchange: () => this.change(flow, { via: via.value as Way }),
+    }, ...WAYS.map((way) => element("option", { value: way }, way)));
     const cells = Array.from({ length: 5 }, () => element("td", { class: "number" }, "–"));
-    this.lines.push({ swatch, switch: toggle, select, text, cells });
+    this.lines.push({ swatch, switch: toggle, select, text, extra, via, cells });
     return element("tr", {},
       element("th", { scope: "row" }, element("label", {}, toggle, swatch, ` ${flow + 1}`)),
-      element("td", {}, select, text), ...cells);
+      element("td", {}, select, text), element("td", { class: "path" }, extra),
+      element("td", { class: "path way" }, via), ...cells);
   }
 
   private change(flow: number, change: Partial<FlowSetting>): void {
@@ -108,12 +134,20 @@ export class FlowTable {
       line.select.value = known ? scheme : OTHER;
       line.text.hidden = known;
       if (!known) line.text.value = scheme;
+      line.extra.value = String(this.settings[flow]!.extra);
+      line.via.value = this.settings[flow]!.via;
       const style = this.styles[flow]!;
       line.swatch.style.setProperty("--light", style.light);
       line.swatch.style.setProperty("--dark", style.dark);
       line.swatch.dataset["dash"] = style.dash;
       line.swatch.closest("tr")?.classList.toggle("off", !on);
     });
+  }
+
+  /** Shows the columns of each flow's path, and that of its links if there are two. */
+  showPaths(on: boolean, links: boolean): void {
+    this.node.classList.toggle("paths", on);
+    this.node.classList.toggle("ways", on && links);
   }
 
   /** Shows the counters; rates are averages over about a second. */
@@ -135,7 +169,7 @@ export class FlowTable {
       const idle = !flow.on && flow.in_flight_bytes === 0;
       const texts = [
         formatShort((since("goodput_bytes") * 8e-6) / seconds), flow.srtt_ms > 0 ? formatShort(flow.srtt_ms) : "–",
-        String(Math.round(flow.in_flight_bytes / 1500)), String(flow.lost), marks,
+        String(Math.round(flow.in_flight_bytes / 1500)), lostText(flow), marks,
       ];
       this.lines[index]!.cells.forEach((cell, at) => (cell.textContent = idle ? "–" : texts[at]!));
     });

@@ -1,4 +1,4 @@
-// The page: four tabs, whose state is in the address.
+// The page: its tabs, whose state is in the address.
 
 import "./style.css";
 import type { Catalog } from "./catalog";
@@ -7,10 +7,24 @@ import { Client } from "./client";
 import { Compare } from "./compare";
 import { Documents } from "./documents";
 import { byId, showError } from "./dom";
+import { readSession } from "./recording";
 import { currentTab, TABS } from "./tabs";
 import { Ratatouille } from "./ratatouille";
 
+/** Returns true if an address of the live view differs from its present setting. */
+function isOther(live: Ratatouille, rest: string): boolean {
+  try {
+    // A session has its start in the address, which the run has left since.
+    if (readSession(rest)) return true;
+  } catch {
+    return true;
+  }
+  return rest !== live.address();
+}
+
 async function start(): Promise<void> {
+  byId("no-script").remove();
+  byId("pace").textContent = "The simulator is being loaded …";
   const client = new Client();
   const catalog = await client.ask<Catalog>({ method: "catalog" });
   byId("version").textContent = `Paceline ${catalog.version}`;
@@ -22,15 +36,16 @@ async function start(): Promise<void> {
   const show = () => {
     const { tab, rest } = currentTab();
     // The user has changed the setting in the address: reload, so that the page begins with it.
-    if (ready && tab === "ratatouille" && rest !== "" && rest !== live.address()) return location.reload();
+    if (ready && tab === "ratatouille" && rest !== "" && isOther(live, rest)) return location.reload();
     for (const name of TABS) {
-      byId(name).hidden = name !== tab;
+      // The story stands beside the live view.
+      if (name !== "story") byId(name).hidden = name !== (tab === "story" ? "ratatouille" : tab);
       const link = byId(`tab-${name}`);
       if (name === tab) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
     document.title = `${byId(`tab-${tab}`).textContent} – Paceline`;
-    live.activate(tab === "ratatouille");
+    live.activate(tab === "ratatouille" || tab === "story");
     if (tab === "compare") compare.activate(rest);
     if (tab === "claims") void claims.activate(rest);
     if (tab === "documents") void documents.activate(rest);
@@ -41,7 +56,9 @@ async function start(): Promise<void> {
   // Store a pending change before the tab is left, so that it is there when the browser goes back.
   for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => live.remember());
   // For tests and measurements.
-  Object.assign(window, { paceline: { frames: () => [...live.frames], times: () => live.times() } });
+  Object.assign(window, {
+    paceline: { frames: () => [...live.frames], times: () => live.times(), rows: () => live.shownRows(), time: () => live.now() },
+  });
   document.documentElement.dataset["ready"] = "yes";
 }
 

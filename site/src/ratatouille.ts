@@ -1,40 +1,47 @@
 // Ratatouille: packets in flight of each flow over time. All settings can be changed during the
 // run.
 
+import type { View } from "./canvas";
 import { schemeName, type Catalog } from "./catalog";
 import { Client } from "./client";
-import { acceptFiles, announce, byId, element, readFiles, formatShort, showError } from "./dom";
+import { Controls, type NumberName } from "./controls";
+import { acceptFiles, announce, byId, element, formatShort, readFiles, showError } from "./dom";
 import type { Answer } from "./engine";
 import { FlowTable, type FlowStatus } from "./flows";
-import { currentTab } from "./tabs";
-import { Plot } from "./plot";
+import { listenForKeys } from "./keys";
+import { PipePicture } from "./pipe";
 import { LINK, Rows } from "./rows";
 import { RulePanel } from "./rules";
-import { logarithmicSlider, steppedSlider, type Slider } from "./sliders";
-import { defaultSetting, FLOWS, readAddress, writeAddress, type FlowSetting, type Setting } from "./state";
+import { applyTo, describe, readSession, Recorder, requestOf, type Change, type Session } from "./recording";
+import { SessionPanel } from "./recording-panel";
+import { Stage } from "./stage";
+import { copySetting, defaultSetting, FLOWS, readAddress, writeAddress, type FlowSetting, type Setting } from "./state";
+import { currentTab } from "./tabs";
 
-const SPEEDS = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
-const WINDOWS = [1, 2, 5, 10, 20, 50, 100];
-const BUFFERS = [
-  ...[1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 1500, 2000],
-  ...[3000, 5000, 7500, 10_000, 15_000, 20_000, 0],
-];
 /** Time between drawings with reduced motion, in milliseconds. */
 const REDUCED_MOTION_INTERVAL = 1000;
+/** Numbers of the setting that the simulator changes while the run goes on. */
+const LIVE: readonly string[] = ["rate", "rtt", "buffer", "second"];
+
+/** Changes of the setting by a text beside the plot. */
+export type SettingChange = Partial<Omit<Setting, "flows">> & { flows?: Record<number, Partial<FlowSetting>> };
 
 export class Ratatouille {
-  private setting: Setting;
+  private readonly setting: Setting;
   private readonly client = new Client();
   private readonly rows = new Rows(FLOWS);
-  private readonly plot = new Plot(byId<HTMLCanvasElement>("plot"));
+  private readonly stage: Stage;
+  private readonly pipe = new PipePicture(this.client);
   private readonly table: FlowTable;
-  private readonly sliders: Record<"rate" | "rtt" | "buffer" | "speed" | "window", Slider>;
+  private readonly controls: Controls;
   private readonly error = byId("play-error");
   private readonly readings = byId("readings");
+  private readonly recorder = new Recorder();
+  private readonly sessions: SessionPanel;
+  /** Session that is repeated, until it ends or the user changes the run. */
+  private replayed: Session | null = null;
   private panels = new Map<number, RulePanel>();
   private rulesAsked = 0;
-  private readonly trace = byId<HTMLSelectElement>("link-trace");
-  private readonly queue = byId<HTMLSelectElement>("link-queue");
   /** Texts of dropped files, by their names. */
   private readonly files = new Map<string, string>();
   /** False until a run has begun, and after a run that could not begin. */
@@ -45,45 +52,87 @@ export class Ratatouille {
   private dirty = true;
   private drawnAt = 0;
   private addressTimer = 0;
-  private pending: { rate_mbps?: number; rtt_ms?: number; buffer?: number } | undefined;
+  private pending = new Map<"rate" | "rtt" | "buffer" | "second", number>();
   private busy = false;
   /** Milliseconds between the last frames, for measurements. */
   readonly frames: number[] = [];
 
-  constructor(private readonly catalog: Catalog, address: string) {
+  constructor(catalog: Catalog, address: string) {
     this.setting = readAddress(address);
+    try {
+      this.replayed = readSession(address);
+    } catch (error) {
+      showError(this.error, error);
+    }
     this.table = new FlowTable(catalog, this.setting.flows, (flow, before) => void this.flow(flow, before));
     byId("flows").append(this.table.node);
-    this.sliders = this.controls();
-    this.fillSelects();
+    this.controls = new Controls(catalog, this.setting, {
+      number: (name, value) => this.number(name, value),
+      trace: (name) => {
+        this.setting.trace = name;
+        void this.begin(name ? `The link follows ${name}.` : "The link has a constant rate.");
+      },
+      queue: (name) => {
+        this.setting.queue = name;
+        void this.begin(`The queue is ${name}.`);
+      },
+    });
+    this.stage = new Stage(() => this.setting.plots, (plots) => {
+      this.setting.plots = plots;
+      this.show();
+      this.addressChanged();
+    });
+    this.sessions = new SessionPanel({
+      session: () => this.presentSession(),
+      traces: this.files,
+      open: (file) => this.openSession(file.address, file.files),
+    });
     this.client.onrows = (message) => {
       this.rows.push(message.rows);
       this.time = message.time;
       this.dirty = true;
-      const pace = message.reached < 0.9
-        ? `too fast for this computer: ${Math.round(100 * message.reached)} % of the speed`
-        : `${formatShort(message.cpu)} ms of work for a simulated second`;
-      if (byId("pace").textContent !== pace) byId("pace").textContent = pace;
+      const pace = byId("pace");
+      const text = message.reached < 0.9 ? `too fast for this computer: ${Math.round(100 * message.reached)} % of the speed` : "";
+      if (pace.textContent !== text) pace.textContent = text;
+      pace.title = `${formatShort(message.cpu)} ms of work for a simulated second`;
     };
     this.client.onstatus = (status) => this.status(status);
-    byId("pause").addEventListener("click", () => this.pause(!this.paused));
-    byId("restart").addEventListener("click", () => void this.begin("Started anew."));
-    byId("share").addEventListener("click", () => void this.share());
-    byId("reset").addEventListener("click", () => {
-      Object.assign(this.setting, { ...defaultSetting(), flows: this.setting.flows });
-      defaultSetting().flows.forEach((flow, index) => Object.assign(this.setting.flows[index]!, flow));
-      this.show();
-      void this.begin("Back to the beginning.");
-    });
-    acceptFiles(byId("play"), (name, text) => this.useTraceFile(name, text));
-    byId<HTMLInputElement>("link-file").addEventListener("change", (event) =>
-      void readFiles((event.target as HTMLInputElement).files, (name, text) => this.useTraceFile(name, text)));
-    new ResizeObserver(() => this.updatePace()).observe(this.plot.canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (this.dirty = true));
+    this.client.onscripted = (index, answer) => this.scripted(index, answer);
+    this.client.onended = (status) => this.ended(status);
+    this.listen();
     this.paused = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.show();
     requestAnimationFrame((now) => this.frame(now));
   }
+
+  private listen(): void {
+    byId("pause").addEventListener("click", () => this.pause(!this.paused));
+    byId("step").addEventListener("click", () => this.step(0.01));
+    byId("restart").addEventListener("click", () => void this.begin("Started anew."));
+    byId("share").addEventListener("click", () => void this.share());
+    byId("reset").addEventListener("click", () => this.reset());
+    byId<HTMLInputElement>("show-pipe").addEventListener("change", (event) => {
+      this.setting.pipe = (event.target as HTMLInputElement).checked;
+      this.show();
+      this.addressChanged();
+    });
+    byId<HTMLInputElement>("own-paths").addEventListener("change", () => this.show());
+    const use = (name: string, text: string) => this.useFile(name, text);
+    acceptFiles(byId("play"), use);
+    byId<HTMLInputElement>("link-file").addEventListener("change", (event) =>
+      void readFiles((event.target as HTMLInputElement).files, use));
+    listenForKeys({
+      active: () => this.active,
+      pause: () => this.pause(!this.paused),
+      step: (seconds) => this.step(seconds),
+      restart: () => void this.begin("Started anew."),
+    });
+    new ResizeObserver(() => this.updatePace()).observe(this.stage.plot.canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (this.dirty = true));
+  }
+
+  /** Called with the files that are neither traces nor sessions; returns true if it takes one. */
+  onfile: (name: string, text: string) => boolean = () => false;
 
   /** Returns the address of the setting. */
   address(): string {
@@ -95,94 +144,121 @@ export class Ratatouille {
     return Array.from({ length: this.rows.length }, (_, row) => this.rows.link(row, LINK.time));
   }
 
+  /** Returns the rows in the plot, for tests. */
+  shownRows(): { total: number; ideal: number; queue: number }[] {
+    return Array.from({ length: this.rows.length }, (_, row) => ({
+      total: this.rows.total(row), ideal: this.rows.link(row, LINK.ideal), queue: this.rows.queue(row),
+    }));
+  }
+
+  /** Returns the simulated time of the plot. */
+  now(): number {
+    return this.time;
+  }
+
   /** Shows the tab, or stops the run while another tab is visible. */
   activate(on: boolean): void {
     const first = on && !this.active && this.time === 0 && this.rows.length === 0;
     this.active = on;
     // The tab's own address has no setting, so a reload would lose the present one.
-    if (first) void this.begin("");
+    if (first) void (this.replayed ? this.replay(this.replayed) : this.begin(""));
     else if (on) this.addressChanged();
     this.updatePace();
   }
 
-  private controls() {
-    const changed = (name: "rate" | "rtt" | "buffer" | "speed" | "window", key?: string) => (value: number) => {
-      this.setting[name] = value;
-      if (key) this.change({ [key]: value });
-      else this.updatePace();
-      this.addressChanged();
-    };
-    const sliders = {
-      rate: logarithmicSlider({ id: "rate", label: "Rate of the link", low: 0.3, high: 300, unit: "Mbit/s",
-        changed: changed("rate", "rate_mbps") }),
-      rtt: logarithmicSlider({ id: "rtt", label: "Round-trip time", low: 5, high: 500, unit: "ms",
-        changed: changed("rtt", "rtt_ms") }),
-      buffer: steppedSlider({ id: "buffer", label: "Buffer", values: BUFFERS,
-        text: (value) => (value === 0 ? "no limit" : value === 1 ? "1 packet" : `${value} packets`),
-        changed: changed("buffer", "buffer") }),
-      speed: steppedSlider({ id: "speed", label: "Speed", values: SPEEDS,
-        text: (value) => (value === 0 ? "stands still" : `${value} ×`), changed: changed("speed") }),
-      window: steppedSlider({ id: "window", label: "Time shown", values: WINDOWS, text: (value) => `${value} s`,
-        changed: changed("window") }),
-    };
-    byId("sliders").append(...Object.values(sliders).map((slider) => slider.node));
-    return sliders;
+  /** Applies a change of the setting; begins a new run if it cannot be applied to the present one. */
+  async apply(change: SettingChange, anew: boolean): Promise<void> {
+    const { flows, ...rest } = change;
+    const differs = Object.entries(rest).filter(([name, value]) =>
+      String(this.setting[name as keyof Setting]) !== String(value)).map(([name]) => name);
+    const needsRun = differs.some((name) => ["trace", "queue", "loss"].includes(name)
+      || (name === "second" && (this.setting.second > 0) !== ((rest.second ?? 0) > 0)))
+      || Object.entries(flows ?? {}).some(([flow, to]) => {
+        const { extra, via } = this.setting.flows[Number(flow)]!;
+        return (to.extra ?? extra) !== extra || (to.via ?? via) !== via;
+      });
+    const before = copySetting(this.setting);
+    Object.assign(this.setting, rest);
+    for (const [flow, to] of Object.entries(flows ?? {})) Object.assign(this.setting.flows[Number(flow)]!, to);
+    this.show();
+    this.updatePace();
+    if (this.paused && this.setting.speed > 0 && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.pause(false);
+    if (anew || needsRun || !this.begun) return this.begin("");
+    for (const name of differs) if (LIVE.includes(name)) this.change(name as "rate", this.setting[name as "rate"]);
+    for (const flow of Object.keys(flows ?? {}).map(Number)) {
+      const [was, is] = [before.flows[flow]!, this.setting.flows[flow]!];
+      if (was.on !== is.on || was.scheme !== is.scheme) await this.flow(flow, was);
+    }
+    this.addressChanged();
   }
 
-  private fillSelects(): void {
-    const option = (value: string, text: string) => element("option", { value }, text);
-    this.trace.append(option("", "constant rate"), ...this.catalog.traces.map((name) => option(name, name)));
-    this.queue.append(...this.catalog.queues.map(({ name, summary }) =>
-      element("option", { value: name, title: summary }, name)));
-    this.trace.addEventListener("change", () => {
-      this.setting.trace = this.trace.value;
-      void this.begin(this.setting.trace ? `The link follows ${this.setting.trace}.` : "The link has a constant rate.");
-    });
-    this.queue.addEventListener("change", () => {
-      this.setting.queue = this.queue.value;
-      void this.begin(`The queue is ${this.setting.queue}.`);
-    });
+  private reset(): void {
+    const { flows, ...rest } = defaultSetting();
+    Object.assign(this.setting, rest);
+    flows.forEach((flow, index) => Object.assign(this.setting.flows[index]!, flow));
+    this.show();
+    void this.begin("Back to the beginning.");
+  }
+
+  private number(name: NumberName, value: number): void {
+    const [before, live] = [this.setting[name], LIVE.includes(name)];
+    this.setting[name] = value;
+    const links = name === "second" && (before > 0) !== (value > 0);
+    if (links && value === 0) this.setting.flows.forEach((flow) => (flow.via = "both"));
+    if (name === "loss" || links) {
+      this.show();
+      void this.begin("");
+    } else if (live) this.change(name as "rate" | "rtt" | "buffer" | "second", value);
+    else this.updatePace();
+    this.addressChanged();
   }
 
   /** Sets all controls to the setting. */
   private show(): void {
-    for (const name of ["rate", "rtt", "buffer", "speed", "window"] as const) {
-      this.sliders[name].set(this.setting[name]);
-    }
-    const known = (select: HTMLSelectElement, value: string) =>
-      [...select.options].some((option) => option.value === value);
-    if (!known(this.trace, this.setting.trace)) this.setting.trace = "";
-    if (!known(this.queue, this.setting.queue)) this.setting.queue = "droptail";
-    this.trace.value = this.setting.trace;
-    this.queue.value = this.setting.queue;
+    this.controls.show();
     this.table.repaint();
+    this.stage.show();
+    byId<HTMLInputElement>("show-pipe").checked = this.setting.pipe;
+    const own = byId<HTMLInputElement>("own-paths");
+    if (this.setting.flows.some((flow) => flow.extra > 0 || flow.via !== "both")) own.checked = true;
+    this.table.showPaths(own.checked, this.setting.second > 0);
     this.dirty = true;
   }
 
-  private useTraceFile(name: string, text: string): void {
+  private useFile(name: string, text: string): void {
+    if (this.sessions.offer(text) || this.onfile(name, text)) return;
     this.files.set(name, text);
-    if (![...this.trace.options].some((option) => option.value === name)) {
-      this.trace.append(element("option", { value: name }, `${name} (file)`));
-    }
-    this.trace.value = this.setting.trace = name;
+    this.controls.addTrace(name);
+    this.setting.trace = name;
+    this.show();
     void this.begin(`The link follows the file ${name}.`);
   }
 
   private async begin(said: string): Promise<void> {
-    const { trace, rate, rtt, buffer, queue, flows } = this.setting;
+    this.replayed = null;
+    this.sessions.say("");
+    await this.play();
+    if (said && this.begun) announce(said);
+  }
+
+  /** Begins a run with the present setting. */
+  private async play(): Promise<void> {
+    const { trace, rate, rtt, buffer, queue, loss, second, flows } = this.setting;
     this.clearRun();
-    this.sliders.rate.enable(trace === "");
+    this.controls.show();
     this.updatePace();
     this.addressChanged();
     const request = {
-      method: "play", rate_mbps: rate, rtt_ms: rtt, buffer, queue, flows,
+      method: "play", rate_mbps: rate, rtt_ms: rtt, buffer, queue, loss: loss / 100,
+      second_mbps: second > 0 ? second : null,
+      flows: flows.map(({ scheme, on, extra, via }) => ({ scheme, on, extra_ms: extra, via })),
       trace: trace === "" ? null : { name: trace, text: this.files.get(trace) },
     };
     try {
+      this.recorder.begin(this.setting);
       await this.client.ask(request);
       this.begun = true;
       showError(this.error, "");
-      if (said) announce(said);
     } catch (error) {
       this.begun = false;
       showError(this.error, error);
@@ -195,27 +271,32 @@ export class Ratatouille {
   /** Clears drawn and counted data. */
   private clearRun(): void {
     this.rows.clear();
-    this.plot.reset();
+    this.stage.reset();
+    this.pipe.reset();
     this.table.restart();
     this.time = 0;
     this.dirty = true;
   }
 
   /** Changes the link. Collects further changes while one is in progress. */
-  private change(change: { rate_mbps?: number; rtt_ms?: number; buffer?: number }): void {
+  private change(name: "rate" | "rtt" | "buffer" | "second", value: number): void {
+    this.fork();
     if (!this.begun) return void this.begin("");
-    this.pending = { ...this.pending, ...change };
+    this.pending.set(name, value);
     if (this.busy) return;
     this.busy = true;
     void (async () => {
-      while (this.pending) {
-        const next = this.pending;
-        this.pending = undefined;
-        try {
-          await this.client.ask({ method: "change", ...next });
-          showError(this.error, "");
-        } catch (error) {
-          showError(this.error, error);
+      while (this.pending.size > 0) {
+        const changes = [...this.pending];
+        this.pending.clear();
+        for (const [changed, to] of changes) {
+          const change: Change = { kind: "number", name: changed, value: to };
+          try {
+            this.recorder.note((await this.client.ask<Answer>(requestOf(change)))["time_ns"], change);
+            showError(this.error, "");
+          } catch (error) {
+            showError(this.error, error);
+          }
         }
       }
       this.busy = false;
@@ -225,10 +306,13 @@ export class Ratatouille {
   private async flow(flow: number, before: FlowSetting): Promise<void> {
     const setting = this.setting.flows[flow]!;
     const said = `Flow ${flow + 1}, ${setting.scheme}, is ${setting.on ? "on" : "off"}.`;
-    // A run that could not begin, perhaps because of this flow, is tried again.
-    if (!this.begun) return this.begin(said);
+    // A run that could not begin, perhaps because of this flow, is tried again. A path cannot be
+    // changed on the way.
+    if (!this.begun || before.extra !== setting.extra || before.via !== setting.via) return this.begin(said);
+    this.fork();
+    const change: Change = { kind: "flow", flow, on: setting.on, scheme: setting.scheme };
     try {
-      await this.client.ask({ method: "flow", flow, on: setting.on, scheme: setting.scheme });
+      this.recorder.note((await this.client.ask<Answer>(requestOf(change)))["time_ns"], change);
       showError(this.error, "");
       announce(said);
     } catch (error) {
@@ -270,6 +354,7 @@ export class Ratatouille {
     const time = status["time_s"] as number;
     this.table.update(time, flows);
     for (const [flow, panel] of this.panels) panel.showUses(flows[flow]!.rules);
+    this.sessions.update(this.recorder.count, this.paused ? String(status["digest"]) : "");
     const last = this.rows.length - 1;
     if (last < 0) return;
     const figures: [string, string][] = [
@@ -277,6 +362,7 @@ export class Ratatouille {
       ["link", `${formatShort(this.rows.link(last, LINK.capacity))} Mbit/s`],
       ["link × RTT", `${formatShort(this.rows.link(last, LINK.ideal))} packets`],
       ["in the queue", `${String(status["backlog_packets"])} packets`],
+      ["in flight, all", `${Math.round(this.rows.total(last))} packets`],
       ["dropped", String(status["drops"])],
       ["marked", String(status["marks"])],
     ];
@@ -285,7 +371,7 @@ export class Ratatouille {
     const on = flows.map((flow, index) => ({ flow, index })).filter(({ flow }) => flow.on);
     const words = on.map(({ flow, index }) =>
       `flow ${index + 1} ${this.setting.flows[index]!.scheme}: ${Math.round(flow.in_flight_bytes / 1500)}`);
-    this.plot.canvas.setAttribute("aria-label",
+    this.stage.plot.canvas.setAttribute("aria-label",
       `Packets in flight over time; at ${formatShort(time)} seconds ${words.join(", ") || "no flow is on"}`);
   }
 
@@ -295,10 +381,16 @@ export class Ratatouille {
     announce(on ? "Paused." : "Running.");
   }
 
+  /** Pauses, and simulates some more seconds. */
+  private step(seconds: number): void {
+    if (!this.paused) this.pause(true);
+    this.client.step(seconds);
+  }
+
   /** Sends the speed to the worker. */
   private updatePace(): void {
     const on = this.active && !this.paused;
-    this.client.pace(on ? this.setting.speed : 0, this.plot.spacing(this.setting.window));
+    this.client.pace(on ? this.setting.speed : 0, this.stage.plot.spacing(this.setting.window));
     const button = byId("pause");
     button.textContent = this.paused ? "Run" : "Pause";
     button.setAttribute("aria-pressed", String(this.paused));
@@ -316,18 +408,82 @@ export class Ratatouille {
     clearTimeout(this.addressTimer);
     this.addressTimer = 0;
     // A link to another tab changes the address before the page gets the event: then keep that
-    // address.
-    if (currentTab().tab === "ratatouille") history.replaceState(null, "", `#ratatouille?${this.address()}`);
+    // address. A session keeps its address until the user changes the run.
+    if (currentTab().tab !== "ratatouille" || this.replayed) return;
+    history.replaceState(null, "", `#ratatouille?${this.address()}`);
   }
 
   private async share(): Promise<void> {
-    history.replaceState(null, "", `#ratatouille?${this.address()}`);
+    const address = `#ratatouille?${this.address()}`;
+    if (currentTab().tab === "ratatouille") history.replaceState(null, "", address);
     try {
-      await navigator.clipboard.writeText(location.href);
+      await navigator.clipboard.writeText(new URL(address, location.href).href);
       announce("The address of this setting is in the clipboard.");
     } catch {
       announce("Copy the address of this page: it has this setting.");
     }
+  }
+
+  /** Returns the session up to now. */
+  private async presentSession(): Promise<Session | null> {
+    const status = await this.client.ask<Answer>({ method: "status" });
+    return this.recorder.session(Number(status["time_ns"]), String(status["digest"]));
+  }
+
+  /** Repeats a session from its address, with the files that it uses. */
+  private openSession(address: string, files: Record<string, string>): void {
+    try {
+      const session = readSession(address);
+      if (!session) throw new Error("the file has a setting, and no session");
+      for (const [name, text] of Object.entries(files)) {
+        this.files.set(name, text);
+        this.controls.addTrace(name);
+      }
+      void this.replay(session);
+    } catch (error) {
+      showError(this.error, error);
+    }
+  }
+
+  private async replay(session: Session): Promise<void> {
+    const { flows, ...rest } = copySetting(session.start);
+    Object.assign(this.setting, rest);
+    flows.forEach((flow, index) => Object.assign(this.setting.flows[index]!, flow));
+    this.replayed = session;
+    this.show();
+    await this.play();
+    if (!this.begun) return;
+    this.client.script(
+      session.changes.map(({ time_ns, change }) => ({ time_ns, request: requestOf(change) })), session.end_ns);
+    if (this.paused) this.pause(false);
+    this.sessions.say(`A recorded session runs: ${session.changes.length} changes in ${formatShort(session.end_ns / 1e9)} s.`);
+  }
+
+  /** The simulator has applied a change of the session. */
+  private scripted(index: number, answer: Answer): void {
+    const timed = this.replayed?.changes[index];
+    if (!timed) return;
+    if (answer.error !== undefined) return showError(this.error, answer.error);
+    applyTo(this.setting, timed.change);
+    this.recorder.note(timed.time_ns, timed.change);
+    this.show();
+    announce(describe(timed.change));
+    if (timed.change.kind === "flow") void this.watchRules();
+  }
+
+  private ended(status: Answer): void {
+    this.pause(true);
+    this.status(status);
+    if (this.replayed) this.sessions.compare(this.replayed.digest, String(status["digest"]));
+    this.replayed = null;
+  }
+
+  /** The user changes a run that repeats a session: the rest of the session is given up. */
+  private fork(): void {
+    if (!this.replayed) return;
+    this.replayed = null;
+    this.client.script([], null);
+    this.sessions.say("You have changed the run, so that the rest of the recorded session is left out.");
   }
 
   private frame(now: number): void {
@@ -341,15 +497,19 @@ export class Ratatouille {
     if (this.frames.length > 2400) this.frames.shift();
     this.drawnAt = now;
     this.dirty = false;
-    const { flows, window, buffer } = this.setting;
-    this.plot.draw({
+    const { flows, window, buffer, rtt } = this.setting;
+    const view: View = {
       rows: this.rows,
       time: this.time,
       window,
       buffer,
+      rtt,
       styles: this.table.styles,
       shown: flows.map((flow) => flow.on),
       dark: matchMedia("(prefers-color-scheme: dark)").matches,
-    });
+    };
+    this.stage.draw(view);
+    this.pipe.update(this.setting, this.rows.length > 0 ? this.rows.link(this.rows.length - 1, LINK.capacity) : this.setting.rate);
+    this.pipe.draw(view, this.setting);
   }
 }

@@ -1,10 +1,10 @@
-// The rows of numbers of a live run, for the time that the plot shows.
+// The rows of numbers of a live run, for the time that the plots show.
 
-/** Columns of a row: bindings/web/src/play.rs. */
-export const LINK = { time: 0, backlog: 1, ideal: 2, capacity: 3 };
-export const FLOW = { inFlight: 0, cwnd: 1, accelerated: 2, braked: 3, marked: 4 };
-const LINK_COLUMNS = 4;
-const FLOW_COLUMNS = 5;
+/** Columns of a row: bindings/web/src/live_rows.rs. */
+export const LINK = { time: 0, backlog: 1, ideal: 2, capacity: 3, secondBacklog: 4 };
+export const FLOW = { inFlight: 0, cwnd: 1, accelerated: 2, braked: 3, marked: 4, delivered: 5, rtt: 6, lost: 7 };
+const LINK_COLUMNS = 5;
+const FLOW_COLUMNS = 8;
 
 export class Rows {
   readonly width: number;
@@ -44,6 +44,18 @@ export class Rows {
 
   flow(row: number, flow: number, column: number): number {
     return this.link(row, LINK_COLUMNS + flow * FLOW_COLUMNS + column);
+  }
+
+  /** Returns the packets in the queues of the links. */
+  queue(row: number): number {
+    return this.link(row, LINK.backlog) + this.link(row, LINK.secondBacklog);
+  }
+
+  /** Returns the packets in flight of all flows. */
+  total(row: number): number {
+    let total = 0;
+    for (let flow = 0; flow < this.flows; flow += 1) total += this.flow(row, flow, FLOW.inFlight);
+    return total;
   }
 
   /** Returns the first row at or after a time. */

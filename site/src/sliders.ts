@@ -1,6 +1,6 @@
-// Sliders with units: logarithmic if the range spans several powers of ten.
+// Sliders over lists of values that people say, each with a field that takes any value.
 
-import { element, formatShort } from "./dom";
+import { announce, element } from "./dom";
 
 export interface Slider {
   readonly node: HTMLElement;
@@ -11,68 +11,100 @@ export interface Slider {
 interface SliderSpec {
   id: string;
   label: string;
-  /** Number of positions of the slider. */
-  places: number;
-  value(place: number): number;
-  place(value: number): number;
+  /** Values of the slider's positions, ascending. */
+  values: number[];
+  low: number;
+  high: number;
+  /** Writes a value with its unit. */
   text(value: number): string;
+  /** Reads a value as a user writes it; null if it is none. */
+  read(text: string): number | null;
+  /** Examples of values, for the field's description. */
+  examples: string;
+  /** True if `value` may be set although it is outside `low..high`, such as zero for no limit. */
+  also?(value: number): boolean;
   changed(value: number): void;
 }
 
-function makeSlider(spec: SliderSpec): Slider {
-  const output = element("output", { for: spec.id });
-  const input = element("input", {
-    type: "range", id: spec.id, min: "0", max: String(spec.places), step: "1",
-    oninput: () => {
-      const value = spec.value(Number(input.value));
-      show(value);
-      spec.changed(value);
+/** Steps in each power of ten: round numbers, at most a quarter apart. */
+const ROUND = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
+
+/** Returns the round numbers from `low` to `high`. */
+export function roundValues(low: number, high: number): number[] {
+  const values = [low];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
+    for (const factor of ROUND) {
+      const value = Number((factor * 10 ** power).toPrecision(3));
+      if (value > low && value < high) values.push(value);
+    }
+  }
+  return [...values, high];
+}
+
+/** Returns a slider with a field. */
+export function makeSlider(spec: SliderSpec): Slider {
+  // A list has few values, in a range of many powers of ten: the nearest is that by ratio.
+  const distance = (one: number, other: number) =>
+    one > 0 && other > 0 ? Math.abs(Math.log(one / other)) : one === other ? 0 : Infinity;
+  const nearest = (value: number) => {
+    const distances = spec.values.map((listed) => distance(listed, value));
+    return distances.indexOf(Math.min(...distances));
+  };
+  let present = spec.values[0]!;
+  const range = element("input", {
+    type: "range", id: spec.id, min: "0", max: String(spec.values.length - 1), step: "1",
+    oninput: () => apply(spec.values[Number(range.value)]!),
+  });
+  const problem = element("span", { class: "problem", id: `${spec.id}-problem`, hidden: true });
+  const field = element("input", {
+    type: "text", id: `${spec.id}-value`, class: "value", "aria-label": `${spec.label}, value`,
+    "aria-describedby": `${spec.id}-problem`, autocomplete: "off", spellcheck: false,
+    title: `Any value, for example ${spec.examples}`,
+    onfocus: () => field.select(),
+    onchange: () => enter(),
+    onkeydown: (event: Event) => {
+      const { key } = event as KeyboardEvent;
+      // A field outside of a form: Enter takes the value, Escape the one of before.
+      if (key === "Enter") enter();
+      if (key === "Escape") show();
     },
   });
-  function show(value: number): void {
-    output.textContent = spec.text(value);
-    input.setAttribute("aria-valuetext", spec.text(value));
+  function show(): void {
+    const text = spec.text(present);
+    field.value = text;
+    range.value = String(nearest(present));
+    range.setAttribute("aria-valuetext", text);
+    complain("");
+  }
+  function complain(text: string): void {
+    problem.textContent = text;
+    problem.hidden = text === "";
+    field.toggleAttribute("aria-invalid", text !== "");
+    if (text !== "") field.setAttribute("aria-invalid", "true");
+  }
+  function apply(value: number): void {
+    present = value;
+    show();
+    spec.changed(value);
+  }
+  function enter(): void {
+    if (field.value === spec.text(present)) return complain("");
+    const value = spec.read(field.value);
+    const fits = value !== null && ((value >= spec.low && value <= spec.high) || spec.also?.(value) === true);
+    if (!fits) {
+      return complain(`Expected ${spec.text(spec.low)} to ${spec.text(spec.high)}, for example ${spec.examples}.`);
+    }
+    apply(Number(value.toPrecision(4)));
+    announce(`${spec.label}: ${spec.text(present)}`);
   }
   return {
-    node: element("div", { class: "slider" }, element("label", { for: spec.id }, spec.label), output, input),
+    node: element("div", { class: "slider" }, element("label", { for: spec.id }, spec.label), field, range, problem),
     set(value) {
-      input.value = String(Math.round(spec.place(value)));
-      show(value);
+      present = value;
+      show();
     },
     enable(on) {
-      input.disabled = !on;
+      range.disabled = field.disabled = !on;
     },
   };
-}
-
-/** Returns a slider from `low` to `high` whose positions differ by a constant factor. */
-export function logarithmicSlider(
-  of: { id: string; label: string; low: number; high: number; unit: string; changed(value: number): void },
-): Slider {
-  const places = 200;
-  const ratio = of.high / of.low;
-  return makeSlider({
-    ...of,
-    places,
-    // About three digits, so that values are easy to read.
-    value: (place) => Number((of.low * ratio ** (place / places)).toPrecision(3)),
-    place: (value) => (Math.log(value / of.low) / Math.log(ratio)) * places,
-    text: (value) => `${formatShort(value)} ${of.unit}`,
-  });
-}
-
-/** Returns a slider over a list of values. */
-export function steppedSlider(
-  of: { id: string; label: string; values: number[]; text(value: number): string; changed(value: number): void },
-): Slider {
-  const nearest = (value: number) => {
-    const distance = of.values.map((known) => Math.abs(known - value));
-    return distance.indexOf(Math.min(...distance));
-  };
-  return makeSlider({
-    ...of,
-    places: of.values.length - 1,
-    value: (place) => of.values[place]!,
-    place: nearest,
-  });
 }

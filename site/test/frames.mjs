@@ -52,7 +52,7 @@ const all = await page.evaluate(() => window.paceline.frames());
 let sum = 0;
 const frames = all.reverse().filter((frame) => (sum += frame) <= SECONDS * 1000).sort((a, b) => a - b);
 const at = (share) => frames[Math.min(frames.length - 1, Math.floor(share * frames.length))].toFixed(1);
-const drawn = await page.evaluate(() => document.getElementById("pace").textContent);
+const drawn = await page.evaluate(() => document.getElementById("pace").title);
 console.log(`frames: ${frames.length}; from one to the next: median ${at(0.5)} ms, 95 % ${at(0.95)} ms, 99 % ${at(0.99)} ms`);
 console.log(`simulator: ${drawn}`);
 for (const [name, end] of Object.entries(after)) {

@@ -2,80 +2,14 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { after, before, test } from "node:test";
-import { browser, program, serve } from "./browser.mjs";
+import { test } from "node:test";
+import { program } from "./browser.mjs";
+import { cell, close, drop, newContext, number, open, patience, reading, said, serverAddress, setValue, shot, until } from "./pages.mjs";
 
 const WIDTHS = [390, 1300, 1900];
-const shots = process.env.PACELINE_SHOTS;
-/** Longest time for any step of a test. */
-const patience = { timeout: 180_000 };
-let [chrome, server] = [];
-
-before(async () => {
-  chrome = await browser();
-  server = await serve();
-  if (shots) mkdirSync(shots, { recursive: true });
-});
-
-after(async () => {
-  await chrome?.close();
-  server?.close();
-});
-
-/** Opens a page of this width; every error in it fails the test. */
-async function open(hash, width = 1300, options = {}) {
-  const context = await chrome.newContext({ viewport: { width, height: width < 500 ? 844 : 950 }, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(patience.timeout);
-  page.wrong = [];
-  page.on("console", (message) => message.type() === "error" && page.wrong.push(message.text()));
-  page.on("pageerror", (error) => page.wrong.push(error.message));
-  page.on("request", (request) => {
-    const { origin, protocol } = new URL(request.url());
-    if (!["data:", "blob:"].includes(protocol) && origin !== new URL(server.address).origin) {
-      page.wrong.push(`asks for ${request.url()}`);
-    }
-  });
-  await page.goto(server.address + hash);
-  await page.waitForSelector("html[data-ready]");
-  return page;
-}
-
-async function close(page) {
-  assert.deepEqual(page.wrong, []);
-  await page.context().close();
-}
-
-const shot = async (page, name) => shots && page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
-
-/** Returns a reading below the plot as a number. */
-async function reading(page, name) {
-  const text = await page.evaluate((wanted) => {
-    const term = [...document.querySelectorAll("#readings dt")].find((dt) => dt.textContent === wanted);
-    return term?.nextElementSibling?.textContent ?? "";
-  }, name);
-  return Number.parseFloat(text);
-}
-
-async function until(page, what, check) {
-  const end = Date.now() + patience.timeout;
-  for (;;) {
-    const value = await check();
-    if (value) return value;
-    assert.ok(Date.now() < end, `in vain: ${what}; ${await page.locator("#readings").innerText()}`);
-    await page.waitForTimeout(100);
-  }
-}
-
-/** Waits until the page has announced this text to users of screen readers. */
-const said = (page, text) => page.locator("#announcement").filter({ hasText: text }).waitFor({ state: "attached" });
-
-const cell = (page, flow, column) =>
-  page.locator("table.flows tbody tr").nth(flow - 1).locator("td.number").nth(column).innerText();
-const number = async (page, flow, column) => Number.parseFloat(await cell(page, flow, column)) || 0;
 
 for (const width of WIDTHS) {
   test(`Ratatouille at ${width} px`, async () => {
@@ -84,16 +18,16 @@ for (const width of WIDTHS) {
     assert.equal(await reading(page, "link × RTT"), 60);
     await until(page, "Cubic has packets in flight", async () => (await number(page, 2, 2)) > 0);
     // Sliders move with the pointer and with keys, and the address follows.
-    await page.locator("#rate").fill("170");
+    await setValue(page, "rate", "95");
     await until(page, "a faster link", async () => (await reading(page, "link")) > 90);
     await page.locator("#rtt").focus();
     await page.keyboard.press("End");
     assert.equal(await page.locator("#rtt").getAttribute("aria-valuetext"), "500 ms");
     await until(page, "a longer path", async () => (await reading(page, "link × RTT")) > 3000);
     await page.keyboard.press("Home");
-    await page.locator("#rate").fill("100");
-    await page.locator("#rtt").fill("130");
-    await page.waitForFunction(() => location.hash.includes("rate=9.49"), null, patience);
+    await setValue(page, "rate", "9.49 Mbit/s");
+    await setValue(page, "rtt", "0.04 s");
+    await page.waitForFunction(() => location.hash.includes("rate=9.49&rtt=40&"), null, patience);
     // Flows are switched on and off.
     await page.getByRole("switch", { name: "Flow 3 on" }).check();
     await until(page, "ABC has marks", async () => (await cell(page, 3, 4)).includes("acc."));
@@ -200,16 +134,6 @@ test("a setting is in the address, and mistakes are told", async () => {
   await close(page);
 });
 
-/** Drops files on a place of the page. */
-async function drop(page, place, files) {
-  const data = await page.evaluateHandle((given) => {
-    const transfer = new DataTransfer();
-    for (const [name, text] of Object.entries(given)) transfer.items.add(new File([text], name));
-    return transfer;
-  }, files);
-  await page.locator(place).dispatchEvent("drop", { dataTransfer: data });
-}
-
 test("an address that makes no run is mended by hand", async () => {
   const page = await open("#ratatouille?speed=&buffer=&flows=%3Cb%3Enonsense+cubic");
   await page.getByRole("alert").filter({ hasText: "<b>nonsense" }).waitFor();
@@ -251,6 +175,7 @@ test("nothing is left of a run that was begun anew", async () => {
 
 test("first results show while further runs are made, and the address has the setting", async () => {
   const page = await open("#compare?traces=12Mbps+lte-driving&schemes=abc+vegas&duration=60s&runs=400&spread=trace");
+  assert.equal(await page.getByLabel("Constant rates").inputValue(), "12Mbps");
   // 96,000 s of simulated time: no machine finishes them before the page shows some results.
   assert.equal(await page.getByRole("spinbutton", { name: "Runs" }).inputValue(), "400");
   assert.equal(await page.getByLabel("Spread of starts").inputValue(), "trace");
@@ -258,8 +183,8 @@ test("first results show while further runs are made, and the address has the se
   assert.equal(await page.getByRole("checkbox", { name: "cubic", exact: true }).isChecked(), false);
   await page.getByRole("button", { name: "Compare" }).click();
   await page.getByRole("heading", { name: "Results of the first run, more follow" }).waitFor();
-  assert.equal(await page.locator("#compare-results figure svg").count(), 2);
-  // Two schemes: a focused figure keeps the focus while its drawing is replaced.
+  assert.equal(await page.locator("#compare-results figure svg").count(), 3);
+  // A constant rate and a recording, two schemes: a focused figure keeps the focus while its drawing is replaced.
   await page.locator("#compare-results figure").first().focus();
   await page.getByRole("heading", { name: /Results of \d+ runs, more follow/ }).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), "FIGURE");
@@ -268,7 +193,7 @@ test("first results show while further runs are made, and the address has the se
   // One run has no ranges and no sentences about runs.
   await page.getByRole("spinbutton", { name: "Runs" }).fill("1");
   await page.keyboard.press("Enter");
-  await said(page, "2 runs are done.");
+  await said(page, "4 runs are done.");
   assert.doesNotMatch(await page.locator("#compare-results table").innerText(), /\(/);
   assert.equal(await page.locator("#compare-results .words li").count(), 0);
   assert.match(new URL(page.url()).hash, /runs=1&spread=trace/);
@@ -284,11 +209,11 @@ test("a comparison is begun once, and a simulator that is missing is told", asyn
   assert.ok(disabled, "the button waits for the answer");
   await close(page);
   for (const file of ["**/*.wasm", "**/worker*.js"]) {
-    const context = await chrome.newContext();
+    const context = await newContext();
     await context.route(file, (route) => route.fulfill({ status: 404, body: "" }));
     const broken = await context.newPage();
     broken.setDefaultTimeout(patience.timeout);
-    await broken.goto(server.address);
+    await broken.goto(serverAddress());
     await broken.locator("#start-error").filter({ hasText: "the simulator" }).waitFor();
     await context.close();
   }
@@ -317,7 +242,7 @@ test("a setting that is remembered late does not take the tab away", async () =>
   const remembered = await page.evaluate(() => {
     const [later, wait] = [[], window.setTimeout];
     window.setTimeout = (callback) => later.push(callback);
-    const slider = document.querySelector("#sliders input");
+    const slider = document.querySelector("#sliders input[type=range]");
     slider.value = slider.max;
     slider.dispatchEvent(new Event("input", { bubbles: true }));
     window.setTimeout = wait;
@@ -409,7 +334,7 @@ test("a flow that is switched on while the run begins is told", async () => {
   await page.locator("#tab-ratatouille").click();
   await page.getByRole("switch", { name: "Flow 4 on" }).check();
   letGo();
-  await said(page, "Flow 4, bbr, is on.");
+  await said(page, "Flow 4, vegas, is on.");
   await close(page);
 });
 
@@ -443,7 +368,7 @@ test("the keyboard reaches everything, and everything has a name", async () => {
   await page.getByRole("switch", { name: "Flow 4 on" }).focus();
   await page.keyboard.press("Space");
   await page.waitForFunction(() => document.getElementById("announcement")?.textContent?.includes("is on"));
-  await until(page, "BBR runs", async () => (await number(page, 4, 0)) > 0);
+  await until(page, "Vegas runs", async () => (await number(page, 4, 0)) > 0);
   await shot(page, "dark-1300");
   await close(page);
 });

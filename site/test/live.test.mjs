@@ -1,0 +1,169 @@
+// The live run: values by hand, the path of flows, plots, packets as dots, keys, sessions.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { cell, close, drop, number, open, patience, reading, said, setValue, shot, until } from "./pages.mjs";
+
+test("values of people can be set, with units, and mistakes are named", async () => {
+  const page = await open("#ratatouille?speed=0&flows=cubic");
+  const heard = (id) => page.locator(`#${id}`).getAttribute("aria-valuetext");
+  for (const [id, text, value] of [
+    ["rate", "10", "10 Mbit/s"], ["rate", "500 kbit/s", "0.5 Mbit/s"], ["rate", "0.1Gbps", "100 Mbit/s"],
+    ["rtt", "20", "20 ms"], ["rtt", "0.2 s", "200 ms"], ["buffer", "1 BDP", "1667 packets"], ["buffer", "15 kB", "10 packets"],
+    ["buffer", "no limit", "no limit"], ["buffer", "1", "1 packet"], ["loss", "0.25 %", "0.25 %"], ["loss", "none", "none"],
+    ["speed", "0.3", "0.3 ×"], ["window", "7 s", "7 s"],
+  ]) {
+    await page.locator("#controls-path").evaluate((details) => (details.open = true));
+    await setValue(page, id, text);
+    assert.equal(await heard(id), value, `${id}: ${text}`);
+    assert.equal(await page.locator(`#${id}-value`).inputValue(), value);
+  }
+  for (const [id, text] of [["rate", "fast"], ["rate", "10 MB/s"], ["rate", "0"], ["rtt", "1 h"], ["buffer", "-3"], ["loss", "90"]]) {
+    const before = await heard(id);
+    await setValue(page, id, text);
+    await page.locator(`#${id}-problem`).filter({ hasText: "Expected" }).waitFor();
+    assert.equal(await page.locator(`#${id}-value`).getAttribute("aria-invalid"), "true");
+    assert.equal(await heard(id), before);
+    await page.locator(`#${id}-value`).press("Escape");
+    assert.equal(await page.locator(`#${id}-problem`).isVisible(), false);
+  }
+  // The slider itself stops at round numbers only.
+  const seen = [];
+  await page.locator("#rate").focus();
+  await page.keyboard.press("Home");
+  for (let step = 0; step < 40; step += 1) {
+    seen.push(await heard("rate"));
+    await page.keyboard.press("ArrowRight");
+  }
+  for (const rate of [1, 2, 5, 10, 12, 20, 50, 100, 200, 300]) assert.ok(seen.includes(`${rate} Mbit/s`), `${rate}: ${seen}`);
+  await close(page);
+});
+
+test("packets in flight of all flows are link × RTT and the queue", async () => {
+  const page = await open("#ratatouille?rate=12&rtt=100&speed=20&flows=newreno+newreno+newreno+newreno");
+  await until(page, "a while has passed", async () => (await reading(page, "time")) > 20);
+  await page.keyboard.press("Space");
+  await said(page, "Paused.");
+  const errors = await page.evaluate(() => window.paceline.rows().filter((row) => row.queue > 20)
+    .map(({ total, ideal, queue }) => Math.abs(total - ideal - queue) / total).sort((one, other) => one - other));
+  assert.ok(errors.length > 100, `${errors.length} rows`);
+  assert.ok(errors[errors.length >> 1] < 0.05, `${errors[errors.length >> 1]}`);
+  assert.ok(await page.locator("#key-all").isVisible());
+  assert.equal(await page.locator("#key-abc").isVisible(), false);
+  await close(page);
+});
+
+test("flows have their own RTT, a second link, and loss", async () => {
+  const page = await open("#ratatouille?rate=12&rtt=50&speed=20&flows=newreno+newreno");
+  await page.locator("#controls-path summary").click();
+  await page.getByLabel("Show RTT and links of each flow in the table").check();
+  await page.getByLabel("Additional RTT of flow 2 in ms").fill("200");
+  await page.keyboard.press("Enter");
+  await until(page, "the longer RTT", async () => (await number(page, 2, 1)) > (await number(page, 1, 1)) + 150);
+  await page.waitForFunction(() => location.hash.includes("extra=0+200"), null, patience);
+  await setValue(page, "second", "4");
+  await page.getByLabel("Links of flow 2").selectOption("first");
+  await until(page, "the second link limits flow 1 only", async () =>
+    (await reading(page, "time")) > 10 && (await number(page, 1, 0)) < 4.1 && (await number(page, 2, 0)) > 5);
+  await setValue(page, "loss", "2 %");
+  await until(page, "losses", async () => /\(\d.*%\)/.test(await cell(page, 1, 3)));
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  assert.equal(await page.getByLabel("Links of flow 2").inputValue(), "first");
+  assert.equal(await page.locator("#loss").getAttribute("aria-valuetext"), "2 %");
+  await close(page);
+});
+
+test("further plots are chosen, and stay in the address", async () => {
+  const page = await open("#ratatouille?plots=queue&flows=cubic", 390);
+  assert.deepEqual(await page.locator("#series figcaption").allInnerTexts(), ["Queue"]);
+  await page.locator("#plot-delay").check();
+  await page.locator("#plot-window").check();
+  await page.waitForFunction(() => location.hash.includes("plots=delay+window+queue"), null, patience);
+  assert.deepEqual(await page.locator("#series figcaption").allInnerTexts(), ["Round-trip time", "Window", "Queue"]);
+  // On a phone the plot stays in view while the controls are used.
+  await page.locator("#window-value").scrollIntoViewIfNeeded();
+  await page.evaluate(() => window.scrollTo(0, 1500));
+  const box = await page.locator("#plot").boundingBox();
+  assert.ok(box.y >= 0 && box.y < 20, `${box.y}`);
+  await shot(page, "phone-sticky");
+  await close(page);
+});
+
+test("packets are dots at low speeds", async () => {
+  const page = await open("#ratatouille?rate=12&rtt=100&speed=0.5&window=2&pipe=1&flows=cubic+vegas");
+  await until(page, "packets in the queue, on the wire, and their acknowledgements", async () => {
+    const said = await page.locator("#pipe").getAttribute("aria-label");
+    const found = /(\d+) in the queue, (\d+) on the wire, (\d+) ack/.exec(said ?? "");
+    return found && found.slice(1).every((count) => Number(count) > 5);
+  });
+  await shot(page, "pipe-1300");
+  await setValue(page, "speed", "20");
+  await page.locator("#pipe-note").filter({ hasText: /Too many packets.*2 ×|1 ×/ }).waitFor();
+  await page.getByLabel("Packets as dots").uncheck();
+  assert.equal(await page.locator("#pipe").isVisible(), false);
+  await close(page);
+});
+
+test("keys pause, step and begin anew", async () => {
+  const page = await open("#ratatouille?rate=12&flows=cubic");
+  await until(page, "it runs", async () => (await reading(page, "time")) > 0.3);
+  await page.keyboard.press("Space");
+  await said(page, "Paused.");
+  // The answer comes after what the simulator had still to do.
+  await page.getByRole("switch", { name: "Flow 2 on" }).check();
+  await said(page, "Flow 2, bbr, is on.");
+  await page.locator("#main").focus();
+  const last = () => page.evaluate(() => window.paceline.time());
+  const before = await last();
+  await page.keyboard.press("ArrowRight");
+  await until(page, "a step of 10 ms", async () => Math.abs((await last()) - before - 0.01) < 1e-6);
+  await page.keyboard.press("Shift+ArrowRight");
+  await until(page, "a step of 100 ms", async () => Math.abs((await last()) - before - 0.11) < 1e-6);
+  // In a field the keys are the field's.
+  await page.locator("#rate-value").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.locator("#main").focus();
+  await page.keyboard.press("r");
+  await until(page, "it begins anew", async () => (await last()) === 0);
+  await page.keyboard.press("Space");
+  await until(page, "it runs again", async () => (await last()) > 0.3);
+  await close(page);
+});
+
+test("a recorded session is repeated to the same digest", async () => {
+  const page = await open("#ratatouille?rate=12&rtt=60&speed=2&flows=cubic+-bbr");
+  await until(page, "it runs", async () => (await reading(page, "time")) > 1);
+  await setValue(page, "rate", "4");
+  await until(page, "some time", async () => (await reading(page, "time")) > 2);
+  await page.getByRole("switch", { name: "Flow 2 on" }).check();
+  await said(page, "Flow 2, bbr, is on.");
+  await until(page, "some more", async () => (await reading(page, "time")) > 3);
+  await page.locator("#pause").click();
+  await page.locator("#session-line").filter({ hasText: /2 changes are recorded; digest [0-9a-f]{16}/ }).waitFor({ state: "attached" });
+  await page.locator("#controls-session summary").click();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save session" }).click()]);
+  const file = readFileSync(await download.path(), "utf8");
+  const words = new URLSearchParams(JSON.parse(file).session);
+  assert.match(words.get("changes"), /^\d+:rate=4 \d+:flow2=bbr$/);
+  // By the address, in a new page, at another speed.
+  words.set("speed", "5");
+  const other = await open(`#ratatouille?${words}`);
+  await other.locator("#session-result").filter({ hasText: `with the recorded digest ${words.get("digest")}` }).waitFor();
+  assert.equal(await other.locator("#rate-value").inputValue(), "4 Mbit/s");
+  assert.ok(await other.getByRole("switch", { name: "Flow 2 on" }).isChecked());
+  await close(other);
+  // By the file, dropped on the page.
+  await drop(page, "#play", { "session.json": file });
+  await page.locator("#session-result").filter({ hasText: "with the recorded digest" }).waitFor();
+  // A change on the way gives up the rest.
+  await drop(page, "#play", { "session.json": file });
+  await page.locator("#session-result").filter({ hasText: "A recorded session runs" }).waitFor();
+  await setValue(page, "rtt", "30");
+  await page.locator("#session-result").filter({ hasText: "rest of the recorded session is left out" }).waitFor();
+  await close(page);
+  const damaged = await open("#ratatouille?flows=cubic&changes=5:rate=x&end=10");
+  await damaged.getByRole("alert").filter({ hasText: "damaged" }).waitFor();
+  await close(damaged);
+});

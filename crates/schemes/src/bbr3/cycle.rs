@@ -163,7 +163,9 @@ impl Bbr3Sender {
     /// Returns true after the waiting time, or after as many round trips as a Reno flow of this
     /// window would take between losses.
     fn is_time_to_probe(&self, now: Time) -> bool {
-        let packets = self.target_inflight() / u64::from(self.mss);
+        // On a path that holds less than MinPipeCwnd, the flight is that window (Linux v3: `bbr_target_inflight`). Else
+        // the path would be probed without a pause.
+        let packets = self.target_inflight().max(self.min_window()) / u64::from(self.mss);
         let rounds = packets.min(u64::from(self.params.reno_rounds));
         let cycle = &self.cycle;
         now.since(cycle.start) > cycle.wait || cycle.rounds_since_probe >= rounds

@@ -55,6 +55,40 @@ fn probes_the_rtt_with_half_the_flight() {
     assert_eq!(bbr.model.min_rtt, Some(Span::from_millis(151)));
 }
 
+/// Where ProbeRTT begins as the smallest RTT expires, its window is made of the RTT before, and stays as it is.
+#[test]
+fn a_longer_rtt_does_not_widen_the_probe_for_it() {
+    let ten = Span::from_secs(10);
+    let params = Bbr3Params { probe_rtt_interval: ten, ..Default::default() };
+    let mut bbr = Bbr3Sender::new(&params, &Setup::default());
+    let mut link = OneFlowLink::new(12.0, RTT);
+    link.run(&mut bbr, Span::from_secs(3), |_| ());
+    link.rtt = Span::from_millis(250);
+    let (mut smallest, mut largest) = (u64::MAX, 0);
+    link.run(&mut bbr, ten, |bbr| {
+        if bbr.state == Bbr3State::ProbeRtt {
+            smallest = smallest.min(bbr.plan().cwnd / MSS);
+            largest = largest.max(bbr.plan().cwnd / MSS);
+        }
+    });
+    // At most half of 101 packets, not of 251: the rate has become smaller with the window of the shorter RTT.
+    assert!(smallest == largest && (40..=50).contains(&largest), "{smallest} {largest}");
+}
+
+/// A path that holds less than a packet is probed once in a few round trips, not all the time.
+#[test]
+fn short_paths_are_not_probed_without_a_pause() {
+    let mut bbr = bbr3();
+    let mut link = OneFlowLink::new(1.0, Span::from_millis(1));
+    link.run(&mut bbr, Span::from_secs(5), |_| ());
+    let (mut up, mut all) = (0, 0);
+    link.run(&mut bbr, Span::from_secs(20), |bbr| {
+        all += 1;
+        up += u32::from(bbr.state == Bbr3State::Up);
+    });
+    assert!(up > 0 && up * 2 < all, "{up} of {all}");
+}
+
 #[test]
 fn a_shallow_buffer_sets_the_upper_bound() {
     let mut bbr = bbr3();

@@ -90,7 +90,7 @@ impl Bbr3Sender {
         self.pacing.burst(2)
     }
 
-    fn min_window(&self) -> u64 {
+    pub(super) fn min_window(&self) -> u64 {
         u64::from(self.params.min_window) * u64::from(self.mss)
     }
 
@@ -112,7 +112,7 @@ impl Bbr3Sender {
         self.with_quanta(self.bdp(self.model.max_bw(), gain))
     }
 
-    /// Returns ProbeRTT's window.
+    /// Returns the window of a ProbeRTT that began now.
     pub(super) fn probe_rtt_window(&self) -> u64 {
         self.bdp(self.bw(), self.params.probe_rtt_gain).max(self.min_window())
     }
@@ -141,7 +141,7 @@ impl Bbr3Sender {
         }
         cwnd = cwnd.max(self.min_window());
         if self.state == Bbr3State::ProbeRtt {
-            cwnd = cwnd.min(self.probe_rtt_window());
+            cwnd = cwnd.min(self.probe_rtt.window());
         }
         let bound = match self.state {
             Bbr3State::Cruise | Bbr3State::ProbeRtt => self.with_headroom(),

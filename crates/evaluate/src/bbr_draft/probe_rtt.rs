@@ -33,7 +33,7 @@ pub(super) static CASES: &[Case] = &[
     Case::new(
         "bbr-start-limited",
         BBR,
-        &[("duration", "20s"), ("warmup", "2s"), ("flow", "limited = { rate = \"2Mbps\" }")],
+        &[("duration", "40s"), ("warmup", "2s"), ("flow", "limited = { rate = \"2Mbps\" }")],
     )
     .fine(),
 ];
@@ -143,7 +143,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "The window of a flow of 2 Mbit/s falls to {} of its median in ProbeRTT",
             |look| {
                 let cwnd = Series::state(look, "cwnd");
-                100.0 * cwnd.smallest(4.0, 20.0) / cwnd.median(4.0, 20.0)
+                100.0 * cwnd.smallest(4.0, 40.0) / cwnd.median(4.0, 40.0)
             },
         )
         .without_cubic()
@@ -159,7 +159,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "pacing rate as a multiple of the application's",
             "",
             "After ProbeRTT, a flow of 2 Mbit/s that has never filled the link paces at {} times its rate",
-            |look| Series::state(look, "pacing").median(15.0, 20.0) / 2.0,
+            |look| Series::state(look, "pacing").median(30.0, 40.0) / 2.0,
         )
         .without_cubic()
         .judged(Bounds::new(2.2, 1.5, "the case asks for Startup, whose gain is 2.77; rates are measured with 20 % to spare")),

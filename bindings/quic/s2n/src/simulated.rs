@@ -191,6 +191,9 @@ impl<C: CongestionController> Controller for Simulated<C> {
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("cwnd", f64::from(self.inner.congestion_window()) / f64::from(self.mss.max(1)));
+        if let Some(rate) = self.published.rate {
+            see("pacing", rate.as_mbps());
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The BBR draft's test cases on QUIC stacks and on schemes: the table of `docs/bbr-cases.md`.
 //!
 //! ```sh
-//! cargo run --release -p paceline-quic-sim --example bbr_cases -- [RUNS] [NAME]...
+//! cargo run --release -p paceline-quic-sim --example bbr_cases -- [RUNS] [NAME]... [keep=DIR] [only=ID]
 //! ```
+//! `keep` names a folder for the records of finished runs, which the next call continues from.
+//!
 //! Without names, the ends are Paceline's BBRs, Linux's, and those of noq, quinn and s2n-quic. `noq:own-bbr3`
 //! and `quinn:own-bbr` are whole stacks with their own controllers; `noq:` and `quinn:` before another name are the
 //! stacks with Paceline's scheme of that name (`noq:bbr3`). `s2n-bbr` is the controller of s2n-quic under the simulator's own sender.
@@ -32,21 +34,27 @@ const ENDS: [&str; 7] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let runs = arguments.next().map_or(Ok(20), |text| text.parse())?;
-    let mut schemes: Vec<String> = arguments.collect();
+    let (options, words): (Vec<String>, Vec<String>) = std::env::args()
+        .skip(1)
+        .partition(|word| word.starts_with("keep=") || word.starts_with("only="));
+    let option = |name: &str| options.iter().find_map(|option| option.strip_prefix(name));
+    let mut words = words.into_iter();
+    let runs = words.next().map_or(Ok(20), |text| text.parse())?;
+    let mut schemes: Vec<String> = words.collect();
     if schemes.is_empty() {
         schemes = ENDS.map(String::from).to_vec();
     }
     let request = Request {
         schemes,
         documents: documents("bbr-draft")?,
-        only: Vec::new(),
+        only: option("only=").into_iter().map(String::from).collect(),
         quick: false,
         runs: Some(runs),
         seed: 1,
     };
-    let done = evaluate(&request, &Arc::new(names()?), &Store::disabled(), &Quiet)?;
+    let store =
+        option("keep=").map_or(Ok(Store::disabled()), |folder| Store::open(folder.as_ref()))?;
+    let done = evaluate(&request, &Arc::new(names()?), &store, &Quiet)?;
     for (run, problem) in &done.failures {
         eprintln!("{run}: {problem}");
     }

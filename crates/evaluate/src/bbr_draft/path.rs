@@ -70,6 +70,12 @@ pub(super) static CASES: &[Case] = &[
     .fine(),
 ];
 
+/// Returns a figure of the time after the fall; NaN if the flow did not use half of the link before.
+fn after_fall(look: &Look<'_>, figure: impl Fn() -> f64) -> f64 {
+    let carried = Series::of(look, "link.link.throughput").mean_over(2.0).at(8.0);
+    if carried >= 50.0 { figure() } else { f64::NAN }
+}
+
 /// Seconds from the rise of the capacity until 80 % of it are used.
 fn risen(look: &Look<'_>) -> f64 {
     let carried = Series::of(look, "link.link.throughput").mean_over(0.2);
@@ -119,7 +125,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "error of the pacing rate",
             "%",
             "On a path that holds less than a packet, the median of the pacing rate is wrong by {}",
-            |look| 100.0 * (Series::state(look, "pacing").median(5.0, 20.0) / SLOW - 1.0).abs(),
+            |look| 100.0 * (Series::pacing(look).median(5.0, 20.0) / SLOW - 1.0).abs(),
         )
         .without_cubic()
         .judged(Bounds::new(10.0, 50.0, "the case asks for a pacing rate that matches the bandwidth; the gains are 0.9 and above")),
@@ -166,7 +172,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "time until the rate is below 13 Mbit/s",
             "s",
             "After a fall from 100 to 10 Mbit/s, a flow sends below 13 Mbit/s after {}",
-            |look| Series::of(look, "link.access.throughput").mean_over(0.5).until(|rate| rate <= 13.0, 1.0, 10.0, 50.0),
+            |look| after_fall(look, || Series::of(look, "link.access.throughput").mean_over(0.5).until(|rate| rate <= 13.0, 1.0, 10.0, 50.0)),
         )
         .without_cubic()
         .ending(40.0, "After a fall from 100 to 10 Mbit/s, a flow does not send below 13 Mbit/s within {}")
@@ -182,7 +188,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "time until the estimate is right",
             "s",
             "After a fall from 100 to 10 Mbit/s, the estimated bandwidth is below 11 Mbit/s after {}",
-            |look| Series::state(look, "bw").until(|bw| bw <= 11.0, 1.0, 10.0, 50.0),
+            |look| after_fall(look, || Series::state(look, "bw").until(|bw| bw <= 11.0, 1.0, 10.0, 50.0)),
         )
         .without_cubic()
         .ending(40.0, "After a fall from 100 to 10 Mbit/s, the estimated bandwidth is not below 11 Mbit/s within {}")
@@ -198,7 +204,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "time until the queue is below 100 ms",
             "s",
             "After a fall from 100 to 10 Mbit/s, the queue is below 100 ms after {}",
-            |look| Series::queue(look).until(|delay| delay.is_nan() || delay <= 100.0, 0.5, 10.5, 50.0) + 0.5,
+            |look| after_fall(look, || Series::queue(look).until(|delay| delay.is_nan() || delay <= 100.0, 0.5, 10.5, 50.0) + 0.5),
         )
         .without_cubic()
         .ending(40.0, "After a fall from 100 to 10 Mbit/s, the queue is not below 100 ms within {}")

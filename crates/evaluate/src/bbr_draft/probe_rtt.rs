@@ -159,7 +159,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "pacing rate as a multiple of the application's",
             "",
             "After ProbeRTT, a flow of 2 Mbit/s that has never filled the link paces at {} times its rate",
-            |look| Series::state(look, "pacing").median(30.0, 40.0) / 2.0,
+            |look| Series::pacing(look).median(30.0, 40.0) / 2.0,
         )
         .without_cubic()
         .judged(Bounds::new(2.2, 1.5, "the case asks for Startup, whose gain is 2.77; rates are measured with 20 % to spare")),

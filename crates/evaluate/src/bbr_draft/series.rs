@@ -32,10 +32,18 @@ impl Series {
         Series::of(look, "link.link.delay")
     }
 
+    /// Returns the pacing rate in Mbit/s; empty if the flow does not report it, or reports 0 throughout, as quinn's BBR
+    /// without an estimate does.
+    pub(super) fn pacing(look: &Look<'_>) -> Series {
+        let pacing = Series::state(look, "pacing");
+        let is_known = pacing.values.iter().any(|rate| *rate > 0.0);
+        if is_known { pacing } else { Series { values: Vec::new(), ..pacing } }
+    }
+
     /// Returns the pacing rate as a multiple of `mbps`, or, for ends that do not report it, the rate at which the flow
     /// sends.
     pub(super) fn gain(look: &Look<'_>, mbps: f64) -> Series {
-        let pacing = Series::state(look, "pacing");
+        let pacing = Series::pacing(look);
         let of = if pacing.is_empty() { Series::sent(look) } else { pacing };
         of.times(1.0 / mbps)
     }

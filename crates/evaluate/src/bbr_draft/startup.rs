@@ -130,7 +130,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "s",
             "After losses of 30 % for 3 round trips, the pacing rate is below 1.6 times the application's within {}",
             |look| {
-                let gain = Series::state(look, "pacing").times(1.0 / APPLICATION);
+                let gain = Series::pacing(look).times(1.0 / APPLICATION);
                 // Who has left Startup before cannot show it.
                 if gain.median(0.6, 1.0) < 1.6 { return f64::NAN }
                 gain.until(|gain| gain <= 1.6, 0.1, 1.0, 5.0)
@@ -229,7 +229,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "s",
             "With half of the capacity from 0.8 s on, a flow paces below 70 % of the first bandwidth for {}",
             |look| {
-                let pacing = Series::state(look, "pacing").times(1.0 / LINK);
+                let pacing = Series::pacing(look).times(1.0 / LINK);
                 let from = peak(look).min(1.5);
                 pacing.longest(|gain| gain < 0.7, from - 0.5, from + 2.5)
             },

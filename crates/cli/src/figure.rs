@@ -164,11 +164,6 @@ fn with_fonts(
     converted.map_err(|error| Error::Message(error.to_string()))
 }
 
-/// Returns true if the name is that of a figure's file and no folder.
-pub(crate) fn is_figure_name(path: &Path) -> bool {
-    Format::of_name(path).is_some() && !path.is_dir()
-}
-
 fn format_of(path: &Path) -> Result<Format, Error> {
     Format::of_name(path).ok_or_else(|| {
         Error::Usage(format!(

@@ -37,7 +37,9 @@ mod names;
 mod output;
 mod progress;
 mod registries;
+mod results;
 mod runs;
+mod sheet;
 mod table;
 mod temporary;
 mod usage;
@@ -64,7 +66,7 @@ Examples:
 
 In all commands:
   --json      print the result as JSON instead of text; docs/json.md has every field
-  -o PATH     write results: a folder if a command makes several files, else a file
+  -o PATH     write results; the name says what: a folder, .pdf, .svg, .png, .csv, .parquet, .json
   up, down    from the program inside to the outside, and back
   delay, rtt  a delay is one way, an RTT is both ways together
   --strict    fail if there is a warning, or a result could not be measured

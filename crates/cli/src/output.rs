@@ -206,7 +206,8 @@ pub(crate) fn all_of(problems: &[String]) -> Result<(), Error> {
 }
 
 /// Extensions that users give to files, never to folders.
-const OF_FILES: [&str; 9] = ["svg", "pdf", "png", "jpg", "eps", "csv", "json", "html", "txt"];
+const OF_FILES: [&str; 10] =
+    ["svg", "pdf", "png", "jpg", "eps", "csv", "parquet", "json", "html", "txt"];
 
 /// Checks that the name of a folder for results is not that of a file, such as fig.pdf, unless the
 /// folder exists.
@@ -219,23 +220,6 @@ pub(crate) fn is_folder_name(folder: &Path) -> Result<(), Error> {
             "{}: this names a folder, in which a page, plots (SVG) and JSON are written; name it {}",
             folder.display(),
             stem.display()
-        )));
-    }
-    Ok(())
-}
-
-/// Checks that the name of a plot's file has the extension of SVG, or none of another format.
-pub(crate) fn is_svg_name(file: &Path) -> Result<(), Error> {
-    let extension = file.extension().and_then(|extension| extension.to_str());
-    let is_other = extension.is_some_and(|it| {
-        !it.eq_ignore_ascii_case("svg") && OF_FILES.contains(&&*it.to_ascii_lowercase())
-    });
-    if is_other {
-        let named = file.with_extension("svg");
-        return Err(Error::Usage(format!(
-            "{}: plots are written as SVG; name it {}. Inkscape and rsvg-convert make PDF and PNG of it",
-            file.display(),
-            named.display()
         )));
     }
     Ok(())

@@ -86,7 +86,7 @@ fn mistakes_are_named_before_anything_runs() {
         (&["evaluate", "cubik"], "cubik"),
         (&["evaluate", "cubic", "--only", "cubic.ham"], "did you mean cubic.harm?"),
         (&["evaluate", "cubic", "--cases", "rfc1"], "rfc9743"),
-        (&["evaluate", "cubic", "-o", "report.html"], "names a folder"),
+        (&["evaluate", "cubic", "-o", "report.html"], "-o writes a folder or a table"),
         (&["evaluate", "cubic", "./missing.py"], "./missing.py: there is no such file"),
         (&["evaluate", "remy[table=none]"], "there are: starter"),
     ] {

@@ -166,3 +166,34 @@ fn tables_are_read_back_by_python() {
     let printed = done(&[&QUICK[..], &["-q", "--csv", "-"]].concat());
     assert!(printed.starts_with("trace,scheme,run,") && printed.lines().count() == 5, "{printed}");
 }
+
+#[test]
+fn the_name_of_o_says_what_is_written() {
+    let folder = Folder::new("named");
+    let read = |name: &str| std::fs::read(folder.path(name)).expect("a file");
+    let text = |name: &str| String::from_utf8(read(name)).expect("text");
+    let [csv, parquet, json] = ["r.csv", "r.parquet", "r.json"].map(|name| folder.path(name));
+    done(&[&QUICK[..], &["-q", "-o", &csv, "--csv", &parquet]].concat());
+    assert!(text("r.csv").starts_with("trace,scheme,run,"));
+    assert!(read("r.parquet").starts_with(b"PAR1") && read("r.parquet").ends_with(b"PAR1"));
+    let printed = done(&[&QUICK[..], &["-q", "-o", &json, "--json"]].concat());
+    assert_eq!(text("r.json"), printed);
+    for (line, head) in [
+        (&["medium", "--stations", "2", "--duration", "1s"][..], "direction,station,rate,"),
+        (&["medium", "--stations", "2", "--duration", "1s", "--runs", "3"], "direction,station,"),
+        (&["reproduce", "A12", "--runs", "1"], "claim,paper,place,title,what,expected,"),
+        (&["remy", "eval", "starter", "--duration", "5s", "--seeds", "1"], "table,"),
+    ] {
+        let printed = done(&[line, &["-q", "-o", &csv]].concat());
+        assert!(text("r.csv").starts_with(head), "{line:?}: {}", text("r.csv"));
+        assert!(!printed.is_empty(), "{line:?} prints its table, too");
+        let printed = done(&[line, &["-q", "-o", &json, "--json"]].concat());
+        if line[0] == "medium" {
+            assert_eq!(text("r.json"), printed);
+        }
+        fails(&[line, &["-o", "r.pdf"]].concat(), &["r.pdf", "a table (.csv, .parquet)"]);
+    }
+    let pdf = folder.path("lte.pdf");
+    done(&["trace", "plot", "lte-driving", "-o", &pdf, "--width", "3.5in"]);
+    assert!(read("lte.pdf").starts_with(b"%PDF-"));
+}

@@ -39,9 +39,9 @@ const LINES: [Line; 51] = [
     (&["compare", "--seeds", "3"], &["--runs N"]),
     (&["compare", "--format", "csv"], &["--csv", "docs/python.md"]),
     // Files and folders.
-    (&["compare", "-o", "fig.csv"], &["names a folder", "name it fig"]),
-    (&["trace", "plot", "lte-driving", "-o", "fig.png"], &["SVG", "name it fig.svg"]),
-    (&["log", "x.up", "-o", "x.csv"], &["SVG", "name it x.svg"]),
+    (&["compare", "-o", "fig.html"], &["a folder", ".pdf, .svg, .png", ".csv, .parquet"]),
+    (&["trace", "plot", "lte-driving", "-o", "fig.csv"], &[".pdf, .svg or .png"]),
+    (&["log", "x.up", "-o", "x.txt"], &["a figure (.pdf, .svg, .png)", ".json"]),
     (&["run", "fairness.toml"], &["paceline scenario new fairness -o fairness.toml"]),
     (&["run", "mine.toml"], &["paceline scenario list"]),
     (&["scenario", "new", "fairnes"], &["did you mean `fairness`?"]),

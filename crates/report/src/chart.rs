@@ -64,7 +64,7 @@ impl Chart {
     }
 
     /// Returns the chart as a figure of this layout.
-    pub(crate) fn figure_in(&self, layout: &Layout) -> Figure {
+    pub fn figure_in(&self, layout: &Layout) -> Figure {
         let width = layout.width;
         let mut panels: Vec<Panel> = self.panels.iter().map(thinned).collect();
         if let Some(height) = layout.height {

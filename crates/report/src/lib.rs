@@ -98,6 +98,6 @@ pub use style::Paint;
 pub use summary::{bars_figure, bars_svg, summary_table, table_of};
 pub use table::{Cell, Table};
 pub use tiles::{Tile, Tiles};
-pub use timeline::{capacity_svg, time_series_figure, time_series_svg};
+pub use timeline::{capacity_figure, capacity_svg, time_series_figure, time_series_svg};
 pub use tradeoff::{scatter_figure, scatter_svg};
 pub use transfer::{Line, Lines, TransferView, transfer_page, transfer_svg};

@@ -2,6 +2,7 @@
 
 use crate::chart::{Chart, Panel};
 use crate::figure::Figure;
+use crate::layout::Layout;
 use crate::number::{short, usable};
 use crate::palette::Palette;
 use crate::run::{Band, RunView, TimeSeries};
@@ -159,6 +160,16 @@ pub(crate) fn differ_much(runs: &[RunView]) -> bool {
 
 /// Returns the capacity of a link over time, in bins of `bin_s` seconds, as an SVG file.
 pub fn capacity_svg(name: &str, bin_s: f64, mbps: Vec<f64>) -> String {
+    capacity(name, bin_s, mbps).to_svg()
+}
+
+/// Returns the figure of a link's capacity over time for a file; `mbps` has a value for each bin of
+/// `bin_s` seconds.
+pub fn capacity_figure(name: &str, bin_s: f64, mbps: Vec<f64>, layout: &Layout) -> Figure {
+    capacity(name, bin_s, mbps).figure_in(layout)
+}
+
+fn capacity(name: &str, bin_s: f64, mbps: Vec<f64>) -> Chart {
     let capacity = Series {
         name: "capacity".into(),
         quantity: "capacity".into(),
@@ -176,7 +187,7 @@ pub fn capacity_svg(name: &str, bin_s: f64, mbps: Vec<f64>) -> String {
         log: false,
         series: vec![capacity],
     };
-    Chart { label: format!("Capacity of {name} over time"), panels: vec![panel] }.to_svg()
+    Chart { label: format!("Capacity of {name} over time"), panels: vec![panel] }
 }
 
 #[cfg(test)]

@@ -22,12 +22,12 @@ use paceline_sim::scenario::{Record, Workload};
 
 use crate::args;
 use crate::commands::plot::{SERIES_FILE, series_text};
-use crate::csv;
-use crate::figure::{FigureArgs, is_figure_name};
+use crate::figure::FigureArgs;
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::registries;
+use crate::results::{self, Kind};
 use crate::runs::RunsArgs;
 use pool::Pool;
 
@@ -37,7 +37,7 @@ Examples:
   paceline compare
   paceline compare --schemes 'abc,cubic+codel[target=50ms]' -o out
   paceline compare --schemes all --omniscient
-  paceline compare -o tradeoff.pdf
+  paceline compare -o tradeoff.pdf --csv runs.csv
   paceline compare --trace 3Mbps --schemes gcc,cubic --workload video
   paceline compare --trace 12Mbps --schemes newreno,cubic --flows 4 --warmup 10s --json")]
 pub(crate) struct Compare {
@@ -109,12 +109,12 @@ pub(crate) struct Compare {
     /// Do not show progress or the names of written files
     #[arg(short, long)]
     quiet: bool,
-    /// Write a page, plots, JSON and series into this folder; or one figure, if the name ends with .pdf, .svg or .png:
-    /// the trade-off (`paceline plot` makes all figures, in any size)
-    #[arg(short, long, value_name = "DIR|FIGURE")]
+    /// Write results; the name says what: a folder for a page, plots, JSON and series; .pdf, .svg or .png for one
+    /// figure, the trade-off (`paceline plot` makes all figures, in any size); .csv or .parquet for the table; .json
+    #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Write a row for each run into this CSV file, with the fields of JSON as columns; - for standard output, instead of
-    /// tables
+    /// Write a row for each run into this CSV or Parquet file, with the fields of JSON as columns; - for standard
+    /// output, instead of tables
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
@@ -130,12 +130,8 @@ impl Compare {
         }
         let runs = request.plan(&CompareLimits::default())?;
         // Fails now rather than after all runs.
-        match &self.output {
-            Some(path) if is_figure_name(path) => FigureArgs::default().check(path)?,
-            Some(folder) => output::make_folder(folder)?,
-            None => {}
-        }
-        self.csv.as_deref().map_or(Ok(()), output::has_folder)?;
+        let wanted = results::prepare(self.output.as_deref(), &Kind::ALL)?;
+        results::prepare_table(self.csv.as_deref())?;
         let mut pool = Pool::new(runs, self.threads.into(), self.quiet)?;
         pool.run()?;
         if let Some(until) = self.until {
@@ -145,18 +141,21 @@ impl Compare {
         let warnings = silent(&rows);
         let printed = if self.json {
             output::print_json(&CompareFields::of(&rows))
-        } else if csv::is_standard_output(self.csv.as_deref()) {
+        } else if results::is_standard_output(self.csv.as_deref()) {
             Ok(())
         } else {
             output::print(&tables::tables(&rows))
         };
         // If the reader of the table closes the pipe, the files are still written.
-        let table =
-            self.csv.as_ref().map_or(Ok(()), |path| csv::write_rows(path, &rows, self.quiet));
-        let written = match &self.output {
-            Some(path) if is_figure_name(path) => self.write_figure(path, &rows),
-            Some(folder) => self.write(folder, request.page_info(pool.runs.runs_made()), &rows),
-            None => Ok(()),
+        let document = CompareFields::of(&rows);
+        let csv = self.csv.as_deref();
+        let table = results::write_both(wanted, csv, &rows, &document, self.quiet);
+        let written = match wanted {
+            Some((path, Kind::Figure)) => self.write_figure(path, &rows),
+            Some((folder, Kind::Folder)) => {
+                self.write(folder, request.page_info(pool.runs.runs_made()), &rows)
+            }
+            Some((_, Kind::Table | Kind::Json)) | None => Ok(()),
         };
         written.and(table).and(printed).and(output::warn(&warnings, self.strict))
     }
@@ -186,7 +185,7 @@ impl Compare {
             seed: self.seed,
             runs: self.runs.or(Runs::new(CompareRequest::RUNS)),
             most_runs: self.until.map(|_| MOST_RUNS),
-            bin: self.output.as_ref().filter(|path| !is_figure_name(path)).map(|_| self.bin),
+            bin: self.output.as_ref().filter(|path| Kind::is_folder(path)).map(|_| self.bin),
             ..CompareRequest::new(links, self.schemes.0.clone())
         })
     }

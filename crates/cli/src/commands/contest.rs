@@ -24,6 +24,7 @@ use crate::args;
 use crate::names::command_line;
 use crate::output::{self, Error};
 use crate::registries;
+use crate::results::{self, Kind};
 use crate::runs::RunsArgs;
 use crate::table::Grid;
 use crate::temporary::Folder;
@@ -78,9 +79,14 @@ pub(crate) struct Contest {
     /// Do not show progress or the names of written files
     #[arg(short, long)]
     quiet: bool,
-    /// Write a page and JSON into this folder, and keep finished runs there
-    #[arg(short, long, value_name = "DIR")]
+    /// Write results; the name says what: a folder for a page and JSON, where finished runs are kept, too; .csv or
+    /// .parquet for the table; .json
+    #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
+    /// Write a row for each attempt into this CSV or Parquet file, with the fields of JSON as columns; - for standard output,
+    /// before the table
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
 }
 
 fn command(text: &str) -> Result<(String, String), String> {
@@ -126,6 +132,9 @@ struct OverRuns {
     power: Option<Distribution>,
 }
 
+/// Kinds of results that -o writes.
+const WRITTEN: [Kind; 3] = [Kind::Folder, Kind::Table, Kind::Json];
+
 #[derive(Serialize)]
 struct Attempts<'a> {
     attempts: &'a [Attempt],
@@ -140,13 +149,15 @@ enum Entry {
 impl Contest {
     pub(crate) fn run(self) -> Result<(), Error> {
         let entries = self.entries()?;
-        let store = match &self.output {
-            Some(folder) => {
+        let wanted = results::prepare(self.output.as_deref(), &WRITTEN)?;
+        results::prepare_table(self.csv.as_deref())?;
+        let store = match wanted {
+            Some((folder, Kind::Folder)) => {
                 let runs = folder.join("runs");
                 let fail = |source| Error::Io { path: Some(runs.clone()), source };
                 Store::open(&runs).map_err(fail)?
             }
-            None => Store::disabled(),
+            Some(_) | None => Store::disabled(),
         };
         let (mut attempts, unkept) = (Vec::new(), Mutex::new(Vec::new()));
         for (round, trace) in [("training", &self.training), ("secret", &self.secret)] {
@@ -159,10 +170,13 @@ impl Contest {
         // Prints and writes as many results as possible, also if some could not be kept.
         let unkept = unkept.into_inner().unwrap_or_default();
         let mut unwritten: Vec<String> = output::unkept(&unkept).into_iter().collect();
-        if let Some(folder) = &self.output {
+        if let Some((folder, Kind::Folder)) = wanted {
             unwritten.extend(self.write(folder, &attempts));
         }
-        output::all_of(&unwritten).and(printed)
+        let document = Attempts { attempts: &attempts };
+        let csv = self.csv.as_deref();
+        let tables = results::write_both(wanted, csv, &attempts, &document, self.quiet);
+        output::all_of(&unwritten).and(tables).and(printed)
     }
 
     fn entries(&self) -> Result<Vec<Entry>, Error> {

@@ -22,6 +22,7 @@ use crate::linux_hosts::LinuxArgs;
 use crate::names::command_line;
 use crate::output::{self, Error};
 use crate::registries;
+use crate::results::{self, Kind};
 use crate::table::{Grid, counted};
 
 #[derive(Args)]
@@ -79,10 +80,14 @@ pub(crate) struct Evaluate {
     /// Do not show progress or the names of written files
     #[arg(short, long)]
     quiet: bool,
-    /// Write the page (index.html), report.pdf, report.md, report.json and finished runs into this
-    /// folder
-    #[arg(short, long, value_name = "DIR")]
+    /// Write results; the name says what: a folder for the page (index.html), report.pdf, report.md, report.json and
+    /// finished runs; .csv or .parquet for the table; .json
+    #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
+    /// Write a row for each criterion and scheme into this CSV or Parquet file, with the fields of JSON as columns; - for standard output,
+    /// before the table
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
 }
 
 /// Documents that a list names.
@@ -94,6 +99,9 @@ impl Documents {
         documents(text).map(Documents)
     }
 }
+
+/// Kinds of results that -o writes.
+const WRITTEN: [Kind; 3] = [Kind::Folder, Kind::Table, Kind::Json];
 
 /// JSON of `evaluate --list`.
 #[derive(Serialize)]
@@ -118,14 +126,15 @@ impl Evaluate {
                 salt += &format!("{};{}", guest.describe(), module(scheme));
             }
         }
-        let store = match &self.output {
-            Some(folder) => {
-                output::make_folder(folder)?;
+        let wanted = results::prepare(self.output.as_deref(), &WRITTEN)?;
+        results::prepare_table(self.csv.as_deref())?;
+        let store = match wanted {
+            Some((folder, Kind::Folder)) => {
                 let runs = folder.join("runs");
                 Store::open_with(&runs, &salt)
                     .map_err(|source| Error::Io { path: Some(runs), source })?
             }
-            None => Store::disabled(),
+            Some(_) | None => Store::disabled(),
         };
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads.into())
@@ -144,13 +153,16 @@ impl Evaluate {
         // Prints and writes as many results as possible, also if some could not be kept.
         let unkept: Vec<String> = done.unkept.iter().map(|(_, why)| why.clone()).collect();
         let mut unwritten: Vec<String> = output::unkept(&unkept).into_iter().collect();
-        if let Some(folder) = &self.output {
+        if let Some((folder, Kind::Folder)) = wanted {
             unwritten.extend(self.write(folder, &done, began.elapsed().as_secs_f64()));
         }
+        let document = EvaluateFields::of(&done);
+        let csv = self.csv.as_deref();
+        let tables = results::write_both(wanted, csv, &done.rows, &document, self.quiet);
         let failed = |(run, problem): &(String, String)| format!("{run}: {problem}");
         let failed: Vec<String> = done.failures.iter().map(failed).collect();
         let warned = output::warn(&failed, self.strict);
-        output::all_of(&unwritten).and(printed).and(warned)
+        output::all_of(&unwritten).and(tables).and(printed).and(warned)
     }
 
     fn request(&self) -> Request {

@@ -16,11 +16,11 @@ use paceline_sim::scenario::FlowSpec;
 use crate::args;
 use crate::commands::kernel::{self, LoadedProgram, ProgramChoice};
 use crate::commands::run::read_scenario;
-use crate::csv;
 use crate::emulation::Emulation;
 use crate::linux_hosts;
 use crate::output::{self, Error};
 use crate::registries;
+use crate::results::TableFiles;
 use crate::runs::RunsArgs;
 
 #[derive(Args)]
@@ -101,9 +101,8 @@ pub(crate) struct Gap {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Write a row for each run into this CSV file, with the fields of JSON as columns
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
+    #[command(flatten)]
+    files: TableFiles,
     /// Fail if the emulator was late in a run, so that its figures are not those of the link
     #[arg(long)]
     strict: bool,
@@ -172,6 +171,7 @@ fn kernel_names_scheme(name: &str) -> &str {
 
 impl Gap {
     pub(crate) fn run(self) -> Result<(), Error> {
+        self.files.prepare()?;
         if let Some(folder) = &self.linux {
             if let Some(folder) = folder {
                 linux_hosts::look_in(folder);
@@ -179,7 +179,6 @@ impl Gap {
             return self.beside_linux();
         }
         self.check()?;
-        self.csv.as_deref().map_or(Ok(()), output::has_folder)?;
         let runs = self.request()?.plan(registries::names()).map_err(|error| self.named(error))?;
         if self.scenario.is_some() {
             let schemes = runs.iter().filter_map(|run| run.comparison.scheme.named());
@@ -213,7 +212,7 @@ impl Gap {
             let row = run.beside(real, start, registries::names());
             rows.push(row.map_err(|error| Error::Message(error.to_string()))?);
         }
-        self.csv.as_ref().map_or(Ok(()), |path| csv::write_rows(path, &rows, self.quiet))?;
+        self.files.write(&rows, &GapRows { rows: &rows }, self.quiet)?;
         if self.json {
             output::print_json(&GapRows { rows: &rows })?;
         } else {
@@ -228,8 +227,10 @@ impl Gap {
     fn beside_linux(&self) -> Result<(), Error> {
         let runs = self.request()?.plan(registries::names()).map_err(|error| self.named(error))?;
         let (guest, rows) = linux::rows(&runs, self.quiet)?;
+        let document = linux::LinuxRows { linux_guest: &guest, rows: &rows };
+        self.files.write(&rows, &document, self.quiet)?;
         if self.json {
-            return output::print_json(&linux::LinuxRows { linux_guest: guest, rows: &rows });
+            return output::print_json(&document);
         }
         output::print(&linux::table(&rows, &guest))
     }

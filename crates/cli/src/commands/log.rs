@@ -8,10 +8,12 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_emulator::output::LogGraph;
 use paceline_requests::numbers::figure;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::args;
+use crate::figure::FigureArgs;
 use crate::output::{self, Error};
+use crate::results::{self, Kind};
 use crate::table::Grid;
 
 #[derive(Args)]
@@ -19,7 +21,7 @@ use crate::table::Grid;
 Examples:
   paceline link --up 12Mbps --down lte-driving --log run -- iperf3 -c server -R
   paceline log run.up run.down
-  paceline log run.down --bin 200ms -o run.down.svg")]
+  paceline log run.down --bin 200ms -o run.down.pdf --width 3.5in")]
 pub(crate) struct Log {
     /// Logs of mm-link or of `paceline link --log`; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
@@ -27,12 +29,80 @@ pub(crate) struct Log {
     /// The length of a bin in the plot
     #[arg(long, default_value = "500ms", value_parser = args::bin)]
     bin: Span,
-    /// Plot throughput and delay of one log over time into this SVG file; `-` is standard output
+    /// Write the result; the name says what: .pdf, .svg or .png for the throughput and delay of one log over time, .csv or
+    /// .parquet for the table, .json; `-` is an SVG drawing on standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write a row for each log into this CSV or Parquet file; - for standard output, before the table in words
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
     /// Print JSON instead of a table
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long)]
     json: bool,
+    /// Do not show the names of written files
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    look: FigureArgs,
+}
+
+/// Figures of a log: a row of the table.
+#[derive(Serialize)]
+struct LogRow {
+    log: String,
+    duration_s: f64,
+    capacity_mbps: f64,
+    throughput_mbps: f64,
+    utilization: f64,
+    queue_delay_ms: LogDelay,
+    signal_delay_ms: LogDelay,
+    packets: u64,
+    drops: u64,
+}
+
+#[derive(Serialize)]
+struct LogDelay {
+    p50: Option<u64>,
+    p95: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct LogRows<'a> {
+    logs: &'a [LogRow],
+}
+
+impl LogRow {
+    fn of(log: &Path, graph: &LogGraph) -> LogRow {
+        let of =
+            |delay: &dyn Fn(f64) -> Option<u64>| LogDelay { p50: delay(0.5), p95: delay(0.95) };
+        LogRow {
+            log: log.display().to_string(),
+            duration_s: graph.duration_s(),
+            capacity_mbps: graph.capacity_mbps(),
+            throughput_mbps: graph.throughput_mbps(),
+            utilization: graph.utilization(),
+            queue_delay_ms: of(&|share| graph.delay_ms(share)),
+            signal_delay_ms: of(&|share| graph.signal_delay_ms(share)),
+            packets: graph.packets(),
+            drops: graph.drops(),
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let ms = |delay: Option<u64>| delay.map_or("-".into(), |delay| delay.to_string());
+        vec![
+            self.log.clone(),
+            figure(self.duration_s),
+            figure(self.capacity_mbps),
+            figure(self.throughput_mbps),
+            figure(100.0 * self.utilization),
+            ms(self.queue_delay_ms.p50),
+            ms(self.queue_delay_ms.p95),
+            ms(self.signal_delay_ms.p95),
+            self.packets.to_string(),
+            self.drops.to_string(),
+        ]
+    }
 }
 
 /// Reads one log, with bins of `bin_ms` milliseconds.
@@ -69,68 +139,63 @@ pub(crate) fn summary_lines(graph: &LogGraph) -> [String; 4] {
     ]
 }
 
+/// Headings of the table.
+const HEADINGS: [&str; 10] = [
+    "log",
+    "length s",
+    "capacity Mbit/s",
+    "throughput Mbit/s",
+    "utilization %",
+    "delay p50 ms",
+    "p95 ms",
+    "signal p95 ms",
+    "packets",
+    "drops",
+];
+
 impl Log {
     pub(crate) fn run(self) -> Result<(), Error> {
         let bin_ms = self.bin.as_nanos() / 1_000_000;
-        if let Some(output) = &self.output {
-            output::is_svg_name(output)?;
-            let [log] = &self.logs[..] else {
-                return Err(Error::Usage("-o plots one log; name a single FILE".into()));
-            };
-            let graph = read(log, bin_ms)?;
-            let svg = graph.svg(&log.display().to_string()).map_err(Error::Message)?;
-            summary_lines(&graph).iter().for_each(|line| output::note(line));
-            if output.as_os_str() == "-" {
-                return output::print(&svg);
-            }
-            return output::write_named(output, svg.as_bytes());
+        let output = self.output.as_deref();
+        let is_printed = output.is_some_and(|path| path.as_os_str() == "-");
+        let wanted = match is_printed {
+            true => None,
+            false => results::prepare(output, &[Kind::Figure, Kind::Table, Kind::Json])?,
+        };
+        results::prepare_table(self.csv.as_deref())?;
+        if is_printed || matches!(wanted, Some((_, Kind::Figure))) {
+            return self.plot(wanted.map(|(path, _)| path), bin_ms);
         }
-        let headings = [
-            "log",
-            "length s",
-            "capacity Mbit/s",
-            "throughput Mbit/s",
-            "utilization %",
-            "delay p50 ms",
-            "p95 ms",
-            "signal p95 ms",
-            "packets",
-            "drops",
-        ];
-        let mut grid = Grid::numbers(&headings);
-        let mut listing = Vec::new();
+        let mut rows = Vec::new();
         for log in &self.logs {
-            let graph = read(log, bin_ms)?;
-            let name = log.display().to_string();
-            let ms = |delay: Option<u64>| delay.map_or("-".into(), |delay| delay.to_string());
-            grid.row(vec![
-                name.clone(),
-                figure(graph.duration_s()),
-                figure(graph.capacity_mbps()),
-                figure(graph.throughput_mbps()),
-                figure(100.0 * graph.utilization()),
-                ms(graph.delay_ms(0.5)),
-                ms(graph.delay_ms(0.95)),
-                ms(graph.signal_delay_ms(0.95)),
-                graph.packets().to_string(),
-                graph.drops().to_string(),
-            ]);
-            listing.push(json!({
-                "log": name,
-                "duration_s": graph.duration_s(),
-                "capacity_mbps": graph.capacity_mbps(),
-                "throughput_mbps": graph.throughput_mbps(),
-                "utilization": graph.utilization(),
-                "queue_delay_ms": { "p50": graph.delay_ms(0.5), "p95": graph.delay_ms(0.95) },
-                "signal_delay_ms": { "p50": graph.signal_delay_ms(0.5), "p95": graph.signal_delay_ms(0.95) },
-                "packets": graph.packets(),
-                "drops": graph.drops(),
-            }));
+            rows.push(LogRow::of(log, &read(log, bin_ms)?));
         }
+        let document = LogRows { logs: &rows };
+        results::write_both(wanted, self.csv.as_deref(), &rows, &document, self.quiet)?;
         if self.json {
-            output::print_json(&json!({ "logs": listing }))
-        } else {
-            output::print(&grid.text())
+            return output::print_json(&document);
+        }
+        let mut grid = Grid::numbers(&HEADINGS);
+        rows.iter().for_each(|row| grid.row(row.cells()));
+        output::print(&grid.text())
+    }
+
+    /// Draws one log into a file, or as SVG on standard output.
+    fn plot(&self, path: Option<&Path>, bin_ms: u64) -> Result<(), Error> {
+        let [log] = &self.logs[..] else {
+            return Err(Error::Usage("-o plots one log; name a single FILE".into()));
+        };
+        path.map_or(Ok(()), |path| self.look.check(path))?;
+        let (graph, name) = (read(log, bin_ms)?, log.display().to_string());
+        if !self.quiet {
+            summary_lines(&graph).iter().for_each(|line| output::note(line));
+        }
+        match path {
+            None => output::print(&graph.svg(&name).map_err(Error::Message)?),
+            Some(path) => {
+                let figure = graph.figure(&name, &self.look.layout()?).map_err(Error::Message)?;
+                self.look.write(&figure, path, self.quiet)
+            }
         }
     }
 }

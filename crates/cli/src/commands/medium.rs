@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::args;
 use crate::output::{self, Error};
+use crate::results::TableFiles;
 use crate::runs::RunsArgs;
 use crate::table::Grid;
 
@@ -104,7 +105,9 @@ pub(crate) struct Medium {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Do not show progress
+    #[command(flatten)]
+    files: TableFiles,
+    /// Do not show progress or the names of written files
     #[arg(short, long)]
     quiet: bool,
 }
@@ -187,6 +190,7 @@ fn measured_time(text: &str) -> Result<Span, String> {
 impl Medium {
     pub(crate) fn run(self) -> Result<(), Error> {
         let (config, rates) = self.settings()?;
+        self.files.prepare()?;
         let load = match self.direction {
             Direction::Up => SaturatedSenders::Up,
             Direction::Down => SaturatedSenders::Down,
@@ -211,17 +215,27 @@ impl Medium {
             (1..=runs).into_par_iter().map(one).collect::<Result<Vec<MediumFigures<f64>>, Error>>();
         bar.finish_and_clear();
         let reports = reports?;
+        let write = |value: &f64, factor: f64| figure(factor * value);
+        let write_range =
+            |of: &Distribution, factor: f64| range_as(of, "-", |value| figure(factor * value));
         match &reports[..] {
-            [report] if self.json => output::print_json(report),
-            [report] => {
-                output::print(&table(report, &rates, load, |value, factor| figure(factor * value)))
-            }
-            _ if self.json => output::print_json(&MediumFigures::over(&reports)),
-            _ => {
-                output::print(&table(&MediumFigures::over(&reports), &rates, load, |of, factor| {
-                    range_as(of, "-", |value| figure(factor * value))
-                }))
-            }
+            [report] => self.show(report, &rates, load, write),
+            _ => self.show(&MediumFigures::over(&reports), &rates, load, write_range),
+        }
+    }
+
+    /// Prints the figures and writes their files; `write` writes a figure times a factor.
+    fn show<T: Serialize>(
+        &self,
+        report: &MediumFigures<T>,
+        rates: &[String],
+        load: SaturatedSenders,
+        write: impl Fn(&T, f64) -> String,
+    ) -> Result<(), Error> {
+        self.files.write(&streams(report, rates, load), report, self.quiet)?;
+        match self.json {
+            true => output::print_json(report),
+            false => output::print(&table(report, rates, load, write)),
         }
     }
 
@@ -323,6 +337,33 @@ fn is_dsss(rate: Rate) -> bool {
     matches!(rate.as_bps(), 1_000_000 | 2_000_000 | 5_500_000 | 11_000_000)
 }
 
+/// A stream of packets between a station and the access point, as a row of tables.
+#[derive(Serialize)]
+struct StreamRow<'a, T> {
+    /// `from` the station or `to` it.
+    direction: &'static str,
+    /// Number of the station, from 1.
+    station: usize,
+    rate: &'a str,
+    throughput_mbps: &'a T,
+}
+
+/// Returns the streams in the order of the figures.
+fn streams<'a, T>(
+    report: &'a MediumFigures<T>,
+    rates: &'a [String],
+    load: SaturatedSenders,
+) -> Vec<StreamRow<'a, T>> {
+    let stream = |(at, throughput_mbps): (usize, &'a T)| {
+        let is_down =
+            load == SaturatedSenders::Down || (load == SaturatedSenders::Both && at < rates.len());
+        let station = at % rates.len();
+        let direction = if is_down { "to" } else { "from" };
+        StreamRow { direction, station: station + 1, rate: &rates[station], throughput_mbps }
+    };
+    report.per_station_mbps.iter().enumerate().map(stream).collect()
+}
+
 /// Returns the report as a table; `write` writes a figure times a factor.
 fn table<T>(
     report: &MediumFigures<T>,
@@ -331,14 +372,9 @@ fn table<T>(
     write: impl Fn(&T, f64) -> String,
 ) -> String {
     let mut grid = Grid::after(2, &["stream", "rate", "Mbit/s"]);
-    let streams = report.per_station_mbps.iter().enumerate();
-    for (at, mbps) in streams {
-        let down =
-            load == SaturatedSenders::Down || (load == SaturatedSenders::Both && at < rates.len());
-        let station = at % rates.len();
-        let way = if down { "to" } else { "from" };
-        let name = format!("{way} station {}", station + 1);
-        grid.row(vec![name, rates[station].clone(), write(mbps, 1.0)]);
+    for stream in streams(report, rates, load) {
+        let name = format!("{} station {}", stream.direction, stream.station);
+        grid.row(vec![name, stream.rate.to_string(), write(stream.throughput_mbps, 1.0)]);
     }
     format!(
         "{}\n{} Mbit/s together, Jain's index {}, {} % of the frames collided\n",

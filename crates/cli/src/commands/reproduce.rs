@@ -15,6 +15,7 @@ use crate::args;
 use crate::cost_bar::CostBar;
 use crate::names::command_line;
 use crate::output::{self, Error};
+use crate::results::{self, Kind};
 use crate::table::Grid;
 
 #[derive(Args)]
@@ -73,9 +74,53 @@ pub(crate) struct Reproduce {
     /// Do not show progress or the names of written files
     #[arg(short, long)]
     quiet: bool,
-    /// Write the page, the JSON and finished runs into this folder
-    #[arg(short, long, value_name = "DIR")]
+    /// Write results; the name says what: a folder for the page, the JSON and finished runs; .csv or .parquet for the
+    /// table; .json
+    #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
+    /// Write a row for each check into this CSV or Parquet file, with the fields of JSON as columns; - for standard output,
+    /// before the table
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+/// Kinds of results that -o writes.
+const WRITTEN: [Kind; 3] = [Kind::Folder, Kind::Table, Kind::Json];
+
+/// A check of a claim, as a row of tables.
+#[derive(Serialize)]
+struct CheckRow<'a> {
+    claim: &'a str,
+    paper: &'a str,
+    place: &'a str,
+    title: &'a str,
+    what: &'a str,
+    /// The bound in force, or the stated one of a check that was withdrawn.
+    #[serde(flatten)]
+    bound: &'a BoundResult,
+    /// Whether the bound holds that was stated before the first run.
+    stated_holds: bool,
+    verdict: &'static str,
+    stated_verdict: &'static str,
+}
+
+/// Returns the rows of all checks.
+fn check_rows(claims: &[ClaimResult]) -> Vec<CheckRow<'_>> {
+    let mut rows = Vec::new();
+    for claim in claims {
+        rows.extend(claim.checks.iter().map(|check| CheckRow {
+            claim: &claim.id,
+            paper: &claim.paper,
+            place: &claim.place,
+            title: &claim.title,
+            what: &check.what,
+            bound: check.shown(),
+            stated_holds: check.stated.holds,
+            verdict: claim.verdict.words(),
+            stated_verdict: claim.stated_verdict.words(),
+        }));
+    }
+    rows
 }
 
 /// JSON of `reproduce --list`.
@@ -108,12 +153,14 @@ impl Reproduce {
             let written = write_scenarios(&chosen, &setting, folder)?;
             return output::print(&summary(&written, folder));
         }
-        let store = match &self.output {
-            Some(folder) => {
+        let wanted = results::prepare(self.output.as_deref(), &WRITTEN)?;
+        results::prepare_table(self.csv.as_deref())?;
+        let store = match wanted {
+            Some((folder, Kind::Folder)) => {
                 let runs = Setting::runs(folder);
                 Store::open(&runs).map_err(|source| Error::Io { path: Some(runs), source })?
             }
-            None => Store::disabled(),
+            Some(_) | None => Store::disabled(),
         };
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads.into())
@@ -133,11 +180,14 @@ impl Reproduce {
         // Prints and writes as many results as possible, also if some could not be kept.
         let unkept: Vec<String> = done.unkept.iter().map(|(_, why)| why.clone()).collect();
         let mut unwritten: Vec<String> = output::unkept(&unkept).into_iter().collect();
-        if let Some(folder) = &self.output {
+        if let Some((folder, Kind::Folder)) = wanted {
             let seconds = began.elapsed().as_secs_f64();
             unwritten.extend(self.write(folder, &done, &chosen, seconds));
         }
-        let written = output::all_of(&unwritten);
+        let (csv, rows) = (self.csv.as_deref(), check_rows(&done.claims));
+        let tables =
+            results::write_both(wanted, csv, &rows, &ReproduceFields::of(&done), self.quiet);
+        let written = output::all_of(&unwritten).and(tables);
         let warned = output::warn(&self.shortfalls(&done), self.strict);
         written.and(printed).and(warned)
     }

@@ -18,13 +18,13 @@ use paceline_sim::{LinkOutcome, Outcome};
 use serde::Serialize;
 
 use crate::args;
-use crate::csv;
-use crate::figure::{FigureArgs, is_figure_name};
+use crate::figure::FigureArgs;
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::mistake::Mistake;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::registries;
+use crate::results::{self, Kind};
 use crate::runs::RunsArgs;
 use crate::table::{Grid, grid_of};
 
@@ -59,12 +59,13 @@ pub(crate) struct Run {
     /// Do not show the names of written files
     #[arg(short, long)]
     quiet: bool,
-    /// Write a page, plots and JSON, time series included, into this folder; or one figure, if the name ends with .pdf,
-    /// .svg or .png: the first link over time (`paceline plot` makes all figures, in any size)
-    #[arg(short, long, value_name = "DIR|FIGURE")]
+    /// Write results; the name says what: a folder for a page, plots and JSON, time series included; .pdf, .svg or
+    /// .png for one figure, the first link over time (`paceline plot` makes all figures, in any size); .csv or .parquet
+    /// for the table; .json
+    #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Write a row for each link and flow into this CSV file, with the fields of JSON as columns; - for standard output,
-    /// instead of tables
+    /// Write a row for each link and flow into this CSV or Parquet file, with the fields of JSON as columns; - for
+    /// standard output, instead of tables
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
@@ -91,47 +92,49 @@ impl Run {
             scenario.record = Record::Series(Record::BIN);
         }
         // Fails now rather than after the run.
-        match &self.output {
-            Some(path) if is_figure_name(path) => FigureArgs::default().check(path)?,
-            Some(folder) => output::make_folder(folder)?,
-            None => {}
-        }
-        self.csv.as_deref().map_or(Ok(()), output::has_folder)?;
-        let is_csv = csv::is_standard_output(self.csv.as_deref());
+        let wanted = results::prepare(self.output.as_deref(), &Kind::ALL)?;
+        results::prepare_table(self.csv.as_deref())?;
+        let is_csv = results::is_standard_output(self.csv.as_deref());
         let runs = several::run_all(&scenario).map_err(|error| wrong(&error))?;
         let silent = |name: &str| format!("flow {name}: nothing arrived");
-        let table = self
-            .csv
-            .as_ref()
-            .map_or(Ok(()), |path| csv::write_rows(path, &several::csv_rows(&runs), self.quiet));
-        let written = match &self.output {
-            Some(path) if is_figure_name(path) => self.write_figure(path, &scenario, &runs),
-            Some(folder) => self.write(folder, &scenario, &runs, &guest),
+        let csv = self.csv.as_deref();
+        let rows = several::csv_rows(&runs);
+        let write = |json: &dyn Fn(&Path) -> Result<(), Error>| match wanted {
+            Some((path, Kind::Json)) => json(path),
+            Some((path, Kind::Table)) => results::write_rows(path, &rows, self.quiet),
+            Some((path, Kind::Figure)) => self.write_figure(path, &scenario, &runs),
+            Some((folder, Kind::Folder)) => self.write(folder, &scenario, &runs, &guest),
             None => Ok(()),
         };
+        let table = csv.map_or(Ok(()), |path| results::write_rows(path, &rows, self.quiet));
         let (printed, warnings): (_, Vec<String>) = match &runs[..] {
             [(_, outcome)] => {
                 let flows = outcome.flows.iter().filter(|flow| flow.goodput_mbps == 0.0);
+                let fields = RunFields::of(outcome);
+                let fields = of_guest(&fields, &guest);
+                let written = write(&|path| results::write_json(path, &fields, self.quiet));
                 let printed = match self.json {
-                    true => output::print_json(&of_guest(&RunFields::of(outcome), &guest)),
+                    true => output::print_json(&fields),
                     false if is_csv => Ok(()),
                     false => output::print(&(tables(outcome) + &guest_line(&guest))),
                 };
-                (printed, flows.map(|flow| silent(&flow.name)).collect())
+                (written.and(printed), flows.map(|flow| silent(&flow.name)).collect())
             }
             _ => {
                 let Some(all) = ScenarioRuns::of(&runs) else { return Ok(()) };
                 let flows = all.flows.iter().filter(|flow| flow.goodput_mbps.median == 0.0);
                 let warnings = flows.map(|flow| silent(flow.name)).collect();
+                let fields = of_guest(&all, &guest);
+                let written = write(&|path| results::write_json(path, &fields, self.quiet));
                 let printed = match self.json {
-                    true => output::print_json(&of_guest(&all, &guest)),
+                    true => output::print_json(&fields),
                     false if is_csv => Ok(()),
                     false => output::print(&(several::tables(&all) + &guest_line(&guest))),
                 };
-                (printed, warnings)
+                (written.and(printed), warnings)
             }
         };
-        written.and(table).and(printed).and(output::warn(&warnings, self.strict))
+        table.and(printed).and(output::warn(&warnings, self.strict))
     }
 
     /// Writes the first figure.

@@ -10,9 +10,9 @@ use paceline_cc::spec::nearest;
 use paceline_requests::ParameterFields;
 use serde::Serialize;
 
-use crate::csv;
 use crate::output::{self, Error};
 use crate::registries;
+use crate::results;
 use crate::table::Grid;
 
 #[derive(Args)]
@@ -22,7 +22,7 @@ pub(crate) struct Schemes {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Write a row for each scheme and queue into this CSV file, or with a name for each of its parameters
+    /// Write a row for each scheme and queue into this CSV or Parquet file, or with a name for each of its parameters
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
@@ -63,11 +63,11 @@ impl Schemes {
         if let Some(path) = &self.csv {
             let entries = || listing.schemes.iter().chain(&listing.queues);
             match self.name {
-                None => csv::write_rows(path, &entries().collect::<Vec<_>>(), false)?,
+                None => results::write_rows(path, &entries().collect::<Vec<_>>(), false)?,
                 Some(_) => {
                     let parameters: Vec<_> =
                         entries().flat_map(|entry| &entry.parameters).collect();
-                    csv::write_rows(path, &parameters, false)?;
+                    results::write_rows(path, &parameters, false)?;
                 }
             }
         }

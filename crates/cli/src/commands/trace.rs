@@ -9,6 +9,7 @@ use paceline_trace::{DelayStats, Stats, Trace, TraceError};
 use serde_json::{Map, Value, json};
 
 use crate::args;
+use crate::figure::FigureArgs;
 use crate::output::{self, Error};
 use crate::table::Grid;
 
@@ -362,27 +363,39 @@ fn save(
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline trace plot lte-driving -o lte.pdf --width 3.5in
+  paceline trace plot ride.csv --bin 1s -o ride.svg")]
 pub(crate) struct Plot {
     /// A built-in trace or a file
     trace: String,
-    /// Write the SVG to this file instead of standard output (`-`)
+    /// Write the figure to this file, whose name ends with .pdf, .svg or .png; without it an SVG drawing goes to
+    /// standard output (`-`)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The length of a bin
     #[arg(long, default_value = "100ms", value_parser = args::length)]
     bin: Span,
+    #[command(flatten)]
+    look: FigureArgs,
 }
 
 impl Plot {
     fn run(self) -> Result<(), Error> {
-        file(self.output.as_deref()).map_or(Ok(()), output::is_svg_name)?;
+        let path = file(self.output.as_deref());
+        path.map_or(Ok(()), |path| self.look.check(path))?;
         let trace = load(&self.trace)?;
         let bin = self.bin.max(Span::from_millis(1));
         let rates = paceline_trace::rates(&trace, bin);
-        let svg = paceline_report::capacity_svg(trace.name(), bin.as_secs_f64(), rates);
-        match file(self.output.as_deref()) {
-            None => output::print(&svg),
-            Some(path) => output::write_named(path, svg.as_bytes()),
+        let (name, bin_s) = (trace.name(), bin.as_secs_f64());
+        match path {
+            None => output::print(&paceline_report::capacity_svg(name, bin_s, rates)),
+            Some(path) => {
+                let layout = self.look.layout()?;
+                let figure = paceline_report::capacity_figure(name, bin_s, rates, &layout);
+                self.look.write(&figure, path, false)
+            }
         }
     }
 }

@@ -15,10 +15,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args;
-use crate::csv;
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::output::{self, Error};
 use crate::registries;
+use crate::results::{self, Kind};
 use crate::table::Grid;
 
 #[derive(Args)]
@@ -36,7 +36,7 @@ pub(crate) struct Validate {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Write a row for each check into this CSV file, with the fields of JSON as columns
+    /// Write a row for each check into this CSV or Parquet file, with the fields of JSON as columns
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Fail unless every check was measured and agrees
@@ -45,7 +45,8 @@ pub(crate) struct Validate {
     /// Do not show progress
     #[arg(short, long)]
     quiet: bool,
-    /// Also write the table to this file, as Markdown, or as one line per check if its name ends with .tsv
+    /// Write the result; the name says what: .csv or .parquet for a row for each check, .json for all of it, .tsv for a
+    /// line for each check as the repository keeps it, and any other name for Markdown
     #[arg(short, long, value_name = "FILE", conflicts_with = "only")]
     output: Option<PathBuf>,
     /// Run the Linux guests instead of the checks, and write the figures that checks compare with to
@@ -69,8 +70,12 @@ impl Validate {
         }
         args::folder("--traces", self.traces.as_deref(), "of recorded traces")?;
         args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
-        self.output.as_deref().map_or(Ok(()), output::has_folder)?;
-        self.csv.as_deref().map_or(Ok(()), output::has_folder)?;
+        let is_text = |path: &&Path| !matches!(Kind::of_name(path), Some(Kind::Table | Kind::Json));
+        let text_file = self.output.as_deref().filter(is_text);
+        text_file.map_or(Ok(()), output::has_folder)?;
+        let others = self.output.as_deref().filter(|path| !is_text(path));
+        let wanted = results::prepare(others, &[Kind::Table, Kind::Json])?;
+        results::prepare_table(self.csv.as_deref())?;
         let mut cases = cases(self.traces.as_deref(), self.tables.as_deref());
         if let Some(only) = &self.only {
             cases.retain(|case| case.peer.contains(only) || case.group.contains(only));
@@ -88,13 +93,13 @@ impl Validate {
         let mut rows: Vec<ComparedFigure> = measured.collect();
         bar.finish_and_clear();
         explain(&cases, &mut rows);
-        if let Some(path) = &self.output {
+        if let Some(path) = text_file {
             let lines = path.extension().is_some_and(|extension| extension == "tsv");
             let text = if lines { record(&rows) } else { page(&rows) };
             output::write_file(path, text.as_bytes())?;
         }
-        self.csv.as_ref().map_or(Ok(()), |path| csv::write_rows(path, &rows, self.quiet))?;
         let report = ValidateDocument { counts: Counts::of(&rows), rows };
+        results::write_both(wanted, self.csv.as_deref(), &report.rows, &report, self.quiet)?;
         if self.json {
             output::print_json(&report)?;
         } else {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead};
 
-use paceline_report::{Chart, Fold, Paint, Panel, Series, Shade};
+use paceline_report::{Chart, Figure, Fold, Layout, Paint, Panel, Series, Shade};
 
 /// The most bins of a plot.
 const MOST_BINS: u64 = 1_000_000;
@@ -272,6 +272,15 @@ impl LogGraph {
     /// The log is too long for its bins.
     pub fn svg(&self, name: &str) -> Result<String, String> {
         Ok(self.chart(name, vec![self.rates()?, self.delay_panel()]))
+    }
+
+    /// Returns the figure of both for a file. `name` is the log's.
+    ///
+    /// # Errors
+    /// The log is too long for its bins.
+    pub fn figure(&self, name: &str, layout: &Layout) -> Result<Figure, String> {
+        let panels = vec![self.rates()?, self.delay_panel()];
+        Ok(Chart { label: format!("The link of {name} over time"), panels }.figure_in(layout))
     }
 
     fn chart(&self, name: &str, panels: Vec<Panel>) -> String {

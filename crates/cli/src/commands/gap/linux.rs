@@ -39,7 +39,7 @@ pub(super) struct LinuxRow {
 #[derive(Serialize)]
 pub(super) struct LinuxRows<'a> {
     /// Release and hashes of the guest.
-    pub(super) linux_guest: String,
+    pub(super) linux_guest: &'a str,
     /// A row for each scheme on each path.
     pub(super) rows: &'a [LinuxRow],
 }

@@ -13,9 +13,9 @@ use paceline_sim::runs::Spread;
 use serde::Serialize;
 
 use crate::args;
-use crate::csv;
 use crate::output::{self, Error};
 use crate::registries;
+use crate::results::TableFiles;
 use crate::table::{Grid, counted};
 
 /// Most senders named in a note about senders without arrivals.
@@ -65,9 +65,11 @@ pub(crate) struct Eval {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Write a row for each table into this CSV file, with the fields of JSON as columns
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
+    #[command(flatten)]
+    files: TableFiles,
+    /// Do not show the names of written files
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// Options of the network, unless a specification describes it.
@@ -162,6 +164,7 @@ struct Assessments {
 
 impl Eval {
     pub(crate) fn run(self) -> Result<(), Error> {
+        self.files.prepare()?;
         match &self.on {
             Some(OnArgument::Specification(file)) => {
                 if let Some(name) = self.network.given() {
@@ -194,10 +197,12 @@ impl Eval {
         let network = self.network(on)?;
         let rows =
             self.request().on_network(&network, registries::names(), &|| true).map_err(failed)?;
-        self.csv.as_ref().map_or(Ok(()), |path| csv::write_rows(path, &rows, false))?;
+        let document = EvalDocument { rows };
+        self.files.write(&document.rows, &document, self.quiet)?;
         if self.json {
-            return output::print_json(&EvalDocument { rows });
+            return output::print_json(&document);
         }
+        let rows = document.rows;
         let names = short_names(rows.iter().map(|row| row.table.as_str()));
         let mut grid = Grid::numbers(&[
             "table",
@@ -266,13 +271,15 @@ impl Eval {
         let rows = request
             .on_specification(&mut specification, registries::names(), &|| true)
             .map_err(failed)?;
-        self.csv.as_ref().map_or(Ok(()), |path| csv::write_rows(path, &rows, false))?;
         let specimens: Vec<Vec<Specimen>> =
             seeds.iter().map(|&seed| specification.specimens(seed)).collect();
+        let networks_of_each = specimens.first().map_or(0, Vec::len);
+        let document = Assessments { seeds: seeds.len(), networks: networks_of_each, rows };
+        self.files.write(&document.rows, &document, self.quiet)?;
         if self.json {
-            let networks = specimens.first().map_or(0, Vec::len);
-            return output::print_json(&Assessments { seeds: seeds.len(), networks, rows });
+            return output::print_json(&document);
         }
+        let rows = document.rows;
         let names = short_names(rows.iter().map(|row| row.table.as_str()));
         let each = match specification.is_random() {
             true => drawn(&specification, &rows, &names, seeds.len()),

@@ -1,0 +1,211 @@
+//! Files of results: `-o` writes what the name of its file says, and `--csv` a table.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use paceline_export::Format;
+use serde::Serialize;
+
+use crate::figure::FigureArgs;
+use crate::output::{self, Error};
+use crate::sheet::Sheet;
+
+/// A kind of result that `-o` can write.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A folder for a page, figures and JSON.
+    Folder,
+    /// A figure: .pdf, .svg or .png.
+    Figure,
+    /// A table: .csv or .parquet.
+    Table,
+    /// The whole result: .json.
+    Json,
+}
+
+impl Kind {
+    /// All kinds.
+    pub(crate) const ALL: [Kind; 4] = [Kind::Folder, Kind::Figure, Kind::Table, Kind::Json];
+
+    fn words(self) -> &'static str {
+        match self {
+            Kind::Folder => "a folder",
+            Kind::Figure => "a figure (.pdf, .svg, .png)",
+            Kind::Table => "a table (.csv, .parquet)",
+            Kind::Json => "the whole result (.json)",
+        }
+    }
+
+    /// Returns the kind that a name says. A folder that exists stays one, whatever its name.
+    pub(crate) fn of_name(path: &Path) -> Option<Kind> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+        if path.is_dir() || path.to_string_lossy().ends_with('/') {
+            return Some(Kind::Folder);
+        }
+        match extension.to_ascii_lowercase().as_str() {
+            "csv" | "parquet" => Some(Kind::Table),
+            "json" => Some(Kind::Json),
+            _ if Format::of_name(path).is_some() => Some(Kind::Figure),
+            _ => output::is_folder_name(path).is_ok().then_some(Kind::Folder),
+        }
+    }
+
+    /// Returns true if the path of `-o` is that of a folder.
+    pub(crate) fn is_folder(path: &Path) -> bool {
+        Kind::of_name(path) == Some(Kind::Folder)
+    }
+
+    /// Returns the kind that the path of `-o` asks for, one of `possible`. Checks, before anything
+    /// runs, that it can be written, and makes the folder.
+    pub(crate) fn prepare(path: &Path, possible: &[Kind]) -> Result<Kind, Error> {
+        let Some(kind) = Kind::of_name(path).filter(|kind| possible.contains(kind)) else {
+            let can: Vec<&str> = possible.iter().map(|kind| kind.words()).collect();
+            return Err(Error::Usage(format!(
+                "{}: -o writes {} here, by the name of the file",
+                path.display(),
+                can.join(" or ")
+            )));
+        };
+        match kind {
+            Kind::Folder => output::make_folder(path)?,
+            Kind::Figure => FigureArgs::default().check(path)?,
+            Kind::Table | Kind::Json => output::has_folder(path)?,
+        }
+        Ok(kind)
+    }
+}
+
+/// Checks, before anything runs, that the file of `--csv` can be written.
+pub(crate) fn prepare_table(path: Option<&Path>) -> Result<(), Error> {
+    path.map_or(Ok(()), output::has_folder)
+}
+
+/// Returns true if a table goes to standard output.
+pub(crate) fn is_standard_output(path: Option<&Path>) -> bool {
+    path == Some(Path::new("-"))
+}
+
+/// Writes rows into a file that the user named: Parquet if its name ends with .parquet, else CSV;
+/// `-` is standard output.
+pub(crate) fn write_rows<R: Serialize>(path: &Path, rows: &[R], quiet: bool) -> Result<(), Error> {
+    let sheet = Sheet::of_rows(rows)?;
+    if is_standard_output(Some(path)) {
+        return output::print(&sheet.to_csv());
+    }
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
+        sheet.write_parquet(path)?;
+        if !quiet {
+            output::note(&format!("wrote {}", path.display()));
+        }
+        return Ok(());
+    }
+    match quiet {
+        true => output::write_file(path, sheet.to_csv().as_bytes()),
+        false => output::write_named(path, sheet.to_csv().as_bytes()),
+    }
+}
+
+/// Writes a whole result into a JSON file.
+pub(crate) fn write_json<D: Serialize>(
+    path: &Path,
+    document: &D,
+    quiet: bool,
+) -> Result<(), Error> {
+    let text = output::to_json(document)?;
+    match quiet {
+        true => output::write_file(path, text.as_bytes()),
+        false => output::write_named(path, text.as_bytes()),
+    }
+}
+
+/// Writes the table that `--csv` names, and the table or JSON that `-o` names. `rows` are the
+/// table's, `document` is the JSON's.
+pub(crate) fn write_both<R: Serialize, D: Serialize>(
+    output: Option<(&Path, Kind)>,
+    csv: Option<&Path>,
+    rows: &[R],
+    document: &D,
+    quiet: bool,
+) -> Result<(), Error> {
+    let table = csv.map_or(Ok(()), |path| write_rows(path, rows, quiet));
+    let written = match output {
+        Some((path, Kind::Table)) => write_rows(path, rows, quiet),
+        Some((path, Kind::Json)) => write_json(path, document, quiet),
+        Some((_, Kind::Folder | Kind::Figure)) | None => Ok(()),
+    };
+    table.and(written)
+}
+
+/// Returns the path of `-o` with the kind of result that it asks for, after [`Kind::prepare`].
+pub(crate) fn prepare<'a>(
+    output: Option<&'a Path>,
+    possible: &[Kind],
+) -> Result<Option<(&'a Path, Kind)>, Error> {
+    output.map(|path| Ok((path, Kind::prepare(path, possible)?))).transpose()
+}
+
+/// Options of commands whose results are one table.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct TableFiles {
+    /// Write the result; the name says what: .csv or .parquet for the table, .json for all of it
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the table into this CSV or Parquet file, with the fields of JSON as columns; - for standard output, before
+    /// the table in words
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+impl TableFiles {
+    /// Checks, before anything runs, that the files can be written.
+    pub(crate) fn prepare(&self) -> Result<(), Error> {
+        self.wanted()?;
+        prepare_table(self.csv.as_deref())
+    }
+
+    fn wanted(&self) -> Result<Option<(&Path, Kind)>, Error> {
+        prepare(self.output.as_deref(), &[Kind::Table, Kind::Json])
+    }
+
+    /// Writes the files.
+    pub(crate) fn write<R: Serialize, D: Serialize>(
+        &self,
+        rows: &[R],
+        document: &D,
+        quiet: bool,
+    ) -> Result<(), Error> {
+        write_both(self.wanted()?, self.csv.as_deref(), rows, document, quiet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_is_written() {
+        for (name, kind) in [
+            ("fig.pdf", Some(Kind::Figure)),
+            ("fig.SVG", Some(Kind::Figure)),
+            ("t.csv", Some(Kind::Table)),
+            ("a.b/t.Parquet", Some(Kind::Table)),
+            ("r.json", Some(Kind::Json)),
+            ("out", Some(Kind::Folder)),
+            ("out.v2", Some(Kind::Folder)),
+            ("t.csv/", Some(Kind::Folder)),
+            ("page.html", None),
+        ] {
+            assert_eq!(Kind::of_name(Path::new(name)), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn kinds_that_a_command_has_not_are_refused_with_those_that_it_has() {
+        let error = Kind::prepare(Path::new("fig.pdf"), &[Kind::Table, Kind::Json]);
+        let error = error.expect_err("no figure").to_string();
+        assert!(error.contains("a table (.csv, .parquet) or the whole result (.json)"), "{error}");
+        let error = Kind::prepare(Path::new("no/such/t.csv"), &Kind::ALL).expect_err("no folder");
+        assert!(error.to_string().contains("there is no folder no/such"), "{error}");
+        assert!(Kind::prepare(Path::new("t.html"), &Kind::ALL).is_err());
+    }
+}

@@ -12,6 +12,7 @@ mod affinity;
 pub mod build;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod calendar;
+mod cpio;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod end;
 mod error;

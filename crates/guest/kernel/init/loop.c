@@ -21,6 +21,11 @@ void watch(int fd, u32 events, enum source source, u32 index)
 	control(EPOLL_CTL_ADD, fd, events, source, index);
 }
 
+void unwatch(int fd)
+{
+	control(EPOLL_CTL_DEL, fd, 0, TIMER, 0);
+}
+
 void watch_again(int fd, u32 events, enum source source, u32 index)
 {
 	control(EPOLL_CTL_MOD, fd, events, source, index);

@@ -12,12 +12,14 @@
 #include "telemetry.h"
 
 /* Receiver of an event; the lower 32 bits of an event's number are an index. */
-enum source { TIMER, CHILD, SENDER, LISTENER, INCOMING };
+enum source { TIMER, CHILD, SENDER, LISTENER, INCOMING, PROGRAM };
 
 /* Creates the epoll instance. Called before all other functions. */
 void open_loop(void);
 /* Watches a descriptor. With `events` 0, only errors are reported. */
 void watch(int fd, u32 events, enum source source, u32 index);
+/* Stops watching a descriptor. */
+void unwatch(int fd);
 /* Changes the watched events of a descriptor. */
 void watch_again(int fd, u32 events, enum source source, u32 index);
 /* Sleeps until descriptors have events. Returns their number. */

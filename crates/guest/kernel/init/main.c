@@ -8,29 +8,18 @@
 #include <linux/resource.h>
 #include <linux/signal.h>
 
+#include "folder.h"
 #include "loop.h"
 #include "network.h"
 #include "program.h"
 
 #define TFD_TIMER_ABSTIME 1
-/* Longest time that the set-up waits for a receiving program to listen. */
-#define LISTEN_WAIT (400 * MILLISECOND)
-/* Time between SIGTERM at `stop` and SIGKILL. */
-#define GRACE (5 * SECOND)
 
 static int timer;
 /*
  * Time of the next samples: 1 s, and then each multiple of the interval later, equal at all hosts.
  */
 static u64 next_sample = NEVER;
-
-/* The user's programs that replace senders and receivers. */
-static struct {
-	/* Process number; 0 if it does not run. */
-	int process;
-	u64 starts, ends;
-	int terminated;
-} programs[MAX_CONNECTIONS];
 
 /*
  * Seeds the random pool from the command line. Kernels would seed it from the host, but the
@@ -128,14 +117,6 @@ static void describe(void)
 	power_off();
 }
 
-static int needs_folder(void)
-{
-	for (usize i = 0; i < settings.plan_count; i++)
-		if (settings.plans[i].program)
-			return 1;
-	return settings.modules != 0;
-}
-
 /* Sets the host up. Returns 0, or 1 with the reason in *problem. */
 static int set_up(struct text *problem)
 {
@@ -154,8 +135,9 @@ static int set_up(struct text *problem)
 	if (result)
 		return 1;
 	seed();
-	if (needs_folder() && (mount_folder(problem) || load_modules(problem)))
+	if (load_modules(problem))
 		return 1;
+	mount_for_programs();
 	set_sysctls();
 	if (set_network_up(problem, &index))
 		return 1;
@@ -167,79 +149,17 @@ static int set_up(struct text *problem)
 	return result != 0;
 }
 
-static void start_plan_program(usize index)
-{
-	struct text problem = { .length = 0 };
-
-	programs[index].starts = NEVER;
-	programs[index].process = start_program(&settings.plans[index], &problem);
-	if (programs[index].process < 0)
-		fail((u8)index, &problem);
-	programs[index].ends = settings.plans[index].stop;
-}
-
-/*
- * Starts the receiving programs that have no start time, so that they listen before the peer
- * connects.
- */
-static void start_receiving_programs(void)
-{
-	u64 patience = now() + LISTEN_WAIT;
-
-	for (usize i = 0; i < settings.plan_count; i++)
-		if (!settings.is_sender && settings.plans[i].program && settings.plans[i].start == NEVER)
-			start_plan_program(i);
-	for (usize i = 0; i < settings.plan_count; i++) {
-		if (!programs[i].process)
-			continue;
-		while (!is_listening(settings.plans[i].port) && now() < patience)
-			sleep_until(now() + MILLISECOND);
-	}
-}
-
-static void step_programs(u64 time)
-{
-	for (usize i = 0; i < settings.plan_count; i++) {
-		if (time >= programs[i].starts)
-			start_plan_program(i);
-		if (time < programs[i].ends)
-			continue;
-		/* The process group, because the program may have started others. */
-		sys(kill, -programs[i].process, programs[i].terminated ? SIGKILL : SIGTERM);
-		programs[i].ends = programs[i].terminated ? NEVER : time + GRACE;
-		programs[i].terminated = 1;
-	}
-}
-
-static void collect_programs(int signals)
-{
-	u8 ignored[128 * 4];
-	s32 status;
-	int process;
-
-	sys(read, signals, ignored, sizeof(ignored));
-	while ((process = collect_process(&status))) {
-		end_reader(process);
-		for (usize i = 0; i < settings.plan_count; i++)
-			if (programs[i].process == process) {
-				tell(EXIT, (u8)i, &status, sizeof(status));
-				programs[i].process = 0;
-				programs[i].ends = NEVER;
-			}
-	}
-}
-
 /* Returns the time of the next event: of a frame to retry, a sample, a sender or a program. */
 static u64 next_time(u64 retry)
 {
-	u64 least = retry < next_sample ? retry : next_sample;
+	u64 least = retry < next_sample ? retry : next_sample, wakes = programs_wake();
 
-	for (usize i = 0; i < settings.plan_count; i++) {
-		u64 times[] = { settings.is_sender ? sender_wakes(i) : NEVER, programs[i].starts, programs[i].ends };
-
-		for (usize k = 0; k < COUNT(times); k++)
-			if (times[k] < least)
-				least = times[k];
+	if (wakes < least)
+		least = wakes;
+	for (usize i = 0; i < settings.plan_count && settings.is_sender; i++) {
+		wakes = sender_wakes(i);
+		if (wakes < least)
+			least = wakes;
 	}
 	return least;
 }
@@ -294,6 +214,9 @@ static void handle(const struct epoll_event *event, int signals)
 	case CHILD:
 		collect_programs(signals);
 		break;
+	case PROGRAM:
+		read_output(index);
+		break;
 	case SENDER:
 		step_sender(index, event->events, now());
 		break;
@@ -338,8 +261,6 @@ int main(void)
 
 	mount_basics();
 	sys(prlimit64, 0, RLIMIT_NOFILE, &files, 0);
-	for (usize i = 0; i < MAX_CONNECTIONS; i++)
-		programs[i].starts = programs[i].ends = NEVER;
 	if (set_up(&problem))
 		fail(HOST, &problem);
 	open_loop();
@@ -352,10 +273,7 @@ int main(void)
 		start_senders();
 	else
 		start_receivers();
-	start_receiving_programs();
-	for (usize i = 0; i < settings.plan_count; i++)
-		if (settings.plans[i].program && !programs[i].process)
-			programs[i].starts = settings.plans[i].start;
+	start_listening_programs(signals);
 	if (settings.sample)
 		next_sample = SECOND;
 	say_hello();

@@ -1,164 +1,282 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Modules and programs from the simulator's private folder. */
-#include <linux/mount.h>
-#include <linux/sched.h>
+/*
+ * The user's programs: starts them, reports their output and exit status, and ends them.
+ *
+ * Output is read at a limited rate. Computing takes no time, so a program that writes without end would
+ * otherwise stop the guest's clock.
+ */
 #include <linux/signal.h>
 #include <linux/wait.h>
 
+#include "loop.h"
 #include "program.h"
 
-#define MAX_ARGUMENTS 64
+/* Longest time that the set-up waits for programs to listen. */
+#define LISTEN_WAIT (400 * MILLISECOND)
+/* Time between SIGTERM at `stop` and SIGKILL. */
+#define GRACE (5 * SECOND)
+/* Bytes of a description, and texts in it. */
+#define MAX_DESCRIPTION (1 << 16)
+#define MAX_TEXTS 1024
+/* Bytes of each output that are reported; of the others only the number is. */
+#define MOST_KEPT (256 << 10)
+/* Bytes of an output that are read in PACE_INTERVAL. */
+#define PACE (256 << 10)
+#define PACE_INTERVAL MILLISECOND
+/* Time from a byte that is not kept to the report of their number. */
+#define TOTAL_INTERVAL (100 * MILLISECOND)
+/* Bytes in a pipe, at most. */
+#define PIPE (1 << 16)
+/* Bytes before the text of an OUTPUT: the output's number, three zeros, the bytes so far. */
+#define OUTPUT_HEAD 12
+/* Processes of a guest, at most: each is a process of the host. */
+#define MAX_PROCESSES "512"
 
-/* Returns "/host/NAME", built in `path`. */
-static const char *in_folder(const char *name, struct text *path)
+struct output {
+	/* Read end of the pipe; 0 if it is closed. */
+	int fd;
+	u64 total, kept;
+	/* Start of the current PACE_INTERVAL, and bytes read in it. */
+	u64 since, used;
+	/* Time to read again; NEVER while epoll watches the pipe. */
+	u64 resumes;
+	/* Time to report the total; NEVER if it is reported. */
+	u64 reports;
+};
+
+static struct program {
+	/* Process number; 0 if it does not run. */
+	int process;
+	u64 starts, ends;
+	int terminated;
+	struct output outputs[2];
+} programs[MAX_CONNECTIONS];
+
+static u8 buffer[PIPE];
+
+static int has_programs(void)
 {
-	path->length = 0;
-	put(path, FOLDER "/");
-	put(path, name);
-	return path->bytes;
+	for (usize i = 0; i < settings.plan_count; i++)
+		if (settings.plans[i].run)
+			return 1;
+	return 0;
 }
 
-/* Mounts a file system for programs. Errors are ignored: most programs do not need it. */
-static void mount_for_programs(const char *kind, const char *place)
+/* Mounts a file system. Errors are ignored: most programs do not need it. */
+static void mount_at(const char *kind, const char *place)
 {
 	sys(mkdir, place, 0755);
 	sys(mount, kind, place, kind, 0, 0);
 }
 
-int mount_folder(struct text *problem)
+void mount_for_programs(void)
 {
-	/*
-	 * "." is the kernel's own working folder on the host, so no path of the host gets into the guest's
-	 * random pool.
-	 */
-	long result;
-
-	sys(mkdir, FOLDER, 0755);
-	result = sys(mount, "none", FOLDER, "hostfs", 0, "/proc/self/cwd");
-	if (result < 0) {
-		put(problem, "the simulator's folder cannot be mounted (hostfs): ");
-		put_error(problem, result);
-		return 1;
+	for (usize i = 0; i < MAX_CONNECTIONS; i++) {
+		programs[i].starts = programs[i].ends = NEVER;
+		for (int k = 0; k < 2; k++)
+			programs[i].outputs[k].resumes = programs[i].outputs[k].reports = NEVER;
 	}
-	mount_for_programs("sysfs", "/sys");
-	mount_for_programs("tmpfs", "/tmp");
-	mount_for_programs("tmpfs", "/dev/shm");
-	mount_for_programs("devpts", "/dev/pts");
-	return 0;
+	if (!has_programs())
+		return;
+	mount_at("sysfs", "/sys");
+	mount_at("devpts", "/dev/pts");
+	write_file("/proc/sys/kernel/threads-max", MAX_PROCESSES);
+	for (usize i = 0; i < settings.plan_count; i++)
+		if (settings.plans[i].run)
+			programs[i].starts = settings.plans[i].start;
 }
 
-static int load_module(const char *name, const char *args, struct text *problem)
+/* Sends OUTPUT: `length` bytes at `body` + OUTPUT_HEAD. */
+static void tell_output(usize index, int which, u8 *body, usize length)
 {
-	struct text path;
-	long fd = sys(open, in_folder(name, &path), O_RDONLY | O_CLOEXEC, 0);
-	long result = fd < 0 ? fd : sys(finit_module, fd, args, 0);
+	struct output *output = &programs[index].outputs[which];
 
-	if (fd >= 0)
-		sys(close, fd);
-	if (!result || result == -EEXIST)
-		return 0;
-	put(problem, "the module ");
-	put(problem, name);
-	put(problem, " cannot be loaded: ");
-	put_error(problem, result);
-	return 1;
+	memset(body, 0, 4);
+	body[0] = (u8)(which + 1);
+	memcpy(body + 4, &output->total, 8);
+	tell(OUTPUT, (u8)index, body, OUTPUT_HEAD + length);
 }
 
-int load_modules(struct text *problem)
+static void tell_total(usize index, int which)
 {
-	char *name = settings.modules, *end;
+	u8 body[OUTPUT_HEAD];
 
-	while (name) {
-		for (end = name; *end && *end != ','; end++)
-			;
-		if (!*end)
-			return load_module(name, settings.module_args, problem);
-		*end = 0;
-		if (load_module(name, "", problem))
-			return 1;
-		name = end + 1;
+	programs[index].outputs[which].reports = NEVER;
+	tell_output(index, which, body, 0);
+}
+
+/* Reads up to `most` bytes of an output. Returns their number, 0 at the end, or a negative error. */
+static long read_some(usize index, int which, u64 most, u64 time)
+{
+	struct output *output = &programs[index].outputs[which];
+	u64 room = MOST_KEPT - output->kept;
+	long got;
+
+	if (!room) {
+		got = sys(read, output->fd, buffer, most < sizeof(buffer) ? most : sizeof(buffer));
+		if (got > 0) {
+			output->total += (u64)got;
+			if (output->reports == NEVER)
+				output->reports = time + TOTAL_INTERVAL;
+		}
+		return got;
 	}
-	return 0;
+	if (!telemetry_has_room())
+		return -ENOBUFS;
+	if (room > MAX_BODY - OUTPUT_HEAD)
+		room = MAX_BODY - OUTPUT_HEAD;
+	got = sys(read, output->fd, buffer + OUTPUT_HEAD, most < room ? most : room);
+	if (got > 0) {
+		output->total += (u64)got;
+		output->kept += (u64)got;
+		tell_output(index, which, buffer, (usize)got);
+	}
+	return got;
 }
 
-/* Replaces the child by the program. Returns only if that fails. */
-static long become(const char *path, char *const arguments[])
+static void close_output(usize index, int which)
 {
-	static char *const environment[] = { "PATH=" FOLDER ":/bin", "HOME=/", "LANG=C.UTF-8", 0 };
-	u64 no_signals = 0;
+	struct output *output = &programs[index].outputs[which];
+
+	/* Closing also ends epoll's watch. */
+	sys(close, output->fd);
+	output->fd = 0;
+	output->resumes = NEVER;
+	if (output->reports != NEVER)
+		tell_total(index, which);
+}
+
+/* Reads an output until it is empty, at its end, or read faster than its pace. */
+static void drain(usize index, int which, u64 time)
+{
+	struct output *output = &programs[index].outputs[which];
+	long got;
+
+	if (time - output->since >= PACE_INTERVAL) {
+		output->since = time;
+		output->used = 0;
+	}
+	do {
+		if (output->used >= PACE) {
+			got = -ENOBUFS;
+			break;
+		}
+		got = read_some(index, which, PACE - output->used, time);
+		if (got > 0)
+			output->used += (u64)got;
+	} while (got > 0);
+	if (got == -ENOBUFS) {
+		if (output->resumes == NEVER)
+			unwatch(output->fd);
+		output->resumes = time + PACE_INTERVAL;
+	} else if (got == -EAGAIN) {
+		if (output->resumes != NEVER)
+			watch(output->fd, EPOLLIN, PROGRAM, (u32)index * 2 + (u32)which);
+		output->resumes = NEVER;
+	} else if (got != -EINTR) {
+		close_output(index, which);
+	}
+}
+
+void read_output(u32 index)
+{
+	if (programs[index / 2].outputs[index % 2].fd)
+		drain(index / 2, (int)(index % 2), now());
+}
+
+/*
+ * Replaces the child by the program that the file at `path` describes: its path, the number of its
+ * arguments, the arguments, and its environment. Returns only if that fails.
+ */
+static long become(const char *path, const int pipes[2])
+{
+	static char description[MAX_DESCRIPTION];
+	static char *texts[MAX_TEXTS + 2];
+	const char *count_text;
+	u64 count = 0, no_signals = 0;
+	usize found = 0;
+	long length = read_file(path, description, sizeof(description)), null;
+
+	if (length < 0)
+		return length;
+	for (char *at = description; at < description + length && found < MAX_TEXTS; at += strlen(at) + 1)
+		texts[found++] = at;
+	count_text = found > 1 ? texts[1] : "";
+	if (found < 3 || !read_number(&count_text, &count) || !count || count > found - 2)
+		return -EINVAL;
+	/* The environment begins after the arguments, which end with a null pointer. */
+	memmove(&texts[2 + count + 1], &texts[2 + count], (found - 2 - count) * sizeof(*texts));
+	texts[2 + count] = 0;
+	texts[found + 1] = 0;
 
 	sys(setsid);
 	sys(rt_sigprocmask, SIG_SETMASK, &no_signals, 0, sizeof(no_signals));
-	sys(chdir, FOLDER);
-	return sys(execve, path, arguments, environment);
+	null = sys(open, "/dev/null", O_RDWR, 0);
+	if (null < 0)
+		return null;
+	sys(dup2, null, 0);
+	sys(dup2, pipes[0], 1);
+	sys(dup2, pipes[1], 2);
+	sys(close_range, 3, ~0u, 4 /* CLOSE_RANGE_CLOEXEC */);
+	sys(chdir, "/work");
+	return sys(execve, texts[0], &texts[2], &texts[2 + count + 1]);
 }
 
-int start_program(const struct plan *plan, struct text *problem)
+/* Starts a program and watches its outputs. Returns 0, or a negative error. */
+static long start(usize index)
 {
-	static char words[LINE];
-	char *arguments[MAX_ARGUMENTS + 1] = { 0 };
-	const u8 *address = settings.is_sender ? settings.peer : settings.address;
-	struct text path, ip = { .length = 0 }, port = { .length = 0 };
-	int pipe[2], count = 3;
+	struct program *program = &programs[index];
+	int errors[2], outputs[2][2], writers[2];
 	s32 error = 0;
-	char *at = words;
-	long child;
+	long child = sys(pipe2, errors, O_CLOEXEC);
 
-	in_folder(plan->program, &path);
-	for (int i = 0; i < 4; i++) {
-		put(&ip, i ? "." : "");
-		put_number(&ip, address[i]);
+	for (int k = 0; k < 2 && !child; k++) {
+		child = sys(pipe2, outputs[k], O_CLOEXEC);
+		writers[k] = outputs[k][1];
 	}
-	put_number(&port, plan->port);
-	arguments[0] = path.bytes;
-	arguments[1] = ip.bytes;
-	arguments[2] = port.bytes;
-	memcpy(words, plan->args, strlen(plan->args) + 1);
-	while (*at && count < MAX_ARGUMENTS) {
-		while (*at == ' ')
-			*at++ = 0;
-		if (*at)
-			arguments[count++] = at;
-		while (*at && *at != ' ')
-			at++;
-	}
-	child = sys(pipe2, pipe, O_CLOEXEC);
 	if (!child)
 		child = sys(fork);
 	if (!child) {
-		error = (s32)become(path.bytes, arguments);
-		sys(write, pipe[1], &error, sizeof(error));
+		error = (s32)become(settings.plans[index].run, writers);
+		sys(write, errors[1], &error, sizeof(error));
 		sys(exit_group, 127);
 	}
-	if (child > 0) {
-		/* execve closes the other copy: then the read below returns 0 bytes. */
-		sys(close, pipe[1]);
-		if (sys(read, pipe[0], &error, sizeof(error)) != sizeof(error))
-			error = 0;
-		sys(close, pipe[0]);
+	if (child < 0)
+		return child;
+	program->process = (int)child;
+	/* execve closes the other copy: then the read below returns 0 bytes. */
+	sys(close, errors[1]);
+	if (sys(read, errors[0], &error, sizeof(error)) != sizeof(error))
+		error = 0;
+	sys(close, errors[0]);
+	for (int k = 0; k < 2; k++) {
+		sys(close, outputs[k][1]);
+		sys(fcntl, outputs[k][0], F_SETFL, O_NONBLOCK);
+		program->outputs[k].fd = outputs[k][0];
+		watch(outputs[k][0], EPOLLIN, PROGRAM, (u32)index * 2 + (u32)k);
 	}
-	if (child > 0 && !error)
-		return (int)child;
-	put(problem, plan->program);
-	put(problem, " cannot be started: ");
-	put_error(problem, child < 0 ? child : error);
-	if (error == -ENOENT && !sys(access, path.bytes, 0))
-		put(problem, " (the program is there, but not the loader that it asks for: link it statically)");
-	return -1;
+	return error;
 }
 
-int collect_process(s32 *status)
+static void start_program(usize index)
 {
-	s32 word;
-	long child = sys(wait4, -1, &word, WNOHANG, 0);
+	struct text problem = { .length = 0 };
+	long error;
 
-	if (child <= 0)
-		return 0;
-	*status = word & 0x7f ? 128 + (word & 0x7f) : word >> 8 & 0xff;
-	return (int)child;
+	programs[index].starts = NEVER;
+	programs[index].ends = settings.plans[index].stop;
+	error = start(index);
+	if (!error)
+		return;
+	put(&problem, "the program of connection ");
+	put_number(&problem, index);
+	put(&problem, " cannot be started: ");
+	put_error(&problem, error);
+	fail((u8)index, &problem);
 }
 
-int is_listening(u16 port)
+/* True if a socket listens on this port. */
+static int is_listening(u16 port)
 {
 	/* Lines of "  0: 0100000A:1389 00000000:0000 0A ...": state 0A is LISTEN. */
 	static char table[1 << 14];
@@ -171,4 +289,95 @@ int is_listening(u16 port)
 		if (!memcmp(table + i, wanted, sizeof(wanted)) && table[i + 5] == ' ' && !memcmp(table + i + 19, " 0A", 3))
 			return 1;
 	return 0;
+}
+
+void start_listening_programs(int signals)
+{
+	u64 patience = now() + LISTEN_WAIT;
+
+	for (usize i = 0; i < settings.plan_count; i++)
+		if (settings.plans[i].run && settings.plans[i].start == NEVER)
+			start_program(i);
+	for (usize i = 0; i < settings.plan_count; i++)
+		while (programs[i].process && !is_listening(settings.plans[i].port) && now() < patience) {
+			sleep_until(now() + MILLISECOND);
+			collect_programs(signals);
+		}
+}
+
+void step_programs(u64 time)
+{
+	for (usize i = 0; i < settings.plan_count; i++) {
+		struct program *program = &programs[i];
+
+		if (time >= program->starts)
+			start_program(i);
+		for (int k = 0; k < 2; k++) {
+			if (time >= program->outputs[k].resumes)
+				drain(i, k, time);
+			if (time >= program->outputs[k].reports)
+				tell_total(i, k);
+		}
+		if (time < program->ends)
+			continue;
+		/* The process group, because the program may have started others. */
+		sys(kill, -program->process, program->terminated ? SIGKILL : SIGTERM);
+		program->ends = program->terminated ? NEVER : time + GRACE;
+		program->terminated = 1;
+	}
+}
+
+u64 programs_wake(void)
+{
+	u64 least = NEVER;
+
+	for (usize i = 0; i < settings.plan_count; i++) {
+		const struct program *program = &programs[i];
+		u64 times[] = { program->starts, program->ends, program->outputs[0].resumes, program->outputs[0].reports,
+				program->outputs[1].resumes, program->outputs[1].reports };
+
+		for (usize k = 0; k < COUNT(times); k++)
+			if (times[k] < least)
+				least = times[k];
+	}
+	return least;
+}
+
+/* Reports the end of a program, after the output that it has left in its pipes. */
+static void end_program(usize index, s32 status)
+{
+	struct program *program = &programs[index];
+	u64 time = now();
+
+	for (int k = 0; k < 2; k++) {
+		u64 left = PIPE;
+		long got = 1;
+
+		while (program->outputs[k].fd && left && got > 0) {
+			got = read_some(index, k, left, time);
+			left -= got > 0 ? (u64)got : 0;
+		}
+		if (program->outputs[k].reports != NEVER)
+			tell_total(index, k);
+	}
+	tell(EXIT, (u8)index, &status, sizeof(status));
+	program->process = 0;
+	program->ends = NEVER;
+}
+
+void collect_programs(int signals)
+{
+	u8 ignored[128 * 4];
+	long process;
+	s32 word;
+
+	sys(read, signals, ignored, sizeof(ignored));
+	while ((process = sys(wait4, -1, &word, WNOHANG, 0)) > 0) {
+		s32 status = word & 0x7f ? 128 + (word & 0x7f) : word >> 8 & 0xff;
+
+		end_reader((int)process);
+		for (usize i = 0; i < settings.plan_count; i++)
+			if (programs[i].process == process)
+				end_program(i, status);
+	}
 }

@@ -5,27 +5,20 @@
 
 #include "settings.h"
 
-/* Mount point of the simulator's private folder. */
-#define FOLDER "/host"
-
+/* Mounts the file systems that programs expect. Does nothing if no plan has a program. */
+void mount_for_programs(void);
 /*
- * Mounts the private folder and the file systems that programs expect. Returns 0, or 1 with the
- * reason in *problem.
+ * Starts the programs that have no start time, and waits until they listen, or for 400 ms. `signals`
+ * reports ended processes.
  */
-int mount_folder(struct text *problem);
-/* Loads the modules that `settings` names. Returns 0, or 1 with the reason in *problem. */
-int load_modules(struct text *problem);
-/*
- * Starts the plan's program as `program ADDRESS PORT ARGS...`. Returns its process number, or a negative number with the
- * reason in *problem.
- */
-int start_program(const struct plan *plan, struct text *problem);
-/*
- * Reaps a process that has ended. Returns its number, with its exit status (128 + N: ended by
- * signal N), or 0 if there is none.
- */
-int collect_process(s32 *status);
-/* True if a socket listens on this port. */
-int is_listening(u16 port);
+void start_listening_programs(int signals);
+/* Starts and ends programs, and reads their output again, as it is due. */
+void step_programs(u64 time);
+/* Returns the time at which step_programs() must be called. */
+u64 programs_wake(void);
+/* Reaps the processes that have ended, and reports the exit status of programs. */
+void collect_programs(int signals);
+/* Reads output: `index` is twice the plan's number, plus 1 for standard error. */
+void read_output(u32 index);
 
 #endif

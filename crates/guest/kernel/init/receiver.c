@@ -49,7 +49,7 @@ void start_receivers(void)
 		struct endpoint own = endpoint_of(&settings.plans[i]);
 		long result;
 
-		if (settings.plans[i].program)
+		if (settings.plans[i].run)
 			continue;
 		listeners[i] = make_socket(i);
 		sys(setsockopt, listeners[i], SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));

@@ -326,7 +326,8 @@ void step_sender(usize index, u32 events, u64 time)
 		wake(index, time);
 	if (time >= s->retries)
 		s->retries = NEVER;
-	if (s->phase == WRITING && s->left && s->retries == NEVER)
+	/* An ON period of 0 bytes is written at once. */
+	if (s->phase == WRITING && (s->left || settings.plans[index].work == ON_OFF_BYTES) && s->retries == NEVER)
 		write_some(index, (events & EPOLLOUT) != 0, time);
 	else if (s->phase == WRITING || s->phase == RESTING)
 		if (s->fd >= 0)
@@ -345,7 +346,7 @@ void start_senders(void)
 {
 	for (usize i = 0; i < settings.plan_count; i++) {
 		senders[i].fd = -1;
-		senders[i].phase = settings.plans[i].program ? OVER : WAITING;
+		senders[i].phase = settings.plans[i].run ? OVER : WAITING;
 		senders[i].wakes = settings.plans[i].start;
 		senders[i].retries = NEVER;
 	}

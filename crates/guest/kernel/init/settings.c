@@ -148,14 +148,10 @@ static int read_plan(const char *key, char *value, struct plan *plan)
 		return number(value, 1, 0x7fffffff, &plan->lowat);
 	if (is_equal(key, "pacing"))
 		return number(value, 1, NEVER - 1, &plan->pacing);
-	if (is_equal(key, "args")) {
-		plan->args = value;
-		return 1;
-	}
 	if (is_equal(key, "cc"))
 		plan->cc = value;
-	else if (is_equal(key, "program"))
-		plan->program = value;
+	else if (is_equal(key, "run"))
+		plan->run = value;
 	else
 		return -1;
 	return *value != 0;
@@ -246,7 +242,7 @@ static int check(struct text *problem)
 		const struct plan *plan = &settings.plans[i];
 		const char *lacks = 0;
 
-		if (settings.is_sender && plan->start == NEVER)
+		if (settings.is_sender && !plan->run && plan->start == NEVER)
 			lacks = ".start";
 		else if ((plan->work == ON_OFF_TIME || plan->work == ON_OFF_BYTES) && !plan->period_count)
 			lacks = ".periods";
@@ -272,7 +268,6 @@ int read_settings(char *line, struct text *problem)
 		settings.plans[i].port = (u16)(5001 + i);
 		settings.plans[i].start = NEVER;
 		settings.plans[i].stop = NEVER;
-		settings.plans[i].args = "";
 	}
 	while (*line) {
 		char *word = line, *value = 0;

@@ -31,9 +31,11 @@ struct plan {
 	int fresh;
 	/* 0 leaves the kernel's default. */
 	u64 sndbuf, rcvbuf, lowat, pacing;
-	/* The user's program that replaces the built-in sender or receiver; null if there is none. */
-	const char *program;
-	char *args;
+	/*
+	 * File that describes the user's program which replaces the built-in sender or receiver; null if there is
+	 * none.
+	 */
+	const char *run;
 };
 
 struct settings {

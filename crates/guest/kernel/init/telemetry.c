@@ -89,6 +89,11 @@ void tell(enum kind kind, u8 connection, const void *body, usize length)
 	flush_telemetry();
 }
 
+int telemetry_has_room(void)
+{
+	return count < KEPT / 2;
+}
+
 void tell_text(enum kind kind, u8 connection, const struct text *text)
 {
 	tell(kind, connection, text->bytes, text->length);

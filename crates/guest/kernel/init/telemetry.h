@@ -8,7 +8,7 @@
 
 #include "base.h"
 
-enum kind { HELLO = 1, SAMPLE = 2, END = 3, ERROR = 4, NOTE = 5, EXIT = 6 };
+enum kind { HELLO = 1, SAMPLE = 2, END = 3, ERROR = 4, NOTE = 5, EXIT = 6, OUTPUT = 16 };
 #define HOST 255
 /* Bytes of a body: the frame has at most 1400 bytes after the Ethernet header. */
 #define MAX_BODY (1400 - 16)
@@ -21,6 +21,9 @@ long open_telemetry(int index);
  */
 void tell(enum kind kind, u8 connection, const void *body, usize length);
 void tell_text(enum kind kind, u8 connection, const struct text *text);
+
+/* True if a frame that is sent now is not dropped, and leaves room for more important ones. */
+int telemetry_has_room(void);
 
 /* Sends the kept frames. Returns the time for the next try; NEVER if none is left. */
 u64 flush_telemetry(void);

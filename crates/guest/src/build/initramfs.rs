@@ -8,6 +8,7 @@ use std::process::Stdio;
 use super::error::{BuildError, at};
 use super::places::write_whole;
 use super::run::{command, run};
+use crate::cpio::{Archive, DEVICE, FILE, FOLDER};
 
 macro_rules! sources {
     ($($name:literal),+ $(,)?) => {
@@ -16,9 +17,11 @@ macro_rules! sources {
 }
 
 /// The source of `/init`.
-const SOURCES: [(&str, &str); 16] = sources![
+const SOURCES: [(&str, &str); 18] = sources![
     "base.c",
     "base.h",
+    "folder.c",
+    "folder.h",
     "loop.c",
     "loop.h",
     "main.c",
@@ -74,43 +77,15 @@ pub(super) fn build(place: &Path) -> Result<PathBuf, BuildError> {
     Ok(path)
 }
 
-/// Returns the archive in the format "newc" (buffer-format.rst of the kernel), without times and
-/// inodes of the host.
+/// Returns the archive with `/init` and the devices that it needs.
 fn archive(init: &[u8]) -> Vec<u8> {
-    const FOLDER: u32 = 0o040755;
-    const PROGRAM: u32 = 0o100755;
-    const DEVICE: u32 = 0o020600;
-    const OPEN_DEVICE: u32 = 0o020666;
-    let mut archive = Vec::new();
-    let empty: &[u8] = &[];
-    let entries = [
-        ("dev", FOLDER, (0, 0), empty),
-        ("dev/console", DEVICE, (5, 1), empty),
-        ("dev/null", OPEN_DEVICE, (1, 3), empty),
-        ("dev/urandom", OPEN_DEVICE, (1, 9), empty),
-        ("init", PROGRAM, (0, 0), init),
-        ("TRAILER!!!", 0, (0, 0), empty),
-    ];
-    for (inode, (name, mode, device, content)) in (1..).zip(entries) {
-        let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
-        let name_length = u32::try_from(name.len() + 1).unwrap_or(u32::MAX);
-        archive.extend(b"070701");
-        let fields = [inode, mode, 0, 0, 1, 0, length, 0, 0, device.0, device.1, name_length, 0];
-        for field in fields {
-            archive.extend(format!("{field:08X}").as_bytes());
-        }
-        archive.extend(name.as_bytes());
-        archive.push(0);
-        pad(&mut archive, 4);
-        archive.extend(content);
-        pad(&mut archive, 4);
-    }
-    pad(&mut archive, 512);
-    archive
-}
-
-fn pad(bytes: &mut Vec<u8>, to: usize) {
-    bytes.resize(bytes.len().next_multiple_of(to), 0);
+    let mut archive = Archive::default();
+    archive.add(b"dev", FOLDER | 0o755, (0, 0), &[]);
+    archive.add(b"dev/console", DEVICE | 0o600, (5, 1), &[]);
+    archive.add(b"dev/null", DEVICE | 0o666, (1, 3), &[]);
+    archive.add(b"dev/urandom", DEVICE | 0o666, (1, 9), &[]);
+    archive.add(b"init", FILE | 0o755, (0, 0), init);
+    archive.finish()
 }
 
 /// Compresses with `gzip`, without name and time.
@@ -136,23 +111,6 @@ fn pack(bytes: &[u8]) -> Result<Vec<u8>, BuildError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_archive_has_its_entries_at_multiples_of_four() {
-        let archive = archive(b"program");
-        assert_eq!(archive.len() % 512, 0);
-        let text = String::from_utf8_lossy(&archive);
-        for name in ["dev/console\0", "dev/urandom\0", "init\0", "TRAILER!!!\0"] {
-            let at = text.find(name).expect(name);
-            assert_eq!(&text[at - 110..at - 104], "070701", "{name}");
-            assert_eq!((at - 110) % 4, 0, "{name}");
-        }
-        let at = text.find("program").expect("the content");
-        assert_eq!(at % 4, 0);
-        // The content's length is the header's seventh field.
-        let head = text.find("init\0").expect("init") - 110;
-        assert_eq!(&text[head + 6 + 6 * 8..head + 6 + 7 * 8], "00000007");
-    }
 
     #[test]
     fn init_is_the_same_file_in_every_folder() {

@@ -24,8 +24,8 @@ fn unwrap(first: u32, expected: u64, sequence: u32) -> Option<u64> {
 /// Data that arrives at a host.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
-    /// Connections, by the sender's port.
-    connections: BTreeMap<u16, Stream>,
+    /// Connections, by their ports at this host's peer and at this host.
+    connections: BTreeMap<(u16, u16), Stream>,
     bytes: u64,
 }
 
@@ -48,16 +48,17 @@ impl Arrivals {
 
     /// Counts a segment that arrives.
     pub(crate) fn on_segment(&mut self, segment: &Segment) {
-        if segment.syn && segment.acknowledgement.is_none() {
+        let ports = (segment.from, segment.to);
+        if segment.syn {
             let first = segment.sequence.wrapping_add(1);
-            let is_again = self.connections.get(&segment.from).is_some_and(|it| it.first == first);
+            let is_again = self.connections.get(&ports).is_some_and(|it| it.first == first);
             if !is_again && self.connections.len() < MOST_CONNECTIONS {
                 let stream = Stream { first, contiguous: 0, beyond: BTreeMap::new() };
-                self.connections.insert(segment.from, stream);
+                self.connections.insert(ports, stream);
             }
             return;
         }
-        let Some(stream) = self.connections.get_mut(&segment.from) else { return };
+        let Some(stream) = self.connections.get_mut(&ports) else { return };
         let Some(start) = unwrap(stream.first, stream.contiguous, segment.sequence) else { return };
         self.bytes += stream.add(start, start + u64::from(segment.length));
     }
@@ -100,8 +101,8 @@ impl Stream {
 /// Data that a host sends.
 #[derive(Debug, Default)]
 pub(crate) struct Departures {
-    /// Connections, by the sender's port.
-    connections: BTreeMap<u16, Sent>,
+    /// Connections, by their ports at this host and at its peer.
+    connections: BTreeMap<(u16, u16), Sent>,
     /// Segments with data that were sent.
     pub(crate) segments: u64,
     /// Of these, segments with data that was sent before.
@@ -146,12 +147,13 @@ impl Departures {
 
     /// Counts a segment that the host sends.
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment) {
+        let ports = (segment.from, segment.to);
         if segment.syn {
             let first = segment.sequence.wrapping_add(1);
-            let is_again = self.connections.get(&segment.from).is_some_and(|it| it.first == first);
+            let is_again = self.connections.get(&ports).is_some_and(|it| it.first == first);
             if !is_again && self.connections.len() < MOST_CONNECTIONS {
                 let sent = Sent { first, acknowledged: 0, end: 0, flying: VecDeque::new() };
-                self.connections.insert(segment.from, sent);
+                self.connections.insert(ports, sent);
                 self.transfers.on_connection(now, segment.from);
             }
             return;
@@ -160,7 +162,7 @@ impl Departures {
             return;
         }
         self.segments += 1;
-        let Some(sent) = self.connections.get_mut(&segment.from) else { return };
+        let Some(sent) = self.connections.get_mut(&ports) else { return };
         let Some(start) = unwrap(sent.first, sent.end, segment.sequence) else { return };
         let end = start + u64::from(segment.length);
         if start < sent.end {
@@ -181,7 +183,7 @@ impl Departures {
 
     /// Processes an acknowledgement that arrives at the host.
     pub(crate) fn on_acknowledgement(&mut self, now: Time, segment: &Segment, sack: &Sack) {
-        let Some(sent) = self.connections.get_mut(&segment.to) else { return };
+        let Some(sent) = self.connections.get_mut(&(segment.to, segment.from)) else { return };
         let Some(number) = segment.acknowledgement else { return };
         let place = |number| unwrap(sent.first, sent.acknowledged, number);
         let mut newest: Option<Time> = None;

@@ -135,16 +135,19 @@ impl Calendar {
     }
 
     /// Lets the guest run from `now` until it waits. It may process by itself all events up to
-    /// `now`.
+    /// `until`, which is then the time that was reached.
     ///
     /// # Errors
     /// The guest is gone, or does not read its socket.
-    pub(crate) fn run(&mut self, now: u64) -> Result<(), Error> {
+    pub(crate) fn run(&mut self, now: u64, until: u64) -> Result<(), Error> {
         self.now = self.now.max(now);
-        self.set_times(GUEST, self.now.saturating_add(1))?;
+        let until = self.now.max(until);
+        self.set_times(GUEST, until.saturating_add(1))?;
         (self.is_waiting, self.requested, self.shared_wake) = (false, None, u64::MAX);
         self.sequence = self.sequence.wrapping_add(1);
-        self.send(RUN, self.sequence, self.now)
+        self.send(RUN, self.sequence, self.now)?;
+        self.now = until;
+        Ok(())
     }
 
     /// Returns the time at which the guest wants to run; `u64::MAX` if it waits only for the
@@ -259,7 +262,7 @@ mod tests {
         assert_eq!(read(&mut guest).expect("an answer"), (ACK, 2, 0));
         assert_eq!(read(&mut guest).expect("an answer"), (ACK, 3, 0));
         assert_eq!(calendar.wake(), 4_000);
-        calendar.run(4_000).expect("a guest");
+        calendar.run(4_000, 4_000).expect("a guest");
         assert_eq!(read(&mut guest).expect("a message"), (RUN, 1, 4_000));
         assert_eq!((calendar.is_waiting(), calendar.wake()), (false, u64::MAX));
         for (operation, answer) in [(GET, 4_000), (GET_TIME_OF_DAY, EPOCH_NS + 4_000), (UPDATE, 0)]
@@ -286,7 +289,7 @@ mod tests {
         guest.write_all(&message(WAIT, 2, 0)).expect("room");
         calendar.on_message().expect("a wait");
         assert_eq!((calendar.is_waiting(), calendar.wake()), (true, 7_777_777_777));
-        calendar.run(7_777_777_777).expect("a guest");
+        calendar.run(7_777_777_777, 7_777_777_777).expect("a guest");
         // The first message is RUN.
         assert_eq!(read(&mut guest).expect("a message").0, RUN);
         let mut times = [0; 18];

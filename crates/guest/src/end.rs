@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_cc::{Body, Packet, Span, Stage, Time};
 use paceline_flow::{SenderStats, Transfer};
-use paceline_sim::{TransportEnd, TransportEnds, TransportSetup};
+use paceline_sim::{ProgramOutcome, TransportEnd, TransportEnds, TransportSetup};
 
 use crate::account::{Arrivals, Departures};
 use crate::build::{BuiltGuest, find_module};
@@ -16,6 +16,7 @@ use crate::frames::{self, Sample};
 use crate::guest::{Guest, ORIGIN};
 use crate::host::{self, Role};
 use crate::launch::Start;
+use crate::programs;
 use crate::settings::HostSettings;
 use crate::store::Frames;
 use crate::transfers::{Plan, Transfers};
@@ -24,6 +25,14 @@ use crate::vhost::Device;
 /// Longest time between two readings of the clock by a guest that computes: four steps of its
 /// clock, 256 ns each. A guest that wants to run again within this time has not finished.
 const COMPUTING: Span = Span::from_nanos(1024);
+/// Readings of the clock in a row after which a program counts as waiting in a loop that asks the time,
+/// and not as computing.
+const SPINS: u64 = 256;
+/// Time by which a host with such a program may be ahead of the simulator, so that not each reading
+/// needs messages. `iperf3` waits an RTT in this way.
+const SPIN_LEAD: Span = Span::from_micros(100);
+/// Most bytes of a program's standard output, and of its standard error, that are kept (`MOST_KEPT` of /init).
+const MOST_OUTPUT: usize = 256 << 10;
 
 /// Boots the two hosts of one or several flows, up to simulated time 0. Returns the ends of each flow.
 ///
@@ -53,7 +62,9 @@ pub(crate) fn ends(
             words.push(format!("pl.module={}", names.join(",")));
         }
         let device = Device::new(role.mac(), host::mtu(&flows)?);
-        let (guest, hello) = Guest::boot(built, &Start { words, files: files.clone() }, device)?;
+        let programs = programs::of_host(role, &flows)?;
+        let start = Start { words, files: files.clone(), archive: programs.archive };
+        let (guest, hello) = Guest::boot(built, &start, device)?;
         for (settings, _) in &flows {
             if !hello.schemes.contains(&settings.scheme) {
                 return Err(Error::Unusable(format!(
@@ -64,13 +75,18 @@ pub(crate) fn ends(
             }
         }
         let mut connections = Vec::new();
-        for (_, setup) in &flows {
-            let plan = if role == Role::Sender {
+        for ((_, setup), arguments) in flows.iter().zip(programs.arguments) {
+            let plan = if role == Role::Sender && arguments.is_none() {
                 host::transfers(&flows, setup)?
             } else {
                 Plan::default()
             };
-            connections.push(Connection::new(plan));
+            let program = arguments.map(|arguments| {
+                let mut program = ProgramOutcome::new(role.name(), arguments);
+                program.files_sha256.clone_from(&programs.files_sha256);
+                program
+            });
+            connections.push(Connection::new(plan, program));
         }
         let host = Host::new(guest, role, connections, leaving.clone(), arriving.clone());
         Ok(Arc::new(Mutex::new(host)))
@@ -101,13 +117,26 @@ struct Connection {
     departures: Departures,
     /// Latest report of the connection.
     sample: Option<Sample>,
+    /// Results of the user's program that it belongs to.
+    program: Option<ProgramOutcome>,
 }
 
 impl Connection {
-    fn new(plan: Plan) -> Connection {
+    fn new(plan: Plan, program: Option<ProgramOutcome>) -> Connection {
         let departures = Departures::of(Transfers::new(plan));
-        Connection { arrivals: Arrivals::default(), departures, sample: None }
+        Connection { arrivals: Arrivals::default(), departures, sample: None, program }
     }
+}
+
+/// Adds output to the results of a program.
+fn add_output(program: &mut ProgramOutcome, output: &frames::Output) {
+    let (kept, total) = match output.is_error {
+        false => (&mut program.stdout, &mut program.stdout_bytes),
+        true => (&mut program.stderr, &mut program.stderr_bytes),
+    };
+    let room = MOST_OUTPUT.saturating_sub(kept.len());
+    kept.extend(output.bytes.iter().take(room));
+    *total = output.total;
 }
 
 /// One host.
@@ -126,6 +155,8 @@ struct Host {
     ready: VecDeque<(usize, Packet)>,
     /// Simulated time at which the guest wants to run.
     wake: Time,
+    /// Times that the guest has run in a row, and has wanted to run on, without a frame.
+    spins: u64,
     connections: Vec<Connection>,
 }
 
@@ -144,6 +175,7 @@ impl Host {
     ) -> Host {
         Host {
             wake: wake(&guest),
+            spins: 0,
             guest: Some(guest),
             failure: None,
             role,
@@ -178,17 +210,23 @@ impl Host {
     /// A link over a recording delivers several frames at one instant. A real host behind a TUN
     /// device processes them one by one: the write of each frame runs TCP to its end. If the guest
     /// received them together, TCP would process all of them before the application reads the
-    /// first one, and send one acknowledgement for all.
+    /// first one, and send one acknowledgement for all. A program that asks the time in a loop, until a
+    /// frame arrives, never is idle; it gets its frames after [`SPINS`] readings.
     fn run(&mut self, now: Time) {
         loop {
             if self.wake <= now {
-                self.with_guest(|guest| guest.advance(guest_time(now)));
+                let ready = self.ready.len();
+                let until = if self.spins < SPINS { now } else { now + SPIN_LEAD };
+                self.with_guest(|guest| guest.advance(guest_time(now), guest_time(until)));
                 self.collect(now);
+                let computes = self.wake <= until + COMPUTING && self.ready.len() == ready;
+                self.spins = if computes { self.spins + 1 } else { 0 };
             }
-            if self.wake <= now + COMPUTING {
+            if self.wake <= now + COMPUTING && self.spins < SPINS {
                 return;
             }
             let Some(frame) = self.arrived.pop_front() else { return };
+            self.spins = 0;
             self.with_guest(|guest| guest.deliver(guest_time(now), &frame));
         }
     }
@@ -197,6 +235,7 @@ impl Host {
     fn collect(&mut self, now: Time) {
         let Some(guest) = &mut self.guest else { return };
         let peer = self.role.peer().mac();
+        let connections = self.connections.len();
         for frame in guest.take_frames() {
             // Frames to other receivers, such as IPv6 router solicitations, are dropped.
             if frame[..6] != peer || !frame::is_ipv4(&frame) {
@@ -204,8 +243,7 @@ impl Host {
             }
             let mut number = 0;
             if let Some(segment) = frame::segment(&frame) {
-                let port = if self.role == Role::Sender { segment.to } else { segment.from };
-                number = host::number_of(port, self.connections.len());
+                number = host::number_of([segment.from, segment.to], connections);
                 if let Some(connection) = self.connections.get_mut(number) {
                     connection.departures.on_segment(now, &segment);
                 }
@@ -227,16 +265,29 @@ impl Host {
                 frames::Body::Error(text) => {
                     problem = Some(Error::Reported(text).to_string());
                 }
-                frames::Body::Exit(status) if status != 0 => {
-                    problem = Some(format!("its program ended with status {status}"));
+                frames::Body::Exit(status) => {
+                    if let Some(program) = program_of(&mut self.connections, report.connection) {
+                        let at = report.time_ns.cast_signed() - ORIGIN.cast_signed();
+                        (program.status, program.ended_s) = (Some(status), Some(at as f64 / 1e9));
+                    }
                 }
-                frames::Body::Exit(_) | frames::Body::Note(_) | frames::Body::Hello { .. } => {}
+                frames::Body::Output(output) => {
+                    if let Some(program) = program_of(&mut self.connections, report.connection) {
+                        add_output(program, &output);
+                    }
+                }
+                frames::Body::Note(_) | frames::Body::Hello { .. } => {}
             }
         }
         if let Some(problem) = problem {
             self.fail(problem);
         }
     }
+}
+
+/// Returns the results of a connection's program.
+fn program_of(connections: &mut [Connection], number: Option<u8>) -> Option<&mut ProgramOutcome> {
+    connections.get_mut(usize::from(number?))?.program.as_mut()
 }
 
 /// Returns the simulated time at which a guest wants to run.
@@ -253,8 +304,7 @@ impl Host {
         let Some(mut frame) = self.arriving.get(handle) else { return };
         frame::set_ecn(&mut frame, packet.ecn);
         if let Some(segment) = frame::segment(&frame) {
-            let port = if self.role == Role::Sender { segment.from } else { segment.to };
-            let number = host::number_of(port, self.connections.len());
+            let number = host::number_of([segment.from, segment.to], self.connections.len());
             match (self.role, self.connections.get_mut(number)) {
                 (Role::Receiver, Some(it)) => it.arrivals.on_segment(&segment),
                 (Role::Sender, Some(it)) => {
@@ -341,6 +391,11 @@ impl TransportEnd for End {
 
     fn unfinished_transfer(&self, now: Time) -> Option<Transfer> {
         self.host().connections.get(self.flow)?.departures.transfers.unfinished(now)
+    }
+
+    fn programs(&self) -> Vec<ProgramOutcome> {
+        let host = self.host();
+        host.connections.get(self.flow).and_then(|it| it.program.clone()).into_iter().collect()
     }
 
     fn failure(&self) -> Option<String> {

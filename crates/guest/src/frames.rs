@@ -43,6 +43,19 @@ pub enum Body {
     Note(String),
     /// Exit status of a program that ran in place of the built-in sender or receiver.
     Exit(i32),
+    /// Output of such a program.
+    Output(Output),
+}
+
+/// Output of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// True for standard error, false for standard output.
+    pub is_error: bool,
+    /// Bytes that it has written so far, including these.
+    pub total: u64,
+    /// Further bytes; empty if `/init` keeps no more of them.
+    pub bytes: Vec<u8>,
 }
 
 /// A connection's state, from `getsockopt(TCP_INFO)`. Fields that the guest's kernel does not have
@@ -103,6 +116,11 @@ pub fn parse(payload: &[u8]) -> Option<GuestReport> {
         4 => Body::Error(text(body)),
         5 => Body::Note(text(body)),
         6 => Body::Exit(i32::from_le_bytes(body.first_chunk().copied()?)),
+        16 => Body::Output(Output {
+            is_error: *body.first()? == 2,
+            total: u64_at(body, 4)?,
+            bytes: body.get(12..)?.to_vec(),
+        }),
         _ => return None,
     };
     Some(GuestReport { connection, time_ns: u64_at(payload, 8)?, body })
@@ -202,6 +220,9 @@ mod tests {
 
         let error = parse(&report(4, 255, b"pl.0.cc=foo:\x1b[2J No such file\n")).expect("one");
         assert_eq!(error.body, Body::Error("pl.0.cc=foo: [2J No such file".into()));
+        let output = parse(&report(16, 1, b"\x02\0\0\0\x05\0\0\0\0\0\0\0no\n"));
+        let expected = Output { is_error: true, total: 5, bytes: b"no\n".to_vec() };
+        assert_eq!(output.map(|it| it.body), Some(Body::Output(expected)));
         assert_eq!(parse(&report(6, 0, &7i32.to_le_bytes())).map(|r| r.body), Some(Body::Exit(7)));
     }
 

@@ -126,14 +126,15 @@ impl Guest {
                 self.frames.clear();
                 return self.hello();
             }
-            self.advance_to(wake.max(self.calendar.now()))?;
+            let time = wake.max(self.calendar.now());
+            self.advance_to(time, time)?;
         }
         Err(Error::Hangs("it does not get through its set-up".into()))
     }
 
     /// Takes the `hello` out of the reports.
     fn hello(&mut self) -> Result<Hello, Error> {
-        let mut hello = None;
+        let (mut hello, mut kept) = (None, Vec::new());
         for report in self.reports.drain(..) {
             match report.body {
                 Body::Hello { protocol: PROTOCOL, schemes, .. } => hello = Some(Hello { schemes }),
@@ -144,9 +145,12 @@ impl Guest {
                     )));
                 }
                 Body::Error(text) => return Err(Error::Reported(text)),
+                // Programs may run, and end, before the run begins.
+                Body::Exit(_) | Body::Output(_) => kept.push(report),
                 _ => {}
             }
         }
+        self.reports = kept;
         hello.ok_or_else(|| {
             Error::Hangs(format!(
                 "its set-up was not complete at {} s of its time: it has sent no hello",
@@ -180,16 +184,17 @@ impl Guest {
         if self.device.wants_call(RECEIVE)? { self.call(RECEIVE) } else { Ok(()) }
     }
 
-    /// Runs the guest for all of its events up to `now`.
+    /// Runs the guest for all of its events up to `now`; if it has some, it may go on by itself up to
+    /// `until`.
     ///
     /// # Errors
     /// The guest ends, hangs or violates a protocol.
-    pub(crate) fn advance(&mut self, now: u64) -> Result<(), Error> {
-        let advanced = self.advance_to(now);
+    pub(crate) fn advance(&mut self, now: u64, until: u64) -> Result<(), Error> {
+        let advanced = self.advance_to(now, until);
         self.explained(advanced)
     }
 
-    fn advance_to(&mut self, now: u64) -> Result<(), Error> {
+    fn advance_to(&mut self, now: u64, until: u64) -> Result<(), Error> {
         for _ in 0..self.most_steps {
             if std::mem::take(&mut self.is_transmit_call_due) && self.device.wants_call(TRANSMIT)? {
                 self.calendar.advance(now)?;
@@ -198,7 +203,7 @@ impl Guest {
             if self.calendar.wake() > now {
                 return Ok(());
             }
-            self.calendar.run(now)?;
+            self.calendar.run(now, until)?;
             self.wait()?;
         }
         Err(Error::Hangs(format!("its time does not go on at {now} ns")))

@@ -242,7 +242,7 @@ fn frames_go_in_and_out_at_their_times() {
     assert_eq!((guest.wake(), guest.take_frames().count()), (u64::MAX, 0));
     guest.deliver(ORIGIN + 70, &[7; 60]).expect("a delivery");
     assert_eq!(guest.wake(), ORIGIN + 70);
-    guest.advance(ORIGIN + 70).expect("a run");
+    guest.advance(ORIGIN + 70, ORIGIN + 70).expect("a run");
     assert_eq!(guest.take_frames().collect::<Vec<_>>(), [vec![7; 60]]);
     let reports: Vec<_> = guest.take_reports().map(|report| report.body).collect();
     assert_eq!(reports, [Body::Note("a note".into())]);
@@ -288,7 +288,7 @@ fn errors_say_what_the_guest_did() {
         Some(())
     });
     guest_.set_up().expect("a guest");
-    let error = guest_.advance(ORIGIN + 10).expect_err("an end");
+    let error = guest_.advance(ORIGIN + 10, ORIGIN + 10).expect_err("an end");
     assert!(matches!(error, Error::Ended(_)), "{error}");
     thread.join().expect("the guest");
 
@@ -299,7 +299,7 @@ fn errors_say_what_the_guest_did() {
     });
     guest_.set_up().expect("a guest");
     guest_.longest_silence = Duration::from_millis(300);
-    let error = guest_.advance(ORIGIN + 10).expect_err("silence");
+    let error = guest_.advance(ORIGIN + 10, ORIGIN + 10).expect_err("silence");
     assert!(matches!(error, Error::Hangs(_)), "{error}");
 }
 
@@ -312,7 +312,7 @@ fn a_guest_whose_time_stands_hangs() {
     });
     guest.set_up().expect("a guest");
     guest.most_steps = 1000;
-    let error = guest.advance(ORIGIN + 10).expect_err("no time passes");
+    let error = guest.advance(ORIGIN + 10, ORIGIN + 10).expect_err("no time passes");
     assert!(matches!(&error, Error::Hangs(text) if text.contains("go on")), "{error}");
     drop(guest);
     thread.join().expect("the guest");
@@ -363,7 +363,7 @@ fn lies_are_found() {
             lie(fake)
         });
         guest.set_up().expect("a guest");
-        let error = guest.advance(ORIGIN + 10).expect_err("a lie");
+        let error = guest.advance(ORIGIN + 10, ORIGIN + 10).expect_err("a lie");
         assert!(matches!(error, Error::Lies(_)), "{error}");
         drop(guest);
         thread.join().expect("the guest");

@@ -9,6 +9,7 @@ use paceline_sim::TransportSetup;
 use crate::error::Error;
 use crate::files::PROTOCOL;
 use crate::guest::ORIGIN;
+use crate::programs;
 use crate::settings::HostSettings;
 use crate::transfers::{Plan, Size};
 
@@ -29,6 +30,9 @@ const MOST_CONNECTIONS: usize = 16;
 /// Interval at which `/init` reports a connection, in ns.
 const SAMPLE_INTERVAL_NS: u64 = 100_000_000;
 
+/// Sysctl of the congestion control of sockets that do not choose one.
+const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
+
 /// Sysctls of every host: the buffer sizes of machines with 4 GB and more. A guest has 256 MB, from
 /// which Linux would derive smaller buffers.
 const SYSCTLS: [(&str, &str); 4] = [
@@ -37,6 +41,9 @@ const SYSCTLS: [(&str, &str); 4] = [
     ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
     ("net.ipv4.tcp_no_metrics_save", "1"),
 ];
+
+/// A start that no run reaches, in ns: the built-in sender of a flow that sends nothing.
+const NEVER_STARTS: u64 = 1_000_000_000_000_000_000;
 
 /// End of a flow at which a host is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -52,6 +59,19 @@ impl Role {
         match self {
             Role::Sender => 1,
             Role::Receiver => 2,
+        }
+    }
+
+    /// Returns the IPv4 address of the host.
+    pub(crate) fn address(self) -> String {
+        format!("10.0.0.{}", self.number())
+    }
+
+    /// Returns the host's name in results.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Role::Sender => "sender",
+            Role::Receiver => "receiver",
         }
     }
 
@@ -76,11 +96,11 @@ pub(crate) fn module_name(number: usize) -> String {
     }
 }
 
-/// Returns the number of the connection with this port at the receiver. Other connections, which the
-/// user's programs may open, count as the first one.
-pub(crate) fn number_of(port: u16, connections: usize) -> usize {
-    let number = usize::from(port.wrapping_sub(FIRST_PORT));
-    if number < connections { number } else { 0 }
+/// Returns the number of the connection with one of these ports at the receiver, or at a sender whose
+/// program listens. Other connections, which the user's programs may open, count as the first one.
+pub(crate) fn number_of(ports: [u16; 2], connections: usize) -> usize {
+    let number = |port: u16| usize::from(port.wrapping_sub(FIRST_PORT));
+    ports.map(number).into_iter().find(|number| *number < connections).unwrap_or(0)
 }
 
 /// Flows of a pair of hosts: the settings and the setup of each.
@@ -141,9 +161,9 @@ pub(crate) fn words(role: Role, flows: &Flows) -> Result<Vec<String>, Error> {
     let mut words = Vec::new();
     let mut add = |key: &str, value: &str| words.push(format!("pl.{key}={}", escaped(value)));
     add("protocol", &PROTOCOL.to_string());
-    add("role", if role == Role::Sender { "sender" } else { "receiver" });
-    add("address", &format!("10.0.0.{}/24", role.number()));
-    add("peer", &format!("10.0.0.{}", role.peer().number()));
+    add("role", role.name());
+    add("address", &format!("{}/24", role.address()));
+    add("peer", &role.peer().address());
     let mac = role.peer().mac().map(|byte| format!("{byte:02x}"));
     add("peer_mac", &mac.join(":"));
     add("seed", &seed(&mut first.random(&format!("host {}", role.number()))));
@@ -162,24 +182,57 @@ pub(crate) fn words(role: Role, flows: &Flows) -> Result<Vec<String>, Error> {
     for (name, value) in SYSCTLS.into_iter().filter(|(name, _)| !names.contains(name)) {
         add(&format!("sysctl.{name}"), value);
     }
-    for name in names {
+    for &name in &names {
         if let Some(value) = agreed(flows, name, |settings| settings.sysctl(name))? {
             add(&format!("sysctl.{name}"), value);
         }
     }
+    if !names.contains(&CONGESTION_CONTROL)
+        && let Some(scheme) = programs_scheme(flows)?
+    {
+        add(&format!("sysctl.{CONGESTION_CONTROL}"), scheme);
+    }
     add("sample", &SAMPLE_INTERVAL_NS.to_string());
     add("flows", &flows.len().to_string());
     for (number, (settings, setup)) in flows.iter().enumerate() {
-        connection(number, settings, setup, mtu, &mut add)?;
+        connection(role, number, (settings, setup), mtu, &mut add)?;
     }
     Ok(words)
 }
 
+/// Returns the congestion control of hosts whose programs do not choose one: that of the flows with
+/// programs, unless `{cc}` is among the arguments of each.
+///
+/// # Errors
+/// Two of these flows have different ones.
+fn programs_scheme(flows: &Flows) -> Result<Option<&str>, Error> {
+    let chooses = |setup: &TransportSetup| {
+        let all = [Role::Sender, Role::Receiver].map(|role| programs::of_flow(role, setup));
+        all.into_iter().flatten().flatten().any(|argument| argument.contains("{cc}"))
+    };
+    let with_programs = flows.iter().filter(|(_, setup)| setup.programs.is_some());
+    let mut schemes = with_programs
+        .filter(|(_, setup)| !chooses(setup))
+        .map(|(settings, _)| settings.scheme.as_str());
+    let first = schemes.next();
+    match schemes.find(|other| Some(*other) != first) {
+        Some(other) => Err(Error::Unusable(format!(
+            "programs of one host have different congestion controls, {} and {other}; give them with \
+             {{cc}} among their arguments, or give the flows different hosts",
+            first.unwrap_or_default()
+        ))),
+        None => {
+            let any = flows.iter().find(|(_, setup)| setup.programs.is_some());
+            Ok(first.or(any.map(|(settings, _)| settings.scheme.as_str())))
+        }
+    }
+}
+
 /// Adds the words of a connection.
 fn connection(
+    role: Role,
     number: usize,
-    settings: &HostSettings,
-    setup: &TransportSetup,
+    (settings, setup): (&HostSettings, &TransportSetup),
     mtu: u16,
     add: &mut dyn FnMut(&str, &str),
 ) -> Result<(), Error> {
@@ -187,8 +240,22 @@ fn connection(
     add("cc", &settings.scheme);
     let time = |at: u64| ORIGIN.saturating_add(at);
     let mut start = setup.start.as_nanos();
+    if let (Some(program), Some(spec)) = (programs::of_flow(role, setup), &setup.programs) {
+        if !program.is_empty() {
+            add("run", &programs::description(number));
+        }
+        if program.is_empty() {
+            add("start", &NEVER_STARTS.to_string());
+        } else if !programs::listens(role, spec) {
+            add("start", &time(start).to_string());
+        }
+        if setup.stop != paceline_cc::Time::NEVER {
+            add("stop", &time(setup.stop.as_nanos()).to_string());
+        }
+        return Ok(());
+    }
     if let Workload::OnOff { on: on @ On::Bytes(_), off, starts_off: true, .. } = &setup.workload {
-        // /init would wait for ever for the end of an on-period of 0 bytes.
+        // The connection is opened after the first off-period.
         let wait: u64 = periods(setup, (on, off), true)?.iter().take(2).sum();
         start = start.saturating_add(wait);
     }

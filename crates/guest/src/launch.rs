@@ -52,6 +52,8 @@ pub(crate) struct Start {
     pub(crate) words: Vec<String>,
     /// Files to link into its folder, with their names there.
     pub(crate) files: Vec<(String, PathBuf)>,
+    /// Archive that the kernel unpacks after the initramfs; empty for none.
+    pub(crate) archive: Vec<u8>,
 }
 
 /// Starts the process of a guest.
@@ -76,6 +78,11 @@ pub(crate) fn start(built: &BuiltGuest, start: &Start) -> Result<Started, Error>
     ]
     .map(String::from)
     .to_vec();
+    if !start.archive.is_empty() {
+        // Without a name of a disk, the first file system is a tmpfs: programs can fill half of the
+        // memory, and not all of it.
+        line.push("root=".into());
+    }
     line.extend_from_slice(&start.words);
     let length = line.iter().map(|word| word.len() + 1).sum::<usize>();
     if length > LONGEST_COMMAND_LINE {
@@ -94,7 +101,17 @@ pub(crate) fn start(built: &BuiltGuest, start: &Start) -> Result<Started, Error>
     };
     let (kernel, initramfs) = built.files();
     link(&kernel, "linux")?;
-    link(&initramfs, "initramfs")?;
+    match start.archive.as_slice() {
+        [] => link(&initramfs, "initramfs")?,
+        archive => {
+            let mut both =
+                std::fs::read(&initramfs).map_err(Error::host(initramfs.display().to_string()))?;
+            // The kernel finds the next archive at a multiple of four.
+            both.resize(both.len().next_multiple_of(4), 0);
+            both.extend_from_slice(archive);
+            std::fs::write(place("initramfs"), &both).map_err(Error::host("the guest's files"))?;
+        }
+    }
     for (name, file) in &start.files {
         std::fs::copy(file, place(name)).map_err(Error::host(file.display().to_string()))?;
     }

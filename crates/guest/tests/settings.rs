@@ -33,8 +33,8 @@ static void print_plan(struct text *out, const struct plan *plan)
 	print_number(out, "fresh", (u64)plan->fresh);
 	put(out, "cc=");
 	put(out, plan->cc ? plan->cc : "-");
-	put(out, " args=");
-	put(out, plan->args);
+	put(out, " run=");
+	put(out, plan->run ? plan->run : "-");
 	put(out, "\n");
 }
 
@@ -128,9 +128,9 @@ fn settings_are_read() {
     let never = u64::MAX;
     let plan = |rest: &str| format!("{host}port=5001 start=1000000000 {rest}");
     let bulk = "work=0 bytes=0 interval=0 periods=0 last=0 fresh=0";
-    assert_eq!(read(""), plan(&format!("stop={never} {bulk} cc=- args=\n")));
-    let text = read("pl.0.cc=bbr pl.0.stop=5 pl.0.port=7 pl.0.args=a%20%25 root=/dev/x");
-    let expected = format!("{host}port=7 start=1000000000 stop=5 {bulk} cc=bbr args=a %\n");
+    assert_eq!(read(""), plan(&format!("stop={never} {bulk} cc=- run=-\n")));
+    let text = read("pl.0.cc=bbr pl.0.stop=5 pl.0.port=7 pl.0.run=/a%20%25 root=/dev/x");
+    let expected = format!("{host}port=7 start=1000000000 stop=5 {bulk} cc=bbr run=/a %\n");
     assert_eq!(text, expected);
     for (work, expected) in [
         ("bytes:12", "work=1 bytes=12 interval=0 periods=0 last=0 fresh=0"),
@@ -140,7 +140,7 @@ fn settings_are_read() {
         ("onoff:bytes:1 pl.0.periods=9", "work=4 bytes=0 interval=0 periods=1 last=9 fresh=1"),
     ] {
         let text = read(&format!("pl.0.work={work}"));
-        assert_eq!(text, plan(&format!("stop={never} {expected} cc=- args=\n")), "{work}");
+        assert_eq!(text, plan(&format!("stop={never} {expected} cc=- run=-\n")), "{work}");
     }
     let text = read("pl.sysctl.net.ipv4.tcp_rmem=4096%20131072%209 pl.mtu=9000");
     assert!(text.contains("mtu=9000 sysctls=1 4096 131072 9\n"), "{text}");

@@ -81,7 +81,7 @@ pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState
 pub use names::{Names, ReadTransport, Transports};
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, LinkSeries, MediumOutcome,
-    Outcome, PooledDelays, StationOutcome,
+    Outcome, PooledDelays, ProgramOutcome, StationOutcome,
 };
 pub use parts::{Transmitter, mean_rate, queue_stream, router_setup, transmitter};
 pub use run::{Simulation, run, run_with};

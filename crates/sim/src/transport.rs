@@ -6,6 +6,9 @@ use std::sync::Arc;
 use paceline_cc::{Body, Packet, Span, Spec, Stage, Stream, Time};
 use paceline_flow::{SenderStats, Transfer, Workload};
 
+use crate::outcome::ProgramOutcome;
+use crate::scenario::Programs;
+
 /// One end of a transport. It takes and gives packets as every [`Stage`] does. Packets that it
 /// gives have a size, an ECN field, and a [`Body::Opaque`] with a handle of their bytes, which the
 /// two ends share; the simulator sets flow, route and time.
@@ -29,6 +32,10 @@ pub trait TransportEnd: Stage + Send {
     fn unfinished_transfer(&self, _now: Time) -> Option<Transfer> {
         None
     }
+    /// Returns the results of the programs that run at this end.
+    fn programs(&self) -> Vec<ProgramOutcome> {
+        Vec::new()
+    }
     /// Returns why this end has stopped working, for example because a program ended. The run then
     /// has no outcome: [`Simulation::outcome`](crate::Simulation::outcome) returns an error with
     /// this text.
@@ -48,6 +55,8 @@ pub struct TransportSetup {
     pub mss: u32,
     /// The data sent from the first end to the second.
     pub workload: Workload,
+    /// Programs that run at the ends in place of the workload.
+    pub programs: Option<Programs>,
     /// When sending starts.
     pub start: Time,
     /// When sending stops.
@@ -63,6 +72,7 @@ impl TransportSetup {
         TransportSetup {
             mss: 1500,
             workload: Workload::Bulk,
+            programs: None,
             start: Time::ZERO,
             stop: Time::NEVER,
             end: Time::NEVER,
@@ -103,6 +113,7 @@ pub struct CustomTransport {
     make: MakeTransport,
     queue: Option<Spec>,
     shared: Option<SharedHosts>,
+    runs_programs: bool,
     /// True if its label is a name that its family can read.
     has_name: bool,
 }
@@ -118,6 +129,7 @@ impl CustomTransport {
             make: Arc::new(make),
             queue: None,
             shared: None,
+            runs_programs: false,
             has_name: false,
         }
     }
@@ -148,6 +160,18 @@ impl CustomTransport {
     pub fn with_queue(mut self, queue: Option<Spec>) -> CustomTransport {
         self.queue = queue;
         self
+    }
+
+    /// Marks it as a transport whose ends run [`TransportSetup::programs`].
+    #[must_use]
+    pub fn with_programs(mut self) -> CustomTransport {
+        self.runs_programs = true;
+        self
+    }
+
+    /// Returns true if its ends run programs.
+    pub(crate) fn runs_programs(&self) -> bool {
+        self.runs_programs
     }
 
     /// Marks its label as a name that its family can read.

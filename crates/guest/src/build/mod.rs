@@ -25,6 +25,7 @@ pub use kernel::DEFAULT_HZ;
 pub(crate) use manifest::short;
 pub use manifest::{BuiltGuest, Manifest};
 pub use module::{BuiltModule, OWN, find_module};
+pub(crate) use places::sha256;
 pub use places::{cache, default_guest, guests};
 pub use probe::{Boot, Check, Verdict, boot, check_host};
 

@@ -439,6 +439,10 @@ impl Simulation {
             Some(sender) => sender.stats(),
             None => self.transport_counters(place),
         };
+        for stage in [place.sender, place.receiver] {
+            let end = self.world.transport_endpoint(stage);
+            outcome.programs.extend(end.map_or_else(Vec::new, |end| end.end().programs()));
+        }
         let times = completion_times(transfers(&self.world, place), self.warmup_end());
         outcome.transfers = times.len();
         outcome.completion_ms = times.quantiles_if_any();

@@ -11,7 +11,7 @@ pub use file::{
 };
 pub use spec::{
     Arrivals, Audio, Capacity, ChannelSpec, CustomQueue, CustomRouter, CustomScheme, Direction,
-    FlowSpec, Layer, LinkSpec, LossRecovery, MakeQueue, McsSpec, MediumSpec, PortSpec, QueueChoice,
-    Record, RouterChoice, RttSamples, Scenario, SchemeChoice, StationPort, StationSpec, StationUse,
-    Stretch, Video, WifiSpec, Workload,
+    FlowSpec, Layer, LinkSpec, Listens, LossRecovery, MakeQueue, McsSpec, MediumSpec, PortSpec,
+    Programs, QueueChoice, Record, RouterChoice, RttSamples, Scenario, SchemeChoice, StationPort,
+    StationSpec, StationUse, Stretch, Video, WifiSpec, Workload,
 };

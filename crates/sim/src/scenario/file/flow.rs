@@ -13,7 +13,7 @@ use super::value::check_scheme;
 use super::value::{Sysctls, words};
 use super::workload::{Call, Limited, OnOff, RandomFlows};
 use crate::scenario::spec::{
-    Arrivals, Direction, FlowSpec, Scenario, SchemeChoice, StationUse, Stretch,
+    Arrivals, Direction, FlowSpec, Programs, Scenario, SchemeChoice, StationUse, Stretch,
 };
 
 keys! {
@@ -102,6 +102,8 @@ keys! {
     /// a call with video and audio in both directions: see below. It needs the links of both: `path` and
     /// `back`, or a `station`
     call: Call;
+    /// with `host`: programs of yours at the two hosts: see below
+    programs: Programs;
     /// many short flows instead of one: see below
     arrivals: RandomFlows;
 }
@@ -159,6 +161,7 @@ impl Reader<'_> {
         }
         flow.recovery = self.recovery(file)?;
         self.workload(written, scenario.mss, &mut flow)?;
+        flow.programs = self.programs(file, &flow.scheme)?;
         self.within(written, limits::workload(&flow))?;
         if let Some(call) = file.call(self)? {
             if flow.back.is_empty() && flow.station.is_none() {
@@ -281,10 +284,11 @@ impl Reader<'_> {
             file.audio.is_some(),
             file.call.is_some(),
             file.arrivals.is_some(),
+            file.programs.as_ref().is_some_and(|programs| programs.value.sender.is_some()),
         ];
         if kinds.into_iter().filter(|is_given| *is_given).count() > 1 {
-            let message =
-                "a flow has at most one of bytes, limited, on_off, video, audio, call and arrivals";
+            let message = "a flow has at most one of bytes, limited, on_off, video, audio, call, arrivals, and a \
+                 program at its sender";
             return self.fail(written, message, "keep one of them");
         }
         if let Some(bytes) = file.bytes(self)? {
@@ -415,6 +419,9 @@ fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> 
         LossRecovery::Reno(samples) => (Recovery::Reno, samples),
     };
     table.put_field("recovery", Some(recovery), Some(Recovery::Sack))?;
+    if let Some(programs) = &spec.programs {
+        table.put("programs", programs)?;
+    }
     table.put_field("timestamps", Some(samples == RttSamples::Each), Some(true))?;
     Ok(table)
 }

@@ -11,6 +11,7 @@ mod keys;
 mod limits;
 mod link;
 mod medium;
+mod programs;
 mod read;
 mod reader;
 mod run;
@@ -47,6 +48,7 @@ pub fn keys() -> Vec<KeyTable> {
         workload::FileOnOff::table(),
         workload::FileVideo::table(),
         workload::FileAudio::table(),
+        programs::FilePrograms::table(),
         workload::FileCall::table(),
         workload::FileArrivals::table(),
         stretch::FileStretch::table(),

@@ -3,6 +3,7 @@
 mod channel;
 mod choices;
 mod medium;
+mod programs;
 mod wifi;
 
 pub use channel::ChannelSpec;
@@ -10,6 +11,7 @@ pub use choices::{
     CustomQueue, CustomRouter, CustomScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
 };
 pub use medium::{Direction, Layer, MediumSpec, PortSpec, StationPort, StationUse};
+pub use programs::{Listens, Programs};
 pub use wifi::{McsSpec, StationSpec, WifiSpec};
 
 use std::sync::Arc;
@@ -191,6 +193,8 @@ pub struct FlowSpec {
     pub stagger_stop: Span,
     /// The data that it sends.
     pub workload: Workload,
+    /// Programs that run at its hosts; only for transports that run programs.
+    pub programs: Option<Programs>,
     /// True if its connections begin with a handshake, as TCP's do. Ignored for schemes that
     /// retransmit nothing and for complete transports.
     pub handshake: bool,
@@ -303,6 +307,7 @@ impl FlowSpec {
             stagger: Span::ZERO,
             stagger_stop: Span::ZERO,
             workload: Workload::Bulk,
+            programs: None,
             handshake: true,
             ack: None,
             receive_window: None,

@@ -2,6 +2,7 @@
 
 mod condition;
 mod ending;
+mod junit;
 pub(crate) mod link;
 pub(crate) mod mahimahi;
 mod observers;
@@ -71,6 +72,10 @@ pub(crate) struct Emulation {
     /// For example p95>100ms, up.loss>1% or down.throughput<5Mbps; may be repeated
     #[arg(long, value_name = "CONDITION", help_heading = "Outputs")]
     pub(crate) fail_if: Vec<Condition>,
+    /// Write the conditions of --fail-if as test cases into this file (JUnit), for CI systems; with
+    /// --strict, one more case for the emulator itself
+    #[arg(long, value_name = "FILE", requires = "fail_if", help_heading = "Outputs")]
+    pub(crate) junit: Option<PathBuf>,
     /// Run this command in the network outside for as long as the program inside; $PACELINE_BASE is
     /// the outer address
     #[arg(long, value_name = "COMMAND", help_heading = "Program and network")]

@@ -11,12 +11,13 @@ use paceline_emulator::{Chain, Control, Emulator, EmulatorOptions, EndReason, Su
 use paceline_os::priority;
 use paceline_os::{Interrupts, RealTimeError};
 
-use super::{Emulation, Plan, ending, observers};
+use super::{Condition, Emulation, Plan, ending, junit, observers};
 use crate::output::{self, Error};
 
 impl Plan {
     /// Starts the program and carries its packets. Returns the program's exit status.
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        self.options.junit.as_deref().map_or(Ok(()), output::has_folder)?;
         // Creates files first, so that an error is reported before anything runs.
         let (observers, figures) = observers::observers(&self)?;
         let Plan { kind, prompt, up, down, options } = self;
@@ -80,14 +81,28 @@ impl Plan {
                 output::note(&format!("wrote {}", files.join(", ")));
             }
         }
-        let failures = failures(&summary, figures.as_ref(), &options);
+        let mut verdicts = verdicts(&summary, figures.as_ref(), &options);
+        let failures: Vec<&String> = verdicts.iter().filter_map(|(_, it)| it.as_ref()).collect();
         failures.iter().for_each(|failure| output::note(&format!("failed: {who}: {failure}")));
+        let has_failures = !failures.is_empty();
         let went_wrong = summary.late
             || goes_round.is_some()
             || !summary.errors.is_empty()
             || matches!(summary.ended, EndReason::Closed(_));
-        let failed = options.strict && went_wrong || !failures.is_empty();
+        let failed = options.strict && went_wrong || has_failures;
         let status = if failed && status == 0 { 1 } else { status };
+        if let Some(path) = &options.junit {
+            if options.strict {
+                let problem = "packets were late, or the emulator has warned of something else";
+                verdicts.push(("--strict".into(), went_wrong.then(|| problem.into())));
+            }
+            let seconds = summary.duration.as_secs_f64();
+            let document = junit::document(&who, seconds, &verdicts);
+            match options.quiet {
+                true => output::write_file(path, document.as_bytes())?,
+                false => output::write_named(path, document.as_bytes())?,
+            }
+        }
         Ok(ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)))
     }
 }
@@ -148,20 +163,17 @@ fn report(summary: &Summary, who: &str, options: &Emulation) {
     report_errors(summary, who, options);
 }
 
-/// Returns an error text for each condition of --fail-if that holds, or cannot be decided.
-fn failures(
+/// Returns each condition of --fail-if, with an error text if it holds or cannot be decided.
+fn verdicts(
     summary: &Summary,
     figures: Option<&EmulationReport>,
     options: &Emulation,
-) -> Vec<String> {
-    let Some(report) = figures else {
-        let asked = options.fail_if.first();
-        return asked
-            .map(|one| format!("--fail-if {one}: there are no figures"))
-            .into_iter()
-            .collect();
+) -> Vec<junit::Verdict> {
+    let failure = |one: &Condition| match figures {
+        Some(report) => one.failure(summary, report),
+        None => Some(format!("--fail-if {one}: there are no figures")),
     };
-    options.fail_if.iter().filter_map(|one| one.failure(summary, report)).collect()
+    options.fail_if.iter().map(|one| (format!("--fail-if {one}"), failure(one))).collect()
 }
 
 /// Prints warnings about figures that are not those of the link.

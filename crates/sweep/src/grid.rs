@@ -159,6 +159,19 @@ impl Grid {
     }
 }
 
+/// Returns the text of a scenario with other values of its keys. `values` is TOML: paths of keys, as in `[grid]`, with one
+/// value each.
+///
+/// # Errors
+/// A text is no TOML, or a key is not in the scenario.
+pub fn with_values(scenario: &str, values: &str) -> Result<String, GridError> {
+    let mut table: Table = toml::from_str(scenario)?;
+    for (path, value) in toml::from_str::<Table>(values)? {
+        set(&mut table, &path, &value).map_err(GridError::Key)?;
+    }
+    toml::to_string(&table).map_err(|error| GridError::Key(error.to_string()))
+}
+
 /// Collects the keys of the table `grid`: `"link.*.rate" = [...]` or, with bare keys, `link.main.rate = [...]`.
 fn flatten(
     before: String,

@@ -80,15 +80,21 @@ pub(crate) fn rows(
     for (at, value) in grid.values(combination).into_iter().enumerate() {
         before.push(swept(value, kind(grid.of_key(at))));
     }
-    before.extend([
-        Cell::Whole(i64::from(run.number)),
-        Cell::Number(run.start.as_millis_f64()),
-        Cell::Whole(run.seed as i64),
-        Cell::Text(outcome.digest.to_string()),
-    ]);
+    rows_after(&before, run, outcome)
+}
+
+/// Returns the rows of a run, each of which begins with the cells `before`.
+fn rows_after(before: &[Cell], run: Run, outcome: &Outcome) -> Vec<Vec<Cell>> {
     let row = |what: &str, name: &str, scheme: Option<&str>, figures_of: &dyn TableRow| {
-        let mut cells = before.clone();
-        cells.extend([Cell::Text(what.into()), Cell::Text(name.into())]);
+        let mut cells = before.to_vec();
+        cells.extend([
+            Cell::Whole(i64::from(run.number)),
+            Cell::Number(run.start.as_millis_f64()),
+            Cell::Whole(run.seed as i64),
+            Cell::Text(outcome.digest.to_string()),
+            Cell::Text(what.into()),
+            Cell::Text(name.into()),
+        ]);
         cells.push(scheme.map_or(Cell::Missing, |scheme| Cell::Text(scheme.into())));
         let figure = |(field, part, _): (&str, Part, String)| {
             figures_of.number(field, part).map_or(Cell::Missing, Cell::Number)
@@ -99,4 +105,21 @@ pub(crate) fn rows(
     let links = outcome.links.iter().map(|link| row("link", &link.name, None, link));
     let flows = outcome.flows.iter().map(|flow| row("flow", &flow.name, Some(&flow.scheme), flow));
     links.chain(flows).collect()
+}
+
+/// Returns the table of runs that no grid describes: their place in the sweep, the name of their scenario, and the
+/// columns that follow the swept keys in the table of [`sweep`](crate::sweep()).
+pub fn table_of_runs<'a>(runs: impl IntoIterator<Item = (u64, Run, &'a Outcome)>) -> Table {
+    let column = |name: &str, kind| Column { name: name.into(), values: Values::none(kind) };
+    let mut columns = vec![column(JOB, Kind::Whole), column("scenario", Kind::Text)];
+    columns.extend(FIXED.iter().map(|(name, kind)| column(name, *kind)));
+    columns.extend(figures().map(|(.., name)| column(&name, Kind::Number)));
+    let mut table = Table { columns };
+    for (job, run, outcome) in runs {
+        let before = [Cell::Whole(job as i64), Cell::Text(outcome.name.clone())];
+        for row in rows_after(&before, run, outcome) {
+            table.push(row);
+        }
+    }
+    table
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use paceline_sim::runs::Run;
-use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, Names};
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
@@ -72,20 +71,12 @@ pub struct Swept {
     pub found: u64,
 }
 
-/// A scenario with the jobs of its runs.
-struct Point {
-    combination: u64,
-    /// Job of its first run.
-    first: u64,
-    scenario: Scenario,
-}
-
 /// Makes the runs of a shard on all threads of the pool, and writes their table into `folder`: `part-1-of-4.parquet`.
 /// While it runs, `part-1-of-4.journal` has the finished runs; another call continues from there. A shard whose table is
 /// there is not made again.
 ///
 /// # Errors
-/// A combination of values is invalid: then nothing has run. Or a file cannot be written.
+/// A combination of this shard is invalid: then nothing has run. Or a file cannot be written.
 pub fn sweep(
     grid: &Grid,
     shard: Shard,
@@ -93,8 +84,8 @@ pub fn sweep(
     names: &Names,
     progress: &dyn Progress,
 ) -> Result<Swept, SweepError> {
-    let points = points(grid, names)?;
-    let all = points.last().map_or(0, |last| last.first + u64::from(last.scenario.runs.count));
+    let first = FirstJobs::of(grid, names)?;
+    let all = first.job(grid.combinations());
     let runs = (0..all).filter(|job| shard.has(*job)).count() as u64;
     let file = folder.join(format!("{}.parquet", shard.file_stem()));
     let head = Head {
@@ -112,21 +103,26 @@ pub fn sweep(
     done.retain(|job, _| *job < all && shard.has(*job));
     let found = done.len() as u64;
     progress.begin(runs, found);
-    let jobs: Vec<(u64, &Point, u32)> = points
-        .iter()
-        .flat_map(|point| {
-            (1..=point.scenario.runs.count)
-                .map(move |number| (point.first + u64::from(number - 1), point, number))
-        })
-        .filter(|(job, ..)| shard.has(*job) && !done.contains_key(job))
+    let is_missing = |job: &u64| shard.has(*job) && !done.contains_key(job);
+    let jobs_of = |combination: u64| first.job(combination)..first.job(combination + 1);
+    // Scenarios are parsed again for their runs: those of a whole sweep may not fit into memory.
+    let combinations: Vec<u64> = (0..grid.combinations())
+        .filter(|combination| jobs_of(*combination).any(|job| is_missing(&job)))
         .collect();
+    combinations
+        .par_iter()
+        .try_for_each(|combination| grid.scenario(*combination, names).map(|_| ()))?;
     let journal = Mutex::new(journal);
-    let made: Vec<(u64, Rows)> = jobs
+    let made: Vec<(u64, Rows)> = combinations
         .into_par_iter()
-        .map(|(job, point, number)| {
-            let run = Run::of(&point.scenario, number);
-            let outcome = paceline_requests::run(&run.scenario(&point.scenario), names)?;
-            let rows = rows(grid, (job, point.combination), run, &outcome);
+        .flat_map_iter(|combination| jobs_of(combination).map(move |job| (combination, job)))
+        .filter(|(_, job)| is_missing(job))
+        .map(|(combination, job)| {
+            let scenario = grid.scenario(combination, names)?;
+            let number = (job - first.job(combination) + 1) as u32;
+            let run = Run::of(&scenario, number);
+            let outcome = paceline_requests::run(&run.scenario(&scenario), names)?;
+            let rows = rows(grid, (job, combination), run, &outcome);
             let mut journal = journal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             journal.add(job, rows.clone()).map_err(io)?;
             drop(journal);
@@ -141,17 +137,37 @@ pub fn sweep(
     Ok(Swept { file, all, runs, found })
 }
 
-/// Returns the scenarios of all combinations.
-fn points(grid: &Grid, names: &Names) -> Result<Vec<Point>, SweepError> {
-    let mut points = Vec::new();
-    let mut first = 0;
-    for combination in 0..grid.combinations() {
-        let scenario = grid.scenario(combination, names)?;
-        let runs = u64::from(scenario.runs.count);
-        points.push(Point { combination, first, scenario });
-        first += runs;
+/// The jobs of combinations: each combination has a job for each of its runs.
+enum FirstJobs {
+    /// Runs of every combination.
+    Equal(u64),
+    /// The first job of each combination, and at the end the number of all jobs. For grids over `runs`.
+    Listed(Vec<u64>),
+}
+
+impl FirstJobs {
+    /// Returns the jobs of a grid. Parses all scenarios only if their numbers of runs may differ.
+    fn of(grid: &Grid, names: &Names) -> Result<FirstJobs, GridError> {
+        let runs = |combination| {
+            grid.scenario(combination, names).map(|scenario| u64::from(scenario.runs.count))
+        };
+        if !grid.keys().any(|key| key == "runs") {
+            return Ok(FirstJobs::Equal(runs(0)?));
+        }
+        let mut first = vec![0];
+        for combination in 0..grid.combinations() {
+            first.push(first[combination as usize] + runs(combination)?);
+        }
+        Ok(FirstJobs::Listed(first))
     }
-    Ok(points)
+
+    /// Returns the first job of a combination; for the number of combinations the number of all jobs.
+    fn job(&self, combination: u64) -> u64 {
+        match self {
+            FirstJobs::Equal(runs) => combination * runs,
+            FirstJobs::Listed(first) => first[combination as usize],
+        }
+    }
 }
 
 /// Returns true if the file has the finished table of this shard.
@@ -171,9 +187,7 @@ fn write(
 ) -> Result<(), SweepError> {
     let mut table = empty(grid);
     for row in done.into_values().flatten() {
-        for (column, cell) in table.columns.iter_mut().zip(row) {
-            column.values.push(cell);
-        }
+        table.push(row);
     }
     let facts = [
         (SWEEP, head.sweep.clone()),

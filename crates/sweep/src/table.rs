@@ -114,6 +114,13 @@ impl Values {
 }
 
 impl Table {
+    /// Adds a row: a cell for each column.
+    pub(crate) fn push(&mut self, row: Vec<Cell>) {
+        for (column, cell) in self.columns.iter_mut().zip(row) {
+            column.values.push(cell);
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())

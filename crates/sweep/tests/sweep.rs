@@ -116,3 +116,27 @@ fn tables_of_another_sweep_are_refused() {
     let nothing = Folder::new("nothing");
     assert!(matches!(merge(&nothing.0), Err(MergeError::Nothing(_))));
 }
+
+#[test]
+fn shards_of_a_sweep_over_the_number_of_runs_are_the_whole() {
+    let text = SWEEP.replace("\"link.rate\" = [\"4Mbps\", \"8Mbps\"]", "runs = [1, 3]");
+    let grid = grid(&text.replacen("runs = 2", "", 1));
+    let (whole, parts) = (Folder::new("runs-whole"), Folder::new("runs-parts"));
+    assert_eq!(make(&grid, "1/1", &whole), (0, 16));
+    let made: u64 = (1..=3).map(|part| make(&grid, &format!("{part}/3"), &parts).1).sum();
+    assert_eq!(made, 16);
+    let tables = [&whole, &parts].map(|folder| merge(&folder.0).expect("a table").0);
+    assert!(tables[0] == tables[1]);
+}
+
+#[test]
+fn a_shard_does_not_read_the_scenarios_of_others() {
+    let seeds: Vec<String> = (1..=100_000).map(|seed| seed.to_string()).collect();
+    let text = SWEEP.replace("runs = 2", "runs = 1").replace(
+        "\"link.rate\" = [\"4Mbps\", \"8Mbps\"]",
+        &format!("seed = [{}]", seeds.join(",")),
+    );
+    let folder = Folder::new("many");
+    // 400,000 combinations, of which the shard has four.
+    assert_eq!(make(&grid(&text), "7/100000", &folder), (0, 4));
+}

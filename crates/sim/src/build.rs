@@ -417,11 +417,7 @@ impl Builder<'_> {
         let (forward, back) = (self.carrier_lists.number(forward), self.carrier_lists.number(back));
         self.routes.push(Route { from: sender, carrier_list: forward, to: receiver });
         self.routes.push(Route { from: receiver, carrier_list: back, to: sender });
-        let runs_programs = matches!(one.ends, Ends::Transport(made) if made.runs_programs());
-        if one.spec.programs.is_some() && !runs_programs {
-            let problem = "only Linux hosts run programs: take a scheme such as linux:cubic".into();
-            return Err(BuildError::Transport { flow: one.name, problem });
-        }
+        one.check_programs()?;
         match one.ends {
             Ends::Scheme(halves) => {
                 let sender = make_sender(self.scenario, &one, halves, (flow, route))?;

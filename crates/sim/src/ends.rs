@@ -33,6 +33,18 @@ pub(crate) struct OneFlow<'a> {
     pub(crate) stop: Time,
 }
 
+impl OneFlow<'_> {
+    /// Returns an error if the flow has programs, and its ends run none.
+    pub(crate) fn check_programs(&self) -> Result<(), BuildError> {
+        let runs_programs = matches!(self.ends, Ends::Transport(made) if made.runs_programs());
+        if self.spec.programs.is_none() || runs_programs {
+            return Ok(());
+        }
+        let problem = "only Linux hosts run programs: take a scheme such as linux:cubic".into();
+        Err(BuildError::Transport { flow: self.name.clone(), problem })
+    }
+}
+
 /// Builds the sender of a flow; the numbers are those of the flow and of its packets' route.
 pub(crate) fn make_sender(
     scenario: &Scenario,

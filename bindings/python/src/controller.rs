@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use paceline_cc::{
-    Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Provided, Rate, Setup, Signals,
+    Controller, Ecn, Feedback, Halves, Outgoing, Plan, Provided, Rate, Setup, Signals,
     Span, Time,
 };
+use paceline_requests::{ECN_WORDS, PlanLimits, PlanValues, congestion_word};
 use paceline_schemes::SchemeEntry;
 use paceline_sim::Names;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -63,13 +64,7 @@ impl From<&Feedback<'_>> for PyFeedback {
             round_start: feedback.round_start,
             delivery_rate_mbps: feedback.sample.map(|sample| sample.rate.as_mbps()),
             app_limited: feedback.sample.is_some_and(|sample| sample.app_limited),
-            congestion: feedback.congestion.map(|congestion| match congestion {
-                Congestion::Loss => "loss",
-                Congestion::LossAfterMark => "loss_after_mark",
-                Congestion::Ecn => "ecn",
-                Congestion::Timeout => "timeout",
-                Congestion::Undo => "undo",
-            }),
+            congestion: feedback.congestion.map(congestion_word),
             in_recovery: feedback.in_recovery,
         }
     }
@@ -86,18 +81,16 @@ impl PyFeedback {
     }
 }
 
-/// Words for ECN's code points, in the order of their numbers.
-const ECN: [(Ecn, &str); 4] =
-    [(Ecn::NotEct, "not-ect"), (Ecn::Ect1, "ect1"), (Ecn::Ect0, "ect0"), (Ecn::Ce, "ce")];
-
 fn ecn_name(ecn: Ecn) -> &'static str {
-    ECN.iter().find(|(known, _)| *known == ecn).map_or("", |(_, word)| word)
+    ECN_WORDS.iter().find(|(known, _)| *known == ecn).map_or("", |(_, word)| word)
 }
 
-/// Highest pacing rate in Mbit/s, as for links.
-const MAX_PACING_MBPS: f64 = 1e6;
-/// Largest window in bytes without pacing, whose packets leave at one moment.
-const MAX_UNPACED_CWND_BYTES: f64 = 1e9;
+/// Limits of plans: the highest rate of a link, and a window that the memory holds.
+const LIMITS: PlanLimits = PlanLimits {
+    pacing_mbps: 1e6,
+    unpaced_cwnd_bytes: 1e9,
+    paced_cwnd_bytes: f64::INFINITY,
+};
 
 /// Instructions of a controller to its sender: see `paceline.Plan` in `_native.pyi`.
 #[pyclass(frozen, name = "Plan", module = "paceline._native", from_py_object)]
@@ -122,39 +115,21 @@ impl PyPlan {
         reduces_by_prr: bool,
         exact_window: bool,
     ) -> PyResult<PyPlan> {
-        let numbers = [
-            ("cwnd_bytes", Some(cwnd_bytes)),
-            ("pacing_mbps", pacing_mbps),
-            ("gap_ms", Some(gap_ms)),
-            ("timer_s", timer_s),
-        ];
-        for (name, number) in numbers {
-            if number.is_some_and(|number| number.is_nan() || number < 0.0) {
-                return Err(PyValueError::new_err(format!("{name}: expected a number from 0 on")));
-            }
-        }
-        if pacing_mbps.is_some_and(|rate| rate > MAX_PACING_MBPS) {
-            let problem = format!("pacing_mbps: expected at most {MAX_PACING_MBPS}");
-            return Err(PyValueError::new_err(problem));
-        }
-        // The sender would fill such a window in one moment, and the memory with it.
-        if pacing_mbps.is_none() && gap_ms == 0.0 && cwnd_bytes > MAX_UNPACED_CWND_BYTES {
-            let problem = format!(
-                "cwnd_bytes: expected at most {MAX_UNPACED_CWND_BYTES} without pacing_mbps"
-            );
-            return Err(PyValueError::new_err(problem));
-        }
-        let known = ECN.iter().find(|(_, word)| *word == ecn);
-        let Some((ecn, _)) = known else {
+        let known = ECN_WORDS.iter().find(|(_, word)| *word == ecn);
+        let Some(&(ecn, _)) = known else {
             return Err(PyValueError::new_err("ecn: expected not-ect, ect0, ect1 or ce"));
         };
-        let mut plan = Plan::window(cwnd_bytes as u64).ecn(*ecn);
-        plan.pacing = pacing_mbps.map(Rate::from_mbps);
-        plan.gap = Span::from_secs_f64(gap_ms / 1e3);
-        plan.burst = burst_bytes;
-        plan.timer = timer_s.map_or(Time::NEVER, |at| Time::ZERO + Span::from_secs_f64(at));
-        plan.reduces_by_prr = reduces_by_prr;
-        Ok(PyPlan { plan: if exact_window { plan.exact() } else { plan } })
+        let values = PlanValues {
+            cwnd_bytes,
+            pacing_mbps,
+            gap_ms,
+            burst_bytes,
+            ecn,
+            timer_s,
+            reduces_by_prr,
+            exact_window,
+        };
+        values.plan(&LIMITS).map(|plan| PyPlan { plan }).map_err(PyValueError::new_err)
     }
 
     #[getter]

@@ -4,12 +4,14 @@ use paceline_cc::ParamInfo;
 use paceline_cc::params::VARIANT;
 use paceline_report::Paint;
 use paceline_schemes::SCHEMES;
+use paceline_sim::Names;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::claims::ClaimTrial;
 use crate::compare::{ComparisonJob, WrittenRequest};
 use crate::play::{FlowChange, LinkChange, LiveRun, PlayRequest};
+use crate::script::{Script, Scripts};
 
 /// A request, selected by its `method`.
 #[derive(Deserialize)]
@@ -17,6 +19,8 @@ use crate::play::{FlowChange, LinkChange, LiveRun, PlayRequest};
 enum Request {
     /// Lists schemes, queues and traces.
     Catalog,
+    /// Sets the names of the page's controllers, for the requests that follow.
+    Scripts { names: Vec<String> },
     /// Begins a live run.
     Play(PlayRequest),
     /// Changes the link of the live run.
@@ -53,20 +57,43 @@ enum Request {
 const MOST_TIME_NS: u64 = 86_400_000_000_000;
 
 /// The open work of a page: at most one live run, one comparison and one claim.
-#[derive(Default)]
 pub struct Api {
+    scripts: Scripts,
+    /// The built-in names, and those of the page's controllers.
+    names: Names,
     play: Option<LiveRun>,
     comparing: Option<ComparisonJob>,
     claim: Option<ClaimTrial>,
 }
 
+/// A page without controllers of its own.
+impl Default for Api {
+    fn default() -> Api {
+        Api::of(Scripts::default())
+    }
+}
+
 impl Api {
+    /// Returns a page whose controllers are called by `script`.
+    pub fn with_script(script: Script) -> Api {
+        Api::of(Scripts::new(script))
+    }
+
+    fn of(scripts: Scripts) -> Api {
+        Api { scripts, names: paceline_remy::names(), play: None, comparing: None, claim: None }
+    }
+
     /// Answers a request in JSON: with an object that has the result, or with an `error` in words.
-    /// Never panics, whatever the request.
+    /// A controller that has failed since the last request is an error. Never panics, whatever the
+    /// request.
     pub fn call(&mut self, request: &[u8]) -> String {
         let answer = match serde_json::from_slice(request) {
             Ok(request) => self.answer(request),
             Err(error) => Err(format!("this is no request: {error}")),
+        };
+        let answer = match self.scripts.take_failure() {
+            Some(failure) => Err(failure),
+            None => answer,
         };
         answer.unwrap_or_else(|error| json!({ "error": error })).to_string()
     }
@@ -74,9 +101,13 @@ impl Api {
     fn answer(&mut self, request: Request) -> Result<Value, String> {
         match request {
             Request::Catalog => Ok(catalog()),
+            Request::Scripts { names } => {
+                self.names = self.scripts.names(&names)?;
+                Ok(json!({}))
+            }
             Request::Play(request) => {
                 self.play = None;
-                let play = self.play.insert(LiveRun::new(request)?);
+                let play = self.play.insert(LiveRun::new(request, self.names.clone())?);
                 Ok(play.layout())
             }
             Request::Change(change) => self.playing()?.change(&change),
@@ -85,12 +116,17 @@ impl Api {
             Request::Advance { time_ns } => self.advance_to(time_ns),
             Request::Packets { on } => self.playing().map(|play| play.packets(on)),
             Request::Rules { flow } => self.playing()?.rules(flow),
-            Request::Run { file, text } => run(&file, &text),
+            Request::Run { file, text } => run(&file, &text, &self.names),
             Request::Compare(request) => {
-                let comparing = self.comparing.insert(ComparisonJob::new(&request)?);
+                let comparing =
+                    self.comparing.insert(ComparisonJob::new(&request, self.names.clone())?);
                 Ok(comparing.progress())
             }
-            Request::CompareNext => self.compared()?.step(),
+            Request::CompareNext => {
+                let Api { scripts, comparing, .. } = self;
+                let comparing = comparing.as_mut().ok_or(NO_COMPARISON)?;
+                comparing.step(&|| !scripts.has_failed())
+            }
             Request::CompareResult => Ok(self.compared()?.result()),
             Request::Claims => crate::claims::list(),
             Request::Claim { id } => {
@@ -115,7 +151,7 @@ impl Api {
     }
 
     fn compared(&mut self) -> Result<&mut ComparisonJob, String> {
-        self.comparing.as_mut().ok_or_else(|| "no comparison has begun".to_string())
+        self.comparing.as_mut().ok_or_else(|| NO_COMPARISON.to_string())
     }
 
     fn claimed(&mut self) -> Result<&mut ClaimTrial, String> {
@@ -136,6 +172,8 @@ impl Api {
         self.play.as_ref().map_or(&[], LiveRun::rows)
     }
 }
+
+const NO_COMPARISON: &str = "no comparison has begun";
 
 /// Returns schemes with their plot styles, queues, built-in traces and tables of rules.
 fn catalog() -> Value {
@@ -176,10 +214,9 @@ fn variants(params: &[ParamInfo]) -> Vec<&'static str> {
 
 /// Runs a scenario to its end. Returns its digest, and the number of packets that reached their
 /// receivers.
-fn run(file: &str, text: &str) -> Result<Value, String> {
-    let names = paceline_remy::names();
-    let scenario = paceline_sim::scenario::parse_with(file, text, None, &names)
+fn run(file: &str, text: &str, names: &Names) -> Result<Value, String> {
+    let scenario = paceline_sim::scenario::parse_with(file, text, None, names)
         .map_err(|error| error.to_string())?;
-    let outcome = paceline_sim::run_with(&scenario, &names).map_err(|error| error.to_string())?;
+    let outcome = paceline_sim::run_with(&scenario, names).map_err(|error| error.to_string())?;
     Ok(json!({ "name": outcome.name, "digest": outcome.digest, "packets": outcome.packets }))
 }

@@ -84,8 +84,7 @@ impl WrittenRequest {
 }
 
 impl ComparisonJob {
-    pub(crate) fn new(written: &WrittenRequest) -> Result<ComparisonJob, String> {
-        let names = paceline_remy::names();
+    pub(crate) fn new(written: &WrittenRequest, names: Names) -> Result<ComparisonJob, String> {
         let request = written.read(&names)?;
         let runs = request.plan(&LIMITS).map_err(|error| error.to_string())?;
         Ok(ComparisonJob { request, names, jobs: runs.jobs(), runs, done: 0 })
@@ -103,10 +102,10 @@ impl ComparisonJob {
         })
     }
 
-    /// Makes the next run.
-    pub(crate) fn step(&mut self) -> Result<Value, String> {
+    /// Makes the next run, while `go_on` returns true.
+    pub(crate) fn step(&mut self, go_on: &dyn Fn() -> bool) -> Result<Value, String> {
         if let Some(&job) = self.jobs.get(self.done) {
-            let row = self.runs.make(job, &self.names, &|| true);
+            let row = self.runs.make(job, &self.names, go_on);
             if let Some(row) = row.map_err(|error| error.to_string())? {
                 self.runs.record(job, row);
             }

@@ -9,11 +9,28 @@ use std::cell::RefCell;
 
 use crate::Api;
 
-#[derive(Default)]
 struct PageState {
     api: Api,
     input: Vec<u8>,
     output: Vec<u8>,
+}
+
+/// Returns the simulator of the page, which calls the page's controllers.
+#[cfg(target_arch = "wasm32")]
+fn api() -> Api {
+    Api::with_script(crate::imports::PAGE)
+}
+
+/// Returns a simulator without controllers of a page.
+#[cfg(not(target_arch = "wasm32"))]
+fn api() -> Api {
+    Api::default()
+}
+
+impl Default for PageState {
+    fn default() -> PageState {
+        PageState { api: api(), input: Vec::new(), output: Vec::new() }
+    }
 }
 
 thread_local! {
@@ -56,4 +73,11 @@ pub extern "C" fn paceline_advance(seconds: f64, every: f64) -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_rows() -> *const f64 {
     STATE.with_borrow(|state| state.api.rows().as_ptr())
+}
+
+/// Returns a function of JavaScript's `Math`, with results that are equal in every browser; NaN for
+/// an unknown number. The functions are numbered in the order of `MATH` in `site/src/sandbox/maths.ts`.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_math(function: u32, a: f64, b: f64) -> f64 {
+    crate::maths::of(function, a, b)
 }

@@ -9,9 +9,14 @@ mod api;
 mod claims;
 mod compare;
 pub mod exports;
+#[cfg(target_arch = "wasm32")]
+mod imports;
 mod live_rows;
+mod maths;
 mod play;
 mod rules;
+mod script;
 mod traces;
 
 pub use api::Api;
+pub use script::{Call, FAILED, NUMBERS, PLAN, SENDS, Script};

@@ -162,11 +162,10 @@ fn scheme(names: &Names, text: &str) -> Result<(SchemeChoice, Option<Rules>), St
 }
 
 impl LiveRun {
-    pub(crate) fn new(request: PlayRequest) -> Result<LiveRun, String> {
+    pub(crate) fn new(request: PlayRequest, names: Names) -> Result<LiveRun, String> {
         if request.flows.len() > MOST_FLOWS {
             return Err(format!("a live run has at most {MOST_FLOWS} flows"));
         }
-        let names = paceline_remy::names();
         let mut scenario = Scenario::new("live");
         scenario.seed = request.seed;
         let capacity = match &request.trace {

@@ -16,6 +16,7 @@
 //! - [`view`](mod@view): rows of that table for the charts of the report; [`run_page_info`]: the
 //!   text of pages about runs.
 //! - [`numbers`]: the text form of figures.
+//! - [`PlanValues`]: the plans of controllers in other languages.
 
 mod bins;
 pub mod columns;
@@ -26,6 +27,7 @@ pub mod gap;
 pub mod numbers;
 pub mod omniscient;
 mod parameters;
+mod plan_values;
 mod run_page;
 mod scenario_changes;
 mod scenario_runs;
@@ -36,6 +38,7 @@ pub mod written;
 pub use bins::MOST_BINS;
 pub use fields::{CompareFields, RunFields};
 pub use parameters::ParameterFields;
+pub use plan_values::{ECN_WORDS, PlanLimits, PlanValues, congestion_word};
 pub use run_page::run_page_info;
 pub use scenario_changes::ScenarioChanges;
 pub use scenario_runs::ScenarioRuns;

@@ -7,3 +7,9 @@ declare module "*.md?raw" {
   const text: string;
   export default text;
 }
+
+/** The text of the worker that runs controllers: vite.config.ts. */
+declare module "virtual:sandbox-worker" {
+  const text: string;
+  export default text;
+}

@@ -5,8 +5,10 @@ import { readFileSync, readdirSync } from "node:fs";
 import test from "node:test";
 
 const scenarios = new URL("../../scenarios/", import.meta.url);
+// No scenario here has controllers of the page.
+const imports = { paceline: { controller: () => 2 } };
 const bytes = readFileSync(process.env.PACELINE_WASM ?? new URL("../src/paceline.wasm", import.meta.url));
-const { exports } = (await WebAssembly.instantiate(bytes, {})).instance;
+const { exports } = (await WebAssembly.instantiate(bytes, imports)).instance;
 
 function call(request) {
   const text = new TextEncoder().encode(JSON.stringify(request));

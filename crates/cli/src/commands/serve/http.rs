@@ -109,14 +109,28 @@ fn decode(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| !text.chars().any(char::is_control))
 }
 
-/// Headers of every answer: pages load nothing from other sites, and other sites cannot embed them.
+/// Headers of every answer.
 const HEADERS: &str = "X-Content-Type-Options: nosniff\r\n\
     Referrer-Policy: no-referrer\r\n\
-    Content-Security-Policy: default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
-    style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'none'; \
-    base-uri 'none'; form-action 'none'\r\n\
     Cache-Control: no-cache\r\n\
     Connection: close\r\n";
+
+/// Policy of the page: it loads nothing from other sites, and other sites cannot embed it.
+const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
+    style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'none'; \
+    base-uri 'none'; form-action 'none'";
+
+/// File of the page in which controllers in JavaScript run, and its policy: code from texts, no
+/// network, an origin of its own, and only the page as its parent.
+const SANDBOX: &str = "/sandbox.html";
+const SANDBOX_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
+    worker-src blob:; sandbox allow-scripts; frame-ancestors 'self'; base-uri 'none'; \
+    form-action 'none'";
+
+/// Returns the Content-Security-Policy of a file; `path` is that of the request.
+pub(super) fn policy(path: &str) -> &'static str {
+    if path == SANDBOX { SANDBOX_POLICY } else { POLICY }
+}
 
 /// Writes an answer.
 ///
@@ -125,7 +139,7 @@ const HEADERS: &str = "X-Content-Type-Options: nosniff\r\n\
 pub(super) fn answer(
     to: &mut impl Write,
     status: u16,
-    kind: &str,
+    (kind, policy): (&str, &str),
     body: &[u8],
     head_only: bool,
 ) -> io::Result<()> {
@@ -144,7 +158,7 @@ pub(super) fn answer(
     let length = body.len();
     let head = format!(
         "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-         {allow}{HEADERS}\r\n"
+         {allow}Content-Security-Policy: {policy}\r\n{HEADERS}\r\n"
     );
     // Writes head and body in one call, since the rest might get lost: if a request is not read to
     // its end, the kernel resets the connection when it is closed, and data written after the

@@ -152,7 +152,8 @@ fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
             };
             match answer {
                 Ok((bytes, kind)) => {
-                    http::answer(&mut &*stream, 200, kind, &bytes, request.head_only)
+                    let headers = (kind, http::policy(&request.path));
+                    http::answer(&mut &*stream, 200, headers, &bytes, request.head_only)
                 }
                 Err(refusal) => refuse(stream, &refusal, request.head_only),
             }
@@ -170,7 +171,8 @@ fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
 
 fn refuse(stream: &TcpStream, Refusal(status, why): &Refusal, head_only: bool) -> io::Result<()> {
     let text = format!("{why}\n");
-    http::answer(&mut &*stream, *status, "text/plain; charset=utf-8", text.as_bytes(), head_only)
+    let headers = ("text/plain; charset=utf-8", http::policy(""));
+    http::answer(&mut &*stream, *status, headers, text.as_bytes(), head_only)
 }
 
 /// A connection that can be read until some time, however slowly its bytes arrive.

@@ -1,0 +1,130 @@
+// Controllers in JavaScript: those kept in the browser, that of the address, and which may run.
+
+import type { Script } from "./sandbox/controllers";
+import { schemeName } from "./catalog";
+
+/** Keys of the browser's storage: controllers, and texts that the reader has run in this tab. */
+const [LIBRARY, APPROVED] = ["paceline.controllers", "paceline.approved"];
+/** Most controllers kept. */
+const MOST = 200;
+const NAME = /^[a-z][a-z0-9_]{0,39}$/;
+
+/** Returns a value from storage; `otherwise` if the browser has none or does not allow storage. */
+export function stored<T>(storage: () => Storage, key: string, otherwise: T): T {
+  try {
+    return (JSON.parse(storage().getItem(key) ?? "null") as T | null) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
+/** Keeps a value in storage; returns whether the browser allows it. */
+export function store(storage: () => Storage, key: string, value: unknown): boolean {
+  try {
+    storage().setItem(key, JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const isScript = (value: unknown): value is Script => {
+  const { name, text } = (value ?? {}) as Partial<Script>;
+  return typeof name === "string" && NAME.test(name) && typeof text === "string";
+};
+
+/** The page's controllers. */
+class Scripts {
+  private readonly kept = new Map<string, Script>();
+  /** Controllers of the address; they come before kept ones of the same name. */
+  private readonly addressed = new Map<string, Script>();
+  /** Texts that may run. */
+  private readonly approved: Set<string>;
+
+  constructor() {
+    const kept = stored<unknown>(() => localStorage, LIBRARY, []);
+    for (const script of Array.isArray(kept) ? kept : []) if (isScript(script)) this.kept.set(script.name, script);
+    const approved = stored<unknown>(() => sessionStorage, APPROVED, []);
+    this.approved = new Set(Array.isArray(approved) ? approved.map(String) : []);
+  }
+
+  /** Returns all controllers by name. */
+  all(): Script[] {
+    return [...new Map([...this.kept, ...this.addressed]).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  find(name: string): Script | undefined {
+    return this.addressed.get(name) ?? this.kept.get(name);
+  }
+
+  /** Takes a controller of the address; it may not run before the reader has approved it. */
+  address(script: Script): void {
+    if (isScript(script)) this.addressed.set(script.name, script);
+  }
+
+  /** Keeps a controller that the reader has written or run, and lets it run. */
+  keep(script: Script): void {
+    if (!NAME.test(script.name)) throw new Error("a controller's name has up to 40 small letters, digits and _, and begins with a letter");
+    this.addressed.delete(script.name);
+    this.kept.delete(script.name);
+    this.kept.set(script.name, script);
+    while (this.kept.size > MOST) this.kept.delete(this.kept.keys().next().value!);
+    this.approved.add(script.text);
+    store(() => localStorage, LIBRARY, [...this.kept.values()]);
+    store(() => sessionStorage, APPROVED, [...this.approved]);
+  }
+
+  forget(name: string): void {
+    this.addressed.delete(name);
+    this.kept.delete(name);
+    store(() => localStorage, LIBRARY, [...this.kept.values()]);
+  }
+
+  /** Returns the controllers that a request runs. Throws an error in words if one may not run. */
+  of(request: object): Script[] {
+    const { schemes, scheme, flows } = request as { schemes?: unknown; scheme?: unknown; flows?: unknown };
+    const texts = typeof schemes === "string" ? schemes.split(",") : [];
+    if (typeof scheme === "string") texts.push(scheme);
+    if (Array.isArray(flows)) texts.push(...flows.map((flow: { scheme?: unknown }) => String(flow.scheme)));
+    const names = new Set(texts.map(schemeName));
+    const found = [...names].map((name) => this.find(name)).filter((script) => script !== undefined);
+    for (const { name, text } of found) {
+      if (this.approved.has(text) || this.kept.get(name)?.text === text) continue;
+      throw new Error(`The controller ${name} comes with the address. Read it under Write, and press Run there.`);
+    }
+    return found;
+  }
+}
+
+export const scripts = new Scripts();
+
+async function through(bytes: Uint8Array<ArrayBuffer>, stream: CompressionStream | DecompressionStream): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+}
+
+/** Returns a controller as one word of an address: its name, and its compressed text in base64url. */
+export async function pack({ name, text }: Script): Promise<string> {
+  const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
+  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  return `${name}.${base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+}
+
+/** Longest text of a controller in an address, in bytes. */
+const LONGEST = 50_000;
+
+/** Reads a controller from a word of an address. Throws an error in words if it is damaged. */
+export async function unpack(word: string): Promise<Script> {
+  const [name = "", packed = ""] = word.split(".", 2);
+  let text: string;
+  try {
+    const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = await through(Uint8Array.from(binary, (char) => char.charCodeAt(0)), new DecompressionStream("deflate-raw"));
+    if (bytes.length > LONGEST) throw new Error("too long");
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error("the controller in the address is damaged: ask for the whole link");
+  }
+  const script = { name, text };
+  if (!isScript(script)) throw new Error(`the address has a controller without a legal name: ${name}`);
+  return script;
+}

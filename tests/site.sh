@@ -26,11 +26,11 @@ if ! cmp -s site/package-lock.json site/node_modules/.paceline-lock; then
 fi
 site/build.sh dev "$built"
 cd site
-node --test test/digests.test.mjs
+node --test test/digests.test.mjs test/controllers.test.mjs
 chromium=
 for name in chromium chromium-browser google-chrome google-chrome-stable; do
   command -v "$name" >/dev/null && chromium=$name && break
 done
 [ -n "$chromium" ] || missing "there is no Chromium: the page was built, its digests were compared"
 export PACELINE=$program PACELINE_SITE_BUILT=$built
-timeout 1800 node --test test/page.test.mjs test/live.test.mjs
+timeout 1800 node --test test/page.test.mjs test/live.test.mjs test/write.test.mjs

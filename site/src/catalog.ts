@@ -36,6 +36,9 @@ export function schemeName(scheme: string): string {
   return scheme.split(/[[+]/, 1)[0]!.trim().toLowerCase();
 }
 
+/** Style of controllers that are written in the page. */
+const OWN: FlowStyle = { light: "#8a1c7c", dark: "#f58fe0", dash: "solid" };
+
 const DASHES: Dash[] = ["solid", "dashed", "dotted", "longdashed", "dashdot"];
 
 /** Returns a style for each flow: its scheme's, with another dash for a second flow of a scheme. */
@@ -43,7 +46,7 @@ export function flowStyles(catalog: Catalog, schemes: string[]): FlowStyle[] {
   const used: string[] = [];
   return schemes.map((text) => {
     const name = schemeName(text);
-    const known = catalog.schemes.find((scheme) => scheme.name === name) ?? catalog.schemes[0]!;
+    const known = catalog.schemes.find((scheme) => scheme.name === name) ?? OWN;
     const order = [known.dash, ...DASHES.filter((dash) => dash !== known.dash)];
     const free = order.find((dash) => !used.includes(known.light + dash)) ?? known.dash;
     used.push(known.light + free);

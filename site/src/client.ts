@@ -62,8 +62,13 @@ export class Client {
 
   /** Returns whether a scheme is a controller that the present run does not have. */
   needsNewRun(scheme: string): boolean {
-    const needed = scripts.of({ scheme });
-    return needed.length > 0 && !this.loaded.includes(JSON.stringify(needed[0]));
+    try {
+      const needed = scripts.of({ scheme });
+      return needed.length > 0 && !this.loaded.includes(JSON.stringify(needed[0]));
+    } catch {
+      // The run says why it may not begin.
+      return true;
+    }
   }
 
   /** Sends a request and returns its answer; throws an error in words. */

@@ -4,6 +4,7 @@ import type { Catalog } from "./catalog";
 import type { Client } from "./client";
 import { acceptFiles, announce, byId, element, readFiles, showError } from "./dom";
 import { CompareResults, type Result } from "./results";
+import { scripts } from "./scripts";
 import { currentTab } from "./tabs";
 
 interface Progress {
@@ -92,6 +93,7 @@ export class Compare {
       const text = String(data.get(name) ?? "").trim();
       if (text !== "") words.set(name, text);
     }
+    scripts.addTo(words, String(data.get("more-schemes") ?? "").split(","));
     return words.toString();
   }
 

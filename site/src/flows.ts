@@ -2,6 +2,7 @@
 
 import { flowStyles, type Catalog, type FlowStyle } from "./catalog";
 import { element, formatShort } from "./dom";
+import { scripts } from "./scripts";
 import { WAYS, type FlowSetting, type Way } from "./state";
 
 /** Counters of a flow in the simulator. */
@@ -92,6 +93,8 @@ export class FlowTable {
       element("option", { value: `${scheme.name}[variant=${variant}]` }, `${scheme.name}: ${variant}`)));
     const tables = this.catalog.tables.map((table) =>
       element("option", { value: `remy[table=${table.name}]`, title: table.summary }, `remy: ${table.name}`));
+    const written = scripts.all().map(({ name }) => element("option", { value: name }, name));
+    if (written.length > 0) select.append(element("optgroup", { label: "Written here" }, ...written));
     select.append(
       element("optgroup", { label: "Schemes" }, ...schemes),
       element("optgroup", { label: "Variants" }, ...variants),

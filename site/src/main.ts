@@ -8,8 +8,10 @@ import { Compare } from "./compare";
 import { Documents } from "./documents";
 import { byId, showError } from "./dom";
 import { readSession } from "./recording";
+import { scripts } from "./scripts";
 import { currentTab, TABS } from "./tabs";
 import { Ratatouille } from "./ratatouille";
+import { Write } from "./write";
 
 /** Returns true if an address of the live view differs from its present setting. */
 function isOther(live: Ratatouille, rest: string): boolean {
@@ -28,8 +30,10 @@ async function start(): Promise<void> {
   const client = new Client();
   const catalog = await client.ask<Catalog>({ method: "catalog" });
   byId("version").textContent = `Paceline ${catalog.version}`;
+  await scripts.readAddress(currentTab().rest).catch((error: unknown) => showError(byId("start-error"), error));
   const live = new Ratatouille(catalog, currentTab().tab === "ratatouille" ? currentTab().rest : "");
   const compare = new Compare(catalog, client);
+  const write = new Write(catalog);
   const claims = new Claims();
   const documents = new Documents();
   let ready = false;
@@ -47,12 +51,17 @@ async function start(): Promise<void> {
     document.title = `${byId(`tab-${tab}`).textContent} – Paceline`;
     live.activate(tab === "ratatouille" || tab === "story");
     if (tab === "compare") compare.activate(rest);
+    if (tab === "write") write.activate(rest);
     if (tab === "claims") void claims.activate(rest);
     if (tab === "documents") void documents.activate(rest);
   };
   show();
   ready = true;
-  window.addEventListener("hashchange", show);
+  window.addEventListener("hashchange", () => {
+    const words = currentTab().rest;
+    if (!words.includes("controller=")) return show();
+    void scripts.readAddress(words).catch((error: unknown) => showError(byId("start-error"), error)).then(show);
+  });
   // Store a pending change before the tab is left, so that it is there when the browser goes back.
   for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => live.remember());
   // For tests and measurements.

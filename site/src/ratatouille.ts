@@ -309,6 +309,7 @@ export class Ratatouille {
     // A run that could not begin, perhaps because of this flow, is tried again. A path cannot be
     // changed on the way.
     if (!this.begun || before.extra !== setting.extra || before.via !== setting.via) return this.begin(said);
+    if (setting.on && this.client.needsNewRun(setting.scheme)) return this.begin(said);
     this.fork();
     const change: Change = { kind: "flow", flow, on: setting.on, scheme: setting.scheme };
     try {

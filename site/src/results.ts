@@ -4,7 +4,7 @@ import { byId, element, formatShort, parseMarkup, saveFile } from "./dom";
 
 /** The answer to `compare-result`. */
 export interface Result {
-  json: { summary: SummaryRow[]; ratios: RatioRow[] };
+  json: { summary: SummaryRow[]; ratios: RatioRow[]; runs: { scheme: string; run: number; digest: string }[] };
   figures: { title: string; svg: string }[];
   table: string;
   page: string;
@@ -36,12 +36,13 @@ interface RatioRow {
 const MOST_SENTENCES = 8;
 
 export class CompareResults {
-  private readonly place = byId("compare-results");
   private readonly heading = element("h2");
   private readonly table = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of results" });
   private readonly words = element("ul", { class: "words" });
   private readonly figures = element("div");
   private result: Result | undefined;
+
+  constructor(private readonly place = byId("compare-results")) {}
 
   /** Replaces the present result by another one. Elements that stay keep their place and focus. */
   show(result: Result, isComplete: boolean): void {

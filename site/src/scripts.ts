@@ -40,6 +40,8 @@ class Scripts {
   private readonly addressed = new Map<string, Script>();
   /** Texts that may run. */
   private readonly approved: Set<string>;
+  /** The words of addresses, by the texts of controllers. */
+  private readonly words = new Map<string, string>();
 
   constructor() {
     const kept = stored<unknown>(() => localStorage, LIBRARY, []);
@@ -57,13 +59,47 @@ class Scripts {
     return this.addressed.get(name) ?? this.kept.get(name);
   }
 
-  /** Takes a controller of the address; it may not run before the reader has approved it. */
-  address(script: Script): void {
-    if (isScript(script)) this.addressed.set(script.name, script);
+  /** Returns whether a controller comes with the address, and may not run yet. */
+  isForeign({ name, text }: Script): boolean {
+    return this.kept.get(name)?.text !== text && !this.approved.has(text);
+  }
+
+  /** Returns the controllers that come with the address and may not run yet. */
+  foreign(): Script[] {
+    return [...this.addressed.values()].filter((script) => this.isForeign(script));
+  }
+
+  /** Takes the controllers of an address; they may not run before the reader has approved them. */
+  async readAddress(address: string): Promise<void> {
+    for (const word of new URLSearchParams(address).getAll("controller")) {
+      const script = await unpack(word);
+      this.addressed.set(script.name, script);
+      this.words.set(script.text, await pack(script));
+    }
+    for (const script of this.kept.values()) {
+      if (!this.words.has(script.text)) this.words.set(script.text, await pack(script));
+    }
+  }
+
+  /** Takes a controller from a file under a free name; it may not run before the reader has approved it. */
+  add({ name, text }: Script): void {
+    if (!isScript({ name, text })) throw new Error("a controller in the file has no legal name or no text");
+    let free = name;
+    for (let number = 2; (this.find(free)?.text ?? text) !== text; number += 1) free = `${name}_${number}`;
+    this.addressed.set(free, { name: free, text });
+  }
+
+  /** Adds the controllers that these schemes name to the words of an address. */
+  addTo(words: URLSearchParams, schemes: string[]): void {
+    for (const name of new Set(schemes.map(schemeName))) {
+      const word = this.words.get(this.find(name)?.text ?? "");
+      if (word !== undefined) words.append("controller", `${name}.${word.slice(word.indexOf(".") + 1)}`);
+    }
   }
 
   /** Keeps a controller that the reader has written or run, and lets it run. */
-  keep(script: Script): void {
+  async keep(script: Script): Promise<void> {
+    this.words.set(script.text, await pack(script));
     if (!NAME.test(script.name)) throw new Error("a controller's name has up to 40 small letters, digits and _, and begins with a letter");
     this.addressed.delete(script.name);
     this.kept.delete(script.name);
@@ -88,10 +124,8 @@ class Scripts {
     if (Array.isArray(flows)) texts.push(...flows.map((flow: { scheme?: unknown }) => String(flow.scheme)));
     const names = new Set(texts.map(schemeName));
     const found = [...names].map((name) => this.find(name)).filter((script) => script !== undefined);
-    for (const { name, text } of found) {
-      if (this.approved.has(text) || this.kept.get(name)?.text === text) continue;
-      throw new Error(`The controller ${name} comes with the address. Read it under Write, and press Run there.`);
-    }
+    const foreign = found.find((script) => this.isForeign(script));
+    if (foreign) throw new Error(`The controller ${foreign.name} comes with the address. Read it under Write, and press Run there.`);
     return found;
   }
 }

@@ -2,6 +2,7 @@
 
 import type { SeriesName } from "./series";
 import { SERIES } from "./series";
+import { scripts } from "./scripts";
 
 /** Links that a flow passes, if there are two. */
 export const WAYS = ["both", "first", "second"] as const;
@@ -83,6 +84,7 @@ export function writeAddress(setting: Setting): string {
   words.set("flows", setting.flows.map(word).join(" "));
   if (setting.flows.some((flow) => flow.extra > 0)) words.set("extra", setting.flows.map((flow) => short(flow.extra)).join(" "));
   if (setting.flows.some((flow) => flow.via !== "both")) words.set("via", setting.flows.map((flow) => flow.via).join(" "));
+  scripts.addTo(words, setting.flows.map((flow) => flow.scheme));
   return words.toString();
 }
 

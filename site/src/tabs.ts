@@ -1,6 +1,6 @@
 // The tabs of the page, and the tab in the address.
 
-export const TABS = ["ratatouille", "story", "compare", "claims", "documents"] as const;
+export const TABS = ["ratatouille", "story", "compare", "write", "claims", "documents"] as const;
 
 /** Returns the tab in the address, and the rest of the address. */
 export function currentTab(): { tab: (typeof TABS)[number]; rest: string } {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::claims::ClaimTrial;
 use crate::compare::{ComparisonJob, WrittenRequest};
+use crate::contest::{ContestJob, ContestRequest};
 use crate::play::{FlowChange, LinkChange, LiveRun, PlayRequest};
 use crate::script::{Script, Scripts};
 
@@ -43,6 +44,12 @@ enum Request {
     CompareNext,
     /// Returns the plots and the JSON of the finished runs.
     CompareResult,
+    /// Plans a contest.
+    Contest(ContestRequest),
+    /// Makes the next of its runs.
+    ContestNext,
+    /// Returns the leaderboards of the finished runs.
+    ContestResult,
     /// Lists the claims.
     Claims,
     /// Plans the tasks of a claim.
@@ -63,6 +70,7 @@ pub struct Api {
     names: Names,
     play: Option<LiveRun>,
     comparing: Option<ComparisonJob>,
+    contest: Option<ContestJob>,
     claim: Option<ClaimTrial>,
 }
 
@@ -80,7 +88,14 @@ impl Api {
     }
 
     fn of(scripts: Scripts) -> Api {
-        Api { scripts, names: paceline_remy::names(), play: None, comparing: None, claim: None }
+        Api {
+            scripts,
+            names: paceline_remy::names(),
+            play: None,
+            comparing: None,
+            contest: None,
+            claim: None,
+        }
     }
 
     /// Answers a request in JSON: with an object that has the result, or with an `error` in words.
@@ -128,6 +143,15 @@ impl Api {
                 comparing.step(&|| !scripts.has_failed())
             }
             Request::CompareResult => Ok(self.compared()?.result()),
+            Request::Contest(request) => {
+                let contest = self.contest.insert(ContestJob::new(request, self.names.clone())?);
+                Ok(contest.progress())
+            }
+            Request::ContestNext => {
+                let Api { scripts, contest, .. } = self;
+                contest.as_mut().ok_or(NO_CONTEST)?.step(&|| !scripts.has_failed())
+            }
+            Request::ContestResult => self.contest.as_ref().ok_or(NO_CONTEST)?.result(),
             Request::Claims => crate::claims::list(),
             Request::Claim { id } => {
                 let claim = self.claim.insert(ClaimTrial::new(&id)?);
@@ -173,6 +197,7 @@ impl Api {
     }
 }
 
+const NO_CONTEST: &str = "no contest has begun";
 const NO_COMPARISON: &str = "no comparison has begun";
 
 /// Returns schemes with their plot styles, queues, built-in traces and tables of rules.

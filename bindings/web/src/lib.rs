@@ -8,6 +8,7 @@
 mod api;
 mod claims;
 mod compare;
+mod contest;
 pub mod exports;
 #[cfg(target_arch = "wasm32")]
 mod imports;

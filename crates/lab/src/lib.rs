@@ -7,5 +7,6 @@
 
 pub mod bench;
 pub mod contest;
+pub mod standings;
 pub mod validate;
 pub mod wireless;

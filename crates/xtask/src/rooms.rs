@@ -105,7 +105,18 @@ pub const ROOMS: &[Room] = &[
     ),
     room(
         "bindings/web",
-        &["cc", "path", "remy", "report", "reproduce", "requests", "schemes", "sim", "trace"],
+        &[
+            "cc",
+            "lab",
+            "path",
+            "remy",
+            "report",
+            "reproduce",
+            "requests",
+            "schemes",
+            "sim",
+            "trace",
+        ],
     ),
     room("crates/xtask", &["reproduce"]),
 ];

@@ -18,7 +18,6 @@ const REMEDIES: Record<string, string> = {
   performance: "controllers get the simulated time, as feedback.now_s",
   setTimeout: "return a plan with timer_s, and write a function on_timer",
   setInterval: "return a plan with timer_s, and write a function on_timer",
-  console: "write console.log(...): its lines stand below the editor",
 };
 
 /** Removes all other globals, and freezes the rest. `log` takes the arguments of `console.log`. */
@@ -26,7 +25,7 @@ export function lockDown(log: (...values: unknown[]) => void): void {
   const global = globalThis as unknown as Record<string, unknown>;
   for (let place: object | null = globalThis; place && place !== Object.prototype; place = Object.getPrototypeOf(place) as object | null) {
     for (const name of Object.getOwnPropertyNames(place)) {
-      if (KEPT.has(name) || name === "constructor") continue;
+      if (KEPT.has(name) || name === "constructor" || name === "console") continue;
       const remedy = REMEDIES[name];
       const get = remedy
         ? () => {

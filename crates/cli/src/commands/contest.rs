@@ -8,17 +8,16 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
 use paceline_emulator::shell::ServerPort;
-use paceline_lab::contest::{expand, places};
+use paceline_lab::contest::expand;
+use paceline_lab::standings::{Attempt, Attempts, OverRuns, RunFigures, rank};
 use paceline_path::BufferSize;
-use paceline_report::{PageInfo, Quantiles, RunView, compare_page, front};
-use paceline_requests::compare::{Comparison, OMNISCIENT};
+use paceline_report::{PageInfo, Quantiles, RunView, compare_page};
+use paceline_requests::compare::Comparison;
 use paceline_requests::numbers::{figure, range};
-use paceline_sim::metrics::{Distribution, power};
 use paceline_sim::runs::Runs;
 use paceline_sim::scenario::Capacity;
 use paceline_tasks::{Record, Store, Task};
 use rayon::prelude::*;
-use serde::Serialize;
 
 use crate::args;
 use crate::names::command_line;
@@ -98,47 +97,8 @@ fn command(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// One entry's run on one trace.
-#[derive(Clone, Debug, Serialize)]
-struct Attempt {
-    entry: String,
-    /// `scheme`, `command` or `bound`.
-    kind: &'static str,
-    /// `training` or `secret`, the role of the trace.
-    round: &'static str,
-    trace: String,
-    throughput_mbps: f64,
-    /// 95th percentile of the one-way delay in milliseconds.
-    delay_ms: f64,
-    /// Throughput over delay, in Mbit/s per second; `None` if nothing arrived.
-    power: Option<f64>,
-    /// Place by power within the round; `None` for the omniscient protocol.
-    place: Option<usize>,
-    /// True if no other entry of the round has at least as much throughput with as little delay.
-    on_front: bool,
-    /// Figures of a scheme over several runs. The fields above then have their medians.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    over_runs: Option<OverRuns>,
-    #[serde(skip)]
-    capacity_mbps: f64,
-}
-
-/// One entry's figures on one trace over several runs.
-#[derive(Clone, Debug, Serialize)]
-struct OverRuns {
-    throughput_mbps: Distribution,
-    delay_ms: Distribution,
-    /// `None` if nothing arrived in any run.
-    power: Option<Distribution>,
-}
-
 /// Kinds of results that -o writes.
 const WRITTEN: [Kind; 3] = [Kind::Folder, Kind::Table, Kind::Json];
-
-#[derive(Serialize)]
-struct Attempts<'a> {
-    attempts: &'a [Attempt],
-}
 
 /// A participant.
 enum Entry {
@@ -201,19 +161,6 @@ impl Contest {
         store: (&Store, &Unkept),
     ) -> Result<Vec<Attempt>, Error> {
         let (trace, capacity) = args::capacity(written).map_err(Error::Usage)?;
-        let attempt = |entry: &str, kind, throughput_mbps, delay_ms, capacity_mbps| Attempt {
-            entry: entry.to_string(),
-            kind,
-            round,
-            trace: trace.clone(),
-            throughput_mbps,
-            delay_ms,
-            power: power(throughput_mbps, delay_ms),
-            place: None,
-            on_front: false,
-            over_runs: None,
-            capacity_mbps,
-        };
         let names = Arc::new(registries::names().clone());
         let is_command = |entry: &&Entry| matches!(entry, Entry::Command(..));
         let commands = entries.iter().filter(is_command).count();
@@ -237,22 +184,8 @@ impl Contest {
             };
             let runs = 1..=comparison.runs.count;
             let runs = runs.into_par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
-            let capacity = runs[0].1;
-            if let [((throughput, delay), _)] = runs[..] {
-                return Ok(attempt(name, "scheme", throughput, delay, capacity));
-            }
-            let over = |figure: &dyn Fn(f64, f64) -> Option<f64>| {
-                Distribution::of(runs.iter().filter_map(|((mbps, ms), _)| figure(*mbps, *ms)))
-            };
-            let throughput_mbps = over(&|mbps, _| Some(mbps)).unwrap_or_default();
-            let delay_ms = over(&|_, ms| Some(ms)).unwrap_or_default();
-            let power = over(&power);
-            let (throughput, delay) = (throughput_mbps.median, delay_ms.median);
-            Ok(Attempt {
-                power: power.map(|power| power.median),
-                over_runs: Some(OverRuns { throughput_mbps, delay_ms, power }),
-                ..attempt(name, "scheme", throughput, delay, capacity)
-            })
+            let figures: Vec<RunFigures> = runs.iter().map(|(figures, _)| *figures).collect();
+            Ok(Attempt::of_runs(name, (round, &trace), &figures, runs[0].1))
         };
         let mut attempts = entries
             .par_iter()
@@ -268,30 +201,16 @@ impl Contest {
             let task = self.emulated(name, command, written);
             let found = kept(store, &task)?;
             bar.inc(1);
-            let (throughput, delay) = (found.number("throughput"), found.number("delay"));
-            attempts.push(attempt(name, "command", throughput, delay, found.number("capacity")));
+            let figures = (found.number("throughput"), found.number("delay"));
+            let capacity = found.number("capacity");
+            attempts.push(Attempt::new((name, "command"), (round, &trace), figures, capacity));
         }
         bar.finish_and_clear();
-        let places = places(&attempts.iter().map(|it| it.power).collect::<Vec<_>>());
-        let points: Vec<(f64, f64)> =
-            attempts.iter().map(|it| (it.delay_ms, it.throughput_mbps)).collect();
-        let front = front(&points);
-        for (at, attempt) in attempts.iter_mut().enumerate() {
-            attempt.place = Some(places[at]);
-            attempt.on_front = front.contains(&at);
-        }
-        attempts.sort_by_key(|attempt| attempt.place);
+        rank(&mut attempts);
         let any = args::schemes("cubic").map_err(Error::Usage)?.0.remove(0);
         let best = self.comparison(&trace, &capacity, &any).omniscient(1);
         let best = best.map_err(|error| Error::Message(format!("{trace}: {error}")))?;
-        let delay = best.one_way_delay_ms.p95;
-        attempts.push(attempt(
-            OMNISCIENT,
-            "bound",
-            best.throughput_mbps,
-            delay,
-            best.capacity_mbps,
-        ));
+        attempts.push(Attempt::of_bound((round, &trace), &best));
         Ok(attempts)
     }
 

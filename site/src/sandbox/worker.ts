@@ -26,14 +26,17 @@ const listen = self.addEventListener.bind(self);
 
 const controllers = new Controllers();
 let engine: Promise<Engine> | undefined;
+/** Time of the last sign of life, if no other message has followed it. */
+let aliveAt = -Infinity;
 
 function send(message: FromSandbox, transfer: Transferable[] = []): void {
   const lines = controllers.takeLines();
   if (lines.length > 0) post({ kind: "log", lines }, []);
   post(message, transfer);
+  // The page waits for the next sign of life before it measures time again.
+  if (message.kind !== "alive") aliveAt = -Infinity;
 }
 
-let aliveAt = -Infinity;
 controllers.onalive = () => {
   const now = clock();
   if (now - aliveAt < ALIVE_INTERVAL) return;

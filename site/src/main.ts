@@ -30,6 +30,7 @@ async function start(): Promise<void> {
   const client = new Client();
   const catalog = await client.ask<Catalog>({ method: "catalog" });
   byId("version").textContent = `Paceline ${catalog.version}`;
+  scripts.reserved = new Set(catalog.schemes.map(({ name }) => name));
   await scripts.readAddress(currentTab().rest).catch((error: unknown) => showError(byId("start-error"), error));
   const live = new Ratatouille(catalog, currentTab().tab === "ratatouille" ? currentTab().rest : "");
   const compare = new Compare(catalog, client);

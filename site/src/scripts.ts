@@ -35,6 +35,8 @@ const isScript = (value: unknown): value is Script => {
 
 /** The page's controllers. */
 class Scripts {
+  /** Names of built-in schemes, which no controller may have. */
+  reserved = new Set<string>();
   private readonly kept = new Map<string, Script>();
   /** Controllers of the address; they come before kept ones of the same name. */
   private readonly addressed = new Map<string, Script>();
@@ -52,11 +54,12 @@ class Scripts {
 
   /** Returns all controllers by name. */
   all(): Script[] {
-    return [...new Map([...this.kept, ...this.addressed]).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const all = [...new Map([...this.kept, ...this.addressed]).values()];
+    return all.filter(({ name }) => !this.reserved.has(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   find(name: string): Script | undefined {
-    return this.addressed.get(name) ?? this.kept.get(name);
+    return this.reserved.has(name) ? undefined : this.addressed.get(name) ?? this.kept.get(name);
   }
 
   /** Returns whether a controller comes with the address, and may not run yet. */
@@ -85,7 +88,7 @@ class Scripts {
   add({ name, text }: Script): void {
     if (!isScript({ name, text })) throw new Error("a controller in the file has no legal name or no text");
     let free = name;
-    for (let number = 2; (this.find(free)?.text ?? text) !== text; number += 1) free = `${name}_${number}`;
+    for (let number = 2; this.reserved.has(free) || (this.find(free)?.text ?? text) !== text; number += 1) free = `${name}_${number}`;
     this.addressed.set(free, { name: free, text });
   }
 
@@ -99,6 +102,7 @@ class Scripts {
 
   /** Keeps a controller that the reader has written or run, and lets it run. */
   async keep(script: Script): Promise<void> {
+    if (this.reserved.has(script.name)) throw new Error(`there is a scheme called \`${script.name}\` already; give the controller another name`);
     this.words.set(script.text, await pack(script));
     if (!NAME.test(script.name)) throw new Error("a controller's name has up to 40 small letters, digits and _, and begins with a letter");
     this.addressed.delete(script.name);

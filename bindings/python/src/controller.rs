@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use paceline_cc::{
-    Controller, Ecn, Feedback, Halves, Outgoing, Plan, Provided, Rate, Setup, Signals,
-    Span, Time,
+    Controller, Ecn, Feedback, Halves, Outgoing, Plan, Provided, Rate, Setup, Signals, Span, Time,
 };
 use paceline_requests::{ECN_WORDS, PlanLimits, PlanValues, congestion_word};
 use paceline_schemes::SchemeEntry;
@@ -86,11 +85,8 @@ fn ecn_name(ecn: Ecn) -> &'static str {
 }
 
 /// Limits of plans: the highest rate of a link, and a window that the memory holds.
-const LIMITS: PlanLimits = PlanLimits {
-    pacing_mbps: 1e6,
-    unpaced_cwnd_bytes: 1e9,
-    paced_cwnd_bytes: f64::INFINITY,
-};
+const LIMITS: PlanLimits =
+    PlanLimits { pacing_mbps: 1e6, unpaced_cwnd_bytes: 1e9, paced_cwnd_bytes: f64::INFINITY };
 
 /// Instructions of a controller to its sender: see `paceline.Plan` in `_native.pyi`.
 #[pyclass(frozen, name = "Plan", module = "paceline._native", from_py_object)]

@@ -19,17 +19,33 @@ pub(crate) const HEADERS: u32 = 28;
 ///
 /// # Errors
 /// Stacks do not have the flow's workload.
-pub fn ends<M: Machine + 'static>(
+pub fn ends<C: Machine + Send + 'static, S: Machine + Send + 'static>(
     setup: &TransportSetup,
-    client: M,
-    server: M,
+    client: C,
+    server: S,
 ) -> Result<TransportEnds, String> {
+    let (sender, receiver) = pair(setup, client, server)?;
+    Ok((Box::new(sender), Box::new(receiver)))
+}
+
+/// The two ends of a flow.
+pub(crate) type Ends<C, S> = (End<C>, End<S>);
+
+/// Returns the two ends of a flow, from its machines.
+///
+/// # Errors
+/// Stacks do not have the flow's workload.
+pub(crate) fn pair<C: Machine, S: Machine>(
+    setup: &TransportSetup,
+    client: C,
+    server: S,
+) -> Result<Ends<C, S>, String> {
     let (there, back) = (Datagrams::default(), Datagrams::default());
     let clock = Clock::new();
     let source = Application::Source(Source::new(setup)?);
     let sender = End::new(client, source, clock, there.clone(), back.clone());
     let receiver = End::new(server, Application::Sink(0), clock, back, there);
-    Ok((Box::new(sender), Box::new(receiver)))
+    Ok((sender, receiver))
 }
 
 /// Returns the largest datagram of a flow, in bytes of UDP payload.
@@ -45,7 +61,7 @@ pub fn largest_datagram(setup: &TransportSetup) -> Result<u16, String> {
 }
 
 /// A machine, and the application on it.
-struct End<M> {
+pub(crate) struct End<M> {
     machine: M,
     application: Application,
     clock: Clock,
@@ -155,12 +171,15 @@ impl<M: Machine> Stage for End<M> {
     }
 }
 
-impl<M: Machine> TransportEnd for End<M> {
-    fn received(&self) -> u64 {
+/// Answers of an end, also of one that cannot move between threads.
+impl<M: Machine> End<M> {
+    /// Returns the bytes of application data that have arrived.
+    pub(crate) fn bytes_received(&self) -> u64 {
         self.application.received()
     }
 
-    fn take_rtt(&mut self) -> Option<Span> {
+    /// Takes the smoothed RTT if datagrams have arrived since the last call.
+    pub(crate) fn take_new_rtt(&mut self) -> Option<Span> {
         if !std::mem::take(&mut self.has_new_rtt) {
             return None;
         }
@@ -168,18 +187,38 @@ impl<M: Machine> TransportEnd for End<M> {
         Some(Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
-    fn counters(&self) -> SenderStats {
+    /// Returns the stack's counters.
+    pub(crate) fn sender_stats(&self) -> SenderStats {
         let mut counters = SenderStats::default();
         (counters.sent, counters.lost) = (self.stats.sent, self.stats.lost);
         counters
     }
 
-    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+    /// Passes the state of congestion control to `see`.
+    pub(crate) fn inspect_state(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let stats = &self.stats;
         see("cwnd", stats.cwnd as f64 / f64::from(stats.mtu.max(1)));
         see("rtt", self.machine.rtt().as_secs_f64() * 1e3);
         if let Some(bps) = stats.pacing_bps {
             see("pacing", bps as f64 / 1e6);
         }
+    }
+}
+
+impl<M: Machine + Send> TransportEnd for End<M> {
+    fn received(&self) -> u64 {
+        self.bytes_received()
+    }
+
+    fn take_rtt(&mut self) -> Option<Span> {
+        self.take_new_rtt()
+    }
+
+    fn counters(&self) -> SenderStats {
+        self.sender_stats()
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.inspect_state(see);
     }
 }

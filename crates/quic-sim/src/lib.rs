@@ -42,6 +42,7 @@ mod noq;
 mod quinn;
 mod stack;
 pub mod suite;
+mod thread;
 pub mod tls;
 
 use std::num::NonZeroUsize;
@@ -50,6 +51,7 @@ pub use end::{ends, largest_datagram};
 pub use machine::{Machine, MachineStats, Transmission};
 pub use noq::Noq;
 pub use quinn::Quinn;
+pub use thread::ends_on_a_thread;
 
 /// Receive window larger than any of the simulated paths, so that congestion control, not flow
 /// control, limits sending.

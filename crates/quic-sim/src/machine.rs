@@ -6,10 +6,11 @@ use paceline_sim::cc::Ecn;
 
 /// A QUIC stack without input and output: an endpoint with one connection. quinn-proto and
 /// noq-proto are such machines here. To add another stack, implement this trait and pass a pair of
-/// machines to [`ends`](crate::ends).
+/// machines to [`ends`](crate::ends), or, if they cannot move between threads, a function that makes
+/// them to [`ends_on_a_thread`](crate::ends_on_a_thread).
 ///
 /// Instants are those of the simulation's clock, which stands still while a machine works.
-pub trait Machine: Send {
+pub trait Machine {
     /// Opens the connection, as a client. Called once.
     fn connect(&mut self, now: Instant);
     /// True once the connection's handshake is over.

@@ -57,6 +57,19 @@ macro_rules! stack {
             }
 
             fn ends(&self, setup: &TransportSetup) -> Result<TransportEnds, String> {
+                let (client, server) = self.machines(setup)?;
+                ends(setup, client, server)
+            }
+
+            /// Returns the machines of a client and of a server for a flow, for callers that wrap
+            /// them.
+            ///
+            /// # Errors
+            /// The flow's packets are too small for QUIC.
+            pub fn machines(
+                &self,
+                setup: &TransportSetup,
+            ) -> Result<(impl Machine + Send + use<>, impl Machine + Send + use<>), String> {
                 let datagram = largest_datagram(setup)?;
                 let config = Arc::new(self.config(datagram));
                 let failed = |error: &dyn std::fmt::Display| error.to_string();
@@ -78,7 +91,7 @@ macro_rules! stack {
                 };
                 let sender = StackMachine::new(endpoint(None, "client"), Some(client));
                 let receiver = StackMachine::new(endpoint(Some(Arc::new(server)), "server"), None);
-                ends(setup, sender, receiver)
+                Ok((sender, receiver))
             }
 
             /// Returns the transport configuration of both ends: the stack's defaults, with windows

@@ -44,3 +44,11 @@ fn schemes_that_noq_cannot_feed_are_refused() {
 fn a_flow_that_stops_sends_no_more() {
     support::stops(|| with("cubic"));
 }
+
+#[test]
+fn a_controller_of_ones_own_runs_under_noq() {
+    support::runs_an_own_controller(|halves| {
+        let scheme = Scheme::new("own", halves)?;
+        Ok(Noq::new("own", Arc::new(scheme)).transport())
+    });
+}

@@ -66,3 +66,11 @@ fn what_the_laboratory_cannot_do_is_said() {
 fn a_flow_that_stops_sends_no_more() {
     support::stops(|| with("cubic"));
 }
+
+#[test]
+fn a_controller_of_ones_own_runs_under_quinn() {
+    support::runs_an_own_controller(|halves| {
+        let scheme = Scheme::new("own", halves)?;
+        Ok(Quinn::new("own", Arc::new(scheme)).transport())
+    });
+}

@@ -40,10 +40,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use noq_proto::congestion;
-use paceline_quic::{Pacing, PathController, QUIC_SIGNALS, QuicScheme};
+use paceline_cc::Halves;
+use paceline_quic::{Pacing, PathController, QUIC_SIGNALS};
 
 pub use controller::Controller;
-pub use paceline_quic::SchemeError;
+pub use paceline_quic::{QuicScheme, SchemeError};
 
 /// A scheme that drives noq's connections. Pass it to
 /// [`TransportConfig::congestion_controller_factory`](noq_proto::TransportConfig::congestion_controller_factory).
@@ -58,14 +59,30 @@ impl Scheme {
     /// There is no such scheme, a parameter is invalid, or the scheme needs signals that noq does
     /// not have.
     pub fn parse(spec: &str) -> Result<Scheme, SchemeError> {
-        let scheme = QuicScheme::parse(spec, "noq", QUIC_SIGNALS)?;
-        Ok(Scheme(scheme.pacing(Pacing::Stack)))
+        QuicScheme::parse(spec, "noq", QUIC_SIGNALS).map(Scheme::from)
+    }
+
+    /// Returns a scheme of your own, from its halves, under the name `name`:
+    /// `Scheme::new("mine", Halves::sender(|setup| MyController::new(setup.mss)))`.
+    ///
+    /// # Errors
+    /// It needs signals that noq does not have.
+    pub fn new(name: &str, halves: Halves) -> Result<Scheme, SchemeError> {
+        QuicScheme::new(name, halves, "noq", QUIC_SIGNALS).map(Scheme::from)
     }
 
     /// Sets the seed of the scheme's random numbers. The default is 1.
     #[must_use]
     pub fn seed(self, seed: u64) -> Scheme {
         Scheme(self.0.seed(seed))
+    }
+}
+
+/// The signals of the scheme were checked when it was made. noq paces by its rate, whatever its
+/// [`Pacing`](paceline_quic::Pacing).
+impl From<QuicScheme> for Scheme {
+    fn from(scheme: QuicScheme) -> Scheme {
+        Scheme(scheme.pacing(Pacing::Stack))
     }
 }
 

@@ -43,11 +43,12 @@ mod controller;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_quic::{PathController, QUIC_SIGNALS, QuicScheme};
+use paceline_cc::Halves;
+use paceline_quic::{PathController, QUIC_SIGNALS};
 use quinn_proto::congestion;
 
 pub use controller::Controller;
-pub use paceline_quic::{Pacing, SchemeError};
+pub use paceline_quic::{Pacing, QuicScheme, SchemeError};
 
 /// A scheme that drives quinn's connections. Pass it to
 /// [`TransportConfig::congestion_controller_factory`](quinn_proto::TransportConfig::congestion_controller_factory).
@@ -62,7 +63,7 @@ impl Scheme {
     /// There is no such scheme, a parameter is invalid, or the scheme needs signals that quinn does
     /// not have.
     pub fn parse(spec: &str) -> Result<Scheme, SchemeError> {
-        QuicScheme::parse(spec, "quinn", QUIC_SIGNALS).map(Scheme)
+        QuicScheme::parse(spec, "quinn", QUIC_SIGNALS).map(Scheme::from)
     }
 
     /// Sets the way to apply the scheme's pacing rate.
@@ -71,10 +72,26 @@ impl Scheme {
         Scheme(self.0.pacing(pacing))
     }
 
+    /// Returns a scheme of your own, from its halves, under the name `name`:
+    /// `Scheme::new("mine", Halves::sender(|setup| MyController::new(setup.mss)))`.
+    ///
+    /// # Errors
+    /// It needs signals that quinn does not have.
+    pub fn new(name: &str, halves: Halves) -> Result<Scheme, SchemeError> {
+        QuicScheme::new(name, halves, "quinn", QUIC_SIGNALS).map(Scheme::from)
+    }
+
     /// Sets the seed of the scheme's random numbers. The default is 1.
     #[must_use]
     pub fn seed(self, seed: u64) -> Scheme {
         Scheme(self.0.seed(seed))
+    }
+}
+
+/// The signals of the scheme were checked when it was made.
+impl From<QuicScheme> for Scheme {
+    fn from(scheme: QuicScheme) -> Scheme {
+        Scheme(scheme)
     }
 }
 

@@ -46,12 +46,15 @@ mod simulated;
 
 use s2n_quic_core::recovery::congestion_controller::{Endpoint, PathInfo};
 
-use paceline_cc::Signals;
-use paceline_quic::{Pacing, QUIC_SIGNALS, QuicScheme};
+use paceline_cc::{Halves, Signals};
+use paceline_quic::{Pacing, QUIC_SIGNALS};
 
 pub use controller::{Controller, SentPacket};
-pub use paceline_quic::SchemeError;
+pub use paceline_quic::{QuicScheme, SchemeError};
 pub use simulated::halves;
+
+/// Signals that s2n-quic has: it counts marks.
+const SIGNALS: Signals = QUIC_SIGNALS.and(Signals::ECN);
 
 /// A scheme that drives s2n-quic's connections. Pass it to `with_congestion_controller`.
 #[derive(Clone, Debug)]
@@ -65,15 +68,30 @@ impl Scheme {
     /// There is no such scheme, a parameter is invalid, or the scheme needs signals that s2n-quic
     /// does not have.
     pub fn parse(spec: &str) -> Result<Scheme, SchemeError> {
-        let signals = QUIC_SIGNALS.and(Signals::ECN);
-        let scheme = QuicScheme::parse(spec, "s2n-quic", signals)?;
-        Ok(Scheme(scheme.pacing(Pacing::Stack)))
+        QuicScheme::parse(spec, "s2n-quic", SIGNALS).map(Scheme::from)
+    }
+
+    /// Returns a scheme of your own, from its halves, under the name `name`:
+    /// `Scheme::new("mine", Halves::sender(|setup| MyController::new(setup.mss)))`.
+    ///
+    /// # Errors
+    /// It needs signals that s2n-quic does not have.
+    pub fn new(name: &str, halves: Halves) -> Result<Scheme, SchemeError> {
+        QuicScheme::new(name, halves, "s2n-quic", SIGNALS).map(Scheme::from)
     }
 
     /// Sets the seed of the scheme's random numbers. The default is 1.
     #[must_use]
     pub fn seed(self, seed: u64) -> Scheme {
         Scheme(self.0.seed(seed))
+    }
+}
+
+/// The signals of the scheme were checked when it was made. s2n-quic paces by its rate, whatever its
+/// [`Pacing`](paceline_quic::Pacing).
+impl From<QuicScheme> for Scheme {
+    fn from(scheme: QuicScheme) -> Scheme {
+        Scheme(scheme.pacing(Pacing::Stack))
     }
 }
 

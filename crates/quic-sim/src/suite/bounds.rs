@@ -131,25 +131,54 @@ impl Bound {
     pub fn applies_to(&self, aim: Aim) -> bool {
         self.aim.is_none_or(|only| only == aim)
     }
-
-    /// Checks it in a run.
-    pub fn check(&self, outcome: &Outcome) -> BoundCheck {
-        BoundCheck { bound: self.clone(), value: self.measure.of(outcome) }
-    }
 }
 
-/// A bound, and the figure in a run.
+/// A bound, and its figure in each run.
 #[derive(Clone, Debug)]
 pub struct BoundCheck {
     /// The bound.
     pub bound: Bound,
-    /// The figure.
-    pub value: f64,
+    /// The figure in each run; NaN if it was not measured.
+    pub values: Vec<f64>,
 }
 
 impl BoundCheck {
-    /// True if the figure lies within the bound. NaN does not.
+    /// Checks a bound in runs.
+    pub fn new(bound: &Bound, outcomes: &[Outcome]) -> BoundCheck {
+        let values = outcomes.iter().map(|outcome| bound.measure.of(outcome)).collect();
+        BoundCheck { bound: bound.clone(), values }
+    }
+
+    /// Number of runs in which the figure lies within the bound. NaN does not.
+    pub fn held(&self) -> usize {
+        let within = |value: &&f64| self.bound.least <= **value && **value <= self.bound.most;
+        self.values.iter().filter(within).count()
+    }
+
+    /// True if the figure lies within the bound in more than half of the runs.
     pub fn holds(&self) -> bool {
-        self.bound.least <= self.value && self.value <= self.bound.most
+        2 * self.held() > self.values.len()
+    }
+
+    /// Returns the median of the measured values, the lower one of two; NaN without any.
+    pub fn median(&self) -> f64 {
+        let mut sorted = self.measured();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len().saturating_sub(1) / 2;
+        sorted.get(middle).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Returns the smallest measured value; NaN without any.
+    pub fn smallest(&self) -> f64 {
+        self.measured().into_iter().reduce(f64::min).unwrap_or(f64::NAN)
+    }
+
+    /// Returns the largest measured value; NaN without any.
+    pub fn largest(&self) -> f64 {
+        self.measured().into_iter().reduce(f64::max).unwrap_or(f64::NAN)
+    }
+
+    fn measured(&self) -> Vec<f64> {
+        self.values.iter().copied().filter(|value| !value.is_nan()).collect()
     }
 }

@@ -14,28 +14,36 @@
 //! ```
 //!
 //! A case is a list of stages, from which a scenario is built, and bounds with their reasons. The
-//! bounds are wide: any working congestion control meets them, whatever its exact figures. All were
-//! written before the first run. To notice every change, compare [`CaseReport::digest`], which is
-//! equal for equal runs.
+//! bounds are wide: any working congestion control meets them, whatever its exact figures. Each
+//! case runs several times, with other seeds and other starts within traces; a bound holds if it
+//! holds in most of them. To notice every change, compare [`CaseReport::digests`], which are equal
+//! for equal runs.
+//!
+//! A stack that misses bounds today can keep its figures as a [`Baseline`]; then
+//! [`SuiteReport::holds_against`] fails only for what has become worse.
 //!
 //! Digests are equal only if a stack draws its random numbers from the seed that it gets. quinn's
 //! and noq's own BBR draw theirs from the system.
 
+mod baseline;
 mod blackout;
 mod bounds;
 mod cases;
+mod formats;
 mod policer;
 mod report;
 mod stages;
 
+pub use baseline::{Baseline, BaselineError, BaselineFigure, Verdict};
 pub use blackout::blackout;
 pub use bounds::{Aim, Bound, BoundCheck, Measure};
 pub use policer::policer;
-pub use report::{CaseReport, SuiteReport};
+pub use report::{AgainstBaseline, CaseReport, SuiteReport};
 pub use stages::PathStage;
 
 use paceline_sim::BuildError;
 use paceline_sim::cc::Span;
+use paceline_sim::runs::Run;
 use paceline_sim::scenario::{Record, Scenario, SchemeChoice};
 use thiserror::Error;
 
@@ -93,34 +101,57 @@ impl Case {
         Ok(scenario)
     }
 
-    /// Runs the case, and checks the bounds for the purpose `aim`.
+    /// Makes `runs` runs of the case, and checks the bounds for the purpose `aim`. The first run is
+    /// the case itself. Each further one has its own seed, and its own start within the trace, or
+    /// relative to the other flows: see [`Run`].
     ///
     /// # Errors
     /// The scenario cannot be built, or the scheme refuses it.
-    pub fn run(&self, scheme: &SchemeChoice, aim: Aim) -> Result<CaseReport, SuiteError> {
+    pub fn run(
+        &self,
+        scheme: &SchemeChoice,
+        aim: Aim,
+        runs: u32,
+    ) -> Result<CaseReport, SuiteError> {
         let failed = |error: BuildError| SuiteError { case: self.name, problem: error.to_string() };
-        let outcome = paceline_sim::run(&self.scenario(scheme)?).map_err(failed)?;
+        let scenario = self.scenario(scheme)?;
+        let outcomes: Result<Vec<_>, _> = (1..=runs.max(1))
+            .map(|number| paceline_sim::run(&Run::of(&scenario, number).scenario(&scenario)))
+            .collect();
+        let outcomes = outcomes.map_err(failed)?;
         let bounds = self.bounds.iter().filter(|bound| bound.applies_to(aim));
         Ok(CaseReport {
             name: self.name,
             about: self.about,
-            checks: bounds.map(|bound| bound.check(&outcome)).collect(),
-            digest: outcome.digest,
+            checks: bounds.map(|bound| BoundCheck::new(bound, &outcomes)).collect(),
+            digests: outcomes.into_iter().map(|outcome| outcome.digest).collect(),
         })
     }
 }
 
 /// A list of cases.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Suite {
     /// The cases, in the order in which they run.
     pub cases: Vec<Case>,
+    /// Number of runs of each case.
+    pub runs: u32,
 }
 
 impl Suite {
-    /// Returns the standard cases.
+    /// Number of runs of each case, unless [`Suite::runs`] sets another one.
+    pub const RUNS: u32 = 5;
+
+    /// Returns the standard cases, with [`Suite::RUNS`] runs each.
     pub fn standard() -> Suite {
-        Suite { cases: cases::standard() }
+        Suite { cases: cases::standard(), runs: Suite::RUNS }
+    }
+
+    /// Sets the number of runs of each case. A bound holds if its figure is within it in more than
+    /// half of them. Take an odd number, so that the median decides.
+    #[must_use]
+    pub fn runs(self, runs: u32) -> Suite {
+        Suite { runs, ..self }
     }
 
     /// Keeps only the cases with these names.
@@ -137,7 +168,8 @@ impl Suite {
     /// # Errors
     /// Those of [`Case::run`].
     pub fn run(&self, scheme: &SchemeChoice, aim: Aim) -> Result<SuiteReport, SuiteError> {
-        let cases: Result<_, _> = self.cases.iter().map(|case| case.run(scheme, aim)).collect();
+        let cases: Result<_, _> =
+            self.cases.iter().map(|case| case.run(scheme, aim, self.runs)).collect();
         Ok(SuiteReport { scheme: scheme.name().to_string(), cases: cases? })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::baseline::{Baseline, Verdict};
 use super::bounds::BoundCheck;
 
 /// Result of a case.
@@ -13,8 +14,8 @@ pub struct CaseReport {
     pub about: &'static str,
     /// Bounds with their figures.
     pub checks: Vec<BoundCheck>,
-    /// Digest of every hand-over of a packet: equal for equal runs.
-    pub digest: String,
+    /// For each run the digest of every hand-over of a packet: equal for equal runs.
+    pub digests: Vec<String>,
 }
 
 impl CaseReport {
@@ -38,31 +39,81 @@ impl SuiteReport {
     pub fn holds(&self) -> bool {
         self.cases.iter().all(CaseReport::holds)
     }
-}
 
-/// Prints a line for each bound, and the reason below each one that does not hold.
-impl fmt::Display for SuiteReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let failed = self.cases.iter().filter(|case| !case.holds()).count();
-        writeln!(f, "{}: {} cases, {failed} failed", self.scheme, self.cases.len())?;
-        for case in &self.cases {
-            let mut name = case.name;
-            for check in &case.checks {
-                let (bound, value) = (&check.bound, check.value);
-                let verdict = if check.holds() { "pass" } else { "FAIL" };
-                write!(f, "  {name:<20} {:<15} {value:>8.2}  ", bound.measure)?;
-                match (bound.least.is_finite(), bound.most.is_finite()) {
-                    (true, true) => write!(f, "{:>6} to {:<6}", bound.least, bound.most)?,
-                    (true, false) => write!(f, "at least {:<7}", bound.least)?,
-                    _ => write!(f, "at most {:<8}", bound.most)?,
-                }
-                writeln!(f, " {verdict}")?;
-                if !check.holds() {
-                    writeln!(f, "    {}: {}", case.about, bound.why)?;
-                }
-                name = "";
+    /// Returns the report against a baseline, for printing.
+    pub fn against<'a>(&'a self, baseline: &'a Baseline) -> AgainstBaseline<'a> {
+        AgainstBaseline { report: self, baseline }
+    }
+
+    /// Returns all checks with their cases and verdicts; without a baseline, by their bounds.
+    pub(super) fn verdicts<'a>(
+        &'a self,
+        baseline: Option<&'a Baseline>,
+    ) -> impl Iterator<Item = (&'a CaseReport, &'a BoundCheck, Verdict)> {
+        self.cases.iter().flat_map(move |case| {
+            case.checks.iter().map(move |check| {
+                let verdict = match (baseline, check.holds()) {
+                    (Some(baseline), _) => baseline.verdict(case.name, check),
+                    (None, true) => Verdict::Holds,
+                    (None, false) => Verdict::Fails,
+                };
+                (case, check, verdict)
+            })
+        })
+    }
+
+    /// Prints a line for each check, and the reason below each one that does not hold.
+    fn print(&self, f: &mut fmt::Formatter<'_>, baseline: Option<&Baseline>) -> fmt::Result {
+        let failed = |case: &&CaseReport| {
+            self.verdicts(baseline)
+                .any(|(of, _, verdict)| std::ptr::eq(of, *case) && !verdict.passes())
+        };
+        let failed = self.cases.iter().filter(failed).count();
+        let runs = self.cases.first().map_or(0, |case| case.digests.len());
+        let times = if runs == 1 { String::new() } else { format!(", {runs} runs each") };
+        writeln!(f, "{}: {} cases{times}, {failed} failed", self.scheme, self.cases.len())?;
+        let mut last = "";
+        for (case, check, verdict) in self.verdicts(baseline) {
+            let name = if case.name == last { "" } else { case.name };
+            last = case.name;
+            let bound = &check.bound;
+            write!(f, "  {name:<16} {:<15} {:>8.2} ", bound.measure, check.median())?;
+            if runs > 1 {
+                let range = format!("({:.2} to {:.2})", check.smallest(), check.largest());
+                write!(f, "{range:<20} ")?;
+            }
+            match (bound.least.is_finite(), bound.most.is_finite()) {
+                (true, true) => write!(f, " {:>6} to {:<6}", bound.least, bound.most)?,
+                (true, false) => write!(f, " at least {:<7}", bound.least)?,
+                _ => write!(f, " at most {:<8}", bound.most)?,
+            }
+            match runs {
+                0 | 1 => writeln!(f, " {verdict}")?,
+                _ => writeln!(f, " {verdict}, held in {} of {runs}", check.held())?,
+            }
+            if !check.holds() {
+                writeln!(f, "    {}: {}", case.about, bound.why)?;
             }
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for SuiteReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.print(f, None)
+    }
+}
+
+/// A report whose verdicts are those against a baseline; prints itself as a table.
+#[derive(Copy, Clone, Debug)]
+pub struct AgainstBaseline<'a> {
+    report: &'a SuiteReport,
+    baseline: &'a Baseline,
+}
+
+impl fmt::Display for AgainstBaseline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.report.print(f, Some(self.baseline))
     }
 }

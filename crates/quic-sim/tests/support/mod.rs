@@ -1,7 +1,7 @@
 //! Tests that every QUIC stack passes over the simulator's links.
 
 use paceline_noq::SchemeError;
-use paceline_sim::cc::{AckPolicy, Rate, Span};
+use paceline_sim::cc::{AckPolicy, Controller, Feedback, Halves, Plan, Rate, Signals, Span};
 use paceline_sim::flow::Workload;
 use paceline_sim::path::{BufferSize, Loss};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, SchemeChoice};
@@ -83,4 +83,43 @@ pub(crate) fn stops(stack: impl Fn() -> CustomTransport) {
     };
     let (soon, late) = (packets(3), packets(6));
     assert!(soon > 1000 && late < soon + 10, "{soon} packets after 3 s, {late} after 6 s");
+}
+
+/// A controller of a program that uses Paceline: a window of four packets.
+struct FourPackets(u64);
+
+impl Controller for FourPackets {
+    fn on_feedback(&mut self, _feedback: &Feedback<'_>) {}
+
+    fn plan(&self) -> Plan {
+        Plan::window(self.0)
+    }
+}
+
+/// Needs a signal that no QUIC stack has.
+struct NeedsReports;
+
+impl Controller for NeedsReports {
+    fn needs(&self) -> Signals {
+        Signals::REPORTS
+    }
+
+    fn on_feedback(&mut self, _feedback: &Feedback<'_>) {}
+
+    fn plan(&self) -> Plan {
+        Plan::window(1)
+    }
+}
+
+/// Asserts that a controller of one's own runs under a stack: four packets per round trip of 100 ms
+/// are half a megabit per second, and stacks refuse a packet that fills the window exactly.
+pub(crate) fn runs_an_own_controller(
+    stack: impl Fn(Halves) -> Result<CustomTransport, SchemeError>,
+) {
+    let own = Halves::sender(|setup| FourPackets(4 * u64::from(setup.mss)));
+    let outcome = outcome(&over_12_mbps(stack(own).expect("a stack"), 5));
+    let goodput = outcome.flows[0].goodput_mbps;
+    assert!((0.1..0.6).contains(&goodput), "{goodput} Mbit/s");
+    let refused = stack(Halves::sender(|_| NeedsReports)).map(|_| ()).expect_err("reports");
+    assert!(refused.to_string().contains("reports"), "{refused}");
 }

@@ -61,6 +61,7 @@ pub(crate) fn make_sender(
         (config.start, config.stop) = (one.start, one.stop);
         config.ecn = spec.ecn;
         config.recovery = spec.recovery;
+        config.slow_start_after_idle = spec.slow_start_after_idle;
         config.ticks = (spec.recovery == LossRecovery::Sack).then(|| ticks(flow));
         config.unpaced = if is_linux(spec, halves) { UNPACED } else { 0 };
         if !spec.recovery.is_selective() {

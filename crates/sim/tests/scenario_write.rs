@@ -163,6 +163,7 @@ receive_window = 100000
 handshake = false
 recovery = "newreno"
 timestamps = false
+slow_start_after_idle = false
 ecn = "classic"
 bytes = 100000
 [[flow]]

@@ -42,6 +42,9 @@ pub struct SenderConfig {
     /// How the sender detects and repairs losses. Without selective acknowledgements it does not
     /// probe its tail.
     pub recovery: LossRecovery,
+    /// True if an idle time of a retransmission timeout or more reduces the window (RFC 2861; the
+    /// default of Linux' `tcp_slow_start_after_idle`).
+    pub slow_start_after_idle: bool,
     /// The ticks of its host's kernel, at which timers expire; `None` if each timer expires exactly
     /// at its deadline.
     pub ticks: Option<Ticks>,
@@ -64,6 +67,7 @@ impl SenderConfig {
             ecn: EcnFeedback::Accurate,
             rto: RtoBounds::LINUX,
             recovery: LossRecovery::Sack,
+            slow_start_after_idle: true,
             ticks: None,
         }
     }
@@ -110,17 +114,28 @@ pub(super) struct Constants {
     /// The most segments beyond the last in-order one that the receiver accepts.
     pub(super) receive_window: u64,
     pub(super) unpaced: u32,
+    pub(super) slow_start_after_idle: bool,
 }
 
 impl Constants {
     pub(super) fn new(config: &SenderConfig) -> Constants {
-        let SenderConfig { route, class, ecn, reliable, unpaced, .. } = *config;
+        let SenderConfig { route, class, ecn, reliable, unpaced, slow_start_after_idle, .. } =
+            *config;
         let setup = config.setup.clone();
         let receive_window = match reliable {
             true => (config.receive_window / u64::from(setup.mss.max(1))).max(1),
             false => u64::MAX,
         };
-        Constants { setup, route, class, ecn, reliable, receive_window, unpaced }
+        Constants {
+            setup,
+            route,
+            class,
+            ecn,
+            reliable,
+            receive_window,
+            unpaced,
+            slow_start_after_idle,
+        }
     }
 }
 

@@ -449,7 +449,11 @@ impl Sender {
         let account = &self.account;
         let repairs = account.next_repair().is_some() || account.is_after_timeout();
         if self.last_sent < now && account.is_app_limited() && !repairs {
-            let rto = self.account.rtt().rto();
+            // With an infinite timeout, no idle time is long enough to change the window.
+            let rto = match self.config.slow_start_after_idle {
+                true => self.account.rtt().rto(),
+                false => Span::MAX,
+            };
             self.controller.on_idle(now, self.account.host_time(self.last_sent, now), rto);
             self.replan();
         }

@@ -126,6 +126,33 @@ fn a_pause_is_an_idle_period() {
     assert!(matches!(desk.told()[..], [ControllerCall::Idle]));
 }
 
+/// A pause of several timeouts takes NewReno's window back to the initial one (RFC 2861), and leaves
+/// it as it is without `slow_start_after_idle`, as with Linux' sysctl of this name at 0.
+#[test]
+fn a_pause_reduces_the_window_unless_switched_off() {
+    for (reduces, packets) in [(true, 10), (false, 30)] {
+        let config = bulk().with(|config| {
+            config.workload = Workload::OnOff {
+                on: On::Bytes(Amount::Fixed(45_000.0)),
+                off: Amount::Fixed(20.0),
+                starts_off: false,
+                fresh: false,
+            };
+            config.slow_start_after_idle = reduces;
+        });
+        let mut desk = Desk::under("newreno", config);
+        let first = desk.until(0).len() as u64;
+        assert_eq!(first, 10);
+        desk.until(100);
+        desk.ack(first, &[(0, first - 1)]);
+        let second = desk.until(100).len() as u64;
+        assert_eq!(second, 20);
+        desk.until(200);
+        desk.ack(30, &[(10, 29)]);
+        assert_eq!(desk.until(20_200).len(), packets, "reduces: {reduces}");
+    }
+}
+
 /// For 45 ms of each 145 ms nothing is in flight because the pacer waits: the application was not
 /// idle (Linux reports `CA_EVENT_TX_START` to BBR then, too, and BBR ignores it without
 /// `app_limited`; quiche `bbr2_simulator_test` BandwidthIncrease, s2n `handle_restart_from_idle`).

@@ -124,15 +124,16 @@ impl Tcp {
             config.workload = Workload::Supplied;
             config.ticks = terms.uptime.map(ticks);
             config.ecn = if terms.ecn { EcnFeedback::Classic } else { EcnFeedback::Off };
+            config.slow_start_after_idle = terms.slow_start_after_idle;
             if !terms.sack {
                 config.recovery = LossRecovery::NewReno(RttSamples::One);
             }
         });
         let watched = Arc::new(Mutex::new(Watched::default()));
-        let (make, restarts) = (halves.controller, terms.slow_start_after_idle);
+        let make = halves.controller;
         let shared = watched.clone();
         let make_watch = Arc::new(move |setup: &Setup| {
-            Box::new(Watch::new(make(setup), shared.clone(), restarts)) as Box<dyn Controller>
+            Box::new(Watch::new(make(setup), shared.clone())) as Box<dyn Controller>
         });
         let mut sender =
             Sender::new(config, make_watch, SENDER_SIGNALS).map_err(|error| error.to_string())?;

@@ -30,17 +30,11 @@ pub(super) struct Watched {
 pub(super) struct Watch {
     inner: Box<dyn Controller>,
     watched: Arc<Mutex<Watched>>,
-    /// False if idle times are not passed to the controller, as with `tcp_slow_start_after_idle=0`.
-    restarts_after_idle: bool,
 }
 
 impl Watch {
-    pub(super) fn new(
-        inner: Box<dyn Controller>,
-        watched: Arc<Mutex<Watched>>,
-        restarts_after_idle: bool,
-    ) -> Watch {
-        Watch { inner, watched, restarts_after_idle }
+    pub(super) fn new(inner: Box<dyn Controller>, watched: Arc<Mutex<Watched>>) -> Watch {
+        Watch { inner, watched }
     }
 }
 
@@ -81,8 +75,6 @@ impl Controller for Watch {
         self.inner.on_timer(now);
     }
     fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
-        // With an infinite timeout, no idle time is long enough to change the window.
-        let rto = if self.restarts_after_idle { rto } else { Span::MAX };
         self.inner.on_idle(now, idle, rto);
     }
     fn plan(&self) -> Plan {

@@ -5,9 +5,9 @@ use paceline_cc::{Rate, Span};
 use paceline_remy::score::SenderFigures;
 use paceline_remy::{Network, PACKET};
 use paceline_report::{Palette, Scatter};
-use paceline_sim::flow::{Amount, On};
+use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::Capacity;
+use paceline_sim::scenario::{Capacity, LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;
 use super::common::dot;
@@ -67,7 +67,73 @@ fn plan_dumbbell(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.extend(swept.into_iter().map(Task::once));
         }
     }
+    tasks.extend(plan_kept(setting)?);
     Ok(tasks)
+}
+
+/// What a connection does after a pause: whether its window is reduced, and the name of the runs.
+const AFTER_PAUSES: [(bool, &str); 2] = [(true, "kept"), (false, "kept whole")];
+
+/// Schemes whose receivers send no selective acknowledgements in the authors' scripts for ns-2. For
+/// Cubic and Compound the scripts have `TCPSink/Sack1`.
+const WITHOUT_SACK: [&str; 3] = ["newreno", "vegas", "xcp"];
+
+/// Makes one connection carry all transfers of a sender, as the authors' scripts for ns-2 do in one
+/// of their versions (`sender-app.tcl`; another one resets it after each transfer). Without
+/// selective acknowledgements, each acknowledgement gives an RTT sample (`timestamps_`).
+fn keep_connections(short: &str, reduces: bool, scenario: &mut Scenario) {
+    for flow in &mut scenario.flows {
+        flow.slow_start_after_idle = reduces;
+        if WITHOUT_SACK.contains(&short) {
+            flow.recovery = LossRecovery::NewReno(RttSamples::Each);
+        }
+        if let Workload::OnOff { fresh, .. } = &mut flow.workload {
+            *fresh = false;
+        }
+    }
+}
+
+fn plan_kept(setting: &Setting) -> Result<Vec<Task>, String> {
+    let runs = first_windows(setting);
+    let mut tasks = Vec::new();
+    for (reduces, after) in AFTER_PAUSES {
+        for (short, text) in &DESIGNED {
+            let change = |scenario: &mut Scenario| keep_connections(short, reduces, scenario);
+            let kept = runs.changed_tasks(&format!("{short} {after}"), text, change)?;
+            tasks.extend(kept.into_iter().map(Task::once));
+        }
+    }
+    Ok(tasks)
+}
+
+/// Adds medians of throughput and delay by what connections keep over pauses.
+fn sweep_kept(setting: &Setting, results: &Results, findings: &mut Findings) {
+    let runs = first_windows(setting);
+    let remy = ["throughput", "delay"].map(|part| findings.get(&format!("d0.1.{part}")));
+    let row = |(short, text): &(&str, &str)| {
+        let cell = |name: &str| {
+            let senders = runs.senders(name, results);
+            let sent = senders.iter().filter(|sender| sender.packets > 0.0);
+            let delay = median(sent.map(|sender| sender.delay_ms - runs.idle_ms()));
+            let rate = median(senders.iter().map(mbps));
+            let (faster, longer) = (remy[0] / rate, delay / remy[1]);
+            format!("{rate:.2} ({faster:.2}), {delay:.0} ({longer:.1})")
+        };
+        let name = text[..text.find('[').unwrap_or(text.len())].to_string();
+        let queue = text.rsplit_once('+').map_or(String::new(), |(_, queue)| format!("+{queue}"));
+        let mut row = vec![name + &queue, cell(short)];
+        row.extend(AFTER_PAUSES.map(|(_, after)| cell(&format!("{short} {after}"))));
+        row
+    };
+    findings.sweep(
+        "Remy: connections over pauses",
+        "15 Mbit/s, RTT 150 ms, eight senders with flows of 100 kB: median throughput in Mbit/s, and the \
+         RemyCC's speed-up; median queueing delay in ms, and how many times the RemyCC's it is. In the \
+         last two columns one connection carries all flows of a sender, and NewReno, Vegas and XCP repair \
+         without selective acknowledgements; four runs.",
+        &["", "a connection for each flow", "kept, slow start after pauses", "kept with its window"],
+        DESIGNED.iter().map(row).collect(),
+    );
 }
 
 fn find_dumbbell(setting: &Setting, results: &Results) -> Result<Findings, String> {
@@ -90,6 +156,7 @@ fn find_dumbbell(setting: &Setting, results: &Results) -> Result<Findings, Strin
         &["", "2 packets", "4 packets", "10 packets"],
         DESIGNED[..4].iter().map(row).collect(),
     );
+    sweep_kept(setting, results, &mut findings);
     Ok(findings)
 }
 

@@ -25,7 +25,7 @@ keys! {
     scheme: String;
     /// `"linux"`: the ends of the flow are two Linux hosts ([Linux guests](linux-guest.md)).
     /// Settings of Paceline's own ends (`handshake`, `ack_every`, `receive_window`, `ecn`,
-    /// `recovery`, `timestamps`) do not apply to them
+    /// `recovery`, `timestamps`, `slow_start_after_idle`) do not apply to them
     host: String;
     /// with `host`: flows with equal `host_name` are connections of one sending and one receiving host.
     /// `qdisc`, `mtu` and `sysctls` of one of these flows apply to all of them
@@ -89,6 +89,9 @@ keys! {
     /// without selective acknowledgements: true measures an RTT with each acknowledgement of new
     /// data, false only of one packet at a time
     timestamps: bool, default "`true`";
+    /// true halves the window for each retransmission timeout without data (RFC 2861), as Linux does
+    /// unless `net.ipv4.tcp_slow_start_after_idle` is 0; false keeps it, as ns-2's one-way TCPs do
+    slow_start_after_idle: bool => slow_start_after_idle;
     /// sends this many bytes and ends
     bytes: u64;
     /// an application that writes at a limited rate: see below

@@ -71,6 +71,7 @@ impl Reader<'_> {
             ("ecn", file.ecn.is_some()),
             ("recovery", file.recovery.is_some()),
             ("timestamps", file.timestamps.is_some()),
+            ("slow_start_after_idle", file.slow_start_after_idle.is_some()),
         ];
         let SchemeChoice::Transport(made) = scheme else { return Ok(()) };
         let Some((key, _)) = own.iter().find(|(_, is_given)| *is_given) else { return Ok(()) };

@@ -208,6 +208,8 @@ pub struct FlowSpec {
     /// How its sender detects and repairs losses. Without selective acknowledgements its timer is
     /// that of RFC 6298, with a minimum timeout of 200 ms.
     pub recovery: LossRecovery,
+    /// True if a pause of a retransmission timeout or more reduces its window (RFC 2861).
+    pub slow_start_after_idle: bool,
 }
 
 /// Flows of a given size that arrive as a Poisson process.
@@ -313,6 +315,7 @@ impl FlowSpec {
             receive_window: None,
             ecn: EcnFeedback::Accurate,
             recovery: LossRecovery::Sack,
+            slow_start_after_idle: true,
         }
     }
 }

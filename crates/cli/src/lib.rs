@@ -21,6 +21,7 @@
 
 mod args;
 mod bar;
+mod capture;
 mod commands;
 mod cost_bar;
 mod csv;

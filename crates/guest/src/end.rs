@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_cc::{Body, Packet, Span, Stage, Time};
 use paceline_flow::{SenderStats, Transfer};
-use paceline_sim::{ProgramOutcome, TransportEnd, TransportEnds, TransportSetup};
+use paceline_sim::{Capture, CapturedFrame, ProgramOutcome, TransportEnd, TransportEnds, TransportSetup};
 
 use crate::account::{Arrivals, Departures};
 use crate::build::{BuiltGuest, find_module};
@@ -88,7 +88,12 @@ pub(crate) fn ends(
             });
             connections.push(Connection::new(plan, program));
         }
-        let host = Host::new(guest, role, connections, leaving.clone(), arriving.clone());
+        let mut host = Host::new(guest, role, connections, leaving.clone(), arriving.clone());
+        if let Some((settings, setup)) = flows.first() {
+            let name = settings.host.as_ref().unwrap_or(&setup.name);
+            host.tap.host = format!("{name}.{}", role.name());
+            host.tap.capture.clone_from(&setup.capture);
+        }
         Ok(Arc::new(Mutex::new(host)))
     };
     let sender = host(Role::Sender, &there, &back)?;
@@ -139,12 +144,30 @@ fn add_output(program: &mut ProgramOutcome, output: &frames::Output) {
     *total = output.total;
 }
 
+/// The run's capture at the device of a host.
+#[derive(Default)]
+struct Tap {
+    /// Name of the host.
+    host: String,
+    /// `None` if the run has no capture.
+    capture: Option<Capture>,
+}
+
+impl Tap {
+    fn see(&self, time: Time, is_inbound: bool, bytes: &[u8]) {
+        if let Some(capture) = &self.capture {
+            capture.on_frame(CapturedFrame { host: &self.host, is_inbound, time, bytes });
+        }
+    }
+}
+
 /// One host.
 struct Host {
     /// `None` once it has failed.
     guest: Option<Guest>,
     failure: Option<String>,
     role: Role,
+    tap: Tap,
     /// Frames that this host has sent, and frames that will arrive at it.
     leaving: Frames,
     arriving: Frames,
@@ -179,6 +202,7 @@ impl Host {
             guest: Some(guest),
             failure: None,
             role,
+            tap: Tap::default(),
             leaving,
             arriving,
             arrived: VecDeque::new(),
@@ -227,6 +251,7 @@ impl Host {
             }
             let Some(frame) = self.arrived.pop_front() else { return };
             self.spins = 0;
+            self.tap.see(now, true, &frame);
             self.with_guest(|guest| guest.deliver(guest_time(now), &frame));
         }
     }
@@ -237,6 +262,7 @@ impl Host {
         let peer = self.role.peer().mac();
         let connections = self.connections.len();
         for frame in guest.take_frames() {
+            self.tap.see(now, false, &frame);
             // Frames to other receivers, such as IPv6 router solicitations, are dropped.
             if frame[..6] != peer || !frame::is_ipv4(&frame) {
                 continue;

@@ -489,7 +489,9 @@ impl Builder<'_> {
         setup.programs = one.spec.programs.clone();
         (setup.start, setup.stop) = (one.start, one.stop);
         setup.end = Time::ZERO + self.scenario.duration;
+        setup.capture = self.scenario.capture.clone();
         let name = one.name.clone();
+        setup.name.clone_from(&name);
         if made.hosts().is_some() {
             let (made, endpoint) = (made.clone(), self.endpoints.len());
             self.shared.push(SharedFlow { name, made, setup, flow, route, endpoint });

@@ -49,6 +49,7 @@ mod ahead;
 mod bins;
 mod build;
 mod call;
+mod capture;
 mod census;
 pub mod choose;
 mod digest;
@@ -74,6 +75,7 @@ mod world;
 
 pub use bins::LinkBins;
 pub use call::{AudioOutcome, FramesOutcome};
+pub use capture::{Capture, CapturedFrame, FrameObserver};
 pub use census::Census;
 pub use error::BuildError;
 pub use gateway::{FlowEnd, Gateway};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use paceline_cc::{Body, Packet, Span, Spec, Stage, Stream, Time};
 use paceline_flow::{SenderStats, Transfer, Workload};
 
+use crate::capture::Capture;
 use crate::outcome::ProgramOutcome;
 use crate::scenario::Programs;
 
@@ -63,6 +64,10 @@ pub struct TransportSetup {
     pub stop: Time,
     /// When the run ends.
     pub end: Time,
+    /// Name of the flow.
+    pub name: String,
+    /// Receives the packets that the ends send and receive, if they have bytes.
+    pub capture: Option<Capture>,
     seed: u64,
     flow: u32,
 }
@@ -76,6 +81,8 @@ impl TransportSetup {
             start: Time::ZERO,
             stop: Time::NEVER,
             end: Time::NEVER,
+            name: String::new(),
+            capture: None,
             seed,
             flow,
         }

@@ -13,11 +13,12 @@ use paceline_requests::columns::{TableRow, TextTable, cells, headings};
 use paceline_requests::numbers::{figure, percent};
 use paceline_requests::{RunFields, ScenarioChanges, ScenarioRuns};
 use paceline_sim::runs::Run as SimulatedRun;
-use paceline_sim::scenario::{self, Record, Scenario, ScenarioError};
+use paceline_sim::scenario::{self, FlowSpec, Record, Scenario, ScenarioError};
 use paceline_sim::{LinkOutcome, Outcome};
 use serde::Serialize;
 
 use crate::args;
+use crate::capture::{CaptureArgs, CaptureFile, NO_BYTES};
 use crate::figure::FigureArgs;
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::mistake::Mistake;
@@ -50,6 +51,8 @@ pub(crate) struct Run {
     runs: RunsArgs,
     #[command(flatten)]
     linux: LinuxArgs,
+    #[command(flatten)]
+    capture: CaptureArgs,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -87,6 +90,9 @@ impl Run {
         let wrong = |error: &dyn Display| Error::Usage(format!("{}: {error}", self.file.display()));
         let changed = changes.make(&mut scenario);
         changed.map_err(|error| wrong(&format!("{}: {}", error.option(), error.problem)))?;
+        if let Some(path) = self.capture.path() {
+            check_capture(path, &scenario)?;
+        }
         // Plots over time need bins; JSON without a page has the series that the file asks for.
         if let (Some(_), Record::Metrics) = (&self.output, scenario.record) {
             scenario.record = Record::Series(Record::BIN);
@@ -95,7 +101,12 @@ impl Run {
         let wanted = results::prepare(self.output.as_deref(), &Kind::ALL)?;
         results::prepare_table(self.csv.as_deref())?;
         let is_csv = results::is_standard_output(self.csv.as_deref());
-        let runs = several::run_all(&scenario).map_err(|error| wrong(&error))?;
+        let capture = self.capture.open()?;
+        scenario.capture = capture.as_ref().map(CaptureFile::capture);
+        let runs = several::run_all(&scenario).map_err(|error| wrong(&error));
+        // The packets before an error are kept, since they may show its cause.
+        let captured = capture.map_or(Ok(()), |file| file.finish());
+        let runs = runs?;
         let silent = |name: &str| format!("flow {name}: nothing arrived");
         let csv = self.csv.as_deref();
         let rows = several::csv_rows(&runs);
@@ -195,6 +206,35 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Checks that a scenario has packets for a capture in the file `path`. Names the flows whose packets will not be
+/// in it.
+///
+/// # Errors
+/// No flow has Linux hosts, or there are several runs.
+fn check_capture(path: &Path, scenario: &Scenario) -> Result<(), Error> {
+    let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
+    let (captured, simulated): (Vec<&FlowSpec>, Vec<&FlowSpec>) =
+        arrivals.chain(&scenario.flows).partition(|flow| linux_hosts::is_linux(&flow.scheme));
+    let path = path.display();
+    if captured.is_empty() {
+        return Err(Error::Usage(format!("--pcap {path}: {NO_BYTES}")));
+    }
+    if scenario.runs.count > 1 {
+        let runs = scenario.runs.count;
+        return Err(Error::Usage(format!(
+            "--pcap {path}: the scenario has {runs} runs, and a file takes the packets of one: add --runs 1"
+        )));
+    }
+    if !simulated.is_empty() {
+        let names: Vec<&str> = simulated.iter().map(|flow| flow.name.as_str()).collect();
+        output::note(&format!(
+            "{path} will not have the packets of simulated flows, which have no bytes: {}",
+            names.join(", ")
+        ));
+    }
+    Ok(())
 }
 
 /// A result as JSON, with the Linux guest that took part, if one did.

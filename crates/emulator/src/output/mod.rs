@@ -22,7 +22,7 @@ pub use log_graph::{LogError, LogGraph};
 pub use mahimahi_log::{LogHead, MahimahiLog};
 pub use meter::Meter;
 pub use page::PageFacts;
-pub use pcapng::Pcapng;
+pub use pcapng::{HostCapture, Pcapng};
 pub use releases::Releases;
 pub use summary::{ReportObserver, SharedReport};
 pub use watched::{WatchedElement, word};

@@ -1,3 +1,6 @@
+use super::blocks::{
+    COMMENT, EPB_FLAGS, IF_NAME, IF_TSRESOL, INTERFACE, LINKTYPE_ETHERNET, PACKET, SECTION,
+};
 use super::*;
 use crate::output::testing;
 use paceline_cc::{Span, Time};
@@ -7,6 +10,7 @@ use paceline_cc::{Span, Time};
 enum ParsedBlock {
     Section,
     Interface {
+        linktype: u16,
         name: String,
         snaplen: u32,
     },
@@ -54,10 +58,11 @@ fn read(mut bytes: &[u8]) -> Vec<ParsedBlock> {
                 ParsedBlock::Section
             }
             INTERFACE => {
-                assert_eq!(body[..2], LINKTYPE_NULL.to_le_bytes());
                 let options = options(&body[8..]);
                 assert!(options.contains(&(IF_TSRESOL, vec![9])));
-                ParsedBlock::Interface { name: text(&options, IF_NAME), snaplen: u32_at(body, 4) }
+                let linktype = u32_at(body, 0) as u16;
+                let name = text(&options, IF_NAME);
+                ParsedBlock::Interface { linktype, name, snaplen: u32_at(body, 4) }
             }
             PACKET => {
                 let captured = u32_at(body, 12) as usize;
@@ -110,7 +115,9 @@ fn packets_come_back() {
     let mut blocks = read(&file).into_iter();
     assert_eq!(blocks.next(), Some(ParsedBlock::Section));
     for name in ["up.0.in", "up.0.out", "up.0.drop"] {
-        assert_eq!(blocks.next(), Some(ParsedBlock::Interface { name: name.into(), snaplen: 10 }));
+        let name = name.to_string();
+        let wanted = ParsedBlock::Interface { linktype: LINKTYPE_NULL, name, snaplen: 10 };
+        assert_eq!(blocks.next(), Some(wanted));
     }
     let wanted = [
         (0, "", 1),
@@ -133,4 +140,38 @@ fn packets_come_back() {
         assert_eq!(blocks.next(), Some(wanted));
     }
     assert_eq!(blocks.next(), None);
+}
+
+#[test]
+fn frames_of_hosts_come_back() {
+    let path = testing::file("hosts.pcapng");
+    let mut capture = HostCapture::create(&path, Some(5)).expect("can be made");
+    capture.frame("a.sender", false, 7, &[1, 2, 3, 4, 5, 6, 7]).expect("room");
+    capture.frame("a.receiver", true, 5_000_000_000, &[1, 2]).expect("room");
+    capture.frame("a.sender", true, 5_000_000_001, &[]).expect("room");
+    capture.finish().expect("room");
+    let file = std::fs::read(&path).expect("readable");
+    std::fs::remove_file(&path).expect("removable");
+    let interface = |name: &str| ParsedBlock::Interface {
+        linktype: LINKTYPE_ETHERNET,
+        name: name.into(),
+        snaplen: 5,
+    };
+    let packet = |interface, nanos, bytes: &[u8], original, flags| ParsedBlock::Packet {
+        interface,
+        nanos,
+        bytes: bytes.into(),
+        original,
+        comment: String::new(),
+        flags,
+    };
+    let wanted = [
+        ParsedBlock::Section,
+        interface("a.sender"),
+        packet(0, 7, &[1, 2, 3, 4, 5], 7, OUTBOUND),
+        interface("a.receiver"),
+        packet(1, 5_000_000_000, &[1, 2], 2, INBOUND),
+        packet(0, 5_000_000_001, &[], 0, INBOUND),
+    ];
+    assert_eq!(read(&file), wanted);
 }

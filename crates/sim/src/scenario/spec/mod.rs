@@ -21,6 +21,7 @@ pub use paceline_flow::{Audio, LossRecovery, RttSamples, Video, Workload};
 use paceline_path::{BufferSize, Impairments};
 use paceline_trace::Trace;
 
+use crate::capture::Capture;
 use crate::runs::Runs;
 
 /// A whole experiment: links in a row or side by side, and flows over them.
@@ -57,6 +58,8 @@ pub struct Scenario {
     /// True if the run has a digest, by which equal runs are recognized. It costs a few
     /// instructions per hand-over of a packet.
     pub digest: bool,
+    /// Receives the packets of flows whose transports have bytes, such as those of Linux hosts.
+    pub capture: Option<Capture>,
 }
 
 /// How much of a run is recorded.
@@ -247,6 +250,7 @@ impl Scenario {
             arrivals: Vec::new(),
             record: Record::Metrics,
             digest: true,
+            capture: None,
         }
     }
 }

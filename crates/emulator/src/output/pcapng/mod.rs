@@ -4,8 +4,10 @@
 //! the first holds as many packets as the other two and the queue. Times are the scheduled ones,
 //! in nanoseconds. Comments have the reason of a drop, and the queue or router that marked a packet.
 //!
-//! The four kinds of blocks are written here rather than by a library, whose options are lists on
-//! the heap, made for each packet. Source: draft-ietf-opsawg-pcapng.
+//! [`HostCapture`] captures the frames of hosts.
+
+mod blocks;
+mod hosts;
 
 use std::fmt::Write as _;
 use std::io;
@@ -15,27 +17,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use paceline_cc::Ecn;
 use paceline_path::{DropReason, EventKind, LinkEvent};
 
+use self::blocks::{INBOUND, LINKTYPE_NULL, OUTBOUND, PacketBlock, WHOLE};
+pub use self::hosts::HostCapture;
 use super::sink::Sink;
 use super::watched::{WatchedElement, word};
 use crate::{ElementKind, LiveEvent, Observer, Summary, View};
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const PACKET: u32 = 6;
-/// Packets begin with four bytes that say which IP they are. The type for bare IP packets would
-/// save these, but libpcap does not read it from files with several interfaces.
-const LINKTYPE_NULL: u16 = 0;
 const NULL_IPV4: u32 = 2;
 const NULL_IPV6: u32 = 24;
 const NULL_HEADER: u32 = 4;
-const COMMENT: u16 = 1;
-const IF_NAME: u16 = 2;
-const IF_DESCRIPTION: u16 = 3;
-const IF_TSRESOL: u16 = 9;
-const EPB_FLAGS: u16 = 2;
-const SHB_USERAPPL: u16 = 4;
-/// The largest packet.
-const WHOLE: u32 = 65_535;
 
 /// An [`Observer`] that writes packets.
 #[derive(Debug)]
@@ -65,13 +55,7 @@ impl Pcapng {
 
     fn head(&mut self) {
         let out = self.sink.record();
-        block(out, SECTION, |out| {
-            out.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes());
-            out.extend_from_slice(&[1, 0, 0, 0]);
-            out.extend_from_slice(&u64::MAX.to_le_bytes());
-            option(out, SHB_USERAPPL, b"paceline");
-            option(out, 0, b"");
-        });
+        blocks::section(out);
         for element in &self.elements {
             let WatchedElement { direction, name, queue, stage, .. } = element;
             let way = word(*direction);
@@ -81,17 +65,11 @@ impl Pcapng {
                 ("drop", "packets dropped"),
             ];
             for (side, what) in sides {
-                block(out, INTERFACE, |out| {
-                    out.extend_from_slice(&LINKTYPE_NULL.to_le_bytes());
-                    out.extend_from_slice(&[0, 0]);
-                    out.extend_from_slice(&(self.snaplen + NULL_HEADER).to_le_bytes());
-                    option(out, IF_NAME, format!("{way}.{stage}.{side}").as_bytes());
-                    let queue = if queue.is_empty() { "" } else { &format!(", {queue}") };
-                    let text = format!("{what}: {name}{queue}, {way}");
-                    option(out, IF_DESCRIPTION, text.as_bytes());
-                    option(out, IF_TSRESOL, &[9]);
-                    option(out, 0, b"");
-                });
+                let queue = if queue.is_empty() { "" } else { &format!(", {queue}") };
+                let interface = format!("{way}.{stage}.{side}");
+                let text = format!("{what}: {name}{queue}, {way}");
+                let snaplen = self.snaplen + NULL_HEADER;
+                blocks::interface(out, LINKTYPE_NULL, snaplen, &interface, &text);
             }
         }
     }
@@ -118,8 +96,8 @@ impl Observer for Pcapng {
             return Ok(());
         };
         let (side, flags) = match event.event.kind {
-            EventKind::Arrival => (0, 1u32),
-            EventKind::Departure { .. } => (1, 2),
+            EventKind::Arrival => (0, INBOUND),
+            EventKind::Departure { .. } => (1, OUTBOUND),
             EventKind::Drop { .. } => (2, 0),
         };
         self.comment.clear();
@@ -129,25 +107,13 @@ impl Observer for Pcapng {
         let most = event.bytes.len().min(self.snaplen as usize);
         let captured = event.bytes.get(..most).unwrap_or_default();
         let original = event.event.size.max(captured.len() as u32);
-        let comment = self.comment.as_bytes();
-        block(self.sink.record(), PACKET, |out| {
-            out.extend_from_slice(&interface.to_le_bytes());
-            out.extend_from_slice(&((time >> 32) as u32).to_le_bytes());
-            out.extend_from_slice(&(time as u32).to_le_bytes());
-            out.extend_from_slice(&(captured.len() as u32 + NULL_HEADER).to_le_bytes());
-            out.extend_from_slice(&(original + NULL_HEADER).to_le_bytes());
-            let version = captured.first().map_or(4, |first| first >> 4);
-            let version = if version == 6 { NULL_IPV6 } else { NULL_IPV4 };
-            out.extend_from_slice(&version.to_le_bytes());
-            padded(out, captured);
-            if !comment.is_empty() {
-                option(out, COMMENT, comment);
-            }
-            if flags != 0 {
-                option(out, EPB_FLAGS, &flags.to_le_bytes());
-            }
-            option(out, 0, b"");
-        });
+        let version = captured.first().map_or(4, |first| first >> 4);
+        let version = if version == 6 { NULL_IPV6 } else { NULL_IPV4 };
+        let header = version.to_le_bytes();
+        let comment = self.comment.as_str();
+        let packet =
+            PacketBlock { interface, time, header: &header, captured, original, comment, flags };
+        packet.write(self.sink.record());
         self.sink.end_record()
     }
 
@@ -185,32 +151,6 @@ fn explain(event: &LiveEvent<'_>, comment: &mut String) {
         _ if after == Ecn::Ce => comment.write_str("marked CE by the router"),
         _ => comment.write_str("accelerate turned to brake by the router"),
     };
-}
-
-/// Appends a block with the contents that `body` writes.
-fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
-    let start = out.len();
-    out.extend_from_slice(&kind.to_le_bytes());
-    out.extend_from_slice(&[0; 4]);
-    body(out);
-    let length = ((out.len() - start + 4) as u32).to_le_bytes();
-    out.extend_from_slice(&length);
-    if let Some(place) = out.get_mut(start + 4..start + 8) {
-        place.copy_from_slice(&length);
-    }
-}
-
-fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
-    let length = value.len().min(u16::MAX as usize);
-    out.extend_from_slice(&code.to_le_bytes());
-    out.extend_from_slice(&(length as u16).to_le_bytes());
-    padded(out, &value[..length]);
-}
-
-/// Appends bytes, filled up to a multiple of four.
-fn padded(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(bytes);
-    out.resize(out.len() + bytes.len().next_multiple_of(4) - bytes.len(), 0);
 }
 
 #[cfg(test)]

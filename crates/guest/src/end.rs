@@ -9,7 +9,7 @@ use paceline_flow::{SenderStats, Transfer};
 use paceline_sim::{Capture, CapturedFrame, ProgramOutcome, TransportEnd, TransportEnds, TransportSetup};
 
 use crate::account::{Arrivals, Departures};
-use crate::build::{BuiltGuest, find_module};
+use crate::build::{BuiltGuest, BuiltModule, find_module};
 use crate::error::Error;
 use crate::frame;
 use crate::frames::{self, Sample};
@@ -44,22 +44,37 @@ pub(crate) fn ends(
     flows: &[(HostSettings, TransportSetup)],
 ) -> Result<Vec<TransportEnds>, Error> {
     let mut flows = flows.to_vec();
-    let mut files: Vec<(String, PathBuf)> = Vec::new();
+    let mut modules: Vec<BuiltModule> = Vec::new();
     for (settings, _) in &mut flows {
-        let module = find_module(built, &settings.scheme)
+        let module = find_module(built, &settings.scheme, &settings.parameters)
             .map_err(|error| Error::Unusable(error.to_string()))?;
         let Some(module) = module else { continue };
-        settings.scheme = module.scheme;
-        if !files.iter().any(|(_, path)| *path == module.path) {
-            files.push((host::module_name(files.len()), module.path));
+        settings.scheme.clone_from(&module.scheme);
+        if modules.contains(&module) {
+            continue;
         }
+        if modules.iter().any(|other| other.scheme == module.scheme) {
+            return Err(Error::Unusable(format!(
+                "flows of one host have the module `{}` in two versions, or with two sets of parameters; give the \
+                 flows different hosts",
+                module.scheme
+            )));
+        }
+        modules.push(module);
     }
+    let files: Vec<(String, PathBuf)> = (modules.iter().enumerate())
+        .map(|(number, module)| (host::module_name(number), module.path.clone()))
+        .collect();
     let (there, back) = (Frames::default(), Frames::default());
     let host = |role: Role, leaving: &Frames, arriving: &Frames| {
         let mut words = host::words(role, &flows)?;
         if !files.is_empty() {
             let names: Vec<_> = files.iter().map(|(name, _)| name.as_str()).collect();
             words.push(format!("pl.module={}", names.join(",")));
+            let args: Vec<_> = modules.iter().map(|module| module.args.as_str()).collect();
+            if args.iter().any(|args| !args.is_empty()) {
+                words.push(format!("pl.module_args={}", host::escaped(&args.join(";"))));
+            }
         }
         let device = Device::new(role.mac(), host::mtu(&flows)?);
         let programs = programs::of_host(role, &flows)?;

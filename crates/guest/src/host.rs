@@ -373,7 +373,7 @@ fn periods(
 }
 
 /// Writes as `%XX` all bytes of a value that the kernel's command line could misread.
-fn escaped(value: &str) -> String {
+pub(crate) fn escaped(value: &str) -> String {
     let mut text = String::new();
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"._:/,+-".contains(&byte) {

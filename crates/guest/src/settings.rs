@@ -13,6 +13,8 @@ const LONGEST_VALUE: usize = 200;
 pub(crate) struct HostSettings {
     /// Congestion control, as the kernel names it, or the path of a C file.
     pub(crate) scheme: String,
+    /// Parameters of its module: names and values.
+    pub(crate) parameters: Vec<(String, String)>,
     /// Root qdisc of the device; `None` for the kernel's default.
     pub(crate) qdisc: Option<String>,
     /// Names and values of sysctls, on both hosts.
@@ -30,8 +32,9 @@ impl HostSettings {
     }
 }
 
-/// Reads the settings of hosts from a scheme's parameters.
-pub(crate) fn settings(spec: &Spec) -> Result<HostSettings, String> {
+/// Reads the settings of hosts from a scheme's parameters. With `is_module`, names that are no setting of hosts are
+/// parameters of the module.
+pub(crate) fn settings(spec: &Spec, is_module: bool) -> Result<HostSettings, String> {
     let is_word = |text: &str| {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
         !text.is_empty() && text.chars().all(allowed)
@@ -65,6 +68,7 @@ pub(crate) fn settings(spec: &Spec) -> Result<HostSettings, String> {
             sysctl if sysctl.contains('.') && is_word(sysctl) && !sysctl.contains("..") => {
                 settings.sysctls.push((sysctl.into(), value.clone()));
             }
+            _ if is_module => settings.parameters.push(parameter(name, value)?),
             _ => {
                 return Err(format!(
                     "a Linux host has no setting `{name}`; it has qdisc, mtu, ecn, host, and sysctls \
@@ -74,4 +78,18 @@ pub(crate) fn settings(spec: &Spec) -> Result<HostSettings, String> {
         }
     }
     Ok(settings)
+}
+
+/// Checks a module parameter, whose name and value become a part of the module's arguments.
+fn parameter(name: &str, value: &str) -> Result<(String, String), String> {
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    // The kernel divides arguments at spaces, and /init the arguments of several modules at `;`.
+    let is_value = !value.is_empty() && !value.contains([' ', ';', '"', '\\']);
+    match is_name && is_value {
+        true => Ok((name.into(), value.into())),
+        false => Err(format!(
+            "`{name}={value}`: expected a module parameter: a name of letters, digits and `_`, and a value without \
+             spaces, quotes and `;`"
+        )),
+    }
 }

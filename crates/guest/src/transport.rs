@@ -5,7 +5,7 @@ use std::sync::Arc;
 use paceline_cc::{SchemeSpec, Spec};
 use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
 
-use crate::build::{BuiltGuest, find_module, short};
+use crate::build::{BuiltGuest, OWN, find_module, is_file, short};
 use crate::error::Error;
 use crate::settings::{HostSettings, settings};
 
@@ -15,8 +15,8 @@ pub const FAMILY: &str = "linux";
 /// Parses the part after `linux:` of a transport's name: `cubic`,
 /// `bbr[qdisc=fq,net.ipv4.tcp_ecn=1]+codel`, or `./mine.c`, which is compiled as a module.
 /// Settings: `qdisc`, `mtu`, `ecn` (`true` lets TCP negotiate it), sysctls, which have a dot in
-/// their names, and `host`: flows of a scenario with equal `host` share a pair of hosts. `files` finds
-/// the guest when a run begins.
+/// their names, and `host`: flows of a scenario with equal `host` share a pair of hosts. Other names are
+/// parameters of a module. `files` finds the guest when a run begins.
 ///
 /// # Errors
 /// The text is not valid; the error says why.
@@ -49,10 +49,10 @@ pub fn transport(
 fn parse(text: &str) -> Result<(HostSettings, String, Option<Spec>), String> {
     // A file's name has letters that a scheme's name cannot have.
     let (name, rest) = text.split_at(name_of(text).len());
-    let is_file = name.contains('/') || name.ends_with(".c");
+    let is_file = is_file(name);
     let written = if is_file { format!("file{rest}") } else { text.to_string() };
     let spec = SchemeSpec::parse(&written).map_err(|error| error.to_string())?;
-    let mut settings = settings(&spec.sender)?;
+    let mut settings = settings(&spec.sender, is_file || OWN.contains(&name))?;
     if is_file {
         settings.scheme = name.to_string();
     }
@@ -81,14 +81,16 @@ pub fn describe<'a>(
     let mut text = guest.describe();
     let mut described = Vec::new();
     for label in labels {
-        let name = label.split_once(':').map_or(label, |(_, text)| name_of(text));
-        if described.contains(&name) {
-            continue;
-        }
-        described.push(name);
-        let module = find_module(guest, name);
-        if let Some(module) = module.map_err(|error| Error::Unusable(error.to_string()))? {
+        let name = label.split_once(':').map_or(label, |(_, text)| text);
+        let (settings, ..) = parse(name).map_err(Error::Unusable)?;
+        let HostSettings { scheme, parameters, .. } = settings;
+        let module = find_module(guest, &scheme, &parameters)
+            .map_err(|error| Error::Unusable(error.to_string()))?;
+        let Some(module) = module else { continue };
+        let described_module = (module.scheme.clone(), module.sha256.clone());
+        if !described.contains(&described_module) {
             text += &format!(", module {} {}", module.scheme, short(&module.sha256));
+            described.push(described_module);
         }
     }
     Ok(text)
@@ -126,10 +128,14 @@ mod tests {
         let made = made.expect("a transport");
         assert_eq!(made.queue().map(ToString::to_string).as_deref(), Some("codel"));
         assert!(made.label().starts_with("linux:bbr[qdisc=fq,"), "{}", made.label());
+        let (of_module, ..) = parse("c2tcp[target=50ms,qdisc=fq]").expect("settings");
+        assert_eq!(of_module.parameters, [("target".into(), "50ms".into())]);
+        let (of_file, ..) = parse("./mine.c[beta=7,mtu=1400]").expect("settings");
+        assert_eq!(of_file.parameters, [("beta".into(), "7".into())]);
         let made = read("./mine.c[qdisc=fq]+codel").expect("a transport");
         assert_eq!(made.label(), "linux:./mine.c[qdisc=fq]+codel");
         let spec = Spec::parse("cubic[mtu=9000,ecn=false,a.b=1]").expect("a spec");
-        let settings = settings(&spec).expect("settings");
+        let settings = settings(&spec, false).expect("settings");
         assert_eq!((settings.mtu, settings.scheme.as_str()), (Some(9000), "cubic"));
         let sysctls = [("net.ipv4.tcp_ecn", "0"), ("a.b", "1")];
         assert_eq!(settings.sysctls, sysctls.map(|(name, value)| (name.into(), value.into())));
@@ -147,6 +153,9 @@ mod tests {
             ("cubic[host=]", "a name"),
             ("cubic bbr", "not a scheme"),
             ("sixteen-letters-x", "congestion control"),
+            ("./mine.c[beta=1 2]", "a module parameter"),
+            ("./mine.c[be-ta=1]", "a module parameter"),
+            ("remy[table=a;b]", "a module parameter"),
         ] {
             let error = read(text).expect_err(text);
             assert!(error.contains(problem), "{text}: {error}");

@@ -5,7 +5,10 @@
  *
  *	#include "as_module.h"
  *	#include "c2tcp.bpf.c"
- *	AS_MODULE(c2tcp)
+ *	AS_MODULE(c2tcp, )
+ *
+ * Variables that a loader would set (LOADED) are module parameters: module_param(over_reno, byte, 0444).
+ * Arrays take the place of maps that a loader would fill: AS_MODULE(remy, FILL(remy_ends, ends)).
  *
  * Differences from the programs: a connection that falls back gets Reno instead of Cubic, and
  * `counters` count nothing.
@@ -33,6 +36,7 @@
 #pragma GCC diagnostic ignored "-Wframe-larger-than="
 
 #define SEC(name)
+#define LOADED static
 #define BPF_PROG(name, arguments...) name(arguments)
 #define BPF_CORE_READ_BITFIELD(from, field) ((from)->field)
 
@@ -43,8 +47,8 @@
 #define CONG_NEEDS_ECN TCP_CONG_NEEDS_ECN
 
 /*
- * Maps: `value` points to an array's values, and `max_entries` is their number, cast to a pointer.
- * The programs' declarations give the types.
+ * Maps: `value` points to the values of an array, and `max_entries` is their number, cast to a
+ * pointer. The programs' declarations give the types. FILL takes the values from an array of words.
  */
 #define __uint(name, number) int(*name)[number]
 #define __type(name, type) typeof(type) *name
@@ -52,10 +56,10 @@
 #define BPF_MAP_TYPE_SK_STORAGE 24
 #define BPF_F_NO_PREALLOC 1
 #define BPF_SK_STORAGE_GET_F_CREATE 1
-#define FILL(map, values)                                       \
-	do {                                                    \
-		(map).value = (void *)(values);                 \
-		(map).max_entries = (void *)ARRAY_SIZE(values); \
+#define FILL(map, words)                                                              \
+	do {                                                                          \
+		(map).value = (void *)(words);                                        \
+		(map).max_entries = (void *)(sizeof(words) / sizeof(*(map).value));   \
 	} while (0)
 #define bpf_map_lookup_elem(map, key)                                                                          \
 	({                                                                                                     \
@@ -111,9 +115,11 @@ static inline int bpf_tcp_send_ack(struct tcp_sock *tp, u32 rcv_nxt)
 	return 0;
 }
 
-#define AS_MODULE(scheme)                                              \
+/* `fill` fills maps before the first connection; it may be empty. */
+#define AS_MODULE(scheme, fill)                                        \
 	static int __init begin_module(void)                           \
 	{                                                              \
+		fill;                                                  \
 		BUILD_BUG_ON(sizeof(void *) > ICSK_CA_PRIV_SIZE);      \
 		scheme.release = storage_free;                         \
 		scheme.owner = THIS_MODULE;                            \

@@ -10,13 +10,13 @@
 char _license[] SEC("license") = "Dual MIT/GPL";
 
 /* Set by the loader: 1 for NewReno's window, 0 for Cubic's. */
-const volatile u8 over_reno SEC(".rodata.over_reno") = 0;
+LOADED u8 over_reno SEC(".rodata.over_reno") = 0;
 
 /*
  * The loader says these, too. The default is twice the smallest RTT, as in the journal version, and at least the
  * 100 ms of the paper: twice a short RTT is less than the delay of acknowledgements of a single packet.
  */
-const volatile u64 c2tcp_limits[C2TCP_LIMITS] SEC(".rodata.limits") = { 2 * ONE, 100000, 2 * ONE, 100000 };
+LOADED u64 c2tcp_limits[C2TCP_LIMITS] SEC(".rodata.limits") = { 2 * ONE, 100000, 2 * ONE, 100000 };
 
 struct c2tcp_socket {
 	struct totals totals;

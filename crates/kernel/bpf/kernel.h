@@ -8,6 +8,9 @@
 
 #include <linux/bpf.h>
 
+/* Variables that the loader sets before a program runs. */
+#define LOADED const volatile
+
 typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;

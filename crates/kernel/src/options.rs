@@ -1,7 +1,11 @@
 //! Options with which a program is loaded.
 
-use paceline_cc::{ParamValue as _, Span};
-use paceline_schemes::remy::RemyTables;
+use std::fmt::Display;
+use std::path::Path;
+
+use paceline_cc::{ParamValue as _, Span, Spec};
+use paceline_schemes::c2tcp::{Base, C2tcpParams};
+use paceline_schemes::remy::{RemyParams, RemyTables};
 
 use crate::{C2tcpLimits, RemyTable};
 use crate::{KernelError, Program};
@@ -32,11 +36,59 @@ impl Options {
         options
     }
 
+    /// Returns the names of the parameters that [`Options::of_parameters`] reads for a program.
+    pub fn parameters(program: &Program) -> &'static [&'static str] {
+        match program.name {
+            "remy" => &["table", "file", "resolution"],
+            "c2tcp" => &["base", "target", "interval", "floor"],
+            _ => &[],
+        }
+    }
+
+    /// Returns the options that a program has as these parameters of its scheme in the simulator, in addition to those
+    /// of [`Program::scheme`]. `tables` has the tables of `remy`.
+    ///
+    /// # Errors
+    /// The program does not have the parameter, or the value is wrong.
+    pub fn of_parameters(
+        program: &Program,
+        parameters: &[(String, String)],
+        tables: &RemyTables,
+    ) -> Result<Options, KernelError> {
+        let wrong = |error: &dyn Display| KernelError::Message(error.to_string());
+        let known = Options::parameters(program);
+        let unknown = parameters.iter().find(|(name, _)| !known.contains(&name.as_str()));
+        if let Some((name, _)) = unknown {
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+            let text = format!("`{}` has no parameter `{name}`; it has {known}", program.name);
+            return Err(KernelError::Message(text));
+        }
+        let mut scheme = Spec::parse(program.scheme).map_err(|error| wrong(&error))?;
+        scheme.args.extend_from_slice(parameters);
+        let mut options = Options::default();
+        if program.name == "c2tcp" {
+            let params: C2tcpParams = scheme.params().map_err(|error| wrong(&error))?;
+            let C2tcpParams { target, interval, floor, base, .. } = params;
+            options.over_reno = base == Base::NewReno;
+            options.c2tcp_limits = C2tcpLimits { target, interval, floor };
+        }
+        if program.name == "remy" {
+            let params: RemyParams = scheme.params().map_err(|error| wrong(&error))?;
+            let rules = tables.table(&params, &scheme).map_err(|error| wrong(&error))?;
+            let name = if params.file.is_empty() { &params.table } else { &params.file };
+            let table = RemyTable::new(&rules, params.resolution)
+                .map_err(|error| KernelError::Message(format!("{name}: {error}")))?;
+            let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
+            options.table = Some((stem.into_owned(), table));
+        }
+        Ok(options)
+    }
+
     /// Returns the options of this program with its defaults filled in.
     pub(crate) fn of(&self, program: &Program) -> Result<Options, KernelError> {
         let mut options = self.clone();
         if program.name == "remy" && options.table.is_none() {
-            options.table = Some(starter()?);
+            options.table = Options::of_parameters(program, &[], &RemyTables::builtin())?.table;
         }
         Ok(options)
     }
@@ -80,15 +132,6 @@ fn c2tcp_words(options: &Options) -> Vec<String> {
         words.push(format!("floor={}", limits.floor));
     }
     words
-}
-
-fn starter() -> Result<(String, RemyTable), KernelError> {
-    let broken = |error: &dyn std::fmt::Display| KernelError::Message(format!("starter: {error}"));
-    let tables = RemyTables::builtin();
-    let Some(named) = tables.find("starter") else { return Err(broken(&"there is no such table")) };
-    let table = named.table().map_err(|error| broken(&error))?;
-    let table = RemyTable::new(&table, RESOLUTION).map_err(|error| broken(&error))?;
-    Ok((named.name.clone(), table))
 }
 
 /// Hash of a table (FNV-1a), which distinguishes tables of equal name.

@@ -7,7 +7,7 @@ macro_rules! sources {
 }
 
 /// Names and texts of the C files from which a program is compiled as a kernel module (by `as_module.h`).
-pub const MODULE_SOURCES: [(&str, &str); 16] = sources![
+pub const MODULE_SOURCES: [(&str, &str); 18] = sources![
     "abc.h",
     "abc_ecn.bpf.c",
     "abc_sender.h",
@@ -20,6 +20,8 @@ pub const MODULE_SOURCES: [(&str, &str); 16] = sources![
     "hystart.h",
     // Included by the programs; as_module.h defines its guard, so that it adds nothing.
     "kernel.h",
+    "remy.bpf.c",
+    "remy.h",
     "reno.h",
     "sockets.h",
     "undo.h",

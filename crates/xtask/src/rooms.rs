@@ -42,7 +42,7 @@ pub const ROOMS: &[Room] = &[
     room("crates/emulator", &["cc", "ip", "measure", "os", "path", "report", "trace", "wifi"]),
     room("crates/transfer", &["cc", "flow", "ip", "measure", "os", "wire"]),
     room("crates/kernel", &["cc", "schemes"]),
-    room("crates/guest", &["cc", "flow", "kernel", "sim"]),
+    room("crates/guest", &["cc", "flow", "kernel", "remy", "sim"]),
     room("crates/lab", &["cc", "path", "remy", "report", "requests", "sim", "trace", "wifi"]),
     room(
         "crates/reproduce",

@@ -8,7 +8,7 @@ mod watch;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use paceline_cc::Span;
+use paceline_cc::{ParamValue as _, Span};
 use paceline_kernel::{self as kernel, Options, Program};
 
 use crate::args;
@@ -161,18 +161,17 @@ impl Load {
                 return Err(Error::Usage(format!("{option}: only for the program `{whose}`")));
             }
         }
-        if program.name == "c2tcp" {
-            let mut scheme = choice::own_scheme(program)?;
-            scheme.args.extend(self.of_c2tcp());
-            return choice::options(program, &scheme);
-        }
-        let resolution = self.resolution.unwrap_or(kernel::RESOLUTION);
-        let file = self.table_file.as_deref();
-        let table = match remy {
-            true => Some(choice::table(self.table.as_deref(), file, resolution)?),
-            false => None,
-        };
-        Ok(Options::with(|options| options.table = table))
+        let parameters = if program.name == "c2tcp" { self.of_c2tcp() } else { self.of_remy() };
+        choice::options(program, &parameters)
+    }
+
+    /// Returns the options of `remy` as parameters of the simulator's scheme.
+    fn of_remy(&self) -> Vec<(String, String)> {
+        let file = self.table_file.as_ref().map(|file| file.display().to_string());
+        let resolution = self.resolution.map(|resolution| resolution.show());
+        let params = [("table", self.table.clone()), ("file", file), ("resolution", resolution)];
+        let given = params.into_iter().filter_map(|(name, value)| Some((name.into(), value?)));
+        given.collect()
     }
 
     /// Returns the options of `c2tcp` as parameters of the simulator's scheme.

@@ -348,7 +348,7 @@ struct ModuleResult {
 impl Module {
     fn run(self) -> Result<(), Error> {
         let guest = BuiltGuest::read(&folder_or_default(self.folder)?).map_err(fail)?;
-        let built = build::find_module(&guest, &self.source).map_err(fail)?;
+        let built = build::find_module(&guest, &self.source, &[]).map_err(fail)?;
         let Some(built) = built else {
             let text = format!("the guest's kernel has `{}` itself", self.source);
             return Err(Error::Usage(text));

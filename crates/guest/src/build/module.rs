@@ -8,6 +8,7 @@ use paceline_kernel::MODULE_SOURCES;
 use super::error::{BuildError, at};
 use super::kernel;
 use super::manifest::BuiltGuest;
+use super::own::{NO_ABC, OWN, OwnModule, own_module};
 use super::places::{Lock, sha256, write_whole};
 use super::run::run;
 use super::tools;
@@ -18,6 +19,8 @@ use super::tools;
 pub struct BuiltModule {
     /// The file that the guest loads.
     pub path: PathBuf,
+    /// Arguments with which the guest loads it.
+    pub args: String,
     /// The name of the congestion control that the module registers.
     pub scheme: String,
     /// SHA-256 of the file, in hexadecimal digits.
@@ -25,33 +28,45 @@ pub struct BuiltModule {
 }
 
 impl BuiltModule {
-    fn of(path: PathBuf, scheme: String) -> Result<BuiltModule, BuildError> {
+    fn of(path: PathBuf, args: String, scheme: String) -> Result<BuiltModule, BuildError> {
         let bytes = fs::read(&path).map_err(at(&path))?;
-        Ok(BuiltModule { path, scheme, sha256: sha256(&bytes) })
+        Ok(BuiltModule { path, args, scheme, sha256: sha256(&bytes) })
     }
 }
 
-/// Congestion controls of `paceline kernel` that can also be compiled as modules, from their one
-/// source.
-pub const OWN: [&str; 3] = ["abc_ecn", "c2tcp", "vegas_ebpf"];
+/// Returns true if a congestion control is the path of a C file.
+pub(crate) fn is_file(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".c")
+}
 
 /// Returns the module that a guest has to load for a congestion control: a path of a C file, which is compiled, one
-/// of [`OWN`], or a name that the guest has. `None` if its kernel has it.
+/// of [`OWN`], or a name that the guest has. `None` if its kernel has it. `parameters` are names and values: of module
+/// parameters of a C file, or of one of [`OWN`].
 ///
 /// # Errors
-/// The guest does not have this congestion control, and it cannot be built.
-pub fn find_module(guest: &BuiltGuest, name: &str) -> Result<Option<BuiltModule>, BuildError> {
-    if name.contains('/') || name.ends_with(".c") {
-        return build_module(guest, Path::new(name)).map(Some);
+/// The guest does not have this congestion control, it cannot be built, or it has no such parameter.
+pub fn find_module(
+    guest: &BuiltGuest,
+    name: &str,
+    parameters: &[(String, String)],
+) -> Result<Option<BuiltModule>, BuildError> {
+    if is_file(name) {
+        return build_module(guest, Path::new(name), parameters).map(Some);
     }
     if guest.manifest.schemes.iter().any(|scheme| scheme == name) {
-        return Ok(None);
+        return match parameters.first() {
+            None => Ok(None),
+            Some((parameter, _)) => Err(BuildError::Unusable(format!(
+                "`{name}` is of the guest's kernel, and has no parameter `{parameter}`"
+            ))),
+        };
     }
     if OWN.contains(&name) {
-        return build_own_module(guest, name).map(Some);
+        return build_own_module(guest, name, parameters).map(Some);
     }
+    let why = if name == "abc" { format!(". {NO_ABC}") } else { String::new() };
     Err(BuildError::Unusable(format!(
-        "the Linux guest {} has no congestion control `{name}`: it has {}; modules are {}; a file is named as ./{name}.c",
+        "the Linux guest {} has no congestion control `{name}`: it has {}; modules are {}; a file is named as ./{name}.c{why}",
         guest.folder.display(),
         guest.manifest.schemes.join(", "),
         OWN.join(", ")
@@ -62,11 +77,22 @@ pub fn find_module(guest: &BuiltGuest, name: &str) -> Result<Option<BuiltModule>
 /// for this kernel before is not compiled again.
 ///
 /// # Errors
-/// The source registers no congestion control or does not compile, or the guest's object files are gone.
-fn build_module(guest: &BuiltGuest, source: &Path) -> Result<BuiltModule, BuildError> {
+/// The source registers no congestion control or does not compile, it has no such parameter, or the guest's object
+/// files are gone.
+fn build_module(
+    guest: &BuiltGuest,
+    source: &Path,
+    parameters: &[(String, String)],
+) -> Result<BuiltModule, BuildError> {
     let name = source.display();
+    if source.extension().is_some_and(|extension| extension == "ko") {
+        return Err(BuildError::Unusable(format!(
+            "{name}: a module is compiled for each guest's kernel: name its C file"
+        )));
+    }
     let text = fs::read_to_string(source)
         .map_err(|error| BuildError::Unusable(format!("{name}: {error}")))?;
+    let args = module_args(&name.to_string(), &text, parameters)?;
     let scheme = scheme_of(&text).ok_or_else(|| {
         BuildError::Unusable(format!(
             "{name}: registers no congestion control: expected a `struct tcp_congestion_ops` with .name = \"...\""
@@ -90,20 +116,53 @@ fn build_module(guest: &BuiltGuest, source: &Path) -> Result<BuiltModule, BuildE
         includes: Some(beside),
         is_whole,
     };
-    BuiltModule::of(compile(guest, &parts)?, scheme)
+    BuiltModule::of(compile(guest, &parts)?, args, scheme)
+}
+
+/// Returns the arguments of a user's module.
+///
+/// # Errors
+/// The kernel would ignore a parameter, because the source has none of this name.
+fn module_args(
+    file: &str,
+    text: &str,
+    parameters: &[(String, String)],
+) -> Result<String, BuildError> {
+    let code = without_comments(text);
+    for (name, _) in parameters {
+        let is_word = |part: &str| part.trim() == name;
+        let declared = code.split("module_param").skip(1).any(|rest| {
+            let inside = rest.split_once('(').map_or("", |(_, inside)| inside);
+            let inside = inside.split(')').next().unwrap_or_default();
+            inside.split(',').next().is_some_and(is_word)
+        });
+        if !declared {
+            return Err(BuildError::Unusable(format!(
+                "{file}: has no module parameter `{name}`: expected module_param({name}, TYPE, 0444)"
+            )));
+        }
+    }
+    let words = parameters.iter().map(|(name, value)| format!("{name}={value}"));
+    Ok(words.collect::<Vec<_>>().join(" "))
 }
 
 /// Compiles one of [`OWN`].
-fn build_own_module(guest: &BuiltGuest, name: &str) -> Result<BuiltModule, BuildError> {
+fn build_own_module(
+    guest: &BuiltGuest,
+    name: &str,
+    parameters: &[(String, String)],
+) -> Result<BuiltModule, BuildError> {
     let stem = format!("paceline_{name}");
-    let main = format!("#include \"as_module.h\"\n#include \"{name}.bpf.c\"\nAS_MODULE({name});\n");
+    let OwnModule { main, args } = own_module(name, parameters)?;
     let file = format!("{stem}.c");
     let mut files = vec![(file.as_str(), main.as_str())];
     files.extend(MODULE_SOURCES);
     let own = format!("the congestion control `{name}`");
+    // Tables of rules are part of the main file.
+    let key = format!("{name} {}", sha256(main.as_bytes()));
     let parts =
-        Parts { stem: &stem, key: name, name: &own, files: &files, includes: None, is_whole: true };
-    BuiltModule::of(compile(guest, &parts)?, name.into())
+        Parts { stem: &stem, key: &key, name: &own, files: &files, includes: None, is_whole: true };
+    BuiltModule::of(compile(guest, &parts)?, args, name.into())
 }
 
 /// Inputs of a module's compilation.
@@ -228,12 +287,29 @@ mod tests {
             );
         };
         for name in OWN {
-            let built = find_module(&guest, name).expect("it compiles").expect("a module");
+            let built = find_module(&guest, name, &[]).expect("it compiles").expect("a module");
             assert!(built.path.is_file() && built.scheme == name, "{}", built.path.display());
         }
-        assert_eq!(find_module(&guest, "reno").expect("the kernel has it"), None);
-        let error = find_module(&guest, "no-such-scheme").expect_err("none").to_string();
+        assert_eq!(find_module(&guest, "reno", &[]).expect("the kernel has it"), None);
+        let error = find_module(&guest, "no-such-scheme", &[]).expect_err("none").to_string();
         assert!(error.contains("no congestion control `no-such-scheme`"), "{error}");
+    }
+
+    #[test]
+    fn arguments_are_those_of_module_parameters() {
+        let source = "static int beta = 7;\nmodule_param(beta, int, 0644);\n\
+                      module_param_named(gamma, inner, int, 0444); /* module_param(delta, */";
+        let args = |names: &[&str]| {
+            let parameters: Vec<_> =
+                names.iter().map(|name| (name.to_string(), "1,2".to_string())).collect();
+            module_args("a.c", source, &parameters).map_err(|error| error.to_string())
+        };
+        assert_eq!(args(&[]).as_deref(), Ok(""));
+        assert_eq!(args(&["beta", "gamma"]).as_deref(), Ok("beta=1,2 gamma=1,2"));
+        for wrong in ["inner", "bet", "delta"] {
+            let error = args(&[wrong]).expect_err(wrong);
+            assert!(error.contains(&format!("a.c: has no module parameter `{wrong}`")), "{error}");
+        }
     }
 
     #[test]

@@ -166,8 +166,11 @@ impl RemyTables {
         self.tables.iter().find(|table| table.name == name)
     }
 
-    /// Returns the table that the parameters name.
-    fn table(&self, params: &RemyParams, spec: &Spec) -> Result<Arc<RuleTable>, SpecError> {
+    /// Returns the table that the parameters name, which `spec` sets.
+    ///
+    /// # Errors
+    /// The table is unknown, or its file cannot be read.
+    pub fn table(&self, params: &RemyParams, spec: &Spec) -> Result<Arc<RuleTable>, SpecError> {
         if !params.file.is_empty() {
             let Some(read) = &self.read else {
                 return Err(spec.bad_value("file", "tables in files are not read here"));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paceline_cc::{Body, Packet, Span, Stage, Time};
+use paceline_cc::{Body, Packet, Span, Stage, Time, TrafficClass};
 use paceline_flow::{SenderStats, Transfer};
 use paceline_sim::{Capture, CapturedFrame, ProgramOutcome, TransportEnd, TransportEnds, TransportSetup};
 
@@ -71,6 +71,11 @@ pub(crate) fn ends(
         if !files.is_empty() {
             let names: Vec<_> = files.iter().map(|(name, _)| name.as_str()).collect();
             words.push(format!("pl.module={}", names.join(",")));
+            if modules.len() > 1 && modules.iter().any(|module| !module.args.is_empty()) {
+                return Err(Error::Unusable(
+                    "a host with several modules cannot give them parameters; give the flows different hosts".into(),
+                ));
+            }
             let args: Vec<_> = modules.iter().map(|module| module.args.as_str()).collect();
             if args.iter().any(|args| !args.is_empty()) {
                 words.push(format!("pl.module_args={}", host::escaped(&args.join(";"))));
@@ -90,7 +95,7 @@ pub(crate) fn ends(
             }
         }
         let mut connections = Vec::new();
-        for ((_, setup), arguments) in flows.iter().zip(programs.arguments) {
+        for ((settings, setup), arguments) in flows.iter().zip(programs.arguments) {
             let plan = if role == Role::Sender && arguments.is_none() {
                 host::transfers(&flows, setup)?
             } else {
@@ -101,7 +106,7 @@ pub(crate) fn ends(
                 program.files_sha256.clone_from(&programs.files_sha256);
                 program
             });
-            connections.push(Connection::new(plan, program));
+            connections.push(Connection::new(plan, program, &settings.scheme));
         }
         let mut host = Host::new(guest, role, connections, leaving.clone(), arriving.clone());
         if let Some((settings, setup)) = flows.first() {
@@ -133,6 +138,8 @@ struct End {
 
 /// One connection of a host, or with fresh on-periods a series of them.
 struct Connection {
+    /// Whether its hosts run ABC, so that the packets are of the class that ABC's routers mark.
+    is_abc: bool,
     arrivals: Arrivals,
     departures: Departures,
     /// Latest report of the connection.
@@ -142,9 +149,10 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(plan: Plan, program: Option<ProgramOutcome>) -> Connection {
+    fn new(plan: Plan, program: Option<ProgramOutcome>, scheme: &str) -> Connection {
         let departures = Departures::of(Transfers::new(plan));
-        Connection { arrivals: Arrivals::default(), departures, sample: None, program }
+        let is_abc = scheme == "abc_ecn";
+        Connection { is_abc, arrivals: Arrivals::default(), departures, sample: None, program }
     }
 }
 
@@ -291,6 +299,9 @@ impl Host {
             }
             let mut packet = Packet::opaque(frame::ip_length(&frame));
             packet.ecn = frame::ecn(&frame);
+            if packet.ecn.is_capable() && self.connections.get(number).is_some_and(|it| it.is_abc) {
+                packet.class = TrafficClass::EXPLICIT;
+            }
             packet.body = Body::Opaque(self.leaving.put(frame));
             self.ready.push_back((number, packet));
         }

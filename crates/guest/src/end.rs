@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_cc::{Body, Packet, Span, Stage, Time, TrafficClass};
 use paceline_flow::{SenderStats, Transfer};
-use paceline_sim::{Capture, CapturedFrame, ProgramOutcome, TransportEnd, TransportEnds, TransportSetup};
+use paceline_sim::{
+    Capture, CapturedFrame, ProgramOutcome, TransportEnd, TransportEnds, TransportSetup,
+};
 
 use crate::account::{Arrivals, Departures};
 use crate::build::{BuiltGuest, BuiltModule, find_module};

@@ -49,7 +49,7 @@ fn setup(programs: Programs) -> TransportSetup {
 }
 
 fn of_sender(programs: Programs) -> Result<HostPrograms, String> {
-    let settings = crate::settings::settings(&Spec::parse("bbr").expect("a spec"));
+    let settings = crate::settings::settings(&Spec::parse("bbr").expect("a spec"), false);
     let flows = [(settings.expect("settings"), setup(programs))];
     of_host(Role::Sender, &flows).map_err(|error| error.to_string())
 }

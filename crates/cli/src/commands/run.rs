@@ -145,7 +145,7 @@ impl Run {
                 (written.and(printed), warnings)
             }
         };
-        table.and(printed).and(output::warn(&warnings, self.strict))
+        table.and(captured).and(printed).and(output::warn(&warnings, self.strict))
     }
 
     /// Writes the first figure.

@@ -26,7 +26,7 @@ if ! cmp -s site/package-lock.json site/node_modules/.paceline-lock; then
 fi
 site/build.sh dev "$built"
 cd site
-node --test test/digests.test.mjs test/controllers.test.mjs
+node --test test/digests.test.mjs test/controllers.test.mjs test/chapters.test.mjs
 chromium=
 for name in chromium chromium-browser google-chrome google-chrome-stable; do
   command -v "$name" >/dev/null && chromium=$name && break

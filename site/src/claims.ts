@@ -85,7 +85,8 @@ export class Claims {
       element("summary", {}, element("b", {}, section.id), ` ${section.title} `, badge(section.now)), body);
     made.addEventListener("toggle", () => {
       if (!made.open || body.childNodes.length > 0) return;
-      const stated = element("p", {}, `${section.place}. Stated in advance: `, badge(section.stated),
+      const stated = element("p", {}, `${section.place}. Command: `, element("code", {}, `paceline reproduce ${section.id}`),
+        ". Stated in advance: ", badge(section.stated),
         "; with later changes: ", badge(section.now));
       body.append(stated, ...renderMarkdown(section.body), this.trial(section.id));
     });
@@ -117,17 +118,21 @@ export class Claims {
     const error = element("p", { class: "error", role: "alert", hidden: true });
     const line = element("p", { class: "note" });
     const results = element("div");
-    const button = element("button", { type: "button", onclick: () => void this.run(id, button, line, error, results) },
-      "Run it here");
+    const start = (text: string, full: boolean) => {
+      const button = element("button", {
+        type: "button", onclick: () => void this.run(id, full, button, line, error, results),
+      }, text);
+      return button;
+    };
     place.append(
-      element("p", { class: "note" }, "Here it runs shortened and, where the paper has recorded traces, on synthetic "
-        + "ones: this shows how it is measured, and does not reproduce the claim."),
-      button, line, error, results);
+      element("p", { class: "note" }, "A short run shows how the claim is measured, and does not reproduce it. A run at full "
+        + "length does, unless the paper has recorded traces: then synthetic ones stand in."),
+      element("div", { class: "buttons" }, start("Run it here", false), start("At full length", true)), line, error, results);
     return place;
   }
 
   private async run(
-    id: string, button: HTMLButtonElement, line: HTMLElement, error: HTMLElement, results: HTMLElement,
+    id: string, full: boolean, button: HTMLButtonElement, line: HTMLElement, error: HTMLElement, results: HTMLElement,
   ): Promise<void> {
     if (this.running) return;
     this.running = button.disabled = true;
@@ -135,16 +140,21 @@ export class Claims {
     line.textContent = "Planning …";
     try {
       const plan = await this.client.ask<{ tasks: number; done: number; cost: number; small: boolean }>(
-        { method: "claim", id });
+        { method: "claim", id, full });
       if (!plan.small) {
         line.textContent = `Its ${plan.tasks} runs simulate ${Math.round(plan.cost / 60)} minutes of traffic, too much `
-          + `for a page. Run: paceline reproduce ${id} --quick`;
+          + `for a page. Run: paceline reproduce ${id}${full ? "" : " --quick"}`;
         return;
       }
       announce(`${plan.tasks} runs begin.`);
-      for (let done = 0; done < plan.tasks; ) {
-        line.textContent = `${done} of ${plan.tasks} runs are done.`;
-        ({ done } = await this.client.ask<{ done: number }>({ method: "claim-next" }));
+      const began = performance.now();
+      let left = "";
+      for (let done = 0, paid = 0; done < plan.tasks; ) {
+        line.textContent = `${done} of ${plan.tasks} runs are done${left}.`;
+        ({ done, paid } = await this.client.ask<{ done: number; paid: number }>({ method: "claim-next" }));
+        // By the simulated time that is left, at the speed of the runs so far.
+        const seconds = ((performance.now() - began) / 1000) * (plan.cost / Math.max(paid, 1e-9) - 1);
+        left = `; about ${seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`} are left`;
       }
       const found = await this.client.ask<TrialResult>({ method: "claim-end" });
       line.textContent = found.verdict;

@@ -12,6 +12,8 @@ import { scripts } from "./scripts";
 import { currentTab, TABS } from "./tabs";
 import { Ratatouille } from "./ratatouille";
 import { Write } from "./write";
+import { ScenarioRun } from "./scenario";
+import { Story } from "./story";
 
 /** Returns true if an address of the live view differs from its present setting. */
 function isOther(live: Ratatouille, rest: string): boolean {
@@ -33,8 +35,11 @@ async function start(): Promise<void> {
   scripts.reserved = new Set(catalog.schemes.map(({ name }) => name));
   await scripts.readAddress(currentTab().rest).catch((error: unknown) => showError(byId("start-error"), error));
   const live = new Ratatouille(catalog, currentTab().tab === "ratatouille" ? currentTab().rest : "");
+  const story = new Story(live);
   const compare = new Compare(catalog, client);
   const write = new Write(catalog);
+  const scenario = new ScenarioRun();
+  live.onfile = (name, text) => scenario.offer(name, text);
   const claims = new Claims();
   const documents = new Documents();
   let ready = false;
@@ -50,6 +55,7 @@ async function start(): Promise<void> {
       else link.removeAttribute("aria-current");
     }
     document.title = `${byId(`tab-${tab}`).textContent} – Paceline`;
+    story.show(tab === "story", rest);
     live.activate(tab === "ratatouille" || tab === "story");
     if (tab === "compare") compare.activate(rest);
     if (tab === "write") write.activate(rest);

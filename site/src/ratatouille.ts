@@ -46,6 +46,8 @@ export class Ratatouille {
   private readonly files = new Map<string, string>();
   /** False until a run has begun, and after a run that could not begin. */
   private begun = false;
+  /** True while a request for a new run is under way. */
+  private beginning = false;
   private time = 0;
   private paused = false;
   private active = false;
@@ -161,7 +163,7 @@ export class Ratatouille {
     const first = on && !this.active && this.time === 0 && this.rows.length === 0;
     this.active = on;
     // The tab's own address has no setting, so a reload would lose the present one.
-    if (first) void (this.replayed ? this.replay(this.replayed) : this.begin(""));
+    if (first && !this.begun && !this.beginning) void (this.replayed ? this.replay(this.replayed) : this.begin(""));
     else if (on) this.addressChanged();
     this.updatePace();
   }
@@ -243,6 +245,7 @@ export class Ratatouille {
 
   /** Begins a run with the present setting. */
   private async play(): Promise<void> {
+    this.beginning = true;
     const { trace, rate, rtt, buffer, queue, loss, second, flows } = this.setting;
     this.clearRun();
     this.controls.show();
@@ -263,6 +266,7 @@ export class Ratatouille {
       this.begun = false;
       showError(this.error, error);
     }
+    this.beginning = false;
     // Rows of the previous run may have arrived before the answer.
     this.clearRun();
     await this.watchRules();

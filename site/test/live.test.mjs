@@ -167,3 +167,37 @@ test("a recorded session is repeated to the same digest", async () => {
   await damaged.getByRole("alert").filter({ hasText: "damaged" }).waitFor();
   await close(damaged);
 });
+
+for (const width of [390, 1300]) {
+  test(`a chapter's sentences set the simulation at ${width} px, by keyboard`, async () => {
+    const page = await open("", width);
+    await page.getByRole("link", { name: "Six short chapters" }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator("#story h2", { hasText: "Slow start" }).waitFor();
+    await until(page, "the chapter's run", async () => (await page.locator("#buffer-value").inputValue()) === "100 packets"
+      && (await reading(page, "time")) > 0.02);
+    await page.locator("#story nav a", { hasText: "Unfair" }).click();
+    await page.getByRole("button", { name: "Make flow 2's path 160 ms longer" }).focus();
+    await page.keyboard.press("Enter");
+    await until(page, "flow 1 gets more", async () =>
+      (await reading(page, "time")) > 20 && (await number(page, 1, 0)) > 2 * (await number(page, 2, 0)) && (await number(page, 2, 0)) > 0);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+    await shot(page, `story-${width}`);
+    await page.locator("#tab-ratatouille").click();
+    await page.waitForFunction(() => location.hash.includes("extra=0+160"), null, patience);
+    assert.equal(await page.locator("#story").isVisible(), false);
+    await close(page);
+  });
+}
+
+test("a scenario file is run as the command runs it", async () => {
+  const page = await open("#compare");
+  const scenario = "name = \"mine\"\nduration = \"5s\"\n[[link]]\nname = \"link\"\nrate = \"12Mbps\"\n[[flow]]\nscheme = \"cubic\"\nrtt = \"60ms\"\n";
+  await page.locator("#scenario-file").setInputFiles({ name: "mine.toml", mimeType: "text/plain", buffer: Buffer.from(scenario) });
+  await page.locator("#scenario-line").filter({ hasText: /mine: digest [0-9a-f]{16}/ }).waitFor();
+  await page.frameLocator("#scenario-results iframe").getByRole("heading").first().waitFor();
+  await page.locator("#scenario-file").setInputFiles({ name: "bad.toml", mimeType: "text/plain", buffer: Buffer.from("x = 1") });
+  await page.getByRole("alert").filter({ hasText: "bad.toml:1" }).waitFor();
+  await shot(page, "scenario-1300");
+  await close(page);
+});

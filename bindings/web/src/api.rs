@@ -37,7 +37,13 @@ enum Request {
     /// Returns the table of rules of one of its flows.
     Rules { flow: usize },
     /// Runs the text of a scenario file to its end.
-    Run { file: String, text: String },
+    Run {
+        file: String,
+        text: String,
+        /// Whether the answer has the page of `paceline run`, for a run that a reader waits for.
+        #[serde(default)]
+        page: bool,
+    },
     /// Plans a comparison.
     Compare(WrittenRequest),
     /// Makes the next of its runs.
@@ -53,7 +59,12 @@ enum Request {
     /// Lists the claims.
     Claims,
     /// Plans the tasks of a claim.
-    Claim { id: String },
+    Claim {
+        id: String,
+        /// Whether to make runs of the papers' length and number.
+        #[serde(default)]
+        full: bool,
+    },
     /// Runs the next of its tasks.
     ClaimNext,
     /// Returns the claim's verdict.
@@ -131,7 +142,9 @@ impl Api {
             Request::Advance { time_ns } => self.advance_to(time_ns),
             Request::Packets { on } => self.playing().map(|play| play.packets(on)),
             Request::Rules { flow } => self.playing()?.rules(flow),
-            Request::Run { file, text } => run(&file, &text, &self.names),
+            Request::Run { file, text, page } => {
+                crate::scenario::run(&file, &text, page, &self.names)
+            }
             Request::Compare(request) => {
                 let comparing =
                     self.comparing.insert(ComparisonJob::new(&request, self.names.clone())?);
@@ -153,8 +166,8 @@ impl Api {
             }
             Request::ContestResult => self.contest.as_ref().ok_or(NO_CONTEST)?.result(),
             Request::Claims => crate::claims::list(),
-            Request::Claim { id } => {
-                let claim = self.claim.insert(ClaimTrial::new(&id)?);
+            Request::Claim { id, full } => {
+                let claim = self.claim.insert(ClaimTrial::new(&id, full)?);
                 Ok(claim.progress())
             }
             Request::ClaimNext => self.claimed()?.step(),
@@ -235,13 +248,4 @@ fn variants(params: &[ParamInfo]) -> Vec<&'static str> {
     variant.map_or(Vec::new(), |info| {
         info.kind.split('|').filter(|name| *name != info.default).collect()
     })
-}
-
-/// Runs a scenario to its end. Returns its digest, and the number of packets that reached their
-/// receivers.
-fn run(file: &str, text: &str, names: &Names) -> Result<Value, String> {
-    let scenario = paceline_sim::scenario::parse_with(file, text, None, names)
-        .map_err(|error| error.to_string())?;
-    let outcome = paceline_sim::run_with(&scenario, names).map_err(|error| error.to_string())?;
-    Ok(json!({ "name": outcome.name, "digest": outcome.digest, "packets": outcome.packets }))
 }

@@ -14,8 +14,10 @@ pub mod exports;
 mod imports;
 mod live_rows;
 mod maths;
+mod messages;
 mod play;
 mod rules;
+mod scenario;
 mod script;
 mod traces;
 

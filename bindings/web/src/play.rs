@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::live_rows::{LiveRows, columns};
+use crate::messages::{of_change, of_spec};
 use crate::rules::Rules;
 use crate::traces::{NamedTrace, allowed};
 
@@ -151,7 +152,7 @@ fn size(packets: Option<u64>) -> BufferSize {
 
 /// Returns the scheme of a flow, and its rules if it follows a table.
 fn scheme(names: &Names, text: &str) -> Result<(SchemeChoice, Option<Rules>), String> {
-    let spec = names.check_scheme(text.trim()).map_err(|error| error.to_string())?;
+    let spec = names.check_scheme(text.trim()).map_err(|error| of_spec(&error))?;
     if let Some(queue) = &spec.queue {
         return Err(format!("choose the queue {queue} at the link: all flows share it"));
     }
@@ -198,7 +199,7 @@ impl LiveRun {
                 spec.start = if flow.on { Span::ZERO } else { Span::MAX };
             }));
         }
-        let run = Interactive::with_names(scenario, &names).map_err(|error| error.to_string())?;
+        let run = Interactive::with_names(scenario, &names).map_err(|error| of_change(&error))?;
         Ok(LiveRun { run, names, rules, rows: LiveRows::default(), next_row: Time::ZERO })
     }
 
@@ -214,7 +215,7 @@ impl LiveRun {
     }
 
     pub(crate) fn change(&mut self, change: &LinkChange) -> Result<Value, String> {
-        let text = |error: paceline_sim::ChangeError| error.to_string();
+        let text = |error: paceline_sim::ChangeError| of_change(&error);
         if let Some(mbps) = change.rate_mbps {
             self.run.set_link_rate(0, rate(mbps)?).map_err(text)?;
         }
@@ -233,7 +234,7 @@ impl LiveRun {
     }
 
     pub(crate) fn flow(&mut self, change: &FlowChange) -> Result<Value, String> {
-        let text = |error: paceline_sim::ChangeError| error.to_string();
+        let text = |error: paceline_sim::ChangeError| of_change(&error);
         let (scheme, rules) = scheme(&self.names, &change.scheme)?;
         if !change.on {
             self.run.stop_flow(change.flow).map_err(text)?;

@@ -329,3 +329,56 @@ fn what_cannot_be_asked_is_refused_in_words() {
     }
     assert!(!api.advance(1.0, f64::MIN_POSITIVE).is_empty());
 }
+
+#[test]
+fn errors_name_what_the_page_offers() {
+    let mut api = Api::default();
+    let error = |api: &mut Api, request: &Value| {
+        ask(api, request)["error"].as_str().expect("an error").to_string()
+    };
+    let routers = error(&mut api, &begin(&[("abc", true), ("xcp", true)]));
+    assert!(routers.contains("switch one of the two flows off"), "{routers}");
+    assert!(!routers.contains("router ="), "{routers}");
+    let unknown = error(&mut api, &begin(&[("cubik", true)]));
+    assert!(unknown.contains("did you mean `cubic`") && !unknown.contains("paceline"), "{unknown}");
+    let mut request = begin(&[("cubic", true)]);
+    request["trace"] = json!({ "name": "lte-driving" });
+    ask(&mut api, &request);
+    let fixed = error(&mut api, &json!({ "method": "change", "rate_mbps": 3 }));
+    assert!(fixed.contains("choose a constant rate"), "{fixed}");
+}
+
+#[test]
+fn a_scenario_file_has_the_page_of_the_command() {
+    let mut api = Api::default();
+    let text = |duration: &str| {
+        format!(
+            "name = \"two <b>\"\nduration = \"{duration}\"\n[[link]]\nname = \"link\"\nrate = \"12Mbps\"\n\
+             [[flow]]\nscheme = \"cubic\"\nrtt = \"100ms\"\n"
+        )
+    };
+    let run = |api: &mut Api, text: &str, page: bool| {
+        ask(api, &json!({ "method": "run", "file": "two.toml", "text": text, "page": page }))
+    };
+    let answer = run(&mut api, &text("5s"), true);
+    assert_eq!(answer["error"], Value::Null, "{answer}");
+    let page = answer["page"].as_str().expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("two &lt;b&gt;"));
+    // The recording for the page does not change the run.
+    assert_eq!(run(&mut api, &text("5s"), false)["digest"], answer["digest"]);
+    let long = run(&mut api, &text("3600s"), true);
+    assert!(long["error"].as_str().is_some_and(|error| error.contains("600s")), "{long}");
+}
+
+#[test]
+fn a_claim_at_full_length_can_be_reproduced() {
+    let mut api = Api::default();
+    // A06 needs no recording.
+    let plan = ask(&mut api, &json!({ "method": "claim", "id": "A06", "full": true }));
+    assert_eq!(plan["small"], true, "{plan}");
+    let quick = ask(&mut api, &json!({ "method": "claim", "id": "A06" }));
+    assert!(quick["cost"].as_f64() <= plan["cost"].as_f64(), "{quick} {plan}");
+    assert_eq!(quick["paid"], 0.0);
+    let next = ask(&mut api, &json!({ "method": "claim-next" }));
+    assert!(next["paid"].as_f64() > Some(0.0) && next["done"] == 1, "{next}");
+}

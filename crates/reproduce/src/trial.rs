@@ -56,6 +56,11 @@ impl Trial {
         self.tasks.iter().map(|task| task.cost).sum()
     }
 
+    /// Returns the cost of the finished tasks.
+    pub fn cost_done(&self) -> f64 {
+        self.tasks[..self.done].iter().map(|task| task.cost).sum()
+    }
+
     /// Runs the next task; returns its name, or `None` if all are finished.
     ///
     /// # Errors

@@ -68,6 +68,7 @@ test("flows have their own RTT, a second link, and loss", async () => {
     (await reading(page, "time")) > 10 && (await number(page, 1, 0)) < 4.1 && (await number(page, 2, 0)) > 5);
   await setValue(page, "loss", "2 %");
   await until(page, "losses", async () => /\(\d.*%\)/.test(await cell(page, 1, 3)));
+  await page.waitForFunction(() => /loss=2\b/.test(location.hash), null, patience);
   await page.reload();
   await page.waitForSelector("html[data-ready]");
   assert.equal(await page.getByLabel("Links of flow 2").inputValue(), "first");

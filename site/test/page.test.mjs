@@ -51,7 +51,7 @@ for (const width of WIDTHS) {
     await page.locator("#drop").dispatchEvent("drop", { dataTransfer: data });
     await page.locator("#compare-files").getByText("dropped.trace").waitFor();
     await page.getByRole("checkbox", { name: "vegas" }).check();
-    await page.getByLabel("Duration").fill("5s");
+    await page.locator("#compare").getByLabel("Duration").fill("5s");
     await page.getByRole("spinbutton", { name: "Runs" }).fill("3");
     await page.getByRole("button", { name: "Compare" }).click();
     await page.getByRole("heading", { name: "Results", exact: true }).waitFor();
@@ -82,10 +82,10 @@ for (const width of WIDTHS) {
     assert.deepEqual(own.summary, byName(native.summary));
     assert.deepEqual(own.ratios, byName(native.ratios));
     // The page reports a wrong parameter, and keeps the results.
-    await page.getByLabel("Duration").fill("a while");
+    await page.locator("#compare").getByLabel("Duration").fill("a while");
     await page.getByRole("button", { name: "Compare" }).click();
     await page.getByRole("alert").filter({ hasText: "a while" }).waitFor();
-    await page.getByLabel("Duration").fill("5s");
+    await page.locator("#compare").getByLabel("Duration").fill("5s");
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
     await shot(page, `compare-${width}`);
     await close(page);
@@ -117,12 +117,12 @@ test("a setting is in the address, and mistakes are told", async () => {
   await page.getByRole("switch", { name: "Flow 2 on" }).click();
   await page.getByRole("alert").filter({ hasText: "router" }).waitFor();
   assert.equal(await page.getByRole("switch", { name: "Flow 2 on" }).isChecked(), false);
-  await page.getByLabel("Link", { exact: true }).selectOption("lte-driving");
+  await page.locator("#ratatouille").getByLabel("Link", { exact: true }).selectOption("lte-driving");
   assert.ok(await page.locator("#rate").isDisabled());
   await page.waitForFunction(() => location.hash.includes("trace=lte-driving"));
   await page.reload();
   await page.waitForSelector("html[data-ready]");
-  assert.equal(await page.getByLabel("Link", { exact: true }).inputValue(), "lte-driving");
+  assert.equal(await page.locator("#ratatouille").getByLabel("Link", { exact: true }).inputValue(), "lte-driving");
   await until(page, "the trace is the link", async () => (await reading(page, "time")) > 1);
   const data = await page.evaluateHandle(() => {
     const transfer = new DataTransfer();
@@ -167,7 +167,7 @@ test("nothing is left of a run that was begun anew", async () => {
     assert.deepEqual(times, [...times].sort((one, other) => one - other));
   }
   // A file that was dropped before another one is still there.
-  await page.getByLabel("Link", { exact: true }).selectOption("a.trace");
+  await page.locator("#ratatouille").getByLabel("Link", { exact: true }).selectOption("a.trace");
   await until(page, "its rate", async () => Math.abs((await reading(page, "link")) - 12) < 0.5);
   assert.equal(await page.locator("#play-error").isVisible(), false);
   await close(page);
@@ -175,10 +175,10 @@ test("nothing is left of a run that was begun anew", async () => {
 
 test("first results show while further runs are made, and the address has the setting", async () => {
   const page = await open("#compare?traces=12Mbps+lte-driving&schemes=abc+vegas&duration=60s&runs=250&spread=trace");
-  assert.equal(await page.getByLabel("Constant rates").inputValue(), "12Mbps");
+  assert.equal(await page.locator("#compare").getByLabel("Constant rates").inputValue(), "12Mbps");
   // 60,000 s of simulated time: no machine finishes them before the page shows some results.
   assert.equal(await page.getByRole("spinbutton", { name: "Runs" }).inputValue(), "250");
-  assert.equal(await page.getByLabel("Spread of starts").inputValue(), "trace");
+  assert.equal(await page.locator("#compare").getByLabel("Spread of starts").inputValue(), "trace");
   assert.ok(await page.getByRole("checkbox", { name: "vegas" }).isChecked());
   assert.equal(await page.getByRole("checkbox", { name: "cubic", exact: true }).isChecked(), false);
   await page.getByRole("button", { name: "Compare" }).click();

@@ -141,7 +141,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (SCHEME, "scheme = \"abc\"\npath = [\"link\", \"link\"]",
         "s.toml:9:17: the path passes link `link` twice (give each passage a link of its own)"),
     (SCHEME, "scheme = \"abc\"\nbytes = 1000\nlimited = { rate = \"1Mbps\" }",
-        "s.toml:7:1: a flow has at most one of bytes, limited, on_off, video, audio, call and arrivals (keep one of them)"),
+        "s.toml:7:1: a flow has at most one of bytes, limited, on_off, video, audio, call, arrivals, and a program at its sender (keep one of them)"),
     (SCHEME, "scheme = \"abc\"\non_off = { off = \"1s\" }",
         r#"s.toml:9:10: on_off needs one of on (time), on_bytes and on_icsi (write on = "5s")"#),
     (SCHEME, "scheme = \"abc\"\non_off = { on = \"1s\", on_bytes = 5.0, off = \"1s\" }",

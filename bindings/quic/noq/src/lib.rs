@@ -79,7 +79,7 @@ impl Scheme {
 }
 
 /// The signals of the scheme were checked when it was made. noq paces by its rate, whatever its
-/// [`Pacing`](paceline_quic::Pacing).
+/// [`Pacing`].
 impl From<QuicScheme> for Scheme {
     fn from(scheme: QuicScheme) -> Scheme {
         Scheme(scheme.pacing(Pacing::Stack))

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use paceline_cc::{
-    Controller, Ecn, Feedback, Halves, Outgoing, Plan, Provided, Rate, Setup, Signals, Span, Time,
+    Controller, Ecn, Feedback, Halves, Outgoing, Plan, Rate, Setup, Signals, Span, Time,
 };
-use paceline_requests::{ECN_WORDS, PlanLimits, PlanValues, congestion_word};
+use paceline_requests::{ECN_WORDS, FEEDBACK_SIGNALS, PlanLimits, PlanValues, congestion_word};
 use paceline_schemes::SchemeEntry;
 use paceline_sim::Names;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -333,25 +333,14 @@ impl Controller for PyController {
     }
 }
 
-/// Signals that a [`PyFeedback`] carries.
-const PYTHON_SIGNALS: Signals = Signals::of(Provided {
-    ecn: true,
-    echo: true,
-    delivery_rate: true,
-    fates: false,
-    receive_time: false,
-    headers: false,
-    reports: false,
-});
-
 /// Returns the signals that a class requires.
 fn required_signals(class: &Bound<'_, PyAny>) -> PyResult<Signals> {
     let words: Vec<String> = class.getattr("needs")?.extract()?;
     let mut all = Signals::NONE;
     for word in words {
-        let known = Signals::named(&word).filter(|signal| PYTHON_SIGNALS.contains(*signal));
+        let known = Signals::named(&word).filter(|signal| FEEDBACK_SIGNALS.contains(*signal));
         let Some(signal) = known else {
-            let names: Vec<_> = PYTHON_SIGNALS.names().collect();
+            let names: Vec<_> = FEEDBACK_SIGNALS.names().collect();
             let problem = format!("needs: {word:?}: expected one of {}", names.join(", "));
             return Err(PyValueError::new_err(problem));
         };

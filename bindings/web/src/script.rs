@@ -21,9 +21,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use paceline_cc::{
-    Congestion, Controller, Feedback, Halves, Outgoing, Plan, Provided, Setup, Signals, Span, Time,
+    Congestion, Controller, Feedback, Halves, Outgoing, Plan, Setup, Signals, Span, Time,
 };
-use paceline_requests::{ECN_WORDS, PlanLimits, PlanValues};
+use paceline_requests::{ECN_WORDS, FEEDBACK_SIGNALS, PlanLimits, PlanValues};
 use paceline_schemes::SchemeEntry;
 use paceline_sim::Names;
 
@@ -291,15 +291,7 @@ fn write_feedback(feedback: &Feedback<'_>) -> [f64; 23] {
 impl Controller for ScriptController {
     /// Requires every signal that the array carries; the simulator has them all.
     fn needs(&self) -> Signals {
-        Signals::of(Provided {
-            ecn: true,
-            echo: true,
-            delivery_rate: true,
-            fates: false,
-            receive_time: false,
-            headers: false,
-            reports: false,
-        })
+        FEEDBACK_SIGNALS
     }
 
     fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {

@@ -38,7 +38,7 @@ pub mod written;
 pub use bins::MOST_BINS;
 pub use fields::{CompareFields, RunFields};
 pub use parameters::ParameterFields;
-pub use plan_values::{ECN_WORDS, PlanLimits, PlanValues, congestion_word};
+pub use plan_values::{ECN_WORDS, FEEDBACK_SIGNALS, PlanLimits, PlanValues, congestion_word};
 pub use run_page::run_page_info;
 pub use scenario_changes::ScenarioChanges;
 pub use scenario_runs::ScenarioRuns;

@@ -1,6 +1,17 @@
 //! Plans and feedback in numbers and words, for controllers in other languages.
 
-use paceline_cc::{Congestion, Ecn, Plan, Rate, Span, Time};
+use paceline_cc::{Congestion, Ecn, Plan, Provided, Rate, Signals, Span, Time};
+
+/// Signals that feedback for controllers in other languages carries.
+pub const FEEDBACK_SIGNALS: Signals = Signals::of(Provided {
+    ecn: true,
+    echo: true,
+    delivery_rate: true,
+    fates: false,
+    receive_time: false,
+    headers: false,
+    reports: false,
+});
 
 /// The values of a [`Plan`], as a controller in another language writes them.
 #[derive(Copy, Clone, Debug)]

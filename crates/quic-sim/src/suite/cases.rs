@@ -39,7 +39,8 @@ fn steady() -> Vec<Case> {
                     FirstKb(690),
                     250.0,
                     "slow start sends 10, 20, 40, 80 packets, then the link carries 100 in a round \
-                     trip: 450 packets, 650 kB; discovery of the path's MTU must not stop it",
+                     trip: 450 packets, 650 kB; discovery of the path's MTU must not stop it; added \
+                     after first runs",
                 ),
             ],
         ),
@@ -142,7 +143,7 @@ fn changing() -> Vec<Case> {
                     LossPercent,
                     8.0,
                     "5 % where the rate falls, and slow start's overshoot by path and buffer, 275 \
-                     of 9,100 packets, 3 %",
+                     of 9,100 packets, 3 %; changed after first runs: 5 % before",
                 ),
             ],
         ),

@@ -72,7 +72,7 @@ fn a_failed_controller_ends_the_run_with_its_name() {
     let mut api = api_with(|call, _, _| if call == Call::Feedback { FAILED } else { 0 });
     let error = run(&mut api, "mine")["error"].to_string();
     assert!(error.contains("controller `mine`"), "{error}");
-    // The failure is told once, and other runs are not concerned.
+    // A run of another scheme, and a later run of this one, do not show the old error.
     assert_eq!(run(&mut api, "cubic")["error"], Value::Null);
     let compare = json!({
         "method": "compare", "schemes": "mine", "duration": "600s", "warmup": "0s", "rtt": "100ms",

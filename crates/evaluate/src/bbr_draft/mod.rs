@@ -2,13 +2,13 @@
 //!
 //! The document describes each case in steps, which name states and variables of its pseudocode, and leaves rates,
 //! delays and buffers open except for a few examples. Here a link of 10 Mbit/s has a round trip of 100 ms and 10
-//! bandwidth-delay products of buffer, unless the case needs other settings. What a step verifies is read from what
-//! anybody can see: what the flow sends, the queue, the window and the pacing rate. Where only variables of the
-//! pseudocode show it, the congestion control must report them (`bw`, `min_rtt`, `pacing_gain`), as `bbr3` does;
-//! for others the question stays open.
+//! bandwidth-delay products of buffer, unless the case needs other settings. Where possible, the
+//! figures use what any sender shows: the packets that it sends, the queue, the window and the pacing rate. Some steps
+//! verify a variable of the pseudocode (`bw`, `min_rtt`, `pacing_gain`). `bbr3` reports these; for congestion
+//! controls that do not, the answer stays open.
 //!
 //! The document gives few bounds: 2 % for the bandwidth estimate, gains, numbers of round trips, four packets. The
-//! others are this program's, written before the first run.
+//! others are this program's, written before the first run; `docs/bbr-cases.md` has the changes since.
 
 mod path;
 mod probe_bw;

@@ -63,7 +63,7 @@ pub struct Interactive {
     flows: Vec<InteractiveFlow>,
     /// The flow that currently has a number, by the packets' flow number.
     owners: Vec<Option<usize>>,
-    /// Events of packets at links since they were last taken; `None` while nobody watches.
+    /// Events of packets at links since the caller last took them; `None` if it has not asked for events.
     watched: Option<Vec<PacketEvent>>,
 }
 

@@ -12,6 +12,7 @@ use crate::output::Error;
 
 /// Options of a capture of one run.
 #[derive(Args)]
+#[command(next_help_heading = "Outputs")]
 pub(crate) struct CaptureArgs {
     /// Record every packet that the Linux hosts send and receive in this file (pcapng), with simulated times
     #[arg(long, value_name = "FILE")]

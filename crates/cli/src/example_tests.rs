@@ -84,6 +84,41 @@ fn of_all_help() {
     assert!(found > 50, "{found} examples were found");
 }
 
+/// Most options of a command outside of headings, `--help` included, and most below one heading.
+const MOST_LOOSE: usize = 8;
+const MOST_TOGETHER: usize = 12;
+
+/// Adds what a command's help lacks, and that of its subcommands, to `lacks`.
+fn check_layout(command: &Command, name: &str, lacks: &mut Vec<String>) {
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    if !help.contains("Examples:\n  ") {
+        lacks.push(format!("{name}: no line after `Examples:`"));
+    }
+    let mut counts = std::collections::BTreeMap::<Option<&str>, usize>::new();
+    let shown = command.get_opts().filter(|option| !option.is_hide_set());
+    shown.for_each(|option| *counts.entry(option.get_help_heading()).or_default() += 1);
+    for (heading, count) in counts {
+        // `--help` itself is not among the options before clap has built the command.
+        let (most, place) = match heading {
+            None => (MOST_LOOSE - 1, "outside of headings"),
+            Some(heading) => (MOST_TOGETHER, heading),
+        };
+        if count > most {
+            lacks.push(format!("{name}: {count} options {place}, more than {most}"));
+        }
+    }
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        check_layout(below, &format!("{name} {}", below.get_name()), lacks);
+    }
+}
+
+#[test]
+fn every_command_has_examples_and_headings_for_many_options() {
+    let mut lacks = Vec::new();
+    check_layout(&Cli::command(), "paceline", &mut lacks);
+    assert!(lacks.is_empty(), "{}", lacks.join("\n"));
+}
+
 /// Checks the lines of a document's code blocks. Returns how many of them call the program.
 fn of_document(place: &str, text: &str) -> usize {
     let (mut inside, mut found, mut line) = (false, 0, String::new());

@@ -29,6 +29,7 @@ const LONGEST: u64 = 4096;
 
 /// Options for the key with which a client shows that it may connect.
 #[derive(Args)]
+#[command(next_help_heading = "Keys")]
 pub(crate) struct ClientKey {
     /// A file with this client's own key (`paceline key new --for`), with the key string that the
     /// server has printed, or with the server's keys; - is standard input. Other users must not be
@@ -45,6 +46,7 @@ pub(crate) struct ClientKey {
 
 /// Options for the keys by which a server recognizes its clients.
 #[derive(Args)]
+#[command(next_help_heading = "Keys")]
 pub(crate) struct ServerKeys {
     /// A file with this server's keys, as `paceline key new` writes it; - is standard input. If
     /// there is none, the server creates it and prints its key string once;

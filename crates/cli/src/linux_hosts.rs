@@ -17,6 +17,7 @@ static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
 /// Option for the guest's folder.
 #[derive(Args)]
+#[command(next_help_heading = "Linux guests")]
 pub(crate) struct LinuxArgs {
     /// Folder of the Linux guest for schemes such as linux:cubic; otherwise $PACELINE_LINUX or
     /// ~/.cache/paceline/linux

@@ -146,6 +146,7 @@ pub(crate) fn prepare<'a>(
 
 /// Options of commands whose results are one table.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Outputs")]
 pub(crate) struct TableFiles {
     /// Write the result; the name says what: .csv or .parquet for the table, .json for all of it
     #[arg(short, long, value_name = "FILE")]

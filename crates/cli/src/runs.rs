@@ -6,6 +6,7 @@ use paceline_sim::runs::{MAX_RUNS, Runs, Spread};
 
 /// Options for several runs.
 #[derive(Args, Clone, Copy)]
+#[command(next_help_heading = "Runs")]
 pub(crate) struct RunsArgs {
     /// Number of runs, each with its own seed and start; results are medians and ranges of 90 % of
     /// the runs. Run 1 has the seed as given and starts at 0 [default: 10 in compare; else what the

@@ -12,11 +12,13 @@ use crate::output::{self, Error};
 use crate::table::Grid;
 
 #[derive(Args)]
-#[command(
-    after_help = "The scenarios are described in docs/performance.md. Time and instructions are \
-        measured without computing the digest of events; the digest comes from another run of the \
-        same scenario."
-)]
+#[command(after_help = "\
+The scenarios are described in docs/performance.md. Time and instructions are measured without \
+computing the digest of events; the digest comes from another run of the same scenario.
+
+Examples:
+  paceline bench
+  paceline bench a b --json")]
 pub(crate) struct Bench {
     /// Which scenarios: a, b, c, d, e, f
     #[arg(value_parser = ["a", "b", "c", "d", "e", "f"])]

@@ -11,6 +11,7 @@ use crate::table::Grid;
 
 /// Options of a measurement.
 #[derive(Args)]
+#[command(next_help_heading = "Measurements")]
 pub(super) struct BulkOptions {
     /// With --duration: the receiver sends to this end. It has to be `paceline recv --measure`
     #[arg(short = 'R', long, requires = "duration")]

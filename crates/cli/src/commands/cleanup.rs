@@ -16,7 +16,11 @@ firewall rules back as they were, and kills all that was started inside and stil
 has gone to the background there (tmux, ssh-agent): every process in such an emulator's network, and
 those of this user whose environment names it. It does not touch emulators that still run, nor
 other users' processes outside of such a network. It also removes the temporary folders of Linux
-guests whose command was killed.")]
+guests whose command was killed.
+
+Examples:
+  paceline cleanup
+  sudo paceline cleanup --quiet")]
 pub(crate) struct Cleanup {
     /// Do not report what was done
     #[arg(short, long)]

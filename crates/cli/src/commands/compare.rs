@@ -42,49 +42,54 @@ Examples:
   paceline compare --trace 12Mbps --schemes newreno,cubic --flows 4 --warmup 10s --json")]
 pub(crate) struct Compare {
     /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
-    #[arg(long = "trace", value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
+    #[arg(
+        long = "trace",
+        value_name = "NAME|FILE|RATE",
+        default_value = "lte-driving",
+        help_heading = "Links"
+    )]
     traces: Vec<String>,
     /// The link in the reverse direction, which carries acknowledgements; without it they meet no
     /// queue
-    #[arg(long, value_name = "NAME|FILE|RATE")]
+    #[arg(long, value_name = "NAME|FILE|RATE", help_heading = "Links")]
     reverse_trace: Option<String>,
     /// Schemes, separated by commas. `all` is every scheme; those that need a queue that marks get
     /// one, and a note says so. linux:cubic is the cubic of a Linux kernel (docs/linux-guest.md)
-    #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared)]
+    #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared, help_heading = "Senders")]
     schemes: args::ComparedSchemes,
     /// Add a row for each trace: the result of a sender that knows the future of the link
-    #[arg(long)]
+    #[arg(long, help_heading = "Senders")]
     omniscient: bool,
     /// Round-trip propagation delay, half of it each way; with --delay-trace it is added to the
     /// recorded delay
     #[arg(long, default_value_t = Comparison::RTT, default_value_if("delay_trace", ArgPredicate::IsPresent, "0ms"),
-        value_parser = args::rtt, allow_hyphen_values = true)]
+        value_parser = args::rtt, allow_hyphen_values = true, help_heading = "Links")]
     rtt: Span,
     /// A recording of the one-way delay, which both directions follow: a line for each 10 ms, or a
     /// .csv file of time_ms,delay_ms. Packets do not overtake each other
-    #[arg(long, value_name = "FILE", conflicts_with = "omniscient")]
+    #[arg(long, value_name = "FILE", conflicts_with = "omniscient", help_heading = "Links")]
     delay_trace: Option<String>,
     /// The mean of an additional random delay of acknowledgements (exponential)
-    #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
+    #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true, help_heading = "Links")]
     jitter: Span,
     /// The link's buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest wait)
-    #[arg(long, default_value_t = Comparison::BUFFER, value_parser = args::buffer, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = Comparison::BUFFER, value_parser = args::buffer, allow_hyphen_values = true, help_heading = "Links")]
     buffer: BufferSize,
     /// How long to run
-    #[arg(long, default_value_t = Comparison::DURATION, value_parser = args::length, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = Comparison::DURATION, value_parser = args::length, allow_hyphen_values = true, help_heading = "Runs")]
     duration: Span,
     /// Measure only after this time at the beginning
-    #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
+    #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true, help_heading = "Runs")]
     warmup: Span,
     /// How many flows each scheme has
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Senders")]
     flows: u32,
     /// What the application of each flow sends, as in scenario files, instead of bulk data: `video`,
     /// `video = { max = "4Mbps" }`, `limited = { rate = "1Mbps" }`
-    #[arg(long, value_name = "KEY = VALUE", value_parser = written::workload)]
+    #[arg(long, value_name = "KEY = VALUE", value_parser = written::workload, help_heading = "Senders")]
     workload: Option<Workload>,
     /// The seed of the first run, from which the seeds and starts of the others are drawn
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     #[command(flatten)]
     runs: RunsArgs,
@@ -92,30 +97,30 @@ pub(crate) struct Compare {
     linux: LinuxArgs,
     /// Go on beyond --runs, up to 200 runs, until in every row half the 95 % interval of the
     /// median, for utilization and p95 delay, is below this share of the median
-    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = "Runs")]
     until: Option<f64>,
     /// How many runs at the same time; 0 for one per core
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]
     threads: u16,
     /// The length of a bin in plots over time
-    #[arg(long, default_value_t = Record::BIN, value_parser = args::bin, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = Record::BIN, value_parser = args::bin, allow_hyphen_values = true, help_heading = "Outputs")]
     bin: Span,
     /// Print JSON instead of tables
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     /// Fail if no packet arrives in a run
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     strict: bool,
     /// Do not show progress or the names of written files
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
     /// Write results; the name says what: a folder for a page, plots, JSON and series; .pdf, .svg or .png for one
     /// figure, the trade-off (`paceline plot` makes all figures, in any size); .csv or .parquet for the table; .json
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(short, long, value_name = "PATH", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Write a row for each run into this CSV or Parquet file, with the fields of JSON as columns; - for standard
     /// output, instead of tables
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
 }
 

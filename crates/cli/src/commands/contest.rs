@@ -40,51 +40,66 @@ Examples:
 pub(crate) struct Contest {
     /// Schemes, separated by commas. A parameter may be a range such as 0.5..0.9/5 or a list such
     /// as a|b; the entry then stands for one scheme per value
-    #[arg(long, value_name = "LIST", default_value = "sprout,cubic,bbr,copa[delta=0.1..1.0/4]")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "sprout,cubic,bbr,copa[delta=0.1..1.0/4]",
+        help_heading = "Entries"
+    )]
     entries: String,
     /// A program that sends through the emulated link, in real time; may be given several times
-    #[arg(long = "command", value_name = "NAME=COMMAND", value_parser = command)]
+    #[arg(long = "command", value_name = "NAME=COMMAND", value_parser = command, help_heading = "Entries")]
     commands: Vec<(String, String)>,
     /// A command that runs outside the emulated link beside the programs of --command, such as a
     /// server
-    #[arg(long, value_name = "COMMAND", requires = "commands")]
+    #[arg(long, value_name = "COMMAND", requires = "commands", help_heading = "Entries")]
     outside: Option<String>,
     /// Start each program when a server listens at this port outside: 5201, or 4433/udp
-    #[arg(long, value_name = "PORT", requires = "commands")]
+    #[arg(long, value_name = "PORT", requires = "commands", help_heading = "Entries")]
     wait_for: Option<ServerPort>,
     /// The trace that entries are made for
-    #[arg(long, value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
+    #[arg(
+        long,
+        value_name = "NAME|FILE|RATE",
+        default_value = "lte-driving",
+        help_heading = "Links"
+    )]
     training: String,
     /// The trace that decides
-    #[arg(long, value_name = "NAME|FILE|RATE", default_value = "lte-walking")]
+    #[arg(
+        long,
+        value_name = "NAME|FILE|RATE",
+        default_value = "lte-walking",
+        help_heading = "Links"
+    )]
     secret: String,
     /// Round-trip propagation delay
-    #[arg(long, default_value = "40ms", value_parser = args::rtt)]
+    #[arg(long, default_value = "40ms", value_parser = args::rtt, help_heading = "Links")]
     rtt: Span,
     /// The link's buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest wait)
-    #[arg(long, default_value = "inf", value_parser = args::buffer)]
+    #[arg(long, default_value = "inf", value_parser = args::buffer, help_heading = "Links")]
     buffer: BufferSize,
     /// How long each entry runs on each trace
-    #[arg(long, default_value = "60s", value_parser = args::length)]
+    #[arg(long, default_value = "60s", value_parser = args::length, help_heading = "Runs")]
     duration: Span,
     /// The seed of all random streams
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     #[command(flatten)]
     runs: RunsArgs,
     /// Print JSON instead of tables
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     /// Do not show progress or the names of written files
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
     /// Write results; the name says what: a folder for a page and JSON, where finished runs are kept, too; .csv or
     /// .parquet for the table; .json
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(short, long, value_name = "PATH", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Write a row for each attempt into this CSV or Parquet file, with the fields of JSON as columns; - for standard output,
     /// before the table
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
 }
 

@@ -46,47 +46,47 @@ pub(crate) struct Evaluate {
     schemes: Vec<String>,
     /// Documents whose questions are answered: rfc9743 (BCP 133, for any scheme), rfc8867 and rfc8869
     /// (test cases for calls), bbr-draft (test cases of draft-ietf-ccwg-bbr), separated by commas
-    #[arg(long, value_name = "DOCUMENTS", default_value = "rfc9743", value_parser = Documents::read)]
+    #[arg(long, value_name = "DOCUMENTS", default_value = "rfc9743", value_parser = Documents::read, help_heading = "Criteria")]
     cases: Documents,
     /// Answer only these criteria, separated by commas: names, or their first parts, such as cubic or
     /// cubic.harm
-    #[arg(long, value_name = "ID,...", value_delimiter = ',')]
+    #[arg(long, value_name = "ID,...", value_delimiter = ',', help_heading = "Criteria")]
     only: Vec<String>,
     /// Make 3 runs of each case in place of 15, and leave out those that take long
-    #[arg(long)]
+    #[arg(long, help_heading = "Criteria")]
     quick: bool,
     /// Number of runs of each case, each with its own seed and start [default: 15, and 3 with --quick
     /// or for cases that take long]
     #[arg(long, value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RUNS)))]
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RUNS)), help_heading = "Runs")]
     runs: Option<u32>,
     /// Only list the criteria: questions, figures, rules
-    #[arg(long)]
+    #[arg(long, help_heading = "Criteria")]
     list: bool,
     #[command(flatten)]
     linux: LinuxArgs,
     /// The seed of all random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     /// How many runs at the same time; 0 for one per core
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]
     threads: u16,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     /// Fail if a run has failed
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     strict: bool,
     /// Do not show progress or the names of written files
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
     /// Write results; the name says what: a folder for the page (index.html), report.pdf, report.md, report.json and
     /// finished runs; .csv or .parquet for the table; .json
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(short, long, value_name = "PATH", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Write a row for each criterion and scheme into this CSV or Parquet file, with the fields of JSON as columns; - for standard output,
     /// before the table
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
 }
 

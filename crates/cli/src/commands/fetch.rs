@@ -15,6 +15,7 @@ use crate::registries;
 
 /// Options for fetching files.
 #[derive(Args)]
+#[command(next_help_heading = "With --from")]
 pub(super) struct FetchOptions {
     /// With --from: the scheme that decides how fast the sender sends
     #[arg(long, value_name = "NAME", default_value = TransferRequest::SCHEME, requires = "from")]

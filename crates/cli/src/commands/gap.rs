@@ -48,66 +48,71 @@ pub(crate) struct Gap {
     #[arg(conflicts_with_all = ["traces", "reverse_trace", "rtt", "buffer", "flows"])]
     scenario: Option<PathBuf>,
     /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
-    #[arg(long = "trace", value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
+    #[arg(
+        long = "trace",
+        value_name = "NAME|FILE|RATE",
+        default_value = "lte-driving",
+        help_heading = "Links"
+    )]
     traces: Vec<String>,
     /// The link in the reverse direction, which carries acknowledgements; without it they meet no
     /// queue
-    #[arg(long, value_name = "NAME|FILE|RATE")]
+    #[arg(long, value_name = "NAME|FILE|RATE", help_heading = "Links")]
     reverse_trace: Option<String>,
     /// Schemes, separated by commas, with queues if you like: cubic+codel. Without it: cubic, bbr and
     /// reno, or the schemes in the scenario file
-    #[arg(long, value_name = "LIST", value_parser = schemes)]
+    #[arg(long, value_name = "LIST", value_parser = schemes, help_heading = "Senders")]
     schemes: Option<args::Schemes>,
     /// Congestion controls of `paceline kernel`, separated by commas, instead of --schemes; they are
     /// loaded for this run
-    #[arg(long, value_name = "LIST", value_parser = programs, conflicts_with_all = ["schemes", "udp"])]
+    #[arg(long, value_name = "LIST", value_parser = programs, conflicts_with_all = ["schemes", "udp"], help_heading = "Senders")]
     kernel: Option<args::Schemes>,
     /// Run each scheme that has a window and no pacing a second time, paced as by the fq qdisc:
     /// cubic[pacing=linux] beside cubic
-    #[arg(long, conflicts_with_all = ["kernel", "udp"])]
+    #[arg(long, conflicts_with_all = ["kernel", "udp"], help_heading = "Senders")]
     fq: bool,
     /// Compare with a Linux kernel in the simulator's time instead of this machine's TCP; without
     /// DIR, the guest in $PACELINE_LINUX or ~/.cache/paceline/linux
     #[arg(long, value_name = "DIR", require_equals = true,
-        conflicts_with_all = ["kernel", "udp", "cpu", "realtime", "strict"])]
+        conflicts_with_all = ["kernel", "udp", "cpu", "realtime", "strict"], help_heading = "Senders")]
     linux: Option<Option<PathBuf>>,
     /// Run Paceline's own senders over UDP instead of this machine's TCP
-    #[arg(long)]
+    #[arg(long, help_heading = "Senders")]
     udp: bool,
     /// Round-trip propagation delay, half of it each way
-    #[arg(long, default_value_t = FlowSpec::RTT, value_parser = args::rtt, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = FlowSpec::RTT, value_parser = args::rtt, allow_hyphen_values = true, help_heading = "Links")]
     rtt: Span,
     /// The link's buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest wait)
-    #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true)]
+    #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true, help_heading = "Links")]
     buffer: BufferSize,
     /// How long to run, instead of 60s or the duration in the scenario file
-    #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
+    #[arg(long, value_parser = args::length, allow_hyphen_values = true, help_heading = "Runs")]
     duration: Option<Span>,
     /// How many flows each scheme has
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Senders")]
     flows: u32,
     /// The seed of all random numbers
-    #[arg(long)]
+    #[arg(long, help_heading = "Runs")]
     seed: Option<u64>,
     #[command(flatten)]
     runs: RunsArgs,
     /// Bind the emulator to this processor
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Real time")]
     cpu: Option<usize>,
     /// Give the emulator priority over all ordinary programs, and lock its memory (SCHED_FIFO,
     /// mlockall)
-    #[arg(long)]
+    #[arg(long, help_heading = "Real time")]
     realtime: bool,
     /// Print JSON instead of tables
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     #[command(flatten)]
     files: TableFiles,
     /// Fail if the emulator was late in a run, so that its figures are not those of the link
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     strict: bool,
     /// Do not report which run is in progress
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
 }
 

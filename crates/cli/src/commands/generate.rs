@@ -9,12 +9,21 @@ use crate::Cli;
 use crate::output::{self, Error};
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline completions bash > ~/.local/share/bash-completion/completions/paceline
+  paceline completions zsh > ~/.zfunc/_paceline
+  paceline completions fish > ~/.config/fish/completions/paceline.fish")]
 pub(crate) struct Completions {
     /// The shell to complete for
     shell: Shell,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline man ~/.local/share/man/man1
+  paceline man | man -l -")]
 pub(crate) struct Man {
     /// Write a page for each command into this folder
     folder: Option<PathBuf>,

@@ -47,6 +47,11 @@ pub(crate) enum Kernel {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  sudo paceline kernel load abc --dev eth0
+  sudo paceline kernel load remy --table general-delta1
+  sudo paceline kernel load c2tcp --over newreno --target 1.5rtt")]
 pub(crate) struct Load {
     /// The congestion control: see `paceline kernel list`
     name: String,
@@ -54,28 +59,43 @@ pub(crate) struct Load {
     #[arg(long = "dev", value_name = "DEVICE")]
     devices: Vec<String>,
     /// For `remy`: the name of a built-in table
-    #[arg(long, value_name = "NAME", conflicts_with = "table_file")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "table_file",
+        help_heading = "Tables of remy"
+    )]
     table: Option<String>,
     /// For `remy`: a file with a table, published (.dna) or readable (TOML, JSON)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Tables of remy")]
     table_file: Option<PathBuf>,
     /// For `remy`: RTTs that exceed the smallest one by at most this count as the smallest; 1ms by
     /// default
-    #[arg(long, value_name = "TIME", value_parser = args::span, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = args::span, allow_hyphen_values = true, help_heading = "Tables of remy")]
     resolution: Option<Span>,
     /// For `c2tcp`: the scheme below it, `cubic` or `newreno`
-    #[arg(long, value_name = "SCHEME", value_parser = over)]
+    #[arg(long, value_name = "SCHEME", value_parser = over, help_heading = "Limits of c2tcp")]
     over: Option<String>,
     /// For `c2tcp`: the RTT above which it closes the window, a time or a multiple of the smallest
     /// RTT such as 1.5rtt; 2rtt by default
-    #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "LIMIT",
+        allow_hyphen_values = true,
+        help_heading = "Limits of c2tcp"
+    )]
     target: Option<String>,
     /// For `c2tcp`: how long RTTs have to be above the target; 2rtt by default
-    #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "LIMIT",
+        allow_hyphen_values = true,
+        help_heading = "Limits of c2tcp"
+    )]
     interval: Option<String>,
     /// For `c2tcp`: the least target and interval if they are multiples of the RTT; 100ms by
     /// default
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Limits of c2tcp")]
     floor: Option<String>,
     /// Do not print the next steps
     #[arg(short, long)]
@@ -83,6 +103,10 @@ pub(crate) struct Load {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline kernel list
+  paceline kernel list --json")]
 pub(crate) struct List {
     /// Print JSON instead of a table
     #[arg(long)]
@@ -90,6 +114,10 @@ pub(crate) struct List {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline kernel status
+  paceline kernel status --json")]
 pub(crate) struct Json {
     /// Print JSON instead of text
     #[arg(long)]
@@ -97,12 +125,19 @@ pub(crate) struct Json {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  sudo paceline kernel unload abc")]
 pub(crate) struct Unload {
     /// The congestion control
     name: String,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  sudo paceline kernel stats abc
+  sudo paceline kernel stats abc --json")]
 pub(crate) struct Stats {
     /// The congestion control
     name: String,
@@ -112,6 +147,10 @@ pub(crate) struct Stats {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  sudo paceline kernel accelerate eth0
+  sudo paceline kernel accelerate eth0 eth1 --name abc")]
 pub(crate) struct Accelerate {
     /// The devices
     #[arg(required = true)]

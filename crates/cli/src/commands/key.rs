@@ -31,6 +31,10 @@ pub(crate) enum KeyCommand {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  (umask 077; paceline key new -o server.key > client.key)
+  paceline key new --for server.key -o laptop.key")]
 pub(crate) struct New {
     /// Make a client's own key for a server. FILE has the server's keys, or the key string; - is
     /// standard input. Prints the client's public key (plc-...), which the server lists
@@ -42,6 +46,10 @@ pub(crate) struct New {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline key show server.key
+  paceline key show laptop.key")]
 pub(crate) struct Show {
     /// The file; - is standard input
     #[arg(value_name = "FILE")]

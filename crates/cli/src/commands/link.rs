@@ -33,63 +33,63 @@ Where the flow passes a shared 802.11 medium, the scenario's other flows are sim
 program inside, in real time, and contend with it: see docs/emulator.md.")]
 pub(crate) struct LinkCommand {
     /// The link from inside to outside: a rate such as 12Mbps, a built-in trace, or a trace file
-    #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present_any = ["scenario", "preset"])]
+    #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present_any = ["scenario", "preset"], help_heading = "Links")]
     up: Option<String>,
     /// The link from outside to inside
-    #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present_any = ["scenario", "preset"])]
+    #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present_any = ["scenario", "preset"], help_heading = "Links")]
     down: Option<String>,
     /// Rates or traces and delay of a kind of link: dsl, cable, 3g-slow, 3g, 3g-fast, 4g, lte or leo (a satellite link).
     /// --up, --down and --delay replace its values
-    #[arg(long, value_name = "NAME", value_parser = preset)]
+    #[arg(long, value_name = "NAME", value_parser = preset, help_heading = "Links")]
     preset: Option<&'static Preset>,
     /// The queue of the link up: droptail, codel, fq_codel, and so on; or a scheme that has a router,
     /// such as abc, if the senders use this scheme
-    #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
+    #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice, help_heading = "Links")]
     up_queue: QueueChoice,
     /// The queue of the link down
-    #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
+    #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice, help_heading = "Links")]
     down_queue: QueueChoice,
     /// The buffer of both links: packets, or 64kB, 50ms (at their mean rate), 1bdp (for an RTT of 100 ms), inf,
     /// sojourn=50ms (the longest wait)
-    #[arg(long, default_value = "250", value_parser = args::buffer)]
+    #[arg(long, default_value = "250", value_parser = args::buffer, help_heading = "Links")]
     buffer: BufferSize,
     /// The buffer of the link up
-    #[arg(long, value_name = "BUFFER", value_parser = args::buffer)]
+    #[arg(long, value_name = "BUFFER", value_parser = args::buffer, help_heading = "Links")]
     up_buffer: Option<BufferSize>,
     /// The buffer of the link down
-    #[arg(long, value_name = "BUFFER", value_parser = args::buffer)]
+    #[arg(long, value_name = "BUFFER", value_parser = args::buffer, help_heading = "Links")]
     down_buffer: Option<BufferSize>,
     /// A delay beyond the link in each direction; a round trip takes twice as long
-    #[arg(long, value_name = "TIME", value_parser = args::rtt)]
+    #[arg(long, value_name = "TIME", value_parser = args::rtt, help_heading = "Beyond the links")]
     delay: Option<Span>,
     /// A random delay of each packet beyond the link, uniform from 0 to this time; packets keep
     /// their order
-    #[arg(long, value_name = "TIME", value_parser = args::rtt)]
+    #[arg(long, value_name = "TIME", value_parser = args::rtt, help_heading = "Beyond the links")]
     jitter: Option<Span>,
     /// The probability that a packet is lost beyond the link, in each direction: 1% or 0.01
-    #[arg(long, value_name = "SHARE", value_parser = args::probability)]
+    #[arg(long, value_name = "SHARE", value_parser = args::probability, help_heading = "Beyond the links")]
     loss: Option<f64>,
     /// The probability of loss in the direction up
-    #[arg(long, value_name = "SHARE", value_parser = args::probability)]
+    #[arg(long, value_name = "SHARE", value_parser = args::probability, help_heading = "Beyond the links")]
     up_loss: Option<f64>,
     /// The probability of loss in the direction down
-    #[arg(long, value_name = "SHARE", value_parser = args::probability)]
+    #[arg(long, value_name = "SHARE", value_parser = args::probability, help_heading = "Beyond the links")]
     down_loss: Option<f64>,
     /// Do not repeat the traces: at the end of a trace the link stops
-    #[arg(long)]
+    #[arg(long, help_heading = "Links")]
     once: bool,
     /// Write Mahimahi's logs: FILE.up and FILE.down
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     log: Option<PathBuf>,
     /// Emulate the path of a flow in a scenario file; the program inside is its sender
     #[arg(long, value_name = "FILE", conflicts_with_all =
-        ["up", "down", "once", "delay", "jitter", "loss", "up_loss", "down_loss", "preset"])]
+        ["up", "down", "once", "delay", "jitter", "loss", "up_loss", "down_loss", "preset"], help_heading = "Scenario")]
     scenario: Option<PathBuf>,
     /// With --scenario: the flow whose path to emulate, if the flows have different ones
-    #[arg(long, value_name = "NAME", requires = "scenario")]
+    #[arg(long, value_name = "NAME", requires = "scenario", help_heading = "Scenario")]
     flow: Option<String>,
     /// With --scenario: the program inside is the receiver
-    #[arg(long, requires = "scenario")]
+    #[arg(long, requires = "scenario", help_heading = "Scenario")]
     receive: bool,
     #[command(flatten)]
     emulation: Emulation,

@@ -46,32 +46,36 @@ Examples:
 pub(crate) struct Build {
     /// Version of the package linux-source-VERSION; by default 6.12 if the distribution has it,
     /// else its newest
-    #[arg(long, value_name = "VERSION", conflicts_with = "source")]
+    #[arg(long, value_name = "VERSION", conflicts_with = "source", help_heading = "Kernel")]
     version: Option<String>,
     /// The top folder of your own kernel tree; nothing is written into it
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Kernel")]
     source: Option<PathBuf>,
     /// The guest's folder; by default $PACELINE_LINUX or ~/.cache/paceline/linux
-    #[arg(short, value_name = "DIR")]
+    #[arg(short, value_name = "DIR", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Number of compilers at the same time; by default the number of cores
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Ticks of the kernel's timer per second, CONFIG_HZ: 100, 250, 300 or 1000
-    #[arg(long, value_name = "N", default_value_t = build::DEFAULT_HZ)]
+    #[arg(long, value_name = "N", default_value_t = build::DEFAULT_HZ, help_heading = "Kernel")]
     hz: u32,
     /// A file with further lines of kernel configuration, e.g. CONFIG_TLS=y
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Kernel")]
     config: Option<PathBuf>,
     /// Print JSON instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     /// Do not show progress
-    #[arg(short)]
+    #[arg(short, help_heading = "Outputs")]
     quiet: bool,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline linux list
+  paceline linux list my-guest --json")]
 pub(crate) struct List {
     /// Folders of further guests
     folders: Vec<PathBuf>,
@@ -81,6 +85,10 @@ pub(crate) struct List {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline linux test
+  paceline linux test my-guest --json")]
 pub(crate) struct Test {
     /// The guest's folder; by default $PACELINE_LINUX or ~/.cache/paceline/linux
     folder: Option<PathBuf>,
@@ -90,6 +98,10 @@ pub(crate) struct Test {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline linux module tcp_mine.c
+  paceline linux module c2tcp --linux my-guest")]
 pub(crate) struct Module {
     /// A C file with a `struct tcp_congestion_ops` that has a .name, or abc_ecn, c2tcp, vegas_ebpf
     source: String,

@@ -15,12 +15,19 @@ use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan};
 use crate::output::{self, Error};
 
 #[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  paceline mahimahi install bin")]
 pub(crate) enum Mahimahi {
     /// Make links to this program under Mahimahi's names, for scripts that call Mahimahi's commands
     Install(Install),
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline mahimahi install bin
+  PATH=$PWD/bin:$PATH ./test.sh")]
 pub(crate) struct Install {
     /// The folder for the links; it must be in the PATH of the scripts
     folder: PathBuf,

@@ -50,65 +50,65 @@ Examples:
   paceline medium --rates 11Mbps,11Mbps,1Mbps --json")]
 pub(crate) struct Medium {
     /// Number of stations beside the access point
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STATIONS)))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STATIONS)), help_heading = "Stations")]
     stations: u32,
     /// The rate of data frames
-    #[arg(long, default_value = "11Mbps", value_parser = args::rate)]
+    #[arg(long, default_value = "11Mbps", value_parser = args::rate, help_heading = "Stations")]
     rate: Rate,
     /// The rates of data frames to and from each station, separated by commas, in place of
     /// --stations and --rate
-    #[arg(long, value_delimiter = ',', value_parser = args::rate, conflicts_with_all = ["stations", "rate"])]
+    #[arg(long, value_delimiter = ',', value_parser = args::rate, conflicts_with_all = ["stations", "rate"], help_heading = "Stations")]
     rates: Vec<Rate>,
     /// The modulation and coding of A-MPDUs of 802.11n, 0 to 15; or that of each station, separated by
     /// commas, in place of --stations
     #[arg(long, value_delimiter = ',', conflicts_with_all = ["rate", "rates", "phy", "preamble", "protection"],
-        value_parser = clap::value_parser!(u8).range(0..=i64::from(Mcs::MAX)))]
+        value_parser = clap::value_parser!(u8).range(0..=i64::from(Mcs::MAX)), help_heading = "Stations")]
     mcs: Vec<u8>,
     /// The most packets of an A-MPDU
-    #[arg(long, requires = "mcs", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, requires = "mcs", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Stations")]
     max_frames: Option<u32>,
     /// Size of a packet in bytes, IP header included
-    #[arg(long, default_value_t = 1300, value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_PACKET)))]
+    #[arg(long, default_value_t = 1300, value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_PACKET)), help_heading = "Stations")]
     packet: u32,
     /// The senders: stations (up), the access point (down), or all
-    #[arg(long, value_enum, default_value_t = Direction::Up)]
+    #[arg(long, value_enum, default_value_t = Direction::Up, help_heading = "Stations")]
     direction: Direction,
     /// The preamble of 802.11b
-    #[arg(long, value_enum, default_value_t = Length::Long)]
+    #[arg(long, value_enum, default_value_t = Length::Long, help_heading = "Channel")]
     preamble: Length,
     /// The physical layer
-    #[arg(long, value_enum, default_value_t = Layer::Auto)]
+    #[arg(long, value_enum, default_value_t = Layer::Auto, help_heading = "Channel")]
     phy: Layer,
     /// The basic rates, separated by commas
-    #[arg(long, value_delimiter = ',', value_parser = args::rate)]
+    #[arg(long, value_delimiter = ',', value_parser = args::rate, help_heading = "Channel")]
     basic_rate: Vec<Rate>,
     /// RTS and CTS before frames of more bytes than this, MAC header and FCS included
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", help_heading = "Channel")]
     rts: Option<u32>,
     /// 802.11g: a CTS of 802.11b at 1 Mbit/s before each frame (CTS-to-self)
-    #[arg(long)]
+    #[arg(long, help_heading = "Channel")]
     protection: bool,
     /// The time that stations wait after they heard a collision: 802.11b EIFS, OFDM DIFS
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "Channel")]
     after_collision: Option<CollisionWait>,
     /// How long to measure, after a second that does not count
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = measured_time, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = measured_time, allow_hyphen_values = true, help_heading = "Runs")]
     duration: Span,
     /// Former name of --duration, in seconds
     #[arg(long, value_parser = seconds, conflicts_with = "duration", hide = true)]
     seconds: Option<Span>,
     /// The seed of all random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     #[command(flatten)]
     runs: RunsArgs,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     #[command(flatten)]
     files: TableFiles,
     /// Do not show progress or the names of written files
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
 }
 

@@ -8,7 +8,10 @@ use crate::emulation::{DirectionSetup, Emulation, Plan};
 use crate::output::Error;
 
 #[derive(Args)]
-#[command(after_help = "Example: paceline meter -- curl -O https://example.org/file")]
+#[command(after_help = "\
+Examples:
+  paceline meter -- curl -O https://example.org/file
+  paceline delay 20ms -- paceline meter")]
 pub(crate) struct Meter {
     #[command(flatten)]
     emulation: Emulation,

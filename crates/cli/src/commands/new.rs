@@ -42,6 +42,11 @@ pub(crate) enum New {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline new controller mine
+  paceline new controller mine --rust
+  paceline new controller mine --rust --tree ../paceline")]
 pub(crate) struct Controller {
     /// Its name: NAME.py is written, or the folder NAME
     name: String,
@@ -55,6 +60,10 @@ pub(crate) struct Controller {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline new trace ride
+  paceline compare --trace ride.csv")]
 pub(crate) struct Trace {
     /// Its name: NAME.csv is written
     name: String,

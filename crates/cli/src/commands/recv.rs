@@ -46,46 +46,46 @@ Examples:
 pub(crate) struct Recv {
     /// The address and port to listen at; port 0 takes a free one.
     #[arg(long, value_name = "ADDR:PORT", value_parser = address,
-        help = "The address and port to listen at; port 0 takes a free one [default: [::]:5311, for IPv6 and IPv4; 0.0.0.0:5311 without IPv6]")]
+        help = "The address and port to listen at; port 0 takes a free one [default: [::]:5311, for IPv6 and IPv4; 0.0.0.0:5311 without IPv6]", help_heading = "Connections")]
     listen: Option<SocketAddr>,
     /// Connect to a `paceline send --listen` and fetch its files, from behind a firewall or an
     /// address translator, and end when they have arrived. After a kill, the same command continues
     /// the transfer. --key-file has a client's key
     #[arg(long, value_name = "HOST:PORT",
-        conflicts_with_all = ["listen", "once", "measure", "clients", "loops"])]
+        conflicts_with_all = ["listen", "once", "measure", "clients", "loops"], help_heading = "Connections")]
     from: Option<String>,
     #[command(flatten)]
     fetch: FetchOptions,
     /// Where to write received files: a file, a folder (it exists, or its name ends with a slash),
     /// or - for standard output, which takes one sender at a time. /dev/null checks files and
     /// discards them
-    #[arg(short, long, value_name = "FILE|DIR/|-", default_value = ".")]
+    #[arg(short, long, value_name = "FILE|DIR/|-", default_value = ".", help_heading = "Files")]
     output: PathBuf,
     /// End when the first connection ends, or all connections of the first measurement. A
     /// connection that breaks off within a transfer does not count, since the sender connects again
-    #[arg(long)]
+    #[arg(long, help_heading = "Connections")]
     once: bool,
     /// Accept symbolic links that lead out of the sent folder: absolute ones, and relative ones
     /// whose .. leave it
-    #[arg(long)]
+    #[arg(long, help_heading = "Files")]
     outside_links: bool,
     /// Keep at most this much in the folder of -o (`20GB`, `500MiB`), whatever its files' origin,
     /// and refuse a transfer that would need more. A file counts with its bytes, and each file,
     /// folder and link with 4 KiB. Entries that you remove from the folder no longer count
-    #[arg(long, value_name = "SIZE", value_parser = args::size, conflicts_with = "measure")]
+    #[arg(long, value_name = "SIZE", value_parser = args::size, conflicts_with = "measure", help_heading = "Files")]
     quota: Option<u64>,
     /// With --clients: keep at most this much of each client, in the client's own folder DIR/NAME/
-    #[arg(long, value_name = "SIZE", value_parser = args::size, requires = "clients", conflicts_with = "measure")]
+    #[arg(long, value_name = "SIZE", value_parser = args::size, requires = "clients", conflicts_with = "measure", help_heading = "Files")]
     client_quota: Option<u64>,
     /// Refuse transfers that would leave less than this of the file system free
-    #[arg(long, value_name = "SIZE", value_parser = args::size, conflicts_with = "measure")]
+    #[arg(long, value_name = "SIZE", value_parser = args::size, conflicts_with = "measure", help_heading = "Files")]
     keep_free: Option<u64>,
     /// Accept only measurements (`paceline send --duration`), also those in which this end sends
     /// (`--reverse`), and no files. At a loopback address this needs no keys
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long, conflicts_with = "output", help_heading = "Measurements")]
     measure: bool,
     /// At the end, print all connections as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     #[command(flatten)]
     keys: ServerKeys,
@@ -93,37 +93,37 @@ pub(crate) struct Recv {
     /// comment. `paceline key new --for SERVER.key -o CLIENT.key` makes a client's key. At SIGHUP
     /// the server reads the file again, and ends the connections of clients that are no longer
     /// listed
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Keys")]
     clients: Option<PathBuf>,
     /// Accept unencrypted packets. Only for measurements in a laboratory; `paceline send` needs this
     /// option, too
-    #[arg(long)]
+    #[arg(long, help_heading = "Keys")]
     plaintext: bool,
     /// End a connection if nothing arrives from its sender for this time. Both ends have such a
     /// time and the longer one counts, the sender's up to 10 minutes
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = args::length)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = args::length, help_heading = "Connections")]
     timeout: Span,
     /// How many event loops, each on its own thread, share the connections [default: one for each
     /// processor]
-    #[arg(long, value_name = "N", value_parser = loops)]
+    #[arg(long, value_name = "N", value_parser = loops, help_heading = "Connections")]
     loops: Option<NonZeroUsize>,
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where the system allows it
-    #[arg(long)]
+    #[arg(long, help_heading = "Connections")]
     realtime: bool,
     /// Write packets and acknowledgements as qlog (JSON text sequences), for qvis, which needs a
     /// name that ends with .sqlog. Each further connection has its own file: FILE-2 and so on; or
     /// each connection has one in a folder (it exists, or its name ends with a slash)
-    #[arg(long, value_name = "FILE|DIR/")]
+    #[arg(long, value_name = "FILE|DIR/", help_heading = "Outputs")]
     qlog: Option<PathBuf>,
     /// At the end, write a page, plots and JSON of all connections, time series included, into this
     /// folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Outputs")]
     report: Option<PathBuf>,
     /// How to show the progress of transfers on standard error
-    #[arg(long, value_name = "HOW", default_value = "auto")]
+    #[arg(long, value_name = "HOW", default_value = "auto", help_heading = "Outputs")]
     progress: ProgressMode,
     /// Print nothing, not even the key string of new keys
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
 }
 

@@ -34,53 +34,53 @@ pub(crate) struct Reproduce {
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Run for seconds instead of a minute, and with fewer traces. Fewer claims hold then
-    #[arg(long)]
+    #[arg(long, help_heading = "Claims")]
     quick: bool,
     /// The folder of recorded traces, with the names of Mahimahi's folder `traces`. Without it,
     /// synthetic traces are used, and no claim about recorded ones counts as reproduced
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Claims")]
     traces: Option<PathBuf>,
     /// The folder of published tables of rules for claims about Remy, as files and in folders;
     /// without it, built-in tables replace some of them, and claims about the others are not
     /// measured
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Claims")]
     tables: Option<PathBuf>,
     /// Also measure claims of running systems, with programs in real time through the emulator, in
     /// networks of their own: some 15 minutes, as root
-    #[arg(long, conflicts_with_all = ["list", "scenarios"])]
+    #[arg(long, conflicts_with_all = ["list", "scenarios"], help_heading = "Claims")]
     live: bool,
     /// Only list the claims
-    #[arg(long)]
+    #[arg(long, help_heading = "Claims")]
     list: bool,
     /// Only write the runs behind the claims into this folder, as scenario files for `paceline run`
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "json", "output"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "json", "output"], help_heading = "Claims")]
     scenarios: Option<PathBuf>,
     /// How often to run what the checks read, each time with other seeds and starts; 1 for one run
     /// without medians [default: 8, with --quick 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["list", "scenarios"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["list", "scenarios"], help_heading = "Runs")]
     runs: Option<u32>,
     /// The seed of all random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     /// How many runs at the same time; 0 for one per core
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]
     threads: u16,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     /// Fail unless every run succeeds and every claim is reproduced by its present bounds
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     strict: bool,
     /// Do not show progress or the names of written files
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
     /// Write results; the name says what: a folder for the page, the JSON and finished runs; .csv or .parquet for the
     /// table; .json
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(short, long, value_name = "PATH", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Write a row for each check into this CSV or Parquet file, with the fields of JSON as columns; - for standard output,
     /// before the table
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
 }
 

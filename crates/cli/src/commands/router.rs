@@ -29,40 +29,46 @@ pub(crate) struct RouterCommand {
     #[arg(value_name = "DEV")]
     device: String,
     /// The link's rate
-    #[arg(long, value_name = "RATE", required_unless_present = "trace", conflicts_with = "trace")]
+    #[arg(
+        long,
+        value_name = "RATE",
+        required_unless_present = "trace",
+        conflicts_with = "trace",
+        help_heading = "Link"
+    )]
     rate: Option<String>,
     /// The link's capacity: a built-in trace or a trace file, which repeats
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Link")]
     trace: Option<String>,
     /// Its queue: a scheme with a router, such as abc, or droptail, codel, fq_codel, ...
-    #[arg(long, value_name = "QUEUE", default_value = "abc", value_parser = queue_choice)]
+    #[arg(long, value_name = "QUEUE", default_value = "abc", value_parser = queue_choice, help_heading = "Link")]
     queue: QueueChoice,
     /// Its buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp (of 100 ms), inf, sojourn=50ms (the longest wait)
-    #[arg(long, default_value = "250", value_parser = args::buffer)]
+    #[arg(long, default_value = "250", value_parser = args::buffer, help_heading = "Link")]
     buffer: BufferSize,
     /// End after this long
-    #[arg(long = "duration", alias = "for", value_name = "TIME", value_parser = args::length, allow_hyphen_values = true)]
+    #[arg(long = "duration", alias = "for", value_name = "TIME", value_parser = args::length, allow_hyphen_values = true, help_heading = "Real time")]
     length: Option<Span>,
     /// The seed of all random streams
-    #[arg(long)]
+    #[arg(long, help_heading = "Real time")]
     seed: Option<u64>,
     /// Bind the router to this processor
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Real time")]
     cpu: Option<usize>,
     /// Run the router ahead of all ordinary programs, its memory locked (SCHED_FIFO, mlockall)
-    #[arg(long)]
+    #[arg(long, help_heading = "Real time")]
     realtime: bool,
     /// Show rate, queue and delay meanwhile
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     meter: bool,
     /// Write a summary as JSON to this file when it ends: `up` is the link
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     summary: Option<PathBuf>,
     /// Write every packet at both sides of the link (pcapng)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     pcap: Option<PathBuf>,
     /// Do not report that it routes
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
 }
 

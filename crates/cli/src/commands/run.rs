@@ -42,10 +42,10 @@ pub(crate) struct Run {
     /// The scenario file (TOML): see docs/scenarios.md
     file: PathBuf,
     /// Simulate this long, instead of the duration in the file
-    #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
+    #[arg(long, value_parser = args::length, allow_hyphen_values = true, help_heading = "Runs")]
     duration: Option<Span>,
     /// Use this seed, instead of the one in the file
-    #[arg(long)]
+    #[arg(long, help_heading = "Runs")]
     seed: Option<u64>,
     #[command(flatten)]
     runs: RunsArgs,
@@ -54,22 +54,22 @@ pub(crate) struct Run {
     #[command(flatten)]
     capture: CaptureArgs,
     /// Print JSON instead of tables
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     /// Fail if no packet of some flow arrives
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     strict: bool,
     /// Do not show the names of written files
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
     /// Write results; the name says what: a folder for a page, plots and JSON, time series included; .pdf, .svg or
     /// .png for one figure, the first link over time (`paceline plot` makes all figures, in any size); .csv or .parquet
     /// for the table; .json
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(short, long, value_name = "PATH", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Write a row for each link and flow into this CSV or Parquet file, with the fields of JSON as columns; - for
     /// standard output, instead of tables
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
 }
 

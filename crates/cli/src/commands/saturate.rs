@@ -23,6 +23,10 @@ use crate::output::{self, Error};
 /// Keeps the queues of the link full, so that the round-trip time of each direction stays between
 /// 750 and 3000 ms. Other traffic on the link is delayed as much meanwhile. See docs/saturator.md.
 #[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  paceline saturate server --key-file server.key
+  paceline saturate client 192.0.2.1:5313 --key-file FILE --only down -o drive")]
 pub(crate) enum Saturate {
     /// Run the end in the Internet
     Server(Server),
@@ -66,44 +70,49 @@ pub(crate) struct Client {
     #[command(flatten)]
     key: ClientKey,
     /// Write the traces to FILE.up and FILE.down
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// The interface of the measured link; by default the routes decide
-    #[arg(long, value_name = "INTERFACE")]
+    #[arg(long, value_name = "INTERFACE", help_heading = "Measurement")]
     link: Option<String>,
     /// The interface of another link, for acknowledgements; needed for both directions at once
-    #[arg(long, value_name = "INTERFACE")]
+    #[arg(long, value_name = "INTERFACE", help_heading = "Measurement")]
     feedback: Option<String>,
     /// Measure one direction only. Without --feedback this is needed, since acknowledgements would
     /// wait in the other direction's queue
-    #[arg(long, value_name = "DIRECTION", required_unless_present = "feedback")]
+    #[arg(
+        long,
+        value_name = "DIRECTION",
+        required_unless_present = "feedback",
+        help_heading = "Measurement"
+    )]
     only: Option<OnlyDirection>,
     /// How long to measure
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = args::length)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = args::length, help_heading = "Measurement")]
     duration: Span,
     /// Size of the packets in bytes, IP and UDP headers included. An opportunity of a trace is 1500
     /// bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
-        value_parser = clap::value_parser!(u16).range(200..))]
+        value_parser = clap::value_parser!(u16).range(200..), help_heading = "Measurement")]
     size: u16,
     /// The most packets in flight: 10000 keep 750 ms full at up to 160 Mbit/s (the thesis' program
     /// has 1500)
     #[arg(long, value_name = "PACKETS", default_value_t = 10_000,
-        value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
+        value_parser = clap::value_parser!(u32).range(20..=1_000_000), help_heading = "Measurement")]
     window: u32,
     /// Change the number of packets in flight as the thesis' program does, only when the round-trip
     /// time has left its band; without this option it is the number that the link delivers within
     /// 1100 ms
-    #[arg(long)]
+    #[arg(long, help_heading = "Measurement")]
     thesis: bool,
     /// End if nothing arrives from the server for this time
-    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = args::length)]
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = args::length, help_heading = "Measurement")]
     timeout: Span,
     /// Print the measurements as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     /// Print nothing but errors; with --json, nothing but JSON
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
 }
 

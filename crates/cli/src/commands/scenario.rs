@@ -23,6 +23,10 @@ pub(crate) enum ScenarioCommand {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline scenario list
+  paceline scenario list --json")]
 pub(crate) struct List {
     /// Print JSON instead of a table
     #[arg(long)]
@@ -30,6 +34,10 @@ pub(crate) struct List {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline scenario new
+  paceline scenario new fairness -o mine.toml")]
 pub(crate) struct New {
     /// The example: see `paceline scenario list`
     #[arg(default_value = "dumbbell")]

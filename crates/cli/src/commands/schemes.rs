@@ -16,6 +16,12 @@ use crate::results;
 use crate::table::Grid;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline schemes
+  paceline schemes abc
+  paceline schemes codel
+  paceline schemes --csv schemes.csv")]
 pub(crate) struct Schemes {
     /// A scheme or queue whose parameters to show; without it, list all
     name: Option<String>,

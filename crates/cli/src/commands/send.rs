@@ -60,66 +60,66 @@ pub(crate) struct Send {
     /// Wait here until a receiver connects (`paceline recv --from`); the receiver then needs no
     /// address that others can reach. Serves one receiver at a time, and ends when one has
     /// everything. --key-file has a server's keys
-    #[arg(long, value_name = "ADDR:PORT", value_parser = address, conflicts_with_all = ["duration", "scheme"])]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address, conflicts_with_all = ["duration", "scheme"], help_heading = "Connection")]
     listen: Option<SocketAddr>,
     /// With --listen: admit only the clients that this file lists, as `recv --clients`; at SIGHUP
     /// it is read again
-    #[arg(long, value_name = "FILE", requires = "listen")]
+    #[arg(long, value_name = "FILE", requires = "listen", help_heading = "Keys")]
     clients: Option<PathBuf>,
     /// The scheme that decides how fast to send; with --listen the receiver names it
-    #[arg(long, value_name = "NAME", default_value = TransferRequest::SCHEME)]
+    #[arg(long, value_name = "NAME", default_value = TransferRequest::SCHEME, help_heading = "Sender")]
     scheme: String,
     /// Send meaningless data for this time, to measure
-    #[arg(long, alias = "bulk", value_name = "TIME", value_parser = args::length)]
+    #[arg(long, alias = "bulk", value_name = "TIME", value_parser = args::length, help_heading = "Measurements")]
     duration: Option<Span>,
     /// With --duration: what the application sends, as in scenario files: `video = { fps = 30 }`,
     /// `on_off = { on = "5s", off = "3s" }`, `limited = { rate = "1Mbps" }`, `bytes = 1000000`
-    #[arg(long, value_name = "KEY = VALUE", value_parser = written::workload, requires = "duration")]
+    #[arg(long, value_name = "KEY = VALUE", value_parser = written::workload, requires = "duration", help_heading = "Measurements")]
     workload: Option<Workload>,
     #[command(flatten)]
     measurement: BulkOptions,
     /// Send at no more than this rate, headers included, whatever the scheme; with --reverse this
     /// limits the receiver
-    #[arg(long, value_name = "RATE", value_parser = args::rate)]
+    #[arg(long, value_name = "RATE", value_parser = args::rate, help_heading = "Sender")]
     limit: Option<Rate>,
     /// How to show the progress of a transfer on standard error
-    #[arg(long, value_name = "HOW", default_value = "auto")]
+    #[arg(long, value_name = "HOW", default_value = "auto", help_heading = "Outputs")]
     progress: ProgressMode,
     /// The largest packet in bytes, IP and UDP headers included; on a path that does not carry it,
     /// smaller ones are used
     #[arg(long, value_name = "BYTES", default_value_t = TransferRequest::MTU,
-        value_parser = clap::value_parser!(u16).range(1280..))]
+        value_parser = clap::value_parser!(u16).range(1280..), help_heading = "Connection")]
     mtu: u16,
     /// Do not encrypt. Only for measurements in a laboratory; `paceline recv` needs this option, too
-    #[arg(long)]
+    #[arg(long, help_heading = "Keys")]
     plaintext: bool,
     /// End if nothing arrives from the receiver for this time [default: 60s, and 20s while
     /// connecting]. Both ends have such a time and the longer one counts, the receiver's up to 10
     /// minutes
-    #[arg(long, value_name = "TIME", value_parser = args::length)]
+    #[arg(long, value_name = "TIME", value_parser = args::length, help_heading = "Connection")]
     timeout: Option<Span>,
     /// If the connection breaks off, connect again and continue, until nothing has arrived for this
     /// time; 0 for never. Standard input and pipes cannot be continued
-    #[arg(long, value_name = "TIME", value_parser = patience, default_value_t = TransferRequest::RETRY)]
+    #[arg(long, value_name = "TIME", value_parser = patience, default_value_t = TransferRequest::RETRY, help_heading = "Connection")]
     retry: Span,
     /// The seed of the schemes' random numbers
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sender")]
     seed: u64,
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where the system allows it
-    #[arg(long)]
+    #[arg(long, help_heading = "Connection")]
     realtime: bool,
     /// Write packets, losses, acknowledgements and windows as qlog (JSON text sequences), for qvis,
     /// which needs a name that ends with .sqlog
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     qlog: Option<PathBuf>,
     /// Write a page, a plot and JSON, time series included, into this folder
-    #[arg(short, long, value_name = "DIR", alias = "report")]
+    #[arg(short, long, value_name = "DIR", alias = "report", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Do not show the names of written files
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
     /// Print the run as JSON, in the fields of `paceline compare`
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
 }
 

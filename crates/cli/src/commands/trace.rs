@@ -14,6 +14,12 @@ use crate::output::{self, Error};
 use crate::table::Grid;
 
 #[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  paceline trace list
+  paceline trace info ride.csv
+  paceline trace generate lte-driving -o lte.trace
+  paceline trace plot lte-driving -o lte.pdf")]
 pub(crate) enum TraceCommand {
     /// Print statistics of traces; for built-in traces beside those of the recording that they
     /// model
@@ -49,6 +55,11 @@ fn tell(error: TraceError) -> Error {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline trace info lte-driving
+  paceline trace info ride.csv --json
+  paceline trace info --delays starlink.delay")]
 pub(crate) struct Info {
     /// Built-in traces or files
     #[arg(required = true, value_name = "NAME|FILE")]
@@ -180,6 +191,10 @@ fn show(value: f64) -> String {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline trace list
+  paceline trace list --json")]
 pub(crate) struct List {
     /// Print JSON instead of a table
     #[arg(long)]

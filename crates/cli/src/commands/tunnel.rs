@@ -33,6 +33,11 @@ use crate::table::counted;
 /// Each end creates a TUN device. Packets sent through it wait in one queue per flow, and leave as
 /// fast as the scheme allows: a download no longer delays a call beside it. See docs/tunnel.md.
 #[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  paceline tunnel up office
+  paceline tunnel status
+  paceline tunnel down office")]
 pub(crate) enum Tunnel {
     /// Wait for clients
     Server(Server),
@@ -53,32 +58,32 @@ struct Device {
     /// An address of the device with the length of its network, as 10.77.0.1/24 or fd77::1/64; may
     /// be given several times. A client that the server lists needs none: it gets its addresses
     /// from the server
-    #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse)]
+    #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse, help_heading = "Device")]
     address: Vec<Prefix>,
     /// A network to reach through the tunnel, as 0.0.0.0/0; may be given several times
-    #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse)]
+    #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse, help_heading = "Device")]
     route: Vec<Prefix>,
     /// The name of the device
-    #[arg(long, value_name = "NAME", default_value = "paceline0")]
+    #[arg(long, value_name = "NAME", default_value = "paceline0", help_heading = "Device")]
     device: String,
     /// Read and write single packets at the device: no segmentation offloads, which make bulk traffic cheaper
-    #[arg(long)]
+    #[arg(long, help_heading = "Device")]
     no_offload: bool,
     /// End after the first connection, instead of waiting for the next one
-    #[arg(long)]
+    #[arg(long, help_heading = "Connection")]
     once: bool,
     /// Do not encrypt, for measurements in a laboratory; both ends need it
-    #[arg(long)]
+    #[arg(long, help_heading = "Keys")]
     plaintext: bool,
     /// Consider the other end gone if no packet arrives from it for this time. Both ends have such
     /// a time and the longer one counts, the other end's up to 10 minutes
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length, help_heading = "Connection")]
     timeout: Span,
     /// The seed of the schemes' random numbers
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Connection")]
     seed: u64,
     /// Print only warnings, not even the key string of new keys
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
 }
 
@@ -94,28 +99,28 @@ Examples:
 pub(crate) struct Server {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, value_name = "ADDR:PORT", value_parser = address,
-        help = "Where to listen; port 0 takes a free one [default: [::]:5312, for IPv6 and IPv4; 0.0.0.0:5312 without IPv6]")]
+        help = "Where to listen; port 0 takes a free one [default: [::]:5312, for IPv6 and IPv4; 0.0.0.0:5312 without IPv6]", help_heading = "Connection")]
     listen: Option<SocketAddr>,
     #[command(flatten)]
     keys: ServerKeys,
     /// Admit only the clients of this list, and each only with its own addresses. It has a line
     /// `NAME plc-KEY ADDR[/BITS],...` for each, as `paceline tunnel clients add` writes it, and is
     /// read again at SIGHUP. Without a list, any client that has the key can use any address
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Clients")]
     clients: Option<PathBuf>,
     /// A network that listed clients reach through the tunnel, as 10.0.0.0/8: the server sends it
     /// to them; may be given several times
-    #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse, requires = "clients")]
+    #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse, requires = "clients", help_heading = "Clients")]
     client_route: Vec<Prefix>,
     /// How many event loops, each on its own thread, share the clients [default: one for each
     /// processor]
-    #[arg(long, value_name = "N", value_parser = loops)]
+    #[arg(long, value_name = "N", value_parser = loops, help_heading = "Connection")]
     loops: Option<NonZeroUsize>,
     /// The largest packet between the ends in bytes, IP and UDP headers included, that clients may
     /// use. The device's MTU follows the client whose path carries the largest packets, up to this
     /// size
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
-        value_parser = clap::value_parser!(u16).range(1280..))]
+        value_parser = clap::value_parser!(u16).range(1280..), help_heading = "Connection")]
     mtu: u16,
     #[command(flatten)]
     device: Device,
@@ -136,21 +141,21 @@ pub(crate) struct Client {
     #[command(flatten)]
     key: ClientKey,
     /// The scheme that decides how fast both ends send
-    #[arg(long, value_name = "NAME", default_value = "sprout")]
+    #[arg(long, value_name = "NAME", default_value = "sprout", help_heading = "Connection")]
     scheme: String,
     /// The largest packet between the ends in bytes, IP and UDP headers included; on a path that
     /// does not carry it, smaller ones are used
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
-        value_parser = clap::value_parser!(u16).range(1280..))]
+        value_parser = clap::value_parser!(u16).range(1280..), help_heading = "Connection")]
     mtu: u16,
     /// How often the client sends a keepalive while the tunnel carries nothing, so that address
     /// translators on the path keep its entry and the server knows that it is there; with 0s the
     /// scheme's own packets continue instead
-    #[arg(long, value_name = "TIME", default_value = "25s", value_parser = args::keepalive)]
+    #[arg(long, value_name = "TIME", default_value = "25s", value_parser = args::keepalive, help_heading = "Connection")]
     keepalive: Span,
     /// The interface by which the tunnel's own packets leave, whatever the routes: needed if
     /// --route includes the server's address
-    #[arg(long, value_name = "INTERFACE")]
+    #[arg(long, value_name = "INTERFACE", help_heading = "Connection")]
     outer: Option<String>,
     #[command(flatten)]
     device: Device,

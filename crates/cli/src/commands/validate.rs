@@ -22,36 +22,42 @@ use crate::results::{self, Kind};
 use crate::table::Grid;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline validate
+  paceline validate --only ns-3
+  paceline validate --traces mahimahi/traces -o validation.md
+  paceline validate --only 802.11 --csv checks.csv")]
 pub(crate) struct Validate {
     /// The folder of recorded traces; checks against real Linux and the authors' programs need them
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Checks")]
     traces: Option<PathBuf>,
     /// Only the checks whose peer or run has this text in its name, such as `802.11` or `ns-3`
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = "Checks")]
     only: Option<String>,
     /// The folder of published tables of rules (.dna), for checks that compare `remy` with a
     /// program that follows the same table
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Checks")]
     tables: Option<PathBuf>,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     /// Write a row for each check into this CSV or Parquet file, with the fields of JSON as columns
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
     /// Fail unless every check was measured and agrees
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     strict: bool,
     /// Do not show progress
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
     /// Write the result; the name says what: .csv or .parquet for a row for each check, .json for all of it, .tsv for a
     /// line for each check as the repository keeps it, and any other name for Markdown
-    #[arg(short, long, value_name = "FILE", conflicts_with = "only")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "only", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Run the Linux guests instead of the checks, and write the figures that checks compare with to
     /// this file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["traces", "only", "tables", "json", "csv", "strict", "output"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["traces", "only", "tables", "json", "csv", "strict", "output"], help_heading = "Checks")]
     guests: Option<PathBuf>,
     #[command(flatten)]
     linux: LinuxArgs,

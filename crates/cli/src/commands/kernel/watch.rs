@@ -19,6 +19,10 @@ use crate::output::{self, Error};
 use crate::table::Grid;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  sudo paceline kernel watch
+  sudo paceline kernel watch abc --interval 200ms --duration 10s --json")]
 pub(crate) struct Watch {
     /// Show only the sockets of this congestion control
     name: Option<String>,

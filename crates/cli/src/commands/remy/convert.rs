@@ -9,6 +9,10 @@ use paceline_schemes::remy::RuleTable;
 use crate::output::{self, Error};
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline remy import RemyCC-2014-100x.dna
+  paceline remy import RemyCC-2014-100x.dna -o published.toml")]
 pub(crate) struct Import {
     /// A published table (.dna), or a readable one
     #[arg(value_name = "FILE")]
@@ -19,6 +23,9 @@ pub(crate) struct Import {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline remy export general-delta1 -o general.dna")]
 pub(crate) struct Export {
     /// A readable table (.toml, .json), a published one, or the name of a built-in one
     #[arg(value_name = "TABLE")]

@@ -37,43 +37,44 @@ pub(crate) struct Eval {
     #[arg(value_name = "TABLE", required_unless_present = "schemes")]
     tables: Vec<String>,
     /// Schemes to measure as well, separated by commas
-    #[arg(long = "scheme", value_name = "LIST")]
+    #[arg(long = "scheme", value_name = "LIST", help_heading = "Senders")]
     schemes: Vec<String>,
     /// Mean time for which senders are on [default: 5s]; or a specification, a file whose name ends
     /// in .toml, whose networks to use
-    #[arg(long, value_name = "TIME|SPEC", value_parser = on, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME|SPEC", value_parser = on, allow_hyphen_values = true, help_heading = "Network")]
     on: Option<OnArgument>,
     #[command(flatten)]
     network: OneNetwork,
     /// How long each run is [default: 1000s, or what the specification says]
-    #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
+    #[arg(long, value_parser = args::length, allow_hyphen_values = true, help_heading = "Runs")]
     duration: Option<Span>,
     /// Let senders of tables send lost data again and count timeouts, as when tables are used;
     /// without this option they behave as in the published simulator, which repairs nothing
-    #[arg(long)]
+    #[arg(long, help_heading = "Senders")]
     repairs: bool,
     /// Number of runs, each with its own seed
-    #[arg(long, alias = "runs", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, alias = "runs", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Runs")]
     seeds: u32,
     /// Where in a link's recording the runs start: within a time, or `trace` for anywhere; not with a
     /// specification
-    #[arg(long, value_name = "TIME|trace", default_value = "1s", value_parser = paceline_requests::written::spread)]
+    #[arg(long, value_name = "TIME|trace", default_value = "1s", value_parser = paceline_requests::written::spread, help_heading = "Runs")]
     spread: Spread,
     /// The first seed
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     #[command(flatten)]
     files: TableFiles,
     /// Do not show the names of written files
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
 }
 
 /// Options of the network, unless a specification describes it.
 #[derive(Args)]
+#[command(next_help_heading = "Network")]
 struct OneNetwork {
     /// The link: a rate, a built-in trace, or a trace file [default: 15Mbps]
     #[arg(long, value_name = "RATE|NAME|FILE")]

@@ -8,6 +8,10 @@ use crate::output::{self, Error};
 use crate::table::Grid;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline remy list
+  paceline remy list --json")]
 pub(crate) struct List {
     /// Print JSON instead of a table
     #[arg(long)]

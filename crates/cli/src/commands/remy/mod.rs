@@ -20,6 +20,12 @@ use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use crate::output::Error;
 
 #[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  paceline remy list
+  paceline remy train scenarios/remy/general-delta1.toml -o general --duration 30min
+  paceline remy eval general/table.toml --link 15Mbps --rtt 150ms
+  paceline remy show general/table.toml -o general.html")]
 pub(crate) enum Remy {
     /// Measure throughput, delay and score of tables and schemes on a network
     Eval(eval::Eval),

@@ -19,6 +19,7 @@ use crate::table::{Grid, counted};
 
 /// Options of the trial run, in which uses of rules are counted.
 #[derive(Args)]
+#[command(next_help_heading = "Trial run")]
 pub(crate) struct Trial {
     /// The rate of the link of the trial run, in which uses of rules are counted
     #[arg(long, default_value = "15Mbps", value_parser = args::rate)]
@@ -56,6 +57,10 @@ impl Trial {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline remy show general-delta1
+  paceline remy show mine.toml --rules 20 -o mine.html")]
 pub(crate) struct Show {
     /// A table: a file, or the name of a built-in one
     #[arg(value_name = "TABLE")]
@@ -159,6 +164,10 @@ fn branch(tree: &RuleTree, depth: usize, rule: &mut usize, uses: &[RuleUse], tex
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline remy compare starter general-delta1
+  paceline remy compare mine.toml RemyCC-2014-100x.dna -o both.html")]
 pub(crate) struct Compare {
     /// A table: a file, or the name of a built-in one
     #[arg(value_name = "TABLE")]

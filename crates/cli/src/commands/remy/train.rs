@@ -42,35 +42,35 @@ pub(crate) struct Train {
     #[arg(value_name = "SPEC.toml")]
     specification: PathBuf,
     /// The folder of the training; if a training has begun there, it continues
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = "Outputs")]
     output: PathBuf,
     /// Stop after this many generations, counted from the first
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "When to stop")]
     generations: Option<u32>,
     /// Stop after this elapsed time, which the trainings of --seeds share
-    #[arg(long, alias = "budget", value_name = "TIME", value_parser = args::length)]
+    #[arg(long, alias = "budget", value_name = "TIME", value_parser = args::length, help_heading = "When to stop")]
     duration: Option<Span>,
     /// Stop after this many hours of processor time, those of earlier runs included; the trainings
     /// of --seeds share them
-    #[arg(long, value_name = "HOURS", value_parser = hours)]
+    #[arg(long, value_name = "HOURS", value_parser = hours, help_heading = "When to stop")]
     cpu_hours: Option<f64>,
     /// The seed of the training; equal specifications and seeds give equal tables
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Training")]
     seed: u64,
     /// Number of trainings, with consecutive seeds from --seed on
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Training")]
     seeds: u32,
     /// Begin with this table, a file or a built-in one, instead of with a single rule
-    #[arg(long, value_name = "TABLE")]
+    #[arg(long, value_name = "TABLE", help_heading = "Training")]
     from: Option<String>,
     /// Number of threads; 0 for one per core. The table does not depend on it
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, help_heading = "Training")]
     threads: u16,
     /// Print each step as a line of JSON, and the result as the last line
-    #[arg(long)]
+    #[arg(long, help_heading = "Outputs")]
     json: bool,
     /// Do not show progress
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
 }
 

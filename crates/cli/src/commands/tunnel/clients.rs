@@ -38,6 +38,11 @@ pub(crate) enum Clients {
 /// Without --address the client gets the first free address of each of the server's networks. The
 /// server sends a client its single addresses, so the client then needs no --address.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline tunnel clients add ada --key-file server.key --clients clients -o ada.key
+  paceline tunnel clients add site --key-file server.key --clients clients -o site.key \\
+    --address 10.77.0.9 --address 192.168.4.0/24")]
 pub(crate) struct Add {
     /// The client's name: letters, digits and . _ - @
     #[arg(value_name = "NAME")]
@@ -64,6 +69,10 @@ pub(crate) struct Add {
 
 /// Show the listed clients, and their state at a running server
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline tunnel clients list --clients /etc/paceline/clients
+  paceline tunnel clients list --clients /etc/paceline/clients --json")]
 pub(crate) struct List {
     /// The server's list of clients
     #[arg(long, value_name = "FILE")]
@@ -75,6 +84,9 @@ pub(crate) struct List {
 
 /// Remove clients from the list; a running server ends their connections
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline tunnel clients revoke ada --clients /etc/paceline/clients")]
 pub(crate) struct Revoke {
     /// The client's name; several may be given
     #[arg(value_name = "NAME", required = true)]

@@ -2,7 +2,7 @@
 # Builds a Debian package of a built program: packaging/deb.sh PROGRAM OUTPUT-FOLDER
 #
 # Contents: the program, a manual page for each command, completions for bash, zsh and fish, systemd
-# units for the tunnel and for recv, examples in /etc/paceline, licences and the list of changes.
+# units for the tunnel, recv, programs in the kernel and routers, examples in /etc/paceline, licences and the list of changes.
 # dpkg-shlibdeps derives the dependencies from the program, so the package suits the release of
 # Debian or Ubuntu on which it is built.
 set -euo pipefail

@@ -213,3 +213,30 @@ fn gap_refuses_what_the_kernel_has_not() {
     let err = refused(&["gap", "--trace", "12Mbps", "--schemes", "c2tcp", "--duration", "1s"]);
     assert!(err.contains("--kernel c2tcp"), "{err}");
 }
+
+#[test]
+fn a_run_begins_with_its_trigger() {
+    let folder = Folder::new("trigger");
+    // The large packets come after 1.5 s, later than the trace of before has ended its burst.
+    let script = "cd $D && $P link --up 24Mbps --down 24Mbps --log run --json sum --start-on data --warmup 1s -q \
+        -- sh -c 'ping -n -c 2 -i 0.01 $PACELINE_BASE > /dev/null; sleep 1.5; \
+        ping -n -c 5 -i 0.3 -s 1000 $PACELINE_BASE > /dev/null'; echo $?\n\
+        $P link --up 24Mbps --down 24Mbps --start-on data/tcp --fail-if 'loss>50%' -q -- ping -n -c 1 $PACELINE_BASE \
+        > /dev/null; echo $?\n\
+        $P link --up 24Mbps --down 24Mbps --start-on file:sum -- true; echo $?";
+    let Some(output) = alone("a_run_begins_with_its_trigger", &folder, script) else { return };
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(out, "0\n1\n2\n", "{err}");
+    assert!(err.contains("the event of --start-on has not come"), "{err}");
+    assert!(err.contains("file:sum: the file exists already"), "{err}");
+    let sum = std::fs::read(folder.path("sum")).expect("a summary");
+    let sum: Value = serde_json::from_slice(&sum).expect("JSON");
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{sum}"));
+    assert!(number(&sum["waited_s"]) > 1.5, "{sum}");
+    // The first packet of data is at the start, and the warm-up leaves it out.
+    assert!(number(&sum["up"]["first_data_s"]) < 0.01, "{sum}");
+    assert_eq!(sum["up"]["received_packets"], 5, "{sum}");
+    assert!(number(&sum["up"]["packets"]) < 4.0, "{sum}");
+    let log = std::fs::read_to_string(folder.path("run.up")).expect("a log");
+    assert_eq!(log.lines().filter(|line| line.contains(" + ")).count(), 5, "{log}");
+}

@@ -44,6 +44,14 @@ impl Monotonic {
         (Monotonic { zero }, SystemTime::UNIX_EPOCH + started)
     }
 
+    /// Converts a time of another clock to this one: zero if it was before this clock's start.
+    pub(super) fn convert(&self, clock: &Monotonic, time: Time) -> Time {
+        match time {
+            Time::NEVER => Time::NEVER,
+            time => Time::from_nanos(clock.absolute(time).saturating_sub(self.zero)),
+        }
+    }
+
     /// Converts a time of this clock to nanoseconds of the kernel's timers.
     pub(super) fn absolute(&self, time: Time) -> u64 {
         self.zero.saturating_add(time.as_nanos())

@@ -118,6 +118,16 @@ impl Lane {
         self.chain.wake()
     }
 
+    /// Returns the direction of its packets.
+    pub(super) fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Returns true if no packet is on the way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pool.packets() == 0
+    }
+
     /// Returns true if packets are waiting for a device that would not take them.
     pub(super) fn is_blocked(&self) -> bool {
         !self.out.is_empty()
@@ -129,24 +139,54 @@ impl Lane {
         port: &mut P,
         clock: &impl Clock,
     ) -> (DeviceState, Time) {
-        let length = match port.read(self.pool.staging()) {
-            Ok(0) => return (DeviceState::Closed, clock.now()),
-            Ok(length) => length,
-            Err(error) if is_closed(&error) => return (DeviceState::Closed, clock.now()),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {
-                return (DeviceState::Open, clock.now());
-            }
-            // Also EIO, while the interface is down.
-            Err(_) => return (DeviceState::Exhausted, clock.now()),
-        };
+        let read = self.read(port);
         let now = clock.now();
-        let headers = if port.has_header() { HEADER } else { 0 };
-        self.enter(now, length, headers);
-        (DeviceState::Open, now)
+        match read {
+            Ok(length) => {
+                self.enter(now, length, if port.has_header() { HEADER } else { 0 });
+                (DeviceState::Open, now)
+            }
+            Err(state) => (state, now),
+        }
+    }
+
+    /// Reads one piece, and returns its length.
+    ///
+    /// # Errors
+    /// The device has no piece at the moment, has gone, or (open) was interrupted.
+    pub(super) fn read<P: Port>(&mut self, port: &mut P) -> Result<usize, DeviceState> {
+        match port.read(self.pool.staging()) {
+            Ok(0) => Err(DeviceState::Closed),
+            Ok(length) => Ok(length),
+            Err(error) if is_closed(&error) => Err(DeviceState::Closed),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Err(DeviceState::Open),
+            // Also EIO, while the interface is down.
+            Err(_) => Err(DeviceState::Exhausted),
+        }
+    }
+
+    /// Returns the piece of `length` bytes that was read last and has not entered.
+    pub(super) fn piece(&mut self, length: usize) -> &[u8] {
+        self.pool.staging().get(..length).unwrap_or_default()
+    }
+
+    /// Lets the packets of a piece enter that another direction's lane has read and not let in.
+    pub(super) fn enter_from(
+        &mut self,
+        reader: &mut Lane,
+        now: Time,
+        length: usize,
+        headers: usize,
+    ) {
+        let piece = reader.piece(length);
+        if let Some(place) = self.pool.staging().get_mut(..piece.len()) {
+            place.copy_from_slice(piece);
+            self.enter(now, length, headers);
+        }
     }
 
     /// Lets the packets of the piece that was read last enter the chain.
-    fn enter(&mut self, now: Time, length: usize, headers: usize) {
+    pub(super) fn enter(&mut self, now: Time, length: usize, headers: usize) {
         let read = self.pool.staging().get(..length).unwrap_or_default();
         let understood = read.split_at_checked(headers).and_then(|(header, packet)| {
             let parsed = parse(packet).ok()?;

@@ -465,6 +465,8 @@ fn a_full_disk_ends_the_log_and_not_the_run() {
     let summary = Summary {
         started: std::time::SystemTime::now(),
         duration: Span::ZERO,
+        waited: None,
+        never_began: false,
         ended: crate::EndReason::Stopped,
         lateness: Default::default(),
         bound: Span::ZERO,

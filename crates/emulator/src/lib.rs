@@ -4,7 +4,8 @@
 //! buffers that stay where they are (`pool`), lets packets of the simulator, which stand for them, pass through the
 //! simulator's links and pipes (`chain`), and writes the packets that have passed (`lane`). A piece of several segments
 //! counts as the packets that it stands for ([`paceline_ip::offload`]). Where simulated flows share the path, a
-//! simulation of the caller's takes the place of links and pipes (`shared`).
+//! simulation of the caller's takes the place of links and pipes (`shared`). An emulation may begin by a trigger; until
+//! then packets pass an equal path (`prelude`).
 //!
 //! [`shell`] runs a program inside of an emulation, [`router`] lets the packets of a device of this machine pass
 //! through one, and [`output`] says what happened.
@@ -20,6 +21,7 @@ pub mod onoff;
 pub mod output;
 mod pool;
 mod port;
+mod prelude;
 mod reactor;
 pub mod router;
 mod run;
@@ -38,6 +40,7 @@ pub use lateness::Lateness;
 pub use observe::{LiveEvent, Observer, View};
 pub use pool::Pool;
 pub use port::{Port, SocketPort};
+pub use prelude::Trigger;
 pub use run::{Control, Emulator, EmulatorOptions};
 pub use shared::{SharedLane, SharedPath};
 pub use summary::{

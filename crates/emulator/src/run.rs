@@ -4,6 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::time::SystemTime;
 
 use paceline_cc::{Span, Time};
+use paceline_ip::offload::HEADER;
 use paceline_os::RealTimeError;
 
 use super::chain::Chain;
@@ -12,6 +13,7 @@ use super::element::Element;
 use super::lane::{DeviceState, Lane};
 use super::observe::{Observer, View};
 use super::port::Port;
+use super::prelude::{Early, Prelude, Trigger};
 use super::reactor::Reactor;
 use super::summary::{Direction, EndReason, LatenessSummary, Summary};
 use super::watch::Watchers;
@@ -21,7 +23,7 @@ const INNER: u64 = 0;
 const OUTER: u64 = 1;
 const OTHERS: u64 = 2;
 /// How long to wait before writing again to a device that takes no packets.
-const RETRY: Span = Span::from_micros(100);
+pub(super) const RETRY: Span = Span::from_micros(100);
 
 /// Settings of an emulator.
 #[derive(Clone, Debug)]
@@ -67,6 +69,16 @@ pub struct Emulator<P: Port, Q: Port> {
     down: Lane,
     options: EmulatorOptions,
     watchers: Watchers,
+    prelude: Option<Prelude>,
+}
+
+/// The beginning of a run: its clock, the wall clock's time at zero, and the processor time used before.
+struct Beginning {
+    clock: Monotonic,
+    started: SystemTime,
+    cpu: Span,
+    /// How long it waited for its trigger.
+    waited: Option<Span>,
 }
 
 impl<P: Port, Q: Port> Emulator<P, Q> {
@@ -79,7 +91,14 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
             down: Lane::new(Direction::Down, down, options.memory),
             options,
             watchers: Watchers::default(),
+            prelude: None,
         }
+    }
+
+    /// Lets the run begin with a trigger. Until then packets pass `up` and `down`, a path equal to the emulator's.
+    /// Schedules, observers and the end count from the trigger.
+    pub fn begin_on(&mut self, trigger: Trigger, up: Chain, down: Chain) {
+        self.prelude = Some(Prelude::new(trigger, up, down, self.options.memory));
     }
 
     /// Adds an observer.
@@ -91,7 +110,8 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
     /// the index of each file of `watched` that has something to read, says stop. It is called again
     /// as long as there is something to read.
     ///
-    /// Time zero is the whole millisecond of the wall clock before the start.
+    /// Time zero is the whole millisecond of the wall clock before the start, or before the
+    /// [trigger](Emulator::begin_on). If the trigger never comes, the run has no length, and the summary says so.
     ///
     /// # Errors
     /// The system refuses to wait. Errors of packets and observers are in the summary instead.
@@ -106,17 +126,42 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         for (&file, number) in watched.iter().zip(OTHERS..) {
             reactor.watch(file, number)?;
         }
-        let ((clock, started), cpu) = (Monotonic::start(), cpu_time());
-        self.begin(started);
+        let mut prelude = self.prelude.take();
+        prelude.iter_mut().for_each(Prelude::begin);
+        let mut beginning = match prelude {
+            None => Some(self.begin(None)),
+            Some(_) => None,
+        };
         let ended = loop {
-            let now = clock.now();
-            if let Some(closed) = self.release(now, &clock) {
-                break EndReason::Closed(closed);
+            if let Some(early) = &mut prelude {
+                if let Some(closed) = early.release(&mut self.inner, &mut self.outer) {
+                    break EndReason::Closed(closed);
+                }
+                if beginning.is_none() && early.is_triggered() {
+                    beginning = Some(self.begin(Some(&early.clock)));
+                }
             }
-            if now >= self.options.end {
-                break EndReason::Over;
+            if beginning.is_some() {
+                prelude = prelude.filter(|early| !early.is_empty());
             }
-            reactor.wait(self.wake(now), &clock)?;
+            match &beginning {
+                Some(Beginning { clock, .. }) => {
+                    let now = clock.now();
+                    if let Some(closed) = self.release(now, clock) {
+                        break EndReason::Closed(closed);
+                    }
+                    if now >= self.options.end {
+                        break EndReason::Over;
+                    }
+                    let early = prelude.as_ref();
+                    let early = early.map(|it| clock.convert(&it.clock, it.wake(false)));
+                    reactor.wait(self.wake(now).min(early.unwrap_or(Time::NEVER)), clock)?;
+                }
+                None => {
+                    let Some(early) = &prelude else { break EndReason::Stopped };
+                    reactor.wait(early.wake(true), &early.clock)?;
+                }
+            }
             let (mut inner, mut outer, mut stop) = (false, false, false);
             for number in reactor.ready() {
                 match number {
@@ -128,22 +173,62 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
             if stop {
                 break EndReason::Stopped;
             }
-            if let Some(closed) = self.receive(inner, outer, &clock) {
+            let closed = match (&beginning, &mut prelude) {
+                (Some(Beginning { clock, .. }), _) => self.receive(inner, outer, clock),
+                (None, None) => None,
+                (None, Some(early)) => {
+                    let (from, to) = ((&mut self.inner, inner), (&mut self.outer, outer));
+                    match early.receive(from, to, self.options.batch) {
+                        Early::Waits => None,
+                        Early::Closed(direction) => Some(direction),
+                        Early::Begins { direction, length } => {
+                            let begun = self.begin(Some(&early.clock));
+                            self.let_in(early, direction, length, begun.clock.now());
+                            beginning = Some(begun);
+                            None
+                        }
+                    }
+                }
+            };
+            if let Some(closed) = closed {
                 break EndReason::Closed(closed);
             }
         };
-        let end = clock.now();
-        Ok(self.end(end, started, ended, cpu_time() - cpu))
+        let never_began = beginning.is_none();
+        let beginning = match (beginning, &prelude) {
+            (Some(beginning), _) => beginning,
+            (None, early) => self.begin(early.as_ref().map(|early| &early.clock)),
+        };
+        let mut summary = self.end(&beginning, ended, never_began);
+        if let Some(Prelude { trigger, .. }) = prelude.filter(|_| never_began) {
+            summary.errors.push(format!(
+                "the trigger {trigger} has not come, so that nothing was counted and no schedule began"
+            ));
+        }
+        Ok(self.watchers.finish(summary))
     }
 
-    /// Turns the logs on if an observer wants events.
-    fn begin(&mut self, started: SystemTime) {
+    /// Begins the run now, and turns the logs on if an observer wants events. `waiting` is the clock that has run since
+    /// the emulator's start, if it waited for a trigger.
+    fn begin(&mut self, waiting: Option<&Monotonic>) -> Beginning {
+        let waited = waiting.map(|clock| clock.now().since(Time::ZERO));
+        let ((clock, started), cpu) = (Monotonic::start(), cpu_time());
         let events = self.watchers.want_events();
         self.up.record(events);
         self.down.record(events);
         let view =
             View { up: &self.up.chain, down: &self.down.chain, lateness: Default::default() };
         self.watchers.start(started, &view);
+        Beginning { clock, started, cpu, waited }
+    }
+
+    /// Lets the piece enter that has met the trigger.
+    fn let_in(&mut self, early: &mut Prelude, direction: Direction, length: usize, now: Time) {
+        let (reader, lane, has_header) = match direction {
+            Direction::Up => (&mut early.up, &mut self.up, self.inner.has_header()),
+            Direction::Down => (&mut early.down, &mut self.down, self.outer.has_header()),
+        };
+        lane.enter_from(reader, now, length, if has_header { HEADER } else { 0 });
     }
 
     /// Writes the packets that are due by `now`, and passes events to observers. Returns the direction whose device has
@@ -206,7 +291,9 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         self.up.lateness.summary_with(&self.down.lateness)
     }
 
-    fn end(self, end: Time, started: SystemTime, ended: EndReason, cpu: Span) -> Summary {
+    fn end(&self, beginning: &Beginning, ended: EndReason, never_began: bool) -> Summary {
+        // A run that never began has no length.
+        let end = if never_began { Time::ZERO } else { beginning.clock.now() };
         let lateness = self.lateness();
         let bound = self.options.bound;
         let late = self.up.lateness.exceeds(bound) || self.down.lateness.exceeds(bound);
@@ -215,21 +302,21 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
             Element::Shared(lane) => lane.flows(),
             _ => Vec::new(),
         });
-        let simulated = simulated.collect();
-        let summary = Summary {
-            started,
+        Summary {
+            started: beginning.started,
             duration: end.since(Time::ZERO),
+            waited: beginning.waited,
+            never_began,
             ended,
             lateness,
             bound,
             late,
-            cpu,
+            cpu: cpu_time() - beginning.cpu,
             up,
             down,
-            simulated,
+            simulated: simulated.collect(),
             errors: Vec::new(),
-        };
-        self.watchers.finish(summary)
+        }
     }
 }
 

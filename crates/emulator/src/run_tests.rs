@@ -168,3 +168,114 @@ fn what_is_in_queues_at_the_end_is_counted() {
     assert_eq!(summary.up.sent_packets + backlog as u64, 100);
     assert!(backlog > 0);
 }
+
+/// A link that carries nothing for its first 10 s, and 12 Mbit/s from then on.
+fn late_link() -> Chain {
+    let steps = [(Span::ZERO, Rate::ZERO), (Span::from_secs(10), Rate::from_mbps(12.0))];
+    let service = Service::schedule(&steps, None).expect("a schedule");
+    Chain::new(vec![Element::Link(Box::new(Link::new(Box::new(Fifo::new(Limit::NONE)), service)))])
+}
+
+/// Runs an emulator that begins on `trigger` with links of 12 Mbit/s, over which packets pass before it in `early`.
+fn triggered<T>(
+    trigger: Trigger,
+    early: fn() -> Chain,
+    test: impl FnOnce(SocketPort, SocketPort) -> T,
+) -> Summary {
+    let (inner, program) = SocketPort::pair(false).expect("sockets");
+    let (outer, world) = SocketPort::pair(false).expect("sockets");
+    let stop = EventFd::from_flags(EfdFlags::EFD_NONBLOCK).expect("an eventfd");
+    let mut emulator =
+        Emulator::new(inner, outer, chain(12.0), chain(12.0), EmulatorOptions::default());
+    emulator.begin_on(trigger, early(), early());
+    thread::scope(|scope| {
+        let running = scope.spawn(|| emulator.run(&[stop.as_fd()], &mut |_| Control::Stop));
+        let _open = test(program, world);
+        stop.write(1).expect("a write");
+        running.join().expect("no panic").expect("a run")
+    })
+}
+
+#[test]
+fn a_run_begins_with_the_first_data() {
+    let handshake = PacketSpec::UDP4.build(&[0; 32], false);
+    let data = PacketSpec::UDP4.build(&[0; 1472], false);
+    let summary = triggered(
+        Trigger::Data(None),
+        || chain(12.0),
+        |mut program, mut world| {
+            for _ in 0..3 {
+                send(&mut program, &handshake);
+                assert_eq!(collect(&mut world, 1).len(), 1, "packets pass before the trigger");
+                send(&mut world, &handshake);
+                assert_eq!(collect(&mut program, 1).len(), 1, "packets pass before the trigger");
+            }
+            thread::sleep(Duration::from_millis(300));
+            for _ in 0..5 {
+                send(&mut world, &data);
+            }
+            assert_eq!(collect(&mut program, 5).len(), 5);
+            send(&mut program, &handshake);
+            assert_eq!(collect(&mut world, 1).len(), 1);
+            (program, world)
+        },
+    );
+    // Only what came with the data or later is counted.
+    assert_eq!((summary.up.sent_packets, summary.down.sent_packets), (1, 5));
+    assert!(summary.waited >= Some(Span::from_millis(300)), "{:?}", summary.waited);
+    assert!(!summary.never_began && summary.errors.is_empty(), "{:?}", summary.errors);
+}
+
+#[test]
+fn packets_from_before_the_trigger_keep_their_path() {
+    let summary = triggered(Trigger::Data(None), late_link, |mut program, mut world| {
+        // It would wait for 10 s on the path of before, and does so while data pass.
+        send(&mut program, &PacketSpec::UDP4.build(&[0; 32], false));
+        thread::sleep(Duration::from_millis(50));
+        send(&mut program, &PacketSpec::UDP4.build(&[1; 1000], false));
+        let times = collect(&mut world, 2);
+        assert_eq!(times.len(), 2);
+        assert!(times[1] - times[0] >= Duration::from_secs(5), "{times:?}");
+        (program, world)
+    });
+    assert_eq!((summary.up.received_packets, summary.up.sent_packets), (1, 1));
+}
+
+#[test]
+fn a_run_begins_when_a_file_appears() {
+    let path = std::env::temp_dir().join(format!("paceline-trigger-{}", std::process::id()));
+    let data = PacketSpec::UDP4.build(&[0; 1472], false);
+    let summary = triggered(
+        Trigger::File(path.clone()),
+        || chain(12.0),
+        |mut program, mut world| {
+            send(&mut program, &data);
+            assert_eq!(collect(&mut world, 1).len(), 1);
+            std::fs::write(&path, "").expect("a file");
+            // A packet is counted as soon as the file has been seen.
+            thread::sleep(Duration::from_secs(1));
+            send(&mut program, &data);
+            assert_eq!(collect(&mut world, 1).len(), 1);
+            (program, world)
+        },
+    );
+    std::fs::remove_file(&path).expect("the file");
+    assert!(!summary.never_began);
+    assert!(summary.up.sent_packets <= 1 && summary.waited.is_some(), "{summary:?}");
+}
+
+#[test]
+fn a_trigger_that_never_comes_is_an_error_of_the_summary() {
+    let summary = triggered(
+        Trigger::Data(Some(paceline_ip::packet::TCP)),
+        || chain(12.0),
+        |mut program, mut world| {
+            send(&mut program, &PacketSpec::UDP4.build(&[0; 1000], false));
+            assert_eq!(collect(&mut world, 1).len(), 1);
+            (program, world)
+        },
+    );
+    assert!(summary.never_began);
+    assert_eq!((summary.up.sent_packets, summary.duration), (0, Span::ZERO));
+    assert!(summary.errors[0].contains("data/tcp"), "{:?}", summary.errors);
+}

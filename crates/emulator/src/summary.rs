@@ -64,6 +64,10 @@ pub struct Summary {
     pub started: SystemTime,
     /// How long it ran.
     pub duration: Span,
+    /// How long the emulator waited for its trigger before time zero; `None` without a trigger.
+    pub waited: Option<Span>,
+    /// True if the trigger never came: nothing was counted.
+    pub never_began: bool,
     /// Why it ended.
     pub ended: EndReason,
     /// Release errors of both directions.

@@ -68,8 +68,12 @@ impl Delay {
 
     pub(crate) fn run(mut self) -> Result<ExitCode, Error> {
         let delay = self.time()?;
+        self.plan(delay)?.with_prelude(|| self.plan(delay))?.run()
+    }
+
+    fn plan(&self, delay: Span) -> Result<Plan, Error> {
         let Some(trace) = &self.trace else {
-            return plan(delay, format!("[delay {delay}] "), self.emulation).run();
+            return Ok(plan(delay, format!("[delay {delay}] "), self.emulation.clone()));
         };
         let impairments = Impairments {
             delays: Some(args::delays(trace).map_err(Error::Usage)?),
@@ -86,7 +90,7 @@ impl Delay {
         let fixed = if delay.is_zero() { String::new() } else { format!("{delay} + ") };
         let prompt = format!("[delay {fixed}{trace}] ");
         let (up, down) = (side("delay up")?, side("delay down")?);
-        Plan { kind: "delay", prompt, up, down, options: self.emulation }.run()
+        Ok(Plan { kind: "delay", prompt, up, down, options: self.emulation.clone() })
     }
 }
 

@@ -26,6 +26,7 @@ Examples:
   paceline link --preset 3g -- bash
   paceline link --up lte-driving.up --down lte-driving --down-queue codel --buffer 500 --meter
   paceline link --up 12Mbps --down 9Mbps --outside 'iperf3 -s' --wait-for 5201 -- ./test.sh
+  paceline link --up lte-driving.up --down lte-driving --start-on data/udp --warmup 5s -- ./call.sh
   paceline link --scenario scenarios/fairness.toml -- bash
   paceline link --scenario scenarios/home-medium.toml --flow backup -- bash
 
@@ -131,6 +132,10 @@ impl LinkCommand {
     }
 
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        self.plan()?.with_prelude(|| self.plan())?.run()
+    }
+
+    fn plan(&self) -> Result<Plan, Error> {
         let of_preset = |pick: fn(&Preset) -> &'static str| self.preset.map(pick);
         let rates = [
             self.up.as_deref().or(of_preset(|preset| preset.up)),
@@ -174,6 +179,6 @@ impl LinkCommand {
             up.log = with(".up").filter(|_| has_up || !has_down);
             down.log = with(".down").filter(|_| has_down);
         }
-        Plan { kind: "link", prompt, up, down, options: self.emulation }.run()
+        Ok(Plan { kind: "link", prompt, up, down, options: self.emulation.clone() })
     }
 }

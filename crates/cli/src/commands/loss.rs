@@ -33,7 +33,8 @@ pub(crate) struct Loss {
 
 impl Loss {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        plan(self.up, self.down, self.emulation)?.run()
+        let plan = || plan(self.up, self.down, self.emulation.clone());
+        plan()?.with_prelude(plan)?.run()
     }
 }
 

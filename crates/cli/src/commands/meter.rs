@@ -20,7 +20,13 @@ pub(crate) struct Meter {
 impl Meter {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let side = || DirectionSetup { meter: (true, false), ..DirectionSetup::default() };
-        let prompt = "[meter] ".into();
-        Plan { kind: "meter", prompt, up: side(), down: side(), options: self.emulation }.run()
+        let plan = || Plan {
+            kind: "meter",
+            prompt: "[meter] ".into(),
+            up: side(),
+            down: side(),
+            options: self.emulation.clone(),
+        };
+        plan().with_prelude(|| Ok(plan()))?.run()
     }
 }

@@ -41,7 +41,8 @@ impl OnOff {
             [on, off] => Some((*on, *off)),
             _ => None,
         };
-        plan(times(&self.up), times(&self.down), self.emulation)?.run()
+        let plan = || plan(times(&self.up), times(&self.down), self.emulation.clone());
+        plan()?.with_prelude(plan)?.run()
     }
 }
 

@@ -16,9 +16,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_emulator::Element;
 use paceline_emulator::shell::ServerPort;
 use paceline_emulator::shell::addresses::Network;
+use paceline_emulator::{Element, Trigger};
 use paceline_path::Service;
 
 use crate::args;
@@ -52,6 +52,11 @@ pub(crate) struct Emulation {
     /// Leave this time at the beginning out of the summary and the page
     #[arg(long, value_name = "TIME", value_parser = args::length, help_heading = "Outputs")]
     pub(crate) warmup: Option<Span>,
+    /// Begin traces, schedules, logs, --warmup and all figures with an event: data (the first packet of 200 bytes or
+    /// more), data/udp, data/tcp, or file:PATH (this file appears). Until then packets pass an equal path and are not
+    /// counted
+    #[arg(long, value_name = "EVENT", help_heading = "Real time")]
+    pub(crate) start_on: Option<Trigger>,
     /// Record every packet before and behind the link in this file (pcapng)
     #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     pub(crate) pcap: Option<PathBuf>,
@@ -132,6 +137,8 @@ pub(crate) struct DirectionSetup {
     pub(crate) log: Option<PathBuf>,
     /// True if the live meter shows the rate; true if it shows the delay.
     pub(crate) meter: (bool, bool),
+    /// The same elements again, for the packets before the event of `--start-on`.
+    pub(crate) prelude: Vec<Element>,
     /// End of the trace, at which the program inside is ended; `None` if the emulation goes on.
     pub(crate) over: Option<Span>,
 }
@@ -160,4 +167,25 @@ pub(crate) struct Plan {
     pub(crate) down: DirectionSetup,
     /// The common options.
     pub(crate) options: Emulation,
+}
+
+impl Plan {
+    /// Adds the path of the packets before the event of `--start-on`, if there is one: that of an equal plan, which
+    /// `build` makes.
+    pub(crate) fn with_prelude(
+        mut self,
+        build: impl FnOnce() -> Result<Plan, Error>,
+    ) -> Result<Plan, Error> {
+        let Some(trigger) = &self.options.start_on else { return Ok(self) };
+        if let Trigger::File(path) = trigger
+            && path.exists()
+        {
+            return Err(Error::Usage(format!(
+                "--start-on {trigger}: the file exists already; remove it, or name another one"
+            )));
+        }
+        let equal = build()?;
+        (self.up.prelude, self.down.prelude) = (equal.up.hops, equal.down.hops);
+        Ok(self)
+    }
 }

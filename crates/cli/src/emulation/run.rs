@@ -49,9 +49,13 @@ impl Plan {
         }
         // As in Mahimahi, only the uplink's trace ends the emulation.
         let end = up.over.map_or(Time::NEVER, |over| Time::ZERO + over);
+        let early = (Chain::new(up.prelude), Chain::new(down.prelude));
         let (up, down) = (Chain::new(up.hops), Chain::new(down.hops));
         let tuning = EmulatorOptions { end, ..EmulatorOptions::default() };
         let mut emulator = Emulator::new(devices.inner, devices.outer, up, down, tuning);
+        if let Some(trigger) = &options.start_on {
+            emulator.begin_on(trigger.clone(), early.0, early.1);
+        }
         observers.into_iter().for_each(|observer| emulator.watch(observer));
         // Binds the processor now, after the program inside has started, so that the program may
         // use all processors.
@@ -170,6 +174,9 @@ fn verdicts(
     options: &Emulation,
 ) -> Vec<junit::Verdict> {
     let failure = |one: &Condition| match figures {
+        _ if summary.never_began => {
+            Some(format!("--fail-if {one}: the event of --start-on has not come"))
+        }
         Some(report) => one.failure(summary, report),
         None => Some(format!("--fail-if {one}: there are no figures")),
     };

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::flow_rows::{FlowFigures, FlowRow, FlowTable};
 use super::series::LinkBins;
 use super::watched::WatchedElement;
+use crate::prelude::DATA_SIZE;
 use crate::{Direction, DirectionSummary, FlowNames, LatenessSummary, SimulatedFlow, Summary};
 
 /// The figures of an emulation; the fields of links are those of `paceline compare`.
@@ -23,6 +24,10 @@ pub struct EmulationReport {
     pub duration_s: f64,
     /// Events at links before this time are not counted, in seconds since the start.
     pub warmup_s: f64,
+    /// The time from the emulator's start to the trigger, with which the run began, in seconds; left out if there was no
+    /// trigger to wait for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited_s: Option<f64>,
     /// True if packets were released so late that the results are not those of the link.
     pub late: bool,
     /// How late packets were released.
@@ -135,8 +140,6 @@ pub(super) struct LinkTotals {
     bins: LinkBins,
 }
 
-/// The least size of a packet that is none of a handshake.
-const DATA_SIZE: u32 = 200;
 /// The size of Linux' SYN over IPv4: two headers of 20 bytes and 20 bytes of options.
 const SYN_SIZE: u32 = 60;
 
@@ -235,6 +238,7 @@ impl EmulationReport {
             complete: true,
             warmup_s: warmup.since(Time::ZERO).as_secs_f64(),
             duration_s: summary.duration.as_secs_f64(),
+            waited_s: summary.waited.map(Span::as_secs_f64),
             late: summary.late,
             lateness_ms: Lateness { bound, ..summary.lateness.into() },
             cpu_s: summary.cpu.as_secs_f64(),

@@ -52,6 +52,8 @@ pub(super) fn summary(duration: Span) -> Summary {
     Summary {
         started: UNIX_EPOCH + Duration::from_secs(STARTED),
         duration,
+        waited: None,
+        never_began: false,
         ended: EndReason::Stopped,
         lateness: LatenessSummary { count: 100, p50, p99, max },
         bound: Span::from_millis(1),

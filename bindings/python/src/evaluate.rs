@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use paceline_evaluate::{
-    EvaluateError, EvaluateFields, Evaluation, Request, documents, evaluate, markdown, page,
+    EvaluateError, EvaluateFields, Evaluation, Request, documents, evaluate, markdown, page, paper,
 };
+use paceline_export::{Fonts, to_pdf_pages};
 use paceline_tasks::{Progress, Store};
 use pyo3::exceptions::{PyOSError, PyRuntimeWarning};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::controller::names_with_controllers;
 use crate::error::{argument, argument_error, run_error};
@@ -41,18 +42,39 @@ impl PyEvaluation {
     }
 
     /// Returns the page of `paceline evaluate -o`, as HTML.
-    fn page(&self) -> String {
-        let facts = [
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("seed", self.evaluation.seed.to_string()),
-            ("runs", self.evaluation.runs.to_string()),
-        ];
-        page(&self.evaluation, &facts)
+    fn page(&self, command: &str) -> String {
+        page(&self.evaluation, &self.facts(command))
+    }
+
+    /// Returns the report on A4 paper, as a PDF file.
+    fn pdf<'py>(&self, py: Python<'py>, command: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let facts = self.facts(command);
+        let pdf = py.detach(|| {
+            Fonts::built_in().convert(|fonts| {
+                let (title, sheets) = paper(&self.evaluation, &facts, fonts.family());
+                to_pdf_pages(&sheets, &title, fonts)
+            })
+        });
+        let pdf = pdf.map_err(|error| run_error(py, format!("report.pdf: {error}")))?;
+        Ok(PyBytes::new(py, &pdf))
     }
 
     /// Returns the report as Markdown.
     fn markdown(&self, command: &str) -> String {
         markdown(&self.evaluation, command)
+    }
+}
+
+impl PyEvaluation {
+    /// Returns names and values that stand at the end of the page. `command` is left out if it is empty.
+    fn facts(&self, command: &str) -> Vec<(&'static str, String)> {
+        let command = (!command.is_empty()).then(|| ("command", command.to_string()));
+        let others = [
+            ("version", env!("CARGO_PKG_VERSION").to_string()),
+            ("seed", self.evaluation.seed.to_string()),
+            ("runs", self.evaluation.runs.to_string()),
+        ];
+        command.into_iter().chain(others).collect()
     }
 }
 

@@ -39,6 +39,8 @@ def test_a_class_is_evaluated_and_continued(tmp_path):
     assert 40 < rows["bufferbloat.rate"]["median"] < 60
     assert rows["optimistic"]["verdict"] == "not answerable"
     assert (out / "index.html").exists() and (out / "report.md").exists()
+    pdf = (out / "report.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF-") and pdf.rstrip().endswith(b"%%EOF")
     runs = sorted(path.name for path in (out / "runs").iterdir())
     again = subprocess.run(command, capture_output=True, text=True, check=True)
     assert again.stdout == done.stdout

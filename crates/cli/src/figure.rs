@@ -132,36 +132,12 @@ impl FigureArgs {
         }
     }
 
-    /// Converts with the font. If letters are missing in the built-in family, tries again with the
-    /// fonts of this machine beside it.
     fn convert(
         &self,
         convert: impl Fn(&Fonts) -> Result<Vec<u8>, ExportError>,
     ) -> Result<Vec<u8>, Error> {
-        with_fonts(&self.fonts()?, convert)
+        self.fonts()?.convert(convert).map_err(|error| Error::Message(error.to_string()))
     }
-}
-
-/// Converts with the built-in font; see [`with_fonts`].
-pub(crate) fn with_built_in(
-    convert: impl Fn(&Fonts) -> Result<Vec<u8>, ExportError>,
-) -> Result<Vec<u8>, Error> {
-    with_fonts(&Fonts::built_in(), convert)
-}
-
-/// Converts with the fonts. If letters are missing in the built-in family, tries again with the fonts of this
-/// machine beside it.
-fn with_fonts(
-    fonts: &Fonts,
-    convert: impl Fn(&Fonts) -> Result<Vec<u8>, ExportError>,
-) -> Result<Vec<u8>, Error> {
-    let converted = match convert(fonts) {
-        Err(ExportError::NoGlyph { .. }) if fonts.family() == FAMILY => {
-            convert(&Fonts::built_in_and_machine())
-        }
-        converted => converted,
-    };
-    converted.map_err(|error| Error::Message(error.to_string()))
 }
 
 fn format_of(path: &Path) -> Result<Format, Error> {

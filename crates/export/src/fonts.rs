@@ -46,6 +46,23 @@ impl Fonts {
         Fonts { family: FAMILY.into(), database: Arc::new(database) }
     }
 
+    /// Converts with these fonts. If the built-in family lacks letters, tries again with the fonts of this machine
+    /// beside it.
+    ///
+    /// # Errors
+    /// Those of `convert`.
+    pub fn convert<T>(
+        &self,
+        convert: impl Fn(&Fonts) -> Result<T, ExportError>,
+    ) -> Result<T, ExportError> {
+        match convert(self) {
+            Err(ExportError::NoGlyph { .. }) if self.family == FAMILY => {
+                convert(&Fonts::built_in_and_machine())
+            }
+            converted => converted,
+        }
+    }
+
     /// Returns the family's name.
     pub fn family(&self) -> &str {
         &self.family

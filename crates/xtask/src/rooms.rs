@@ -91,6 +91,7 @@ pub const ROOMS: &[Room] = &[
         &[
             "cc",
             "evaluate",
+            "export",
             "flow",
             "path",
             "remy",

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = ["paceline", *(sys.argv[1:] if arguments is None else arguments)]
         answers.save(given.output, shlex.join(words))
         if not given.quiet:
-            print(f"wrote index.html, report.md and report.json into {given.output}", file=sys.stderr)
+            print(f"wrote index.html, report.pdf, report.md and report.json into {given.output}", file=sys.stderr)
     print(answers.to_json() if given.json else _table(answers))
     for run, problem in answers.failures:
         print(f"warning: {run}: {problem}", file=sys.stderr)

@@ -35,25 +35,30 @@ class Evaluation(Frame):
         """The JSON that ``paceline evaluate --json`` prints."""
         return self._native.json()
 
-    def page(self) -> str:
-        """The page of ``paceline evaluate -o``, as HTML."""
-        return self._native.page()
+    def page(self, command: str = "") -> str:
+        """The page of ``paceline evaluate -o``, as HTML; ``command`` stands at its end."""
+        return self._native.page(command)
+
+    def to_pdf(self, command: str = "") -> bytes:
+        """The report on A4 paper, as a PDF file that can be attached to a draft."""
+        return self._native.pdf(command)
 
     def to_markdown(self, command: str = "") -> str:
         """The report as Markdown; ``command`` stands at its beginning."""
         return self._native.markdown(command)
 
     def save(self, folder: _Path, command: str = "") -> None:
-        """Writes ``index.html``, ``report.md`` and ``report.json`` into a folder."""
+        """Writes ``index.html``, ``report.pdf``, ``report.md`` and ``report.json`` into a folder."""
         os.makedirs(folder, exist_ok=True)
         files = {
-            "index.html": self.page(),
-            "report.md": self.to_markdown(command),
-            "report.json": self.to_json() + "\n",
+            "index.html": self.page(command).encode(),
+            "report.pdf": self.to_pdf(command),
+            "report.md": self.to_markdown(command).encode(),
+            "report.json": self.to_json().encode() + b"\n",
         }
-        for name, text in files.items():
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-                file.write(text)
+        for name, content in files.items():
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(content)
 
     def __repr__(self) -> str:
         schemes = json.loads(self.to_json())["schemes"]

@@ -9,7 +9,7 @@ use paceline_evaluate::{
     Document, EvaluateError, EvaluateFields, Evaluation, ListedCriterion, Request, Row, documents,
     evaluate, markdown, page, paper,
 };
-use paceline_export::to_pdf_pages;
+use paceline_export::{Fonts, to_pdf_pages};
 use paceline_requests::numbers::figure;
 use paceline_sim::runs::MAX_RUNS;
 use paceline_tasks::Store;
@@ -17,7 +17,6 @@ use serde::Serialize;
 
 use crate::commands::evaluate_python;
 use crate::cost_bar::CostBar;
-use crate::figure as drawing;
 use crate::linux_hosts::LinuxArgs;
 use crate::names::command_line;
 use crate::output::{self, Error};
@@ -221,10 +220,11 @@ impl Evaluate {
             ("runs", done.runs.to_string()),
             ("took", format!("{seconds:.0} s")),
         ];
-        let pdf = drawing::with_built_in(|fonts| {
+        let pdf = Fonts::built_in().convert(|fonts| {
             let (title, sheets) = paper(done, &facts, fonts.family());
             to_pdf_pages(&sheets, &title, fonts)
         });
+        let pdf = pdf.map_err(|error| Error::Message(error.to_string()));
         let files = [
             ("index.html", Ok(page(done, &facts).into_bytes())),
             ("report.pdf", pdf),

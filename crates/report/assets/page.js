@@ -25,6 +25,15 @@ for (const table of document.querySelectorAll("table.sortable")) {
   }
 }
 
+// A table that is wider than its frame scrolls inside of it.
+const frames = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const table = target.querySelector("table");
+    if (table) target.classList.toggle("wide", table.offsetWidth > target.clientWidth);
+  }
+});
+for (const frame of document.querySelectorAll(".scroll")) frames.observe(frame);
+
 // What a time series shows at a time: a row per scheme, a column per quantity.
 function readings(svg, time) {
   const rows = new Map(), columns = new Map();

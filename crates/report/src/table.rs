@@ -17,7 +17,7 @@ pub struct Cell {
 }
 
 /// Longest text in characters that is not broken into lines.
-const LONG: usize = 22;
+const LONG: usize = 18;
 
 impl Cell {
     /// Returns a cell with text, sorted as text.

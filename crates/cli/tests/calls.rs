@@ -1,4 +1,4 @@
-//! Calls behind an emulated link: `send --scheme gcc` with a synthetic video, and a real call between two Chromiums
+//! Calls behind an emulated link: `send` with a synthetic video under `gcc`, `nada` and `scream`, and a real call between two Chromiums
 //! (`examples/webrtc`).
 
 #[path = "common/alone.rs"]
@@ -14,19 +14,19 @@ use serde_json::Value;
 /// Far more seconds than the calls take, on a busy machine.
 const LONGEST: u32 = 600;
 
-#[test]
-fn a_video_over_udp_follows_the_link() {
-    let folder = Folder::new("call-udp");
+/// Sends a video of up to 4 Mbit/s for 10 s under `scheme` over UDP, through an emulated link of 800 kbit/s. Its rate must
+/// follow the link.
+fn video_over_udp(test: &str, scheme: &str) {
+    let folder = Folder::new(&format!("call-udp-{scheme}"));
     let script = format!(
         "cd {}\n\
          umask 077; $P key new -o server.key > client.key\n\
          export P; $P link --up 800kbps --down 100Mbps --delay 20ms -q \
          --outside \"$P recv --measure --listen 0.0.0.0:5311 --key-file server.key --once -q\" \
-         --wait-for 5311/udp -- sh -c '$P send $PACELINE_BASE:5311 --key-file client.key --scheme gcc --duration 10s \
-         --workload \"video = {{ max = \\\"4Mbps\\\" }}\" --json -q'; status=$?; cd /; (exit $status)",
+         --wait-for 5311/udp -- sh -c '$P send $PACELINE_BASE:5311 --key-file client.key --scheme {scheme} \
+         --duration 10s --workload \"video = {{ max = \\\"4Mbps\\\" }}\" --json -q'; status=$?; cd /; (exit $status)",
         folder.path("")
     );
-    let test = "a_video_over_udp_follows_the_link";
     let Some(output) = alone_within(test, &[], &script, LONGEST) else { return };
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{out}{err}");
@@ -38,6 +38,21 @@ fn a_video_over_udp_follows_the_link() {
     assert!(figure("goodput_mbps") < 0.85 && figure("goodput_mbps") > 0.03, "{row}");
     assert!(figure("lost") < 0.4 * figure("sent"), "{row}");
     assert!(row["frames"]["made"].as_u64().is_some_and(|made| made > 20), "{row}");
+}
+
+#[test]
+fn a_video_over_udp_follows_the_link_under_gcc() {
+    video_over_udp("a_video_over_udp_follows_the_link_under_gcc", "gcc");
+}
+
+#[test]
+fn a_video_over_udp_follows_the_link_under_nada() {
+    video_over_udp("a_video_over_udp_follows_the_link_under_nada", "nada");
+}
+
+#[test]
+fn a_video_over_udp_follows_the_link_under_scream() {
+    video_over_udp("a_video_over_udp_follows_the_link_under_scream", "scream");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod network;
 mod page;
 mod record;
 mod recorded;
+mod runs;
 mod simulators;
 mod trust;
 mod userspace;

@@ -1,6 +1,7 @@
 //! The page with every check, and its summary: docs/validation.md.
 
 use super::case::{ComparedFigure, Counts, Verdict};
+use super::runs::{IndependentRuns, whole_runs};
 
 const HEAD: &str = "# Validation
 
@@ -264,8 +265,9 @@ pub fn summary(rows: &[ComparedFigure]) -> String {
     for (name, own) in sections {
         let Counts { checks, agree, within_spread, explained, differ, unmeasured, .. } =
             Counts::of(&own);
+        let IndependentRuns { runs, inside } = IndependentRuns::of(&own);
         table += &format!(
-            "| {name} | {checks} | {agree} | {within_spread} | {explained} | {differ} | {unmeasured} |\n"
+            "| {name} | {checks} | {agree} | {within_spread} | {explained} | {differ} | {unmeasured} | {runs} | {inside} |\n"
         );
     }
     let (runs, whole) = whole_runs(rows);
@@ -274,29 +276,6 @@ pub fn summary(rows: &[ComparedFigure]) -> String {
          within their bounds or spreads.\n\n{SUMMARY_TABLE}{table}{SUMMARY_END}",
         Counts::of(rows).words()
     )
-}
-
-/// Returns the number of a peer's runs of which a variant explains a figure, and in how many of them
-/// one and the same variant has all figures of the run within their bounds or spreads.
-fn whole_runs(rows: &[ComparedFigure]) -> (usize, usize) {
-    let of_run = |row: &ComparedFigure| (row.peer.clone(), row.group.clone());
-    let mut runs: Vec<(String, String)> = rows
-        .iter()
-        .filter(|row| !row.variant && row.verdict() == Verdict::Explained)
-        .map(of_run)
-        .collect();
-    runs.sort();
-    runs.dedup();
-    let is_whole = |run: &&(String, String)| {
-        let own = || rows.iter().filter(|row| of_run(row) == **run);
-        let agrees =
-            |row: &ComparedFigure| matches!(row.verdict(), Verdict::Agrees | Verdict::Spread);
-        own().filter(|row| row.variant).any(|variant| {
-            let mut figures = own().filter(|row| row.variant && row.scheme == variant.scheme);
-            figures.all(agrees)
-        })
-    };
-    (runs.len(), runs.iter().filter(is_whole).count())
 }
 
 const SUMMARY: &str = "# Validation
@@ -308,14 +287,16 @@ page has both.
 ";
 
 const SUMMARY_TABLE: &str = "\
-| peer | checks | agree | within the spread | explained | differ | not measured |
-| --- | --- | --- | --- | --- | --- | --- |
+| peer | checks | agree | within the spread | explained | differ | not measured | runs | runs with all inside |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 const SUMMARY_END: &str = "
 - *Within the spread*: beyond the bound, but the peer's figure, which is one run, lies where one of our runs may lie.
 - *Explained*: beyond the bound, but a run here that copies what the peer does differently is within it.
 - *Differ*: beyond the bound, and no run here shows why. The page lists these, and what is known of them.
+- *Runs*: independent runs of the peer. The windows of one run count once, and so do runs with equal figures. *All inside*:
+  each of the run's figures agrees or is within the spread.
 
 | to | run |
 | --- | --- |

@@ -24,6 +24,8 @@ pub struct ClaimResult {
     pub quote: String,
     /// The setup.
     pub setup: String,
+    /// Name of the experiment that measures it.
+    pub experiment: String,
     /// Changes after a first run, in a few words; empty if there were none.
     pub changes: String,
     /// Correction of the setup after a first run.
@@ -113,6 +115,8 @@ impl RunsVerdict {
 pub struct CheckResult {
     /// Description of the measure.
     pub what: String,
+    /// Names of the measures of the experiment that it reads.
+    pub measure_names: Vec<String>,
     /// Reason for the tolerance.
     pub why: String,
     /// Change after a first run, with the old value and the reason.
@@ -172,16 +176,25 @@ impl BoundResult {
 }
 
 impl CheckResult {
-    fn of(check: &Check, findings: &Findings, further: &[Measures]) -> CheckResult {
+    /// Returns a check with its results by the bound stated before the first run and by the one in
+    /// force.
+    pub(crate) fn new(check: &Check, stated: BoundResult, now: Option<BoundResult>) -> CheckResult {
+        let expectation = check.now.as_ref().unwrap_or(&check.stated);
         CheckResult {
             what: check.what.clone(),
+            measure_names: expectation.measures().into_iter().map(str::to_string).collect(),
             why: check.why.clone(),
             changed: check.changed.clone(),
             added: check.added.clone(),
             source: check.source.clone(),
-            stated: BoundResult::of(&check.stated, findings, further),
-            now: check.now.as_ref().map(|now| BoundResult::of(now, findings, further)),
+            stated,
+            now,
         }
+    }
+
+    fn of(check: &Check, findings: &Findings, further: &[Measures]) -> CheckResult {
+        let result = |bound: &Expectation| BoundResult::of(bound, findings, further);
+        CheckResult::new(check, result(&check.stated), check.now.as_ref().map(result))
     }
 
     /// Returns the result by the bound in force, or by the stated one if the check was withdrawn.
@@ -328,6 +341,7 @@ pub(crate) fn judge_measured(claim: &Claim, measured: Measured, limits: Limits) 
         place: claim.place.clone(),
         title: claim.title.clone(),
         quote: claim.quote.clone(),
+        experiment: claim.experiment.clone(),
         setup: claim.setup.clone(),
         changes: claim.changes(),
         corrected: claim.corrected.clone(),

@@ -17,6 +17,7 @@ mod claim;
 mod expectation;
 mod experiments;
 mod fields;
+mod figures;
 mod findings;
 mod fluid;
 mod front;

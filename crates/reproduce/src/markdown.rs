@@ -4,7 +4,7 @@ use crate::claim::{Check, Claim};
 use crate::findings::Sweep;
 use crate::judged::{BoundResult, CheckResult, ClaimResult};
 use crate::run::Reproduction;
-use crate::summary::{here_and_held, says_and_bound};
+use crate::summary::{OPPOSITE, here_and_held, says_and_bound};
 
 /// Introduction of the document, before its tables.
 const ABOUT: &str = "\
@@ -26,6 +26,9 @@ other scheme its lead is the larger one of its throughput over the other's, less
 other's delay over its own, less one; the distance is the smallest lead over all others. At 0.1 it \
 has, against each other scheme, at least 10 % more throughput or the other at least 10 % more \
 delay; below 0 another is better in both.
+
+*Opposite sense* marks a ratio within its tolerance that is above 1 in the paper and below 1 here, or the \
+reverse: the figure is near, and what it says of the two schemes is not what the paper says.
 
 A claim's cause is an explanation of what does not hold; below it stand the runs that show it.
 ";
@@ -129,12 +132,14 @@ fn rows(check: &Check, judged: &CheckResult) -> String {
             (None, true) => "holds",
             (None, false) => "does not hold",
         };
+        let is_now = judged.now.as_ref().is_some_and(|now| std::ptr::eq(now, held));
+        let opposite = if is_now && judged.is_opposite() { OPPOSITE } else { "" };
         // An order's figure over runs is its smallest step; its measures are those of the first run.
         let here = match held.over_runs.is_some() && held.measured.contains(", ") {
             true => format!("{}; smallest step {here}", held.measured),
             false => here,
         };
-        format!("| {head} | {says} | {bound} | {here} | {share} | {verdict} |\n")
+        format!("| {head} | {says} | {bound} | {here} | {share} | {verdict}{opposite} |\n")
     };
     row_heads(check).into_iter().zip(helds).map(line).collect()
 }

@@ -257,15 +257,7 @@ fn read_check(claim: &Claim, check: &Check, lines: &mut Lines<'_>) -> Result<Che
         Some(now) if check.changed.is_empty() => now.clone(),
         _ => bound("stated", &check.stated)?,
     };
-    Ok(CheckResult {
-        what: check.what.clone(),
-        why: check.why.clone(),
-        changed: check.changed.clone(),
-        added: check.added.clone(),
-        source: check.source.clone(),
-        stated,
-        now,
-    })
+    Ok(CheckResult::new(check, stated, now))
 }
 
 fn read_over_runs(line: &Line<'_>) -> Result<OverRuns, String> {

@@ -3,6 +3,7 @@
 use paceline_report::{Agreement, Dot, Figure, Marker, Paint, Shape};
 
 use crate::expectation::number;
+use crate::figures::{FigurePair, figures, measures};
 use crate::judged::{BoundResult, CheckResult, ClaimResult};
 use crate::run::Reproduction;
 
@@ -96,43 +97,8 @@ impl Standing {
 }
 
 /// Returns whether a bound holds: by the median of the runs, or in the only one.
-fn holds(bound: &BoundResult) -> bool {
+pub(crate) fn holds(bound: &BoundResult) -> bool {
     bound.over_runs.map_or(bound.holds, |over| over.holds)
-}
-
-/// A figure of a paper beside the measured one.
-pub(crate) struct FigurePair<'a> {
-    claim: &'a ClaimResult,
-    check: &'a CheckResult,
-    pub(crate) paper: f64,
-    pub(crate) here: f64,
-}
-
-impl FigurePair<'_> {
-    /// Returns the factor between the two figures, 1 or more; infinite if their signs differ.
-    fn factor(&self) -> f64 {
-        let ratio = self.here / self.paper;
-        if ratio > 0.0 { ratio.max(1.0 / ratio) } else { f64::INFINITY }
-    }
-}
-
-/// Returns the figures of the papers that present checks compare with a tolerance, beside the median
-/// here.
-pub(crate) fn figures(claims: &[ClaimResult]) -> Vec<FigurePair<'_>> {
-    let pair = |claim: &ClaimResult, check: &CheckResult| -> Option<(f64, f64)> {
-        let is_of_paper = claim.unmeasured.is_empty() && check.source.is_empty();
-        let bound = check.now.as_ref().filter(|_| is_of_paper)?;
-        // Only a figure has a tolerance and is a number; a bound is words, and an order has none.
-        let paper = bound.expected.parse().ok().filter(|_| !bound.tolerance.is_empty())?;
-        let here = bound.over_runs.map(|over| over.median);
-        Some((paper, here.or_else(|| bound.measured.parse().ok())?))
-    };
-    let all = claims.iter().flat_map(|claim| claim.checks.iter().map(move |check| (claim, check)));
-    let pairs = all.filter_map(|(claim, check)| {
-        let (paper, here) = pair(claim, check)?;
-        Some(FigurePair { claim, check, paper, here })
-    });
-    pairs.collect()
 }
 
 /// Returns the figures of the papers beside ours as a plot.
@@ -200,15 +166,21 @@ fn counts(claims: &[ClaimResult]) -> String {
         figures.iter().filter(is_near).count()
     };
     let held = figures.iter().filter(|pair| holds(pair.check.shown())).count();
+    let opposite = figures.iter().filter(|pair| pair.is_opposite()).count();
     format!(
         "**Of {all} claims {both} hold both as stated in advance and with later changes{how}; {fragile} of these \
          are fragile.** {stated} hold\nonly as stated in advance, {changed} only with later changes, {part} in part, \
          {none} not at all, and {apart} are not comparable.\n\
          Of {} figures of the papers {held} are within the tolerance, {} within 10 % of the paper's and {} \
-         within 20 %.",
+         within 20 %.\n\
+         {opposite} of those within the tolerance have the opposite sense: a ratio above 1 in the paper and below 1 here, or the \
+         reverse.\n\
+         Some stand in two claims: the {} figures compare {} measures.",
         figures.len(),
         near(0.1),
         near(0.2),
+        figures.len(),
+        measures(&figures),
         all = claims.len(),
         both = firm + fragile,
     )
@@ -239,9 +211,15 @@ const FIGURE_HEADS: &str = "\
 fn figure_row(claim: &ClaimResult, check: &CheckResult) -> String {
     let bound = check.shown();
     let (says, ours) = says_and_bound(bound, &check.source);
-    let (here, held) = here_and_held(bound);
+    let (here, mut held) = here_and_held(bound);
+    if check.is_opposite() {
+        held += OPPOSITE;
+    }
     format!("| {} | {} | {says} | {ours} | {here} | {held} |\n", claim.id, check.what)
 }
+
+/// Words added to the result of a check that holds with the opposite sense.
+pub(crate) const OPPOSITE: &str = ", opposite sense";
 
 /// Returns what the paper says in a number, and our bound. A figure has a tolerance of ours, and the
 /// `source` behind it if the paper does not print it. Any other bound is ours, made from the paper's

@@ -194,6 +194,11 @@ impl<M: Machine> End<M> {
         counters
     }
 
+    /// Returns why the connection has ended although the machine still needs it.
+    pub(crate) fn failed(&self) -> Option<String> {
+        self.machine.failure()
+    }
+
     /// Passes the state of congestion control to `see`.
     pub(crate) fn inspect_state(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let stats = &self.stats;
@@ -216,6 +221,10 @@ impl<M: Machine + Send> TransportEnd for End<M> {
 
     fn counters(&self) -> SenderStats {
         self.sender_stats()
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failed()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -28,9 +28,10 @@
 //!
 //! # What figures mean
 //! Rates of links count bytes on the wire: the stack's datagrams with 28 bytes of IPv4 and UDP
-//! headers. A flow's goodput counts the application's bytes, so it is a few per cent lower. One-way
-//! delays are those of all datagrams from the sending end to the receiving end. RTTs are the
-//! stack's smoothed ones, because stacks report no others.
+//! headers. A flow's goodput counts the application's bytes, so it is a few per cent lower; each byte
+//! counts when it arrives, in whatever order. One-way delays are those of all datagrams from the
+//! sending end to the receiving end. RTTs are the stack's smoothed ones, because stacks report no
+//! others. A run in which a stack ends its connection has no figures but an error with the reason.
 
 mod addresses;
 mod application;

@@ -44,6 +44,12 @@ pub trait Machine {
     fn rtt(&self) -> Duration;
     /// Returns the connection's counters and its congestion control's state.
     fn stats(&mut self) -> MachineStats;
+    /// Returns why the connection has ended although this end still needs it: a protocol error, a
+    /// refusal, or a silence while data was unacknowledged. The run then fails with this text. `None`
+    /// while the connection is open, and after it has ended with nothing left to do.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Datagrams that leave together, with one ECN field.

@@ -83,6 +83,7 @@ struct EndState {
     counters: SenderStats,
     rtt: Option<Span>,
     inner: Vec<(&'static str, f64)>,
+    failure: Option<String>,
 }
 
 impl EndState {
@@ -90,7 +91,8 @@ impl EndState {
         let mut inner = Vec::new();
         end.inspect_state(&mut |name, value| inner.push((name, value)));
         let (received, counters) = (end.bytes_received(), end.sender_stats());
-        EndState { wake: end.wake(), received, counters, rtt: None, inner }
+        let failure = end.failed();
+        EndState { wake: end.wake(), received, counters, rtt: None, inner, failure }
     }
 }
 
@@ -191,7 +193,7 @@ impl TransportEnd for RemoteEnd {
     }
 
     fn failure(&self) -> Option<String> {
-        self.has_ended.then(|| ENDED.into())
+        if self.has_ended { Some(ENDED.into()) } else { self.state.failure.clone() }
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

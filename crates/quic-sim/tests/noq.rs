@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
+use noq_proto::VarInt;
 use noq_proto::congestion::{Bbr3Config, CubicConfig};
 use paceline_noq::Scheme;
 use paceline_quic_sim::Noq;
@@ -50,5 +51,22 @@ fn a_controller_of_ones_own_runs_under_noq() {
     support::runs_an_own_controller(|halves| {
         let scheme = Scheme::new("own", halves)?;
         Ok(Noq::new("own", Arc::new(scheme)).transport())
+    });
+}
+
+#[test]
+fn a_connection_that_ends_fails_the_run() {
+    let impatient = Noq::new("own", Arc::new(CubicConfig::default())).with(|config| {
+        config.max_idle_timeout(Some(VarInt::from_u32(2000).into()));
+    });
+    support::tells_why_a_connection_ended(impatient.transport());
+}
+
+#[test]
+fn gaps_end_a_connection_that_reads_in_order() {
+    support::gaps_end_a_connection_that_reads_in_order(|window, in_order| {
+        let scheme = Scheme::new("window", window).expect("a scheme");
+        let stack = Noq::new("window", Arc::new(scheme));
+        if in_order { stack.reads_in_order().transport() } else { stack.transport() }
     });
 }

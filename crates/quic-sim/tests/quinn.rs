@@ -8,6 +8,7 @@ use paceline_quic_sim::Quinn;
 use paceline_quinn::Scheme;
 use paceline_sim::cc::{AckPolicy, Time};
 use paceline_sim::{BuildError, CustomTransport, Simulation, run};
+use quinn_proto::VarInt;
 use quinn_proto::congestion::CubicConfig;
 use support::over_12_mbps;
 
@@ -72,5 +73,22 @@ fn a_controller_of_ones_own_runs_under_quinn() {
     support::runs_an_own_controller(|halves| {
         let scheme = Scheme::new("own", halves)?;
         Ok(Quinn::new("own", Arc::new(scheme)).transport())
+    });
+}
+
+#[test]
+fn a_connection_that_ends_fails_the_run() {
+    let impatient = Quinn::new("own", Arc::new(CubicConfig::default())).with(|config| {
+        config.max_idle_timeout(Some(VarInt::from_u32(2000).into()));
+    });
+    support::tells_why_a_connection_ended(impatient.transport());
+}
+
+#[test]
+fn gaps_end_a_connection_that_reads_in_order() {
+    support::gaps_end_a_connection_that_reads_in_order(|window, in_order| {
+        let scheme = Scheme::new("window", window).expect("a scheme");
+        let stack = Quinn::new("window", Arc::new(scheme));
+        if in_order { stack.reads_in_order().transport() } else { stack.transport() }
     });
 }

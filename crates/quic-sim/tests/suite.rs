@@ -8,6 +8,7 @@ use std::time::Instant;
 use paceline_quic_sim::suite::{Aim, Measure, Suite, SuiteReport};
 use paceline_quic_sim::{Noq, Quinn};
 use paceline_sim::scenario::SchemeChoice;
+use quinn_proto::VarInt;
 use quinn_proto::congestion::{Controller, ControllerFactory, CubicConfig};
 
 fn report(scheme: impl Into<SchemeChoice>, aim: Aim, cases: &[&str]) -> SuiteReport {
@@ -74,6 +75,23 @@ fn what_does_not_use_the_link_fails() {
     let fixed = Quinn::new("4 packets", Arc::new(Fixed(4 * 1472)));
     let found = report(fixed.transport(), Aim::FillsBuffers, &["startup", "video"]);
     assert!(found.cases.iter().all(|case| !case.holds()), "{found}");
+}
+
+/// A stack that waits 1 s for packets, on a link that is down for 2 s.
+#[test]
+fn a_connection_that_ends_fails_its_case() {
+    let impatient = Quinn::new("impatient", Arc::new(CubicConfig::default())).with(|config| {
+        config.max_idle_timeout(Some(VarInt::from_u32(1000).into()));
+    });
+    let found = report(impatient.transport(), Aim::FillsBuffers, &["startup", "outage"]);
+    let (startup, outage) = (&found.cases[0], &found.cases[1]);
+    assert!(startup.holds() && !outage.holds(), "{found}");
+    let failures = &outage.failures;
+    assert!(
+        failures[0].starts_with("run 1: ") && failures[0].contains("timed out"),
+        "{failures:?}"
+    );
+    assert!(found.to_string().contains(&failures[0]), "{found}");
 }
 
 #[test]

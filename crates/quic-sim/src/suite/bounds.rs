@@ -138,14 +138,16 @@ impl Bound {
 pub struct BoundCheck {
     /// The bound.
     pub bound: Bound,
-    /// The figure in each run; NaN if it was not measured.
+    /// The figure in each run; NaN if it was not measured, or the run failed.
     pub values: Vec<f64>,
 }
 
 impl BoundCheck {
-    /// Checks a bound in runs.
-    pub fn new(bound: &Bound, outcomes: &[Outcome]) -> BoundCheck {
-        let values = outcomes.iter().map(|outcome| bound.measure.of(outcome)).collect();
+    /// Checks a bound in runs; `None` is a run that failed.
+    pub fn new(bound: &Bound, outcomes: &[Option<Outcome>]) -> BoundCheck {
+        let value =
+            |run: &Option<Outcome>| run.as_ref().map_or(f64::NAN, |run| bound.measure.of(run));
+        let values = outcomes.iter().map(value).collect();
         BoundCheck { bound: bound.clone(), values }
     }
 

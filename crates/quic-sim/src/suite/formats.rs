@@ -49,6 +49,7 @@ fn case(case: &CaseReport) -> Value {
         "about": case.about,
         "holds": case.holds(),
         "digests": case.digests,
+        "failures": case.failures,
         "checks": case.checks.iter().map(check).collect::<Vec<_>>(),
     })
 }
@@ -77,6 +78,7 @@ fn failure(case: &CaseReport, check: &BoundCheck, verdict: Verdict) -> String {
         limits(check),
         check.bound.why
     );
+    let text = [&[text], &case.failures[..]].concat().join(" ");
     format!("<failure message=\"{}\">{}</failure>", escaped(&message), escaped(&text))
 }
 
@@ -118,13 +120,20 @@ mod tests {
             BoundCheck { bound: slow, values: vec![90.0, 120.0, 130.0] },
             BoundCheck { bound: used, values: vec![f64::NAN, 0.9, 0.95] },
         ];
-        let case = CaseReport { name: "case", about: "A case", checks, digests: Vec::new() };
+        let case = CaseReport {
+            name: "case",
+            about: "A case",
+            checks,
+            digests: Vec::new(),
+            failures: vec!["run 3: lost".into()],
+        };
         SuiteReport { scheme: "a & b".into(), cases: vec![case] }
     }
 
     #[test]
     fn json_has_every_figure() {
         let json: Value = serde_json::from_str(&report().to_json()).expect("JSON");
+        assert_eq!(json["cases"][0]["failures"], json!(["run 3: lost"]));
         let checks = &json["cases"][0]["checks"];
         assert_eq!(json["holds"], false);
         assert_eq!((&checks[0]["median"], &checks[0]["held"]), (&json!(120.0), &json!(1)));
@@ -137,6 +146,7 @@ mod tests {
         let xml = report().to_junit(None);
         assert!(xml.contains("name=\"a &amp; b\" tests=\"2\" failures=\"1\""), "{xml}");
         assert!(xml.contains("queues &lt; &quot;100 ms&quot;"), "{xml}");
+        assert!(xml.contains(". run 3: lost</failure>"), "{xml}");
         assert!(xml.contains("name=\"utilisation at least 0.8\"/>"), "{xml}");
         // What a release did before passes.
         let xml = report().to_junit(Some(&report().baseline()));

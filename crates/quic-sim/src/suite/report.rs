@@ -14,8 +14,11 @@ pub struct CaseReport {
     pub about: &'static str,
     /// Bounds with their figures.
     pub checks: Vec<BoundCheck>,
-    /// For each run the digest of every hand-over of a packet: equal for equal runs.
+    /// For each run that did not fail the digest of every hand-over of a packet: equal for equal
+    /// runs.
     pub digests: Vec<String>,
+    /// Numbers of the runs that failed, with the reasons: a stack ended its connection, for example.
+    pub failures: Vec<String>,
 }
 
 impl CaseReport {
@@ -69,12 +72,17 @@ impl SuiteReport {
                 .any(|(of, _, verdict)| std::ptr::eq(of, *case) && !verdict.passes())
         };
         let failed = self.cases.iter().filter(failed).count();
-        let runs = self.cases.first().map_or(0, |case| case.digests.len());
+        let runs = self.cases.first().map_or(0, |case| case.digests.len() + case.failures.len());
         let times = if runs == 1 { String::new() } else { format!(", {runs} runs each") };
         writeln!(f, "{}: {} cases{times}, {failed} failed", self.scheme, self.cases.len())?;
         let mut last = "";
         for (case, check, verdict) in self.verdicts(baseline) {
             let name = if case.name == last { "" } else { case.name };
+            if case.name != last {
+                for failure in &case.failures {
+                    writeln!(f, "  {name:<16} {failure}")?;
+                }
+            }
             last = case.name;
             let bound = &check.bound;
             write!(f, "  {name:<16} {:<15} {:>8.2} ", bound.measure, check.median())?;

@@ -85,10 +85,45 @@ pub(crate) fn stops(stack: impl Fn() -> CustomTransport) {
     assert!(soon > 1000 && late < soon + 10, "{soon} packets after 3 s, {late} after 6 s");
 }
 
-/// A controller of a program that uses Paceline: a window of four packets.
-struct FourPackets(u64);
+/// Asserts that a run whose link is down for 5 s fails with the stack's reason if the stack waits
+/// 2 s for packets, and that silence after all data has arrived is no failure.
+pub(crate) fn tells_why_a_connection_ended(impatient: CustomTransport) {
+    let mut scenario = over_12_mbps(impatient, 8);
+    let steps = [(0, 12.0), (1, 0.0), (6, 12.0)];
+    let steps = steps.map(|(at, mbps)| (Span::from_secs(at), Rate::from_mbps(mbps)));
+    let capacity = Capacity::Schedule { steps: steps.to_vec(), period: None };
+    scenario.links[0].capacity = capacity.clone();
+    let error = run(&scenario).expect_err("a lost connection").to_string();
+    assert!(error.contains("client ended: timed out"), "{error}");
+    scenario.links[0].capacity = Capacity::Constant(Rate::from_mbps(12.0));
+    scenario.flows[0].workload = Workload::Bytes(100_000);
+    // 0.1 MB over 8 s is 0.1 Mbit/s.
+    assert!((outcome(&scenario).flows[0].goodput_mbps - 0.1).abs() < 1e-9);
+}
 
-impl Controller for FourPackets {
+/// Asserts that thousands of packets lost from a flight end the connection of a receiver that reads
+/// in order, and of no other: a stream may have 1024 gaps. Every second packet of a flight of 8000
+/// is lost.
+pub(crate) fn gaps_end_a_connection_that_reads_in_order(
+    stack: impl Fn(Halves, bool) -> CustomTransport,
+) {
+    let lossy = |in_order| {
+        let window = Halves::sender(|setup| Window(8000 * u64::from(setup.mss)));
+        let mut scenario = over_12_mbps(stack(window, in_order), 5);
+        scenario.links[0].capacity = Capacity::Constant(Rate::from_mbps(1000.0));
+        scenario.links[0].buffer = BufferSize::Packets(10_000);
+        scenario.flows[0].data.impairments.loss = Loss::Bernoulli(0.5);
+        run(&scenario)
+    };
+    let error = lossy(true).expect_err("too many gaps").to_string();
+    assert!(error.contains("too many gaps in stream buffer"), "{error}");
+    assert!(lossy(false).expect("a run").flows[0].goodput_mbps > 1.0);
+}
+
+/// A controller of a program that uses Paceline: a constant window in bytes.
+struct Window(u64);
+
+impl Controller for Window {
     fn on_feedback(&mut self, _feedback: &Feedback<'_>) {}
 
     fn plan(&self) -> Plan {
@@ -116,7 +151,7 @@ impl Controller for NeedsReports {
 pub(crate) fn runs_an_own_controller(
     stack: impl Fn(Halves) -> Result<CustomTransport, SchemeError>,
 ) {
-    let own = Halves::sender(|setup| FourPackets(4 * u64::from(setup.mss)));
+    let own = Halves::sender(|setup| Window(4 * u64::from(setup.mss)));
     let outcome = outcome(&over_12_mbps(stack(own).expect("a stack"), 5));
     let goodput = outcome.flows[0].goodput_mbps;
     assert!((0.1..0.6).contains(&goodput), "{goodput} Mbit/s");

@@ -1,4 +1,4 @@
-//! Captures of the packets of Linux hosts: the option `--pcap` of commands that simulate.
+//! Captures of the packets of Linux hosts and QUIC stacks: the option `--pcap` of commands that simulate.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::output::Error;
 #[derive(Args)]
 #[command(next_help_heading = "Outputs")]
 pub(crate) struct CaptureArgs {
-    /// Record every packet that the Linux hosts send and receive in this file (pcapng), with simulated times
+    /// Record every packet that Linux hosts and QUIC stacks send and receive in this file (pcapng), with simulated times
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// Record at most this many bytes of each packet
@@ -37,9 +37,9 @@ impl CaptureArgs {
     }
 }
 
-/// Reason why a run without Linux hosts has no capture.
+/// Reason why a run without Linux hosts and QUIC stacks has no capture.
 pub(crate) const NO_BYTES: &str = "packets of simulated flows have no bytes: take Linux hosts, such as the \
-     scheme linux:cubic, or capture programs behind `paceline link --pcap`";
+     scheme linux:cubic, or QUIC stacks, such as quinn:own-cubic, or capture programs behind `paceline link --pcap`";
 
 /// A file with the packets of one run.
 pub(crate) struct CaptureFile {

@@ -26,10 +26,11 @@ pub(crate) fn names() -> &'static Names {
 }
 
 /// Returns all schemes and queues of the `paceline` command: the built-in ones, `remy` with tables in
-/// files, and Linux hosts as `linux:cubic`.
+/// files, Linux hosts as `linux:cubic`, and whole QUIC stacks as `quinn:own-cubic` and `noq:bbr3`.
 pub fn builtin() -> Names {
     let mut names = paceline_remy::names();
     names.transports.set(FAMILY, |text| paceline_guest::transport(text, linux_hosts::guest));
+    paceline_quic_sim::add_families(&mut names);
     names
 }
 

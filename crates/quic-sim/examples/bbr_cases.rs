@@ -15,10 +15,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use paceline_evaluate::{Request, documents, evaluate, markdown};
-use paceline_quic_sim::{Noq, Quinn};
 use paceline_s2n_quic::halves;
+use paceline_sim::Names;
 use paceline_sim::schemes::SchemeEntry;
-use paceline_sim::{CustomTransport, Names};
 use paceline_tasks::{Progress, Store};
 use s2n_quic_core::recovery::bbr;
 
@@ -66,36 +65,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn names() -> Result<Names, Box<dyn Error>> {
     let mut names = paceline_remy::names();
     names.schemes.add(SchemeEntry::new("s2n-bbr", |_| Ok(halves(bbr::Endpoint::default))))?;
-    names.transports.set("noq", noq);
-    names.transports.set("quinn", quinn);
+    paceline_quic_sim::add_families(&mut names);
     names.transports.set(paceline_guest::FAMILY, |text| {
         paceline_guest::transport(text, || paceline_guest::find(None))
     });
     Ok(names)
-}
-
-/// Returns noq with its own BBR v3 or with a scheme.
-fn noq(text: &str) -> Result<CustomTransport, String> {
-    let label = format!("noq:{text}");
-    Ok(match text {
-        "own-bbr3" => Noq::new(label, Arc::new(noq_proto::congestion::Bbr3Config::default())),
-        scheme => Noq::new(label, Arc::new(parsed(paceline_noq::Scheme::parse(scheme))?)),
-    }
-    .transport())
-}
-
-/// Returns quinn with its own BBR or with a scheme.
-fn quinn(text: &str) -> Result<CustomTransport, String> {
-    let label = format!("quinn:{text}");
-    Ok(match text {
-        "own-bbr" => Quinn::new(label, Arc::new(quinn_proto::congestion::BbrConfig::default())),
-        scheme => Quinn::new(label, Arc::new(parsed(paceline_quinn::Scheme::parse(scheme))?)),
-    }
-    .transport())
-}
-
-fn parsed<T>(scheme: Result<T, paceline_noq::SchemeError>) -> Result<T, String> {
-    scheme.map_err(|error| error.to_string())
 }
 
 /// Shows nothing while the work is done.

@@ -10,6 +10,7 @@ use crate::application::{Application, Source};
 use crate::clock::Clock;
 use crate::datagrams::Datagrams;
 use crate::machine::{Machine, MachineStats, Transmission};
+use crate::observers::Observers;
 
 /// Bytes of the IPv4 and UDP headers.
 pub(crate) const HEADERS: u32 = 28;
@@ -43,8 +44,10 @@ pub(crate) fn pair<C: Machine, S: Machine>(
     let (there, back) = (Datagrams::default(), Datagrams::default());
     let clock = Clock::new();
     let source = Application::Source(Source::new(setup)?);
-    let sender = End::new(client, source, clock, there.clone(), back.clone());
-    let receiver = End::new(server, Application::Sink(0), clock, back, there);
+    let mut sender = End::new(client, source, clock, there.clone(), back.clone());
+    let mut receiver = End::new(server, Application::Sink(0), clock, back, there);
+    sender.observers = Observers::new(setup, true);
+    receiver.observers = Observers::new(setup, false);
     Ok((sender, receiver))
 }
 
@@ -74,6 +77,7 @@ pub(crate) struct End<M> {
     wake: Time,
     stats: MachineStats,
     has_new_rtt: bool,
+    observers: Option<Observers>,
 }
 
 impl<M: Machine> End<M> {
@@ -95,6 +99,7 @@ impl<M: Machine> End<M> {
             buffer: Vec::new(),
             stats: MachineStats::default(),
             has_new_rtt: false,
+            observers: None,
         }
     }
 
@@ -110,7 +115,7 @@ impl<M: Machine> End<M> {
             let mut buffer = std::mem::take(&mut self.buffer);
             let transmission = self.machine.transmit(instant, &mut buffer);
             if let Some(transmission) = &transmission {
-                self.queue(transmission, &buffer);
+                self.queue(now, transmission, &buffer);
             }
             self.buffer = buffer;
             if transmission.is_none() {
@@ -120,16 +125,23 @@ impl<M: Machine> End<M> {
         let timer = self.machine.timeout().map_or(Time::NEVER, |at| self.clock.time(at));
         self.wake = timer.min(self.application.wake());
         self.stats = self.machine.stats();
+        if let Some(observers) = &mut self.observers {
+            let failure = self.machine.failure();
+            observers.on_state(now, &self.stats, self.machine.rtt(), failure.as_deref());
+        }
     }
 
-    /// Turns a transmission's datagrams into packets.
-    fn queue(&mut self, transmission: &Transmission, bytes: &[u8]) {
+    /// Turns a transmission's datagrams into packets, which leave at `now`.
+    fn queue(&mut self, now: Time, transmission: &Transmission, bytes: &[u8]) {
         let bytes = &bytes[..transmission.size.min(bytes.len())];
         let segment = transmission.segment.unwrap_or(transmission.size).max(1);
         for datagram in bytes.chunks(segment) {
             let mut packet = Packet::opaque(datagram.len() as u32 + HEADERS);
             packet.body = Body::Opaque(self.leaving.put(datagram));
             packet.ecn = transmission.ecn;
+            if let Some(observers) = &mut self.observers {
+                observers.on_datagram(now, false, packet.ecn, datagram);
+            }
             self.ready.push_back(packet);
         }
     }
@@ -143,10 +155,13 @@ impl<M: Machine> Stage for End<M> {
             return;
         }
         let instant = self.clock.instant(now);
+        if let Some(observers) = &mut self.observers {
+            observers.on_datagram(now, true, packet.ecn, &datagram);
+        }
         let mut answer = Vec::new();
         let answered = self.machine.on_datagram(instant, packet.ecn, &datagram, &mut answer);
         if let Some(transmission) = answered {
-            self.queue(&transmission, &answer);
+            self.queue(now, &transmission, &answer);
         }
         self.has_new_rtt = true;
         // The simulator asks for the packets at this time, which is now.

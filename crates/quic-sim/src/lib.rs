@@ -38,8 +38,10 @@ mod application;
 mod clock;
 mod datagrams;
 mod end;
+mod families;
 mod machine;
 mod noq;
+mod observers;
 mod quinn;
 mod stack;
 pub mod suite;
@@ -49,6 +51,7 @@ pub mod tls;
 use std::num::NonZeroUsize;
 
 pub use end::{ends, largest_datagram};
+pub use families::{add_families, noq_named, quinn_named};
 pub use machine::{Machine, MachineStats, Transmission};
 pub use noq::Noq;
 pub use quinn::Quinn;

@@ -55,8 +55,8 @@ macro_rules! stack {
             /// Without this it reads data as it arrives, and the run's goodput counts arrivals.
             ///
             #[doc = concat!("In order, ", $name, " closes a connection with INTERNAL_ERROR if a stream has more than 1024 gaps,")]
-            /// which needs a flight of thousands of packets, and so receive windows far above the
-            /// stack's defaults, as they are here.
+            /// which needs a flight of thousands of packets, and so a stream window far above the
+            /// stack's default, as it is here.
             #[must_use]
             pub fn reads_in_order(self) -> $Stack {
                 $Stack { reads_in_order: true, ..self }
@@ -65,7 +65,7 @@ macro_rules! stack {
             /// Returns the scheme of a flow: the flow's sender is a client that opens one stream.
             pub fn transport(&self) -> CustomTransport {
                 let stack = self.clone();
-                CustomTransport::new(self.label.clone(), move |setup| stack.ends(setup))
+                CustomTransport::new(self.label.clone(), move |setup| stack.ends(setup)).with_bytes().with_log()
             }
 
             fn ends(&self, setup: &TransportSetup) -> Result<TransportEnds, String> {

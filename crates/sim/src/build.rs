@@ -490,6 +490,7 @@ impl Builder<'_> {
         (setup.start, setup.stop) = (one.start, one.stop);
         setup.end = Time::ZERO + self.scenario.duration;
         setup.capture = self.scenario.capture.clone();
+        setup.log = self.scenario.log.clone();
         let name = one.name.clone();
         setup.name.clone_from(&name);
         if made.hosts().is_some() {

@@ -7,6 +7,7 @@ use paceline_cc::{Body, Packet, Span, Spec, Stage, Stream, Time};
 use paceline_flow::{SenderStats, Transfer, Workload};
 
 use crate::capture::Capture;
+use crate::connection_log::ConnectionLog;
 use crate::outcome::ProgramOutcome;
 use crate::scenario::Programs;
 
@@ -68,6 +69,8 @@ pub struct TransportSetup {
     pub name: String,
     /// Receives the packets that the ends send and receive, if they have bytes.
     pub capture: Option<Capture>,
+    /// Receives what the ends do, if they keep a log.
+    pub log: Option<ConnectionLog>,
     seed: u64,
     flow: u32,
 }
@@ -83,9 +86,15 @@ impl TransportSetup {
             end: Time::NEVER,
             name: String::new(),
             capture: None,
+            log: None,
             seed,
             flow,
         }
+    }
+
+    /// Returns the flow's number in the run.
+    pub fn number(&self) -> u32 {
+        self.flow
     }
 
     /// Returns this flow's random stream called `name`.
@@ -121,6 +130,8 @@ pub struct CustomTransport {
     queue: Option<Spec>,
     shared: Option<SharedHosts>,
     runs_programs: bool,
+    has_bytes: bool,
+    keeps_log: bool,
     /// True if its label is a name that its family can read.
     has_name: bool,
 }
@@ -137,6 +148,8 @@ impl CustomTransport {
             queue: None,
             shared: None,
             runs_programs: false,
+            has_bytes: false,
+            keeps_log: false,
             has_name: false,
         }
     }
@@ -179,6 +192,30 @@ impl CustomTransport {
     /// Returns true if its ends run programs.
     pub(crate) fn runs_programs(&self) -> bool {
         self.runs_programs
+    }
+
+    /// Marks it as a transport whose ends pass their packets to [`TransportSetup::capture`].
+    #[must_use]
+    pub fn with_bytes(mut self) -> CustomTransport {
+        self.has_bytes = true;
+        self
+    }
+
+    /// Returns true if captures get its packets.
+    pub fn has_bytes(&self) -> bool {
+        self.has_bytes
+    }
+
+    /// Marks it as a transport whose ends pass what they do to [`TransportSetup::log`].
+    #[must_use]
+    pub fn with_log(mut self) -> CustomTransport {
+        self.keeps_log = true;
+        self
+    }
+
+    /// Returns true if logs get what its ends do.
+    pub fn keeps_log(&self) -> bool {
+        self.keeps_log
     }
 
     /// Marks its label as a name that its family can read.

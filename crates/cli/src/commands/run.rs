@@ -13,12 +13,13 @@ use paceline_requests::columns::{TableRow, TextTable, cells, headings};
 use paceline_requests::numbers::{figure, percent};
 use paceline_requests::{RunFields, ScenarioChanges, ScenarioRuns};
 use paceline_sim::runs::Run as SimulatedRun;
-use paceline_sim::scenario::{self, FlowSpec, Record, Scenario, ScenarioError};
-use paceline_sim::{LinkOutcome, Outcome};
+use paceline_sim::scenario::{self, FlowSpec, Record, Scenario, ScenarioError, SchemeChoice};
+use paceline_sim::{CustomTransport, LinkOutcome, Outcome};
 use serde::Serialize;
 
 use crate::args;
 use crate::capture::{CaptureArgs, CaptureFile, NO_BYTES};
+use crate::connection_logs::{LogArgs, LogFiles, is_folder};
 use crate::figure::FigureArgs;
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::mistake::Mistake;
@@ -53,6 +54,8 @@ pub(crate) struct Run {
     linux: LinuxArgs,
     #[command(flatten)]
     capture: CaptureArgs,
+    #[command(flatten)]
+    log: LogArgs,
     /// Print JSON instead of tables
     #[arg(long, help_heading = "Outputs")]
     json: bool,
@@ -93,6 +96,9 @@ impl Run {
         if let Some(path) = self.capture.path() {
             check_capture(path, &scenario)?;
         }
+        if let Some(path) = self.log.path() {
+            check_log(path, &scenario)?;
+        }
         // Plots over time need bins; JSON without a page has the series that the file asks for.
         if let (Some(_), Record::Metrics) = (&self.output, scenario.record) {
             scenario.record = Record::Series(Record::BIN);
@@ -103,9 +109,12 @@ impl Run {
         let is_csv = results::is_standard_output(self.csv.as_deref());
         let capture = self.capture.open()?;
         scenario.capture = capture.as_ref().map(CaptureFile::capture);
+        let logs = self.log.open()?;
+        scenario.log = logs.as_ref().map(LogFiles::log);
         let runs = several::run_all(&scenario).map_err(|error| wrong(&error));
         // The packets before an error are kept, since they may show its cause.
         let captured = capture.map_or(Ok(()), |file| file.finish());
+        let logged = logs.map_or(Ok(()), |files| files.finish());
         let runs = runs?;
         let silent = |name: &str| format!("flow {name}: nothing arrived");
         let csv = self.csv.as_deref();
@@ -145,7 +154,7 @@ impl Run {
                 (written.and(printed), warnings)
             }
         };
-        table.and(captured).and(printed).and(output::warn(&warnings, self.strict))
+        table.and(captured).and(logged).and(printed).and(output::warn(&warnings, self.strict))
     }
 
     /// Writes the first figure.
@@ -212,11 +221,9 @@ impl Run {
 /// in it.
 ///
 /// # Errors
-/// No flow has Linux hosts, or there are several runs.
+/// No flow has packets with bytes, or there are several runs.
 fn check_capture(path: &Path, scenario: &Scenario) -> Result<(), Error> {
-    let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
-    let (captured, simulated): (Vec<&FlowSpec>, Vec<&FlowSpec>) =
-        arrivals.chain(&scenario.flows).partition(|flow| linux_hosts::is_linux(&flow.scheme));
+    let (captured, simulated) = flows_by(scenario, CustomTransport::has_bytes);
     let path = path.display();
     if captured.is_empty() {
         return Err(Error::Usage(format!("--pcap {path}: {NO_BYTES}")));
@@ -235,6 +242,43 @@ fn check_capture(path: &Path, scenario: &Scenario) -> Result<(), Error> {
         ));
     }
     Ok(())
+}
+
+/// Checks that a scenario has flows for logs in `path`.
+///
+/// # Errors
+/// No flow keeps a log, there are several runs, or several flows for one file.
+fn check_log(path: &Path, scenario: &Scenario) -> Result<(), Error> {
+    let (logged, _) = flows_by(scenario, CustomTransport::keeps_log);
+    let is_file = !is_folder(path);
+    let path = path.display();
+    let problem = match (&logged[..], scenario.runs.count) {
+        ([], _) => {
+            "no flow is of a QUIC stack: take one, such as the scheme quinn:own-cubic or noq:bbr3"
+                .into()
+        }
+        (_, runs) if runs > 1 => {
+            format!("the scenario has {runs} runs, and logs take the events of one: add --runs 1")
+        }
+        ([_, ..], _) if is_file && (logged.len() > 1 || !scenario.arrivals.is_empty()) => {
+            format!(
+                "several flows are of QUIC stacks, and a file takes one: name a folder, as --qlog {path}/"
+            )
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Usage(format!("--qlog {path}: {problem}")))
+}
+
+/// Returns the flows whose transports are of a kind, and the others.
+fn flows_by(
+    scenario: &Scenario,
+    is_of_kind: impl Fn(&CustomTransport) -> bool,
+) -> (Vec<&FlowSpec>, Vec<&FlowSpec>) {
+    let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
+    arrivals
+        .chain(&scenario.flows)
+        .partition(|flow| matches!(&flow.scheme, SchemeChoice::Transport(made) if is_of_kind(made)))
 }
 
 /// A result as JSON, with the Linux guest that took part, if one did.

@@ -1,20 +1,20 @@
-//! A log of one end of a connection in qlog's main schema (draft-ietf-quic-qlog-main-schema,
-//! version 0.3, JSON text sequences), which qvis shows: packets sent, received and lost,
-//! acknowledgements, windows and RTTs (draft-ietf-quic-qlog-quic-events).
+//! A log of one end of a connection in qlog's format: packets sent, received and lost,
+//! acknowledgements, windows and RTTs.
 //!
 //! A data packet's number is its transmission number, which acknowledgements name. An
 //! acknowledgement's number is its packet number on the wire. Other packets are not logged.
 
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Write as _};
+use std::io::{BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use paceline_cc::{Ack, Span, Time};
 use paceline_flow::{Loss, LossTrigger, Sender};
 use paceline_os::RealTimeError;
+use paceline_qlog::{LogHead, LogWriter};
 use paceline_wire::End;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Minimum interval between two records of metrics, except when losses change.
 const BETWEEN: Span = Span::from_millis(1);
@@ -30,11 +30,8 @@ pub(super) enum Vantage {
 
 /// A log that is being written. [`Qlog::finish`] reports a write error.
 pub(super) struct Qlog {
-    out: BufWriter<File>,
+    log: LogWriter<BufWriter<File>>,
     path: PathBuf,
-    failed: Option<std::io::Error>,
-    /// The time from which the times in the log count.
-    zero: Time,
     metrics: Option<Metrics>,
     told: Time,
 }
@@ -56,48 +53,25 @@ impl Qlog {
 
     /// Starts the log in an empty file.
     fn begin(file: File, path: PathBuf, vantage: Vantage, now: Time) -> Qlog {
-        let (out, zero, told) = (BufWriter::new(file), now, now);
-        let mut log = Qlog { out, path, failed: None, zero, metrics: None, told };
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (kind, name) = match vantage {
+        let (vantage, name) = match vantage {
             Vantage::Client => ("client", "paceline send"),
             Vantage::Server => ("server", "paceline recv"),
         };
-        log.record(&json!({
-            "qlog_format": "JSON-SEQ",
-            "qlog_version": "0.3",
-            "title": name,
-            "trace": {
-                "vantage_point": { "type": kind, "name": name },
-                "common_fields": {
-                    "time_format": "relative",
-                    "reference_time": since.as_secs_f64() * 1e3,
-                    "protocol_type": ["PACELINE"],
-                },
-            },
-        }));
-        log
-    }
-
-    /// Writes a record of a JSON text sequence (RFC 7464).
-    fn record(&mut self, value: &Value) {
-        let written = writeln!(self.out, "\u{1e}{value}");
-        self.failed = self.failed.take().or(written.err());
-    }
-
-    fn event(&mut self, now: Time, name: &str, data: &Value) {
-        let time = now.since(self.zero).as_millis_f64();
-        self.record(&json!({ "time": time, "name": name, "data": data }));
+        let reference_ms = since.as_secs_f64() * 1e3;
+        let head = LogHead { title: name, vantage, name, protocol: "PACELINE", reference_ms };
+        let log = LogWriter::begin(BufWriter::new(file), now, &head);
+        Qlog { log, path, metrics: None, told: now }
     }
 
     /// Logs that data is sent with this scheme.
     pub(super) fn on_scheme(&mut self, now: Time, scheme: &str) {
-        self.event(now, "recovery:parameters_set", &json!({ "congestion_control": scheme }));
+        self.log.event(now, "recovery:parameters_set", &json!({ "congestion_control": scheme }));
     }
 
     /// Logs a data packet with `length` bytes of UDP payload, sent or, with `received`, received.
     pub(super) fn on_data(&mut self, now: Time, number: u64, length: u32, received: bool) {
-        self.event(
+        self.log.event(
             now,
             if received { "transport:packet_received" } else { "transport:packet_sent" },
             &json!({
@@ -113,7 +87,7 @@ impl Qlog {
     pub(super) fn on_ack(&mut self, now: Time, packet: (u64, u32), ack: &Ack, received: bool) {
         let mut ranges: Vec<_> = ack.blocks().map(|(first, last)| json!([first, last])).collect();
         ranges.reverse();
-        self.event(
+        self.log.event(
             now,
             if received { "transport:packet_received" } else { "transport:packet_sent" },
             &json!({
@@ -132,7 +106,7 @@ impl Qlog {
             // qlog's name for an expired retransmission timer.
             _ => "pto_expired",
         };
-        self.event(
+        self.log.event(
             now,
             "recovery:packet_lost",
             &json!({
@@ -170,7 +144,7 @@ impl Qlog {
                 object.insert("pacing_rate".into(), rate.as_bps().into());
             }
         }
-        self.event(now, "recovery:metrics_updated", &data);
+        self.log.event(now, "recovery:metrics_updated", &data);
     }
 
     /// Closes the log, with the reason for which the connection ended.
@@ -185,13 +159,9 @@ impl Qlog {
                 End::Silence(span) => ("local", "idle_timeout", format!("nothing came for {span}")),
             };
             let data = json!({ "owner": owner, "trigger": trigger, "reason": reason });
-            self.event(now, "connectivity:connection_closed", &data);
+            self.log.event(now, "connectivity:connection_closed", &data);
         }
-        let flushed = self.out.flush();
-        match self.failed.take().or(flushed.err()) {
-            Some(error) => Err(RealTimeError::system(self.path.display().to_string())(error)),
-            None => Ok(()),
-        }
+        self.log.finish().map_err(RealTimeError::system(self.path.display().to_string()))
     }
 }
 

@@ -22,6 +22,7 @@ use paceline_path::{BufferSize, Impairments};
 use paceline_trace::Trace;
 
 use crate::capture::Capture;
+use crate::connection_log::ConnectionLog;
 use crate::runs::Runs;
 
 /// A whole experiment: links in a row or side by side, and flows over them.
@@ -60,6 +61,8 @@ pub struct Scenario {
     pub digest: bool,
     /// Receives the packets of flows whose transports have bytes, such as those of Linux hosts.
     pub capture: Option<Capture>,
+    /// Receives what the ends of flows do whose transports keep a log, such as QUIC stacks.
+    pub log: Option<ConnectionLog>,
 }
 
 /// How much of a run is recorded.
@@ -251,6 +254,7 @@ impl Scenario {
             record: Record::Metrics,
             digest: true,
             capture: None,
+            log: None,
         }
     }
 }

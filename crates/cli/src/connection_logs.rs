@@ -18,6 +18,7 @@ use crate::output::Error;
 
 /// Option for the logs of one run.
 #[derive(Args)]
+#[command(next_help_heading = "Outputs")]
 pub(crate) struct LogArgs {
     /// Write datagrams, losses, windows and RTTs of QUIC flows as qlog (JSON text sequences), with simulated times:
     /// FILE has the sending end of the only such flow; a folder, which exists or whose name ends with /, has both ends of

@@ -22,6 +22,7 @@ use super::transfer_end::{
     PLAINTEXT, address, give_up_capabilities, loops, print_events, processors, run_ahead,
 };
 use crate::args;
+use crate::connection_logs::is_folder;
 use crate::keys::ServerKeys;
 use crate::output::{self, Error};
 use crate::progress::{ProgressDisplay, ProgressMode, WhileWaiting};
@@ -433,7 +434,7 @@ fn place(target: &Target) -> Result<(), Error> {
 }
 
 fn log_target(path: &Path) -> LogTarget {
-    match path.is_dir() || path.to_string_lossy().ends_with('/') {
+    match is_folder(path) {
         true => LogTarget::Folder(path.to_path_buf()),
         false => LogTarget::File(path.to_path_buf()),
     }

@@ -53,7 +53,7 @@ pub unsafe extern "C" fn paceline_run_scenario(
     unsafe {
         border::answer(result, || {
             let text = text(scenario, "the scenario")?.ok_or("the scenario is NULL")?;
-            let stacks = match stacks.is_null() {
+            let stacks: &[CStack] = match stacks.is_null() {
                 true if count > 0 => return Err(format!("stacks is NULL, and count is {count}")),
                 true => &[],
                 false => slice::from_raw_parts(stacks, count),

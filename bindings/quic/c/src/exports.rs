@@ -72,6 +72,7 @@ fn run_scenario(stacks: Vec<Stack>, text: &str) -> Result<String, String> {
         let known: Vec<&str> = stacks.iter().map(|stack| stack.label.as_str()).collect();
         match stacks.iter().find(|stack| stack.label == label) {
             Some(stack) => Ok(stack.transport(format!("{FAMILY}:{label}"))),
+            None if known.is_empty() => Err("no stacks were passed".into()),
             None => Err(format!("there is no stack {label:?}, but {}", known.join(", "))),
         }
     });

@@ -250,45 +250,49 @@ static void show(const char *what, int status, char *result) {
   paceline_free(result);
 }
 
+/* C does not say which argument is evaluated first: the call comes before its result is passed. */
+#define SHOW(what, call) (status = (call), show(what, status, result))
+
 static const char SCENARIO[] =
     "duration = \"2s\"\n[[link]]\nname = \"link\"\nrate = \"12Mbps\"\n"
     "[[flow]]\nscheme = \"c:window\"\npath = [\"link\"]\nrtt = \"100ms\"\n";
 
 static void mistakes(paceline_stack stack, context *context) {
   char *result = NULL;
+  int status;
   paceline_machine_calls calls = CALLS;
   paceline_stack other = stack;
   paceline_suite suite = {0};
   int i;
   static const char *const FAULTS[] = {"none", "fails", "stuck", "large", "ecn"};
-  show("no scenario", paceline_run_scenario(&stack, 1, NULL, &result), result);
-  show("no stacks", paceline_run_scenario(NULL, 1, SCENARIO, &result), result);
-  show("wrong scenario", paceline_run_scenario(NULL, 0, "duration = 1", &result), result);
-  show("unknown stack", paceline_run_scenario(NULL, 0, SCENARIO, &result), result);
+  SHOW("no scenario", paceline_run_scenario(&stack, 1, NULL, &result));
+  SHOW("no stacks", paceline_run_scenario(NULL, 1, SCENARIO, &result));
+  SHOW("wrong scenario", paceline_run_scenario(NULL, 0, "duration = 1", &result));
+  SHOW("unknown stack", paceline_run_scenario(NULL, 0, SCENARIO, &result));
   printf("no result: %d\n", paceline_run_scenario(&stack, 1, SCENARIO, NULL));
-  show("no stack", paceline_run_suite(NULL, NULL, &result), result);
+  SHOW("no stack", paceline_run_suite(NULL, NULL, &result));
   other.label = NULL;
-  show("no label", paceline_run_suite(&other, NULL, &result), result);
+  SHOW("no label", paceline_run_suite(&other, NULL, &result));
   other = stack, other.calls = NULL;
-  show("no calls", paceline_run_suite(&other, NULL, &result), result);
+  SHOW("no calls", paceline_run_suite(&other, NULL, &result));
   other = stack, other.make = NULL;
-  show("no make", paceline_run_suite(&other, NULL, &result), result);
+  SHOW("no make", paceline_run_suite(&other, NULL, &result));
   other = stack, other.calls = &calls, calls.rtt = NULL;
-  show("no rtt", paceline_run_suite(&other, NULL, &result), result);
+  SHOW("no rtt", paceline_run_suite(&other, NULL, &result));
   suite.cases = "startup,nonsense";
-  show("no case", paceline_run_suite(&stack, &suite, &result), result);
+  SHOW("no case", paceline_run_suite(&stack, &suite, &result));
   suite.cases = "startup", suite.runs = 1, suite.format = 9;
-  show("no format", paceline_run_suite(&stack, &suite, &result), result);
+  SHOW("no format", paceline_run_suite(&stack, &suite, &result));
   suite.format = 0, suite.aim = 2;
-  show("no aim", paceline_run_suite(&stack, &suite, &result), result);
+  SHOW("no aim", paceline_run_suite(&stack, &suite, &result));
   suite.aim = 0, suite.baseline = "{";
-  show("no baseline", paceline_run_suite(&stack, &suite, &result), result);
+  SHOW("no baseline", paceline_run_suite(&stack, &suite, &result));
   context->make_fails = 1;
-  show("make fails", paceline_run_scenario(&stack, 1, SCENARIO, &result), result);
+  SHOW("make fails", paceline_run_scenario(&stack, 1, SCENARIO, &result));
   context->make_fails = 0;
   for (i = FAILS; i <= WRONG_ECN; i++) {
     context->fault = (fault)i;
-    show(FAULTS[i], paceline_run_scenario(&stack, 1, SCENARIO, &result), result);
+    SHOW(FAULTS[i], paceline_run_scenario(&stack, 1, SCENARIO, &result));
   }
   /* The optional function may be missing. */
   context->fault = NO_FAULT;
